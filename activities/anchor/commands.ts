@@ -1,0 +1,34 @@
+import type { CancelProposal, Evaluate, OverrideBack, OverrideDecision, RequestOverride, Sender, SetEnrollmentDate } from '../../workflows/contract.js';
+
+/** A message as the workflow hands it on; `id` makes it happen once, whatever is repeated. */
+export type AnchorCommand = { id: string; participant_id: string; study_id: string } & (
+  | { kind: 'resume' | 'withdrawn' | 'remind' | 'expire' | 'sources_changed'; message: Sender }
+  | { kind: 'evaluate'; message: Evaluate }
+  | { kind: 'set'; message: SetEnrollmentDate }
+  | { kind: 'override'; message: RequestOverride }
+  | { kind: 'decide_override'; message: OverrideDecision }
+  | { kind: 'cancel'; message: CancelProposal }
+  | { kind: 'override_back'; message: OverrideBack }
+);
+
+const TEXT = ['enrollment_date', 'new_enrollment_date', 'reason', 'actor_user_id', 'actor_type', 'request_id', 'ip_address', 'user_agent', 'preview_hash', 'decision', 'approver_user_id', 'http_request_id'];
+
+const ACTOR_TYPES = ['user', 'participant', 'system', 'workflow'];
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** What is wrong with a message's fields, in a sentence; null when nothing is. They may be sent by hand, from the CLI. */
+export function faultOfMessage(message: object): string | null {
+  for (const [field, value] of Object.entries(message)) {
+    if (value === null || value === undefined) continue;
+    if (TEXT.includes(field)) {
+      if (typeof value !== 'string' || value.length > 4000 || value.includes('\0') || !value.isWellFormed()) return `${field} must be text of at most 4,000 characters`;
+      if (field === 'actor_type' && !ACTOR_TYPES.includes(value)) return `actor_type must be one of ${ACTOR_TYPES.join(', ')}`;
+      if (field === 'actor_user_id' && !UUID.test(value)) return 'actor_user_id must be the id of a user';
+    } else if (field === 'regenerate_schedule' || field === 'ensure_schedule') {
+      if (typeof value !== 'boolean') return `${field} must be true or false`;
+    } else if (field === 'expected_version' && !Number.isInteger(value)) {
+      return 'expected_version must be a whole number';
+    }
+  }
+  return null;
+}

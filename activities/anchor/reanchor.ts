@@ -1,0 +1,77 @@
+import type { Database } from '../../db/knex.js';
+import { lockAnchors } from '../../db/queries/anchors.js';
+import { readScheduleInputs, readScheduleSources } from '../../db/queries/schedules.js';
+import { putOutbox } from '../../db/outbox.js';
+import { inScope } from '../../db/transaction.js';
+import { policyOf } from '../../workflows/domain/facts.js';
+import type { Policy } from '../../workflows/domain/policy-schema.js';
+import { prerequisites } from '../../workflows/domain/prerequisites.js';
+import { reanchor } from '../../workflows/domain/reanchoring.js';
+import { readCases } from './context.js';
+import type { Case } from './context.js';
+import { writeOutcomes } from './write.js';
+import type { Outcome } from './write.js';
+
+export interface StudyChange { study_id: string; kind: string; actor_user_id: string | null }
+export interface Batch { change: StudyChange; after: string; size: number }
+export interface BatchReport { last: string | null; seen: number; moved: number; schedules: number }
+
+/**
+ * Works a study's change through one batch of participants in one transaction: the same pure decision and the same
+ * compare-and-set write as for one, done in sets. Repeating a batch changes nothing: who is where the facts put him
+ * has nothing to write.
+ */
+export const reanchorBatch = (database: Database) => async ({ change, after, size }: Batch): Promise<BatchReport> =>
+  inScope(database, change.study_id, async ({ tx, audit }) => {
+    const ids: string[] = await tx('participants').where({ study_id: change.study_id, status: 'enrolled' }).where('id', '>', after).orderBy('id').limit(size).pluck('id');
+    if (ids.length === 0) return { last: null, seen: 0, moved: 0, schedules: 0 };
+    await lockAnchors(tx, ids);
+    const cases = await readCases(tx, ids);
+    const sources = await readScheduleSources(tx, change.study_id);
+    const inputs = await readScheduleInputs(tx, change.study_id, ids, sources);
+    const former = change.kind === 'policy' ? await formerPolicy(tx, change.study_id) : null;
+    const outcomes: Outcome[] = [];
+    const awake: string[] = [];
+    for (const each of cases) {
+      const id = each.row.participant_id;
+      const outcome = outcomeFor(each, inputs.get(id)!, change);
+      if (outcome) outcomes.push(outcome);
+      if (changesStatus(outcome) || (former && waitsForOther(each, former))) awake.push(id);
+    }
+    await writeOutcomes(tx, audit, change.study_id, outcomes);
+    await putOutbox(tx, awake.map((id) => ({ topic: 'sources-changed', studyId: change.study_id, subject: id, payload: { actor_user_id: change.actor_user_id } })));
+    return {
+      last: ids.at(-1)!, seen: ids.length, moved: outcomes.filter((o) => o.transitions.length > 0).length, schedules: outcomes.filter((o) => o.schedule).length,
+    };
+  });
+
+function outcomeFor(each: Case, inputs: NonNullable<Outcome['schedule']>['inputs'], change: StudyChange): Outcome | null {
+  const { decision, schedule } = reanchor(each.policy, each.facts, inputs, each.keyOf);
+  if (decision.transitions.length === 0 && schedule === null) return null;
+  return {
+    case: each, transitions: decision.transitions, trace: decision.trace, command: { kind: 'evaluate', study_change: change.kind },
+    sender: { actor_user_id: change.actor_user_id, actor_type: 'workflow' }, reason: null,
+    ...(schedule !== null && { schedule: { inputs, ...schedule, reason: `${change.kind}_changed`.slice(0, 200) } }),
+  };
+}
+
+/**
+ * Whether the participant's process is to be told: a date that moves within its status leaves it waiting for the same.
+ * Telling ten thousand of it costs the Temporal server minutes, and each reads the database again with its next message.
+ */
+const changesStatus = (outcome: Outcome | null): boolean => {
+  const last = outcome?.transitions.at(-1);
+  return last !== undefined && last.status_after !== outcome!.case.facts.anchor.status;
+};
+
+async function formerPolicy(tx: Parameters<typeof readCases>[0], studyId: string): Promise<Policy | null> {
+  const row = await tx('enrollment_policies').where({ study_id: studyId }).orderBy('policy_version', 'desc').offset(1).first('policy');
+  return row ? policyOf(row.policy) : null;
+}
+
+/** Whether a proposal waits for other things under the new policy than under the former one. */
+function waitsForOther(each: Case, former: Policy): boolean {
+  if (each.facts.anchor.status === 'finalized') return false;
+  const unmet = (policy: Policy) => prerequisites(policy, each.facts, null).filter((p) => !p.met).map((p) => p.name).join();
+  return unmet(former) !== unmet(each.policy);
+}

@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import type { Tx } from '../../db/knex.js';
+import { insertVersions, reconcileCompleted, supersedeVersions, unpointAnchors } from '../../db/queries/schedules.js';
+import type { CompletedWrite, VersionWrite, VisitWrite } from '../../db/queries/schedules.js';
+import type { Policy } from '../../workflows/domain/policy-schema.js';
+import type { NextVersion, ScheduleInputs } from '../../workflows/domain/regeneration.js';
+import { nextVersion } from '../../workflows/domain/regeneration.js';
+import type { Regeneration } from '../../workflows/domain/schedule.js';
+import type { Case } from './context.js';
+
+/** What is to become of a participant's schedule. */
+export interface ScheduleOrder {
+  case: Case;
+  inputs: ScheduleInputs;
+  /** The date to make the next version from; null: no version is current any more (a cancelled proposal). */
+  date: string | null;
+  /** The next version from `date`, where it was worked out already. */
+  next?: NextVersion;
+  reason: string;
+  anchorVersion: number;
+  generatedBy: string | null;
+}
+
+/** Makes the next schedule versions; the old ones are kept, completed visits reconciled. Returns the new version's id by participant. */
+export async function writeSchedules(tx: Tx, studyId: string, orders: readonly ScheduleOrder[]): Promise<Map<string, string | null>> {
+  const made = new Map<string, string | null>();
+  const versions: VersionWrite[] = [];
+  const visits: VisitWrite[] = [];
+  const completed: CompletedWrite[] = [];
+  const ended = new Map<string, { reason: string; visitStatus: 'superseded' | 'cancelled'; participants: string[]; visitIds: string[] }>();
+  const end = (order: ScheduleOrder, visitStatus: 'superseded' | 'cancelled', visitIds: string[]) => {
+    const group = ended.get(order.reason) ?? { reason: order.reason, visitStatus, participants: [], visitIds: [] };
+    group.participants.push(order.case.row.participant_id);
+    group.visitIds.push(...visitIds);
+    ended.set(order.reason, group);
+  };
+  for (const order of orders) {
+    const { row, policy, keyOf } = order.case;
+    if (order.date === null) {
+      end(order, 'cancelled', order.inputs.standing.filter((v) => v.schedule_version_id !== null && v.status !== 'completed').map((v) => v.id));
+      made.set(row.participant_id, null);
+      continue;
+    }
+    const next = order.next ?? nextVersion(order.date, order.inputs, keyOf);
+    const id = randomUUID();
+    // A first version has none before it.
+    if (order.inputs.current_date !== null || next.change.supersede.length > 0) end(order, 'superseded', next.change.supersede.map((v) => v.id));
+    completed.push(...next.change.completed.map((c) => reconciled(c, policy, order.inputs)));
+    versions.push({
+      id, participant_id: row.participant_id, study_id: studyId, version_number: next.version_number, anchor_date_used: order.date,
+      anchor_version: order.anchorVersion, anchor_date_id: row.anchor.id, scheduling_mode: next.scheduling_mode, holiday_calendar_id: next.holiday_calendar_id,
+      scheduling_settings: {
+        zone: order.case.facts.zone, policy_version: row.policy_version, completed_visit_handling: policy.re_anchoring.completed_visit_handling,
+        carried_visit_ids: next.change.completed.filter((c) => c.planned).map((c) => c.visit.id),
+      },
+      visits_generated: next.change.create.length, generation_warnings: next.warnings, generated_by_id: order.generatedBy,
+    });
+    for (const visit of next.change.create) {
+      const { identity: _identity, ...planned } = visit;
+      visits.push({ id: randomUUID(), schedule_version_id: id, ...planned });
+    }
+    made.set(row.participant_id, id);
+  }
+  for (const group of ended.values()) await supersedeVersions(tx, group.participants, group);
+  await reconcileCompleted(tx, completed);
+  await insertVersions(tx, versions, visits);
+  await unpointAnchors(tx, orders.filter((o) => o.date === null).map((o) => o.case.row.participant_id));
+  return made;
+}
+
+/**
+ * What `completed_visit_handling` asks beyond the mark. A visit is looked at again only where its target would have
+ * moved, and not to a day that a review has held it against already.
+ */
+function reconciled({ visit, planned }: Regeneration['completed'][number], policy: Policy, inputs: ScheduleInputs): CompletedWrite {
+  const handling = policy.re_anchoring.completed_visit_handling;
+  const moved = planned !== null && planned.target_date !== (visit.reporting_target_date ?? visit.target_date) && planned.target_date !== visit.reviewed_target_date && inputs.latest_number > 0;
+  return {
+    id: visit.id,
+    needs_review: visit.needs_review || (handling === 'flag_for_review' && moved),
+    reporting_target_date: handling === 'recalculate_reporting' && planned ? planned.target_date : visit.reporting_target_date,
+  };
+}

@@ -1,0 +1,54 @@
+import { SecretBox, SecretUnreadable } from '../../db/crypto.js';
+import { findConfig, noteConnection, tokenPlace } from '../../db/queries/datacapture-configs.js';
+import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
+import { inScope, readInScope } from '../../db/transaction.js';
+import { encryptionKeyBytes } from '../../settings.js';
+import { missingDataCodes } from '../../workflows/domain/capture/missing-codes.js';
+import { CaptureClient } from './client.js';
+import type { ClientLimits } from './client.js';
+import type { CaptureDeps } from './deps.js';
+import { CaptureFailure } from './failure.js';
+
+export interface Connection { config: DatacaptureConfigRow; client: CaptureClient }
+
+/** Opens a study's capture system. @throws CaptureFailure `configuration` when there is none or its token cannot be read */
+export async function openConnection(deps: CaptureDeps, studyId: string, limits: ClientLimits = {}): Promise<Connection> {
+  const config = await readInScope(deps.database, studyId, (tx) => findConfig(tx, studyId));
+  if (!config) throw new CaptureFailure('configuration', 'The study has no capture-system configuration.');
+  return { config, client: await clientOf(deps, config, limits) };
+}
+
+/** The client of a configuration; a token that no longer decrypts is noted on it, so that its status says so. */
+export async function clientOf(deps: CaptureDeps, config: DatacaptureConfigRow, limits: ClientLimits = {}): Promise<CaptureClient> {
+  const { settings } = deps;
+  const key = settings.DATACAPTURE_ENCRYPTION_KEY === undefined ? undefined : encryptionKeyBytes(settings.DATACAPTURE_ENCRYPTION_KEY);
+  try {
+    const token = new SecretBox(key).open(config.api_token_encrypted, tokenPlace(config.study_id));
+    return new CaptureClient({ apiUrl: config.api_url, token, allowPrivate: settings.ALLOW_PRIVATE_URLS ?? !settings.production }, limits);
+  } catch (fault) {
+    if (!(fault instanceof SecretUnreadable)) throw fault;
+    await inScope(deps.database, config.study_id, ({ tx }) => noteConnection(tx, config.study_id, fault.message));
+    throw new CaptureFailure('configuration', fault.message, { cause: fault });
+  }
+}
+
+const FRESH_MS = 10 * 60_000;
+const codes = new Map<string, { codes: ReadonlySet<string>; until: number }>();
+
+/** The project's missing-data codes, asked for once in ten minutes. A token that may not read the project has none. */
+export async function projectMissingCodes(deps: CaptureDeps, { config, client }: Connection): Promise<ReadonlySet<string>> {
+  // Another URL or token may be another project.
+  const key = `${config.api_url}\0${config.api_token_encrypted}`;
+  const known = codes.get(key);
+  if (known && known.until > Date.now()) return known.codes;
+  let found: ReadonlySet<string> = new Set();
+  try {
+    found = missingDataCodes((await client.project())['missing_data_codes']);
+  } catch (failure) {
+    if (!(failure instanceof CaptureFailure) || failure.errorType !== 'rejected') throw failure;
+    deps.log.warn({ study_id: config.study_id, reason: failure.message }, 'missing-data codes cannot be read');
+  }
+  if (codes.size >= 1_000) codes.clear();
+  codes.set(key, { codes: found, until: Date.now() + FRESH_MS });
+  return found;
+}

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../db/canonical-json.js';
+import type { Tx } from '../../db/knex.js';
+import { currentPolicy, recordHasParticipant } from '../../db/queries/captured-participants.js';
+import { findConfig, noteConnection } from '../../db/queries/datacapture-configs.js';
+import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
+import { claimRecord, releaseRecord, storeReading } from '../../db/queries/datacapture-records.js';
+import type { RecordClaim } from '../../db/queries/datacapture-records.js';
+import { earlierTrigger, endWebhookEvent, findWebhookEvent, noteProgress, openTriggersBefore } from '../../db/queries/webhook-events.js';
+import type { WebhookEventRow } from '../../db/queries/webhook-events.js';
+import { inScope } from '../../db/transaction.js';
+import type { Work } from '../../db/transaction.js';
+import type { DatacaptureTriggerStart } from '../../workflows/contract.js';
+import { duplicateOf } from '../../workflows/domain/capture/duplicates.js';
+import { factItems, mapParticipant } from '../../workflows/domain/capture/participant.js';
+import { recordValues, rowsOfRecord } from '../../workflows/domain/capture/record.js';
+import type { ExportRow } from '../../workflows/domain/capture/record.js';
+import { clientOf, projectMissingCodes } from './connection.js';
+import type { CaptureDeps } from './deps.js';
+import { recordBusy, TriggerRefused } from './failure.js';
+import { settleTrigger } from './end-trigger.js';
+import type { TriggerReport, Written } from './end-trigger.js';
+import { writeParticipant } from './write-participant.js';
+
+/** Longer than an attempt may take: a lease that runs out belongs to an attempt that is no more. */
+const LEASE_SECONDS = 90;
+/** About what one trigger takes. */
+const EACH_MS = 150, LONGEST_WAIT_MS = 5_000;
+
+/**
+ * Carries out a trigger: take the record, read it in the capture system, write what it says of the participant, have
+ * the anchor evaluated, end the event. The record stays with this trigger until it is ended, so that triggers of one
+ * record go one after the other. Each step may be repeated; how far it came stands in the database.
+ */
+export async function processTrigger(deps: CaptureDeps, start: DatacaptureTriggerStart): Promise<TriggerReport> {
+  const opened = await openTrigger(deps, start);
+  if ('ended' in opened) return opened.ended;
+  const { event, config } = opened;
+  let written: Written | TriggerReport;
+  try {
+    const fetched = await fetchRecord(deps, event, config);
+    written = await inScope(deps.database, event.study_id, (work) => write(deps, work, { ...opened, ...fetched }));
+  } catch (failure) {
+    await inScope(deps.database, event.study_id, ({ tx }) => releaseRecord(tx, event.study_id, event.record, event.id));
+    throw failure;
+  }
+  return 'status' in written ? written : settleTrigger(deps, event, written);
+}
+
+interface Opened { event: WebhookEventRow; config: DatacaptureConfigRow; claim: RecordClaim }
+
+/** The trigger with its record in hand, or how it has ended: before now, or as another instrument's. */
+async function openTrigger(deps: CaptureDeps, start: DatacaptureTriggerStart): Promise<Opened | { ended: TriggerReport }> {
+  return inScope(deps.database, start.study_id, async ({ tx }) => {
+    const event = await findWebhookEvent(tx, start.event_id);
+    if (!event) throw new TriggerRefused('EVENT_NOT_FOUND', 'There is no such webhook event.');
+    if (event.status !== 'received' && event.status !== 'processing') return { ended: { status: event.status, outcome: event.outcome } };
+    const config = await findConfig(tx, start.study_id);
+    if (!config) throw new TriggerRefused('CONFIG_NOT_FOUND', 'The study has no capture-system configuration any more.');
+    if (event.instrument !== config.enrollment_instrument) {
+      await endWebhookEvent(tx, event.id, { status: 'processed', outcome: 'ignored' });
+      return { ended: { status: 'processed', outcome: 'ignored' } };
+    }
+    return { event, config, claim: await takeRecord(tx, event) };
+  });
+}
+
+/** Takes the record, or steps back for as long as those before it will need: waiting is Temporal's, which holds no slot. */
+async function takeRecord(tx: Tx, event: WebhookEventRow): Promise<RecordClaim> {
+  const claim = await claimRecord(tx, event.study_id, event.record, event.id, LEASE_SECONDS);
+  if (!claim) {
+    const ahead = await openTriggersBefore(tx, event);
+    throw recordBusy(Math.min(EACH_MS * Math.max(1, ahead), LONGEST_WAIT_MS) * (0.8 + Math.random() * 0.4));
+  }
+  if (event.status === 'received') await noteProgress(tx, event.id, {});
+  return claim;
+}
+
+interface Fetched { rows: ExportRow[]; missing: ReadonlySet<string> }
+
+async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: DatacaptureConfigRow): Promise<Fetched> {
+  const client = await clientOf(deps, config);
+  const missing = await projectMissingCodes(deps, { config, client });
+  const answer = await client.exportRecords({ records: [event.record], ...(event.event_name && { events: [event.event_name] }) });
+  const rows = rowsOfRecord(answer, event.record);
+  if (rows.length === 0) {
+    throw new TriggerRefused('RECORD_NOT_FOUND', `The capture system has no such record${event.event_name ? ' in this event' : ''}: it was deleted or renamed.`);
+  }
+  return { rows, missing };
+}
+
+async function write(deps: CaptureDeps, work: Work, material: Opened & Fetched): Promise<Written | TriggerReport> {
+  const { tx } = work;
+  const { event, config, claim, rows, missing } = material;
+  const contentHash = hashOf(rows, config);
+  if (!(await storeReading(tx, event.study_id, event.record, event.id, claim, contentHash))) throw recordBusy(200);
+  if (config.sync_status === 'error') await noteConnection(tx, event.study_id, null);
+
+  const duplicate = duplicateOf({
+    earlierEventId: await earlierTrigger(tx, event, deps.settings.WEBHOOK_DEDUPE_HOURS),
+    contentHash, lastContentHash: claim.content_hash,
+    participantExists: await recordHasParticipant(tx, event.study_id, event.record),
+  });
+  // An attempt that wrote and then broke off finds its own reading: that makes it no duplicate.
+  if (duplicate && !event.participant_id) {
+    await endWebhookEvent(tx, event.id, { status: 'duplicate', duplicate_of_id: duplicate });
+    await releaseRecord(tx, event.study_id, event.record, event.id);
+    return { status: 'duplicate', outcome: null };
+  }
+
+  const values = recordValues(rows, { instrument: event.instrument, event: event.event_name ?? config.enrollment_event, repeatInstance: event.repeat_instance });
+  const mapping = config.participant_field_mapping;
+  const policy = await currentPolicy(tx, event.study_id);
+  const written = await writeParticipant(work, {
+    study_id: event.study_id, event_id: event.id, record: event.record,
+    form_oid: event.instrument, form_complete: values[`${event.instrument}_complete`] === '2',
+    mapped: mapParticipant(values, mapping, missing),
+    group: values['redcap_data_access_group'] ?? event.data_access_group ?? undefined,
+    items: factItems(values, { mapping, enrollmentInstrument: event.instrument, policy }, missing),
+  });
+  // A repeated attempt finds everything as it wrote it: what the first one did is what the event tells.
+  const outcome = event.outcome === 'created' || (written.outcome === 'unchanged' && event.outcome) ? event.outcome : written.outcome;
+  await noteProgress(tx, event.id, { participant_id: written.participant_id, outcome });
+  return { participant_id: written.participant_id, outcome };
+}
+
+/** What the record holds and how it is read: a corrected mapping makes the same bytes worth reading again. */
+function hashOf(rows: readonly ExportRow[], config: DatacaptureConfigRow): string {
+  return createHash('sha256').update(canonicalJson([rows, config.participant_field_mapping])).digest('hex');
+}

@@ -1,0 +1,99 @@
+import { findConfig, noteConnection, updateConfig } from '../../db/queries/datacapture-configs.js';
+import { inScope } from '../../db/transaction.js';
+import { checkMapping } from '../../workflows/domain/capture/mapping-check.js';
+import type { Dictionary, MappingFields } from '../../workflows/domain/capture/mapping-check.js';
+import type { CaptureAnswer, CaptureEvent, CaptureQuestion, ConnectionReport, Instrument } from '../../workflows/domain/capture/query.js';
+import type { CaptureClient, CaptureRow } from './client.js';
+import { openConnection } from './connection.js';
+import type { CaptureDeps } from './deps.js';
+import { CaptureFailure } from './failure.js';
+
+/** Answers a question to a study's capture system. Its faults are answers too, in words that may be shown. */
+export async function queryCapture(deps: CaptureDeps, question: CaptureQuestion): Promise<CaptureAnswer> {
+  // The caller is to hear of a capture system that is slow, not of a worker that did not answer.
+  const until = Date.now() + deps.settings.REQUEST_TIMEOUT_SECONDS * 800;
+  try {
+    const { config, client } = await openConnection(deps, question.study_id, { until });
+    switch (question.kind) {
+      case 'test-connection': {
+        const connection = await describe(client);
+        await storeTest(deps, question, connection);
+        return { ok: true, connection };
+      }
+      case 'instruments': return { ok: true, instruments: (await client.instruments()).map(instrumentOf) };
+      case 'events': return { ok: true, events: await eventsOf(client) };
+      case 'check-mapping': return { ok: true, warnings: checkMapping({ ...config, ...(question.proposed as MappingFields) }, await dictionaryOf(client)) };
+    }
+  } catch (failure) {
+    if (!(failure instanceof CaptureFailure)) throw failure;
+    if (question.kind === 'test-connection') await storeFailedTest(deps, question, failure);
+    return { ok: false, error_type: failure.errorType, message: failure.message };
+  }
+}
+
+type Test = Extract<CaptureQuestion, { kind: 'test-connection' }>;
+
+const isSet = (value: unknown) => value === 1 || value === '1' || value === true;
+const text = (value: unknown) => (typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '');
+const whole = (value: unknown) => (text(value).trim() !== '' && Number.isInteger(Number(value)) ? Number(value) : null);
+
+async function describe(client: CaptureClient): Promise<ConnectionReport> {
+  const project = await client.project();
+  const projectId = text(project['project_id']);
+  if (projectId === '') throw new CaptureFailure('invalid_response', 'The capture system did not say its project_id.');
+  return {
+    status: 'connected', project_title: text(project['project_title']), project_id: projectId,
+    is_longitudinal: isSet(project['is_longitudinal']), record_count: await countRecords(client),
+  };
+}
+
+/** Records by their primary key, the first field of the dictionary: a longitudinal project has several rows of each. */
+async function countRecords(client: CaptureClient): Promise<number> {
+  const primaryKey = text((await client.metadata())[0]?.['field_name']);
+  if (primaryKey === '') throw new CaptureFailure('invalid_response', 'The capture system has an empty dictionary.');
+  const rows = await client.exportRecords({ fields: [primaryKey] });
+  return new Set(rows.map((row) => text(row[primaryKey]))).size;
+}
+
+async function storeTest(deps: CaptureDeps, question: Test, connection: ConnectionReport): Promise<void> {
+  await inScope(deps.database, question.study_id, async ({ tx, audit }) => {
+    await updateConfig(tx, question.study_id, { project_id: connection.project_id.slice(0, 100), sync_status: 'active', sync_error_message: null });
+    audit.record(tested(question, 'connected'));
+  });
+}
+
+async function storeFailedTest(deps: CaptureDeps, question: Test, failure: CaptureFailure): Promise<void> {
+  await inScope(deps.database, question.study_id, async ({ tx, audit }) => {
+    if (!(await findConfig(tx, question.study_id))) return;
+    await noteConnection(tx, question.study_id, failure.message);
+    audit.record(tested(question, failure.errorType));
+  });
+}
+
+const tested = (question: Test, result: string) => ({
+  study_id: question.study_id, user_id: question.actor_user_id, request_id: question.request_id,
+  action: 'datacapture_connection_tested', resource_type: 'datacapture_config', resource_id: question.study_id, metadata: { result },
+});
+
+const instrumentOf = (row: CaptureRow): Instrument => ({ instrument_name: text(row['instrument_name']), instrument_label: text(row['instrument_label']) });
+
+const eventOf = (row: CaptureRow): CaptureEvent => ({
+  event_name: text(row['event_name']), unique_event_name: text(row['unique_event_name']), arm_num: whole(row['arm_num']) ?? 1,
+  day_offset: whole(row['day_offset']), offset_min: whole(row['offset_min']), offset_max: whole(row['offset_max']),
+});
+
+/** A classic project has none: the capture system refuses the question, which is no fault. */
+async function eventsOf(client: CaptureClient): Promise<CaptureEvent[]> {
+  if (!isSet((await client.project())['is_longitudinal'])) return [];
+  return (await client.events()).map(eventOf);
+}
+
+async function dictionaryOf(client: CaptureClient): Promise<Dictionary> {
+  const longitudinal = isSet((await client.project())['is_longitudinal']);
+  const fields = (await client.metadata()).map((row) => ({
+    field_name: text(row['field_name']), form_name: text(row['form_name']), field_type: text(row['field_type']),
+  }));
+  const instruments = (await client.instruments()).map((row) => text(row['instrument_name']));
+  const events = longitudinal ? (await client.events()).map((row) => text(row['unique_event_name'])) : [];
+  return { fields, instruments, events, longitudinal };
+}

@@ -1,0 +1,17 @@
+import type { Database } from '../db/knex.js';
+import { readInScope } from '../db/transaction.js';
+import { applyAnchorCommand } from './anchor/apply.js';
+import { reanchorBatch } from './anchor/reanchor.js';
+
+export interface ActivityDependencies { database: Database }
+
+/** The activities of the anchor's processes: one participant's, and a study's as a whole. */
+export const createAnchorActivities = ({ database }: ActivityDependencies) => ({
+  applyAnchorCommand: applyAnchorCommand(database),
+  reanchorBatch: reanchorBatch(database),
+  countParticipants: (studyId: string): Promise<number> => readInScope(database, studyId, async (tx) => {
+    const row = await tx('participants').where({ study_id: studyId, status: 'enrolled' }).count({ n: '*' }).first();
+    return Number(row?.n ?? 0);
+  }),
+});
+export type AnchorActivities = ReturnType<typeof createAnchorActivities>;

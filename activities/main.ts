@@ -1,0 +1,82 @@
+/** The worker process: workflows, activities, and the relay that brings committed messages to Temporal. */
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { heartbeat } from '@temporalio/activity';
+import { Client, Connection } from '@temporalio/client';
+import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { pino } from 'pino';
+import { openDatabase } from '../db/knex.js';
+import { assertLatestRevision } from '../db/migrate.js';
+import { readSettings } from '../settings.js';
+import { createAnchorMessages } from '../workflows/client.js';
+import { createCaptureActivities } from './capture/index.js';
+import { createAnchorActivities } from './index.js';
+import { sendNotification, smtpMailer } from './notify/send.js';
+import { smsGateway } from './notify/sms.js';
+import { Reconciler } from './reconcile.js';
+import { Relay, deliverTo } from './relay.js';
+import { createSimulationActivities } from './simulation/index.js';
+import { createVisitActivities } from './visits/index.js';
+import { ensureVisitSchedules } from './visits/schedules.js';
+
+const settings = readSettings();
+const log = pino({ level: settings.LOG_LEVEL, base: { part: 'worker' } });
+if (!settings.DATABASE_URL || !settings.TEMPORAL_ADDRESS) throw new Error('DATABASE_URL and TEMPORAL_ADDRESS must be set for the worker ("npm start" sets them)');
+
+const database = openDatabase({ url: settings.DATABASE_URL, appPassword: settings.DATABASE_APP_PASSWORD, poolMax: settings.DATABASE_POOL_MAX, name: 'worker' });
+await assertLatestRevision(database);
+
+// The process decides itself when to drain: the runtime must not act on signals of its own.
+Runtime.install({ shutdownSignals: [] });
+const taskQueue = settings.TEMPORAL_TASK_QUEUE;
+const namespace = settings.TEMPORAL_NAMESPACE;
+const native = await NativeConnection.connect({ address: settings.TEMPORAL_ADDRESS });
+const connection = await Connection.connect({
+  address: settings.TEMPORAL_ADDRESS, channelArgs: { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000 },
+});
+const client = new Client({ connection, namespace });
+const anchors = createAnchorMessages(client, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS });
+
+const bundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
+const worker = await Worker.create({
+  connection: native, namespace, taskQueue,
+  ...(existsSync(bundle) ? { workflowBundle: { codePath: bundle } } : { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }),
+  activities: { ...createAnchorActivities({ database }), ...createSimulationActivities({ database }), ...createVisitActivities({ database, heartbeat }), ...createCaptureActivities({ database, settings, anchors, log }) },
+  maxConcurrentLocalActivityExecutions: settings.DATABASE_POOL_MAX,
+  maxConcurrentActivityTaskExecutions: settings.DATABASE_POOL_MAX,
+  maxCachedWorkflows: 2000,
+  shutdownGraceTime: '5s',
+  shutdownForceTime: '9s',
+});
+
+const publicUrl = settings.PUBLIC_URL ?? `http://${settings.HOST}:${settings.PORT}`;
+const channels = {
+  email: settings.SMTP_URL ? smtpMailer(settings.SMTP_URL, settings.MAIL_FROM) : null,
+  sms: settings.SMS_GATEWAY_URL ? smsGateway(settings.SMS_GATEWAY_URL) : null,
+};
+const links = { secret: settings.SESSION_SECRET, minutes: settings.MAGIC_LINK_MINUTES, publicUrl };
+const relay = new Relay({
+  database, log, listenUrl: settings.DATABASE_URL,
+  deliver: deliverTo({ client, anchors, taskQueue, sendNotification: sendNotification({ database, channels, links }) }),
+});
+relay.start();
+const reconciler = new Reconciler({ database, client, log });
+reconciler.start();
+
+const drain = () => { if (worker.getState() === 'RUNNING') worker.shutdown(); };
+process.on('SIGTERM', drain);
+process.on('SIGINT', drain);
+// The supervisor is gone: a worker that nobody knows of must not go on.
+process.on('disconnect', drain);
+await ensureVisitSchedules(client, { taskQueue, visitStatusSeconds: settings.VISIT_STATUS_INTERVAL_SECONDS, sessionMinutes: settings.ASSESSMENT_SESSION_MINUTES });
+const running = worker.run();
+process.send?.({ ready: true });
+log.info({ taskQueue }, 'worker is ready');
+await running;
+await reconciler.stop();
+await relay.stop();
+await connection.close();
+await native.close();
+await database.destroy();
+log.info('worker has drained');
+process.exit(0);

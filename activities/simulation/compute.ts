@@ -1,0 +1,30 @@
+import { Worker } from 'node:worker_threads';
+import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
+import type { ThreadMessage } from './thread.js';
+
+/** Enough for the largest simulation that is taken; more would be at the cost of the worker beside it. */
+const MEMORY_MB = 2048;
+/** From the sources the file is TypeScript. */
+const thread = new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './thread.js', import.meta.url);
+
+/**
+ * Computes a simulation in a thread of its own, so that the worker's other activities go on. Answers the result as JSON.
+ * @param stop ends the thread
+ * @throws Error when the thread dies, of its memory's limit for example, or is ended
+ */
+export async function compute(inputs: SimulationInputs, stop: AbortSignal, onProgress: (progress: number) => void): Promise<string> {
+  stop.throwIfAborted();
+  const worker = new Worker(thread, { workerData: inputs, resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB } });
+  const end = () => { void worker.terminate(); };
+  stop.addEventListener('abort', end, { once: true });
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      worker.on('message', (message: ThreadMessage) => { if ('result' in message) resolve(message.result); else onProgress(message.progress); });
+      worker.on('error', reject);
+      worker.on('exit', (code) => reject(new Error(`the simulation's thread ended with code ${code}`)));
+    });
+  } finally {
+    stop.removeEventListener('abort', end);
+    await worker.terminate();
+  }
+}

@@ -1,0 +1,24 @@
+/** The thread of one simulation: it computes without a pause, beside the worker's own loop. */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
+import { simulate } from '../../workflows/domain/simulation/run.js';
+
+/** What the thread tells: how far it is, and at last the result as text. */
+export type ThreadMessage = { progress: number } | { result: string };
+
+const TELL_EVERY_MS = 250;
+const tell = (message: ThreadMessage) => parentPort!.postMessage(message);
+
+const run = simulate(workerData as SimulationInputs);
+let told = performance.now();
+for (;;) {
+  const step = run.next();
+  if (step.done) {
+    tell({ result: JSON.stringify(step.value) });
+    break;
+  }
+  if (performance.now() - told > TELL_EVERY_MS) {
+    told = performance.now();
+    tell({ progress: step.value });
+  }
+}

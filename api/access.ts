@@ -1,0 +1,102 @@
+import type { PortalCallerRow } from '../db/queries/portal.js';
+import type { CallerRow } from '../db/request.js';
+import type { Scope } from '../db/transaction.js';
+import { problem } from './errors.js';
+
+export type Role = CallerRow['role'];
+export const allRoles: readonly Role[] = ['admin', 'researcher', 'coordinator', 'investigator', 'data_manager'];
+
+/** Whose token a route takes: nobody's, a user's (`true`), the participant's own of the portal, or either of the two. */
+export type Signing = boolean | 'portal' | 'either';
+
+/** Who may call a route, declared; the frame checks it, the OpenAPI document and the role matrix show it. */
+export interface Access<Signed extends Signing = Signing> {
+  signed: Signed;
+  roles: readonly Role[];
+  /** The route works inside one study, or on what is of studies: isolation decides what is found. */
+  study: boolean;
+  /** A rule that the route's own service checks as well, in words (the anchor policy's roles). */
+  note?: string;
+}
+
+/** Everybody, without a token. */
+export const anyone: Access<false> = { signed: false, roles: [], study: false };
+/** Everybody who is logged in. */
+export const signedIn: Access<true> = { signed: true, roles: allRoles, study: false };
+/** Some roles, for what belongs to no study. Admin may everything. */
+export const roles = (...list: Role[]): Access<true> => ({ signed: true, roles: withAdmin(list), study: false });
+/** Some roles (none named: all of them), in the studies that they are assigned to. Admin may everything, everywhere. */
+export const inStudy = (...list: Role[]): Access<true> => ({ signed: true, roles: list.length === 0 ? allRoles : withAdmin(list), study: true });
+/** The participant itself, by its portal token. */
+export const portal: Access<'portal'> = { signed: 'portal', roles: [], study: false };
+/** As `access`, and the participant whom the path names as well, by its portal token. */
+export const staffOrParticipant = (access: Access<true>): Access<'either'> => ({ ...access, signed: 'either' });
+/** As `access`, with a further rule in words that the service checks. */
+export const noting = (access: Access<true>, note: string): Access<true> => ({ ...access, note });
+
+const withAdmin = (list: Role[]): Role[] => ['admin', ...list.filter((role) => role !== 'admin')];
+
+/** Who works in which study (decisions, section 3). */
+export const staff = { read: inStudy(), participants: inStudy('researcher', 'coordinator', 'investigator'), configure: inStudy('researcher') };
+
+/** The caller of a request, loaded from the database at this request. */
+export interface Actor {
+  id: string;
+  email: string;
+  name: string;
+  role: Role;
+  study_ids: string[];
+  /** Sites that a coordinator or investigator is assigned to; empty: all of the studies. */
+  site_ids: string[];
+  /** What transactions of this request may see: narrowed to the study that the request names. */
+  scope: Scope;
+  isAdmin: boolean;
+}
+
+/**
+ * Lets the caller in or refuses.
+ * @throws 401 unknown or deactivated, 403 another role, 404 a study, site or participant out of reach
+ */
+export function admit(access: Access, row: CallerRow | undefined, studyId: string | undefined): Actor {
+  if (!row || row.status !== 'active') throw problem('INVALID_TOKEN', { detail: 'The account of this access token is not active.' });
+  if (!access.roles.includes(row.role)) throw problem('FORBIDDEN', { detail: `The role ${row.role} does not allow this.` });
+  if (!row.study_seen) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
+  if (!row.site_seen) throw problem('NOT_FOUND', { detail: 'There is no such site.' });
+  if (!row.participant_seen) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  const isAdmin = row.role === 'admin';
+  const siteBound = row.role === 'coordinator' || row.role === 'investigator';
+  return {
+    id: row.id, email: row.email, name: row.name, role: row.role, study_ids: row.study_ids, isAdmin,
+    site_ids: siteBound ? row.site_ids : [],
+    scope: studyId ?? (isAdmin ? '*' : row.study_ids),
+  };
+}
+
+/** The participant who calls with its portal token, loaded from the database at this request. */
+export interface Participant {
+  id: string;
+  role: 'participant';
+  study_id: string;
+  participant_code: string;
+  preferred_language: string | null;
+  status: 'enrolled';
+  /** What transactions of this request may see: its study. Queries name the participant besides. */
+  scope: string;
+}
+
+/** The caller of a route, by whose token it takes; `role` tells a participant from a user. */
+export type CallerOf<Signed> = Signed extends true ? Actor : Signed extends 'portal' ? Participant : Signed extends 'either' ? Actor | Participant : undefined;
+
+/**
+ * Lets the participant in or refuses. It sees itself alone: whom else the request names is not there.
+ * @throws 401 withdrawn or no more there, 404 another study, site or participant
+ */
+export function admitParticipant(row: PortalCallerRow | undefined, named: { studyId?: string | undefined; siteId?: string | undefined; participantId?: string | undefined }): Participant {
+  if (!row || row.status !== 'enrolled') throw problem('INVALID_TOKEN', { detail: 'The participant of this portal token does not take part (any more).' });
+  const other = (given: string | undefined, own: string | null) => given !== undefined && given.toLowerCase() !== own;
+  if (other(named.studyId, row.study_id)) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
+  if (other(named.siteId, row.site_id)) throw problem('NOT_FOUND', { detail: 'There is no such site.' });
+  if (other(named.participantId, row.id)) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  const { id, study_id, participant_code, preferred_language } = row;
+  return { id, role: 'participant', study_id, participant_code, preferred_language, status: 'enrolled', scope: study_id };
+}

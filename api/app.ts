@@ -1,0 +1,36 @@
+import Koa from 'koa';
+import { problem } from './errors.js';
+import { envelope } from './middleware/envelope.js';
+import type { Route } from './route.js';
+import { Router } from './router.js';
+import { serve } from './serve.js';
+import type { State } from './serve.js';
+import type { Services } from './services.js';
+
+/** The Koa application over `routes`. `isDraining`: answers close their connections from then on. */
+export function createApp(services: Services, routes: readonly Route[], isDraining: () => boolean = () => false): Koa {
+  const app = new Koa();
+  if (services.settings.TRUST_PROXY) {
+    app.proxy = true;
+    // The last address is the one that our own proxy saw; those before it are whatever the client wrote.
+    app.maxIpsCount = 1;
+  }
+  const router = new Router(routes);
+  app.use(envelope(services.log, isDraining));
+  app.use(async (ctx) => {
+    const match = router.match(ctx.method, ctx.path);
+    if (match.kind === 'none') throw problem('NOT_FOUND', { detail: 'There is nothing at this path.' });
+    if (match.kind === 'method') {
+      const allow = { Allow: match.allow.join(', ') };
+      if (ctx.method !== 'OPTIONS') throw problem('METHOD_NOT_ALLOWED', { headers: allow });
+      ctx.set(allow);
+      ctx.status = 204;
+      return;
+    }
+    (ctx.state as State).route = match.route.path;
+    await serve(ctx, match.route, match.params, services);
+  });
+  // What fails after the answer began (a client that went away) has no answer left to give.
+  app.on('error', (error: Error) => services.log.warn({ err: { type: error.name, code: (error as { code?: unknown }).code } }, 'connection'));
+  return app;
+}

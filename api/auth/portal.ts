@@ -1,0 +1,65 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Context } from 'koa';
+import type { Settings } from '../../settings.js';
+import { problem } from '../errors.js';
+import { bearer, signToken, verifyToken } from './tokens.js';
+
+/** Of the portal's session: for pages, beside the token that other clients send as bearer. */
+export const PORTAL_COOKIE = 'portal_session';
+/** A page of the service itself can send this header; a form or a page of another site cannot. */
+export const CSRF_HEADER = 'X-Portal-CSRF';
+
+/** The secret of links and cookies. @throws Error in one sentence when it is not set */
+export function sessionSecret(settings: Settings): string {
+  if (!settings.SESSION_SECRET) throw new Error('SESSION_SECRET is not set: give at least 32 random characters ("npm start" makes one).');
+  return settings.SESSION_SECRET;
+}
+
+export interface PortalSession { token: string; seconds: number; cookie: string }
+
+/** A portal token for a participant, as long as an access token lives, and the `Set-Cookie` that carries it. */
+export function portalSession(settings: Settings, participantId: string): PortalSession {
+  const seconds = Math.max(1, Math.round(settings.ACCESS_TOKEN_MINUTES * 60));
+  const token = signToken(settings, 'portal', { id: participantId, role: 'participant' }, seconds);
+  const secure = settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : '';
+  return { token, seconds, cookie: `${PORTAL_COOKIE}=${token}.${seal(settings, token)}; Path=/api; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}` };
+}
+
+// A cookie is no bearer token and the other way round: what leaks of one way is no good on the other.
+const seal = (settings: Settings, token: string): string => createHmac('sha256', sessionSecret(settings)).update(token).digest('base64url');
+
+const comesByCookie = (ctx: Context): boolean => ctx.get('authorization') === '' && ctx.cookies.get(PORTAL_COOKIE) !== undefined;
+
+/** Whether the request's token says that it is one of the portal. It proves nothing: only as what the token is checked. */
+export function isPortalToken(ctx: Context): boolean {
+  if (comesByCookie(ctx)) return true;
+  const payload = ctx.get('authorization').split('.')[1] ?? '';
+  try {
+    return (JSON.parse(Buffer.from(payload, 'base64url').toString()) as { aud?: unknown } | null)?.aud === 'portal';
+  } catch (fault) {
+    // No token at all: the check that follows says so.
+    if (fault instanceof SyntaxError) return false;
+    throw fault;
+  }
+}
+
+/**
+ * The participant id of the request's portal token: the bearer, else the cookie.
+ * @throws 401 UNAUTHENTICATED or INVALID_TOKEN; 403 CSRF_REFUSED for a change by cookie that may come from another site
+ */
+export function portalSubject(ctx: Context, settings: Settings): string {
+  if (!comesByCookie(ctx)) return verifyToken(settings, 'portal', bearer(ctx.get('authorization'))).sub;
+  const { sub } = verifyToken(settings, 'portal', unsealed(settings, ctx.cookies.get(PORTAL_COOKIE)!));
+  const changes = ctx.method !== 'GET' && ctx.method !== 'HEAD';
+  if (changes && ctx.get(CSRF_HEADER) !== '1' && ctx.get('sec-fetch-site') !== 'same-origin') throw problem('CSRF_REFUSED');
+  return sub;
+}
+
+function unsealed(settings: Settings, cookie: string): string {
+  const at = cookie.lastIndexOf('.');
+  const token = cookie.slice(0, Math.max(0, at));
+  const given = Buffer.from(cookie.slice(at + 1));
+  const expected = Buffer.from(seal(settings, token));
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw problem('INVALID_TOKEN');
+  return token;
+}

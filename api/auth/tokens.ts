@@ -1,0 +1,84 @@
+import { createHash, createSecretKey, randomBytes, randomUUID } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import jwt from 'jsonwebtoken';
+import { problem } from '../errors.js';
+import type { Settings } from '../../settings.js';
+
+const ISSUER = 'research-assessment-platform';
+/** What a token is good for; one for one audience is no good for another (decisions, section 3). */
+export type Audience = 'api' | 'portal' | 'mfa' | 'v1';
+
+export interface TokenClaims { sub: string; role: string; jti: string; exp: number }
+
+/** The signing secret. @throws Error in one sentence when it is not set */
+export function jwtSecret(settings: Settings): string {
+  if (!settings.JWT_SECRET) throw new Error('JWT_SECRET is not set: give at least 32 random characters ("npm start" makes one).');
+  return settings.JWT_SECRET;
+}
+
+const keys = new Map<string, KeyObject>();
+/**
+ * The secret as a key. Given as text, the library would first try to read it as a public key, at every token: that
+ * failure with its stack was a sixth of the processor time of a request that lists participants.
+ */
+function jwtKey(settings: Settings): KeyObject {
+  const secret = jwtSecret(settings);
+  let key = keys.get(secret);
+  if (!key) keys.set(secret, key = createSecretKey(Buffer.from(secret, 'utf8')));
+  return key;
+}
+
+/** Signs a token for `audience`, HS256, with iss, aud, sub, role, jti and exp. */
+export function signToken(settings: Settings, audience: Audience, subject: { id: string; role: string }, seconds: number): string {
+  return jwt.sign({ role: subject.role }, jwtKey(settings), {
+    algorithm: 'HS256', issuer: ISSUER, audience, subject: subject.id, jwtid: randomUUID(), expiresIn: Math.max(1, Math.round(seconds)),
+  });
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+const REMEMBERED = 1_000;
+const verified = new Map<string, TokenClaims>();
+
+/**
+ * The claims of a token. A signature that fits fits for good: it is checked once, the expiry every time (what the
+ * holder may do is asked of the database at each request).
+ * @throws 401 INVALID_TOKEN: another algorithm, issuer or audience, expired, forged, or not a token at all
+ */
+export function verifyToken(settings: Settings, audience: Audience, token: string): TokenClaims {
+  const key = `${audience} ${jwtSecret(settings)} ${token}`;
+  const known = verified.get(key);
+  if (known && known.exp * 1000 > Date.now()) return known;
+  const claims = verify(settings, audience, token);
+  if (verified.size >= REMEMBERED) verified.clear();
+  verified.set(key, claims);
+  return claims;
+}
+
+function verify(settings: Settings, audience: Audience, token: string): TokenClaims {
+  let claims: jwt.JwtPayload | string;
+  try {
+    claims = jwt.verify(token, jwtKey(settings), { algorithms: ['HS256'], issuer: ISSUER, audience });
+  } catch (fault) {
+    // A header that says JWT over a payload that is no JSON is a SyntaxError of the library.
+    if (fault instanceof jwt.JsonWebTokenError || fault instanceof SyntaxError) throw problem('INVALID_TOKEN', { cause: fault, headers: challenge('invalid_token') });
+    throw fault;
+  }
+  if (typeof claims === 'string' || !UUID.test(claims.sub ?? '') || typeof claims.role !== 'string' || !claims.jti || !claims.exp) {
+    throw problem('INVALID_TOKEN', { headers: challenge('invalid_token') });
+  }
+  return { sub: claims.sub!, role: claims.role, jti: claims.jti, exp: claims.exp };
+}
+
+/** The token of an Authorization header. @throws 401 UNAUTHENTICATED when there is none */
+export function bearer(authorization: string | undefined): string {
+  const token = /^Bearer +([A-Za-z0-9._~+/=-]+)$/i.exec(authorization ?? '')?.[1];
+  if (!token) throw problem('UNAUTHENTICATED', { headers: challenge() });
+  return token;
+}
+
+const challenge = (error?: string) => ({ 'WWW-Authenticate': error ? `Bearer error="${error}"` : 'Bearer' });
+
+/** A secret that is only ever stored as its hash: refresh tokens. */
+export const opaqueToken = (): string => randomBytes(32).toString('base64url');
+export const sha256 = (value: string): Buffer => createHash('sha256').update(value).digest();

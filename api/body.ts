@@ -1,0 +1,121 @@
+import type { IncomingMessage } from 'node:http';
+import type { Context } from 'koa';
+import { koaBody } from 'koa-body';
+import { problem } from './errors.js';
+
+const MAX_DEPTH = 64;
+/** Half a character: UTF-8, and so the database, has no form for it. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Takes a body of any type as it is: one character a byte, so that signatures and strict parsing see what was sent. */
+function reader(limit: number) {
+  return koaBody({
+    json: false, urlencoded: false, multipart: false, text: true, textTypes: ['*/*'], textLimit: limit, encoding: 'latin1',
+    onError: (fault, ctx) => {
+      if ((fault as { status?: number }).status === 413) throw tooLarge(ctx.req, limit);
+      // The client went away in the middle of its body: nobody waits for the answer.
+      throw problem('BAD_REQUEST', { detail: 'The body broke off.', cause: fault });
+    },
+  });
+}
+const readers = new Map<number, ReturnType<typeof reader>>();
+
+/** Whether the request has a body at all. */
+export const hasBody = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+/** Reads a body's bytes. @throws 413 as soon as it is known to be longer than `limit`, 415 when it is compressed */
+export async function readBytes(ctx: Context, limit: number): Promise<Buffer> {
+  const encoding = ctx.get('content-encoding');
+  if (encoding !== '' && encoding !== 'identity') {
+    discard(ctx.req, limit);
+    throw problem('UNSUPPORTED_MEDIA_TYPE', { detail: 'Compressed bodies are not taken.' });
+  }
+  if (!hasBody(ctx.req)) return Buffer.alloc(0);
+  if (Number(ctx.get('content-length')) > limit) throw tooLarge(ctx.req, limit);
+  let read = readers.get(limit);
+  if (!read) readers.set(limit, read = reader(limit));
+  await read(ctx, async () => undefined);
+  const taken: unknown = (ctx.request as { body?: unknown }).body;
+  return typeof taken === 'string' ? Buffer.from(taken, 'latin1') : Buffer.alloc(0);
+}
+
+function tooLarge(request: IncomingMessage, limit: number) {
+  discard(request, limit);
+  return problem('TOO_LARGE', { detail: `The body is larger than ${limit} bytes.` });
+}
+
+/**
+ * Lets the rest of a refused body pass by, up to a bound: a client that is still sending sees the answer instead of a
+ * connection that breaks.
+ */
+function discard(request: IncomingMessage, limit: number): void {
+  let left = limit * 4;
+  request.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) request.destroy();
+  });
+  request.on('error', () => undefined);
+  request.resume();
+}
+
+/** The media type without its parameters, in lower case. */
+export const mediaType = (request: IncomingMessage): string => (request.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
+
+/**
+ * Parses a JSON body strictly.
+ * @throws 400 MALFORMED_JSON (also what is not UTF-8, or nested deeper than 64), 422 for text that no column can hold
+ */
+export function parseJson(bytes: Buffer): unknown {
+  let source: string;
+  try {
+    source = utf8.decode(bytes);
+  } catch (fault) {
+    throw problem('MALFORMED_JSON', { detail: 'The body is not UTF-8.', cause: fault });
+  }
+  if (nestedDeeperThan(source, MAX_DEPTH)) throw problem('MALFORMED_JSON', { detail: `The body is nested deeper than ${MAX_DEPTH} levels.` });
+  let value: unknown;
+  try {
+    value = JSON.parse(source);
+  } catch (fault) {
+    throw problem('MALFORMED_JSON', { cause: fault });
+  }
+  // Only an escape can bring in what the scan below looks for, or the name itself: most bodies are not walked.
+  if (source.includes('\\u') || source.includes('__proto__')) refuseUnstorable(value, '');
+  return value;
+}
+
+/** Counts brackets outside of strings; a parser would go down the same path by recursion. */
+function nestedDeeperThan(source: string, depth: number): boolean {
+  let level = 0;
+  let inString = false;
+  for (let i = 0; i < source.length; i++) {
+    const c = source.charCodeAt(i);
+    if (inString) {
+      if (c === 92) i++;
+      else if (c === 34) inString = false;
+    } else if (c === 34) inString = true;
+    else if (c === 123 || c === 91) { if (++level > depth) return true; } else if (c === 125 || c === 93) level--;
+  }
+  return false;
+}
+
+function refuseUnstorable(value: unknown, path: string): void {
+  if (typeof value === 'string') {
+    if (value.includes('\0') || LONE_SURROGATE.test(value)) throw unstorable(path, 'has a character that cannot be stored');
+  } else if (Array.isArray(value)) {
+    value.forEach((item, i) => refuseUnstorable(item, path ? `${path}.${i}` : String(i)));
+  } else if (value !== null && typeof value === 'object') {
+    for (const [key, item] of Object.entries(value)) {
+      const inner = path ? `${path}.${key}` : key;
+      if (key === '__proto__') throw unstorable(inner, 'is not a name for a field');
+      if (key.includes('\0') || LONE_SURROGATE.test(key)) throw unstorable(inner, 'has a character that cannot be stored');
+      refuseUnstorable(item, inner);
+    }
+  }
+}
+
+function unstorable(path: string, sentence: string) {
+  const at = path || 'body';
+  return problem('VALIDATION_FAILED', { detail: `${at} ${sentence}`, errors: [{ path: at, code: 'PATTERN', message: `${at} ${sentence}` }] });
+}

@@ -1,0 +1,27 @@
+import type { Context } from 'koa';
+import { problem } from './errors.js';
+import type { Route } from './route.js';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/**
+ * The study that a request names: by path (`study_id`), else X-Study-ID, else the query's study_id (interface, "Study
+ * and site context"). Whether the caller may see it is decided with the caller.
+ * @throws 400 CONTEXT_CONFLICT when two of them differ, 422 for what is no uuid
+ */
+export function studyContext(ctx: Context, route: Route, params: Record<string, string>, search: URLSearchParams): string | undefined {
+  if (route.studyContext === false) return params.study_id?.toLowerCase();
+  const given = [
+    params.study_id,
+    uuid(ctx.get('x-study-id'), 'header.x-study-id'),
+    uuid(search.getAll('study_id').at(-1) ?? '', 'query.study_id'),
+  ].filter((id) => id !== undefined).map((id) => id.toLowerCase());
+  if (new Set(given).size > 1) throw problem('CONTEXT_CONFLICT');
+  return given[0];
+}
+
+function uuid(value: string, path: string): string | undefined {
+  if (value === '') return undefined;
+  if (!UUID.test(value)) throw problem('VALIDATION_FAILED', { detail: `${path} is not a valid uuid`, errors: [{ path, code: 'FORMAT', message: `${path} is not a valid uuid` }] });
+  return value;
+}

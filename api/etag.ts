@@ -1,0 +1,22 @@
+import { createHash } from 'node:crypto';
+
+/**
+ * The strong tag of a record: its id and what changes with every change of it. Undefined for what is not a single
+ * record with an `updated_at` or a `version`.
+ */
+export function etagOf(record: unknown): string | undefined {
+  if (typeof record !== 'object' || record === null || Array.isArray(record)) return undefined;
+  const { id, participant_id, updated_at, version, status } = record as Record<string, unknown>;
+  const key = id ?? participant_id;
+  if (key === undefined || (updated_at === undefined && version === undefined)) return undefined;
+  const source = [key, updated_at, version, status].map((part) => String(part ?? '')).join('|');
+  return `"${createHash('sha256').update(source).digest('base64url').slice(0, 22)}"`;
+}
+
+/** Whether an If-Match or If-None-Match list names the tag (`*`: any). Weak tags are compared by value for If-None-Match. */
+export function names(list: string, tag: string, weak: boolean): boolean {
+  return list.split(',').some((part) => {
+    const given = part.trim();
+    return given === '*' || given === tag || (weak && given === `W/${tag}`);
+  });
+}

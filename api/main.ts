@@ -1,0 +1,71 @@
+import { pino } from 'pino';
+import { openDatabase } from '../db/knex.js';
+import { SchemaError, assertLatestRevision } from '../db/migrate.js';
+import { sweepKeys } from '../db/queries/idempotency.js';
+import { SettingsError, readSettings } from '../settings.js';
+import type { Settings } from '../settings.js';
+import { createAnchorMessages } from '../workflows/client.js';
+import { jwtSecret } from './auth/tokens.js';
+import { openRedis, rateLimits } from './rate-limits.js';
+import { routes } from './routes/index.js';
+import { listen } from './server.js';
+import type { Services } from './services.js';
+import { Temporal } from './temporal.js';
+
+const SWEEP_MS = 3_600_000;
+
+/** Opens what handlers need. @throws Error in one sentence naming the setting that is missing */
+function openServices(settings: Settings): Services {
+  jwtSecret(settings);
+  if (!settings.DATABASE_URL) throw new SettingsError(['DATABASE_URL is not set: name the database ("npm start" sets it for the embedded one)']);
+  const log = pino({ level: settings.LOG_LEVEL, base: { process: 'api' }, timestamp: pino.stdTimeFunctions.isoTime });
+  const database = openDatabase({
+    url: settings.DATABASE_URL, appPassword: settings.DATABASE_APP_PASSWORD, poolMax: settings.DATABASE_POOL_MAX, name: 'api',
+  });
+  const redis = settings.REDIS_URL ? openRedis(settings.REDIS_URL, (error) => log.warn({ code: (error as { code?: unknown }).code }, 'redis is not reached')) : undefined;
+  const temporal = new Temporal(settings);
+  const anchors = createAnchorMessages(temporal.unchecked, { taskQueue: settings.TEMPORAL_TASK_QUEUE, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS });
+  return { settings, database, redis, temporal, anchors, rateLimits: rateLimits(settings, database, redis), log };
+}
+
+async function main(): Promise<void> {
+  const services = openServices(readSettings());
+  const { log, database } = services;
+  await assertLatestRevision(database);
+  const { url, drain } = await listen(services, routes);
+  const sweep = setInterval(() => {
+    sweepKeys(database).catch((fault: unknown) => log.warn({ err: fault }, 'old idempotency keys were not removed'));
+  }, SWEEP_MS);
+  log.info({ url }, 'listening');
+  process.send?.({ ready: true, url });
+
+  let stopping = false;
+  const stop = async (why: string): Promise<void> => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ why }, 'stopping');
+    clearInterval(sweep);
+    await drain();
+    await Promise.all([database.destroy(), services.temporal.close()]);
+    services.redis?.disconnect();
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => { void stop(signal); });
+  // The supervisor is gone: nobody would end this process.
+  if (process.send) process.on('disconnect', () => { void stop('the supervisor is gone'); });
+}
+
+main().catch((fault: unknown) => {
+  // What an operator can mend is said in one sentence; anything else with its stack.
+  const known = fault instanceof SettingsError || fault instanceof SchemaError;
+  const message = fault instanceof Error ? (known || !fault.stack ? fault.message : sentence(fault)) : String(fault);
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+});
+
+function sentence(fault: Error): string {
+  const code = (fault as { code?: unknown }).code;
+  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'ETIMEDOUT') return `The database named by DATABASE_URL is not reached (${String(code)}).`;
+  if (code === '28P01' || code === '28000') return 'The database refuses the login: check DATABASE_URL and DATABASE_APP_PASSWORD.';
+  return fault.message;
+}

@@ -1,0 +1,162 @@
+import type { TSchema } from 'typebox';
+import type { Access } from './access.js';
+import { CSRF_HEADER, PORTAL_COOKIE } from './auth/portal.js';
+import { registered } from './errors.js';
+import type { Route } from './route.js';
+import { ErrorBody } from './schemas/common.js';
+import { version } from './services/health.js';
+
+type Json = Record<string, unknown>;
+
+const REFERENCES = ['Error'];
+const description = `Runs longitudinal studies: participants, enrollment (anchor) dates with versioned visit schedules, and exchange with a capture system.
+
+**Conventions.** JSON is snake_case; dates are YYYY-MM-DD; timestamps are ISO 8601 in UTC. Lists take \`skip\` and \`limit\` (1 to 500) and answer \`{items, total}\`.
+Errors are \`{detail, code, errors?, warnings?, request_id}\`. A body, query or header that does not fit its schema is 422; a rule that is broken 400; what the caller may not see 404; a conflict with what is stored 409.
+Study context: path, else \`X-Study-ID\`, else the query's \`study_id\`; \`X-Site-ID\` narrows to a site.
+\`Idempotency-Key\` on POST: the same key and body within 24 hours answers what was answered, another body is 409. \`ETag\` on single resources; \`If-Match\` on PATCH, PUT and DELETE (409 when stale).
+\`X-RateLimit-Reset\` is in unix seconds. \`x-permissions\` names the roles that may call an operation; \`scope: study\` means: in the studies (and sites) that they are assigned to. The role \`participant\` is the participant itself with its portal token.`;
+
+/** The OpenAPI 3.1 document of `routes`; the same routes give the same document. */
+export function openapi(routes: readonly Route[]): Json {
+  const paths: Record<string, Json> = {};
+  for (const route of [...routes].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))) {
+    (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Research Assessment Platform', version, description, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    servers: [{ url: '/' }],
+    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+        portal: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'the participant’s own portal token' },
+        portalCookie: { type: 'apiKey', in: 'cookie', name: PORTAL_COOKIE, description: `the same as a cookie; a change by it needs \`${CSRF_HEADER}: 1\` or comes from a page of the service itself (Sec-Fetch-Site: same-origin), else 403 CSRF_REFUSED` },
+      },
+      schemas: { Error: plain(ErrorBody) },
+    },
+  };
+}
+
+function operation(route: Route): Json {
+  const { may } = route;
+  return {
+    operationId: operationId(route),
+    tags: [route.tag],
+    summary: route.summary,
+    ...(route.description && { description: route.description }),
+    security: security[String(may.signed)],
+    'x-permissions': permissions(may),
+    parameters: parameters(route),
+    ...requestBody(route),
+    responses: responses(route),
+  };
+}
+
+const byPortal = [{ portal: [] }, { portalCookie: [] }];
+const security: Record<string, object[]> = { false: [], true: [{ bearer: [] }], portal: byPortal, either: [{ bearer: [] }, ...byPortal] };
+
+/** Who may call, as the document shows it; `participant` is the one that the path names, or itself. */
+function permissions({ signed, roles, study, note }: Access): Json {
+  if (signed === false) return { roles: ['anyone'] };
+  if (signed === 'portal') return { roles: ['participant'], scope: 'self' };
+  return { roles: signed === 'either' ? [...roles, 'participant'] : roles, scope: study ? 'study' : 'service', ...(note && { note }) };
+}
+
+const operationId = (route: Route): string =>
+  `${route.method.toLowerCase()}_${route.path.replace(/^\/api\//, '').replaceAll(/[{}]/g, '').replaceAll(/[^a-zA-Z0-9]+/g, '_').replaceAll(/^_|_$/g, '')}`;
+
+function parameters(route: Route): Json[] {
+  const path = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => {
+    const isId = (name === 'id' || name!.endsWith('_id')) && !route.plainParams?.includes(name!);
+    return { name, in: 'path', required: true, schema: isId ? { type: 'string', format: 'uuid' } : { type: 'string' } };
+  });
+  const header = (name: string, schema: Json) => ({ name, in: 'header', required: false, schema });
+  const headers: Json[] = [];
+  if (route.may.signed && route.studyContext !== false && !route.path.includes('{study_id}')) headers.push(header('X-Study-ID', { type: 'string', format: 'uuid' }));
+  if (route.may.signed && route.may.study) headers.push(header('X-Site-ID', { type: 'string', format: 'uuid' }));
+  if (route.method === 'POST' && route.may.signed && !route.secret) headers.push(header('Idempotency-Key', { type: 'string', minLength: 1, maxLength: 200 }));
+  if (route.method !== 'GET' && (route.may.signed === 'portal' || route.may.signed === 'either')) headers.push(header(CSRF_HEADER, { type: 'string', enum: ['1'] }));
+  if (['PATCH', 'PUT', 'DELETE'].includes(route.method)) headers.push(header('If-Match', { type: 'string' }));
+  return [...path, ...declared(route.query, 'query'), ...declared(route.headers, 'header'), ...headers];
+}
+
+/** The properties of an object schema as parameters. */
+function declared(schema: TSchema | undefined, where: 'query' | 'header'): Json[] {
+  if (!schema) return [];
+  const { properties = {}, required = [] } = plain(schema) as { properties?: Record<string, Json>; required?: string[] };
+  return Object.entries(properties).map(([name, property]) => {
+    const { description: about, ...rest } = property;
+    return { name, in: where, required: required.includes(name), schema: rest, ...(about !== undefined && { description: about }) };
+  });
+}
+
+function requestBody(route: Route): Json {
+  if (route.takes === 'bytes') {
+    const schema = route.body ? plain(route.body) : { type: 'string' };
+    return { requestBody: { required: true, content: Object.fromEntries((route.consumes ?? ['application/octet-stream']).map((type) => [type, { schema }])) } };
+  }
+  if (!route.body) return {};
+  const { required = [] } = plain(route.body) as { required?: string[] };
+  return { requestBody: { required: required.length > 0, content: { 'application/json': { schema: plain(route.body) } } } };
+}
+
+/** What the frame itself may answer to this kind of route, beside what the route declares. */
+function standardErrors(route: Route): number[] {
+  const { may } = route;
+  return [
+    ...(may.signed ? [401, 403] : []),
+    ...(may.study || route.path.includes('{') ? [404] : []),
+    ...(route.body ? [400, 413, 415, 422] : route.takes === 'bytes' ? [413, 415] : []),
+    ...(route.query || route.headers ? [422] : []),
+    ...(may.signed && route.studyContext !== false ? [400] : []),
+    ...(route.method !== 'GET' && route.within === 'change' ? [409] : []),
+    ...(route.limit === 'none' ? [] : [429]),
+    ...(route.within || may.signed ? [503] : []),
+    500,
+  ];
+}
+
+const RATE_HEADERS = Object.fromEntries(['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'].map((name) => [name, { schema: { type: 'integer' } }]));
+const ID_HEADERS = Object.fromEntries(['X-Request-ID', 'X-Correlation-ID'].map((name) => [name, { schema: { type: 'string' } }]));
+
+function responses(route: Route): Json {
+  const result: Record<string, Json> = {};
+  for (const [status, schema] of Object.entries(route.answers)) {
+    const error = Number(status) >= 400;
+    result[status] = {
+      description: error ? sentence(Number(status)) : names[Number(status)] ?? 'Answer',
+      headers: { ...ID_HEADERS, ...RATE_HEADERS },
+      ...(schema ? { content: { 'application/json': { schema: plain(schema) } } } : error && { content: errorContent }),
+    };
+  }
+  for (const status of new Set(standardErrors(route))) result[status] ??= { description: sentence(status), headers: ID_HEADERS, content: errorContent };
+  return Object.fromEntries(Object.entries(result).sort(([a], [b]) => Number(a) - Number(b)));
+}
+
+const names: Record<number, string> = { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'Done; no body' };
+const errorContent = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
+const STATUS_NAMES: Record<number, string> = {
+  400: 'A rule is broken, or the request cannot be read', 401: 'No valid access token', 403: 'Not allowed', 404: 'Not there, or not visible to the caller',
+  408: 'Too slow', 409: 'Conflict with what is stored', 413: 'Too large', 415: 'Wrong content type', 422: 'Does not fit the schema', 429: 'Too many requests',
+  500: 'A fault of the service', 503: 'A dependency is down: try again after Retry-After',
+};
+function sentence(status: number): string {
+  const codes = registered().filter((entry) => entry.status === status).map((entry) => entry.code);
+  return `${STATUS_NAMES[status] ?? 'Error'}. Codes: ${codes.join(', ') || 'see detail'}`;
+}
+
+/** A schema as plain JSON; named ones become references. */
+function plain(schema: TSchema): Json {
+  const seen = JSON.parse(JSON.stringify(schema)) as Json;
+  return withReferences(seen, true) as Json;
+}
+function withReferences(value: unknown, top: boolean): unknown {
+  if (Array.isArray(value)) return value.map((item) => withReferences(item, false));
+  if (typeof value !== 'object' || value === null) return value;
+  const { $id, ...rest } = value as Json;
+  if (!top && typeof $id === 'string' && REFERENCES.includes($id)) return { $ref: `#/components/schemas/${$id}` };
+  return Object.fromEntries(Object.entries(rest).map(([key, item]) => [key, withReferences(item, false)]));
+}

@@ -1,0 +1,110 @@
+import { Redis } from 'ioredis';
+import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import type { Database } from '../db/knex.js';
+import type { Settings } from '../settings.js';
+
+const WINDOW_SECONDS = 60;
+
+/** What is left of a caller's minute. */
+export interface Allowance {
+  allowed: boolean;
+  limit: number;
+  remaining: number;
+  /** When the minute ends, unix seconds. */
+  resetAt: number;
+  retryAfterSeconds: number;
+}
+
+interface Lease { left: number; stored: number; endsAt: number; refused: boolean; renewing: Promise<void> | undefined }
+
+/**
+ * One limit of so many points a minute, shared by all API processes through Redis or PostgreSQL. A process takes
+ * points in leases of a thousandth of the limit, so that a limit of thousands does not cost a statement for each
+ * request; limits below 2,000 are exact.
+ */
+export class RateLimit {
+  private readonly leases = new Map<string, Lease>();
+  private readonly leaseSize: number;
+  private readonly store: RateLimiterPostgres | RateLimiterRedis;
+  private swept = Date.now();
+
+  constructor(name: string, readonly limit: number, shared: { database: Database; redis: Redis | undefined }) {
+    this.leaseSize = Math.max(1, Math.floor(limit / 1000));
+    const common = {
+      keyPrefix: name, points: limit, duration: WINDOW_SECONDS,
+      // The shared counter is away: this process counts alone until it is back, rather than not at all.
+      insuranceLimiter: new RateLimiterMemory({ keyPrefix: name, points: limit, duration: WINDOW_SECONDS }),
+    };
+    this.store = shared.redis
+      ? new RateLimiterRedis({ ...common, storeClient: shared.redis })
+      : new RateLimiterPostgres({ ...common, storeClient: shared.database, storeType: 'knex', tableName: 'rate_limits', tableCreated: true });
+  }
+
+  /** Takes one point of `key`'s minute. */
+  async take(key: string): Promise<Allowance> {
+    const now = Date.now();
+    this.sweep(now);
+    let lease = this.leases.get(key);
+    if (!lease || lease.endsAt <= now) this.leases.set(key, lease = { left: 0, stored: this.limit, endsAt: now + WINDOW_SECONDS * 1000, refused: false, renewing: undefined });
+    while (lease.left === 0 && !lease.refused) {
+      // Requests that find the lease used up wait for one renewal together.
+      lease.renewing ??= this.renew(key, lease).finally(() => { lease.renewing = undefined; });
+      await lease.renewing;
+    }
+    const allowed = lease.left > 0;
+    if (allowed) lease.left -= 1;
+    return {
+      allowed,
+      limit: this.limit,
+      remaining: allowed ? lease.stored + lease.left : 0,
+      resetAt: Math.ceil(lease.endsAt / 1000),
+      retryAfterSeconds: Math.max(1, Math.ceil((lease.endsAt - Date.now()) / 1000)),
+    };
+  }
+
+  private async renew(key: string, lease: Lease): Promise<void> {
+    try {
+      const result = await this.store.consume(key, this.leaseSize);
+      lease.left += this.leaseSize;
+      lease.stored = result.remainingPoints;
+      lease.endsAt = Date.now() + result.msBeforeNext;
+    } catch (refusal) {
+      if (!(refusal instanceof RateLimiterRes)) throw refusal;
+      lease.refused = true;
+      lease.endsAt = Date.now() + Math.max(1, refusal.msBeforeNext);
+    }
+  }
+
+  /** Leases of minutes gone by are let go once a minute, so that many addresses do not fill the memory. */
+  private sweep(now: number): void {
+    if (now - this.swept < WINDOW_SECONDS * 1000) return;
+    this.swept = now;
+    for (const [key, lease] of this.leases) if (lease.endsAt <= now) this.leases.delete(key);
+  }
+}
+
+export interface RateLimits {
+  /** All requests: by user, else by address. */
+  general: RateLimit;
+  /** Login and registration: by address and by account. */
+  auth: RateLimit;
+  /** Triggers: by capture project. */
+  webhook: RateLimit;
+}
+
+/** The service's limits (decisions, section 2). */
+export function rateLimits(settings: Settings, database: Database, redis: Redis | undefined): RateLimits {
+  const shared = { database, redis };
+  return {
+    general: new RateLimit('general', settings.RATE_LIMIT_PER_MINUTE, shared),
+    auth: new RateLimit('auth', settings.AUTH_RATE_LIMIT_PER_MINUTE, shared),
+    webhook: new RateLimit('webhook', settings.WEBHOOK_RATE_LIMIT_PER_MINUTE, shared),
+  };
+}
+
+/** A Redis connection that fails at once while Redis is away, so that requests do not queue for it. */
+export function openRedis(url: string, onError: (error: Error) => void): Redis {
+  const redis = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 1, retryStrategy: (times) => Math.min(times * 200, 2000) });
+  redis.on('error', onError);
+  return redis;
+}

@@ -1,0 +1,114 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Static, TSchema } from 'typebox';
+import type { AuditTrail } from '../db/audit.js';
+import type { Tx } from '../db/knex.js';
+import type { PageStatement } from '../db/request.js';
+import type { Access, CallerOf, Signing } from './access.js';
+import type { Services } from './services.js';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** The names between braces of a path template. */
+type Names<P extends string> = P extends `${string}{${infer N}}${infer Rest}` ? N | Names<Rest> : never;
+export type PathParams<P extends string> = { [K in Names<P>]: string };
+
+/** Of a request, what is recorded beside a change. */
+export interface RequestContext {
+  requestId: string;
+  correlationId: string;
+  ip: string;
+  userAgent: string | undefined;
+}
+
+/**
+ * How the frame opens the database for a route:
+ * - `read`: the handler gets `tx`, a read-only transaction narrowed to the caller
+ * - `change`: the handler gets `tx` and `audit`; records, an Idempotency-Key's answer and the change commit together
+ * - absent: no transaction (routes that talk to Temporal: never call it inside one)
+ */
+export type Within = 'read' | 'change';
+type Opened<W> = W extends 'change' ? { tx: Tx; audit: AuditTrail } : W extends 'read' ? { tx: Tx } : unknown;
+
+export type Input<P extends string, Q extends TSchema, B extends TSchema, Signed extends Signing, W> = {
+  params: PathParams<P>;
+  query: Static<Q>;
+  body: Static<B>;
+  headers: IncomingHttpHeaders;
+  /** A user, the participant itself, or either, by what `may` takes; undefined where it is `anyone`. */
+  actor: CallerOf<Signed>;
+  /** The study that the request names by path, X-Study-ID or query; it is visible to the caller. */
+  studyId: string | undefined;
+  context: RequestContext;
+  services: Services;
+  /** Refuses with 409 STALE when the request has an If-Match that is not this record's tag. */
+  unchangedSince: (record: Record<string, unknown>) => void;
+  /** The body's bytes, for routes with `takes: 'bytes'`. */
+  raw: Buffer;
+} & Opened<W>;
+
+/** An answer that is more than a body. */
+export class Reply {
+  constructor(readonly status: number, readonly body?: unknown, readonly headers: Record<string, string> = {}) {}
+}
+export const created = (body: unknown): Reply => new Reply(201, body);
+export const accepted = (body: unknown): Reply => new Reply(202, body);
+export const noContent = (): Reply => new Reply(204);
+export const reply = (status: number, body?: unknown, headers?: Record<string, string>): Reply => new Reply(status, body, headers);
+
+export interface RouteDefinition<P extends string, Q extends TSchema, B extends TSchema, Signed extends Signing, W extends Within | undefined> {
+  method: Method;
+  /** With `{name}` for parameters. Those called id or …_id must be uuids (else 404) unless named in `plainParams`. */
+  path: P;
+  plainParams?: readonly Names<P>[];
+  tag: string;
+  summary: string;
+  description?: string;
+  may: Access<Signed>;
+  within?: W;
+  query?: Q;
+  headers?: TSchema;
+  /** A JSON body's schema (use `body({…})` of schemas/common). */
+  body?: B;
+  /** `bytes`: the body is not parsed; the handler gets `raw`. With `consumes`: the content types taken. */
+  takes?: 'json' | 'bytes';
+  consumes?: readonly string[];
+  /** Schemas by status; undefined: no body. The standard errors are added to the document by the kind of route. */
+  answers: Record<number, TSchema | undefined>;
+  /** Also a refusal before the handler (token, role, out of reach) is an audit record of the study, by this action. */
+  refusedAs?: string;
+  /** Its answer carries a secret, or its body a password: Idempotency-Key is ignored, nothing of it is stored. */
+  secret?: boolean;
+  /** `general` (default) by user or address; `auth` by address, at the login's rate; `none`: not counted, or counted by itself. */
+  limit?: 'general' | 'auth' | 'none';
+  /** Named by these in X-Study-ID and query as well; false for routes whose `study_id` means something else. */
+  studyContext?: boolean;
+  handle: (input: Input<P, Q, B, Signed, W>) => unknown;
+}
+
+/** A list that is one statement: the frame runs it under the caller's rights and answers `{items, total}`. */
+export type PageDefinition<P extends string, Q extends TSchema> = Omit<RouteDefinition<P, Q, TSchema, true, undefined>, 'handle' | 'within' | 'body' | 'takes' | 'method'> & {
+  page: (input: { params: PathParams<P>; query: Static<Q>; studyId: string | undefined }) => PageStatement;
+};
+
+type AnyInput = Input<string, TSchema, TSchema, Signing, Within | undefined>;
+/** A route as the frame sees it. */
+export type Route = Omit<RouteDefinition<string, TSchema, TSchema, Signing, Within | undefined>, 'handle' | 'plainParams'> & {
+  plainParams?: readonly string[];
+  handle: (input: AnyInput) => unknown;
+  page?: (input: { params: Record<string, string>; query: unknown; studyId: string | undefined }) => PageStatement;
+};
+
+/**
+ * Declares a route. Validation, types, the OpenAPI document and the role matrix all come from this one definition.
+ * The handler's input is typed by it; the frame fills exactly that, which the cast below states once for all.
+ */
+export function route<P extends string, Q extends TSchema, B extends TSchema, Signed extends Signing, W extends Within | undefined = undefined>(
+  definition: RouteDefinition<P, Q, B, Signed, W>,
+): Route {
+  return definition as unknown as Route;
+}
+
+/** Declares a list that many ask for often (see `PageDefinition`); for all others `route` with `within: 'read'` will do. */
+export function pageRoute<P extends string, Q extends TSchema>(definition: PageDefinition<P, Q>): Route {
+  return { ...definition, method: 'GET' } as unknown as Route;
+}

@@ -1,0 +1,47 @@
+import { userById } from '../../db/queries/users.js';
+import { anyone, roles, signedIn } from '../access.js';
+import { created, noContent, route } from '../route.js';
+import { ChangePassword, LoggedIn, Login, RefreshToken, Register, Tokens, User } from '../schemas/users.js';
+import { changePassword, login, logout, refresh } from '../services/auth.js';
+import { register } from '../services/users.js';
+
+export const authRoutes = [
+  route({
+    method: 'POST', path: '/api/auth/login', tag: 'Authentication', summary: 'Log in with email and password',
+    description: 'Five failures in a row lock the account for 15 minutes; a locked account, an unknown email and a wrong password are answered alike.',
+    may: anyone, limit: 'auth', secret: true, body: Login, answers: { 200: LoggedIn, 401: undefined },
+    handle: ({ services, body, context }) => login(services, body, context),
+  }),
+  route({
+    method: 'POST', path: '/api/auth/refresh', tag: 'Authentication', summary: 'Exchange a refresh token for new tokens',
+    description: 'Each refresh token is good once. A second use ends every token that came from the same login.',
+    may: anyone, secret: true, body: RefreshToken, answers: { 200: Tokens, 401: undefined },
+    handle: ({ services, body, context }) => refresh(services, body.refresh_token, context),
+  }),
+  route({
+    method: 'POST', path: '/api/auth/logout', tag: 'Authentication', summary: 'End a login by its refresh token',
+    may: anyone, secret: true, body: RefreshToken, answers: { 204: undefined },
+    handle: async ({ services, body, context }) => {
+      await logout(services, body.refresh_token, context);
+      return noContent();
+    },
+  }),
+  route({
+    method: 'GET', path: '/api/auth/me', tag: 'Authentication', summary: 'Who the access token belongs to',
+    may: signedIn, within: 'read', studyContext: false, answers: { 200: User },
+    handle: ({ tx, actor }) => userById(tx, actor.id),
+  }),
+  route({
+    method: 'POST', path: '/api/auth/password', tag: 'Authentication', summary: 'Change one’s own password; ends all logins',
+    may: signedIn, within: 'change', limit: 'auth', secret: true, studyContext: false, body: ChangePassword, answers: { 204: undefined },
+    handle: async ({ tx, audit, actor, body, context }) => {
+      await changePassword(tx, audit, actor, body, context);
+      return noContent();
+    },
+  }),
+  route({
+    method: 'POST', path: '/api/auth/register', tag: 'Authentication', summary: 'Register a user',
+    may: roles('admin'), within: 'change', limit: 'auth', secret: true, studyContext: false, body: Register, answers: { 201: User },
+    handle: async ({ tx, audit, actor, body, context }) => created(await register({ tx, audit, actor, context }, body)),
+  }),
+];

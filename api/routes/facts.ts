@@ -1,0 +1,71 @@
+import { listConsents } from '../../db/queries/consents.js';
+import { listForms } from '../../db/queries/forms.js';
+import { inStudy, noting, staff } from '../access.js';
+import { created, route } from '../route.js';
+import { Type, listOf, paging, sorting, text } from '../schemas/common.js';
+import {
+  Consent, ConsentChange, Eligibility, Form, FormChange, FormStatus, NewConsent, NewForm, NewRandomization, PutEligibility, Randomization,
+} from '../schemas/facts.js';
+import { changeConsent, createConsent } from '../services/consents.js';
+import { eligibility, putEligibility } from '../services/eligibility.js';
+import { changeForm, createForm } from '../services/forms.js';
+import { randomization, randomize } from '../services/randomization.js';
+
+const of = '/api/studies/{study_id}/participants/{participant_id}';
+const evaluated = 'The anchor date is evaluated again after the change.';
+
+/** The facts that an anchor date is decided from. */
+export const factRoutes = [
+  route({
+    method: 'GET', path: `${of}/consents`, tag: 'Consents', summary: 'List the participant’s consents', may: inStudy(), within: 'read',
+    query: Type.Object({ ...paging, sort: sorting('created_at', 'signed_at') }), answers: { 200: listOf(Consent) },
+    handle: ({ tx, params, query }) => listConsents(tx, params.participant_id, { skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'created_at' }),
+  }),
+  route({
+    method: 'POST', path: `${of}/consents`, tag: 'Consents', summary: 'Record a consent', may: staff.participants, within: 'change',
+    description: `A signed consent has a \`signed_at\` (default: now). ${evaluated}`, body: NewConsent, answers: { 201: Consent },
+    handle: async ({ tx, audit, actor, context, params, body }) => created(await createConsent({ tx, audit, actor, context }, params.participant_id, body)),
+  }),
+  route({
+    method: 'PATCH', path: `${of}/consents/{consent_id}`, tag: 'Consents', summary: 'Sign, decline, revoke or correct a consent', may: staff.participants, within: 'change',
+    description: `pending → signed or declined; signed → revoked; declined and revoked are final (409 INVALID_TRANSITION). ${evaluated}`, body: ConsentChange, answers: { 200: Consent },
+    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) => changeConsent({ tx, audit, actor, context }, params.participant_id, params.consent_id, body, unchangedSince),
+  }),
+  route({
+    method: 'GET', path: `${of}/eligibility`, tag: 'Eligibility', summary: 'The participant’s eligibility assessment', may: inStudy(), within: 'read', answers: { 200: Eligibility },
+    handle: ({ tx, params }) => eligibility(tx, params.participant_id),
+  }),
+  route({
+    method: 'PUT', path: `${of}/eligibility`, tag: 'Eligibility', summary: 'Put the eligibility assessment', within: 'change',
+    may: noting(staff.participants, 'eligible, ineligible and waivers: admin, researcher, investigator'),
+    description: `Replaces the assessment. \`eligible\` and \`ineligible\` are confirmations, with \`confirmed_at\` (default: now); a coordinator prepares the assessment but does not confirm it (403). ${evaluated}`,
+    body: PutEligibility, answers: { 200: Eligibility },
+    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) => putEligibility({ tx, audit, actor, context }, params.participant_id, body, unchangedSince),
+  }),
+  route({
+    method: 'GET', path: `${of}/randomization`, tag: 'Randomization', summary: 'The participant’s randomization', may: inStudy(), within: 'read', answers: { 200: Randomization },
+    handle: ({ tx, params }) => randomization(tx, params.participant_id),
+  }),
+  route({
+    method: 'POST', path: `${of}/randomization`, tag: 'Randomization', summary: 'Record the randomization, once', may: staff.participants, within: 'change',
+    description: `A second one is 409 ALREADY_RANDOMIZED. The arm becomes the participant’s. ${evaluated}`, body: NewRandomization, answers: { 201: Randomization },
+    handle: async ({ tx, audit, actor, context, params, body }) => created(await randomize({ tx, audit, actor, context }, params.participant_id, body)),
+  }),
+  route({
+    method: 'GET', path: `${of}/forms`, tag: 'Forms', summary: 'List the participant’s forms', may: inStudy(), within: 'read',
+    query: Type.Object({ ...paging, sort: sorting('created_at', 'form_oid'), form_oid: Type.Optional(text(200)), status: Type.Optional(FormStatus) }), answers: { 200: listOf(Form) },
+    handle: ({ tx, params, query }) => listForms(tx, params.participant_id, { ...query, skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'created_at' }),
+  }),
+  route({
+    method: 'POST', path: `${of}/forms`, tag: 'Forms', summary: 'Add a form', within: 'change', may: noting(staff.participants, 'signed and locked: admin, investigator'),
+    description: evaluated, body: NewForm, answers: { 201: Form },
+    handle: async ({ tx, audit, actor, context, params, body }) => created(await createForm({ tx, audit, actor, context }, params.participant_id, body)),
+  }),
+  route({
+    method: 'PATCH', path: `${of}/forms/{form_id}`, tag: 'Forms', summary: 'Fill in, complete, sign or lock a form', within: 'change',
+    may: noting(staff.participants, 'signed and locked: admin, investigator'),
+    description: `draft ↔ complete → signed → locked (else 409 INVALID_TRANSITION). \`items\` is merged (RFC 7396) until the form is signed (then 409 FORM_FROZEN). Investigators and admins sign and lock. ${evaluated}`,
+    body: FormChange, answers: { 200: Form },
+    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) => changeForm({ tx, audit, actor, context }, params.participant_id, params.form_id, body, unchangedSince),
+  }),
+];

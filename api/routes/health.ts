@@ -1,0 +1,47 @@
+import { anyone } from '../access.js';
+import { route, reply } from '../route.js';
+import { Type, oneOf } from '../schemas/common.js';
+import { checkAll, checkDatabase, checkRedis, version } from '../services/health.js';
+
+const Basic = Type.Object({ status: oneOf('ok'), environment: Type.String(), version: Type.String() });
+const One = Type.Object({ status: oneOf('ok', 'down', 'not_configured'), latency_ms: Type.Optional(Type.Number()) });
+const Dependency = Type.Object({ status: oneOf('ok', 'down', 'not_configured'), latency_ms: Type.Optional(Type.Number()), detail: Type.Optional(Type.String()) });
+const Detailed = Type.Object({
+  status: oneOf('ok', 'degraded', 'down'), environment: Type.String(), version: Type.String(),
+  dependencies: Type.Object({ database: Dependency, temporal: Dependency, redis: Dependency, worker: Dependency, mail: Dependency }),
+});
+
+const basic = (path: '/api/health' | '/api/metrics/health') => route({
+  method: 'GET', path, tag: 'Health', summary: 'Whether the process serves', may: anyone, limit: 'none', answers: { 200: Basic },
+  handle: ({ services }) => ({ status: 'ok', environment: services.settings.NODE_ENV, version }),
+});
+
+export const healthRoutes = [
+  basic('/api/health'),
+  basic('/api/metrics/health'),
+  route({
+    method: 'GET', path: '/api/health/db', tag: 'Health', summary: 'Whether the database answers', may: anyone, limit: 'none',
+    answers: { 200: One, 503: One },
+    handle: async ({ services }) => {
+      const { status, latency_ms } = await checkDatabase(services);
+      return reply(status === 'down' ? 503 : 200, { status, latency_ms });
+    },
+  }),
+  route({
+    method: 'GET', path: '/api/health/redis', tag: 'Health', summary: 'Whether Redis answers, where there is one', may: anyone, limit: 'none',
+    answers: { 200: One, 503: One },
+    handle: async ({ services }) => {
+      const { status, latency_ms } = await checkRedis(services);
+      return reply(status === 'down' ? 503 : 200, { status, latency_ms });
+    },
+  }),
+  route({
+    method: 'GET', path: '/api/health/detailed', tag: 'Health', summary: 'Every dependency', may: anyone, limit: 'none',
+    description: 'Database, Temporal and a worker are needed: 503 when one of them is down. Redis and mail are not: `degraded`.',
+    answers: { 200: Detailed, 503: Detailed },
+    handle: async ({ services }) => {
+      const detailed = await checkAll(services);
+      return reply(detailed.status === 'down' ? 503 : 200, detailed);
+    },
+  }),
+];

@@ -1,0 +1,57 @@
+import type { Route } from '../route.js';
+import { anchorRoutes } from './anchor.js';
+import { auditRoutes } from './audit.js';
+import { authRoutes } from './auth.js';
+import { batteryRoutes } from './batteries.js';
+import { datacaptureRoutes } from './datacapture.js';
+import { decisionRoutes } from './decisions.js';
+import { documentRoutes } from './documents.js';
+import { eventDefinitionRoutes } from './event-definitions.js';
+import { factRoutes } from './facts.js';
+import { healthRoutes } from './health.js';
+import { holidayCalendarRoutes } from './holiday-calendars.js';
+import { overrideRoutes } from './overrides.js';
+import { participantRoutes } from './participants.js';
+import { policyRoutes } from './policy.js';
+import { portalRoutes } from './portal.js';
+import { scheduleVersionRoutes } from './schedule-versions.js';
+import { sessionRoutes } from './sessions.js';
+import { simulationRoutes } from './simulations.js';
+import { siteRoutes } from './sites.js';
+import { studyRoutes } from './studies.js';
+import { syncRoutes } from './sync.js';
+import { userRoutes } from './users.js';
+import { visitStateRoutes } from './visit-states.js';
+import { visitRoutes } from './visits.js';
+import { webhookRoutes } from './webhooks.js';
+
+/** What the contract describes. A resource exports its routes as a list and is named here once. */
+export const described: readonly Route[] = [
+  ...healthRoutes,
+  ...authRoutes,
+  ...userRoutes,
+  ...studyRoutes,
+  ...siteRoutes,
+  ...participantRoutes,
+  ...factRoutes,
+  ...visitRoutes,
+  ...visitStateRoutes,
+  ...batteryRoutes,
+  ...sessionRoutes,
+  ...syncRoutes,
+  ...webhookRoutes,
+  ...datacaptureRoutes,
+  ...policyRoutes,
+  ...scheduleVersionRoutes,
+  ...eventDefinitionRoutes,
+  ...holidayCalendarRoutes,
+  ...simulationRoutes,
+  ...anchorRoutes,
+  ...decisionRoutes,
+  ...overrideRoutes,
+  ...portalRoutes,
+  ...auditRoutes,
+];
+
+/** Every route of the service. */
+export const routes: readonly Route[] = [...described, ...documentRoutes(described)];

@@ -1,0 +1,29 @@
+import { listSites } from '../../db/queries/sites.js';
+import { inStudy } from '../access.js';
+import { created, route } from '../route.js';
+import { Type, listOf, paging, sorting } from '../schemas/common.js';
+import { NewSite, Site, SiteChange, SiteStatus } from '../schemas/studies.js';
+import { changeSite, createSite, existingSite } from '../services/sites.js';
+
+export const siteRoutes = [
+  route({
+    method: 'GET', path: '/api/studies/{study_id}/sites', tag: 'Sites', summary: 'List the study’s sites', may: inStudy(), within: 'read',
+    query: Type.Object({ ...paging, sort: sorting('site_code', 'name', 'created_at'), status: Type.Optional(SiteStatus) }),
+    answers: { 200: listOf(Site) },
+    handle: ({ tx, params, query }) => listSites(tx, params.study_id, { skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'site_code', status: query.status }),
+  }),
+  route({
+    method: 'POST', path: '/api/studies/{study_id}/sites', tag: 'Sites', summary: 'Add a site', may: inStudy('researcher'), within: 'change',
+    body: NewSite, answers: { 201: Site },
+    handle: async ({ tx, audit, actor, context, params, body }) => created(await createSite({ tx, audit, actor, context }, params.study_id, body)),
+  }),
+  route({
+    method: 'GET', path: '/api/sites/{site_id}', tag: 'Sites', summary: 'A site', may: inStudy(), within: 'read', answers: { 200: Site },
+    handle: ({ tx, params }) => existingSite(tx, params.site_id),
+  }),
+  route({
+    method: 'PATCH', path: '/api/sites/{site_id}', tag: 'Sites', summary: 'Change a site', may: inStudy('researcher'), within: 'change',
+    body: SiteChange, answers: { 200: Site },
+    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) => changeSite({ tx, audit, actor, context }, params.site_id, body, unchangedSince),
+  }),
+];

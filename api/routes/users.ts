@@ -1,0 +1,24 @@
+import { listUsers } from '../../db/queries/users.js';
+import { roles } from '../access.js';
+import { route } from '../route.js';
+import { Type, listOf, paging, sorting, text } from '../schemas/common.js';
+import { RoleName, User, UserChange, UserStatus } from '../schemas/users.js';
+import { changeUser } from '../services/users.js';
+
+export const userRoutes = [
+  route({
+    method: 'GET', path: '/api/users', tag: 'Users', summary: 'List users', may: roles('admin'), within: 'read', studyContext: false,
+    query: Type.Object({
+      ...paging, sort: sorting('email', 'name', 'created_at'), role: Type.Optional(RoleName), status: Type.Optional(UserStatus),
+      search: Type.Optional(text(200)),
+    }),
+    answers: { 200: listOf(User) },
+    handle: ({ tx, query }) => listUsers(tx, { ...query, skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'email' }),
+  }),
+  route({
+    method: 'PATCH', path: '/api/users/{id}', tag: 'Users', summary: 'Change a user’s role, status, studies or sites',
+    description: 'Counts at once, also for access tokens already given. Deactivating ends all logins of the user.',
+    may: roles('admin'), within: 'change', studyContext: false, body: UserChange, answers: { 200: User },
+    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) => changeUser({ tx, audit, actor, context }, params.id, body, unchangedSince),
+  }),
+];

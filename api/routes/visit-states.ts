@@ -1,0 +1,26 @@
+import { inStudy, staff } from '../access.js';
+import { route } from '../route.js';
+import { Because, Visit } from '../schemas/schedules.js';
+import { existing as existingParticipant } from '../services/participants.js';
+import { visitCalendar } from '../services/visit-calendar.js';
+import { cancelVisit, reopenVisit } from '../services/visit-states.js';
+
+export const visitStateRoutes = [
+  route({
+    method: 'POST', path: '/api/visits/{visit_id}/cancel', tag: 'Visits', summary: 'Cancel a visit that is not done', may: staff.participants, within: 'change',
+    description: 'A cancelled one is answered again; completed and superseded ones are 409 VISIT_CLOSED.', body: Because, answers: { 200: Visit },
+    handle: ({ tx, audit, actor, context, params, body }) => cancelVisit({ tx, audit, actor, context }, params.visit_id, body.reason),
+  }),
+  route({
+    method: 'POST', path: '/api/visits/{visit_id}/reopen', tag: 'Visits', summary: 'Take a cancellation, completion or miss back', may: staff.participants, within: 'change',
+    description: 'The visit is then scheduled, open or missed by the calendar of its site or study. One that a later schedule replaced is 409 VISIT_CLOSED.', body: Because, answers: { 200: Visit },
+    handle: ({ tx, audit, actor, context, params, body }) => reopenVisit({ tx, audit, actor, context }, params.visit_id, body.reason),
+  }),
+  route({
+    method: 'GET', path: '/api/participants/{participant_id}/visits.ics', tag: 'Visits', summary: 'A participant’s visits as a calendar feed (text/calendar)', may: inStudy(), within: 'read', answers: { 200: undefined },
+    handle: async ({ tx, params }) => {
+      await existingParticipant(tx, params.participant_id);
+      return visitCalendar(tx, params.participant_id);
+    },
+  }),
+];

@@ -1,0 +1,61 @@
+import Type from 'typebox';
+import type { Static, TObject, TProperties, TSchema } from 'typebox';
+
+export { Type };
+export type { Static, TSchema };
+
+export const Uuid = Type.String({ format: 'uuid' });
+/** A calendar date, YYYY-MM-DD. */
+export const IsoDate = Type.String({ format: 'date' });
+/** An instant; answers are UTC with Z. */
+export const Instant = Type.String({ format: 'date-time' });
+/** An IANA zone that this runtime knows. */
+export const TimeZone = Type.String({ format: 'time-zone', maxLength: 50 });
+export const Email = Type.String({ format: 'email', maxLength: 320 });
+/** A BCP 47 tag. */
+export const Language = Type.String({ pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$', maxLength: 35 });
+/** A code that people give: any text without control characters and without blanks around it. */
+export const Code = Type.String({ minLength: 1, maxLength: 64, pattern: '^(?!\\s)[^\\u0000-\\u001f\\u007f]*(?<!\\s)$' });
+export const text = (maxLength: number, minLength = 0) => Type.String({ minLength, maxLength });
+/** Any JSON object. */
+export const Json = Type.Record(Type.String(), Type.Unknown());
+
+/** One of some words. */
+export const oneOf = <const T extends readonly string[]>(...values: T) => Type.Unsafe<T[number]>({ type: 'string', enum: [...values] });
+
+/** The schema or null, written as one type list so that a fault names the rule of the value and not of both branches. */
+export function nullable<S extends TSchema>(schema: S) {
+  const plain = schema as unknown as { type?: string; enum?: unknown[] };
+  if (plain.type === undefined) return Type.Unsafe<Static<S> | null>({ anyOf: [schema, { type: 'null' }] });
+  return Type.Unsafe<Static<S> | null>({ ...schema, type: [plain.type, 'null'], ...(plain.enum && { enum: [...plain.enum, null] }) });
+}
+
+/** A body: fields that are not named are refused (decisions, section 2). */
+export const body = <P extends TProperties>(properties: P, options: { minProperties?: number; description?: string } = {}): TObject<P> =>
+  Type.Object(properties, { additionalProperties: false, ...options });
+
+/** All fields of a body as optional, for PATCH. An empty PATCH changes nothing and is fine. */
+export const partial = <P extends TProperties>(object: TObject<P>) => Type.Partial(object, { additionalProperties: false });
+
+/** Paging of every list (decisions, section 2). */
+export const paging = {
+  skip: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'how many to leave out' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'how many at most' })),
+};
+
+/** `sort=field` or `sort=-field`. */
+export const sorting = <const F extends readonly string[]>(...fields: F) =>
+  Type.Optional(Type.Unsafe<F[number] | `-${F[number]}`>({ type: 'string', enum: fields.flatMap((f) => [f, `-${f}`]), description: '`field` or `-field`' }));
+
+/** `{items, total}`. */
+export const listOf = <S extends TSchema>(item: S) => Type.Object({ items: Type.Array(item), total: Type.Integer() });
+
+export const Fault = Type.Object({ path: Type.Optional(Type.String()), row: Type.Optional(Type.Integer()), code: Type.String(), message: Type.String() });
+/** The body of every error (decisions, section 2). */
+export const ErrorBody = Type.Object({
+  detail: Type.String(),
+  code: Type.Optional(Type.String({ description: 'stable, upper case' })),
+  errors: Type.Optional(Type.Array(Fault)),
+  warnings: Type.Optional(Type.Array(Type.Unknown())),
+  request_id: Type.Optional(Type.String()),
+}, { $id: 'Error' });

@@ -1,0 +1,258 @@
+import { Readable } from 'node:stream';
+import type { Context } from 'koa';
+import { changeAs, loadCaller, pageAs, readAs } from '../db/request.js';
+import type { Caller, CallerRow } from '../db/request.js';
+import { changeAsParticipant, loadParticipant, readAsParticipant } from '../db/queries/portal.js';
+import type { PortalCallerRow } from '../db/queries/portal.js';
+import type { Work } from '../db/transaction.js';
+import type { Tx } from '../db/knex.js';
+import { inScope, readInScope } from '../db/transaction.js';
+import { admit, admitParticipant } from './access.js';
+import type { Actor, Participant } from './access.js';
+import { isPortalToken, portalSubject } from './auth/portal.js';
+import { bearer, jwtSecret, verifyToken } from './auth/tokens.js';
+import { hasBody, mediaType, parseJson, readBytes } from './body.js';
+import { Problem, problem } from './errors.js';
+import { etagOf, names } from './etag.js';
+import { claimInside, claimOutside, keep, keyed, release } from './idempotency.js';
+import type { Keyed } from './idempotency.js';
+import { count } from './middleware/count.js';
+import { studyContext } from './context.js';
+import { Reply } from './route.js';
+import type { RequestContext, Route } from './route.js';
+import type { Services } from './services.js';
+import { check, declaredQuery } from './validation.js';
+
+/** `handled`: the handler was reached. */
+export interface State { context: RequestContext; route?: string; userId?: string | undefined; handled?: boolean }
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/**
+ * Answers one request by its route's definition. In this order, so that nobody learns more than they may: token (401),
+ * rate (429), names in the path (404), body read (413, 415, 400), role (403), study, site and participant in reach
+ * (404), schema (422), Idempotency-Key, handler.
+ */
+export async function serve(ctx: Context, route: Route, params: Record<string, string>, services: Services): Promise<void> {
+  const state = ctx.state as State;
+  const holder = route.may.signed ? await authenticated(ctx, route, services) : undefined;
+  if (holder?.kind === 'user') state.userId = holder.id;
+  await count(ctx, route.limit ?? 'general', holder?.id, services);
+  requireUuids(route, params);
+  const raw = await readBody(ctx, route, services);
+  const request = new Request(ctx, route, params, services, raw);
+  const answer = holder ? await asCaller(request, holder) : await asAnyone(request);
+  send(ctx, answer);
+}
+
+/** Whom a token was given to. */
+interface Holder { kind: 'user' | 'participant'; id: string }
+
+/** Who holds the token of the request. Attempts with a bad one count for the address, so that tokens cannot be tried without end. */
+async function authenticated(ctx: Context, { may }: Route, services: Services): Promise<Holder> {
+  try {
+    if (may.signed === 'portal' || (may.signed === 'either' && isPortalToken(ctx))) return { kind: 'participant', id: portalSubject(ctx, services.settings) };
+    return { kind: 'user', id: verifyToken(services.settings, 'api', bearer(ctx.get('authorization'))).sub };
+  } catch (fault) {
+    await count(ctx, 'general', undefined, services);
+    throw fault;
+  }
+}
+
+/** One request on its way to its handler. */
+class Request {
+  readonly state: State;
+  readonly search: URLSearchParams;
+  constructor(readonly ctx: Context, readonly route: Route, readonly params: Record<string, string>, readonly services: Services, readonly raw: Buffer) {
+    this.state = ctx.state as State;
+    this.search = new URLSearchParams(ctx.querystring);
+  }
+
+  /** The declared keys of the query, checked. */
+  query(): Record<string, unknown> {
+    const query = declaredQuery(this.route.query, this.search);
+    if (this.route.query) check(this.route.query, query, 'query');
+    return query;
+  }
+
+  /** Validates and calls the handler. `opened` is what the frame opened for it: tx, audit, or nothing. */
+  async handle(actor: Actor | Participant | undefined, studyId: string | undefined, opened: Partial<Work>): Promise<Reply> {
+    const { route, ctx } = this;
+    const query = this.query();
+    if (route.headers) check(route.headers, { ...ctx.headers }, 'headers');
+    const body = route.body ? parseJson(this.raw) : undefined;
+    if (route.body) check(route.body, body, 'body');
+    this.state.handled = true;
+    const result = await route.handle({
+      params: this.params, query, body, headers: ctx.headers, actor, studyId, raw: this.raw,
+      context: this.state.context, services: this.services,
+      unchangedSince: (record: Record<string, unknown>) => refuseStale(ctx, record),
+      ...opened,
+    } as Parameters<Route['handle']>[0]);
+    return result instanceof Reply ? result : new Reply(200, result);
+  }
+
+  /** The request under its Idempotency-Key, if it has one that counts. */
+  keyed(caller: string): Keyed | undefined {
+    const key = this.ctx.get('idempotency-key');
+    if (key === '' || this.route.method !== 'POST' || this.route.secret || !this.route.may.signed) return undefined;
+    return keyed(caller, this.route.method, this.ctx.path, key, this.raw, jwtSecret(this.services.settings));
+  }
+}
+
+/** How the database is opened for a caller, who is looked up and let in as the first thing of each. */
+interface Door {
+  change: <T>(work: (work: Work, actor: Actor | Participant) => Promise<T>) => Promise<T>;
+  read: <T>(work: (tx: Tx, actor: Actor | Participant) => Promise<T>) => Promise<T>;
+  load: () => Promise<Actor | Participant>;
+}
+
+async function asCaller(request: Request, holder: Holder): Promise<Reply> {
+  const { route, services: { database }, ctx } = request;
+  const studyId = studyContext(ctx, route, request.params, request.search);
+  const siteId = siteContext(ctx);
+  const participantId = request.params.participant_id;
+  if (holder.kind === 'participant') {
+    const enter = (row: PortalCallerRow | undefined) => admitParticipant(row, { studyId, siteId, participantId });
+    return through(request, holder, studyId, {
+      change: (work) => changeAsParticipant(database, holder.id, enter, work),
+      read: (work) => readAsParticipant(database, holder.id, enter, work),
+      load: async () => enter(await loadParticipant(database, holder.id)),
+    });
+  }
+  const caller: Caller = { userId: holder.id, studyId, siteId, participantId };
+  const enter = (row: CallerRow | undefined) => admit(route.may, row, studyId);
+  if (route.page) {
+    const query = request.query();
+    return new Reply(200, await pageAs(database, caller, enter, route.page({ params: request.params, query, studyId })));
+  }
+  const serving = () => through(request, holder, studyId, {
+    change: (work) => changeAs(database, caller, enter, work),
+    read: (work) => readAs(database, caller, enter, work),
+    load: async () => enter(await loadCaller(database, caller)),
+  });
+  return route.refusedAs && !route.within ? recordingRefusal(request, caller, serving) : serving();
+}
+
+/** Opens what the route asks for and calls its handler, under the Idempotency-Key if there is one. */
+async function through(request: Request, holder: Holder, studyId: string | undefined, door: Door): Promise<Reply> {
+  const { route, services } = request;
+  const key = request.keyed(holder.id);
+  if (route.within === 'change') {
+    return door.change(async (work, actor) => {
+      const stored = key && await claimInside(work.tx, key);
+      if (stored) return stored;
+      const answer = await request.handle(actor, studyId, work);
+      if (key) await keep(work.tx, key, answer);
+      return answer;
+    });
+  }
+  if (route.within === 'read') return door.read((tx, actor) => request.handle(actor, studyId, { tx }));
+  const actor = await door.load();
+  if (!key) return request.handle(actor, studyId, {});
+  const stored = await claimOutside(services.database, key, services.settings.REQUEST_TIMEOUT_SECONDS + 5);
+  if (stored) return stored;
+  try {
+    const answer = await request.handle(actor, studyId, {});
+    await keep(services.database, key, answer);
+    return answer;
+  } catch (fault) {
+    await release(services.database, key);
+    throw fault;
+  }
+}
+
+/**
+ * What the frame refuses before the handler is reached is told to the study as well (decisions, section 5: every
+ * refused decision is an audit record). The handler's own refusals record themselves. A study that is not there has no chain.
+ */
+async function recordingRefusal(request: Request, caller: Caller, work: () => Promise<Reply>): Promise<Reply> {
+  try {
+    return await work();
+  } catch (fault) {
+    const { services, route, params, state } = request;
+    if (fault instanceof Problem && [401, 403, 404].includes(fault.status) && !state.handled && caller.studyId) {
+      await inScope(services.database, '*', async ({ tx, audit }) => {
+        if (!(await tx('studies').where({ id: caller.studyId! }).first('id'))) return;
+        audit.record({
+          study_id: caller.studyId!, user_id: caller.userId, action: route.refusedAs!, resource_type: 'participant', resource_id: params.participant_id ?? null,
+          request_id: state.context.requestId, metadata: { code: fault.code, override_request_id: params.override_request_id ?? null },
+        });
+      });
+    }
+    throw fault;
+  }
+}
+
+/** Routes without a token see no study's rows; a service that must (a trigger, a session) opens its own scope. */
+async function asAnyone(request: Request): Promise<Reply> {
+  const { route, services } = request;
+  if (route.within === 'change') return inScope(services.database, [], (work) => request.handle(undefined, undefined, work));
+  if (route.within === 'read') return readInScope(services.database, [], (tx) => request.handle(undefined, undefined, { tx }));
+  return request.handle(undefined, undefined, {});
+}
+
+/** An id that is no uuid names nothing. */
+function requireUuids(route: Route, params: Record<string, string>): void {
+  for (const [name, value] of Object.entries(params)) {
+    if ((name === 'id' || name.endsWith('_id')) && !route.plainParams?.includes(name) && !UUID.test(value)) throw problem('NOT_FOUND');
+  }
+}
+
+async function readBody(ctx: Context, route: Route, services: Services): Promise<Buffer> {
+  const type = mediaType(ctx.req);
+  if (route.takes === 'bytes') {
+    if (route.consumes && !route.consumes.includes(type)) throw wrongType(route.consumes);
+    return readBytes(ctx, services.settings.MAX_BODY_BYTES);
+  }
+  if (!route.body) return Buffer.alloc(0);
+  const isJson = type === 'application/json' || /^application\/[a-z0-9.+-]+\+json$/.test(type);
+  if (hasBody(ctx.req) && type === '') throw wrongType(['application/json']);
+  const bytes = await readBytes(ctx, services.settings.MAX_BODY_BYTES);
+  // No body at all where every field may be left out is an empty object.
+  if (bytes.length === 0 && ((route.body as { required?: string[] }).required ?? []).length === 0) return Buffer.from('{}');
+  if (!isJson) throw wrongType(['application/json']);
+  return bytes;
+}
+
+const wrongType = (taken: readonly string[]) => problem('UNSUPPORTED_MEDIA_TYPE', { detail: `The body must be ${taken.join(' or ')}.` });
+
+/** X-Site-ID narrows to a site (interface, "Study and site context"). */
+function siteContext(ctx: Context): string | undefined {
+  const site = ctx.get('x-site-id');
+  if (site === '') return undefined;
+  if (!UUID.test(site)) throw problem('VALIDATION_FAILED', { detail: 'X-Site-ID is not a valid uuid', errors: [{ path: 'header.x-site-id', code: 'FORMAT', message: 'X-Site-ID is not a valid uuid' }] });
+  return site.toLowerCase();
+}
+
+function refuseStale(ctx: Context, record: Record<string, unknown>): void {
+  const given = ctx.get('if-match');
+  const tag = etagOf(record);
+  if (given !== '' && tag !== undefined && !names(given, tag, false)) throw problem('STALE', { headers: { ETag: tag } });
+}
+
+function send(ctx: Context, answer: Reply): void {
+  ctx.status = answer.status;
+  ctx.set(answer.headers);
+  if (answer.body === undefined) {
+    if (answer.status !== 204) ctx.body = null;
+    ctx.status = answer.status;
+    return;
+  }
+  const tag = etagOf(answer.body);
+  if (tag && !ctx.response.get('etag')) ctx.set('ETag', tag);
+  const seen = ctx.get('if-none-match');
+  const own = ctx.response.get('etag');
+  if (ctx.method !== 'POST' && answer.status === 200 && seen !== '' && own !== '' && names(seen, own, true)) {
+    ctx.status = 304;
+    ctx.body = null;
+    ctx.status = 304;
+    return;
+  }
+  if (typeof answer.body === 'string' || Buffer.isBuffer(answer.body) || answer.body instanceof Readable) {
+    ctx.body = answer.body;
+    return;
+  }
+  ctx.type = 'application/json; charset=utf-8';
+  ctx.body = JSON.stringify(answer.body);
+}

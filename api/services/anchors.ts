@@ -1,0 +1,80 @@
+import { AnchorBusy } from '../../workflows/client.js';
+import type { AnchorMessages, Participant } from '../../workflows/client.js';
+import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
+import type { Tx } from '../../db/knex.js';
+import { readOneInScope } from '../../db/transaction.js';
+import { anchorStatement, readAnchor } from '../../db/queries/anchors.js';
+import type { AnchorResponse } from '../../db/queries/anchors.js';
+import { readFacts } from '../../db/queries/facts.js';
+import { readScheduleInputs } from '../../db/queries/schedules.js';
+import { hashOf, visitKey } from '../../db/hashing.js';
+import { judgeOverride } from '../../workflows/domain/decide.js';
+import { factsOf, policyOf } from '../../workflows/domain/facts.js';
+import type { Impact } from '../../workflows/domain/preview.js';
+import { previewBasis, previewOf } from '../../workflows/domain/regeneration.js';
+import type { Actor } from '../access.js';
+import { problem, problemOf } from '../errors.js';
+import type { RequestContext } from '../route.js';
+import type { Services } from '../services.js';
+
+/** Who acts, as a message to the participant's workflow carries it. */
+export const senderOf = (actor: Actor, context: RequestContext): Sender => ({
+  actor_user_id: actor.id, actor_type: 'user', request_id: context.requestId, ip_address: context.ip, user_agent: context.userAgent?.slice(0, 500) ?? null,
+});
+
+/** What a caller sees of the participant before anything is sent; 409 where the participant has left. */
+async function participantOf(services: Services, studyId: string, participantId: string): Promise<Participant & { status: string }> {
+  const [row] = await readOneInScope<{ id: string; study_id: string; site_id: string | null; status: string }>(services.database, studyId,
+    { sql: 'select id, study_id, site_id, status from participants where id = $1', values: [participantId] });
+  if (!row) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  return { participant_id: row.id, study_id: row.study_id, site_id: row.site_id, status: row.status };
+}
+
+export type AnchorUpdate = Parameters<AnchorMessages['update']>[0];
+
+/**
+ * Sends a participant's workflow an update and gives what came of it.
+ * @throws the refusal as the problem that decisions.md gives it; 503 when Temporal or the worker is away
+ */
+export async function send(services: Services, at: { studyId: string; participantId: string; updateId: string; evenWithdrawn?: boolean }, definition: AnchorUpdate, message: object): Promise<AnchorOutcome> {
+  const participant = await participantOf(services, at.studyId, at.participantId);
+  if (participant.status === 'withdrawn' && !at.evenWithdrawn) throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn: the anchor stays as it is.' });
+  await services.temporal.client();
+  let outcome: AnchorOutcome;
+  try {
+    outcome = await services.anchors.update(definition, participant, message, at.updateId);
+  } catch (fault) {
+    if (fault instanceof AnchorBusy) throw problem('WORKER_UNAVAILABLE', { headers: { 'Retry-After': '2' } });
+    throw fault;
+  }
+  if (outcome.refused) {
+    const { status, code, detail, preview } = outcome.refused;
+    throw problemOf(status, code, detail, { errors: outcome.errors, warnings: outcome.warnings, ...(preview !== undefined && { extra: { preview } }) });
+  }
+  return outcome;
+}
+
+/** The anchor as it stands. @throws 404 */
+export const anchorOf = async (tx: Tx, participantId: string): Promise<AnchorResponse> => existing(await readAnchor(tx, participantId));
+export const anchorNow = async (services: Services, studyId: string, participantId: string): Promise<AnchorResponse> =>
+  existing((await readOneInScope<AnchorResponse>(services.database, studyId, anchorStatement(participantId)))[0]);
+
+function existing(anchor: AnchorResponse | undefined): AnchorResponse {
+  if (!anchor) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  return anchor;
+}
+
+/** What an override to `date` would do, and the hash that an override or an approval can echo. Changes nothing. */
+export async function previewOverride(tx: Tx, participantId: string, date: string, regenerate: boolean, actorId: string): Promise<Impact & { preview_hash: string }> {
+  const [row] = await readFacts(tx, [participantId]);
+  if (!row) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  const policy = policyOf(row.policy);
+  const facts = factsOf(row, policy);
+  if (row.participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
+  if (facts.anchor.status !== 'finalized') throw problemOf(409, 'NOT_FINALIZED', `only a finalized date is overridden; the anchor is ${facts.anchor.status}`, {});
+  const { errors, warnings } = judgeOverride(policy, facts, date, actorId);
+  if (errors.length > 0) throw problemOf(400, errors[0]!.code === 'NO_CHANGE' ? 'NO_CHANGE' : 'VALIDATION_FAILED', errors.map((e) => e.message).join('; '), { errors, warnings });
+  const inputs = (await readScheduleInputs(tx, row.study_id, [participantId])).get(participantId)!;
+  const impact = previewOf(date, inputs, (identity) => visitKey(participantId, identity), { today: facts.today, warnings: warnings.map((w) => `${w.code}: ${w.message}`), regenerate });
+  return { ...impact, preview_hash: hashOf(previewBasis(inputs, { policy_version: row.policy_version, anchor_version: row.anchor.version, date, regenerate })) };
+}

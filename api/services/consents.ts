@@ -1,0 +1,61 @@
+import { putOutbox } from '../../db/outbox.js';
+import type { Consent } from '../../db/models/records.js';
+import { consentForUpdate, insertConsent, updateConsent } from '../../db/queries/consents.js';
+import { problem } from '../errors.js';
+import { by, changedFields } from '../record.js';
+import { existing, pastInstant, sourcesChanged } from './participants.js';
+import type { Change } from './studies.js';
+
+type Fields = Partial<Pick<Consent, 'consent_version_id' | 'status' | 'signed_at' | 'purpose'>>;
+
+/** Where a consent may go from where it stands; declined and revoked are final. */
+const next: Record<Consent['status'], readonly Consent['status'][]> = {
+  pending: ['signed', 'declined'], signed: ['revoked'], declined: [], revoked: [],
+};
+
+/** @throws 400 a signature ahead of time, or a time without a signature */
+export async function createConsent({ tx, audit, actor, context }: Change, participantId: string, given: Fields): Promise<Consent> {
+  const participant = await existing(tx, participantId);
+  const status = given.status ?? 'pending';
+  const consent = await insertConsent(tx, { ...given, status, signed_at: signature(status, given.signed_at), study_id: participant.study_id, participant_id: participantId });
+  audit.record({
+    ...by(actor, context), study_id: participant.study_id, action: status === 'signed' ? 'consent_signed' : 'consent_created', resource_type: 'consent', resource_id: consent.id,
+    metadata: { participant_id: participantId, status, ...(consent.signed_at && { signed_at: consent.signed_at }) },
+  });
+  await putOutbox(tx, [sourcesChanged(participant, actor, context)]);
+  return consent;
+}
+
+/** @throws 404, 409 INVALID_TRANSITION or STALE, 400 as `createConsent` */
+export async function changeConsent({ tx, audit, actor, context }: Change, participantId: string, id: string, given: Fields, unchangedSince: (record: Record<string, unknown>) => void): Promise<Consent> {
+  const participant = await existing(tx, participantId);
+  const before = await consentForUpdate(tx, participantId, id);
+  if (!before) throw problem('NOT_FOUND', { detail: 'There is no such consent.' });
+  unchangedSince({ ...before });
+  const status = given.status ?? before.status;
+  if (status !== before.status && !next[before.status].includes(status)) {
+    throw problem('INVALID_TRANSITION', { detail: `A ${before.status} consent cannot become ${status}.` });
+  }
+  // A revoked consent keeps the time of its signature: it was signed once.
+  const signed_at = status === 'revoked' ? before.signed_at : signature(status, given.signed_at === undefined ? before.signed_at : given.signed_at);
+  const change = { ...given, status, signed_at };
+  const fields = changedFields({ ...before }, change);
+  if (fields.length === 0) return before;
+  if (before.status === 'declined' || before.status === 'revoked') throw problem('INVALID_TRANSITION', { detail: `A ${before.status} consent is final.` });
+  const consent = await updateConsent(tx, id, change);
+  audit.record({
+    ...by(actor, context), study_id: participant.study_id, action: status === before.status ? 'consent_changed' : `consent_${status}`, resource_type: 'consent', resource_id: id,
+    metadata: { participant_id: participantId, fields, status_before: before.status, status_after: status, ...(fields.includes('signed_at') && { signed_at_before: before.signed_at, signed_at }) },
+  });
+  await putOutbox(tx, [sourcesChanged(participant, actor, context)]);
+  return consent;
+}
+
+/** The time of the signature: given, or now; only a signed consent has one. */
+function signature(status: Consent['status'], given: string | null | undefined): string | null {
+  if (status !== 'signed') {
+    if (given) throw problem('RULE_VIOLATED', { detail: `A ${status} consent has no signed_at.`, errors: [{ path: 'signed_at', code: 'NOT_SIGNED', message: `a ${status} consent has no signed_at` }] });
+    return null;
+  }
+  return pastInstant(given ?? new Date().toISOString(), 'signed_at');
+}

@@ -1,0 +1,179 @@
+import type { Static } from 'typebox';
+import type { AuditTrail } from '../../db/audit.js';
+import { SecretBox, SecretUnreadable } from '../../db/crypto.js';
+import type { Tx } from '../../db/knex.js';
+import { putOutbox } from '../../db/outbox.js';
+import { findConfig, insertConfig, pushCounts, tokenPlace, unknownBatteries, updateConfig, webhookSecretPlace } from '../../db/queries/datacapture-configs.js';
+import type { ConfigChange, DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
+import { inScope, readInScope } from '../../db/transaction.js';
+import { encryptionKeyBytes } from '../../settings.js';
+import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
+import type { MappingWarning } from '../../workflows/domain/capture/mapping-check.js';
+import type { Actor } from '../access.js';
+import { Problem, problem, problemOf } from '../errors.js';
+import { by, changedFields } from '../record.js';
+import type { RequestContext } from '../route.js';
+import type { ConfigPatch } from '../schemas/datacapture.js';
+import type { Services } from '../services.js';
+import { askCapture, askCaptureOrRefuse } from './capture-query.js';
+import { mergeMappings } from './capture-mapping.js';
+
+export type Change = Static<typeof ConfigPatch>;
+export interface Saving { services: Services; actor: Actor; context: RequestContext; studyId: string; strict: boolean }
+export interface Warning { code: string; path?: string; message: string }
+
+/** How long a save waits for the capture system's opinion of it, when nobody asked it to be strict. */
+const CHECK_SECONDS = 4;
+
+export const configNotFound = () => problemOf(404, 'CONFIG_NOT_FOUND', 'Capture-system config not found for this study.');
+
+export const configView = (row: DatacaptureConfigRow) => ({
+  id: row.id, study_id: row.study_id, api_url: row.api_url, project_id: row.project_id,
+  enrollment_instrument: row.enrollment_instrument, enrollment_event: row.enrollment_event,
+  participant_field_mapping: row.participant_field_mapping, event_battery_mapping: row.event_battery_mapping,
+  webhook_enabled: row.webhook_enabled, sync_status: row.sync_status,
+});
+
+export async function requireConfig(tx: Tx, studyId: string): Promise<DatacaptureConfigRow> {
+  return (await findConfig(tx, studyId)) ?? Promise.reject(configNotFound());
+}
+
+/**
+ * Creates a study's configuration or changes it. Mappings are merged, then compared with the capture system's
+ * dictionary: what it does not know is named in `warnings`, or refuses the change when `strict`.
+ * @throws 400 URL, unknown names; 422 what is missing
+ */
+export async function saveConfig(saving: Saving, change: Change): Promise<{ created: boolean; row: DatacaptureConfigRow; warnings: Warning[] }> {
+  if (change.api_url !== undefined) assertUrl(saving.services, change.api_url);
+  if (saving.strict) await refuseUnknownNames(saving, change);
+  const { created, row } = await inScope(saving.services.database, saving.studyId, async ({ tx, audit }) => {
+    const stored = await findConfig(tx, saving.studyId, 'for update');
+    const values = valuesOf(saving.services, saving.studyId, stored, change);
+    const saved = stored ? await updateConfig(tx, saving.studyId, values) : await insertConfig(tx, saving.studyId, values);
+    await recordChange({ tx, audit }, saving, stored, saved, change);
+    return { created: stored === undefined, row: saved };
+  });
+  const warnings = namesIn(change) ? await checkNames(saving, row) : [];
+  return { created, row, warnings };
+}
+
+function assertUrl(services: Services, url: string): void {
+  const fault = captureUrlFault(url, services.settings.ALLOW_PRIVATE_URLS ?? !services.settings.production);
+  if (!fault) return;
+  throw problem('RULE_VIOLATED', { detail: `${fault}.`, errors: [{ path: 'api_url', code: fault.includes('private') ? 'PRIVATE_URL' : 'INVALID_URL', message: fault }] });
+}
+
+function valuesOf(services: Services, studyId: string, stored: DatacaptureConfigRow | undefined, change: Change): ConfigChange {
+  const { api_token, webhook_secret, participant_field_mapping, event_battery_mapping, data_field_mapping, ...plain } = change;
+  const missing = stored ? [] : (['api_url', 'api_token'] as const).filter((name) => change[name] === undefined);
+  const before = stored ?? { participant_field_mapping: {}, event_battery_mapping: {}, data_field_mapping: {} };
+  const { merged, faults } = mergeMappings(before, {
+    ...(participant_field_mapping && { participant_field_mapping }), ...(event_battery_mapping && { event_battery_mapping }), ...(data_field_mapping && { data_field_mapping }),
+  });
+  const errors = [...missing.map((path) => ({ path, code: 'REQUIRED', message: `${path} is required for a new configuration` })), ...faults];
+  if (errors.length > 0) throw problem('VALIDATION_FAILED', { detail: errors.map((e) => e.message).join('; '), errors });
+
+  const values: ConfigChange = { ...plain, ...merged };
+  if (api_token !== undefined) values.api_token_encrypted = seal(services, api_token, tokenPlace(studyId));
+  if (webhook_secret !== undefined) values.webhook_secret_encrypted = webhook_secret === null ? null : seal(services, webhook_secret, webhookSecretPlace(studyId));
+  // Nobody has tried the new connection yet.
+  if (stored && (api_token !== undefined || (change.api_url !== undefined && change.api_url !== stored.api_url))) {
+    values.sync_status = 'pending';
+    values.sync_error_message = null;
+  }
+  return values;
+}
+
+function seal(services: Services, plain: string, place: string): string {
+  const key = services.settings.DATACAPTURE_ENCRYPTION_KEY;
+  try {
+    return new SecretBox(key === undefined ? undefined : encryptionKeyBytes(key)).seal(plain, place);
+  } catch (fault) {
+    if (!(fault instanceof SecretUnreadable)) throw fault;
+    throw problem('UNAVAILABLE', { detail: fault.message, cause: fault });
+  }
+}
+
+async function recordChange(work: { tx: Tx; audit: AuditTrail }, saving: Saving, stored: DatacaptureConfigRow | undefined, saved: DatacaptureConfigRow, change: Change): Promise<void> {
+  const { actor, context, studyId } = saving;
+  const secrets = (['api_token', 'webhook_secret'] as const).filter((name) => change[name] !== undefined);
+  const { api_token: _token, webhook_secret: _secret, ...shown } = change;
+  const fields = stored ? changedFields({ ...stored }, Object.fromEntries(Object.keys(shown).map((name) => [name, saved[name as keyof DatacaptureConfigRow]]))) : Object.keys(shown).sort();
+  if (stored && fields.length + secrets.length === 0) return;
+  work.audit.record({
+    ...by(actor, context), study_id: studyId, action: stored ? 'datacapture_config_changed' : 'datacapture_config_created',
+    resource_type: 'datacapture_config', resource_id: saved.id, metadata: { fields: [...fields, ...secrets] },
+  });
+  // Schedules may be made from the event mapping, and candidates for anchors from the field mapping.
+  if (['event_battery_mapping', 'participant_field_mapping', 'enrollment_instrument'].some((name) => fields.includes(name))) {
+    await putOutbox(work.tx, [{ topic: 'study-changed', studyId, subject: studyId, payload: { kind: 'mapping', actor_user_id: actor.id, request_id: context.requestId } }]);
+  }
+}
+
+const NAMES = ['enrollment_instrument', 'enrollment_event', 'participant_field_mapping', 'event_battery_mapping', 'data_field_mapping'] as const;
+const namesIn = (change: Change) => NAMES.some((name) => change[name] !== undefined);
+
+/**
+ * Strict saving: asks before anything is written. The stored connection is asked, since a token is never sent to the
+ * worker; who changes both saves the connection first.
+ */
+async function refuseUnknownNames(saving: Saving, change: Change): Promise<void> {
+  if (!namesIn(change)) return;
+  const stored = await readInScope(saving.services.database, saving.studyId, (tx) => findConfig(tx, saving.studyId));
+  if (!stored || change.api_url !== undefined || change.api_token !== undefined) {
+    throw problemOf(400, 'SAVE_CONNECTION_FIRST', 'A strict check asks the stored connection: save api_url and api_token first, then the mapping.');
+  }
+  const { merged, faults } = mergeMappings(stored, {
+    ...(change.participant_field_mapping && { participant_field_mapping: change.participant_field_mapping }),
+    ...(change.event_battery_mapping && { event_battery_mapping: change.event_battery_mapping }),
+    ...(change.data_field_mapping && { data_field_mapping: change.data_field_mapping }),
+  });
+  if (faults.length > 0) return; // named, all of them, when the values are made
+  const proposed: Record<string, unknown> = { ...merged };
+  for (const name of ['enrollment_instrument', 'enrollment_event'] as const) if (change[name] !== undefined) proposed[name] = change[name];
+  const { warnings = [] } = await askCaptureOrRefuse(saving.services, { kind: 'check-mapping', study_id: saving.studyId, proposed });
+  const errors: MappingWarning[] = [...warnings, ...(await batteryWarnings(saving, { ...stored, ...merged }))];
+  if (errors.length > 0) throw problemOf(400, 'UNKNOWN_NAMES', 'The mapping names what the capture system or the study does not have.', { errors });
+}
+
+/** What is odd about a saved mapping. A capture system that cannot be asked is a warning as well: the change is saved. */
+async function checkNames(saving: Saving, row: DatacaptureConfigRow): Promise<Warning[]> {
+  const batteries = await batteryWarnings(saving, row);
+  const unchecked = (reason: string): Warning[] => [...batteries, { code: 'MAPPING_NOT_CHECKED', message: `The names could not be compared with the capture system: ${reason}` }];
+  try {
+    const answer = await askCapture(saving.services, { kind: 'check-mapping', study_id: saving.studyId, proposed: {} }, Math.min(CHECK_SECONDS, saving.services.settings.REQUEST_TIMEOUT_SECONDS));
+    return answer.ok ? [...batteries, ...(answer.warnings ?? [])] : unchecked(answer.message);
+  } catch (failure) {
+    if (failure instanceof Problem && failure.status === 503) return unchecked(failure.message);
+    throw failure;
+  }
+}
+
+async function batteryWarnings(saving: Saving, row: DatacaptureConfigRow): Promise<MappingWarning[]> {
+  const used = Object.entries(row.event_battery_mapping);
+  const unknown = await readInScope(saving.services.database, saving.studyId, (tx) => unknownBatteries(tx, saving.studyId, used.map(([, entry]) => entry.battery_id)));
+  return used.filter(([, entry]) => unknown.includes(entry.battery_id)).map(([event, entry]) => ({
+    code: 'UNKNOWN_BATTERY', path: `event_battery_mapping.${event}.battery_id`, message: `The study has no battery ${entry.battery_id}.`,
+  }));
+}
+
+/** Replaces the event mapping. @throws 404 without a configuration */
+export async function replaceEventMapping(saving: Saving, mapping: DatacaptureConfigRow['event_battery_mapping']): Promise<Warning[]> {
+  const stored = await readInScope(saving.services.database, saving.studyId, (tx) => requireConfig(tx, saving.studyId));
+  // As a merge: what the new mapping does not name is taken out.
+  const removed = Object.fromEntries(Object.keys(stored.event_battery_mapping).map((event) => [event, null]));
+  const { warnings } = await saveConfig(saving, { event_battery_mapping: { ...removed, ...mapping } });
+  return warnings;
+}
+
+/** Where the exchange with the capture system stands. */
+export async function captureStatus(tx: Tx, studyId: string) {
+  const config = await requireConfig(tx, studyId);
+  return {
+    sync_status: config.sync_status, last_sync_at: config.last_sync_at, last_webhook_received: config.last_webhook_received,
+    sync_error_message: config.sync_error_message,
+    breaker: { state: 'closed', consecutive_failures: 0, opened_at: null, next_attempt_at: null, last_error: null },
+    pushes: await pushCounts(tx, studyId),
+  };
+}
+

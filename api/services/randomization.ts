@@ -1,0 +1,29 @@
+import { putOutbox } from '../../db/outbox.js';
+import type { Tx } from '../../db/knex.js';
+import type { Randomization } from '../../db/models/records.js';
+import { insertRandomization, randomizationOf } from '../../db/queries/randomization.js';
+import { problem } from '../errors.js';
+import { onViolation } from '../faults.js';
+import { by } from '../record.js';
+import { existing, pastInstant, sourcesChanged } from './participants.js';
+import type { Change } from './studies.js';
+
+export async function randomization(tx: Tx, participantId: string): Promise<Randomization> {
+  const row = await randomizationOf(tx, participantId);
+  if (!row) throw problem('NOT_FOUND', { detail: 'The participant is not randomized.' });
+  return row;
+}
+
+/** Randomizes once; the arm is the participant's from then on. @throws 409 ALREADY_RANDOMIZED, 400 a time ahead */
+export async function randomize({ tx, audit, actor, context }: Change, participantId: string, given: { arm: string; randomized_at: string; stratum?: string | null }): Promise<Randomization> {
+  const participant = await existing(tx, participantId);
+  const randomized_at = pastInstant(given.randomized_at, 'randomized_at');
+  const row = await onViolation({ randomizations_participant_id_key: 'ALREADY_RANDOMIZED' }, () =>
+    insertRandomization(tx, { ...given, randomized_at, study_id: participant.study_id, participant_id: participantId }));
+  audit.record({
+    ...by(actor, context), study_id: participant.study_id, action: 'participant_randomized', resource_type: 'randomization', resource_id: row.id,
+    metadata: { participant_id: participantId, randomized_at: row.randomized_at },
+  });
+  await putOutbox(tx, [sourcesChanged(participant, actor, context)]);
+  return row;
+}

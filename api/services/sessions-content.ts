@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../db/canonical-json.js';
+import type { TaskRow } from '../../db/queries/submissions.js';
+import type { TrialsOf } from '../../db/queries/trials.js';
+import { MAX_AHEAD_MS, isKnownTask, taskResult } from '../../workflows/domain/assessment/submission.js';
+import type { KnownModules, TaskResult } from '../../workflows/domain/assessment/submission.js';
+import type { Remark } from '../../workflows/domain/assessment/types.js';
+import type { FaultEntry } from '../errors.js';
+
+const MAX_FAULTS = 100;
+export interface RawTrial { task: string; trial_index: number; rt: number | null; correct: boolean | null; timestamp: string; data?: Record<string, unknown> }
+export type Summaries = Record<string, Record<string, number>>;
+
+/** One task of a submission or of an offline response: what is stored of it, and what its repetition is known by. */
+export interface TaskContent { task: string; summary: Record<string, number>; trials: RawTrial[]; /** Milliseconds since 1970 of each trial. */ at: number[]; hash: string }
+export interface Content { tasks: TaskContent[]; /** SHA-256, hex, of the canonical JSON of {raw_trials, task_summaries}. */ checksum: string }
+
+/**
+ * What was sent, by task. The hashes are of the content as it was sent: the same values again are the same content.
+ * Each trial is written once for both hashes, and read once for its time: there are thousands of them.
+ */
+export function readContent(summaries: Summaries, trials: readonly RawTrial[]): Content {
+  const texts = trials.map(canonicalTrial);
+  const tasks = byTask(summaries, trials, texts);
+  return {
+    tasks: [...tasks].map(([task, { summary, trials: own, texts: written }]) => ({
+      task, summary, trials: own, at: own.map((trial) => Date.parse(trial.timestamp)), hash: sha256(`{"summary":${canonicalJson(summary)},"trials":[${written.join(',')}]}`),
+    })),
+    checksum: sha256(`{"raw_trials":[${texts.join(',')}],"task_summaries":${canonicalJson(summaries)}}`),
+  };
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** As canonicalJson writes it, by the fields that a trial has, which it would sort again for each. */
+function canonicalTrial(trial: RawTrial): string {
+  const data = trial.data === undefined ? '' : `"data":${canonicalJson(trial.data)},`;
+  return `{"correct":${trial.correct},${data}"rt":${trial.rt === 0 ? 0 : trial.rt},"task":${JSON.stringify(trial.task)},"timestamp":${JSON.stringify(trial.timestamp)},"trial_index":${trial.trial_index === 0 ? 0 : trial.trial_index}}`;
+}
+
+/** A task may have a summary, trials, or both; its trials stay in the order that they were sent. */
+function byTask(summaries: Summaries, trials: readonly RawTrial[], texts: readonly string[]): Map<string, { summary: Record<string, number>; trials: RawTrial[]; texts: string[] }> {
+  const tasks = new Map(Object.entries(summaries).map(([task, summary]) => [task, { summary, trials: [] as RawTrial[], texts: [] as string[] }]));
+  trials.forEach((trial, i) => {
+    let entry = tasks.get(trial.task);
+    if (!entry) tasks.set(trial.task, entry = { summary: {}, trials: [], texts: [] });
+    entry.trials.push(trial);
+    entry.texts.push(texts[i]!);
+  });
+  return tasks;
+}
+
+/** Rules of a trial's time and of a task's name that a schema cannot say. `path` names a task in the request. */
+export function contentFaults(contents: readonly TaskContent[], modules: KnownModules | null, now: number, path: (task: string) => string): FaultEntry[] {
+  const faults: FaultEntry[] = [];
+  for (const { task, trials, at } of contents) {
+    if (!isKnownTask(task, modules)) faults.push({ path: path(task), code: 'UNKNOWN_TASK', message: `${task} is not a task${modules ? ' of the battery' : ''}` });
+    for (let i = 0; i < at.length && faults.length < MAX_FAULTS; i++) {
+      if (at[i]! <= now + MAX_AHEAD_MS) continue;
+      const { trial_index } = trials[i]!;
+      const code = Number.isNaN(at[i]) ? 'FORMAT' : 'IN_FUTURE';
+      faults.push({ path: `${path(task)}.trial ${trial_index}.timestamp`, code, message: `timestamp of trial ${trial_index} of ${task} ${code === 'FORMAT' ? 'is no time' : 'lies more than 24 hours ahead'}` });
+    }
+  }
+  return faults;
+}
+
+/** The rows of a task, with everything that is worked out from its trials. */
+export function taskRows(content: TaskContent, of: { session_id: string; study_id: string; local_id: string | null }, modules: KnownModules | null, now: number): { row: TaskRow; trials: TrialsOf; remarks: { warnings: Remark[]; flags: Remark[] } } {
+  const { task, summary, trials, at, hash } = content;
+  const result: TaskResult = taskResult({ task, summary, trials, at }, modules, now);
+  return {
+    row: {
+      ...of, task, summary, computed_summary: result.computed_summary, summary_difference: result.summary_difference,
+      quality_flags: result.quality_flags, warnings: result.warnings, trial_count: trials.length, content_hash: hash,
+    },
+    trials: { session_id: of.session_id, study_id: of.study_id, task, trials },
+    remarks: { warnings: result.warnings, flags: result.quality_flags },
+  };
+}

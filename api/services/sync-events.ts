@@ -1,0 +1,74 @@
+import { putOutbox } from '../../db/outbox.js';
+import { unknownBatteries } from '../../db/queries/datacapture-configs.js';
+import { insertEventWindow, lockEventWindows, updateEventWindow } from '../../db/queries/event-windows.js';
+import type { EventWindow, StoredEventWindow } from '../../db/queries/event-windows.js';
+import { inScope } from '../../db/transaction.js';
+import type { CaptureEvent } from '../../workflows/domain/capture/query.js';
+import type { Actor } from '../access.js';
+import { by, changedFields } from '../record.js';
+import type { RequestContext } from '../route.js';
+import type { Services } from '../services.js';
+import { requireConfig } from './datacapture.js';
+
+export interface EventSync { created: number; updated: number; unchanged: number; skipped: { datacapture_event: string; reason: string }[] }
+
+/** Makes visit windows from events, or brings them up to date; a window's battery, code and baseline mark stay as they are. */
+export async function syncEvents(who: { services: Services; actor: Actor; context: RequestContext; studyId: string }, events: readonly CaptureEvent[]): Promise<EventSync> {
+  const { services, actor, context, studyId } = who;
+  return inScope(services.database, studyId, async ({ tx, audit }) => {
+    const mapping = (await requireConfig(tx, studyId)).event_battery_mapping;
+    const unknown = await unknownBatteries(tx, studyId, Object.values(mapping).map((entry) => entry.battery_id));
+    const { windows, codes } = await lockEventWindows(tx, studyId);
+    const result: EventSync = { created: 0, updated: 0, unchanged: 0, skipped: [] };
+    const record = (action: string, id: string, fields: string[]) =>
+      audit.record({ ...by(actor, context), study_id: studyId, action, resource_type: 'visit_window', resource_id: id, metadata: { source: 'datacapture', fields } });
+
+    for (const [index, event] of events.entries()) {
+      const wanted = windowOf(event, index);
+      if (!wanted) {
+        result.skipped.push({ datacapture_event: event.unique_event_name, reason: 'The event has no day offset: the project does not use scheduling.' });
+        continue;
+      }
+      const stored = windows.find((window) => window.datacapture_event === wanted.datacapture_event);
+      if (stored) {
+        const fields = changedFields({ ...stored }, { ...wanted });
+        if (fields.length > 0) {
+          await updateEventWindow(tx, stored.id, wanted);
+          record('visit_window_changed', stored.id, fields);
+        }
+        result[fields.length > 0 ? 'updated' : 'unchanged'] += 1;
+        continue;
+      }
+      const battery = mapping[wanted.datacapture_event]?.battery_id;
+      const code = freeCode(wanted.datacapture_event, codes);
+      codes.push(code);
+      const id = await insertEventWindow(tx, studyId, { ...wanted, code, is_baseline: isBaseline(wanted, windows, index), battery_id: battery === undefined || unknown.includes(battery) ? null : battery });
+      record('visit_window_created', id, ['code', ...Object.keys(wanted)]);
+      result.created += 1;
+    }
+    if (result.created + result.updated > 0) {
+      await putOutbox(tx, [{ topic: 'study-changed', studyId, subject: studyId, payload: { kind: 'windows', actor_user_id: actor.id, request_id: context.requestId } }]);
+    }
+    return result;
+  });
+}
+
+/** Offsets are stored positive: the window is [target − offset_min, target + offset_max]. */
+function windowOf(event: CaptureEvent, index: number): EventWindow | undefined {
+  if (event.day_offset === null || event.unique_event_name === '') return undefined;
+  return {
+    datacapture_event: event.unique_event_name.slice(0, 200), name: (event.event_name || event.unique_event_name).slice(0, 300), target_day: event.day_offset,
+    window_before: Math.abs(event.offset_min ?? 0), window_after: Math.abs(event.offset_max ?? 0), sort_order: index,
+  };
+}
+
+/** The first event on day 0 of a study that has no windows of events yet. */
+const isBaseline = (wanted: EventWindow, stored: readonly StoredEventWindow[], index: number) => stored.length === 0 && index === 0 && wanted.target_day === 0;
+
+function freeCode(event: string, codes: readonly string[]): string {
+  const base = event.slice(0, 60);
+  for (let n = 1; ; n += 1) {
+    const code = n === 1 ? base : `${base}-${n}`;
+    if (!codes.includes(code)) return code;
+  }
+}

@@ -1,0 +1,65 @@
+import type { Static, TSchema } from 'typebox';
+import { MAX_TRIALS } from '../../workflows/domain/assessment/submission.js';
+import { Problem } from '../errors.js';
+import { ResponseItem, SessionItem } from '../schemas/sync.js';
+import { check } from '../validation.js';
+import { readContent } from './sessions-content.js';
+import type { TaskContent } from './sessions-content.js';
+
+export interface ItemResult {
+  kind: 'session' | 'response'; local_id: string | null; server_id: string | null; status: 'created' | 'duplicate' | 'conflict' | 'rejected';
+  conflict_type?: string; resolution?: string; code?: string; message?: string;
+}
+export type SessionGiven = Static<typeof SessionItem>;
+export interface ResponseGiven { id: string; sessionId: string; task: string; content: TaskContent }
+/** An item that fits its schema, at its place among all that were sent. */
+export type Item = { kind: 'session'; index: number; given: SessionGiven } | { kind: 'response'; index: number; given: ResponseGiven };
+
+export const rejection = (kind: ItemResult['kind'], local_id: string | null, code: string, message: string): ItemResult =>
+  ({ kind, local_id, server_id: null, status: 'rejected', code, message });
+
+/** Reads each item by itself: those that do not fit are answered, the others go on. Sessions come before responses. */
+export function readItems(sessions: readonly unknown[], responses: readonly unknown[]): { items: Item[]; results: ItemResult[] } {
+  const items: Item[] = [];
+  const results: ItemResult[] = [];
+  const take = (kind: ItemResult['kind'], raw: unknown, read: (index: number) => Item | ItemResult) => {
+    const index = results.length;
+    const fault = schemaFault(kind === 'session' ? SessionItem : ResponseItem, raw);
+    const outcome = fault === undefined ? read(index) : rejection(kind, idOf(raw), 'INVALID_ITEM', fault);
+    if ('given' in outcome) items.push(outcome);
+    results.push('given' in outcome ? rejection(kind, idOf(raw), 'INVALID_ITEM', 'was not looked at') : outcome);
+  };
+  for (const raw of sessions) take('session', raw, (index) => readSession(raw as SessionGiven, index));
+  for (const raw of responses) take('response', raw, (index) => readResponse(raw as Static<typeof ResponseItem>, index));
+  return { items, results };
+}
+
+/** A leap second fits the schema and is no instant of our calendar. */
+function readSession(given: SessionGiven, index: number): Item | ItemResult {
+  const bad = [given.startedAt, given.completedAt ?? given.startedAt].find((instant) => Number.isNaN(Date.parse(instant)));
+  return bad === undefined ? { kind: 'session', index, given } : rejection('session', given.id, 'INVALID_ITEM', `${bad} is no time`);
+}
+
+function readResponse(raw: Static<typeof ResponseItem>, index: number): Item | ItemResult {
+  const trials = raw.trials ?? [];
+  if (trials.length > MAX_TRIALS) return rejection('response', raw.id, 'TOO_MANY_TRIALS', `trials has ${trials.length} items: at most ${MAX_TRIALS} are taken`);
+  const strange = trials.find((trial) => trial.task !== undefined && trial.task !== raw.task);
+  if (strange) return rejection('response', raw.id, 'INVALID_ITEM', `trials has one of the task ${strange.task}, the response is of ${raw.task}`);
+  const { tasks: [content] } = readContent({ [raw.task]: raw.summary ?? {} }, trials.map((trial) => ({ ...trial, task: raw.task })));
+  return { kind: 'response', index, given: { id: raw.id, sessionId: raw.sessionId, task: raw.task, content: content! } };
+}
+
+function schemaFault(schema: TSchema, raw: unknown): string | undefined {
+  try {
+    check(schema, raw, 'body');
+    return undefined;
+  } catch (fault) {
+    if (fault instanceof Problem) return fault.message;
+    throw fault;
+  }
+}
+
+const idOf = (raw: unknown): string | null => {
+  const id = typeof raw === 'object' && raw !== null ? (raw as { id?: unknown }).id : undefined;
+  return typeof id === 'string' ? id.slice(0, 200) : null;
+};

@@ -1,0 +1,102 @@
+import type { AuditTrail } from '../../db/audit.js';
+import { hashOf } from '../../db/hashing.js';
+import type { Tx } from '../../db/knex.js';
+import { putOutbox } from '../../db/outbox.js';
+import { advanceSession, insertConflicts, insertOfflineSessions } from '../../db/queries/offline.js';
+import type { NewConflict } from '../../db/queries/offline.js';
+import { completeVisits } from '../../db/queries/sessions-visits.js';
+import { insertTasks } from '../../db/queries/submissions.js';
+import { insertTrials } from '../../db/queries/trials.js';
+import { contentOf } from '../../workflows/domain/assessment/sync.js';
+import type { SessionWrite } from '../../workflows/domain/assessment/sync.js';
+import type { RequestContext } from '../route.js';
+import type { SessionCaller } from './sessions-caller.js';
+import { taskRows } from './sessions-content.js';
+import type { Decided } from './sync-decide.js';
+import type { ItemResult } from './sync-items.js';
+
+export interface Writing { audit: AuditTrail; caller: SessionCaller; context: RequestContext; minutes: number; clockSkewMs: number | null }
+
+/** Writes what was decided, in sets, and answers each item by its place. */
+export async function writeDecided(tx: Tx, decided: readonly Decided[], writing: Writing): Promise<Map<number, ItemResult>> {
+  const writes = decided.flatMap(({ decision }) => ('write' in decision && decision.write ? [decision.write] : []));
+  await insertOfflineSessions(tx, writes.filter(({ kind }) => kind === 'insert').map((write) => sessionRow(write, writing)));
+  for (const write of writes) {
+    if (write.kind === 'advance') {
+      const { id, session } = write;
+      await advanceSession(tx, { id, status: session.status, completed_at: session.completed_at, content_hash: session.content_hash, visit_id: write.visit_id, clock_skew_ms: writing.clockSkewMs });
+    }
+  }
+  await completed(tx, writes, writing);
+  await writeResponses(tx, decided);
+  await insertConflicts(tx, decided.flatMap(conflictRows));
+  record(decided, writing);
+  return new Map(decided.map((each) => [each.item.index, resultOf(each)]));
+}
+
+function sessionRow({ id, session, ...write }: SessionWrite, { caller, minutes, clockSkewMs }: Writing) {
+  return {
+    id, study_id: session.study_id, site_id: write.site_id, participant_id: session.participant_id, visit_id: write.visit_id, battery_id: write.battery_id,
+    battery_version: write.battery_version, language: write.language, status: session.status, local_id: session.local_id, device_id: session.device_id, clock_skew_ms: clockSkewMs,
+    content_hash: session.content_hash, start_hash: session.start_hash, started_by_id: caller.userId, started_at: session.started_at,
+    expires_at: new Date(session.started_ms + minutes * 60_000).toISOString(), completed_at: session.completed_at, timezone: session.timezone,
+  };
+}
+
+/** An offline session completes its visit as an online one does. */
+async function completed(tx: Tx, writes: readonly SessionWrite[], { audit, caller, context }: Writing): Promise<void> {
+  const done = writes.flatMap(({ id, session, completes }) => (completes ? [{ id: completes.id, session_id: id, completed_at: session.completed_at!, session, before: completes }] : []));
+  await completeVisits(tx, done.map(({ id, session_id, completed_at }) => ({ id, session_id, completed_at })));
+  for (const { id, session_id, completed_at, session, before } of done) {
+    audit.record({
+      user_id: caller.userId, request_id: context.requestId, study_id: session.study_id, action: 'visit_completed', resource_type: 'visit', resource_id: id,
+      metadata: { participant_id: session.participant_id, session_id, completed_at, status_before: before.status },
+    });
+  }
+  const baselines = done.filter(({ before }) => before.is_baseline);
+  await putOutbox(tx, baselines.map(({ session }) => ({ topic: 'sources-changed' as const, studyId: session.study_id, subject: session.participant_id, payload: { actor_user_id: caller.userId, request_id: context.requestId } })));
+}
+
+async function writeResponses(tx: Tx, decided: readonly Decided[]): Promise<void> {
+  const now = Date.now();
+  const rows = decided.flatMap(({ item, decision, session, modules }) => (item.kind === 'response' && decision.status === 'created' && session
+    ? [taskRows(item.given.content, { session_id: session.id, study_id: session.study_id, local_id: item.given.id }, modules ?? null, now)] : []));
+  await insertTasks(tx, rows.map(({ row }) => row));
+  await insertTrials(tx, rows.map(({ trials }) => trials));
+}
+
+/** What the server did not take, as it was sent. */
+function conflictRows({ item, decision, session, offline }: Decided): NewConflict[] {
+  if (decision.status !== 'conflict' || !session) return [];
+  const response = item.kind === 'response' ? { id: item.given.id, sessionId: item.given.sessionId, task: item.given.task, summary: item.given.content.summary, trials: item.given.content.trials } : null;
+  return decision.conflicts.map((conflict) => ({
+    study_id: session.study_id, participant_id: session.participant_id, kind: item.kind, conflict_type: conflict.conflict_type, resolution: conflict.resolution, local_id: item.given.id,
+    session_id: decision.server_id, task: response?.task ?? null, message: conflict.message, local_content: response ?? contentOf(offline!), server_content: conflict.server_content,
+    content_hash: item.kind === 'response' ? hashOf([decision.server_id, item.given.task, item.given.content.hash]) : offline!.content_hash,
+  }));
+}
+
+/** One record a study and call: what was taken, by its hash, so that the chain stays short under a device that syncs much. */
+function record(decided: readonly Decided[], { audit, caller, context }: Writing): void {
+  for (const study of new Set(decided.flatMap(({ session }) => session?.study_id ?? []))) {
+    const own = decided.filter(({ session, decision }) => session?.study_id === study && (decision.status === 'created' || decision.status === 'conflict'));
+    if (own.length === 0) continue;
+    audit.record({
+      user_id: caller.userId, request_id: context.requestId, study_id: study, action: 'offline_sync', resource_type: 'session', resource_id: null,
+      metadata: {
+        items: own.map(({ item, decision, session, offline }) => ({
+          kind: item.kind, status: decision.status, session_id: session!.id, sha256: item.kind === 'response' ? item.given.content.hash : offline!.content_hash,
+          ...(item.kind === 'response' && { task: item.given.task }), ...(decision.status === 'conflict' && { conflict_types: decision.conflicts.map((c) => c.conflict_type) }),
+        })),
+      },
+    });
+  }
+}
+
+function resultOf({ item, decision }: Decided): ItemResult {
+  const about = { kind: item.kind, local_id: item.given.id };
+  if (decision.status === 'rejected') return { ...about, server_id: null, status: 'rejected', code: decision.code, message: decision.message };
+  if (decision.status !== 'conflict') return { ...about, server_id: decision.server_id, status: decision.status };
+  const [first] = decision.conflicts;
+  return { ...about, server_id: decision.server_id, status: 'conflict', conflict_type: first!.conflict_type, resolution: first!.resolution, message: first!.message };
+}

@@ -1,0 +1,81 @@
+import type { AuditTrail } from '../../db/audit.js';
+import type { Tx } from '../../db/knex.js';
+import { problem } from '../errors.js';
+import type { RequestContext } from '../route.js';
+import type { SessionCaller } from './sessions-caller.js';
+import { decideItems } from './sync-decide.js';
+import { readItems, rejection } from './sync-items.js';
+import type { Item, ItemResult } from './sync-items.js';
+import { writeDecided } from './sync-write.js';
+import type { Writing } from './sync-write.js';
+
+export const MAX_ITEMS = 1_000;
+export interface Syncing { tx: Tx; audit: AuditTrail; caller: SessionCaller; context: RequestContext; minutes: number }
+export interface Sent { sessions: readonly unknown[]; responses: readonly unknown[]; deviceTime: string | undefined }
+
+/**
+ * Takes what a device recorded while it was offline; each item is answered by itself, in the order sent: sessions,
+ * then responses (decisions, section 4, "Offline sync"). The same again changes nothing.
+ * @throws 413 more than 1,000 items
+ */
+export async function sync({ tx, audit, caller, context, minutes }: Syncing, sent: Sent): Promise<ItemResult[]> {
+  requireFew(sent);
+  const { items, results } = readItems(sent.sessions, sent.responses);
+  const skew = sent.deviceTime === undefined ? NaN : Date.parse(sent.deviceTime) - Date.now();
+  const writing: Writing = { audit, caller, context, minutes, clockSkewMs: Number.isFinite(skew) ? Math.round(skew) : null };
+  for (const [index, result] of await apply(tx, items, writing)) results[index] = result;
+  return results;
+}
+
+/**
+ * All items in one set behind a savepoint. Where the database refuses the set for what is in it, halves are tried, so
+ * that the one bad item is found and stops none of the others; usually there is none and it stays at a few statements.
+ */
+async function apply(tx: Tx, items: readonly Item[], writing: Writing): Promise<Map<number, ItemResult>> {
+  if (items.length === 0) return new Map();
+  try {
+    return await tx.transaction(async (savepoint) => writeDecided(savepoint as Tx, await decideItems(savepoint as Tx, items, writing.caller, true), writing));
+  } catch (fault) {
+    if (!isBadValue(fault)) throw fault;
+    if (items.length === 1) {
+      const [item] = items;
+      return new Map([[item!.index, rejection(item!.kind, item!.given.id, 'INVALID_VALUE', 'has a value that cannot be stored')]]);
+    }
+    const middle = items.length >> 1;
+    const first = await apply(tx, items.slice(0, middle), writing);
+    return new Map([...first, ...await apply(tx, items.slice(middle), writing)]);
+  }
+}
+
+/** Classes 22 and 23 of SQLSTATE: the value's own fault, not the database's. */
+function isBadValue(fault: unknown): boolean {
+  const code = (fault as { code?: unknown }).code;
+  return typeof code === 'string' && /^2[23][0-9A-Z]{3}$/.test(code);
+}
+
+export interface ConflictFound { conflict_type: string; local_id: string; server_id: string | null; resolution: string; message: string }
+
+/** What a sync of these items would meet; nothing is written. @throws 413 */
+export async function checkConflicts(tx: Tx, caller: SessionCaller, sent: Omit<Sent, 'deviceTime'>): Promise<{ has_conflicts: boolean; session_conflicts: ConflictFound[]; response_conflicts: ConflictFound[] }> {
+  requireFew(sent);
+  const { items } = readItems(sent.sessions, sent.responses);
+  const decided = await decideItems(tx, items, caller, false);
+  const found = (kind: Item['kind']): ConflictFound[] => decided.filter(({ item }) => item.kind === kind).flatMap(({ item, decision }) =>
+    (decision.status === 'conflict' ? decision.conflicts.map(({ conflict_type, resolution, message }) => ({
+      conflict_type, resolution, message, local_id: item.given.id, server_id: decision.write?.kind === 'insert' ? null : decision.server_id,
+    })) : []));
+  const session_conflicts = found('session');
+  const response_conflicts = found('response');
+  return { has_conflicts: session_conflicts.length + response_conflicts.length > 0, session_conflicts, response_conflicts };
+}
+
+function requireFew({ sessions, responses }: Pick<Sent, 'sessions' | 'responses'>): void {
+  const count = sessions.length + responses.length;
+  if (count > MAX_ITEMS) throw problem('TOO_LARGE', { detail: `${count} items were sent: at most ${MAX_ITEMS} are taken in one call.` });
+}
+
+/** The counts that a bulk answers beside its items. */
+export const counted = (results: readonly ItemResult[]) => {
+  const count = (status: ItemResult['status']) => results.filter((result) => result.status === status).length;
+  return { results, created: count('created'), duplicates: count('duplicate'), conflicts: count('conflict'), rejected: count('rejected') };
+};

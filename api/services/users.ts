@@ -1,0 +1,55 @@
+import type { AuditTrail } from '../../db/audit.js';
+import type { Tx } from '../../db/knex.js';
+import { hashPassword } from '../../db/passwords.js';
+import { assignSites, assignStudies, insertUser, missingIds, otherActiveAdmins, revokeAllOf, updateUser, userById } from '../../db/queries/users.js';
+import type { UserRow } from '../../db/queries/users.js';
+import type { Actor } from '../access.js';
+import { requireUncommon } from '../auth/password-rule.js';
+import { invalid, problem } from '../errors.js';
+import { onViolation } from '../faults.js';
+import { by, changedFields } from '../record.js';
+import type { RequestContext } from '../route.js';
+
+interface Change { tx: Tx; audit: AuditTrail; actor: Actor; context: RequestContext }
+
+/** Registers a user. @throws 409 EMAIL_TAKEN, 400 for a common password, 422 for an unknown study or site */
+export async function register({ tx, audit, actor, context }: Change, given: { email: string; name: string; password: string; role: string; study_ids?: string[]; site_ids?: string[] }): Promise<UserRow> {
+  requireUncommon(given.password, given.email, 'password');
+  await requireKnown(tx, given);
+  const id = await onViolation({ users_email: 'EMAIL_TAKEN' }, async () =>
+    insertUser(tx, { email: given.email, name: given.name, role: given.role, password_hash: await hashPassword(given.password) }));
+  if (given.study_ids?.length) await assignStudies(tx, id, given.study_ids);
+  if (given.site_ids?.length) await assignSites(tx, id, given.site_ids);
+  audit.record({ ...by(actor, context), study_id: null, action: 'user_created', resource_type: 'user', resource_id: id, metadata: { role: given.role, study_ids: given.study_ids ?? [], site_ids: given.site_ids ?? [] } });
+  return existing(tx, id);
+}
+
+/** Changes role, status, studies or sites; a deactivated user's sessions end. @throws 404, 409 LAST_ADMIN, 422 */
+export async function changeUser({ tx, audit, actor, context }: Change, id: string, change: { role?: string; status?: string; study_ids?: string[]; site_ids?: string[] }, unchangedSince: (record: Record<string, unknown>) => void): Promise<UserRow> {
+  const before = await existing(tx, id);
+  unchangedSince({ ...before });
+  await requireKnown(tx, change);
+  const losesAdmin = before.role === 'admin' && before.status === 'active' && ((change.role ?? 'admin') !== 'admin' || change.status === 'inactive');
+  if (losesAdmin && await otherActiveAdmins(tx, id) === 0) throw problem('LAST_ADMIN');
+  const { study_ids, site_ids, ...fields } = change;
+  await updateUser(tx, id, fields);
+  if (study_ids) await assignStudies(tx, id, study_ids);
+  if (site_ids) await assignSites(tx, id, site_ids);
+  if (change.status === 'inactive') await revokeAllOf(tx, id);
+  const changed = changedFields({ ...before }, change);
+  audit.record({ ...by(actor, context), study_id: null, action: 'user_changed', resource_type: 'user', resource_id: id, metadata: { fields: changed, ...(change.role && { role: change.role }), ...(change.status && { status: change.status }) } });
+  return existing(tx, id);
+}
+
+async function existing(tx: Tx, id: string): Promise<UserRow> {
+  const user = await userById(tx, id);
+  if (!user) throw problem('NOT_FOUND', { detail: 'There is no such user.' });
+  return user;
+}
+
+async function requireKnown(tx: Tx, given: { study_ids?: string[]; site_ids?: string[] }): Promise<void> {
+  const studies = given.study_ids ? await missingIds(tx, 'studies', given.study_ids) : [];
+  if (studies.length > 0) throw invalid('study_ids', 'UNKNOWN_STUDY', `names studies that do not exist: ${studies.join(', ')}`);
+  const sites = given.site_ids ? await missingIds(tx, 'sites', given.site_ids) : [];
+  if (sites.length > 0) throw invalid('site_ids', 'UNKNOWN_SITE', `names sites that do not exist: ${sites.join(', ')}`);
+}

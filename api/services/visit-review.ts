@@ -1,0 +1,44 @@
+import type { Static } from 'typebox';
+import { visitKey } from '../../db/hashing.js';
+import type { Tx } from '../../db/knex.js';
+import type { ScheduledVisit } from '../../db/models/records.js';
+import { readScheduleInputs } from '../../db/queries/schedules.js';
+import { settleReview } from '../../db/queries/visits.js';
+import { nextVersion } from '../../workflows/domain/regeneration.js';
+import { problem } from '../errors.js';
+import { by } from '../record.js';
+import type { Review } from '../schemas/schedules.js';
+import type { Change } from './studies.js';
+import { existingVisit } from './visits.js';
+
+/**
+ * Settles a completed visit that a re-anchoring flagged: it keeps the target that it is reported against, or takes the
+ * one that it would have now. The words stay with the visit and out of the audit log, which holds no free text.
+ * @throws 404, 409 NOTHING_TO_REVIEW or STALE, 400 NO_NEW_TARGET
+ */
+export async function reviewVisit({ tx, audit, actor, context }: Change, id: string, given: Static<typeof Review>, unchangedSince: (record: Record<string, unknown>) => void): Promise<ScheduledVisit> {
+  const before = await existingVisit(tx, id, true);
+  unchangedSince({ ...before });
+  if (!before.needs_review) throw problem('NOTHING_TO_REVIEW');
+  const planned = await targetNow(tx, before);
+  const keep = given.keep_target ?? true;
+  if (!keep && planned === null) {
+    const message = 'keep_target cannot be false: the visit is no longer planned';
+    throw problem('RULE_VIOLATED', { detail: `${message}.`, errors: [{ path: 'keep_target', code: 'NO_NEW_TARGET', message }] });
+  }
+  const reportingTarget = keep ? before.reporting_target_date : planned;
+  await settleReview(tx, id, { by: actor.id, resolution: given.resolution ?? null, heldAgainst: planned, reportingTarget });
+  audit.record({
+    ...by(actor, context), study_id: before.study_id, action: 'visit_reviewed', resource_type: 'visit', resource_id: id,
+    metadata: { participant_id: before.participant_id, keep_target: keep, target_date: before.target_date, held_against: planned, reporting_target_date: reportingTarget },
+  });
+  return existingVisit(tx, id);
+}
+
+/** The day that a completed visit would be planned for from the current version's date; null where it is not planned. */
+async function targetNow(tx: Tx, visit: ScheduledVisit): Promise<string | null> {
+  const inputs = (await readScheduleInputs(tx, visit.study_id, [visit.participant_id])).get(visit.participant_id)!;
+  if (inputs.current_date === null) return null;
+  const { change } = nextVersion(inputs.current_date, inputs, (identity) => visitKey(visit.participant_id, identity));
+  return change.completed.find((done) => done.visit.id === visit.id)?.planned?.target_date ?? null;
+}

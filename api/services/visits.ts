@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import type { Static } from 'typebox';
+import { putOutbox } from '../../db/outbox.js';
+import type { Tx } from '../../db/knex.js';
+import { statusToday } from '../../db/queries/visit-statuses.js';
+import { insertVisit, updateVisit, visitById } from '../../db/queries/visits.js';
+import type { VisitRecord } from '../../db/queries/visits.js';
+import { addDays } from '../../workflows/domain/dates.js';
+import { invalid, problem } from '../errors.js';
+import { by, changedFields } from '../record.js';
+import type { Completion, NewVisit, VisitChange } from '../schemas/schedules.js';
+import { existing as existingParticipant, pastInstant, sourcesChanged } from './participants.js';
+import type { Change } from './studies.js';
+import { existingWindow, requireBattery } from './windows.js';
+
+/** Schedules a visit by hand: it belongs to no schedule version, and re-anchoring leaves it alone. @throws 404, 409 PARTICIPANT_WITHDRAWN, 422 */
+export async function scheduleVisit({ tx, audit, actor, context }: Change, given: Static<typeof NewVisit>): Promise<VisitRecord> {
+  const participant = await existingParticipant(tx, given.participant_id);
+  if (participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn: the schedule is frozen.' });
+  const window = given.visit_window_id ? await existingWindow(tx, given.visit_window_id) : undefined;
+  if (window && window.study_id !== participant.study_id) throw problem('NOT_FOUND', { detail: 'There is no such visit window.' });
+  const name = given.name ?? window?.name;
+  if (name === undefined) throw invalid('name', 'REQUIRED', 'is required for a visit without a window');
+  await requireBattery(tx, given.battery_id, participant.study_id);
+  const dates = {
+    target_date: given.target_date,
+    window_open: given.window_open ?? (window ? addDays(given.target_date, -window.window_before) : given.target_date),
+    window_close: given.window_close ?? (window ? addDays(given.target_date, window.window_after) : given.target_date),
+  };
+  requireOrder(dates);
+  const id = await insertVisit(tx, {
+    ...dates, name, visit_key: randomUUID(), study_id: participant.study_id, participant_id: participant.id, visit_window_id: window?.id ?? null,
+    battery_id: given.battery_id === undefined ? window?.battery_id ?? null : given.battery_id,
+    datacapture_event: given.datacapture_event === undefined ? window?.datacapture_event ?? null : given.datacapture_event,
+  });
+  audit.record({ ...by(actor, context), study_id: participant.study_id, action: 'visit_scheduled', resource_type: 'visit', resource_id: id, metadata: { participant_id: participant.id, ...dates } });
+  return existingVisit(tx, id);
+}
+
+/** Corrects a visit that is still to be done, cancels it, or takes back its mark for review. @throws 404, 409 VISIT_CLOSED or STALE, 400, 422 */
+export async function changeVisit({ tx, audit, actor, context }: Change, id: string, given: Static<typeof VisitChange>, unchangedSince: (record: Record<string, unknown>) => void): Promise<VisitRecord> {
+  const before = await existingVisit(tx, id, true);
+  unchangedSince({ ...before });
+  const fields = changedFields({ ...before }, given);
+  if (fields.length === 0) return before;
+  const closed = before.status === 'completed' || before.status === 'superseded' || before.status === 'cancelled';
+  if (closed && fields.some((field) => field !== 'needs_review')) throw problem('VISIT_CLOSED', { detail: `The visit is ${before.status}: only its mark for review can change.` });
+  requireOrder({ ...before, ...given });
+  await requireBattery(tx, given.battery_id, before.study_id);
+  await updateVisit(tx, id, { ...given, ...(given.status === 'cancelled' && { status_reason: 'cancelled by hand' }) });
+  // Another window may have opened the visit again, or closed it: the calendar says so at once, not at the next hour.
+  if (given.status === undefined && (fields.includes('window_open') || fields.includes('window_close'))) await updateVisit(tx, id, { status: await statusToday(tx, { ...before, ...given }) });
+  audit.record({
+    ...by(actor, context), study_id: before.study_id, action: given.status === 'cancelled' ? 'visit_cancelled' : 'visit_changed', resource_type: 'visit', resource_id: id,
+    metadata: { participant_id: before.participant_id, fields, ...(fields.includes('target_date') && { target_date_before: before.target_date, target_date: given.target_date }) },
+  });
+  return existingVisit(tx, id);
+}
+
+/**
+ * Completes a visit that is scheduled, open or missed; one that is completed is answered as it is (decisions, section 4).
+ * @throws 404, 409 VISIT_CLOSED, 400 a time ahead
+ */
+export async function completeVisit({ tx, audit, actor, context }: Change, id: string, given: Static<typeof Completion>): Promise<VisitRecord> {
+  const before = await existingVisit(tx, id, true);
+  if (before.status === 'completed') return before;
+  if (before.status === 'superseded' || before.status === 'cancelled') throw problem('VISIT_CLOSED', { detail: `The visit is ${before.status} and cannot be completed.` });
+  const completed_at = pastInstant(given.completed_at ?? new Date().toISOString(), 'completed_at');
+  await updateVisit(tx, id, { status: 'completed', completed_at });
+  audit.record({ ...by(actor, context), study_id: before.study_id, action: 'visit_completed', resource_type: 'visit', resource_id: id, metadata: { participant_id: before.participant_id, completed_at, status_before: before.status } });
+  // The baseline's completion is a prerequisite and may be a source; and whether data were entered guards a re-anchoring.
+  if (before.is_baseline) await putOutbox(tx, [sourcesChanged({ id: before.participant_id, study_id: before.study_id }, actor, context)]);
+  return existingVisit(tx, id);
+}
+
+export async function existingVisit(tx: Tx, id: string, lock = false): Promise<VisitRecord> {
+  const visit = await visitById(tx, id, lock);
+  if (!visit) throw problem('NOT_FOUND', { detail: 'There is no such visit.' });
+  return visit;
+}
+
+function requireOrder(dates: { target_date: string; window_open: string; window_close: string }): void {
+  if (dates.window_open <= dates.target_date && dates.target_date <= dates.window_close) return;
+  const message = 'target_date must lie between window_open and window_close';
+  throw problem('RULE_VIOLATED', { detail: `${message}.`, errors: [{ path: 'target_date', code: 'OUTSIDE_WINDOW', message }] });
+}

@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { SecretBox, SecretUnreadable } from '../../db/crypto.js';
+import { noteConnection, webhookSecretPlace } from '../../db/queries/datacapture-configs.js';
+import { triggerTakers } from '../../db/queries/webhook-events.js';
+import type { NewTrigger, TriggerTaker, WebhookEventRow } from '../../db/queries/webhook-events.js';
+import { inScope } from '../../db/transaction.js';
+import { TriggerInbox } from '../../db/trigger-inbox.js';
+import { encryptionKeyBytes } from '../../settings.js';
+import { problem, problemOf } from '../errors.js';
+import { refuse } from '../middleware/count.js';
+import type { Services } from '../services.js';
+import { assertAllowedAddress } from './allowed-addresses.js';
+import { parseTrigger } from './trigger-body.js';
+import { isSigned } from './trigger-signature.js';
+import type { SignedRequest } from './trigger-signature.js';
+
+export interface IncomingTrigger { raw: Buffer; headers: IncomingHttpHeaders; urlSignature: string | undefined; ip: string }
+
+const REMEMBERED = 1_000;
+
+/** What a process remembers of the projects that send triggers; the database is asked with every trigger whether it still holds. */
+interface Memory { takers: Map<string, TriggerTaker[]>; secrets: Map<string, string>; box: SecretBox; inbox: TriggerInbox }
+const memories = new WeakMap<Services, Memory>();
+
+function memoryOf(services: Services): Memory {
+  let memory = memories.get(services);
+  if (!memory) {
+    const key = services.settings.DATACAPTURE_ENCRYPTION_KEY;
+    memory = { takers: new Map(), secrets: new Map(), box: new SecretBox(key === undefined ? undefined : encryptionKeyBytes(key)), inbox: new TriggerInbox(services.database) };
+    memories.set(services, memory);
+  }
+  return memory;
+}
+
+function remember<V>(map: Map<string, V>, key: string, value: V): void {
+  if (map.size >= REMEMBERED) map.clear();
+  map.set(key, value);
+}
+
+/**
+ * Takes a data-entry trigger: the event is committed before this returns, its processing comes later (decisions,
+ * section 6). An unknown project, or one whose webhook or integration is off, is accepted and nothing is done.
+ * @returns the record. @throws 400 fields, 401 signature, 403 address, 429, 503 secret unreadable
+ */
+export async function receiveTrigger(services: Services, request: IncomingTrigger): Promise<string> {
+  assertAllowedAddress(request.ip, services.settings.WEBHOOK_ALLOWED_IPS);
+  const trigger = await parseTrigger(request.raw, request.headers['content-type'] ?? '');
+  const signed: SignedRequest = { raw: request.raw, headers: request.headers, urlSignature: request.urlSignature, projectId: trigger.project_id };
+
+  let checked = await signedFor(services, signed, memoryOf(services).takers.get(trigger.project_id) ?? []);
+  if (checked.length === 0) {
+    // Nothing known, or a secret that was changed elsewhere: only now is the database asked. Whoever sends such
+    // triggers is counted by address, so that nobody uses up a project's own limit.
+    refuse(await services.rateLimits.webhook.take(`ip:${request.ip}`));
+    checked = await checkAnew(services, signed);
+    if (checked.length === 0) return trigger.record;
+  }
+  refuse(await services.rateLimits.webhook.take(`project:${trigger.project_id}`));
+  if (await commit(services, trigger, checked)) return trigger.record;
+  // The configuration changed between the check and the write.
+  checked = await checkAnew(services, signed);
+  if (checked.length > 0 && !(await commit(services, trigger, checked))) {
+    throw problem('UNAVAILABLE', { detail: 'The configuration is being changed: send the trigger again.' });
+  }
+  return trigger.record;
+}
+
+/** Commits an event for each study; whether one was taken. */
+async function commit(services: Services, trigger: NewTrigger, checked: readonly TriggerTaker[]): Promise<boolean> {
+  const { inbox } = memoryOf(services);
+  const taken = await Promise.all(checked.map((taker) => inbox.accept({ id: randomUUID(), trigger, taker })));
+  return taken.includes(true);
+}
+
+/** Who takes the trigger by what the database says now; empty: nobody knows the project. @throws 401 */
+async function checkAnew(services: Services, request: SignedRequest): Promise<TriggerTaker[]> {
+  const takers = await triggerTakers(services.database, request.projectId);
+  const known = memoryOf(services).takers;
+  if (takers.length === 0) {
+    known.delete(request.projectId);
+    return [];
+  }
+  remember(known, request.projectId, takers);
+  const checked = await signedFor(services, request, takers);
+  if (checked.length === 0) throw problemOf(401, 'INVALID_SIGNATURE', 'The trigger is not signed with the webhook secret of its project.');
+  return checked;
+}
+
+/** Those whose secret the trigger is signed with: two capture systems may use the same project number. */
+async function signedFor(services: Services, request: SignedRequest, takers: readonly TriggerTaker[]): Promise<TriggerTaker[]> {
+  const checked: TriggerTaker[] = [];
+  for (const taker of takers) {
+    if (taker.webhook_secret_encrypted === null) continue;
+    if (isSigned(request, await secretOf(services, taker, taker.webhook_secret_encrypted), taker.webhook_auth)) checked.push(taker);
+  }
+  return checked;
+}
+
+async function secretOf(services: Services, taker: TriggerTaker, sealed: string): Promise<string> {
+  const { secrets, box } = memoryOf(services);
+  const known = secrets.get(sealed);
+  if (known !== undefined) return known;
+  try {
+    const secret = box.open(sealed, webhookSecretPlace(taker.study_id));
+    remember(secrets, sealed, secret);
+    return secret;
+  } catch (fault) {
+    if (!(fault instanceof SecretUnreadable)) throw fault;
+    await inScope(services.database, taker.study_id, ({ tx }) => noteConnection(tx, taker.study_id, fault.message));
+    throw problemOf(503, 'SECRET_UNREADABLE', 'The webhook secret of this project cannot be read at the moment.', { cause: fault, headers: { 'Retry-After': '60' } });
+  }
+}
+
+/** A webhook event as it is shown. */
+export const webhookEventView = (row: WebhookEventRow) => ({
+  id: row.id, study_id: row.study_id, project_id: row.project_id, record: row.record, instrument: row.instrument, event_name: row.event_name,
+  status: row.status, outcome: row.outcome, error: row.error, duplicate_of_id: row.duplicate_of_id, participant_id: row.participant_id,
+  attempt: row.attempt, received_at: row.received_at, processed_at: row.processed_at,
+});

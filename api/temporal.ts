@@ -1,0 +1,98 @@
+import { Client, Connection } from '@temporalio/client';
+import type { Settings } from '../settings.js';
+import { problem } from './errors.js';
+
+const FRESH_MS = 5_000;
+const FRESH_DOWN_MS = 1_000;
+const PROBE_MS = 1_500;
+/** An idle worker asks for work once a minute; what has not asked for longer is gone. */
+const POLLER_GONE_MS = 75_000;
+
+export interface Probe { up: boolean; latencyMs: number; detail?: string }
+
+/** The connection to Temporal: opened at its first use, mends itself, and never holds up the start of the API. */
+export class Temporal {
+  readonly connection: Connection;
+  private readonly opened: Client;
+  private server: { at: number; probe: Promise<Probe> } | undefined;
+  private worker: { at: number; probe: Promise<Probe> } | undefined;
+
+  constructor(private readonly settings: Settings) {
+    if (!settings.TEMPORAL_ADDRESS) throw new Error('TEMPORAL_ADDRESS is not set: name the Temporal server as host:port ("npm start" sets it for the embedded one).');
+    this.connection = Connection.lazy({
+      address: settings.TEMPORAL_ADDRESS,
+      // The default lets a channel sleep for two minutes after an outage.
+      channelArgs: { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000 },
+    });
+    this.opened = new Client({ connection: this.connection, namespace: settings.TEMPORAL_NAMESPACE });
+  }
+
+  /** The client. @throws Problem 503 TEMPORAL_UNAVAILABLE while the server is not reached. */
+  async client(): Promise<Client> {
+    const probe = await this.probeServer();
+    if (!probe.up) throw problem('TEMPORAL_UNAVAILABLE');
+    return this.opened;
+  }
+
+  /** The client without a look whether the server is there: calls on it fail by themselves. */
+  get unchecked(): Client {
+    return this.opened;
+  }
+
+  /** Whether the server answers; asked again after 5 s, after 1 s when it was away. */
+  probeServer(): Promise<Probe> {
+    const now = Date.now();
+    if (!this.server || now >= this.server.at) {
+      const probe = measured(PROBE_MS, async (deadline) => {
+        await this.connection.withDeadline(deadline, () => this.connection.workflowService.getSystemInfo({}));
+      });
+      const entry = { at: now + FRESH_MS, probe };
+      this.server = entry;
+      void probe.then((p) => { if (!p.up) entry.at = Date.now() + FRESH_DOWN_MS; });
+    }
+    return this.server.probe;
+  }
+
+  /** Whether a worker has asked the task queue for work lately; asked at most every 5 s. */
+  probeWorker(): Promise<Probe> {
+    const now = Date.now();
+    if (!this.worker || now - this.worker.at >= FRESH_MS) this.worker = { at: now, probe: this.lookForWorker() };
+    return this.worker.probe;
+  }
+
+  private async lookForWorker(): Promise<Probe> {
+    return measured(PROBE_MS, async (deadline) => {
+      const { pollers } = await this.connection.withDeadline(deadline, () => this.connection.workflowService.describeTaskQueue({
+        namespace: this.settings.TEMPORAL_NAMESPACE,
+        taskQueue: { name: this.settings.TEMPORAL_TASK_QUEUE },
+        taskQueueType: 1, // workflow tasks
+      }));
+      const last = Math.max(0, ...(pollers ?? []).map((p) => Number(p.lastAccessTime?.seconds ?? 0) * 1000));
+      if (last === 0) throw new Error('no worker has asked for work');
+      if (Date.now() - last > POLLER_GONE_MS) throw new Error('no worker has asked for work for over a minute');
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.connection.close();
+  }
+}
+
+/** Runs a check against a deadline; a failure becomes `up: false` with what it said. */
+export async function measured(deadlineMs: number, check: (deadline: number) => Promise<void>): Promise<Probe> {
+  const started = performance.now();
+  const latency = () => Math.round((performance.now() - started) * 10) / 10;
+  try {
+    await check(Date.now() + deadlineMs);
+    return { up: true, latencyMs: latency() };
+  } catch (failure) {
+    return { up: false, latencyMs: latency(), detail: failure instanceof Error ? firstSentence(failure) : 'failed' };
+  }
+}
+
+/** What health may show of a failure: its kind, not addresses or accounts that a driver writes into its message. */
+function firstSentence(failure: Error): string {
+  const code = (failure as { code?: unknown }).code;
+  if (typeof code === 'string') return code;
+  return failure.message.startsWith('no worker') ? failure.message : 'not reached';
+}

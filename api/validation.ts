@@ -1,0 +1,107 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { TSchema } from 'typebox';
+import { problem } from './errors.js';
+import type { FaultEntry } from './errors.js';
+
+const MAX_FAULTS = 100;
+
+/** A zone that this runtime can calculate with. */
+export function isTimeZone(value: string): boolean {
+  // An offset such as +02:00 is no zone: it knows no daylight saving.
+  if (!/^[A-Za-z]/.test(value)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: value });
+    return true;
+  } catch (fault) {
+    if (fault instanceof RangeError) return false;
+    throw fault;
+  }
+}
+
+function build(coerceTypes: boolean): Ajv2020 {
+  // A schema with an $id may be checked on its own and as a part of another: it must not be added under that id twice.
+  const ajv = new Ajv2020({ allErrors: true, useDefaults: true, coerceTypes, removeAdditional: false, strict: false, addUsedSchema: false });
+  // The package is CommonJS: under NodeNext its function stands behind `default`.
+  addFormats.default(ajv, ['date', 'date-time', 'time', 'email', 'uuid', 'uri']);
+  ajv.addFormat('time-zone', isTimeZone);
+  return ajv;
+}
+// Text becomes a number or a boolean only where everything is text: in query and headers.
+const strictAjv = build(false);
+const textAjv = build(true);
+
+const compiled = new WeakMap<TSchema, ValidateFunction>();
+/** Compiled at its first use: a process that serves few routes does not pay for all. */
+function validator(schema: TSchema, ajv: Ajv2020): ValidateFunction {
+  let validate = compiled.get(schema);
+  if (!validate) compiled.set(schema, validate = ajv.compile(schema));
+  return validate;
+}
+
+export type Where = 'body' | 'query' | 'headers';
+
+/**
+ * Checks `value` and fills defaults in place. Every fault is named at once.
+ * @throws Problem 422 VALIDATION_FAILED with `errors: [{path, code, message}]`
+ */
+export function check(schema: TSchema, value: unknown, where: Where): void {
+  const validate = validator(schema, where === 'body' ? strictAjv : textAjv);
+  if (validate(value)) return;
+  const errors = faults(validate.errors ?? [], where);
+  throw problem('VALIDATION_FAILED', { detail: errors.slice(0, 3).map((e) => e.message).join('; '), errors });
+}
+
+function faults(errors: readonly ErrorObject[], where: Where): FaultEntry[] {
+  const seen = new Set<string>();
+  const entries: FaultEntry[] = [];
+  for (const error of errors) {
+    const entry = fault(error, where);
+    const key = `${entry.path} ${entry.code}`;
+    if (seen.has(key)) continue;
+    seen.add(key);
+    if (entries.push(entry) === MAX_FAULTS) break;
+  }
+  return entries;
+}
+
+function fault(error: ErrorObject, where: Where): FaultEntry {
+  const params = error.params as Record<string, unknown>;
+  const extra = params.missingProperty ?? params.additionalProperty ?? params.propertyName;
+  const parts = error.instancePath.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  if (typeof extra === 'string') parts.push(extra);
+  const inside = parts.join('.');
+  const path = where === 'body' ? inside || 'body' : `${where === 'query' ? 'query' : 'header'}.${inside}`;
+  const { code, sentence } = wording(error, params);
+  return { path, code, message: `${path} ${sentence}` };
+}
+
+function wording(error: ErrorObject, params: Record<string, unknown>): { code: string; sentence: string } {
+  switch (error.keyword) {
+    case 'required': return { code: 'REQUIRED', sentence: 'is required' };
+    case 'additionalProperties': return { code: 'UNKNOWN_FIELD', sentence: 'is not a field here' };
+    case 'enum': return { code: 'ENUM', sentence: `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}` };
+    case 'format': return { code: 'FORMAT', sentence: `is not a valid ${String(params.format)}` };
+    case 'pattern': return { code: 'PATTERN', sentence: 'has characters that are not allowed here' };
+    default: return { code: error.keyword.replaceAll(/[A-Z]/g, (c) => `_${c}`).toUpperCase(), sentence: error.message ?? 'is not valid' };
+  }
+}
+
+/** The declared keys of a query; others are ignored, a declared one that is given twice is refused (decisions, section 2). */
+export function declaredQuery(schema: TSchema | undefined, search: URLSearchParams): Record<string, unknown> {
+  const properties = (schema as { properties?: Record<string, { type?: unknown }> } | undefined)?.properties ?? {};
+  const query: Record<string, unknown> = {};
+  for (const [name, property] of Object.entries(properties)) {
+    const values = search.getAll(name);
+    if (values.length === 0) continue;
+    if (values.some((v) => v.includes('\0'))) throw refused(name, 'PATTERN', 'has characters that are not allowed here');
+    if (property.type === 'array') query[name] = values.flatMap((v) => v.split(','));
+    else if (values.length > 1) throw refused(name, 'DUPLICATE', 'is given more than once');
+    else query[name] = values[0];
+  }
+  return query;
+}
+
+const refused = (name: string, code: string, sentence: string) =>
+  problem('VALIDATION_FAILED', { detail: `query.${name} ${sentence}`, errors: [{ path: `query.${name}`, code, message: `query.${name} ${sentence}` }] });

@@ -1,0 +1,12 @@
+import { into } from './rows.js';
+import type { Insert } from './rows.js';
+
+export interface DomainEvent {
+  type: string;
+  study_id: string;
+  participant_id: string | null;
+  data: Record<string, unknown>;
+}
+
+/** Events for subscribers, as rows to be written with the change that they tell of (interface, "Events"). */
+export const intoEvents = (events: readonly DomainEvent[]): Insert => into<DomainEvent>('domain_events', ['type', 'study_id', 'participant_id', 'data'], events);

@@ -1,0 +1,63 @@
+import k from 'knex';
+import type { Knex } from 'knex';
+import pg from 'pg';
+import { withOpenings } from './opening.js';
+
+const { knex } = k;
+
+/** A connection pool; rows carry `date` as `YYYY-MM-DD`, timestamps as ISO 8601 UTC with microseconds, bigint as number. */
+export type Database = Knex;
+/** A transaction in a study's scope (see transaction.ts). A query function takes one; nothing is ambient. */
+export type Tx = Knex.Transaction;
+
+const DATE = 1082, TIMESTAMPTZ = 1184, BIGINT = 20, NUMERIC = 1700;
+/** '2026-01-05 10:00:00.5+00' → '2026-01-05T10:00:00.500Z'; the session's zone is UTC. */
+export function isoTimestamp(value: string): string {
+  const [whole, fraction = ''] = value.slice(0, value.lastIndexOf('+')).split('.');
+  return `${whole!.replace(' ', 'T')}.${fraction.padEnd(3, '0')}Z`;
+}
+// A calendar date is text from the table to the wire: a `Date` would be read in somebody's zone and shift.
+pg.types.setTypeParser(DATE, (value) => value);
+pg.types.setTypeParser(TIMESTAMPTZ, isoTimestamp);
+pg.types.setTypeParser(BIGINT, Number);
+pg.types.setTypeParser(NUMERIC, Number);
+
+export interface DatabaseOptions {
+  /** The owner's URL. */
+  url: string;
+  /** Set: log in as research_app. Not set: log in as the owner and take the role. */
+  appPassword?: string | undefined;
+  poolMax?: number;
+  /** Shown in pg_stat_activity. */
+  name: string;
+  /** Keep the owner's rights (migrations, verification): row-level security still holds for a plain owner. */
+  asOwner?: boolean;
+}
+
+/** Opens a pool as the application role, which owns nothing, or as the owner. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const url = new URL(options.url);
+  let role = '';
+  if (!options.asOwner) {
+    if (options.appPassword) {
+      url.username = 'research_app';
+      url.password = encodeURIComponent(options.appPassword);
+    } else {
+      role = ' -c role=research_app';
+    }
+  }
+  return withOpenings(knex({
+    client: 'pg',
+    connection: {
+      connectionString: url.toString(),
+      application_name: options.name,
+      options: `-c timezone=UTC${role}`,
+      // An idle transaction left behind by a frozen process must not hold its locks for good.
+      idle_in_transaction_session_timeout: 30_000,
+      connectionTimeoutMillis: 5_000,
+    },
+    // A new connection plans everything anew: the first commands on it take three times as long. It is let go when it
+    // was not used for ten minutes.
+    pool: { min: 0, max: options.poolMax ?? 10, acquireTimeoutMillis: 10_000, idleTimeoutMillis: 600_000 },
+  }));
+}

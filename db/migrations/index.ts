@@ -1,0 +1,21 @@
+import * as identity from './0001-identity.js';
+import * as studies from './0002-studies.js';
+import * as anchor from './0003-anchor.js';
+import * as recordKeeping from './0004-record-keeping.js';
+import * as capture from './0005-capture.js';
+import * as request from './0006-request.js';
+import * as asOf from './0007-as-of.js';
+import * as edc from './0008-edc.js';
+import * as assessments from './0009-assessments.js';
+import * as pages from './0010-pages.js';
+import * as waitingTriggers from './0011-waiting-triggers.js';
+import * as isolationCost from './0012-isolation-cost.js';
+import * as outboxSubject from './0013-outbox-subject.js';
+import * as portal from './0014-portal.js';
+import * as regenerationCost from './0015-regeneration-cost.js';
+
+export interface SqlMigration { name: string; up: string }
+
+/** In order; forward only. A released migration is never edited: a change is a new one at the end. */
+export const migrations: readonly SqlMigration[] = [identity, studies, anchor, recordKeeping, capture, request, asOf, edc, assessments, pages, waitingTriggers, isolationCost, outboxSubject, portal, regenerationCost];
+export const latestRevision = migrations.at(-1)!.name;

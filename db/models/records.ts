@@ -1,0 +1,152 @@
+import { Model } from 'objection';
+
+/**
+ * The aggregates as rows. Fields are only declared: a plain class field would become a real key with the value
+ * undefined. Lists and counts are SQL (db/queries); these serve single records.
+ */
+abstract class Row extends Model {
+  declare id: string;
+  declare created_at: string;
+  declare updated_at: string;
+  static override useLimitInFirst = true;
+}
+
+export class Study extends Row {
+  static override tableName = 'studies';
+  static override jsonAttributes = ['config'];
+  declare study_code: string;
+  declare study_name: string;
+  declare description: string | null;
+  declare status: 'draft' | 'active' | 'paused' | 'completed' | 'archived';
+  declare start_date: string | null;
+  declare end_date: string | null;
+  declare timezone: string;
+  declare integration_mode: 'standalone' | 'datacapture';
+  declare datacapture_enabled: boolean;
+  declare consent_mode: 'none' | 'external' | 'econsent';
+  declare config: Record<string, unknown>;
+  declare policy_version: number;
+}
+
+export class Site extends Row {
+  static override tableName = 'sites';
+  declare study_id: string;
+  declare site_code: string;
+  declare name: string | null;
+  declare timezone: string | null;
+  declare status: 'active' | 'inactive';
+}
+
+export class Participant extends Row {
+  static override tableName = 'participants';
+  declare study_id: string;
+  declare participant_code: string;
+  declare external_id: string | null;
+  declare site_id: string | null;
+  declare preferred_language: string | null;
+  declare status: 'enrolled' | 'withdrawn';
+  declare enrollment_date: string | null;
+  declare email: string | null;
+  declare phone: string | null;
+  declare timezone: string | null;
+  declare date_of_birth: string | null;
+  declare arm: string | null;
+  declare withdrawn_at: string | null;
+  declare withdrawal_reason: string | null;
+}
+
+export class Consent extends Row {
+  static override tableName = 'consents';
+  declare study_id: string;
+  declare participant_id: string;
+  declare consent_version_id: string | null;
+  declare status: 'pending' | 'signed' | 'declined' | 'revoked';
+  declare signed_at: string | null;
+  declare purpose: string | null;
+}
+
+export class Eligibility extends Row {
+  static override tableName = 'eligibility_assessments';
+  static override jsonAttributes = ['inclusion_criteria', 'exclusion_criteria', 'waiver_criteria_ids', 'source_documents'];
+  declare study_id: string;
+  declare participant_id: string;
+  declare status: 'pending' | 'eligible' | 'ineligible' | 'deferred';
+  declare inclusion_criteria: Record<string, unknown>;
+  declare exclusion_criteria: Record<string, unknown>;
+  declare confirmed_at: string | null;
+  declare confirmed_by_id: string | null;
+  declare has_waiver: boolean;
+  declare waiver_criteria_ids: string[];
+  declare waiver_reason: string | null;
+  declare waiver_approved_by_id: string | null;
+  declare waiver_approved_at: string | null;
+  declare source_documents: unknown[];
+}
+
+export class Randomization extends Model {
+  static override tableName = 'randomizations';
+  declare id: string;
+  declare study_id: string;
+  declare participant_id: string;
+  declare arm: string;
+  declare randomized_at: string;
+  declare stratum: string | null;
+  declare created_at: string;
+}
+
+export class FormInstance extends Row {
+  static override tableName = 'form_instances';
+  static override jsonAttributes = ['items'];
+  declare study_id: string;
+  declare participant_id: string;
+  declare form_oid: string;
+  declare status: 'draft' | 'complete' | 'signed' | 'locked';
+  declare items: Record<string, unknown>;
+  declare signed_at: string | null;
+  declare signed_by_id: string | null;
+  declare locked_at: string | null;
+  declare origin: 'service' | 'datacapture';
+}
+
+export class VisitWindow extends Row {
+  static override tableName = 'visit_windows';
+  declare study_id: string;
+  declare code: string;
+  declare name: string;
+  declare battery_id: number | null;
+  declare target_day: number;
+  declare window_before: number;
+  declare window_after: number;
+  declare is_baseline: boolean;
+  declare datacapture_event: string | null;
+  declare sort_order: number;
+}
+
+export class ScheduledVisit extends Row {
+  static override tableName = 'scheduled_visits';
+  declare visit_key: string;
+  declare study_id: string;
+  declare participant_id: string;
+  declare visit_window_id: string | null;
+  declare schedule_version_id: string | null;
+  declare name: string;
+  declare battery_id: number | null;
+  declare target_date: string;
+  declare window_open: string;
+  declare window_close: string;
+  declare datacapture_event: string | null;
+  declare is_baseline: boolean;
+  declare status: 'scheduled' | 'open' | 'completed' | 'missed' | 'superseded' | 'cancelled';
+  declare status_reason: string | null;
+  declare completed_at: string | null;
+  declare session_id: string | null;
+  declare data_sync_status: 'pending' | 'synced' | 'failed' | null;
+  declare synced_at: string | null;
+  declare anchor_reconciled: boolean;
+  declare anchor_reconciled_at: string | null;
+  declare needs_review: boolean;
+  declare reporting_target_date: string | null;
+  declare reviewed_at: string | null;
+  declare reviewed_by_id: string | null;
+  declare review_resolution: string | null;
+}

@@ -1,0 +1,45 @@
+import type { Database, Tx } from './knex.js';
+import type { TxWithMark } from './transaction.js';
+
+/**
+ * What must reach Temporal because of a committed change. `subject` is the participant or event that it concerns.
+ * - participant-start: the participant's workflow is to run
+ * - sources-changed: a fact that an anchor may depend on changed
+ * - participant-withdrawn: nothing moves from here on
+ * - trigger: a capture-system trigger waits to be worked off
+ * - study-changed: a study's policy, windows or calendar changed
+ * - notification: a message to a person waits to be sent
+ * - simulation: a study is to be simulated
+ */
+export type OutboxTopic =
+  | 'participant-start' | 'sources-changed' | 'participant-withdrawn' | 'trigger' | 'study-changed' | 'notification' | 'simulation';
+
+export interface OutboxMessage {
+  topic: OutboxTopic;
+  studyId: string | null;
+  subject: string;
+  payload?: Record<string, unknown>;
+}
+
+/** Commits messages for Temporal with the caller's change. Never call Temporal inside a transaction: the relay does. */
+export async function putOutbox(tx: Tx, messages: readonly OutboxMessage[]): Promise<void> {
+  if (messages.length === 0) return;
+  await tx('outbox').insert(messages.map((m) => ({
+    topic: m.topic, study_id: m.studyId, subject: m.subject, payload: JSON.stringify(m.payload ?? {}),
+  })));
+  (tx as TxWithMark).wroteOutbox = true;
+}
+
+export const OUTBOX_CHANNEL = 'outbox';
+const pending = new WeakSet<Database>();
+
+/** Wakes the relay after a commit; many commits within a moment wake it once. It polls as well, so a lost nudge costs a second. */
+export function nudgeRelay(database: Database): void {
+  if (pending.has(database)) return;
+  pending.add(database);
+  setTimeout(() => {
+    pending.delete(database);
+    // A nudge that fails is made good by the relay's own poll; the message itself is committed.
+    database.raw(`select pg_notify('${OUTBOX_CHANNEL}', '')`).then(undefined, () => undefined);
+  }, 5).unref();
+}

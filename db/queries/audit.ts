@@ -1,0 +1,23 @@
+import type { Tx } from '../knex.js';
+
+export interface AuditFilter {
+  study_id?: string | undefined; user_id?: string | undefined; action?: string | undefined; resource_type?: string | undefined; resource_id?: string | undefined;
+  request_id?: string | undefined; from?: string | undefined; to?: string | undefined; skip: number; limit: number;
+}
+
+const EQUAL = ['study_id', 'user_id', 'action', 'resource_type', 'resource_id', 'request_id'] as const;
+
+/** Audit records that fit a filter, newest first. Order within a chain is by seq, never by time alone. */
+export async function listAudit(tx: Tx, filter: AuditFilter): Promise<{ items: unknown[]; total: number }> {
+  const matching = () => {
+    const query = tx('audit_log');
+    for (const field of EQUAL) if (filter[field] !== undefined) void query.where(field, filter[field]);
+    if (filter.from) void query.where('created_at', '>=', filter.from);
+    if (filter.to) void query.where('created_at', '<=', filter.to);
+    return query;
+  };
+  const items = await matching().orderBy([{ column: 'created_at', order: 'desc' }, { column: 'seq', order: 'desc' }]).offset(filter.skip).limit(filter.limit)
+    .select(tx.raw(`chain || '/' || seq as id`), 'seq', 'chain', 'study_id', 'user_id', 'action', 'resource_type', 'resource_id', 'audit_metadata', 'request_id', 'created_at', 'prev_hash', 'hash');
+  const [count] = await matching().count({ n: '*' });
+  return { items, total: Number(count?.n ?? 0) };
+}

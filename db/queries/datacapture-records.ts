@@ -1,0 +1,41 @@
+import type { Tx } from '../knex.js';
+import { prepared } from '../prepared.js';
+
+export interface RecordClaim {
+  /** Hash of what the record held when it was last read; null when it never was. */
+  content_hash: string | null;
+  /** The database's time of the claim: what is read after it is newer than what an earlier claim read. */
+  claimed_at: string;
+}
+
+/**
+ * Takes a record for one trigger, so that triggers of one record are worked off one after the other. The same owner
+ * may claim again (a repeated attempt); a lease that ran out belongs to nobody.
+ * @returns undefined when another trigger holds it.
+ */
+export async function claimRecord(tx: Tx, studyId: string, record: string, owner: string, seconds: number): Promise<RecordClaim | undefined> {
+  const [claim] = await prepared<RecordClaim>(tx,
+    `insert into datacapture_records as r (study_id, record, lease_owner, lease_until)
+     values ($1, $2, $3, clock_timestamp() + make_interval(secs => $4))
+     on conflict (study_id, record) do update set lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
+       where r.lease_owner is null or r.lease_owner = excluded.lease_owner or r.lease_until < clock_timestamp()
+     returning content_hash, clock_timestamp() as claimed_at`, [studyId, record, owner, seconds]);
+  return claim;
+}
+
+/**
+ * Writes down what was read, fenced: only while the lease is the owner's and nothing newer was read in between.
+ * @returns false when the lease was lost; then nothing of the reading may be written.
+ */
+export async function storeReading(tx: Tx, studyId: string, record: string, owner: string, claim: RecordClaim, contentHash: string): Promise<boolean> {
+  const stored = await prepared(tx,
+    `update datacapture_records set content_hash = $1, read_at = $2::timestamptz
+      where study_id = $3 and record = $4 and lease_owner = $5 and lease_until > clock_timestamp() and (read_at is null or read_at <= $2::timestamptz)
+      returning 1`, [contentHash, claim.claimed_at, studyId, record, owner]);
+  return stored.length === 1;
+}
+
+/** Gives a record back; nothing happens when it is somebody else's by now. */
+export async function releaseRecord(tx: Tx, studyId: string, record: string, owner: string): Promise<void> {
+  await prepared(tx, 'update datacapture_records set lease_owner = null, lease_until = null where study_id = $1 and record = $2 and lease_owner = $3', [studyId, record, owner]);
+}

@@ -1,0 +1,87 @@
+import type { Tx } from '../knex.js';
+import { insertRows } from '../rows.js';
+
+export interface ParticipantRef { study_id: string; ref: string; as_id: string | null }
+export interface SyncParticipantRow {
+  id: string; study_id: string; participant_code: string; site_id: string | null; zone: string; preferred_language: string | null; withdrawn_ms: number | null;
+}
+
+/**
+ * The participants that items name by id or code, as far as the caller sees them. Locked against a withdrawal and
+ * against another sync of the same participant (`lock`), in the order of their ids.
+ */
+export async function syncParticipants(tx: Tx, refs: readonly ParticipantRef[], lock: boolean): Promise<SyncParticipantRow[]> {
+  const { rows } = await tx.raw(
+    `with n as (select * from jsonb_to_recordset(?::jsonb) as n(study_id uuid, ref text, as_id uuid)),
+     found as (select p.id from n join participants p on p.id = n.as_id and p.study_id = n.study_id
+       union select p.id from n join participants p on p.study_id = n.study_id and p.participant_code = n.ref)
+     select p.id, p.study_id, p.participant_code, p.site_id, coalesce(t.timezone, s.timezone) as zone, p.preferred_language,
+       (extract(epoch from p.withdrawn_at) * 1000)::double precision as withdrawn_ms
+     from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
+     where p.id in (select id from found) order by p.id ${lock ? 'for no key update of p' : ''}`, [JSON.stringify(refs)]);
+  return rows;
+}
+
+export interface SyncVisitRow { id: string; visit_key: string; participant_id: string; status: string; window_open: string; window_close: string; battery_id: number | null; is_baseline: boolean }
+
+/** Every visit of these participants. Locked first and read after: what a re-anchoring has just put in their place is seen. */
+export async function syncVisits(tx: Tx, participantIds: readonly string[], lock: boolean): Promise<SyncVisitRow[]> {
+  if (lock) await tx.raw('select 1 from scheduled_visits where participant_id = any(?) order by id for update', [[...participantIds]]);
+  const { rows } = await tx.raw(
+    `select id, visit_key, participant_id, status, window_open, window_close, battery_id, is_baseline from scheduled_visits where participant_id = any(?)`, [[...participantIds]]);
+  return rows;
+}
+
+export async function syncBatteries(tx: Tx, ids: readonly number[]): Promise<{ id: number; study_id: string; current_version: number }[]> {
+  if (ids.length === 0) return [];
+  return tx('batteries').whereIn('id', [...ids]).select('id', 'study_id', tx.raw('coalesce(published_version, version) as current_version'));
+}
+
+export interface LocalSessionRow {
+  id: string; study_id: string; local_id: string; participant_id: string; status: string; content_hash: string | null; start_hash: string | null; started_at: string; completed_at: string | null;
+  visit_id: string | null; battery_id: number | null; battery_version: number | null; language: string | null; timezone: string | null; device_id: string | null;
+}
+/** Sessions that are known under these local ids. */
+export async function sessionsByLocalId(tx: Tx, keys: readonly { study_id: string; local_id: string }[]): Promise<LocalSessionRow[]> {
+  const { rows } = await tx.raw(
+    `select s.id, s.study_id, s.local_id, s.participant_id, s.status, s.content_hash, s.start_hash, s.started_at, s.completed_at, s.visit_id, s.battery_id, s.battery_version,
+       s.language, s.timezone, s.device_id
+     from jsonb_to_recordset(?::jsonb) as n(study_id uuid, local_id text) join assessment_sessions s on s.study_id = n.study_id and s.local_id = n.local_id`, [JSON.stringify(keys)]);
+  return rows;
+}
+
+export interface ResponseSessionRow { id: string; study_id: string; local_id: string | null; participant_id: string; battery_id: number | null; battery_version: number | null; started_by_id: string | null; created_at: string }
+/** Sessions that responses name by server or local id, of participants that the caller sees. */
+export async function sessionsOfResponses(tx: Tx, ids: readonly string[], localIds: readonly string[], lock: boolean): Promise<ResponseSessionRow[]> {
+  const { rows } = await tx.raw(
+    `select s.id, s.study_id, s.local_id, s.participant_id, s.battery_id, s.battery_version, s.started_by_id, s.created_at from assessment_sessions s join participants p on p.id = s.participant_id
+     where s.id = any(?::uuid[]) or s.local_id = any(?::text[]) order by s.id ${lock ? 'for update of s' : ''}`, [[...ids], [...localIds]]);
+  return rows;
+}
+
+export interface OfflineSessionRow extends Omit<LocalSessionRow, 'status'> { status: string; site_id: string | null; expires_at: string; clock_skew_ms: number | null; started_by_id: string | null }
+export async function insertOfflineSessions(tx: Tx, rows: readonly OfflineSessionRow[]): Promise<void> {
+  await insertRows(tx, 'assessment_sessions', [
+    'id', 'study_id', 'site_id', 'participant_id', 'visit_id', 'battery_id', 'battery_version', 'language', 'status', 'source', 'local_id', 'device_id', 'clock_skew_ms', 'content_hash',
+    'start_hash', 'started_by_id', 'started_at', 'expires_at', 'completed_at', 'timezone', 'created_at', 'updated_at',
+  ] as never, rows.map((row) => ({ ...row, source: 'offline', created_at: 'now', updated_at: 'now' })));
+}
+
+/** An unfinished offline session goes on as its device has ended it. */
+export async function advanceSession(tx: Tx, row: Pick<OfflineSessionRow, 'id' | 'status' | 'completed_at' | 'content_hash' | 'visit_id' | 'clock_skew_ms'>): Promise<void> {
+  const { id, ...change } = row;
+  await tx('assessment_sessions').where({ id }).update(change);
+}
+
+export interface NewConflict {
+  study_id: string; participant_id: string; kind: 'session' | 'response'; conflict_type: string; resolution: string; local_id: string; session_id: string; task: string | null;
+  message: string; local_content: unknown; server_content: unknown; content_hash: string;
+}
+/** Keeps what the server did not take. The same item again is the same conflict. */
+export async function insertConflicts(tx: Tx, rows: readonly NewConflict[]): Promise<void> {
+  if (rows.length === 0) return;
+  const columns = 'study_id, participant_id, kind, conflict_type, resolution, local_id, session_id, task, message, local_content, server_content, content_hash';
+  await tx.raw(
+    `insert into sync_conflicts (${columns}) select ${columns} from jsonb_populate_recordset(null::sync_conflicts, ?::jsonb)
+     on conflict (study_id, kind, conflict_type, local_id, content_hash) do nothing`, [JSON.stringify(rows)]);
+}

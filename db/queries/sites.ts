@@ -1,0 +1,33 @@
+import type { Tx } from '../knex.js';
+import { Site } from '../models/records.js';
+import { inOrder, page } from './paging.js';
+import type { Listed, Page } from './paging.js';
+
+const COLUMNS = 'id, study_id, site_code, name, timezone, status, created_at, updated_at';
+
+export function listSites(tx: Tx, studyId: string, filter: Page & { status?: string | undefined }): Promise<Listed<Site>> {
+  const found = tx('sites').where('study_id', studyId).modify((q) => { if (filter.status) q.where('status', filter.status); });
+  return page(tx, found, COLUMNS, filter, { site_code: 'site_code', name: 'name', created_at: 'created_at' }, 'id');
+}
+
+export async function siteById(tx: Tx, id: string, lock = false): Promise<Site | undefined> {
+  return (await tx.raw(`select ${COLUMNS} from sites where id = ? ${lock ? 'for update' : ''}`, [id])).rows[0];
+}
+
+export async function siteByCode(tx: Tx, studyId: string, code: string): Promise<Site | undefined> {
+  return (await tx.raw(`select ${COLUMNS} from sites where study_id = ? and site_code = ?`, [studyId, code])).rows[0];
+}
+
+export async function insertSite(tx: Tx, site: Partial<Site> & { study_id: string; site_code: string }): Promise<Site> {
+  return inOrder(await Site.query(tx).insert(site).returning('*'), COLUMNS);
+}
+
+export async function updateSite(tx: Tx, id: string, change: Partial<Site>): Promise<void> {
+  if (Object.keys(change).length > 0) await Site.query(tx).findById(id).patch(change);
+}
+
+/** Whether the transaction's narrowing to sites lets it write a participant of this site (as the policy on the table says). */
+export async function siteInReach(tx: Tx, studyId: string, siteId: string | null): Promise<boolean> {
+  const { rows } = await tx.raw('select ?::uuid <> all (app_site_studies()) or coalesce(?::uuid = any (app_sites()), false) as ok', [studyId, siteId]);
+  return rows[0].ok;
+}

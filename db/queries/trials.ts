@@ -1,0 +1,67 @@
+import type { Tx } from '../knex.js';
+
+/** A raw trial as it is stored and read back. */
+export interface StoredTrial { task: string; trial_index: number; rt: number | null; correct: boolean | null; timestamp: string; data?: Record<string, unknown> }
+export interface TrialsOf { session_id: string; study_id: string; task: string; trials: readonly { trial_index: number; rt: number | null; correct: boolean | null; timestamp: string; data?: Record<string, unknown> | undefined }[] }
+
+/** Trials of one row: small enough to read back in pieces, large enough that a usual task is a single row. */
+export const CHUNK = 1_000;
+/** Rows of one statement: bounds the memory of a submission of 50,000 trials. */
+const ROWS = 10;
+
+/** Writes trials as columns of values, in the order given: a thousand trials are one row of one statement. */
+export async function insertTrials(tx: Tx, sets: readonly TrialsOf[]): Promise<void> {
+  const chunks = sets.flatMap((set) => Array.from({ length: Math.ceil(set.trials.length / CHUNK) }, (_, chunk) => ({ set, chunk })));
+  for (let from = 0; from < chunks.length; from += ROWS) {
+    const rows = chunks.slice(from, from + ROWS);
+    const values = rows.map(() => '(?, ?, ?, ?, ?, ?::integer[], ?::double precision[], ?::boolean[], ?::timestamptz[], ?::jsonb)').join(', ');
+    await tx.raw(
+      `insert into raw_trial_chunks (session_id, task, chunk, study_id, trials, trial_index, rt, correct, at, data) values ${values}`,
+      rows.flatMap(({ set, chunk }) => {
+        const trials = set.trials.slice(chunk * CHUNK, (chunk + 1) * CHUNK);
+        const data = trials.some((trial) => trial.data !== undefined) ? JSON.stringify(trials.map((trial) => trial.data ?? null)) : null;
+        return [
+          set.session_id, set.task, chunk, set.study_id, trials.length, arrayText(trials.map((t) => t.trial_index)), arrayText(trials.map((t) => t.rt)),
+          arrayText(trials.map((t) => t.correct)), arrayText(trials.map((t) => t.timestamp)), data,
+        ];
+      }));
+  }
+}
+
+/** An array of numbers, booleans or instants in the text form of PostgreSQL; none of them holds a comma or a quote. */
+const arrayText = (values: readonly (string | number | boolean | null)[]): string => `{${values.map((value) => (value === null ? 'NULL' : String(value))).join(',')}}`;
+
+export async function deleteTrials(tx: Tx, sessionId: string, task: string): Promise<void> {
+  await tx('raw_trial_chunks').where({ session_id: sessionId, task }).delete();
+}
+
+export interface TrialCursor { task: string; chunk: number }
+
+/**
+ * The next piece of a session's trials after `cursor`, tasks by name, each in the order it was sent; at most a
+ * thousand. Undefined at the end.
+ */
+export async function nextTrials(tx: Tx, sessionId: string, cursor: TrialCursor | null, task?: string): Promise<{ cursor: TrialCursor; trials: StoredTrial[] } | undefined> {
+  const { rows } = await tx.raw(
+    `select task, chunk, trial_index, rt, correct, to_json(at) as at, data from raw_trial_chunks
+     where session_id = ? ${cursor ? 'and (task, chunk) > (?, ?)' : ''} ${task === undefined ? '' : 'and task = ?'} order by task, chunk limit 1`,
+    [sessionId, ...(cursor ? [cursor.task, cursor.chunk] : []), ...(task === undefined ? [] : [task])]);
+  const row = rows[0] as { task: string; chunk: number; trial_index: number[]; rt: (number | null)[]; correct: (boolean | null)[]; at: string[]; data: (Record<string, unknown> | null)[] | null } | undefined;
+  if (!row) return undefined;
+  return {
+    cursor: { task: row.task, chunk: row.chunk },
+    trials: row.trial_index.map((trial_index, i) => ({
+      task: row.task, trial_index, rt: row.rt[i]!, correct: row.correct[i]!, timestamp: utc(row.at[i]!), ...(row.data?.[i] && { data: row.data[i] }),
+    })),
+  };
+}
+
+/** '2026-01-05T10:00:00.5+00:00' → '2026-01-05T10:00:00.500Z'. */
+function utc(value: string): string {
+  const [whole, fraction = ''] = value.replace(/(\+00:00|\+00|Z)$/, '').split('.');
+  return `${whole}.${fraction.padEnd(3, '0')}Z`;
+}
+
+/** The same as a row a trial, for exports and reports: `select … from (rows of this) x`. Seen in the transaction's scope. */
+export const TRIAL_ROWS = `select c.session_id, c.study_id, c.task, c.chunk * ${CHUNK} + t.n as seq, t.trial_index, t.rt, t.correct, t.at, c.data->(t.n - 1)::integer as data
+  from raw_trial_chunks c cross join lateral unnest(c.trial_index, c.rt, c.correct, c.at) with ordinality as t(trial_index, rt, correct, at, n)`;

@@ -1,0 +1,119 @@
+import type { Database, Tx } from '../knex.js';
+
+export interface UserRow {
+  id: string; email: string; name: string; role: string; status: 'active' | 'inactive';
+  study_ids: string[]; site_ids: string[]; created_at: string; updated_at: string;
+}
+export interface UserSecret { id: string; email: string; name: string; role: string; status: string; password_hash: string; locked: boolean }
+
+const COLUMNS = `u.id, u.email, u.name, u.role, u.status, u.created_at, u.updated_at,
+  array(select s.study_id from user_studies s where s.user_id = u.id order by 1) as study_ids,
+  array(select s.site_id from user_sites s where s.user_id = u.id order by 1) as site_ids`;
+
+export async function userById(db: Database | Tx, id: string): Promise<UserRow | undefined> {
+  return (await db.raw(`select ${COLUMNS} from users u where u.id = ?`, [id])).rows[0];
+}
+
+/** What a login is checked against; emails are compared without case. */
+export async function userSecretByEmail(db: Database | Tx, email: string): Promise<UserSecret | undefined> {
+  const { rows } = await db.raw(
+    `select id, email, name, role, status, password_hash, coalesce(locked_until > now(), false) as locked from users where lower(email) = lower(?)`, [email]);
+  return rows[0];
+}
+
+export async function passwordHashOf(tx: Tx, id: string): Promise<string | undefined> {
+  return (await tx('users').where({ id }).first('password_hash'))?.password_hash;
+}
+
+export interface UserFilter { role?: string | undefined; status?: string | undefined; search?: string | undefined; skip: number; limit: number; sort: string }
+
+/** Users with the number of all that fit; `search` is found anywhere in email or name, as it is written. */
+export async function listUsers(tx: Tx, filter: UserFilter): Promise<{ items: UserRow[]; total: number }> {
+  const found = tx('users as u').modify((q) => {
+    if (filter.role) q.where('u.role', filter.role);
+    if (filter.status) q.where('u.status', filter.status);
+    if (filter.search) q.whereRaw(`position(lower(?) in lower(u.email || ' ' || u.name)) > 0`, [filter.search]);
+  });
+  const [{ count }] = await found.clone().count<{ count: number }[]>('*') as [{ count: number }];
+  const descending = filter.sort.startsWith('-');
+  const items: UserRow[] = await found.select(tx.raw(COLUMNS))
+    .orderBy([{ column: `u.${descending ? filter.sort.slice(1) : filter.sort}`, order: descending ? 'desc' : 'asc' }, { column: 'u.id' }])
+    .offset(filter.skip).limit(filter.limit);
+  return { items, total: count };
+}
+
+export async function insertUser(tx: Tx, user: { email: string; name: string; role: string; password_hash: string }): Promise<string> {
+  const [row] = await tx('users').insert(user).returning('id') as [{ id: string }];
+  return row.id;
+}
+
+export async function updateUser(tx: Tx, id: string, change: Record<string, unknown>): Promise<void> {
+  if (Object.keys(change).length > 0) await tx('users').where({ id }).update(change);
+}
+
+/** Replaces the studies that a user is assigned to; also touches the user, so that its ETag changes. */
+export async function assignStudies(tx: Tx, userId: string, studyIds: readonly string[]): Promise<void> {
+  await tx('user_studies').where({ user_id: userId }).delete();
+  if (studyIds.length > 0) await tx('user_studies').insert([...new Set(studyIds)].map((study_id) => ({ user_id: userId, study_id })));
+  await tx('users').where({ id: userId }).update({ updated_at: tx.fn.now() });
+}
+
+export async function assignSites(tx: Tx, userId: string, siteIds: readonly string[]): Promise<void> {
+  await tx('user_sites').where({ user_id: userId }).delete();
+  if (siteIds.length > 0) await tx('user_sites').insert([...new Set(siteIds)].map((site_id) => ({ user_id: userId, site_id })));
+  await tx('users').where({ id: userId }).update({ updated_at: tx.fn.now() });
+}
+
+/** Of `ids`, those that are no row of `table` (in the transaction's scope). */
+export async function missingIds(tx: Tx, table: 'studies' | 'sites', ids: readonly string[]): Promise<string[]> {
+  const found = new Set<string>(await tx(table).whereIn('id', [...ids]).pluck('id'));
+  return ids.filter((id) => !found.has(id.toLowerCase()));
+}
+
+/** Locks the admins, so that two who deactivate each other take turns. */
+export async function otherActiveAdmins(tx: Tx, id: string): Promise<number> {
+  const rows = await tx('users').where({ role: 'admin', status: 'active' }).orderBy('id').forUpdate().select('id');
+  return rows.filter((row) => row.id !== id).length;
+}
+
+/** Counts a failed login; the fifth locks for 15 minutes (decisions, section 3). @returns whether it locked */
+export async function countFailedLogin(tx: Tx, id: string): Promise<boolean> {
+  const { rows } = await tx.raw(
+    `update users set failed_logins = case when failed_logins + 1 >= 5 then 0 else failed_logins + 1 end,
+       locked_until = case when failed_logins + 1 >= 5 then now() + interval '15 minutes' else locked_until end
+     where id = ? and (locked_until is null or locked_until <= now()) returning coalesce(locked_until > now(), false) as locked`, [id]);
+  return rows[0]?.locked === true;
+}
+
+/** Clears the count, if there is one. False: the account was locked or deactivated meanwhile. */
+export async function clearFailedLogins(tx: Tx, id: string): Promise<boolean> {
+  const { rows } = await tx.raw(
+    `select status = 'active' and (locked_until is null or locked_until <= now()) as open, failed_logins > 0 or locked_until is not null as counted
+     from users where id = ? for update`, [id]);
+  if (rows[0]?.open !== true) return false;
+  if (rows[0].counted) await tx('users').where({ id }).update({ failed_logins: 0, locked_until: null });
+  return true;
+}
+
+// --- refresh tokens: opaque, stored as hashes, rotated at every use
+
+export interface RefreshRow { id: string; family_id: string; user_id: string; usable: boolean; rotated: boolean; role: string; status: string }
+
+export async function insertRefreshToken(tx: Tx, token: { userId: string; familyId?: string; hash: Buffer; days: number }): Promise<void> {
+  await tx.raw(
+    `insert into refresh_tokens (family_id, user_id, token_hash, expires_at) values (coalesce(?, gen_random_uuid()), ?, ?, now() + ? * interval '1 day')`,
+    [token.familyId ?? null, token.userId, token.hash, token.days]);
+}
+
+/** The token behind a hash, locked: of two who refresh with it at once, the second sees it rotated. */
+export async function refreshTokenForUpdate(tx: Tx, hash: Buffer): Promise<RefreshRow | undefined> {
+  const { rows } = await tx.raw(
+    `select t.id, t.family_id, t.user_id, t.rotated_at is not null as rotated, u.role, u.status,
+       t.revoked_at is null and t.expires_at > now() as usable
+     from refresh_tokens t join users u on u.id = t.user_id where t.token_hash = ? for update of t`, [hash]);
+  return rows[0];
+}
+
+export const markRotated = async (tx: Tx, id: string): Promise<void> => { await tx('refresh_tokens').where({ id }).update({ rotated_at: tx.fn.now() }); };
+export const revokeFamily = async (tx: Tx, familyId: string): Promise<void> => { await tx('refresh_tokens').where({ family_id: familyId }).whereNull('revoked_at').update({ revoked_at: tx.fn.now() }); };
+export const revokeAllOf = async (tx: Tx, userId: string): Promise<void> => { await tx('refresh_tokens').where({ user_id: userId }).whereNull('revoked_at').update({ revoked_at: tx.fn.now() }); };

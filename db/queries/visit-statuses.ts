@@ -1,0 +1,42 @@
+import type { Tx } from '../knex.js';
+
+export interface MovedVisit { id: string; study_id: string; participant_id: string; before: 'scheduled' | 'open'; status: 'open' | 'missed' }
+
+/**
+ * Moves a batch of visits to where the calendar has them: open once their window is, missed once it has closed, by the
+ * date of the participant's site or study. One statement; a visit that somebody works on is left to the next run, and
+ * withdrawn participants' schedules are frozen. Nowhere is it more than a day later than in UTC: that bound
+ * lets the indexes find the few that may be due, the local date decides.
+ */
+export async function moveVisits(tx: Tx, limit: number): Promise<MovedVisit[]> {
+  const { rows } = await tx.raw(
+    `with due as (
+       select v.id, v.status as before, case when v.window_close < z.today then 'missed' else 'open' end as status
+       from scheduled_visits v join participants p on p.id = v.participant_id join studies s on s.id = v.study_id left join sites t on t.id = p.site_id
+       cross join lateral (select (now() at time zone coalesce(t.timezone, s.timezone))::date as today) z
+       where p.status = 'enrolled' and (
+         (v.status = 'scheduled' and v.window_open <= (now() at time zone 'UTC')::date + 1 and v.window_open <= z.today)
+         or (v.status = 'open' and v.window_close < (now() at time zone 'UTC')::date + 1 and v.window_close < z.today))
+       limit ? for update of v skip locked)
+     update scheduled_visits v set status = due.status from due where v.id = due.id
+     returning v.id, v.study_id, v.participant_id, due.before, v.status`, [limit]);
+  return rows;
+}
+
+/** Where the calendar has a visit that is still to be done, on the date of the participant's site or study. */
+export async function statusToday(tx: Tx, visit: { participant_id: string; window_open: string; window_close: string }): Promise<'scheduled' | 'open' | 'missed'> {
+  const { rows } = await tx.raw(
+    `select case when z.today < ?::date then 'scheduled' when z.today > ?::date then 'missed' else 'open' end as status
+     from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
+     cross join lateral (select (now() at time zone coalesce(t.timezone, s.timezone))::date as today) z where p.id = ?`, [visit.window_open, visit.window_close, visit.participant_id]);
+  return rows[0].status;
+}
+
+/** Whether a closed visit could be done again: its schedule version is current (or it has none), and no other row stands for it. */
+export async function mayReopen(tx: Tx, id: string): Promise<boolean> {
+  const { rows } = await tx.raw(
+    `select (v.schedule_version_id is null or v.status = 'completed' or exists (select from schedule_versions s where s.id = v.schedule_version_id and s.is_current))
+       and not exists (select from scheduled_visits o where o.visit_key = v.visit_key and o.id <> v.id and o.status not in ('superseded', 'cancelled')) as may
+     from scheduled_visits v where v.id = ?`, [id]);
+  return rows[0].may;
+}

@@ -1,0 +1,59 @@
+import type { Tx } from '../knex.js';
+import { ScheduledVisit } from '../models/records.js';
+import { page } from './paging.js';
+import type { Listed, Page } from './paging.js';
+
+const COLUMNS = `v.id, v.visit_key, v.study_id, v.participant_id, v.visit_window_id, v.schedule_version_id, v.name, v.battery_id, v.target_date,
+  v.window_open, v.window_close, v.datacapture_event, v.is_baseline, v.status, v.status_reason, v.completed_at, v.session_id, v.data_sync_status, v.synced_at,
+  v.anchor_reconciled, v.anchor_reconciled_at, v.needs_review, v.reporting_target_date, v.reviewed_at, v.reviewed_by_id, v.review_resolution,
+  visit_adherence(v.status, v.completed_at, v.window_open + z.shift, v.window_close + z.shift, z.zone) as adherence,
+  (v.completed_at at time zone z.zone)::date - v.target_date - z.shift as days_off_target, v.created_at, v.updated_at`;
+// Visits are seen with their participant: isolation by site holds for them through it.
+const FROM = 'scheduled_visits as v';
+// The calendar that adherence is judged on, and by how many days a re-anchoring moved what is reported.
+const CALENDAR = `join studies y on y.id = v.study_id left join sites w on w.id = p.site_id
+  cross join lateral (select coalesce(w.timezone, y.timezone) as zone, coalesce(v.reporting_target_date - v.target_date, 0) as shift) z`;
+
+export type VisitRecord = ScheduledVisit & { adherence: string | null; days_off_target: number | null };
+
+export interface VisitFilter extends Page {
+  studyId?: string | undefined; participantId?: string | undefined; status?: string | undefined;
+  from?: string | undefined; to?: string | undefined; siteCode?: string | undefined;
+}
+
+/** Visits by target date; `from` and `to` are inclusive. */
+export function listVisits(tx: Tx, filter: VisitFilter): Promise<Listed<VisitRecord>> {
+  const found = tx(FROM).join('participants as p', 'p.id', 'v.participant_id').joinRaw(CALENDAR).modify((q) => {
+    if (filter.studyId) q.where('v.study_id', filter.studyId);
+    if (filter.participantId) q.where('v.participant_id', filter.participantId);
+    if (filter.status) q.where('v.status', filter.status);
+    if (filter.from) q.where('v.target_date', '>=', filter.from);
+    if (filter.to) q.where('v.target_date', '<=', filter.to);
+    if (filter.siteCode) q.whereRaw('p.site_id in (select id from sites where site_code = ?)', [filter.siteCode]);
+  });
+  return page(tx, found, COLUMNS, filter, { target_date: 'v.target_date', status: 'v.status', created_at: 'v.created_at' }, 'v.id');
+}
+
+export async function visitById(tx: Tx, id: string, lock = false): Promise<VisitRecord | undefined> {
+  return (await tx.raw(`select ${COLUMNS} from scheduled_visits v join participants p on p.id = v.participant_id ${CALENDAR} where v.id = ? ${lock ? 'for update of v' : ''}`, [id])).rows[0];
+}
+
+/** Inserts a visit that somebody schedules by hand; it is open where its window is, on the participant's own day. */
+export async function insertVisit(tx: Tx, visit: Partial<ScheduledVisit> & { study_id: string; participant_id: string; window_open: string }): Promise<string> {
+  const { rows } = await tx.raw(
+    `select ?::date <= (now() at time zone coalesce(t.timezone, s.timezone))::date as open
+     from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id where p.id = ?`, [visit.window_open, visit.participant_id]);
+  const row = await ScheduledVisit.query(tx).insert({ ...visit, status: rows[0]?.open ? 'open' : 'scheduled' }).returning('id');
+  return row.id;
+}
+
+export async function updateVisit(tx: Tx, id: string, change: Partial<ScheduledVisit>): Promise<void> {
+  if (Object.keys(change).length > 0) await ScheduledVisit.query(tx).findById(id).patch(change);
+}
+
+/** Settles a review: the mark goes, and the target that it was held against is kept beside who settled it. */
+export async function settleReview(tx: Tx, id: string, review: { by: string; resolution: string | null; heldAgainst: string | null; reportingTarget: string | null }): Promise<void> {
+  await tx.raw(
+    `update scheduled_visits set needs_review = false, reviewed_at = clock_timestamp(), reviewed_by_id = ?, review_resolution = ?, reviewed_target_date = ?, reporting_target_date = ?
+     where id = ?`, [review.by, review.resolution, review.heldAgainst, review.reportingTarget, id]);
+}

@@ -1,0 +1,180 @@
+import { nudgeRelay, putOutbox } from '../outbox.js';
+import type { Database, Tx } from '../knex.js';
+import { prepared } from '../prepared.js';
+
+export type WebhookStatus = 'received' | 'processing' | 'processed' | 'duplicate' | 'failed';
+
+export interface WebhookEventRow {
+  id: string;
+  seq: number;
+  study_id: string;
+  project_id: string;
+  record: string;
+  instrument: string;
+  event_name: string | null;
+  data_access_group: string | null;
+  repeat_instance: string | null;
+  raw_body_hash: Buffer;
+  status: WebhookStatus;
+  outcome: string | null;
+  error: string | null;
+  duplicate_of_id: string | null;
+  participant_id: string | null;
+  attempt: number;
+  received_at: string;
+  processed_at: string | null;
+}
+
+export interface NewTrigger {
+  project_id: string;
+  record: string;
+  instrument: string;
+  event_name: string | null;
+  data_access_group: string | null;
+  repeat_instance: string | null;
+  raw_body_hash: Buffer;
+}
+
+/** A study that takes triggers of a project; what its signature is checked with, as stored. */
+export interface TriggerTaker {
+  config_id: string;
+  study_id: string;
+  webhook_secret_encrypted: string | null;
+  webhook_auth: 'header' | 'url';
+}
+/** A trigger for one study whose signature was checked; the caller gives the event its id. */
+export interface CheckedTrigger { id: string; trigger: NewTrigger; taker: TriggerTaker }
+
+const SCOPE = `with scope as materialized (select set_config('app.studies', '*', true) as studies)`;
+
+/*
+ * Scope, look-up, events, outbox messages: one statement, one round trip, one commit for all that arrived meanwhile.
+ * It inserts only for takers whose secret is still the one that the caller checked the signature with, so the caller
+ * may keep what it knows of a project in memory and is never behind the configuration. "offset 0" holds the look-up
+ * behind the scope that row-level security reads: without it the planner may read the tables first and see nothing.
+ */
+const ACCEPT = `${SCOPE},
+incoming as materialized (
+  select n.*, t.study_id, t.last_webhook_received
+    from scope, lateral (
+      select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::bytea[])
+        as n (id, config_id, secret, auth, project_id, record, instrument, event_name, data_access_group, repeat_instance, raw_body_hash)
+       where scope.studies = '*' offset 0) n,
+    lateral (
+      select c.study_id, c.last_webhook_received from datacapture_configs c join studies s on s.id = c.study_id
+       where c.id = n.config_id and c.project_id = n.project_id and c.webhook_secret_encrypted = n.secret and c.webhook_auth = n.auth
+         and c.webhook_enabled and s.datacapture_enabled offset 0) t
+),
+event as (
+  insert into webhook_events (id, study_id, project_id, record, instrument, event_name, data_access_group, repeat_instance, raw_body_hash)
+  select id, study_id, project_id, record, instrument, event_name, data_access_group, repeat_instance, raw_body_hash from incoming
+),
+message as (
+  insert into outbox (topic, study_id, subject, payload) select 'trigger', study_id, id::text, '{}' from incoming
+),
+noted as (
+  -- Once a second is enough for "last received"; a row that another trigger is writing is left alone.
+  update datacapture_configs set last_webhook_received = clock_timestamp() where id in (
+    select id from datacapture_configs
+     where id in (select config_id from incoming where last_webhook_received is null or last_webhook_received < clock_timestamp() - interval '1 second')
+       for update skip locked)
+)
+select id from incoming`;
+
+/**
+ * Commits triggers, all at once.
+ * @returns the ids of those that were taken; one whose configuration has changed since it was checked is not among them
+ */
+export async function acceptTriggers(database: Database, arrived: readonly CheckedTrigger[]): Promise<Set<string>> {
+  const column = (of: (item: CheckedTrigger) => unknown) => arrived.map(of);
+  const rows = await prepared<{ id: string }>(database, ACCEPT, [
+    column((a) => a.id), column((a) => a.taker.config_id), column((a) => a.taker.webhook_secret_encrypted), column((a) => a.taker.webhook_auth),
+    column((a) => a.trigger.project_id), column((a) => a.trigger.record), column((a) => a.trigger.instrument), column((a) => a.trigger.event_name),
+    column((a) => a.trigger.data_access_group), column((a) => a.trigger.repeat_instance), column((a) => a.trigger.raw_body_hash),
+  ]);
+  if (rows.length > 0) nudgeRelay(database);
+  return new Set(rows.map((row) => row.id));
+}
+
+const TAKERS = `${SCOPE}
+select t.* from scope, lateral (
+  select c.id as config_id, c.study_id, c.webhook_secret_encrypted, c.webhook_auth
+    from datacapture_configs c join studies s on s.id = c.study_id
+   where c.project_id = $1 and c.webhook_enabled and s.datacapture_enabled and scope.studies = '*'
+   order by c.id offset 0) t`;
+
+/** Who takes triggers of a project now: enabled integration, enabled webhook. */
+export const triggerTakers = (database: Database, projectId: string): Promise<TriggerTaker[]> => prepared(database, TAKERS, [projectId]);
+
+export async function findWebhookEvent(tx: Tx, id: string, lock?: 'for update'): Promise<WebhookEventRow | undefined> {
+  const [row] = await prepared<WebhookEventRow>(tx, `select * from webhook_events where id = $1${lock ? ' for update' : ''}`, [id]);
+  return row;
+}
+
+export interface WebhookFilter {
+  status?: WebhookStatus;
+  record?: string;
+  /** Only those of participants that the caller may see (row-level security narrows them to sites). */
+  ofVisibleParticipants?: boolean;
+  skip: number;
+  limit: number;
+}
+
+/** A study's triggers, newest first. */
+export async function listWebhookEvents(tx: Tx, studyId: string, filter: WebhookFilter): Promise<{ items: WebhookEventRow[]; total: number }> {
+  const query = tx<WebhookEventRow>('webhook_events').where({ study_id: studyId });
+  if (filter.status) query.where({ status: filter.status });
+  if (filter.record !== undefined) query.where({ record: filter.record });
+  if (filter.ofVisibleParticipants) query.whereIn('participant_id', tx('participants').where({ study_id: studyId }).select('id'));
+  const [count] = await query.clone().count({ total: '*' });
+  const items = await query.orderBy('seq', 'desc').offset(filter.skip).limit(filter.limit);
+  return { items: items as WebhookEventRow[], total: Number(count!.total) };
+}
+
+/** Puts a failed trigger back in line. What an earlier attempt did (participant, outcome) stays known. */
+export async function retryWebhookEvent(tx: Tx, event: WebhookEventRow): Promise<WebhookEventRow> {
+  const [row] = await tx<WebhookEventRow>('webhook_events').where({ id: event.id, status: 'failed' })
+    .update({ status: 'received', error: null, processed_at: null, attempt: event.attempt + 1 }).returning('*');
+  await putOutbox(tx, [{ topic: 'trigger', studyId: event.study_id, subject: event.id, payload: { attempt: event.attempt + 1 } }]);
+  return row as WebhookEventRow;
+}
+
+/** The last trigger with the same bytes that was worked off within the time; one that was only ignored does not count. */
+export async function earlierTrigger(tx: Tx, event: WebhookEventRow, hours: number): Promise<string | null> {
+  const [earlier] = await prepared<{ id: string }>(tx,
+    `select id from webhook_events
+      where study_id = $1 and raw_body_hash = $2 and id <> $3 and status = 'processed' and outcome <> 'ignored'
+        and received_at > clock_timestamp() - make_interval(secs => $4)
+      order by received_at desc limit 1`, [event.study_id, event.raw_body_hash, event.id, hours * 3600]);
+  return earlier?.id ?? null;
+}
+
+/** How many triggers of the same record came earlier and are still open. */
+export async function openTriggersBefore(tx: Tx, event: WebhookEventRow): Promise<number> {
+  const [row] = await tx('webhook_events').where({ study_id: event.study_id, record: event.record }).where('seq', '<', event.seq)
+    .whereIn('status', ['received', 'processing']).count({ ahead: '*' });
+  return Number(row!.ahead);
+}
+
+/** What an open trigger has come to so far; what is not named stays as it was. */
+export async function noteProgress(tx: Tx, id: string, values: { outcome?: string; participant_id?: string }): Promise<void> {
+  await prepared(tx,
+    `update webhook_events set status = 'processing', outcome = coalesce($2, outcome), participant_id = coalesce($3, participant_id)
+      where id = $1 and status in ('received', 'processing')`, [id, values.outcome ?? null, values.participant_id ?? null]);
+}
+
+export interface Ending {
+  status: 'processed' | 'duplicate' | 'failed';
+  outcome?: string | null;
+  error?: string | null;
+  duplicate_of_id?: string | null;
+}
+
+/** Ends an open trigger; one that ended already stays as it is. @returns whether it was open. */
+export async function endWebhookEvent(tx: Tx, id: string, ending: Ending): Promise<boolean> {
+  const ended = await prepared(tx,
+    `update webhook_events set status = $2, outcome = coalesce($3, outcome), error = $4, duplicate_of_id = $5, processed_at = clock_timestamp()
+      where id = $1 and status in ('received', 'processing') returning 1`,
+    [id, ending.status, ending.outcome ?? null, ending.error ?? null, ending.duplicate_of_id ?? null]);
+  return ended.length === 1;
+}

@@ -1,0 +1,38 @@
+import type { Tx } from '../knex.js';
+import { VisitWindow } from '../models/records.js';
+import { inOrder, page } from './paging.js';
+import type { Listed, Page } from './paging.js';
+
+const COLUMNS = `id, study_id, code, name, battery_id, target_day, window_before, window_after, is_baseline, datacapture_event, sort_order,
+  created_at, updated_at`;
+
+export function listWindows(tx: Tx, filter: Page & { studyId?: string | undefined }): Promise<Listed<VisitWindow>> {
+  const found = tx('visit_windows').modify((q) => { if (filter.studyId) q.where('study_id', filter.studyId); });
+  return page(tx, found, COLUMNS, filter, { sort_order: 'sort_order', target_day: 'target_day', code: 'code', created_at: 'created_at' }, 'id');
+}
+
+export async function windowById(tx: Tx, id: string, lock = false): Promise<VisitWindow | undefined> {
+  return (await tx.raw(`select ${COLUMNS} from visit_windows where id = ? ${lock ? 'for update' : ''}`, [id])).rows[0];
+}
+
+export async function insertWindow(tx: Tx, window: Partial<VisitWindow> & { study_id: string; code: string }): Promise<VisitWindow> {
+  return inOrder(await VisitWindow.query(tx).insert(window).returning('*'), COLUMNS);
+}
+
+export async function updateWindow(tx: Tx, id: string, change: Partial<VisitWindow>): Promise<void> {
+  if (Object.keys(change).length > 0) await VisitWindow.query(tx).findById(id).patch(change);
+}
+
+export async function windowHasCompletedVisits(tx: Tx, id: string): Promise<boolean> {
+  const { rows } = await tx.raw(`select exists (select from scheduled_visits where visit_window_id = ? and status = 'completed') as has`, [id]);
+  return rows[0].has;
+}
+
+export async function deleteWindow(tx: Tx, id: string): Promise<void> {
+  await VisitWindow.query(tx).deleteById(id);
+}
+
+/** Whether the battery is one of the study. */
+export async function batteryIsOf(tx: Tx, batteryId: number, studyId: string): Promise<boolean> {
+  return (await tx('batteries').where({ id: batteryId, study_id: studyId }).first('id')) !== undefined;
+}

@@ -1,0 +1,1303 @@
+-- The schema that the migrations make, written by `npm run schema`. Read it; never edit or load it.
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table anchor_commands (
+  id character varying(200) not null,
+  study_id uuid not null,
+  participant_id uuid not null,
+  kind character varying(40) not null,
+  outcome jsonb not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint anchor_commands_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
+  constraint anchor_commands_pkey PRIMARY KEY (id)
+);
+CREATE INDEX anchor_commands_participant ON public.anchor_commands USING btree (participant_id);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: INSERT, SELECT
+create table anchor_date_history (
+  id uuid not null default gen_random_uuid(),
+  seq bigint not null generated always as identity,
+  anchor_date_id uuid not null,
+  participant_id uuid not null,
+  study_id uuid not null,
+  event_type character varying(50) not null,
+  anchor_version integer not null,
+  enrollment_date_value date,
+  enrollment_datetime_value timestamp with time zone,
+  "precision" character varying(20) not null,
+  timezone character varying(50),
+  status_before character varying(20),
+  status_after character varying(20) not null,
+  source_type character varying(30) not null,
+  source_ref jsonb,
+  previous_enrollment_date date,
+  previous_source_type character varying(30),
+  change_delta_days integer,
+  actor_user_id uuid,
+  actor_type character varying(20) not null,
+  reason text,
+  ip_address character varying(45),
+  user_agent character varying(500),
+  request_id character varying(36),
+  schedule_version_created_id uuid,
+  created_at timestamp with time zone not null default moment(),
+  constraint anchor_date_history_actor_type_check CHECK (((actor_type)::text = ANY ((ARRAY['user'::character varying, 'system'::character varying, 'participant'::character varying, 'workflow'::character varying])::text[]))),
+  constraint anchor_date_history_event_type_check CHECK (((event_type)::text = ANY ((ARRAY['PROPOSED'::character varying, 'SET'::character varying, 'CHANGED'::character varying, 'FINALIZED'::character varying, 'OVERRIDE_REQUESTED'::character varying, 'OVERRIDE_GRANTED'::character varying, 'OVERRIDE_DENIED'::character varying])::text[]))),
+  constraint anchor_date_history_anchor_date_id_fkey FOREIGN KEY (anchor_date_id) REFERENCES anchor_dates(id) ON DELETE CASCADE,
+  constraint anchor_date_history_pkey PRIMARY KEY (id)
+);
+CREATE INDEX anchor_date_history_participant ON public.anchor_date_history USING btree (participant_id, seq DESC);
+CREATE INDEX anchor_date_history_study ON public.anchor_date_history USING btree (study_id, created_at);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER insert_only BEFORE DELETE OR UPDATE ON public.anchor_date_history FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER insert_only_truncate BEFORE TRUNCATE ON public.anchor_date_history FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table anchor_dates (
+  id uuid not null default gen_random_uuid(),
+  participant_id uuid not null,
+  study_id uuid not null,
+  enrollment_date_value date,
+  enrollment_datetime_value timestamp with time zone,
+  partial_value character varying(10),
+  "precision" character varying(20) not null default 'date'::character varying,
+  timezone character varying(50),
+  source_type character varying(30),
+  source_ref jsonb,
+  captured_at timestamp with time zone,
+  status character varying(20) not null default 'unset'::character varying,
+  finalized_at timestamp with time zone,
+  finalized_by_id uuid,
+  is_override boolean not null default false,
+  override_reason text,
+  override_actor_id uuid,
+  override_at timestamp with time zone,
+  override_approved boolean,
+  override_approved_by_id uuid,
+  override_approved_at timestamp with time zone,
+  version integer not null default 1,
+  current_schedule_version_id uuid,
+  reopened boolean not null default false,
+  cancelled_facts text,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint anchor_dates_check CHECK ((((status)::text = 'unset'::text) = (enrollment_date_value IS NULL))),
+  constraint anchor_dates_check1 CHECK ((((status)::text = 'unset'::text) OR (source_type IS NOT NULL))),
+  constraint anchor_dates_check2 CHECK ((((status)::text = 'finalized'::text) = (finalized_at IS NOT NULL))),
+  constraint anchor_dates_check3 CHECK (((NOT is_override) OR ((override_actor_id IS NOT NULL) AND (override_at IS NOT NULL)))),
+  constraint anchor_dates_check4 CHECK (((override_approved IS NOT TRUE) OR ((override_approved_by_id IS NOT NULL) AND (override_approved_at IS NOT NULL)))),
+  constraint anchor_dates_check5 CHECK (((override_approved_by_id IS NULL) OR (override_approved_by_id <> override_actor_id))),
+  constraint anchor_dates_precision_check CHECK ((("precision")::text = ANY ((ARRAY['date'::character varying, 'datetime'::character varying, 'partial_year'::character varying, 'partial_month'::character varying])::text[]))),
+  constraint anchor_dates_source_type_check CHECK (((source_type)::text = ANY ((ARRAY['consent_workflow'::character varying, 'eligibility_workflow'::character varying, 'randomization'::character varying, 'form_item'::character varying, 'computed_rule'::character varying, 'manual_entry'::character varying, 'override'::character varying])::text[]))),
+  constraint anchor_dates_status_check CHECK (((status)::text = ANY ((ARRAY['unset'::character varying, 'provisional'::character varying, 'finalized'::character varying])::text[]))),
+  constraint anchor_dates_version_check CHECK ((version >= 1)),
+  constraint anchor_dates_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
+  constraint anchor_dates_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint anchor_dates_pkey PRIMARY KEY (id),
+  constraint anchor_dates_participant_id_key UNIQUE (participant_id)
+);
+CREATE INDEX anchor_dates_study ON public.anchor_dates USING btree (study_id, status);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER touch BEFORE UPDATE ON public.anchor_dates FOR EACH ROW EXECUTE FUNCTION touch_moment();
+
+-- row-level security, forced; research_app may: INSERT, SELECT
+create table anchor_decisions (
+  history_id uuid not null,
+  study_id uuid not null,
+  participant_id uuid not null,
+  policy_version integer not null,
+  facts jsonb not null,
+  command jsonb not null,
+  trace jsonb not null,
+  decision jsonb not null,
+  approver_user_id uuid,
+  constraint anchor_decisions_history_id_fkey FOREIGN KEY (history_id) REFERENCES anchor_date_history(id) ON DELETE CASCADE,
+  constraint anchor_decisions_pkey PRIMARY KEY (history_id)
+);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER insert_only BEFORE DELETE OR UPDATE ON public.anchor_decisions FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER insert_only_truncate BEFORE TRUNCATE ON public.anchor_decisions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table assessment_sessions (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  site_id uuid,
+  participant_id uuid not null,
+  visit_id uuid,
+  battery_id integer,
+  battery_version integer,
+  language character varying(35),
+  status character varying(20) not null default 'active'::character varying,
+  source character varying(20) not null default 'online'::character varying,
+  local_id character varying(200),
+  device_id character varying(200),
+  clock_skew_ms bigint,
+  content_hash character(64),
+  start_hash character(64),
+  started_by_id uuid,
+  started_at timestamp with time zone not null default clock_timestamp(),
+  expires_at timestamp with time zone,
+  completed_at timestamp with time zone,
+  timezone character varying(50),
+  sync_status character varying(20),
+  synced_at timestamp with time zone,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint assessment_sessions_check CHECK ((((status)::text = 'completed'::text) = (completed_at IS NOT NULL))),
+  constraint assessment_sessions_check1 CHECK ((((source)::text = 'online'::text) OR ((local_id IS NOT NULL) AND (content_hash IS NOT NULL)))),
+  constraint assessment_sessions_check2 CHECK ((((source)::text = 'offline'::text) OR (expires_at IS NOT NULL))),
+  constraint assessment_sessions_source_check CHECK (((source)::text = ANY ((ARRAY['online'::character varying, 'offline'::character varying])::text[]))),
+  constraint assessment_sessions_status_check CHECK (((status)::text = ANY ((ARRAY['active'::character varying, 'completed'::character varying, 'expired'::character varying, 'abandoned'::character varying])::text[]))),
+  constraint assessment_sessions_sync_status_check CHECK (((sync_status)::text = ANY ((ARRAY['pending'::character varying, 'synced'::character varying, 'failed'::character varying])::text[]))),
+  constraint assessment_sessions_battery_id_fkey FOREIGN KEY (battery_id) REFERENCES batteries(id),
+  constraint assessment_sessions_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id),
+  constraint assessment_sessions_site_id_fkey FOREIGN KEY (site_id) REFERENCES sites(id),
+  constraint assessment_sessions_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint assessment_sessions_visit_id_fkey FOREIGN KEY (visit_id) REFERENCES scheduled_visits(id) ON DELETE SET NULL,
+  constraint assessment_sessions_pkey PRIMARY KEY (id)
+);
+CREATE INDEX assessment_sessions_by_local ON public.assessment_sessions USING btree (local_id) WHERE (local_id IS NOT NULL);
+CREATE INDEX assessment_sessions_expiring ON public.assessment_sessions USING btree (expires_at) WHERE (((status)::text = 'active'::text) AND ((source)::text = 'online'::text));
+CREATE INDEX assessment_sessions_listing ON public.assessment_sessions USING btree (study_id, started_at, id);
+CREATE INDEX assessment_sessions_participant ON public.assessment_sessions USING btree (participant_id, started_at);
+CREATE INDEX assessment_sessions_visit ON public.assessment_sessions USING btree (visit_id) WHERE (visit_id IS NOT NULL);
+CREATE UNIQUE INDEX assessment_sessions_local ON public.assessment_sessions USING btree (study_id, local_id) WHERE (local_id IS NOT NULL);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER touch BEFORE UPDATE ON public.assessment_sessions FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
+
+-- no row-level security; research_app may: SELECT
+create table audit_chains (
+  chain character varying(64) not null,
+  study_id uuid,
+  seq bigint not null default 0,
+  head character(64) not null,
+  constraint audit_chains_pkey PRIMARY KEY (chain)
+);
+
+-- no row-level security; research_app may: INSERT, SELECT
+create table audit_checkpoints (
+  id uuid not null default gen_random_uuid(),
+  chain character varying(64) not null,
+  seq bigint not null,
+  head character(64) not null,
+  created_at timestamp with time zone not null,
+  public_key text not null,
+  signature text not null,
+  constraint audit_checkpoints_pkey PRIMARY KEY (id)
+);
+CREATE INDEX audit_checkpoints_chain ON public.audit_checkpoints USING btree (chain, seq);
+CREATE TRIGGER insert_only BEFORE DELETE OR UPDATE ON public.audit_checkpoints FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER insert_only_truncate BEFORE TRUNCATE ON public.audit_checkpoints FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- row-level security, forced; research_app may: SELECT
+create table audit_log (
+  seq bigint not null,
+  chain character varying(64) not null,
+  study_id uuid,
+  user_id uuid,
+  action character varying(100) not null,
+  resource_type character varying(60) not null,
+  resource_id character varying(200),
+  audit_metadata jsonb not null default '{}'::jsonb,
+  request_id character varying(36),
+  created_at timestamp with time zone not null,
+  prev_hash character(64) not null,
+  hash character(64) not null,
+  hash_version smallint not null default 1,
+  constraint audit_log_pkey PRIMARY KEY (chain, seq),
+  constraint audit_log_chain_prev_hash_key UNIQUE (chain, prev_hash)
+);
+CREATE INDEX audit_log_resource ON public.audit_log USING btree (resource_type, resource_id);
+CREATE INDEX audit_log_study ON public.audit_log USING btree (study_id, created_at);
+-- policy audit_read permissive for r using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+-- policy audit_write permissive for a using () check (true)
+CREATE TRIGGER insert_only BEFORE DELETE OR UPDATE ON public.audit_log FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER insert_only_truncate BEFORE TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table batteries (
+  id integer not null generated by default as identity,
+  study_id uuid not null,
+  code character varying(64) not null,
+  name character varying(300) not null,
+  description text,
+  version integer not null default 1,
+  status character varying(20) not null default 'draft'::character varying,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  published_version integer,
+  constraint batteries_status_check CHECK (((status)::text = ANY ((ARRAY['draft'::character varying, 'published'::character varying, 'retired'::character varying])::text[]))),
+  constraint batteries_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint batteries_pkey PRIMARY KEY (id),
+  constraint batteries_study_id_code_key UNIQUE (study_id, code)
+);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER touch BEFORE UPDATE ON public.batteries FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table battery_modules (
+  battery_id integer not null,
+  version integer not null,
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  "position" integer not null,
+  task character varying(64) not null,
+  name character varying(300) not null,
+  settings jsonb not null default '{}'::jsonb,
+  required boolean not null default true,
+  estimated_minutes numeric(6,2) not null default 0,
+  constraint battery_modules_estimated_minutes_check CHECK ((estimated_minutes >= (0)::numeric)),
+  constraint battery_modules_position_check CHECK (("position" >= 1)),
+  constraint battery_modules_battery_id_fkey FOREIGN KEY (battery_id) REFERENCES batteries(id) ON DELETE CASCADE,
+  constraint battery_modules_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint battery_modules_pkey PRIMARY KEY (battery_id, version, id),
+  constraint battery_modules_position UNIQUE (battery_id, version, "position") DEFERRABLE
+);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER published_stays BEFORE INSERT OR DELETE OR UPDATE ON public.battery_modules FOR EACH ROW EXECUTE FUNCTION refuse_published_change();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table battery_versions (
+  battery_id integer not null,
+  version integer not null,
+  study_id uuid not null,
+  name character varying(300) not null,
+  description text,
+  published_at timestamp with time zone not null default clock_timestamp(),
+  published_by_id uuid,
+  constraint battery_versions_version_check CHECK ((version >= 1)),
+  constraint battery_versions_battery_id_fkey FOREIGN KEY (battery_id) REFERENCES batteries(id) ON DELETE CASCADE,
+  constraint battery_versions_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint battery_versions_pkey PRIMARY KEY (battery_id, version)
+);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER published_stays BEFORE DELETE OR UPDATE ON public.battery_versions FOR EACH ROW EXECUTE FUNCTION refuse_published_change();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table consents (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  participant_id uuid not null,
+  consent_version_id character varying(200),
+  status character varying(20) not null default 'pending'::character varying,
+  signed_at timestamp with time zone,
+  purpose character varying(200),
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint consents_check CHECK ((((status)::text <> 'signed'::text) OR (signed_at IS NOT NULL))),
+  constraint consents_status_check CHECK (((status)::text = ANY ((ARRAY['pending'::character varying, 'signed'::character varying, 'declined'::character varying, 'revoked'::character varying])::text[]))),
+  constraint consents_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
+  constraint consents_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint consents_pkey PRIMARY KEY (id)
+);
+CREATE INDEX consents_participant ON public.consents USING btree (participant_id);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER touch BEFORE UPDATE ON public.consents FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table datacapture_configs (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  api_url text not null,
+  api_token_encrypted text not null,
+  project_id character varying(100),
+  enrollment_instrument character varying(200),
+  enrollment_event character varying(200),
+  participant_field_mapping jsonb not null default '{}'::jsonb,
+  event_battery_mapping jsonb not null default '{}'::jsonb,
+  data_field_mapping jsonb not null default '{}'::jsonb,
+  webhook_enabled boolean not null default false,
+  webhook_secret_encrypted text,
+  webhook_auth character varying(10) not null default 'header'::character varying,
+  poll_interval_minutes integer not null default 60,
+  last_webhook_received timestamp with time zone,
+  last_sync_at timestamp with time zone,
+  sync_status character varying(20) not null default 'pending'::character varying,
+  sync_error_message text,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint datacapture_configs_poll_interval_minutes_check CHECK ((poll_interval_minutes >= 0)),
+  constraint datacapture_configs_sync_status_check CHECK (((sync_status)::text = ANY ((ARRAY['pending'::character varying, 'active'::character varying, 'error'::character varying])::text[]))),
+  constraint datacapture_configs_webhook_auth_check CHECK (((webhook_auth)::text = ANY ((ARRAY['header'::character varying, 'url'::character varying])::text[]))),
+  constraint datacapture_configs_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint datacapture_configs_pkey PRIMARY KEY (id),
+  constraint datacapture_configs_study_id_key UNIQUE (study_id)
+);
+CREATE INDEX datacapture_configs_project ON public.datacapture_configs USING btree (project_id);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER touch BEFORE UPDATE ON public.datacapture_configs FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table datacapture_records (
+  study_id uuid not null,
+  record character varying(500) not null,
+  content_hash character(64),
+  read_at timestamp with time zone,
+  lease_owner uuid,
+  lease_until timestamp with time zone,
+  constraint datacapture_records_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint datacapture_records_pkey PRIMARY KEY (study_id, record)
+);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: INSERT, SELECT
+create table domain_events (
+  id uuid not null default gen_random_uuid(),
+  seq bigint not null generated always as identity,
+  type character varying(60) not null,
+  study_id uuid not null,
+  participant_id uuid,
+  occurred_at timestamp with time zone not null default clock_timestamp(),
+  data jsonb not null default '{}'::jsonb,
+  constraint domain_events_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint domain_events_pkey PRIMARY KEY (id)
+);
+CREATE INDEX domain_events_study ON public.domain_events USING btree (study_id, seq);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER insert_only BEFORE DELETE OR UPDATE ON public.domain_events FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER insert_only_truncate BEFORE TRUNCATE ON public.domain_events FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table eligibility_assessments (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  participant_id uuid not null,
+  status character varying(20) not null default 'pending'::character varying,
+  inclusion_criteria jsonb not null default '{}'::jsonb,
+  exclusion_criteria jsonb not null default '{}'::jsonb,
+  confirmed_at timestamp with time zone,
+  confirmed_by_id uuid,
+  has_waiver boolean not null default false,
+  waiver_criteria_ids jsonb not null default '[]'::jsonb,
+  waiver_reason text,
+  waiver_approved_by_id uuid,
+  waiver_approved_at timestamp with time zone,
+  source_documents jsonb not null default '[]'::jsonb,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint eligibility_assessments_check CHECK ((((status)::text <> 'eligible'::text) OR (confirmed_at IS NOT NULL))),
+  constraint eligibility_assessments_status_check CHECK (((status)::text = ANY ((ARRAY['pending'::character varying, 'eligible'::character varying, 'ineligible'::character varying, 'deferred'::character varying])::text[]))),
+  constraint eligibility_assessments_confirmed_by_id_fkey FOREIGN KEY (confirmed_by_id) REFERENCES users(id),
+  constraint eligibility_assessments_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
+  constraint eligibility_assessments_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint eligibility_assessments_waiver_approved_by_id_fkey FOREIGN KEY (waiver_approved_by_id) REFERENCES users(id),
+  constraint eligibility_assessments_pkey PRIMARY KEY (id),
+  constraint eligibility_assessments_participant_id_key UNIQUE (participant_id)
+);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER touch BEFORE UPDATE ON public.eligibility_assessments FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table enrollment_policies (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  policy_version integer not null,
+  policy jsonb not null,
+  author_id uuid,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint enrollment_policies_author_id_fkey FOREIGN KEY (author_id) REFERENCES users(id),
+  constraint enrollment_policies_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint enrollment_policies_pkey PRIMARY KEY (id),
+  constraint enrollment_policies_study_id_policy_version_key UNIQUE (study_id, policy_version)
+);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table event_definitions (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  event_oid character varying(200) not null,
+  name character varying(300) not null,
+  target_day integer not null,
+  window_before integer not null default 0,
+  window_after integer not null default 7,
+  battery_id integer,
+  is_baseline boolean not null default false,
+  repeat_count integer,
+  repeat_every_days integer,
+  datacapture_event character varying(200),
+  sort_order integer not null default 0,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint event_definitions_check CHECK (((repeat_count IS NULL) = (repeat_every_days IS NULL))),
+  constraint event_definitions_repeat_count_check CHECK ((repeat_count >= 1)),
+  constraint event_definitions_repeat_every_days_check CHECK ((repeat_every_days >= 1)),
+  constraint event_definitions_window_after_check CHECK ((window_after >= 0)),
+  constraint event_definitions_window_before_check CHECK ((window_before >= 0)),
+  constraint event_definitions_battery_id_fkey FOREIGN KEY (battery_id) REFERENCES batteries(id),
+  constraint event_definitions_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint event_definitions_pkey PRIMARY KEY (id),
+  constraint event_definitions_study_id_event_oid_key UNIQUE (study_id, event_oid)
+);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER touch BEFORE UPDATE ON public.event_definitions FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table form_instances (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  participant_id uuid not null,
+  form_oid character varying(200) not null,
+  status character varying(20) not null default 'draft'::character varying,
+  items jsonb not null default '{}'::jsonb,
+  signed_at timestamp with time zone,
+  signed_by_id uuid,
+  locked_at timestamp with time zone,
+  origin character varying(20) not null default 'service'::character varying,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint form_instances_origin_check CHECK (((origin)::text = ANY ((ARRAY['service'::character varying, 'datacapture'::character varying])::text[]))),
+  constraint form_instances_status_check CHECK (((status)::text = ANY ((ARRAY['draft'::character varying, 'complete'::character varying, 'signed'::character varying, 'locked'::character varying])::text[]))),
+  constraint form_instances_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
+  constraint form_instances_signed_by_id_fkey FOREIGN KEY (signed_by_id) REFERENCES users(id),
+  constraint form_instances_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint form_instances_pkey PRIMARY KEY (id)
+);
+CREATE INDEX form_instances_participant ON public.form_instances USING btree (participant_id, form_oid);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER touch BEFORE UPDATE ON public.form_instances FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table holiday_calendars (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  site_id uuid,
+  name character varying(200) not null,
+  is_default boolean not null default false,
+  weekend_days jsonb not null default '[6, 7]'::jsonb,
+  holidays jsonb not null default '[]'::jsonb,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint holiday_calendars_check CHECK (((NOT is_default) OR (site_id IS NULL))),
+  constraint holiday_calendars_site_id_fkey FOREIGN KEY (site_id) REFERENCES sites(id) ON DELETE CASCADE,
+  constraint holiday_calendars_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint holiday_calendars_pkey PRIMARY KEY (id),
+  constraint holiday_calendars_study_id_name_key UNIQUE (study_id, name)
+);
+CREATE UNIQUE INDEX holiday_calendars_one_default ON public.holiday_calendars USING btree (study_id) WHERE is_default;
+CREATE UNIQUE INDEX holiday_calendars_one_per_site ON public.holiday_calendars USING btree (site_id) WHERE (site_id IS NOT NULL);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER touch BEFORE UPDATE ON public.holiday_calendars FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
+
+-- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table idempotency_keys (
+  caller character varying(80) not null,
+  method character varying(10) not null,
+  path character varying(500) not null,
+  key character varying(200) not null,
+  body_hash bytea not null,
+  status integer,
+  headers jsonb,
+  body text,
+  created_at timestamp with time zone not null default now(),
+  finished_at timestamp with time zone,
+  constraint idempotency_keys_pkey PRIMARY KEY (caller, method, path, key)
+);
+CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (created_at);
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table manual_anchor_entries (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  participant_id uuid not null,
+  enrollment_date date not null,
+  entered_by_user_id uuid,
+  reason text,
+  entered_at timestamp with time zone not null default clock_timestamp(),
+  withdrawn_at timestamp with time zone,
+  constraint manual_anchor_entries_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
+  constraint manual_anchor_entries_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint manual_anchor_entries_pkey PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX manual_anchor_entries_current ON public.manual_anchor_entries USING btree (participant_id) WHERE (withdrawn_at IS NULL);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table notifications (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid,
+  participant_id uuid,
+  user_id uuid,
+  visit_id uuid,
+  subject_id uuid,
+  kind character varying(40) not null,
+  channel character varying(10) not null,
+  status character varying(20) not null default 'pending'::character varying,
+  due_at timestamp with time zone not null default clock_timestamp(),
+  sent_at timestamp with time zone,
+  attempts integer not null default 0,
+  last_error text,
+  reason text,
+  dedupe_key character varying(200),
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint notifications_channel_check CHECK (((channel)::text = ANY ((ARRAY['email'::character varying, 'sms'::character varying, 'push'::character varying])::text[]))),
+  constraint notifications_check CHECK ((((status)::text = 'sent'::text) = (sent_at IS NOT NULL))),
+  constraint notifications_status_check CHECK (((status)::text = ANY ((ARRAY['pending'::character varying, 'sent'::character varying, 'failed'::character varying, 'cancelled'::character varying, 'suppressed'::character varying])::text[]))),
+  constraint notifications_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
+  constraint notifications_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint notifications_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint notifications_visit_id_fkey FOREIGN KEY (visit_id) REFERENCES scheduled_visits(id) ON DELETE CASCADE,
+  constraint notifications_pkey PRIMARY KEY (id),
+  constraint notifications_dedupe_key_key UNIQUE (dedupe_key)
+);
+CREATE INDEX notifications_due ON public.notifications USING btree (due_at) WHERE ((status)::text = 'pending'::text);
+CREATE INDEX notifications_participant ON public.notifications USING btree (participant_id);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table outbox (
+  id bigint not null generated always as identity,
+  topic character varying(40) not null,
+  study_id uuid,
+  subject character varying(200) not null,
+  payload jsonb not null default '{}'::jsonb,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  available_at timestamp with time zone not null default clock_timestamp(),
+  attempts integer not null default 0,
+  last_error text,
+  constraint outbox_pkey PRIMARY KEY (id)
+);
+CREATE INDEX outbox_due ON public.outbox USING btree (available_at, id);
+CREATE INDEX outbox_subject ON public.outbox USING btree (subject, id);
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table override_requests (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  participant_id uuid not null,
+  previous_enrollment_date date not null,
+  new_enrollment_date date not null,
+  reason text,
+  regenerate_schedule boolean not null default true,
+  requested_by_id uuid not null,
+  requested_at timestamp with time zone not null default clock_timestamp(),
+  remind_at timestamp with time zone not null,
+  reminded_at timestamp with time zone,
+  expires_at timestamp with time zone not null,
+  status character varying(20) not null default 'pending'::character varying,
+  decided_by_id uuid,
+  decided_at timestamp with time zone,
+  decision_reason text,
+  impact jsonb not null,
+  preview_hash character varying(64) not null,
+  constraint override_requests_check CHECK (((decided_by_id IS NULL) OR (decided_by_id <> requested_by_id))),
+  constraint override_requests_check1 CHECK ((((status)::text <> 'approved'::text) OR ((decided_by_id IS NOT NULL) AND (decided_at IS NOT NULL)))),
+  constraint override_requests_check2 CHECK ((((status)::text = 'pending'::text) = (decided_at IS NULL))),
+  constraint override_requests_status_check CHECK (((status)::text = ANY ((ARRAY['pending'::character varying, 'approved'::character varying, 'denied'::character varying, 'expired'::character varying])::text[]))),
+  constraint override_requests_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
+  constraint override_requests_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint override_requests_pkey PRIMARY KEY (id)
+);
+CREATE INDEX override_requests_inbox ON public.override_requests USING btree (study_id, status);
+CREATE UNIQUE INDEX override_requests_one_pending ON public.override_requests USING btree (participant_id) WHERE ((status)::text = 'pending'::text);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table participants (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  participant_code character varying(64) not null,
+  external_id character varying(200),
+  site_id uuid,
+  preferred_language character varying(35),
+  status character varying(20) not null default 'enrolled'::character varying,
+  enrollment_date date,
+  email character varying(320),
+  phone character varying(40),
+  timezone character varying(50),
+  date_of_birth date,
+  arm character varying(100),
+  withdrawn_at timestamp with time zone,
+  withdrawal_reason text,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint participants_check CHECK ((((status)::text = 'withdrawn'::text) = (withdrawn_at IS NOT NULL))),
+  constraint participants_status_check CHECK (((status)::text = ANY ((ARRAY['enrolled'::character varying, 'withdrawn'::character varying])::text[]))),
+  constraint participants_site_id_fkey FOREIGN KEY (site_id) REFERENCES sites(id),
+  constraint participants_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint participants_pkey PRIMARY KEY (id),
+  constraint participants_study_id_participant_code_key UNIQUE (study_id, participant_code)
+);
+CREATE INDEX participants_listing ON public.participants USING btree (study_id, created_at, id);
+CREATE INDEX participants_site ON public.participants USING btree (site_id);
+CREATE UNIQUE INDEX participants_external ON public.participants USING btree (study_id, external_id) WHERE (external_id IS NOT NULL);
+-- policy site_isolation restrictive for * using ((( SELECT app_all_sites() AS app_all_sites) OR (study_id <> ALL (( SELECT app_site_studies() AS app_site_studies)::uuid[])) OR (site_id = ANY (( SELECT app_sites() AS app_sites)::uuid[])))) check (-)
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER touch BEFORE UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table portal_links (
+  notification_id uuid not null,
+  study_id uuid not null,
+  participant_id uuid not null,
+  token_hash bytea not null,
+  made_at timestamp with time zone not null default clock_timestamp(),
+  expires_at timestamp with time zone not null,
+  used_at timestamp with time zone,
+  constraint portal_links_token_hash_check CHECK ((octet_length(token_hash) = 32)),
+  constraint portal_links_notification_id_fkey FOREIGN KEY (notification_id) REFERENCES notifications(id) ON DELETE CASCADE,
+  constraint portal_links_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
+  constraint portal_links_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint portal_links_pkey PRIMARY KEY (notification_id),
+  constraint portal_links_token_hash_key UNIQUE (token_hash)
+);
+CREATE INDEX portal_links_participant ON public.portal_links USING btree (participant_id);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table randomizations (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  participant_id uuid not null,
+  arm character varying(100) not null,
+  randomized_at timestamp with time zone not null,
+  stratum character varying(200),
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint randomizations_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
+  constraint randomizations_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint randomizations_pkey PRIMARY KEY (id),
+  constraint randomizations_participant_id_key UNIQUE (participant_id)
+);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
+create unlogged table rate_limits (
+  key character varying(255) not null,
+  points integer not null default 0,
+  expire bigint,
+  constraint rate_limits_pkey PRIMARY KEY (key)
+);
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table raw_trial_chunks (
+  session_id uuid not null,
+  task character varying(64) not null,
+  chunk integer not null,
+  study_id uuid not null,
+  trials integer not null,
+  trial_index integer[] not null,
+  rt double precision[] not null,
+  correct boolean[] not null,
+  at timestamp with time zone[] not null,
+  data jsonb,
+  constraint raw_trial_chunks_check CHECK (((cardinality(trial_index) = trials) AND (cardinality(rt) = trials) AND (cardinality(correct) = trials) AND (cardinality(at) = trials))),
+  constraint raw_trial_chunks_session_id_fkey FOREIGN KEY (session_id) REFERENCES assessment_sessions(id) ON DELETE CASCADE,
+  constraint raw_trial_chunks_pkey PRIMARY KEY (session_id, task, chunk)
+) partition by HASH (session_id);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table refresh_tokens (
+  id uuid not null default gen_random_uuid(),
+  family_id uuid not null,
+  user_id uuid not null,
+  token_hash bytea not null,
+  created_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  rotated_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  constraint refresh_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint refresh_tokens_pkey PRIMARY KEY (id),
+  constraint refresh_tokens_token_hash_key UNIQUE (token_hash)
+);
+CREATE INDEX refresh_tokens_family ON public.refresh_tokens USING btree (family_id);
+CREATE INDEX refresh_tokens_user ON public.refresh_tokens USING btree (user_id);
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table schedule_versions (
+  id uuid not null default gen_random_uuid(),
+  participant_id uuid not null,
+  study_id uuid not null,
+  version_number integer not null,
+  is_current boolean not null default true,
+  superseded_by_id uuid,
+  anchor_date_used date not null,
+  anchor_version integer not null,
+  anchor_date_id uuid not null,
+  scheduling_mode character varying(20) not null default 'legacy'::character varying,
+  metadata_version_id uuid,
+  holiday_calendar_id uuid,
+  scheduling_settings jsonb not null default '{}'::jsonb,
+  status character varying(20) not null default 'active'::character varying,
+  visits_generated integer not null default 0,
+  generation_warnings jsonb not null default '[]'::jsonb,
+  generated_at timestamp with time zone not null default moment(),
+  generated_by_id uuid,
+  superseded_at timestamp with time zone,
+  supersede_reason character varying(200),
+  constraint schedule_versions_check CHECK (((NOT is_current) OR ((status)::text = 'active'::text))),
+  constraint schedule_versions_check1 CHECK ((((status)::text = 'active'::text) = (superseded_at IS NULL))),
+  constraint schedule_versions_scheduling_mode_check CHECK (((scheduling_mode)::text = ANY ((ARRAY['legacy'::character varying, 'edc'::character varying])::text[]))),
+  constraint schedule_versions_status_check CHECK (((status)::text = ANY ((ARRAY['active'::character varying, 'superseded'::character varying, 'reconciled'::character varying])::text[]))),
+  constraint schedule_versions_version_number_check CHECK ((version_number >= 1)),
+  constraint schedule_versions_anchor_date_id_fkey FOREIGN KEY (anchor_date_id) REFERENCES anchor_dates(id) ON DELETE CASCADE,
+  constraint schedule_versions_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
+  constraint schedule_versions_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint schedule_versions_superseded_by_id_fkey FOREIGN KEY (superseded_by_id) REFERENCES schedule_versions(id),
+  constraint schedule_versions_pkey PRIMARY KEY (id),
+  constraint schedule_versions_participant_id_version_number_key UNIQUE (participant_id, version_number)
+);
+CREATE INDEX schedule_versions_study ON public.schedule_versions USING btree (study_id) WHERE is_current;
+CREATE UNIQUE INDEX schedule_versions_one_current ON public.schedule_versions USING btree (participant_id) WHERE is_current;
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table scheduled_visits (
+  id uuid not null default gen_random_uuid(),
+  visit_key uuid not null,
+  study_id uuid not null,
+  participant_id uuid not null,
+  visit_window_id uuid,
+  schedule_version_id uuid,
+  name character varying(300) not null,
+  battery_id integer,
+  target_date date not null,
+  window_open date not null,
+  window_close date not null,
+  datacapture_event character varying(200),
+  is_baseline boolean not null default false,
+  status character varying(20) not null default 'scheduled'::character varying,
+  status_reason character varying(200),
+  completed_at timestamp with time zone,
+  session_id uuid,
+  data_sync_status character varying(20),
+  synced_at timestamp with time zone,
+  anchor_reconciled boolean not null default false,
+  anchor_reconciled_at timestamp with time zone,
+  needs_review boolean not null default false,
+  reporting_target_date date,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  reviewed_at timestamp with time zone,
+  reviewed_by_id uuid,
+  review_resolution text,
+  reviewed_target_date date,
+  event_definition_id uuid,
+  event_oid character varying(200),
+  event_occurrence integer,
+  constraint scheduled_visits_check CHECK (((window_open <= target_date) AND (target_date <= window_close))),
+  constraint scheduled_visits_check1 CHECK ((((status)::text = 'completed'::text) = (completed_at IS NOT NULL))),
+  constraint scheduled_visits_check2 CHECK ((anchor_reconciled = (anchor_reconciled_at IS NOT NULL))),
+  constraint scheduled_visits_check3 CHECK (((reviewed_at IS NULL) = (reviewed_by_id IS NULL))),
+  constraint scheduled_visits_check4 CHECK (((event_oid IS NULL) = (event_occurrence IS NULL))),
+  constraint scheduled_visits_check5 CHECK (((event_definition_id IS NULL) OR ((event_occurrence IS NOT NULL) AND (visit_window_id IS NULL)))),
+  constraint scheduled_visits_data_sync_status_check CHECK (((data_sync_status)::text = ANY ((ARRAY['pending'::character varying, 'synced'::character varying, 'failed'::character varying])::text[]))),
+  constraint scheduled_visits_event_occurrence_check CHECK ((event_occurrence >= 1)),
+  constraint scheduled_visits_status_check CHECK (((status)::text = ANY ((ARRAY['scheduled'::character varying, 'open'::character varying, 'completed'::character varying, 'missed'::character varying, 'superseded'::character varying, 'cancelled'::character varying])::text[]))),
+  constraint scheduled_visits_event_definition_id_fkey FOREIGN KEY (event_definition_id) REFERENCES event_definitions(id) ON DELETE SET NULL,
+  constraint scheduled_visits_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
+  constraint scheduled_visits_schedule_version_id_fkey FOREIGN KEY (schedule_version_id) REFERENCES schedule_versions(id) ON DELETE CASCADE,
+  constraint scheduled_visits_visit_window_id_fkey FOREIGN KEY (visit_window_id) REFERENCES visit_windows(id) ON DELETE SET NULL,
+  constraint scheduled_visits_pkey PRIMARY KEY (id)
+);
+CREATE INDEX scheduled_visits_event ON public.scheduled_visits USING btree (event_definition_id) WHERE (event_definition_id IS NOT NULL);
+CREATE INDEX scheduled_visits_participant ON public.scheduled_visits USING btree (participant_id, target_date);
+CREATE INDEX scheduled_visits_to_miss ON public.scheduled_visits USING btree (window_close) WHERE ((status)::text = 'open'::text);
+CREATE INDEX scheduled_visits_to_open ON public.scheduled_visits USING btree (window_open) WHERE ((status)::text = 'scheduled'::text);
+CREATE UNIQUE INDEX scheduled_visits_once_per_version ON public.scheduled_visits USING btree (schedule_version_id, visit_key);
+CREATE UNIQUE INDEX scheduled_visits_one_live ON public.scheduled_visits USING btree (participant_id, visit_key) WHERE ((status)::text <> ALL ((ARRAY['superseded'::character varying, 'cancelled'::character varying])::text[]));
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER record_changed AFTER UPDATE ON public.scheduled_visits REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION record_changed_visits();
+CREATE TRIGGER record_new AFTER INSERT ON public.scheduled_visits REFERENCING NEW TABLE AS made FOR EACH STATEMENT EXECUTE FUNCTION record_new_visits();
+CREATE TRIGGER touch BEFORE UPDATE ON public.scheduled_visits FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table session_tasks (
+  session_id uuid not null,
+  task character varying(64) not null,
+  study_id uuid not null,
+  local_id character varying(200),
+  summary jsonb not null,
+  computed_summary jsonb not null,
+  summary_difference jsonb not null default '{}'::jsonb,
+  quality_flags jsonb not null default '[]'::jsonb,
+  warnings jsonb not null default '[]'::jsonb,
+  trial_count integer not null,
+  content_hash character(64) not null,
+  submitted_at timestamp with time zone not null default clock_timestamp(),
+  constraint session_tasks_session_id_fkey FOREIGN KEY (session_id) REFERENCES assessment_sessions(id) ON DELETE CASCADE,
+  constraint session_tasks_pkey PRIMARY KEY (session_id, task)
+);
+CREATE INDEX session_tasks_study ON public.session_tasks USING btree (study_id, task);
+CREATE UNIQUE INDEX session_tasks_local ON public.session_tasks USING btree (session_id, local_id) WHERE (local_id IS NOT NULL);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table simulations (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  status character varying(20) not null default 'pending'::character varying,
+  participants integer not null,
+  months integer not null,
+  seed bigint not null,
+  inputs json not null,
+  progress real not null default 0,
+  result json,
+  result_sha256 character(64),
+  error character varying(500),
+  requested_by_id uuid,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  started_at timestamp with time zone,
+  completed_at timestamp with time zone,
+  constraint simulations_check CHECK ((((status)::text = 'completed'::text) = (result IS NOT NULL))),
+  constraint simulations_check1 CHECK ((((status)::text = ANY ((ARRAY['completed'::character varying, 'failed'::character varying])::text[])) = (completed_at IS NOT NULL))),
+  constraint simulations_progress_check CHECK (((progress >= (0)::double precision) AND (progress <= (1)::double precision))),
+  constraint simulations_status_check CHECK (((status)::text = ANY ((ARRAY['pending'::character varying, 'running'::character varying, 'completed'::character varying, 'failed'::character varying])::text[]))),
+  constraint simulations_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint simulations_pkey PRIMARY KEY (id)
+);
+CREATE INDEX simulations_study ON public.simulations USING btree (study_id, created_at);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER touch BEFORE UPDATE ON public.simulations FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table sites (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  site_code character varying(64) not null,
+  name character varying(300),
+  timezone character varying(50),
+  status character varying(20) not null default 'active'::character varying,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint sites_status_check CHECK (((status)::text = ANY ((ARRAY['active'::character varying, 'inactive'::character varying])::text[]))),
+  constraint sites_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint sites_pkey PRIMARY KEY (id),
+  constraint sites_study_id_site_code_key UNIQUE (study_id, site_code)
+);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER touch BEFORE UPDATE ON public.sites FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table studies (
+  id uuid not null default gen_random_uuid(),
+  study_code character varying(64) not null,
+  study_name character varying(300) not null,
+  description text,
+  status character varying(20) not null default 'active'::character varying,
+  start_date date,
+  end_date date,
+  timezone character varying(50) not null default 'UTC'::character varying,
+  integration_mode character varying(20) not null default 'standalone'::character varying,
+  datacapture_enabled boolean not null default false,
+  consent_mode character varying(20) not null default 'econsent'::character varying,
+  config jsonb not null default '{}'::jsonb,
+  policy_version integer not null default 1,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint studies_check CHECK (((end_date IS NULL) OR (start_date IS NULL) OR (end_date >= start_date))),
+  constraint studies_consent_mode_check CHECK (((consent_mode)::text = ANY ((ARRAY['none'::character varying, 'external'::character varying, 'econsent'::character varying])::text[]))),
+  constraint studies_integration_mode_check CHECK (((integration_mode)::text = ANY ((ARRAY['standalone'::character varying, 'datacapture'::character varying])::text[]))),
+  constraint studies_status_check CHECK (((status)::text = ANY ((ARRAY['draft'::character varying, 'active'::character varying, 'paused'::character varying, 'completed'::character varying, 'archived'::character varying])::text[]))),
+  constraint studies_pkey PRIMARY KEY (id),
+  constraint studies_study_code_key UNIQUE (study_code)
+);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (id = ( SELECT app_study() AS app_study)) OR (id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER touch BEFORE UPDATE ON public.studies FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table sync_conflicts (
+  id uuid not null default gen_random_uuid(),
+  seq bigint not null generated always as identity,
+  study_id uuid not null,
+  participant_id uuid not null,
+  kind character varying(10) not null,
+  conflict_type character varying(40) not null,
+  resolution character varying(20) not null,
+  local_id character varying(200) not null,
+  session_id uuid,
+  task character varying(64),
+  message text not null,
+  local_content jsonb not null,
+  server_content jsonb,
+  content_hash character(64) not null,
+  status character varying(10) not null default 'open'::character varying,
+  keep character varying(10),
+  reason text,
+  resolved_by_id uuid,
+  resolved_at timestamp with time zone,
+  detected_at timestamp with time zone not null default clock_timestamp(),
+  constraint sync_conflicts_check CHECK ((((status)::text = 'resolved'::text) = (resolved_at IS NOT NULL))),
+  constraint sync_conflicts_check1 CHECK ((((status)::text = 'resolved'::text) = ((keep IS NOT NULL) AND (reason IS NOT NULL) AND (resolved_by_id IS NOT NULL)))),
+  constraint sync_conflicts_conflict_type_check CHECK (((conflict_type)::text = ANY ((ARRAY['duplicate_session'::character varying, 'duplicate_response'::character varying, 'visit_already_completed'::character varying, 'participant_withdrawn'::character varying, 'battery_version_mismatch'::character varying])::text[]))),
+  constraint sync_conflicts_keep_check CHECK (((keep)::text = ANY ((ARRAY['server'::character varying, 'local'::character varying, 'both'::character varying])::text[]))),
+  constraint sync_conflicts_kind_check CHECK (((kind)::text = ANY ((ARRAY['session'::character varying, 'response'::character varying])::text[]))),
+  constraint sync_conflicts_resolution_check CHECK (((resolution)::text = ANY ((ARRAY['server_wins'::character varying, 'both_kept'::character varying])::text[]))),
+  constraint sync_conflicts_status_check CHECK (((status)::text = ANY ((ARRAY['open'::character varying, 'resolved'::character varying])::text[]))),
+  constraint sync_conflicts_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id),
+  constraint sync_conflicts_session_id_fkey FOREIGN KEY (session_id) REFERENCES assessment_sessions(id),
+  constraint sync_conflicts_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint sync_conflicts_pkey PRIMARY KEY (id)
+);
+CREATE INDEX sync_conflicts_listing ON public.sync_conflicts USING btree (study_id, seq DESC);
+CREATE INDEX sync_conflicts_participant ON public.sync_conflicts USING btree (participant_id);
+CREATE UNIQUE INDEX sync_conflicts_once ON public.sync_conflicts USING btree (study_id, kind, conflict_type, local_id, content_hash);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table user_sites (
+  user_id uuid not null,
+  site_id uuid not null,
+  constraint user_sites_site_id_fkey FOREIGN KEY (site_id) REFERENCES sites(id) ON DELETE CASCADE,
+  constraint user_sites_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint user_sites_pkey PRIMARY KEY (user_id, site_id)
+);
+
+-- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table user_studies (
+  user_id uuid not null,
+  study_id uuid not null,
+  constraint user_studies_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint user_studies_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint user_studies_pkey PRIMARY KEY (user_id, study_id)
+);
+
+-- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table users (
+  id uuid not null default gen_random_uuid(),
+  email character varying(320) not null,
+  name character varying(200) not null,
+  role character varying(20) not null,
+  status character varying(20) not null default 'active'::character varying,
+  password_hash text not null,
+  failed_logins integer not null default 0,
+  locked_until timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint users_role_check CHECK (((role)::text = ANY ((ARRAY['admin'::character varying, 'researcher'::character varying, 'coordinator'::character varying, 'investigator'::character varying, 'data_manager'::character varying])::text[]))),
+  constraint users_status_check CHECK (((status)::text = ANY ((ARRAY['active'::character varying, 'inactive'::character varying])::text[]))),
+  constraint users_pkey PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX users_email ON public.users USING btree (lower((email)::text));
+CREATE TRIGGER touch BEFORE UPDATE ON public.users FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
+
+-- row-level security, forced; research_app may: SELECT
+create table visit_states (
+  participant_id uuid not null,
+  seq bigint not null generated always as identity,
+  visit_id uuid not null,
+  study_id uuid not null,
+  name character varying(300) not null,
+  battery_id integer,
+  datacapture_event character varying(200),
+  status character varying(20) not null,
+  status_reason character varying(200),
+  target_date date not null,
+  window_open date not null,
+  window_close date not null,
+  completed_at timestamp with time zone,
+  session_id uuid,
+  anchor_reconciled_at timestamp with time zone,
+  needs_review boolean not null,
+  reporting_target_date date,
+  changed_at timestamp with time zone not null,
+  constraint visit_states_pkey PRIMARY KEY (participant_id, seq)
+);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER insert_only BEFORE DELETE OR UPDATE ON public.visit_states FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER insert_only_truncate BEFORE TRUNCATE ON public.visit_states FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table visit_windows (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  code character varying(64) not null,
+  name character varying(300) not null,
+  battery_id integer,
+  target_day integer not null,
+  window_before integer not null default 0,
+  window_after integer not null default 7,
+  is_baseline boolean not null default false,
+  datacapture_event character varying(200),
+  sort_order integer not null default 0,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint visit_windows_window_after_check CHECK ((window_after >= 0)),
+  constraint visit_windows_window_before_check CHECK ((window_before >= 0)),
+  constraint visit_windows_battery_id_fkey FOREIGN KEY (battery_id) REFERENCES batteries(id),
+  constraint visit_windows_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint visit_windows_pkey PRIMARY KEY (id),
+  constraint visit_windows_study_id_code_key UNIQUE (study_id, code)
+);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER touch BEFORE UPDATE ON public.visit_windows FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table webhook_events (
+  id uuid not null default gen_random_uuid(),
+  seq bigint not null generated always as identity,
+  study_id uuid not null,
+  project_id character varying(100) not null,
+  record character varying(500) not null,
+  instrument character varying(200) not null,
+  event_name character varying(200),
+  data_access_group character varying(200),
+  repeat_instance character varying(20),
+  raw_body_hash bytea not null,
+  status character varying(20) not null default 'received'::character varying,
+  outcome character varying(40),
+  error text,
+  duplicate_of_id uuid,
+  participant_id uuid,
+  attempt integer not null default 0,
+  received_at timestamp with time zone not null default clock_timestamp(),
+  processed_at timestamp with time zone,
+  constraint webhook_events_check CHECK ((((status)::text = 'duplicate'::text) = (duplicate_of_id IS NOT NULL))),
+  constraint webhook_events_status_check CHECK (((status)::text = ANY ((ARRAY['received'::character varying, 'processing'::character varying, 'processed'::character varying, 'duplicate'::character varying, 'failed'::character varying])::text[]))),
+  constraint webhook_events_duplicate_of_id_fkey FOREIGN KEY (duplicate_of_id) REFERENCES webhook_events(id),
+  constraint webhook_events_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE SET NULL,
+  constraint webhook_events_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint webhook_events_pkey PRIMARY KEY (id)
+);
+CREATE INDEX webhook_events_body ON public.webhook_events USING btree (study_id, raw_body_hash, received_at);
+CREATE INDEX webhook_events_listing ON public.webhook_events USING btree (study_id, seq DESC);
+CREATE INDEX webhook_events_waiting ON public.webhook_events USING btree (study_id, record) WHERE ((status)::text = ANY ((ARRAY['received'::character varying, 'processing'::character varying])::text[]));
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+CREATE OR REPLACE FUNCTION public.app_all_sites()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$ select coalesce(current_setting('app.site_studies', true), '') = '' $function$;
+
+CREATE OR REPLACE FUNCTION public.app_sees_all()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$ select coalesce(current_setting('app.studies', true), '') = '*' $function$;
+
+CREATE OR REPLACE FUNCTION public.app_site_studies()
+ RETURNS uuid[]
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$ select case when coalesce(current_setting('app.site_studies', true), '') = '' then '{}'::uuid[]
+            else string_to_array(current_setting('app.site_studies', true), ',')::uuid[] end $function$;
+
+CREATE OR REPLACE FUNCTION public.app_sites()
+ RETURNS uuid[]
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$ select case when coalesce(current_setting('app.sites', true), '') = '' then '{}'::uuid[]
+            else string_to_array(current_setting('app.sites', true), ',')::uuid[] end $function$;
+
+CREATE OR REPLACE FUNCTION public.app_studies()
+ RETURNS uuid[]
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$ select case when coalesce(current_setting('app.studies', true), '') in ('', '*') then '{}'::uuid[]
+            else string_to_array(current_setting('app.studies', true), ',')::uuid[] end $function$;
+
+CREATE OR REPLACE FUNCTION public.app_study()
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$ select case when coalesce(current_setting('app.studies', true), '') in ('', '*') or strpos(current_setting('app.studies', true), ',') > 0 then null
+            else current_setting('app.studies', true)::uuid end $function$;
+
+CREATE OR REPLACE FUNCTION public.audit_append(p_study uuid, entries jsonb)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  v_chain text := coalesce(p_study::text, 'service');
+  v_head text; v_seq bigint; e jsonb; r audit_log;
+begin
+  select seq, head into v_seq, v_head from audit_chains where chain = v_chain for update;
+  if not found then
+    insert into audit_chains (chain, study_id, seq, head) values (v_chain, p_study, 0, repeat('0', 64)) on conflict do nothing;
+    select seq, head into v_seq, v_head from audit_chains where chain = v_chain for update;
+  end if;
+  for e in select * from jsonb_array_elements(entries) loop
+    v_seq := v_seq + 1;
+    r.seq := v_seq; r.chain := v_chain; r.study_id := p_study;
+    r.user_id := (e->>'user_id')::uuid; r.action := e->>'action';
+    r.resource_type := e->>'resource_type'; r.resource_id := e->>'resource_id';
+    r.audit_metadata := (e->>'metadata')::jsonb; r.request_id := e->>'request_id';
+    r.created_at := clock_timestamp(); r.hash_version := 1; r.prev_hash := v_head;
+    r.hash := encode(sha256(convert_to(v_head || audit_canonical(r, e->>'metadata'), 'UTF8')), 'hex');
+    insert into audit_log values (r.*);
+    v_head := r.hash;
+  end loop;
+  update audit_chains set seq = v_seq, head = v_head where chain = v_chain;
+  return v_seq;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.audit_canonical(r audit_log, metadata text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select '{"action":' || to_json(r.action)::text
+    || ',"audit_metadata":' || metadata
+    || ',"chain":' || to_json(r.chain)::text
+    || ',"created_at":"' || to_char(r.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+    || '","hash_version":' || r.hash_version
+    || ',"request_id":' || coalesce(to_json(r.request_id)::text, 'null')
+    || ',"resource_id":' || coalesce(to_json(r.resource_id)::text, 'null')
+    || ',"resource_type":' || to_json(r.resource_type)::text
+    || ',"seq":' || r.seq
+    || ',"study_id":' || coalesce(to_json(r.study_id)::text, 'null')
+    || ',"user_id":' || coalesce(to_json(r.user_id)::text, 'null') || '}'
+$function$;
+
+CREATE OR REPLACE FUNCTION public.insert_only(relation regclass)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  execute format('create trigger insert_only before update or delete on %s for each row execute function refuse_change()', relation);
+  execute format('create trigger insert_only_truncate before truncate on %s for each statement execute function refuse_change()', relation);
+  execute format('revoke update, delete, truncate on %s from research_app', relation);
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.isolate_by_study(relation regclass, study_column text DEFAULT 'study_id'::text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  execute format('alter table %s enable row level security', relation);
+  execute format('alter table %s force row level security', relation);
+  execute format(
+    'create policy study_isolation on %s using ((select app_sees_all()) or %I = (select app_study()) or %I = any ((select app_studies())::uuid[]))',
+    relation, study_column, study_column);
+  execute format('grant select, insert, update, delete on %s to research_app', relation);
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.moment()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ PARALLEL RESTRICTED
+AS $function$ select coalesce(nullif(current_setting('app.moment', true), '')::timestamptz, clock_timestamp()) $function$;
+
+CREATE OR REPLACE FUNCTION public.record_changed_visits()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare v_at timestamptz := moment();
+begin
+  insert into visit_states (participant_id, visit_id, study_id, name, battery_id, datacapture_event, status, status_reason, target_date, window_open, window_close,
+    completed_at, session_id, anchor_reconciled_at, needs_review, reporting_target_date, changed_at)
+  select n.participant_id, n.id, n.study_id, n.name, n.battery_id, n.datacapture_event, n.status, n.status_reason, n.target_date, n.window_open, n.window_close,
+    n.completed_at, n.session_id, n.anchor_reconciled_at, n.needs_review, n.reporting_target_date, v_at
+  from after n join before o on o.id = n.id
+  where (n.name, n.battery_id, n.datacapture_event, n.status, n.status_reason, n.target_date, n.window_open, n.window_close, n.completed_at, n.session_id, n.anchor_reconciled_at, n.needs_review, n.reporting_target_date)
+    is distinct from (o.name, o.battery_id, o.datacapture_event, o.status, o.status_reason, o.target_date, o.window_open, o.window_close, o.completed_at, o.session_id, o.anchor_reconciled_at, o.needs_review, o.reporting_target_date);
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.record_new_visits()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare v_at timestamptz := moment();
+begin
+  insert into visit_states (participant_id, visit_id, study_id, name, battery_id, datacapture_event, status, status_reason, target_date, window_open, window_close,
+    completed_at, session_id, anchor_reconciled_at, needs_review, reporting_target_date, changed_at)
+  select participant_id, id, study_id, name, battery_id, datacapture_event, status, status_reason, target_date, window_open, window_close,
+    completed_at, session_id, anchor_reconciled_at, needs_review, reporting_target_date, v_at
+  from made;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception '% of % is refused: its records are only inserted', tg_op, tg_table_name using errcode = '42501';
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_published_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare r record := case when tg_op = 'INSERT' then new else old end;
+begin
+  if exists (select from battery_versions v join batteries b on b.id = v.battery_id where v.battery_id = r.battery_id and v.version = r.version) then
+    raise exception '% of % is refused: version % of the battery is published', tg_op, tg_table_name, r.version using errcode = '42501';
+  end if;
+  return case when tg_op = 'DELETE' then old else new end;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.request_actor(p_user uuid, p_study uuid, p_site uuid, p_participant uuid)
+ RETURNS TABLE(id uuid, email character varying, name character varying, role character varying, status character varying, study_ids uuid[], site_ids uuid[], study_seen boolean, site_seen boolean, participant_seen boolean)
+ LANGUAGE plpgsql
+AS $function$
+declare
+  u record; v_scope text; v_sites uuid[]; v_site_studies uuid[]; v_site_seen boolean := true;
+begin
+  select x.id, x.email, x.name, x.role, x.status,
+         array(select s.study_id from user_studies s where s.user_id = x.id order by 1) as study_ids,
+         array(select s.site_id from user_sites s where s.user_id = x.id order by 1) as site_ids
+    into u from users x where x.id = p_user;
+  if not found then return; end if;
+  v_scope := case
+    when u.status <> 'active' then ''
+    when p_study is not null then case when u.role = 'admin' or p_study = any (u.study_ids) then p_study::text else '' end
+    when u.role = 'admin' then '*'
+    else array_to_string(u.study_ids, ',') end;
+  perform set_config('app.studies', v_scope, true), set_config('app.sites', '', true), set_config('app.site_studies', '', true);
+  if u.role in ('coordinator', 'investigator') and cardinality(u.site_ids) > 0 then v_sites := u.site_ids; end if;
+  if p_site is not null then
+    v_site_seen := exists (select from sites t where t.id = p_site) and (v_sites is null or p_site = any (v_sites)
+      or not exists (select from sites a join sites b on b.study_id = a.study_id where a.id = p_site and b.id = any (v_sites)));
+    v_sites := array[p_site];
+    -- A site is of one study: naming it narrows to that study as well.
+    if v_site_seen then perform set_config('app.studies', (select t.study_id::text from sites t where t.id = p_site), true); end if;
+  end if;
+  if v_sites is not null then
+    v_site_studies := array(select distinct t.study_id from sites t where t.id = any (v_sites));
+    perform set_config('app.sites', array_to_string(v_sites, ','), true), set_config('app.site_studies', array_to_string(v_site_studies, ','), true);
+  end if;
+  return query select u.id, u.email, u.name, u.role, u.status, u.study_ids, u.site_ids,
+    p_study is null or exists (select from studies t where t.id = p_study),
+    v_site_seen,
+    p_participant is null or exists (select from participants t where t.id = p_participant);
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.request_participant(p_participant uuid)
+ RETURNS TABLE(id uuid, study_id uuid, site_id uuid, participant_code character varying, preferred_language character varying, status character varying)
+ LANGUAGE plpgsql
+AS $function$
+declare p record;
+begin
+  perform set_config('app.studies', '*', true), set_config('app.sites', '', true), set_config('app.site_studies', '', true);
+  select x.id, x.study_id, x.site_id, x.participant_code, x.preferred_language, x.status into p from participants x where x.id = p_participant;
+  perform set_config('app.studies', case when p.status = 'enrolled' then p.study_id::text else '' end, true);
+  if p.id is null then return; end if;
+  return query select p.id, p.study_id, p.site_id, p.participant_code, p.preferred_language, p.status;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.touch_moment()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin new.updated_at := moment(); return new; end $function$;
+
+CREATE OR REPLACE FUNCTION public.touch_updated_at()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin new.updated_at := clock_timestamp(); return new; end $function$;
+
+CREATE OR REPLACE FUNCTION public.visit_adherence(p_status text, p_completed_at timestamp with time zone, p_open date, p_close date, p_zone text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+  select case p_status
+    when 'completed' then case when (p_completed_at at time zone p_zone)::date < p_open then 'early' when (p_completed_at at time zone p_zone)::date > p_close then 'late' else 'in_window' end
+    when 'missed' then 'missed'
+    when 'cancelled' then 'cancelled'
+    when 'scheduled' then 'pending'
+    when 'open' then 'pending'
+  end $function$;

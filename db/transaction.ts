@@ -1,0 +1,56 @@
+import type { Database, Tx } from './knex.js';
+import { AuditTrail } from './audit.js';
+import { readOnce } from './one-trip.js';
+import type { Statement } from './one-trip.js';
+import { openedBy } from './opening.js';
+import { nudgeRelay } from './outbox.js';
+
+/** What a transaction may see: one study, several, or everything ('*': the system itself, admins). */
+export type Scope = '*' | string | readonly string[];
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** The text that row-level security reads; refuses what is not a uuid, since it is written into the statement. */
+export function scopeText(scope: Scope): string {
+  if (scope === '*') return '*';
+  const ids = typeof scope === 'string' ? [scope] : scope;
+  for (const id of ids) if (!UUID.test(id)) throw new Error(`not a study id: ${id}`);
+  return ids.join(',');
+}
+
+const scopeSql = (scope: Scope) => `select set_config('app.studies', '${scopeText(scope)}', true)`;
+
+export interface Work {
+  tx: Tx;
+  /** Records of what this transaction changes; sealed to their chains as its last statement. */
+  audit: AuditTrail;
+}
+
+/**
+ * Runs `work` in one transaction under `scope`. Audit records are appended last and the commit carries them: a
+ * change without its record cannot commit (decisions, section 7).
+ */
+export async function inScope<T>(database: Database, scope: Scope, work: (work: Work) => Promise<T>): Promise<T> {
+  let outboxed = false;
+  const audit = new AuditTrail();
+  const result = await openedBy(database, { readOnly: false, sql: scopeSql(scope), closing: () => audit.seal() }, async (tx) => {
+    const answer = await work({ tx, audit });
+    outboxed = (tx as TxWithMark).wroteOutbox === true;
+    return answer;
+  });
+  if (outboxed) nudgeRelay(database);
+  return result;
+}
+
+/** `inScope` that may only read: no audit, and the database refuses a write. */
+export async function readInScope<T>(database: Database, scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return openedBy(database, { readOnly: true, sql: scopeSql(scope) }, work);
+}
+
+/** One statement under `scope` as a transaction of one round trip. */
+export async function readOneInScope<Row>(database: Database, scope: Scope, statement: Statement): Promise<Row[]> {
+  return (await readOnce<Row>(database, scopeSql(scope), statement)).rows;
+}
+
+/** A mark on the transaction that something waits for the relay after its commit. */
+export interface TxWithMark extends Tx { wroteOutbox?: boolean }

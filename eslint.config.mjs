@@ -1,0 +1,86 @@
+import js from '@eslint/js';
+import importX, { createNodeResolver } from 'eslint-plugin-import-x';
+import tseslint from 'typescript-eslint';
+
+/**
+ * The direction of data, api → workflows → activities → db, as a rule on imports (ARCHITECTURE.md). Each zone names a
+ * folder and what it may not reach; types of activities are what a workflow calls them by, so these alone are let through.
+ */
+const forbid = (target, ...from) => from.map((one) => ({ target, from: one.from ?? one, ...(one.except && { except: one.except }), message: `${target} must not import from ${one.from ?? one}` }));
+const zones = [
+  ...forbid('./db', './api', './workflows', './activities', './scripts', './test'),
+  ...forbid('./activities', './api', './scripts', './test'),
+  ...forbid('./activities', { from: './workflows', except: ['./contract.ts', './client.ts', './domain'] }),
+  ...forbid('./api', './activities', './scripts', './test'),
+  ...forbid('./api', { from: './workflows', except: ['./contract.ts', './client.ts', './domain'] }),
+  ...forbid('./workflows', './api', './db', './scripts', './test'),
+  ...forbid('./workflows/domain', { from: './workflows', except: ['./domain'] }),
+  ...forbid('./settings.ts', './api', './db', './workflows', './activities', './scripts', './test'),
+];
+
+export default tseslint.config(
+  { ignores: ['dist/**', 'node_modules/**', '.data/**', '.cache/**', 'docs/**'] },
+  js.configs.recommended,
+  ...tseslint.configs.recommended,
+  {
+    plugins: { 'import-x': importX },
+    settings: {
+      'import-x/resolver-next': [createNodeResolver({ extensionAlias: { '.js': ['.ts', '.js'] } })],
+      'import-x/extensions': ['.ts', '.js', '.mjs'],
+      'import-x/parsers': { '@typescript-eslint/parser': ['.ts'] },
+    },
+    rules: {
+      'import-x/no-restricted-paths': ['error', { zones }],
+      'import-x/no-cycle': ['error', { ignoreExternal: true }],
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true, caughtErrorsIgnorePattern: '^_' }],
+      '@typescript-eslint/no-explicit-any': 'error',
+      'no-empty': ['error', { allowEmptyCatch: false }],
+      'no-console': 'off',
+      eqeqeq: ['error', 'always', { null: 'ignore' }],
+    },
+  },
+  {
+    files: ['**/*.mjs'],
+    languageOptions: { globals: { setImmediate: 'readonly', process: 'readonly', console: 'readonly', URL: 'readonly', setTimeout: 'readonly', clearTimeout: 'readonly', setInterval: 'readonly', clearInterval: 'readonly', performance: 'readonly', fetch: 'readonly', AbortSignal: 'readonly', Buffer: 'readonly' } },
+  },
+  {
+    // An assertion of chai is an expression.
+    files: ['test/**/*.ts'],
+    rules: { '@typescript-eslint/no-unused-expressions': 'off' },
+  },
+  {
+    // Mocha loads a reporter by require().
+    files: ['**/*.cjs'],
+    languageOptions: { sourceType: 'commonjs', globals: { require: 'readonly', module: 'writable', process: 'readonly', console: 'readonly' } },
+    rules: { '@typescript-eslint/no-require-imports': 'off' },
+  },
+  {
+    // A workflow knows of activities only their types: their code must not get into its sandbox.
+    files: ['workflows/**/*.ts'],
+    rules: {
+      'no-restricted-imports': 'off',
+      '@typescript-eslint/no-restricted-imports': ['error', {
+        patterns: [
+          { group: ['**/activities/**'], allowTypeImports: true, message: 'workflows may import only types of activities' },
+          { group: ['node:*'], message: 'workflow code runs in a sandbox without Node' },
+        ],
+      }],
+      'no-restricted-globals': ['error', { name: 'process', message: 'not in a workflow' }],
+    },
+  },
+  {
+    // The decision is pure: no clock, no chance, no Temporal API.
+    files: ['workflows/domain/**/*.ts'],
+    rules: {
+      'no-restricted-syntax': ['error',
+        { selector: "MemberExpression[object.name='Date']", message: 'the domain has no clock' },
+        { selector: "NewExpression[callee.name='Date']", message: 'calendar dates are Temporal.PlainDate' },
+        { selector: "MemberExpression[object.name='Math'][property.name='random']", message: 'the domain has no chance' },
+        { selector: "MemberExpression[object.name='Temporal'][property.name='Now']", message: 'the domain has no clock' },
+      ],
+      '@typescript-eslint/no-restricted-imports': ['error', { patterns: [
+        { group: ['@temporalio/*'], message: 'the domain knows no Temporal' }, { group: ['node:*'], message: 'the domain is pure' }, { group: ['**/activities/**', '**/db/**'], message: 'the domain imports itself only' },
+      ] }],
+    },
+  },
+);

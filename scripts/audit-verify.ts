@@ -1,0 +1,28 @@
+/** Verifies every audit chain of the database; a fault is named by record and ends with exit code 1. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { allChains, verifyChain } from '../db/audit-verify.js';
+import { openDatabase } from '../db/knex.js';
+import { readSettings } from '../settings.js';
+
+const settings = readSettings();
+const runFile = join(settings.DATA_DIR, 'run.json');
+const url = settings.DATABASE_URL ?? (existsSync(runFile) ? (JSON.parse(readFileSync(runFile, 'utf8')) as { database_url: string }).database_url : undefined);
+if (!url) {
+  console.error(`No database: set DATABASE_URL, or DATA_DIR to the folder of a running service (${runFile} is not there).`);
+  process.exit(1);
+}
+const database = openDatabase({ url, name: 'audit-verify', asOwner: true, poolMax: 1 });
+let faults = 0;
+await database.transaction(async (tx) => {
+  await tx.raw(`select set_config('app.studies', '*', true)`);
+  const chains = await allChains(tx);
+  for (const chain of chains) {
+    const report = await verifyChain(tx, chain);
+    if (!report.valid) faults += 1;
+    console.log(report.valid ? `ok    ${chain}  ${report.rows} records, head ${report.head ?? 'none'}` : `FAULT ${chain}  record ${report.first_bad_id}: ${report.fault}`);
+  }
+  console.log(faults === 0 ? `${chains.length} chains are valid.` : `${faults} of ${chains.length} chains are broken.`);
+}, { isolationLevel: 'repeatable read', readOnly: true });
+await database.destroy();
+process.exit(faults === 0 ? 0 : 1);

@@ -1,0 +1,42 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { readProjectFolder } from '../../test/capture-simulator/project.js';
+import { shippedProject, startSimulator } from '../../test/capture-simulator/server.js';
+import type { Simulator } from '../../test/capture-simulator/server.js';
+
+/** The instrument that enrolls a participant, and the event at which it is filled in. */
+export const ENROLLMENT = { instrument: 'enrollment', event: 'baseline_arm_1' };
+
+/** A simulated capture system with one project, whose forms are saved as a person at a site would save them. */
+export class CaptureSystem {
+  readonly secret = randomBytes(24).toString('base64url');
+
+  private constructor(readonly simulator: Simulator, readonly projectId: number, readonly token: string) {}
+
+  /** Starts it on a free port. Its project is new each time, so that no study of an earlier demo hears of its triggers. */
+  static async start(): Promise<CaptureSystem> {
+    const projectId = randomInt(100_000, 2_000_000_000);
+    const token = randomBytes(16).toString('hex').toUpperCase();
+    const source = await readProjectFolder(shippedProject('longitudinal'));
+    const simulator = await startSimulator({ projects: [] });
+    simulator.control.addProject({ ...source, project: { ...(source.project as object), project_id: projectId, users: [{ username: 'integration', token }] } });
+    return new CaptureSystem(simulator, projectId, token);
+  }
+
+  get title(): string { return this.simulator.control.project(this.projectId).design.title; }
+  recordIds(): string[] { return this.simulator.control.records(this.projectId).map(({ record }) => record); }
+  sendTriggersTo(url: string): void { this.simulator.control.setTrigger(this.projectId, { url, secret: this.secret, signing: 'header' }); }
+
+  /** Saves the enrollment form of a record; answers the HTTP status that its trigger was answered with. */
+  async saveEnrollment(record: string, values: Record<string, string> = {}): Promise<number | null> {
+    const { trigger } = await this.simulator.control.saveForm(this.projectId, { record, ...ENROLLMENT, values });
+    return trigger?.status ?? null;
+  }
+
+  /** What the enrollment form of a record says of the enrollment date, as it stands. */
+  enrollmentDate(record: string): string {
+    const rows = this.simulator.control.record(this.projectId, record)?.rows ?? [];
+    return rows.find(({ event }) => event === ENROLLMENT.event)?.values['enrollment_date'] ?? '';
+  }
+
+  stop(): Promise<void> { return this.simulator.stop(); }
+}

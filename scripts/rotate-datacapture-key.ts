@@ -1,0 +1,56 @@
+/**
+ * Encrypts capture-system tokens and webhook secrets under a new key: all of them or none.
+ *   DATACAPTURE_ENCRYPTION_KEY   the new key, that the service runs with from now on
+ *   --old-key-file PATH          a file that holds the key so far (an argument would be seen in the process list)
+ */
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { SecretBox, SecretUnreadable } from '../db/crypto.js';
+import { openDatabase } from '../db/knex.js';
+import { rotateSecrets } from '../db/queries/datacapture-configs.js';
+import { inScope } from '../db/transaction.js';
+import { encryptionKeyBytes, readSettings } from '../settings.js';
+
+function fail(sentence: string): never {
+  console.error(sentence);
+  process.exit(1);
+}
+
+function oldKey(path: string | undefined): Buffer {
+  if (!path) fail('Name the file that holds the key so far: --old-key-file PATH.');
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8').trim();
+  } catch (cause) {
+    fail(`The file with the key so far cannot be read: ${(cause as Error).message}`);
+  }
+  return encryptionKeyBytes(text) ?? fail(`${path} does not hold 32 bytes as hex (64 characters) or base64.`);
+}
+
+const settings = readSettings();
+const { values } = parseArgs({ options: { 'old-key-file': { type: 'string' } } });
+if (!settings.DATABASE_URL) fail('DATABASE_URL is not set: name the database whose secrets are to be encrypted anew.');
+if (!settings.DATACAPTURE_ENCRYPTION_KEY) fail('DATACAPTURE_ENCRYPTION_KEY is not set: it holds the new key.');
+const from = new SecretBox(oldKey(values['old-key-file']), 'the old key file');
+const to = new SecretBox(encryptionKeyBytes(settings.DATACAPTURE_ENCRYPTION_KEY));
+
+const database = openDatabase({ url: settings.DATABASE_URL, appPassword: settings.DATABASE_APP_PASSWORD, name: 'rotate-datacapture-key', poolMax: 2 });
+try {
+  const rotation = await inScope(database, '*', async ({ tx, audit }) => {
+    const done = await rotateSecrets(tx, from, to);
+    for (const study of done.studies) {
+      audit.record({
+        study_id: study, user_id: null, action: 'datacapture_key_rotated', resource_type: 'datacapture_config', resource_id: study,
+        metadata: { from_key: from.keyId, to_key: to.keyId },
+      });
+    }
+    return done;
+  });
+  console.log(`Configurations encrypted under key ${to.keyId}: ${rotation.rotated}; already under it: ${rotation.already}.`);
+} catch (fault) {
+  if (!(fault instanceof SecretUnreadable)) throw fault;
+  console.error(`Nothing was changed. ${fault.message}`);
+  process.exitCode = 1;
+} finally {
+  await database.destroy();
+}

@@ -1,0 +1,65 @@
+import { chmodSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { Settings } from '../../settings.js';
+import { readIfThere, writePrivate } from './files.js';
+
+/** The secrets that every process of the service is given. */
+export interface Secrets {
+  JWT_SECRET: string;
+  SESSION_SECRET: string;
+  DATACAPTURE_ENCRYPTION_KEY: string;
+  AUDIT_SIGNING_KEY: string;
+  ADMIN_PASSWORD: string;
+  /** Only for the embedded database: a server of your own has roles of its own. */
+  DATABASE_APP_PASSWORD?: string;
+}
+
+const hex = () => randomBytes(32).toString('hex');
+/** Easy to read off a terminal and to type: no 0/O, 1/l/I. 20 of 56 signs are 116 bits. */
+const password = () => {
+  const signs = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
+  let text = '';
+  while (text.length < 20) text += [...randomBytes(32)].filter((byte) => byte < 4 * signs.length).map((byte) => signs[byte % signs.length]).join('');
+  return text.slice(0, 20);
+};
+
+/**
+ * A value that is made once and kept in DATA_DIR/keys (mode 600).
+ * @param given what the user has set: it wins and is not kept
+ */
+export function keep(keysDir: string, name: string, make: () => string = hex, given?: string): string {
+  if (given !== undefined) return given;
+  const path = join(keysDir, name);
+  const kept = readIfThere(path)?.trim();
+  if (kept) {
+    chmodSync(path, 0o600);
+    return kept;
+  }
+  const value = make();
+  writePrivate(path, `${value}\n`);
+  return value;
+}
+
+/** Development: whatever is not set is generated once. In production readSettings has refused already. */
+export function secretsFor(settings: Settings, keysDir: string): Secrets {
+  const secret = (name: keyof Secrets & keyof Settings, make = hex) => keep(keysDir, name, make, settings[name]);
+  const appPassword = settings.DATABASE_URL === undefined ? secret('DATABASE_APP_PASSWORD') : settings.DATABASE_APP_PASSWORD;
+  return {
+    JWT_SECRET: secret('JWT_SECRET'),
+    SESSION_SECRET: secret('SESSION_SECRET'),
+    DATACAPTURE_ENCRYPTION_KEY: secret('DATACAPTURE_ENCRYPTION_KEY'),
+    AUDIT_SIGNING_KEY: secret('AUDIT_SIGNING_KEY'),
+    ADMIN_PASSWORD: secret('ADMIN_PASSWORD', password),
+    ...(appPassword === undefined ? {} : { DATABASE_APP_PASSWORD: appPassword }),
+  };
+}
+
+/** The passwords that the first admin may have been made with: the one of now, and the one kept. */
+export function adminPasswords(keysDir: string, now: string): string[] {
+  const kept = readIfThere(join(keysDir, 'ADMIN_PASSWORD'))?.trim();
+  return kept ? [now, kept] : [now];
+}
+
+/** Kept also when it was given: a later start without the setting still tells the one that works. */
+export const keepAdminPassword = (keysDir: string, password: string): void => writePrivate(join(keysDir, 'ADMIN_PASSWORD'), `${password}\n`);

@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import { linkSync, renameSync, unlinkSync } from 'node:fs';
+import { readIfThere, writePrivate } from './files.js';
+import { errorCode, identify, lives, type Identity } from './processes.js';
+import { StartError } from './start-error.js';
+
+/** What DATA_DIR/supervisor.json holds: who supervises this folder and which processes it has started. */
+export interface SupervisorRecord { supervisor: Identity; parts: Record<string, Identity> }
+
+/** The right to run on a data folder. */
+export interface Lock {
+  /** Processes that an earlier supervisor of this folder left behind, as it recorded them; they may be gone. */
+  leftBehind: Record<string, Identity>;
+  /** Records the processes of now, so that a later start finds them if this one is killed. */
+  record(parts: Record<string, Identity>): void;
+  release(): void;
+}
+
+/**
+ * Takes the folder for this process; a record whose supervisor is gone is taken over.
+ * @throws StartError when another supervisor runs on it
+ */
+export function takeLock(path: string, dataDir: string): Lock {
+  const supervisor = identify(process.pid);
+  if (!supervisor) throw new StartError(`The start time of process ${process.pid} cannot be read, so DATA_DIR ${dataDir} cannot be locked.`);
+  let leftBehind: Record<string, Identity> = {};
+  for (;;) {
+    if (create(path, { supervisor, parts: leftBehind })) break;
+    const text = readIfThere(path);
+    if (text === undefined) continue;
+    const found = parse(text);
+    if (found && lives(found.supervisor)) {
+      throw new StartError(`DATA_DIR ${dataDir} is in use by the service that runs as process ${found.supervisor.pid}: stop that one, or set DATA_DIR to another folder.`);
+    }
+    leftBehind = found?.parts ?? leftBehind;
+    setAside(path, text);
+  }
+  return {
+    leftBehind,
+    record: (parts) => writePrivate(path, JSON.stringify({ supervisor, parts } satisfies SupervisorRecord)),
+    release: () => unlinkSync(path),
+  };
+}
+
+/** A hard link comes into being with its content or not at all: of two starts at once exactly one wins. */
+function create(path: string, record: SupervisorRecord): boolean {
+  const draft = `${path}.${randomUUID()}`;
+  writePrivate(draft, JSON.stringify(record));
+  try {
+    linkSync(draft, path);
+    return true;
+  } catch (fault) {
+    if (errorCode(fault) === 'EEXIST') return false;
+    throw fault;
+  } finally {
+    unlinkSync(draft);
+  }
+}
+
+/** Removes a stale record. What was moved is compared: another start may have put its own there in between. */
+function setAside(path: string, stale: string): void {
+  const aside = `${path}.${randomUUID()}`;
+  try {
+    renameSync(path, aside);
+  } catch (fault) {
+    if (errorCode(fault) === 'ENOENT') return;
+    throw fault;
+  }
+  if (readIfThere(aside) !== stale) linkSync(aside, path);
+  unlinkSync(aside);
+}
+
+function parse(text: string): SupervisorRecord | undefined {
+  try {
+    const record: unknown = JSON.parse(text);
+    if (typeof record !== 'object' || record === null || !('supervisor' in record)) return undefined;
+    return record as SupervisorRecord;
+  } catch (fault) {
+    // Cut short by a crash of the machine: as good as none.
+    if (fault instanceof SyntaxError) return undefined;
+    throw fault;
+  }
+}

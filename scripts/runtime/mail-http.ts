@@ -1,0 +1,75 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { mailPage } from './mail-page.js';
+import { CHANNELS, type Channel, type MailStore } from './mail-store.js';
+
+interface Answer { status: number; type: string; body: string }
+const json = (body: unknown, status = 200): Answer => ({ status, type: 'application/json; charset=utf-8', body: JSON.stringify(body) });
+const notFound = json({ error: 'not found' }, 404);
+const LARGEST_MESSAGE = 1024 * 1024;
+
+/**
+ * The catcher over HTTP: `/` a page; `/email`, `/email/{id}`, `/email/{id}/html|source` and `DELETE /email/{id}|all` as
+ * maildev has them; `POST /sms` and `POST /push` take what a gateway would be sent, `GET` lists it, `DELETE` clears it.
+ */
+export function mailHttp(store: MailStore): Server {
+  return createServer((request, response) => {
+    answer(store, request).then(
+      (found) => send(response, found),
+      (fault: Error) => send(response, json({ error: fault.message }, fault instanceof SyntaxError ? 400 : 500)),
+    );
+  });
+}
+
+async function answer(store: MailStore, request: IncomingMessage): Promise<Answer> {
+  const { pathname } = new URL(request.url ?? '/', 'http://catcher');
+  const [top = '', id, view] = pathname.split('/').slice(1);
+  const channel = CHANNELS.find((name) => name === top);
+  if (channel && id === undefined) return messages(store, channel, request);
+  if (request.method === 'DELETE' && top === 'email' && id !== undefined) {
+    if (id !== 'all' && !store.mail(id)) return notFound;
+    store.remove(id === 'all' ? undefined : id);
+    return json(true);
+  }
+  if (request.method !== 'GET' && request.method !== 'HEAD') return json({ error: `${request.method} is not known here` }, 405);
+  if (top === '') return { status: 200, type: 'text/html; charset=utf-8', body: mailPage(store) };
+  if (top === 'healthz') return json(true);
+  if (top !== 'email') return notFound;
+  if (id === undefined || id === '') return json(store.mails());
+  const mail = store.mail(id);
+  if (!mail) return notFound;
+  if (view === 'html') return { status: 200, type: 'text/html; charset=utf-8', body: mail.html };
+  if (view === 'source') return { status: 200, type: 'text/plain; charset=utf-8', body: store.source(mail) };
+  return view === undefined ? json(mail) : notFound;
+}
+
+async function messages(store: MailStore, channel: Channel, request: IncomingMessage): Promise<Answer> {
+  if (request.method === 'POST') {
+    const text = await bodyOf(request);
+    const isJson = request.headers['content-type']?.includes('json') ?? false;
+    const { id } = store.addMessage(channel, isJson ? JSON.parse(text) : text);
+    return json({ id, status: 'accepted' });
+  }
+  if (request.method === 'DELETE') {
+    store.clearMessages(channel);
+    return json(true);
+  }
+  return json(store.messages(channel));
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > LARGEST_MESSAGE) throw new Error(`a message is at most ${LARGEST_MESSAGE} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function send(response: ServerResponse, { status, type, body }: Answer): void {
+  // A mail is somebody else's text: it runs no scripts and loads nothing from outside.
+  const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox allow-popups";
+  response.writeHead(status, { 'content-type': type, 'content-security-policy': policy, 'x-content-type-options': 'nosniff' });
+  response.end(body);
+}

@@ -1,0 +1,25 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { on } from 'node:events';
+import type { PartName, PartPlan } from './part.js';
+
+/**
+ * A part that is a Node program of ours. It says `{ready: true}` over its channel when it serves; the channel's end
+ * tells it that the supervisor is gone, so that it drains and goes as well.
+ */
+export function nodePart(name: PartName, program: string, env: NodeJS.ProcessEnv, log: string): PartPlan {
+  return {
+    name, log,
+    // Detached: Ctrl-C at the terminal reaches the supervisor alone, which orders the stop.
+    spawn: (output) => spawn(process.execPath, ['--enable-source-maps', program], { env, detached: true, stdio: ['ignore', output, output, 'ipc'] }),
+    ready: saysReady,
+    readyWithinSeconds: 60,
+    stopSignal: 'SIGTERM',
+    graceSeconds: 10,
+  };
+}
+
+async function saysReady(child: ChildProcess, cancelled: AbortSignal): Promise<void> {
+  for await (const [message] of on(child, 'message', { signal: cancelled })) {
+    if (typeof message === 'object' && message !== null && 'ready' in message && message.ready === true) return;
+  }
+}

@@ -1,0 +1,184 @@
+import type { ChildProcess } from 'node:child_process';
+import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { end, errorCode, identify, signal, type Identity } from './processes.js';
+import { StartError } from './start-error.js';
+
+export type PartName = 'postgres' | 'temporal' | 'mail' | 'worker' | 'api';
+
+/** How one part of the service is started, recognised as ready, and stopped. */
+export interface PartPlan {
+  name: PartName;
+  /** Its standard output and error go there. */
+  log: string;
+  /** What must be done before each start, e.g. clearing away what a crash left. */
+  before?: () => Promise<void>;
+  spawn: (log: number) => ChildProcess;
+  /** Resolves when the part serves; it is cancelled when the part dies meanwhile. */
+  ready: (child: ChildProcess, cancelled: AbortSignal) => Promise<void>;
+  readyWithinSeconds: number;
+  stopSignal: NodeJS.Signals;
+  graceSeconds: number;
+}
+
+export interface PartEvents {
+  /** A process came or went: pids are to be written down. */
+  changed: () => void;
+  say: (line: string) => void;
+}
+
+const FIRST_PAUSE = 200;
+const LONGEST_PAUSE = 10_000;
+/** A part that lived this long has earned a quick restart again. */
+const SETTLED = 60_000;
+const LARGEST_LOG = 20 * 1024 * 1024;
+
+/** One supervised process: started, restarted with back-off when it dies, stopped on request. */
+export class Part {
+  #child: ChildProcess | undefined;
+  #identity: Identity | undefined;
+  #stopping = new AbortController();
+  #keepingUp: Promise<void> | undefined;
+
+  constructor(private readonly plan: PartPlan, private readonly events: PartEvents) {}
+
+  get name(): PartName { return this.plan.name; }
+  get identity(): Identity | undefined { return this.#identity; }
+
+  /** @throws StartError with the part's last words when it does not come up; it is restarted only after it once was ready. */
+  async start(): Promise<void> {
+    const child = await this.#attempt();
+    this.#keepingUp = this.#keepUp(child);
+  }
+
+  /** Drains and ends the part; after its grace it is killed with everything it started. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    const child = this.#child;
+    if (child) await this.#end(child);
+    await this.#keepingUp;
+  }
+
+  /** At once, without a word to the part: for the impatient second Ctrl-C. */
+  kill(): void {
+    this.#stopping.abort();
+    if (this.#child?.pid !== undefined) signal(-this.#child.pid, 'SIGKILL');
+  }
+
+  async #attempt(): Promise<ChildProcess> {
+    const { plan } = this;
+    await plan.before?.();
+    this.#stopping.signal.throwIfAborted();
+    const [log, from] = openLog(plan.log);
+    const child = spawnWith(plan, log);
+    this.#child = child;
+    this.#identity = child.pid === undefined ? undefined : identify(child.pid);
+    this.events.changed();
+    const cancel = new AbortController();
+    const died = exited(child).then((how) => { throw new StartError(`${plan.name} ended ${how} before it was ready${lastWords(plan.log, from)}`); });
+    const late = sleep(plan.readyWithinSeconds * 1000, undefined, { signal: cancel.signal }).then(() => {
+      throw new StartError(`${plan.name} was not ready within ${plan.readyWithinSeconds} s${lastWords(plan.log, from)}`);
+    });
+    try {
+      await Promise.race([plan.ready(child, cancel.signal), died, late]);
+      return child;
+    } catch (fault) {
+      await this.#end(child);
+      throw fault;
+    } finally {
+      cancel.abort();
+      for (const loser of [died, late]) loser.catch(ignoreLoser);
+    }
+  }
+
+  async #keepUp(first: ChildProcess): Promise<void> {
+    let child: ChildProcess | undefined = first;
+    let pause = FIRST_PAUSE;
+    const { name } = this.plan;
+    while (!this.#stopping.signal.aborted) {
+      if (child) {
+        const since = performance.now();
+        const how = await exited(child);
+        this.#forget(child);
+        if (this.#stopping.signal.aborted) return;
+        if (performance.now() - since > SETTLED) pause = FIRST_PAUSE;
+        this.events.say(`${name} ended ${how}; starting it again in ${pause / 1000} s`);
+      }
+      try {
+        await sleep(pause, undefined, { signal: this.#stopping.signal });
+        pause = Math.min(pause * 2, LONGEST_PAUSE);
+        child = await this.#attempt();
+        this.events.say(`${name} is back (process ${child.pid})`);
+      } catch (fault) {
+        if (this.#stopping.signal.aborted) return;
+        child = undefined;
+        this.events.say(`${(fault as Error).message}\n${name}: trying again in ${pause / 1000} s`);
+      }
+    }
+  }
+
+  async #end(child: ChildProcess): Promise<void> {
+    const { stopSignal, graceSeconds } = this.plan;
+    if (this.#identity?.pid === child.pid && this.#identity) await end(this.#identity, [[stopSignal, graceSeconds], ['SIGKILL', 5]]);
+    await exited(child);
+    this.#forget(child);
+  }
+
+  #forget(child: ChildProcess): void {
+    // What the part itself had started (a browser that prints, for one) is of its process group.
+    if (child.pid !== undefined) signal(-child.pid, 'SIGKILL');
+    if (this.#child !== child) return;
+    this.#child = undefined;
+    this.#identity = undefined;
+    this.events.changed();
+  }
+}
+
+/** The outcome of a race that another contender has decided already. */
+function ignoreLoser(fault: unknown): void {
+  if (!(fault instanceof Error)) throw fault;
+}
+
+function spawnWith(plan: PartPlan, log: number): ChildProcess {
+  try {
+    return plan.spawn(log);
+  } finally {
+    closeSync(log);
+  }
+}
+
+async function exited(child: ChildProcess): Promise<string> {
+  if (child.pid === undefined) {
+    const [fault] = (await once(child, 'error')) as [Error];
+    throw new StartError(`${child.spawnfile} could not be started: ${fault.message}.`);
+  }
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  return child.signalCode === null ? `with exit code ${child.exitCode}` : `by ${child.signalCode}`;
+}
+
+function openLog(path: string): [file: number, size: number] {
+  let size = sizeOf(path);
+  if (size > LARGEST_LOG) {
+    rmSync(`${path}.1`, { force: true });
+    renameSync(path, `${path}.1`);
+    size = 0;
+  }
+  return [openSync(path, 'a', 0o600), size];
+}
+
+function sizeOf(path: string): number {
+  try {
+    return statSync(path).size;
+  } catch (fault) {
+    if (errorCode(fault) === 'ENOENT') return 0;
+    throw fault;
+  }
+}
+
+/** What the part wrote in this life, so that the reason stands in the terminal and not only in a file. */
+function lastWords(path: string, from: number): string {
+  const text = readFileSync(path).subarray(from).toString('utf8').trim();
+  const lines = text.split('\n').slice(-12).join('\n');
+  return lines ? `; its last words (${path}):\n${lines}` : ` (nothing in ${path})`;
+}

@@ -1,0 +1,73 @@
+import { createServer, type Server } from 'node:net';
+import { randomInt } from 'node:crypto';
+import { errorCode } from './processes.js';
+import { StartError } from './start-error.js';
+
+/** A port that is held until just before its part starts, so that nothing else takes it meanwhile. */
+export interface Reservation { port: number; release(): Promise<void> }
+
+/**
+ * `auto` stays below the range that systems take outgoing ports from (32768 on Linux, 49152 elsewhere): a port of that
+ * range could be taken by any outgoing connection while its part is being restarted.
+ */
+const AUTO = { from: 20_000, to: 32_000 };
+
+/** Address to connect to, for something that listens on HOST. */
+export const reach = (host: string): string => {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+};
+
+/**
+ * Reserves all ports or none.
+ * @param wanted setting name → number or `auto`
+ * @throws StartError naming every taken port and its setting at once
+ */
+export async function reservePorts<Name extends string>(host: string, wanted: Record<Name, number | 'auto'>): Promise<Record<Name, Reservation>> {
+  const held: Partial<Record<Name, Reservation>> = {};
+  const faults: string[] = [];
+  for (const [name, port] of Object.entries(wanted) as [Name, number | 'auto'][]) {
+    try {
+      held[name] = port === 'auto' ? await reserveAny(host) : await reserve(host, port);
+    } catch (fault) {
+      faults.push(faultOf(name, port, host, fault));
+    }
+  }
+  if (faults.length > 0) {
+    await Promise.all(Object.values<Reservation | undefined>(held).map((reservation) => reservation?.release()));
+    throw new StartError(faults.join('\n'));
+  }
+  return held as Record<Name, Reservation>;
+}
+
+function faultOf(name: string, port: number | 'auto', host: string, fault: unknown): string {
+  if (errorCode(fault) === 'EADDRINUSE') return `Port ${port} on ${host} is taken by another program: set ${name} to another one, or to auto.`;
+  if (errorCode(fault) === 'EACCES') return `Port ${port} on ${host} may not be used by this user: set ${name} to one above 1023, or to auto.`;
+  return `${name} ${port} cannot be used on HOST ${host}: ${(fault as Error).message}.`;
+}
+
+async function reserveAny(host: string): Promise<Reservation> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    try {
+      return await reserve(host, randomInt(AUTO.from, AUTO.to));
+    } catch (fault) {
+      if (errorCode(fault) !== 'EADDRINUSE') throw fault;
+    }
+  }
+  throw new Error(`no free port was found between ${AUTO.from} and ${AUTO.to}`);
+}
+
+async function reserve(host: string, port: number): Promise<Reservation> {
+  const server = createServer((socket) => socket.destroy());
+  await new Promise<void>((done, failed) => {
+    server.once('error', failed);
+    server.listen({ host, port, exclusive: true }, done);
+  });
+  return { port, release: () => closed(server) };
+}
+
+const closed = (server: Server) => new Promise<void>((done, failed) => {
+  if (!server.listening) done();
+  else server.close((fault) => (fault ? failed(fault) : done()));
+});

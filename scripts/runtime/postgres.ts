@@ -1,0 +1,120 @@
+import { spawn, execFile, type ChildProcess } from 'node:child_process';
+import { chownSync, lstatSync, mkdirSync, readlinkSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { readIfThere } from './files.js';
+import type { PartPlan } from './part.js';
+import type { PostgresPlace } from './postgres-place.js';
+import { reach } from './ports.js';
+import { StartError } from './start-error.js';
+import { stopLeftovers } from './postgres-leftovers.js';
+
+const run = promisify(execFile);
+export const SUPERUSER = 'postgres';
+export const DATABASE = 'research';
+
+export const postgresUrl = (host: string, port: number, password: string, database = DATABASE): string =>
+  `postgres://${SUPERUSER}:${encodeURIComponent(password)}@${reach(host)}:${port}/${database}`;
+
+/**
+ * Makes the database cluster where there is none. It comes into being under another name: one cut short is not taken
+ * for a whole one.
+ * @throws StartError when the cluster is of another major version, or initdb fails
+ */
+export async function prepareCluster(place: PostgresPlace, password: string, cancelled: AbortSignal): Promise<void> {
+  const existing = readIfThere(join(place.data, 'PG_VERSION'))?.trim();
+  if (existing !== undefined) {
+    const { stdout } = await run(place.postgres, ['--version']);
+    const major = /(\d+)/.exec(stdout)?.[1];
+    if (existing !== major) throw new StartError(`The database in ${place.data} was made by PostgreSQL ${existing}, the one installed is ${major}: dump it with the old release and load it into a new DATA_DIR.`);
+    return;
+  }
+  // The name may be a link to a folder that the database's user can reach.
+  const data = realTarget(place.data);
+  const draft = `${data}.new`;
+  rmSync(draft, { recursive: true, force: true });
+  mkdirSync(draft, { mode: 0o700 });
+  const passwordFile = `${draft}.password`;
+  writeFileSync(passwordFile, password, { mode: 0o600 });
+  if (place.user) for (const path of [draft, passwordFile]) chownSync(path, place.user.uid, place.user.gid);
+  try {
+    await run(place.initdb, [
+      '-D', draft, '-U', SUPERUSER, `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C',
+    ], { ...place.user, cwd: '/', signal: cancelled, env: { PATH: process.env.PATH, LC_ALL: 'C' } });
+  } catch (fault) {
+    rmSync(draft, { recursive: true, force: true });
+    throw new StartError(`The database could not be made in ${place.data}: ${(fault as Error).message.trim()}`);
+  } finally {
+    rmSync(passwordFile, { force: true });
+  }
+  renameSync(draft, data);
+}
+
+/** Where a link points to whose target is not there yet. */
+function realTarget(path: string): string {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : path;
+}
+
+/** The embedded PostgreSQL, spawned without a wrapper: its pid is the postmaster's. */
+export function postgresPart(place: PostgresPlace, at: { host: string; port: number; password: string; log: string; release: () => Promise<void> }): PartPlan {
+  const set = (settings: Record<string, string | number>) => Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  return {
+    name: 'postgres', log: at.log,
+    before: async () => {
+      await stopLeftovers(place.data);
+      await at.release();
+    },
+    spawn: (output) => spawn(place.postgres, ['-D', realpathSync(place.data), ...set({
+      listen_addresses: at.host,
+      port: at.port,
+      // Only TCP: a socket's path is limited to about 100 signs, which a deep checkout exceeds.
+      unix_socket_directories: '',
+      max_connections: 200,
+      shared_buffers: '128MB',
+      effective_cache_size: '1GB',
+      // What is acknowledged has to survive a power cut: these two stay on.
+      fsync: 'on',
+      synchronous_commit: 'on',
+      // Short statements on a small machine: compiling them costs more than it gains.
+      jit: 'off',
+      random_page_cost: 1.1,
+      timezone: 'UTC',
+      log_timezone: 'UTC',
+      log_line_prefix: '%m [%p] ',
+    })], { ...place.user, cwd: dirname(realpathSync(place.data)), detached: true, env: { PATH: process.env.PATH, LC_ALL: 'C' }, stdio: ['ignore', output, output] }),
+    ready: (_child: ChildProcess, cancelled) => accepts(postgresUrl(at.host, at.port, at.password, 'postgres'), place.data, cancelled),
+    readyWithinSeconds: 60,
+    // Fast shutdown: sessions are ended, what is committed is written, nothing is left to recover.
+    stopSignal: 'SIGINT',
+    graceSeconds: 15,
+  };
+}
+
+/** Polls until a session is accepted, and makes our database in it when it is new. */
+async function accepts(url: string, data: string, cancelled: AbortSignal): Promise<void> {
+  for (;;) {
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
+    client.on('error', ignoreBroken);
+    try {
+      await client.connect();
+      const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [DATABASE]);
+      if (!rowCount) await client.query(`create database ${DATABASE}`);
+      return;
+    } catch (fault) {
+      cancelled.throwIfAborted();
+      const code = fault instanceof Error && 'code' in fault ? fault.code : undefined;
+      if (code === '28P01') throw new StartError(`The database in ${data} does not know the password in DATA_DIR/keys/POSTGRES_PASSWORD: put the right one back, or start on an empty DATA_DIR.`);
+      if (code !== 'ECONNREFUSED' && code !== '57P03' && code !== 'ECONNRESET') throw fault;
+      await sleep(50);
+    } finally {
+      await client.end();
+    }
+  }
+}
+
+/** A session that breaks while it is tried reports it twice: here, and to whoever awaits the query. */
+function ignoreBroken(fault: Error): void {
+  if (!(fault instanceof Error)) throw fault;
+}

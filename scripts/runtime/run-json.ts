@@ -1,0 +1,27 @@
+import { rmSync } from 'node:fs';
+import { writePrivate } from './files.js';
+
+/** DATA_DIR/run.json: where everything of the running service is (decisions, section 1). */
+export interface RunJson {
+  api: string;
+  docs: string;
+  /** With the owner's rights. */
+  database_url: string;
+  temporal: string;
+  temporal_namespace: string;
+  temporal_task_queue: string;
+  /** The Web UI; null for a server of your own without TEMPORAL_UI_URL. */
+  temporal_ui: string | null;
+  /** The command that the embedded server was started with. */
+  temporal_cli: string | null;
+  mail_ui: string | null;
+  smtp: string | null;
+  admin_email: string;
+  /** null in production: there it is never written down. */
+  admin_password: string | null;
+  data_dir: string;
+  pids: { supervisor: number } & Partial<Record<'postgres' | 'temporal' | 'mail' | 'worker' | 'api', number>>;
+}
+
+export const writeRunJson = (path: string, run: RunJson): void => writePrivate(path, `${JSON.stringify(run, null, 2)}\n`);
+export const removeRunJson = (path: string): void => rmSync(path, { force: true });

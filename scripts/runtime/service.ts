@@ -1,0 +1,123 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Settings } from '../../settings.js';
+import type { DataDir } from './data-dir.js';
+import { adminPasswords, keep, keepAdminPassword, type Secrets } from './keys.js';
+import { nodePart } from './node-part.js';
+import type { Part, PartPlan } from './part.js';
+import { reach, type Reservation } from './ports.js';
+import { placePostgres } from './postgres-place.js';
+import { postgresPart, postgresUrl, prepareCluster } from './postgres.js';
+import { prepareDatabase, workingPassword } from './prepare-database.js';
+import type { RunJson } from './run-json.js';
+import { findTemporal } from './temporal-binary.js';
+import { temporalPart } from './temporal-server.js';
+
+export type PortName = 'PORT' | 'POSTGRES_PORT' | 'TEMPORAL_PORT' | 'TEMPORAL_UI_PORT' | 'MAIL_PORT' | 'MAIL_UI_PORT';
+
+export interface ServiceContext {
+  settings: Settings;
+  dir: DataDir;
+  secrets: Secrets;
+  ports: Partial<Record<PortName, Reservation>>;
+  /** Aborted when the service is to stop, also in the middle of its start. */
+  cancelled: AbortSignal;
+  /** Makes a part known to the supervisor, which stops it in the end, and starts it. */
+  start: (plan: PartPlan) => Promise<Part>;
+  say: (line: string) => void;
+  /** Runs a step and says what it is and how long it took. */
+  step: <T>(what: string, work: () => Promise<T>) => Promise<T>;
+}
+
+const dist = join(fileURLToPath(import.meta.url), '..', '..', '..');
+const cache = join(dist, '..', '.cache', 'temporal');
+const program = (path: string) => join(dist, path);
+
+/** Which ports are needed: those of servers of your own are not. */
+export function neededPorts(settings: Settings): Partial<Record<PortName, number | 'auto'>> {
+  const { PORT, POSTGRES_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, MAIL_PORT, MAIL_UI_PORT } = settings;
+  return {
+    PORT,
+    ...(settings.DATABASE_URL === undefined ? { POSTGRES_PORT } : {}),
+    ...(settings.TEMPORAL_ADDRESS === undefined ? { TEMPORAL_PORT, TEMPORAL_UI_PORT } : {}),
+    ...(catchesMail(settings) ? { MAIL_PORT, MAIL_UI_PORT } : {}),
+  };
+}
+
+/** In production a mail that nobody sends on would be lost without a word: there the catcher is never started. */
+const catchesMail = (settings: Settings): boolean => settings.SMTP_URL === undefined && !settings.production;
+
+/**
+ * Starts everything, what does not depend on each other at once, and answers where it is.
+ * @throws StartError, SchemaError with one sentence for the person at the terminal
+ */
+export async function startService(context: ServiceContext): Promise<Omit<RunJson, 'pids'>> {
+  const { settings, dir, secrets, ports, cancelled, start, say, step } = context;
+  const release = (...names: PortName[]) => async () => { await Promise.all(names.map((name) => ports[name]?.release())); };
+  const at = (name: PortName) => ports[name]?.port ?? 0;
+  const log = (name: string) => join(dir.logs, `${name}.log`);
+  const url = (name: PortName) => `http://${reach(settings.HOST)}:${at(name)}`;
+
+  const database = async (): Promise<string> => {
+    if (settings.DATABASE_URL !== undefined) return settings.DATABASE_URL;
+    const place = await placePostgres(dir.path, say);
+    const password = keep(dir.keys, 'POSTGRES_PASSWORD');
+    await prepareCluster(place, password, cancelled);
+    const where = { host: settings.HOST, port: at('POSTGRES_PORT'), password };
+    await step('PostgreSQL', () => start(postgresPart(place, { ...where, log: log('postgres'), release: release('POSTGRES_PORT') })));
+    return postgresUrl(where.host, where.port, password);
+  };
+  let adminPassword: string | null = null;
+  const migrated = async (): Promise<string> => {
+    const databaseUrl = await database();
+    const { applied, adminCreated } = await step('database schema and first admin', () => prepareDatabase(databaseUrl, {
+      appPassword: secrets.DATABASE_APP_PASSWORD, encryptionKey: secrets.DATACAPTURE_ENCRYPTION_KEY, admin: { email: settings.ADMIN_EMAIL, password: secrets.ADMIN_PASSWORD },
+    }));
+    if (applied.length > 0) say(`applied ${applied.join(', ')}`);
+    if (!settings.production) {
+      if (adminCreated) keepAdminPassword(dir.keys, secrets.ADMIN_PASSWORD);
+      adminPassword = adminCreated ? secrets.ADMIN_PASSWORD : ((await workingPassword(databaseUrl, settings.ADMIN_EMAIL, adminPasswords(dir.keys, secrets.ADMIN_PASSWORD))) ?? null);
+      if (adminPassword !== secrets.ADMIN_PASSWORD) say(`ADMIN_PASSWORD counts only when the first admin is made: ${settings.ADMIN_EMAIL} has another one`);
+    }
+    return databaseUrl;
+  };
+  const temporal = async (): Promise<{ address: string; cli: string | null; ui: string | null }> => {
+    if (settings.TEMPORAL_ADDRESS !== undefined) return { address: settings.TEMPORAL_ADDRESS, cli: settings.TEMPORAL_CLI ?? null, ui: settings.TEMPORAL_UI_URL ?? null };
+    const cli = await step('Temporal command', () => findTemporal(settings.TEMPORAL_CLI, cache, say, cancelled));
+    await step('Temporal server', () => start(temporalPart({
+      cli, host: settings.HOST, port: at('TEMPORAL_PORT'), uiPort: at('TEMPORAL_UI_PORT'), file: join(dir.path, 'temporal.db'),
+      namespace: settings.TEMPORAL_NAMESPACE, retentionDays: settings.TEMPORAL_RETENTION_DAYS, log: log('temporal'),
+      release: release('TEMPORAL_PORT', 'TEMPORAL_UI_PORT'),
+    })));
+    return { address: `${reach(settings.HOST)}:${at('TEMPORAL_PORT')}`, cli, ui: settings.TEMPORAL_UI_URL ?? url('TEMPORAL_UI_PORT') };
+  };
+  const env: NodeJS.ProcessEnv = {
+    ...process.env, ...secrets, NODE_ENV: settings.NODE_ENV, HOST: settings.HOST, DATA_DIR: dir.path,
+    ...Object.fromEntries(Object.entries(ports).map(([name, reservation]) => [name, String(reservation.port)])),
+  };
+  const mail = async (): Promise<{ smtp: string | null; ui: string | null }> => {
+    if (!catchesMail(settings)) return { smtp: settings.SMTP_URL ?? null, ui: null };
+    const plan = nodePart('mail', program('scripts/runtime/mail-catcher.js'), { ...env }, log('mail'));
+    await step('mail catcher', () => start({ ...plan, before: release('MAIL_PORT', 'MAIL_UI_PORT') }));
+    return { smtp: `smtp://${reach(settings.HOST)}:${at('MAIL_PORT')}`, ui: url('MAIL_UI_PORT') };
+  };
+
+  const [databaseUrl, temporalAt, mailAt] = await Promise.all([migrated(), temporal(), mail()]);
+  Object.assign(env, {
+    DATABASE_URL: databaseUrl, TEMPORAL_ADDRESS: temporalAt.address,
+    ...(temporalAt.ui === null ? {} : { TEMPORAL_UI_URL: temporalAt.ui }),
+    ...(mailAt.smtp === null ? {} : { SMTP_URL: mailAt.smtp }),
+    // Development without gateways: what would be sent can be looked at beside the mails.
+    ...(mailAt.ui === null ? {} : { SMS_GATEWAY_URL: settings.SMS_GATEWAY_URL ?? `${mailAt.ui}/sms`, PUSH_GATEWAY_URL: settings.PUSH_GATEWAY_URL ?? `${mailAt.ui}/push` }),
+  });
+  await Promise.all([
+    step('worker', () => start(nodePart('worker', program('activities/main.js'), env, log('worker')))),
+    step('API', () => start({ ...nodePart('api', program('api/main.js'), env, log('api')), before: release('PORT') })),
+  ]);
+  return {
+    api: url('PORT'), docs: `${url('PORT')}/docs`, database_url: databaseUrl,
+    temporal: temporalAt.address, temporal_namespace: settings.TEMPORAL_NAMESPACE, temporal_task_queue: settings.TEMPORAL_TASK_QUEUE,
+    temporal_ui: temporalAt.ui, temporal_cli: temporalAt.cli, mail_ui: mailAt.ui, smtp: mailAt.smtp,
+    admin_email: settings.ADMIN_EMAIL, admin_password: adminPassword, data_dir: dir.path,
+  };
+}

@@ -1,0 +1,158 @@
+import { SchemaError } from '../../db/migrate.js';
+import { readSettings, SettingsError } from '../../settings.js';
+import { openDataDir, type DataDir } from './data-dir.js';
+import { secretsFor } from './keys.js';
+import { takeLock } from './lock.js';
+import { endLeftBehind } from './left-behind.js';
+import { Part, type PartName } from './part.js';
+import { reservePorts, type Reservation } from './ports.js';
+import type { Identity } from './processes.js';
+import { removeRunJson, writeRunJson, type RunJson } from './run-json.js';
+import { StartError } from './start-error.js';
+import { neededPorts, startService, type PortName } from './service.js';
+import { readyText, say, step } from './terminal.js';
+
+/** The API first, so that nothing new comes in; then who works on it; the stores last. */
+const STOP_ORDER: PartName[][] = [['api'], ['worker'], ['temporal', 'mail'], ['postgres']];
+
+/**
+ * Runs the whole service in this process and its children until it is told to stop (SIGINT, SIGTERM, SIGHUP, or the
+ * end of the channel to the process that started it).
+ * @returns the exit code: 0 after a stop, 1 when it could not start
+ */
+export async function supervise(): Promise<number> {
+  const stop = listenForStop();
+  let supervision: Supervision | undefined;
+  try {
+    const settings = readSettings();
+    const dir = openDataDir(settings.DATA_DIR);
+    // Everything that comes into being from here on, also what children write, is for this user's eyes.
+    process.umask(0o077);
+    supervision = new Supervision(dir);
+    stop.again = () => supervision?.kill();
+    const { leftBehind } = supervision.lock;
+    if (Object.keys(leftBehind).length > 0) await step('clearing up after a service that was killed', () => endLeftBehind(leftBehind));
+    const secrets = secretsFor(settings, dir.keys);
+    await checkOwn(settings);
+    supervision.ports = await reservePorts<PortName>(settings.HOST, neededPorts(settings) as Record<PortName, number | 'auto'>);
+    stop.signal.throwIfAborted();
+    const { start } = supervision;
+    const started = startService({ settings, dir, secrets, ports: supervision.ports, cancelled: supervision.cancelled, start, say, step });
+    const run = await Promise.race([started, aborted(stop.signal)]);
+    if (run) {
+      supervision.ready(run);
+      process.stdout.write(readyText(run, dir));
+      await aborted(stop.signal);
+    } else {
+      // Whatever was about to start hears of the stop through its part.
+      started.catch((fault: Error) => say(`stopped while starting: ${fault.message.split('\n')[0]}`));
+    }
+    say(`stopping (${String(stop.signal.reason)})`);
+    return 0;
+  } catch (fault) {
+    if (stop.signal.aborted) return 0;
+    process.stderr.write(`\n${messageOf(fault)}\n`);
+    return 1;
+  } finally {
+    await supervision?.end();
+    stop.done();
+  }
+}
+
+/** The processes of one data folder: known to the lock file from the moment they exist, and to run.json when all serve. */
+class Supervision {
+  readonly lock;
+  ports: Partial<Record<PortName, Reservation>> = {};
+  readonly #parts = new Map<PartName, Part>();
+  #run: Omit<RunJson, 'pids'> | undefined;
+  readonly #ending = new AbortController();
+
+  constructor(private readonly dir: DataDir) {
+    this.lock = takeLock(dir.supervisorJson, dir.path);
+    // A run.json left by a killed supervisor would send people to what does not run.
+    removeRunJson(dir.runJson);
+  }
+
+  readonly start = async (plan: ConstructorParameters<typeof Part>[0]): Promise<Part> => {
+    const part = new Part(plan, { changed: () => this.#write(), say });
+    this.#parts.set(plan.name, part);
+    this.cancelled.throwIfAborted();
+    await part.start();
+    return part;
+  };
+
+  get cancelled(): AbortSignal { return this.#ending.signal; }
+
+  ready(run: Omit<RunJson, 'pids'>): void {
+    this.#run = run;
+    this.#write();
+  }
+
+  kill(): void {
+    for (const part of this.#parts.values()) part.kill();
+  }
+
+  async end(): Promise<void> {
+    this.#ending.abort();
+    this.#run = undefined;
+    removeRunJson(this.dir.runJson);
+    for (const names of STOP_ORDER) await Promise.all(names.map((name) => this.#parts.get(name)?.stop()));
+    await Promise.all(Object.values(this.ports).map((reservation) => reservation.release()));
+    this.lock.release();
+  }
+
+  #write(): void {
+    const identities = [...this.#parts.values()].flatMap(({ name, identity }): [PartName, Identity][] => (identity ? [[name, identity]] : []));
+    this.lock.record(Object.fromEntries(identities));
+    if (!this.#run) return;
+    const pids = Object.fromEntries(identities.map(([name, { pid }]) => [name, pid]));
+    writeRunJson(this.dir.runJson, { ...this.#run, pids: { supervisor: process.pid, ...pids } });
+  }
+}
+
+async function checkOwn(settings: ReturnType<typeof readSettings>): Promise<void> {
+  if ([settings.DATABASE_URL, settings.TEMPORAL_ADDRESS, settings.REDIS_URL, settings.SMTP_URL].every((own) => own === undefined)) return;
+  // Only then: the clients of four servers are some memory that the supervisor otherwise does not need.
+  const { checkOwnServers } = await import('./own-servers.js');
+  await step('looking at your own servers', () => checkOwnServers(settings));
+}
+
+interface Stop { signal: AbortSignal; again: () => void; done: () => void }
+
+function listenForStop(): Stop {
+  const controller = new AbortController();
+  const stop: Stop = { signal: controller.signal, again: () => undefined, done: () => undefined };
+  const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  // npm passes a Ctrl-C on that the terminal has given us already: only one that comes later is impatience.
+  let since = 0;
+  const hear = (name: string) => () => {
+    if (!controller.signal.aborted) {
+      since = performance.now();
+      controller.abort(name);
+    } else if (name === 'SIGINT' && performance.now() - since > 1000) {
+      say('killing what still runs');
+      stop.again();
+    }
+  };
+  const listeners = [...names.map((name) => [name, hear(name)] as const), ['disconnect', hear('its starter is gone')] as const];
+  for (const [name, listener] of listeners) process.on(name, listener);
+  // A terminal that was closed is no reason to fall over before everything is stopped.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+  stop.done = () => {
+    for (const [name, listener] of listeners) process.off(name, listener);
+    if (process.connected) process.disconnect();
+  };
+  return stop;
+}
+
+const aborted = (signal: AbortSignal): Promise<undefined> => new Promise((done) => {
+  if (signal.aborted) done(undefined);
+  else signal.addEventListener('abort', () => done(undefined), { once: true });
+});
+
+/** What a person can act on is one message; anything else is a fault of this program and shows where. */
+function messageOf(fault: unknown): string {
+  if (!(fault instanceof Error)) return String(fault);
+  const meantForPeople = fault instanceof SettingsError || fault instanceof StartError || fault instanceof SchemaError;
+  return meantForPeople || !fault.stack ? fault.message : fault.stack;
+}

@@ -1,0 +1,55 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { promisify } from 'node:util';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { PartPlan } from './part.js';
+import { reach } from './ports.js';
+
+const run = promisify(execFile);
+
+/** By what operators can search workflows. They are not encrypted: nothing that identifies a person. */
+export const SEARCH_ATTRIBUTES = { StudyId: 'Keyword', SiteId: 'Keyword', AnchorStatus: 'Keyword', AwaitingSince: 'Datetime' } as const;
+
+export interface TemporalServer {
+  cli: string; host: string; port: number; uiPort: number; file: string; namespace: string; retentionDays: number; log: string;
+  release: () => Promise<void>;
+}
+
+/** The embedded Temporal server with its Web UI. */
+export function temporalPart(server: TemporalServer): PartPlan {
+  const args = [
+    'server', 'start-dev', '--ip', server.host, '--port', String(server.port), '--ui-ip', server.host, '--ui-port', String(server.uiPort),
+    '--db-filename', server.file, '--namespace', server.namespace, '--log-level', 'warn',
+    // WAL: without it a burst stalls for seconds. NORMAL keeps every acknowledged step through a crash of any process;
+    // only a power cut may lose the last ones, and what they were about is in PostgreSQL, from where the processes of
+    // participants are started again. FULL would make each step wait for the disk twice.
+    '--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=NORMAL',
+    '--dynamic-config-value', 'system.enableActivityEagerExecution=true',
+    ...Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
+  ];
+  return {
+    name: 'temporal', log: server.log,
+    before: server.release,
+    spawn: (output) => spawn(server.cli, args, { detached: true, stdio: ['ignore', output, output] }),
+    ready: (_child: ChildProcess, cancelled) => servesWithRetention(server, cancelled),
+    readyWithinSeconds: 60,
+    stopSignal: 'SIGTERM',
+    graceSeconds: 10,
+  };
+}
+
+/** The development server forgets closed workflows after a day unless told otherwise; taking the order proves that it serves. */
+async function servesWithRetention(server: TemporalServer, cancelled: AbortSignal): Promise<void> {
+  const args = ['operator', 'namespace', 'update', '--address', `${reach(server.host)}:${server.port}`, '--namespace', server.namespace, '--retention', `${server.retentionDays * 24}h`];
+  let fault: unknown;
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    cancelled.throwIfAborted();
+    try {
+      await run(server.cli, args, { timeout: 5000, signal: cancelled });
+      return;
+    } catch (failure) {
+      fault = failure;
+      await sleep(100);
+    }
+  }
+  throw fault;
+}

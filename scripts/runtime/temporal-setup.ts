@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Connection } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time.js';
+import { SEARCH_ATTRIBUTES } from './temporal-server.js';
+
+const GRPC_NOT_FOUND = 5;
+/** INDEXED_VALUE_TYPE_KEYWORD and _DATETIME of the server's API. */
+const KINDS = { Keyword: 2, Datetime: 6 } as const;
+
+/** Prepares a Temporal server of your own: the namespace is there, and so are the search attributes. */
+export async function ensureNamespace({ address, namespace, retentionDays }: { address: string; namespace: string; retentionDays: number }): Promise<void> {
+  const connection = await Connection.connect({ address, connectTimeout: 5000 });
+  try {
+    await connection.withDeadline(Date.now() + 40_000, async () => {
+      if (!(await isThere(connection, namespace))) {
+        await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: msToTs(`${retentionDays} days`) });
+      }
+      const customAttributes = await searchAttributes(connection, namespace);
+      const missing = Object.entries(SEARCH_ATTRIBUTES).filter(([name]) => !(name in customAttributes));
+      if (missing.length > 0) {
+        await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: Object.fromEntries(missing.map(([name, kind]) => [name, KINDS[kind]])) });
+      }
+    });
+  } finally {
+    await connection.close();
+  }
+}
+
+/** A namespace that was just registered is known to every part of the server only after some seconds. */
+async function searchAttributes(connection: Connection, namespace: string): Promise<Record<string, unknown>> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return (await connection.operatorService.listSearchAttributes({ namespace })).customAttributes;
+    } catch (fault) {
+      if (!isNotFound(fault) || attempt === 30) throw fault;
+      await sleep(1000);
+    }
+  }
+}
+
+const isNotFound = (fault: unknown) => fault instanceof Error && 'code' in fault && fault.code === GRPC_NOT_FOUND;
+
+async function isThere(connection: Connection, namespace: string): Promise<boolean> {
+  try {
+    await connection.workflowService.describeNamespace({ namespace });
+    return true;
+  } catch (fault) {
+    if (isNotFound(fault)) return false;
+    throw fault;
+  }
+}

@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto';
+import { link, mkdir, rename, stat, unlink, utimes, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const HEARTBEAT = 2000;
+const STALE = 20_000;
+
+/**
+ * Runs `work` while no other process of this checkout does: two starts at once install and build once.
+ * The holder touches the file while it lives; one not touched for 20 s belongs to a process that was killed.
+ * @template T
+ * @param {string} path @param {() => Promise<T>} work @param {(line: string) => void} say
+ * @returns {Promise<T>}
+ */
+export async function withSetupLock(path, work, say) {
+  await mkdir(dirname(path), { recursive: true });
+  const mine = `${path}.${randomUUID()}`;
+  await writeFile(mine, String(process.pid));
+  let waited = false;
+  while (!(await tryTake(mine, path))) {
+    if (!waited) say('another start of this checkout is installing or building; waiting for it');
+    waited = true;
+    await dropIfStale(path);
+    await sleep(200);
+  }
+  const heartbeat = setInterval(() => {
+    const now = new Date();
+    utimes(path, now, now).catch((fault) => say(`the lock ${path} was lost: ${fault.message}`));
+  }, HEARTBEAT);
+  try {
+    return await work();
+  } finally {
+    clearInterval(heartbeat);
+    await Promise.all([mine, path].map((file) => unlink(file).catch(unlessGone)));
+  }
+}
+
+/** A hard link either comes into being or fails: the one atomic "create if absent" that also carries its content. */
+async function tryTake(mine, path) {
+  try {
+    await link(mine, path);
+    const now = new Date();
+    await utimes(path, now, now);
+    return true;
+  } catch (fault) {
+    if (fault.code === 'EEXIST') return false;
+    throw fault;
+  }
+}
+
+async function dropIfStale(path) {
+  const age = async (file) => Date.now() - (await stat(file)).mtimeMs;
+  try {
+    if ((await age(path)) < STALE) return;
+    const aside = `${path}.${randomUUID()}`;
+    await rename(path, aside);
+    // Between the look and the rename another process may have taken the lock anew: then it gets it back.
+    if ((await age(aside)) < STALE) await link(aside, path).catch((fault) => { if (fault.code !== 'EEXIST') throw fault; });
+    await unlink(aside);
+  } catch (fault) {
+    unlessGone(fault);
+  }
+}
+
+function unlessGone(fault) {
+  if (fault.code !== 'ENOENT') throw fault;
+}

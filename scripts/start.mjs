@@ -1,0 +1,16 @@
+/** `npm start`: prepares the checkout and runs the supervisor in this process, so that Ctrl-C and the pid are its own. */
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { endWithNpm, loadEnvFile, prepare, requireNode, root, run } from './prepare.mjs';
+
+requireNode();
+endWithNpm();
+await run(async () => {
+  process.chdir(root);
+  loadEnvFile();
+  await prepare();
+  process.setSourceMapsEnabled(true);
+  const { supervise } = await import(pathToFileURL(join(root, 'dist', 'scripts', 'runtime', 'supervisor.js')).href);
+  // Nothing is left to wait for: a download that was cut off must not hold the terminal.
+  process.exit(await supervise());
+});

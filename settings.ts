@@ -1,0 +1,228 @@
+/**
+ * The one reader of the environment. Every setting is declared once, with its default and what it is for;
+ * `.env.example` is written from the same table (`npm run env:example`), so that the two cannot differ.
+ */
+import { isIP } from 'node:net';
+
+export class SettingsError extends Error {
+  constructor(readonly faults: string[]) {
+    super(`The settings have ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((f) => `  - ${f}`).join('\n')}`);
+    this.name = 'SettingsError';
+  }
+}
+
+interface Definition<T> {
+  group: string;
+  doc: string;
+  /** The default as it would be written in the environment; `undefined`: not set. */
+  fallback: string | undefined;
+  /** Throws an Error whose message completes "NAME …". */
+  parse: (raw: string | undefined) => T;
+  secret?: boolean;
+}
+
+const text = (group: string, doc: string, fallback: string): Definition<string> => ({
+  group, doc, fallback, parse: (raw) => raw ?? fallback,
+});
+const optional = (group: string, doc: string): Definition<string | undefined> => ({
+  group, doc, fallback: undefined, parse: (raw) => raw,
+});
+const secret = (group: string, doc: string): Definition<string | undefined> => ({ ...optional(group, doc), secret: true });
+const number = (group: string, doc: string, fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER, integer = false } = {}): Definition<number> => ({
+  group, doc, fallback: String(fallback),
+  parse: (raw) => {
+    const value = raw === undefined ? fallback : Number(raw);
+    if (!Number.isFinite(value) || raw?.trim() === '') throw new Error(`is not a number: "${raw}"`);
+    if (integer && !Number.isInteger(value)) throw new Error(`is not a whole number: "${raw}"`);
+    if (value < min || value > max) throw new Error(`must lie between ${min} and ${max}, not ${value}`);
+    return value;
+  },
+});
+/** Whole numbers of at least 1. */
+const count = (group: string, doc: string, fallback: number) => number(group, doc, fallback, { min: 1, integer: true });
+/** Durations: any fraction above zero. */
+const duration = (group: string, doc: string, fallback: number) => number(group, doc, fallback, { min: 0.001 });
+const port = (doc: string, fallback: number): Definition<number | 'auto'> => ({
+  group: 'Ports', doc, fallback: String(fallback),
+  parse: (raw) => {
+    if (raw === 'auto') return 'auto';
+    return number('', '', fallback, { min: 1, max: 65535, integer: true }).parse(raw);
+  },
+});
+const flag = (group: string, doc: string, fallback: boolean): Definition<boolean> => ({
+  group, doc, fallback: String(fallback),
+  parse: (raw) => {
+    if (raw === undefined) return fallback;
+    if (/^(true|1|yes|on)$/i.test(raw)) return true;
+    if (/^(false|0|no|off)$/i.test(raw)) return false;
+    throw new Error(`must be true or false, not "${raw}"`);
+  },
+});
+const optionalFlag = (group: string, doc: string): Definition<boolean | undefined> => ({
+  group, doc, fallback: undefined, parse: (raw) => (raw === undefined ? undefined : flag(group, doc, false).parse(raw)),
+});
+const cidrs = (group: string, doc: string): Definition<string[] | undefined> => ({
+  group, doc, fallback: undefined,
+  parse: (raw) => {
+    const entries = raw?.split(',').map((s) => s.trim()).filter(Boolean);
+    const wrong = entries?.filter((entry) => !isCidr(entry)) ?? [];
+    if (wrong.length > 0) throw new Error(`holds what is neither an address nor a CIDR: ${wrong.join(', ')}`);
+    return entries;
+  },
+});
+const isCidr = (entry: string): boolean => {
+  const [address = '', bits, more] = entry.split('/');
+  const family = isIP(address);
+  return family !== 0 && more === undefined && (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128)));
+};
+const list = (group: string, doc: string): Definition<string[] | undefined> => ({
+  group, doc, fallback: undefined, parse: (raw) => raw?.split(',').map((s) => s.trim()).filter(Boolean),
+});
+
+export const definitions = {
+  NODE_ENV: text('General', 'development or production; production demands real secrets', 'development'),
+  HOST: text('General', 'address that everything listens on', '127.0.0.1'),
+  DATA_DIR: text('General', 'database, Temporal file, logs, keys, run.json', '.data'),
+  LOG_LEVEL: text('General', 'trace, debug, info, warn, error', 'info'),
+  PUBLIC_URL: optional('General', 'base URL that people reach the API by (links in mails); default: where it listens'),
+  TRUST_PROXY: flag('General', 'take the client address from X-Forwarded-For', false),
+
+  PORT: port('API', 8000),
+  POSTGRES_PORT: port('embedded PostgreSQL', 5433),
+  TEMPORAL_PORT: port('embedded Temporal server', 7233),
+  TEMPORAL_UI_PORT: port('Temporal Web UI', 8233),
+  MAIL_PORT: port('mail catcher, SMTP', 1025),
+  MAIL_UI_PORT: port('mail catcher, page and JSON', 1080),
+
+  DATABASE_URL: optional('Servers of your own', 'PostgreSQL, owner of the schema; set: no embedded PostgreSQL is started'),
+  DATABASE_APP_PASSWORD: secret('Servers of your own', 'password of the role research_app that API and worker log in as; not set: they log in as the owner and take the role'),
+  DATABASE_POOL_MAX: count('Servers of your own', 'connections to PostgreSQL for each process', 20),
+  TEMPORAL_ADDRESS: optional('Servers of your own', 'host:port; set: no embedded Temporal server is started'),
+  TEMPORAL_NAMESPACE: text('Servers of your own', 'Temporal namespace', 'default'),
+  TEMPORAL_TASK_QUEUE: text('Servers of your own', 'Temporal task queue', 'research-assessment'),
+  TEMPORAL_UI_URL: optional('Servers of your own', 'Temporal Web UI that links point to, when it is not the embedded one'),
+  TEMPORAL_CLI: optional('Servers of your own', 'the temporal command to use instead of looking for one'),
+  TEMPORAL_RETENTION_DAYS: count('Servers of your own', 'how long the embedded Temporal server keeps closed histories', 90),
+  REDIS_URL: optional('Servers of your own', 'shares the rate limits instead of PostgreSQL'),
+  SMTP_URL: optional('Servers of your own', 'mail server; set: no mail catcher is started'),
+  MAIL_FROM: text('Servers of your own', 'sender of all mail', 'Research Assessment <no-reply@example.org>'),
+  SMS_GATEWAY_URL: optional('Servers of your own', 'HTTP gateway for text messages'),
+  PUSH_GATEWAY_URL: optional('Servers of your own', 'HTTP gateway for push messages'),
+
+  ADMIN_EMAIL: text('First admin', 'account made at the first start', 'admin@example.org'),
+  ADMIN_PASSWORD: secret('First admin', 'development: generated once, printed and kept in DATA_DIR; production: required, at least 12 characters'),
+
+  JWT_SECRET: secret('Secrets', 'signs access tokens; at least 32 characters'),
+  SESSION_SECRET: secret('Secrets', 'signs portal cookies and links; at least 32 characters'),
+  DATACAPTURE_ENCRYPTION_KEY: secret('Secrets', '32 bytes, hex or base64: encrypts capture-system tokens and secrets'),
+  AUDIT_SIGNING_KEY: secret('Secrets', 'seed of the Ed25519 key that signs audit checkpoints; at least 32 characters'),
+
+  ACCESS_TOKEN_MINUTES: duration('Durations', 'life of an access token', 30),
+  REFRESH_TOKEN_DAYS: duration('Durations', 'life of a refresh token', 7),
+  ASSESSMENT_SESSION_MINUTES: duration('Durations', 'life of an assessment session', 120),
+  MAGIC_LINK_MINUTES: duration('Durations', 'life of a portal link', 15),
+  REMINDER_INTERVAL_SECONDS: duration('Durations', 'how often due reminders are sent', 300),
+  REMINDER_MAX_LATENESS_HOURS: duration('Durations', 'a reminder later than this is suppressed', 12),
+  VISIT_STATUS_INTERVAL_SECONDS: duration('Durations', 'how often visit states follow the calendar', 3600),
+  DATACAPTURE_BREAKER_FAILURES: count('Durations', 'failures in a row that open the circuit breaker', 5),
+  DATACAPTURE_BREAKER_COOLDOWN_SECONDS: duration('Durations', 'how long an open breaker refuses', 60),
+  PUSH_RETRY_INITIAL_SECONDS: duration('Durations', 'first wait before a push is repeated', 5),
+  PUSH_RETRY_MAX_DAYS: duration('Durations', 'how long a push is repeated', 7),
+  EVENT_RETRY_INITIAL_SECONDS: duration('Durations', 'first wait before an event delivery is repeated', 5),
+  AUDIT_CHECKPOINT_SECONDS: duration('Durations', 'how often chains that grew are signed', 3600),
+  WEBHOOK_DEDUPE_HOURS: duration('Durations', 'how long the same trigger counts as a duplicate', 24),
+  REQUEST_TIMEOUT_SECONDS: duration('Durations', 'how long a request waits for the worker before 503', 10),
+
+  RATE_LIMIT_PER_MINUTE: count('Limits', 'requests a minute, by user or address', 60),
+  AUTH_RATE_LIMIT_PER_MINUTE: count('Limits', 'login and registration, by address and by account', 10),
+  WEBHOOK_RATE_LIMIT_PER_MINUTE: count('Limits', 'triggers a minute for each capture project', 600),
+  WEBHOOK_ALLOWED_IPS: cidrs('Limits', 'CIDRs that triggers may come from; not set: any'),
+  MAX_BODY_BYTES: count('Limits', 'JSON body', 5 * 1024 * 1024),
+  MAX_UPLOAD_BYTES: count('Limits', 'uploaded file', 20 * 1024 * 1024),
+  ALLOW_PRIVATE_URLS: optionalFlag('Limits', 'capture systems and subscriptions on private addresses; default: not in production'),
+  MFA_REQUIRED_ROLES: list('Limits', 'roles that must use a second factor; default: admin in production, none else'),
+
+  ENABLE_API_DOCS: flag('Switches', 'serve /openapi.json, /docs, /redoc', true),
+  ENABLE_API_V1: flag('Switches', 'serve /api/v1', true),
+  AUDIT_CHECKPOINT_DIR: optional('Switches', 'where checkpoints are kept; default: DATA_DIR/audit-checkpoints'),
+  CHROMIUM_PATH: optional('Switches', 'browser that prints PDF reports'),
+} satisfies Record<string, Definition<unknown>>;
+
+type Definitions = typeof definitions;
+export type SettingName = keyof Definitions;
+type Raw = { [K in SettingName]: ReturnType<Definitions[K]['parse']> };
+export type Settings = Raw & { production: boolean };
+
+const knownDefault = /^(changeme|change-me|secret|password|default|admin|test|example|insecure|todo|xxx)/i;
+const SECRETS = ['JWT_SECRET', 'SESSION_SECRET', 'DATACAPTURE_ENCRYPTION_KEY', 'AUDIT_SIGNING_KEY', 'ADMIN_PASSWORD'] as const;
+
+/**
+ * Reads and validates the environment. An empty value counts as not set.
+ * @throws SettingsError naming every fault at once (decisions, "settings").
+ */
+export function readSettings(env: Record<string, string | undefined> = process.env): Settings {
+  const faults: string[] = [];
+  const read: Record<string, unknown> = {};
+  for (const [name, definition] of Object.entries(definitions)) {
+    const raw = env[name] === '' ? undefined : env[name];
+    try {
+      read[name] = definition.parse(raw);
+    } catch (fault) {
+      faults.push(`${name} ${(fault as Error).message}`);
+    }
+  }
+  const settings = { ...read, production: read.NODE_ENV === 'production' } as Settings;
+  if (settings.NODE_ENV !== 'production' && settings.NODE_ENV !== 'development' && settings.NODE_ENV !== 'test') {
+    faults.push(`NODE_ENV must be development, test or production, not "${settings.NODE_ENV}"`);
+  }
+  if (settings.DATACAPTURE_ENCRYPTION_KEY !== undefined && !encryptionKeyBytes(settings.DATACAPTURE_ENCRYPTION_KEY)) {
+    faults.push('DATACAPTURE_ENCRYPTION_KEY must be 32 bytes, written as hex (64 characters) or base64');
+  }
+  if (settings.production) faults.push(...productionFaults(settings));
+  if (faults.length > 0) throw new SettingsError(faults);
+  return settings;
+}
+
+function productionFaults(settings: Settings): string[] {
+  const faults: string[] = [];
+  const seen = new Map<string, string>();
+  for (const name of SECRETS) {
+    const value = settings[name];
+    const least = name === 'ADMIN_PASSWORD' ? 12 : 32;
+    if (value === undefined) {
+      faults.push(`${name} is required in production`);
+      continue;
+    }
+    if (value.length < least) faults.push(`${name} is shorter than ${least} characters`);
+    if (knownDefault.test(value) || new Set(value).size < 5) faults.push(`${name} is a known default or too simple`);
+    const twin = seen.get(value);
+    if (twin) faults.push(`${name} is equal to ${twin}`);
+    seen.set(value, name);
+  }
+  for (const name of ['DATABASE_URL', 'TEMPORAL_ADDRESS'] as const) {
+    if (settings[name] === undefined) faults.push(`${name} is required in production`);
+  }
+  if (settings.PUBLIC_URL?.startsWith('http:')) faults.push('PUBLIC_URL must be https in production');
+  return faults;
+}
+
+/** The 32 key bytes behind a hex or base64 text; undefined when it is neither. */
+export function encryptionKeyBytes(value: string): Buffer | undefined {
+  if (/^[0-9a-f]{64}$/i.test(value)) return Buffer.from(value, 'hex');
+  const bytes = Buffer.from(value, 'base64');
+  return bytes.length === 32 ? bytes : undefined;
+}
+
+/** The text of `.env.example`: every setting with its default, grouped; secrets are left empty. */
+export function envExample(): string {
+  const lines = ['# Every setting with its default. Copy to .env and change what you need; an empty value is "not set".'];
+  let group = '';
+  for (const [name, definition] of Object.entries(definitions)) {
+    if (definition.group !== group) {
+      group = definition.group;
+      lines.push('', `# --- ${group}`);
+    }
+    lines.push(`# ${definition.doc}`, `${name}=${definition.fallback ?? ''}`);
+  }
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,70 @@
+import { expect } from 'chai';
+import { studyReanchoringId } from '../../workflows/contract.js';
+import { until } from '../support/service.js';
+import { DAY, Stage } from './stage.js';
+
+interface Waiting { id: number }
+
+describe('changes of a study', () => {
+  let stage: Stage;
+  before(async () => { stage = await Stage.open(); });
+  after(() => stage.close());
+
+  const delivered = (studyId: string) => until(async () => (await stage.sql('select id from outbox where subject = ?', [studyId])).length === 0, { what: 'the changes to be delivered' });
+
+  /** Which of these changes a workflow was started for. */
+  const startedFor = async (studyId: string, changes: readonly (number | string)[]): Promise<(number | string)[]> => {
+    const started = await Promise.all(changes.map((change) => stage.temporal.workflow.getHandle(studyReanchoringId(studyId, String(change))).describe().then(() => true, () => false)));
+    return changes.filter((_, index) => started[index]);
+  };
+
+  it('of those that wait together the newest of each kind is worked through the participants; a policy’s change each', async () => {
+    const study = await stage.study({}, { days: [] });
+    await delivered(study.id);
+    const put = await stage.sql<Waiting>(
+      `insert into outbox (topic, study_id, subject, payload)
+       select 'study-changed', ?::uuid, ?, p::jsonb from unnest(array['{"kind": "windows"}', '{"kind": "mapping"}', '{"kind": "windows"}', '{"kind": "policy", "change_id": "policy-8"}',
+         '{"kind": "windows"}', '{"kind": "policy", "change_id": "policy-9"}', '{"kind": "mapping"}']) with ordinality as w(p, n) order by n returning id`, [study.id, study.id]);
+    const [firstWindows, firstMapping, secondWindows, , lastWindows, , lastMapping] = put.map(({ id }) => id) as [number, number, number, number, number, number, number];
+    await delivered(study.id);
+    expect(await startedFor(study.id, [firstWindows, firstMapping, secondWindows, 'policy-8', lastWindows, 'policy-9', lastMapping])).to.deep.equal(['policy-8', lastWindows, 'policy-9', lastMapping]);
+  });
+
+  it('another study’s change of the same kind is none of these', async () => {
+    const [one, other] = await Promise.all([stage.study({}, { days: [] }), stage.study({}, { days: [] })]);
+    const put = await stage.sql<Waiting>(
+      `insert into outbox (topic, study_id, subject, payload) select 'study-changed', s::uuid, s, '{"kind": "windows"}' from unnest(array[?, ?]) as s returning id`, [one.id, other.id]);
+    await Promise.all([delivered(one.id), delivered(other.id)]);
+    expect(await startedFor(one.id, [put[0]!.id])).to.have.length(1);
+    expect(await startedFor(other.id, [put[1]!.id])).to.have.length(1);
+  });
+
+  it('twenty windows made one after the other are in the schedule, in far fewer new versions', async () => {
+    const study = await stage.study({}, { days: [0] });
+    const person = await study.person();
+    await person.consent(`${DAY}T09:00:00Z`);
+    await person.becomes({ status: 'finalized' });
+    for (let day = 1; day <= 20; day += 1) await study.window(day * 10);
+    await until(async () => (await person.standing()).length === 21, { what: 'the schedule to have 21 visits' });
+    expect((await person.versions()).length).to.be.at.most(8);
+  });
+
+  it('a date that moves within its status tells nobody: the participant’s process has no message, the record the new date', async () => {
+    const sources = (first: 'consent_workflow' | 'manual_entry') => ['consent_workflow', 'manual_entry'].map((type) => ({ type, priority: type === first ? 1 : 2, is_active: true }));
+    const prerequisites = { require_eligibility_confirmed: true };
+    const study = await stage.study({ sources: sources('manual_entry'), prerequisites, schedule_on_provisional: true });
+    const person = await study.person();
+    await person.consent(`${DAY}T09:00:00Z`);
+    expect((await person.set('2024-03-20')).status).to.equal(200);
+    await person.settled();
+    const commands = () => stage.sql('select id from anchor_commands where participant_id = ?', [person.id]);
+    const before = (await commands()).length;
+    await study.policy({ sources: sources('consent_workflow'), prerequisites, schedule_on_provisional: true });
+    const anchor = await person.becomes({ enrollment_date: DAY, status: 'provisional', source_type: 'consent_workflow' });
+    await delivered(study.id);
+    await until(async () => (await stage.sql('select id from outbox where subject = ?', [person.id])).length === 0, { what: 'messages to be delivered' });
+    expect((await commands()).length).to.equal(before);
+    expect(anchor.version).to.be.greaterThan(2);
+    expect((await person.versions()).find((v) => v.is_current)!.anchor_date_used).to.equal(DAY);
+  });
+});

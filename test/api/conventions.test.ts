@@ -1,0 +1,152 @@
+import { request as httpRequest } from 'node:http';
+import { expect } from 'chai';
+import { Http, admin, newParticipant, newStudy, unique } from '../support/http.js';
+import type { Answer, Loose, Options } from '../support/http.js';
+
+describe('HTTP conventions', () => {
+  let http: Http;
+  let study: string;
+  let participant: string;
+  before(async () => {
+    http = await admin();
+    study = (await newStudy(http)).id;
+    participant = (await newParticipant(http, study)).id;
+  });
+
+  interface Case { title: string; method: string; path: () => string; body?: () => unknown; options?: Options; status: number; code?: string; field?: string; rule?: string }
+  const json = (content: string | Uint8Array): Options => ({ raw: { type: 'application/json', content } });
+  const studies = () => '/api/studies';
+  const participants = () => `/api/studies/${study}/participants`;
+  const cases: Case[] = [
+    { title: 'an unknown body field', method: 'POST', path: studies, body: () => ({ study_code: unique(), study_name: 'x', colour: 1 }), status: 422, field: 'colour', rule: 'UNKNOWN_FIELD' },
+    { title: 'a missing field', method: 'POST', path: studies, body: () => ({ study_code: unique() }), status: 422, field: 'study_name', rule: 'REQUIRED' },
+    { title: 'a field of another type', method: 'POST', path: studies, body: () => ({ study_code: 7, study_name: 'x' }), status: 422, field: 'study_code', rule: 'TYPE' },
+    { title: 'a word that is none of the words', method: 'POST', path: studies, body: () => ({ study_code: unique(), study_name: 'x', status: 'dead' }), status: 422, field: 'status', rule: 'ENUM' },
+    { title: 'a zone that is none', method: 'POST', path: studies, body: () => ({ study_code: unique(), study_name: 'x', timezone: 'Mars/Base' }), status: 422, field: 'timezone', rule: 'FORMAT' },
+    { title: 'an offset in place of a zone', method: 'POST', path: studies, body: () => ({ study_code: unique(), study_name: 'x', timezone: '+02:00' }), status: 422, field: 'timezone' },
+    { title: 'a day that the calendar does not have', method: 'POST', path: studies, body: () => ({ study_code: unique(), study_name: 'x', start_date: '2026-02-30' }), status: 422, field: 'start_date', rule: 'FORMAT' },
+    { title: 'a year that no column can hold', method: 'POST', path: studies, body: () => ({ study_code: unique(), study_name: 'x', start_date: '0000-01-01' }), status: 422 },
+    { title: 'an array for a body', method: 'POST', path: studies, body: () => [], status: 422, field: 'body' },
+    { title: 'an end before the start', method: 'POST', path: studies, body: () => ({ study_code: unique(), study_name: 'x', start_date: '2026-02-02', end_date: '2026-02-01' }), status: 400, field: 'end_date' },
+    { title: 'an enrollment date by hand', method: 'POST', path: participants, body: () => ({ participant_code: unique(), enrollment_date: '2026-01-01' }), status: 422, field: 'enrollment_date' },
+    { title: 'an unknown site', method: 'POST', path: participants, body: () => ({ participant_code: unique(), site_code: 'nowhere' }), status: 422, field: 'site_code', rule: 'UNKNOWN_SITE' },
+    { title: 'a character that text columns refuse', method: 'POST', path: participants, options: json('{"participant_code":"a\\u0000b"}'), status: 422, field: 'participant_code' },
+    { title: 'half a character', method: 'POST', path: participants, options: json('{"participant_code":"x","external_id":"\\ud800"}'), status: 422, field: 'external_id' },
+    { title: 'a key of the prototype', method: 'PATCH', path: () => `/api/studies/${study}`, options: json('{"config":{"__proto__":{"admin":true}}}'), status: 422 },
+    { title: 'JSON that breaks off', method: 'POST', path: studies, options: json('{"study_code":'), status: 400, code: 'MALFORMED_JSON' },
+    { title: 'bytes that are no UTF-8', method: 'POST', path: studies, options: json(new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d])), status: 400, code: 'MALFORMED_JSON' },
+    { title: 'nesting without end', method: 'POST', path: studies, options: json('['.repeat(50_000)), status: 400, code: 'MALFORMED_JSON' },
+    { title: 'another content type', method: 'POST', path: studies, options: { raw: { type: 'text/plain', content: '{}' } }, status: 415, code: 'UNSUPPORTED_MEDIA_TYPE' },
+    { title: 'a compressed body', method: 'POST', path: studies, body: () => ({}), options: { headers: { 'Content-Encoding': 'gzip' } }, status: 415 },
+    { title: 'a body over 5 MiB', method: 'POST', path: studies, options: json(`{"study_code":"${'x'.repeat(5 * 1024 * 1024)}"}`), status: 413, code: 'TOO_LARGE' },
+    { title: 'limit 0', method: 'GET', path: () => '/api/studies?limit=0', status: 422, field: 'query.limit' },
+    { title: 'limit 501', method: 'GET', path: () => '/api/studies?limit=501', status: 422, field: 'query.limit' },
+    { title: 'limit that is no number', method: 'GET', path: () => '/api/studies?limit=ten', status: 422, field: 'query.limit' },
+    { title: 'a negative skip', method: 'GET', path: () => '/api/participants?skip=-1', status: 422, field: 'query.skip' },
+    { title: 'a sort that is not offered', method: 'GET', path: () => '/api/participants?sort=email', status: 422, field: 'query.sort' },
+    { title: 'a query key twice', method: 'GET', path: () => '/api/participants?status=enrolled&status=withdrawn', status: 422, field: 'query.status' },
+    { title: 'a null character in a search', method: 'GET', path: () => '/api/participants?search=%00', status: 422, field: 'query.search' },
+    { title: 'X-Study-ID that is no uuid', method: 'GET', path: () => '/api/participants', options: { headers: { 'X-Study-ID': 'x' } }, status: 422 },
+    { title: 'X-Site-ID that is no uuid', method: 'GET', path: () => '/api/participants', options: { headers: { 'X-Site-ID': 'x' } }, status: 422 },
+    { title: 'two studies in one request', method: 'GET', path: () => `${participants()}?study_id=00000000-0000-4000-8000-000000000000`, status: 400, code: 'CONTEXT_CONFLICT' },
+    { title: 'an id that is no uuid', method: 'GET', path: () => '/api/participants/seven', status: 404 },
+    { title: 'a broken escape in the path', method: 'GET', path: () => '/api/participants/%E0%A4%A', status: 404 },
+    { title: 'an id that nobody has', method: 'GET', path: () => '/api/participants/00000000-0000-4000-8000-000000000000', status: 404, code: 'NOT_FOUND' },
+    { title: 'an unknown path', method: 'GET', path: () => '/api/nothing/here', status: 404 },
+    { title: 'another method', method: 'PUT', path: () => `/api/participants/${participant}`, status: 405, code: 'METHOD_NOT_ALLOWED' },
+    { title: 'a code that is taken', method: 'POST', path: participants, body: () => ({ participant_code: 'TWICE' }), status: 409, code: 'PARTICIPANT_CODE_TAKEN' },
+  ];
+  before(() => newParticipant(http, study, { participant_code: 'TWICE' }));
+
+  for (const { title, method, path, body, options, status, code, field, rule } of cases) {
+    it(`${title}: ${status}`, async () => {
+      const answer = await http.send(method, path(), body?.(), options);
+      expect(answer.status, answer.text).to.equal(status);
+      expect(answer.body.detail).to.be.a('string').and.not.equal('');
+      expect(answer.body.request_id).to.equal(answer.headers.get('x-request-id'));
+      expect(answer.text).not.to.match(/select |insert |constraint|node_modules|at \w+ \(/i);
+      if (code) expect(answer.body.code).to.equal(code);
+      if (field) expect(answer.body.errors.map((e) => e.path)).to.include(field);
+      if (rule) expect(answer.body.errors.find((e) => e.path === field)?.code).to.equal(rule);
+    });
+  }
+
+  it('names every fault of a body at once', async () => {
+    const { body } = await http.post('/api/studies', { study_code: '', status: 'x', colour: 1, end_date: 'soon' });
+    expect(body.errors.map((e) => e.path)).to.have.members(['study_name', 'study_code', 'status', 'colour', 'end_date']);
+  });
+
+  it('names the methods of a path with 405', async () => {
+    const answer = await http.put(`/api/participants/${participant}`);
+    expect(answer.headers.get('allow')?.split(', ')).to.include.members(['GET', 'PATCH', 'DELETE']);
+  });
+
+  it('ignores unknown query keys', async () => {
+    expect((await http.get('/api/studies?colour=blue&__proto__=1&limit=1')).status).to.equal(200);
+  });
+
+  it('takes search literally, also % and _ and \\', async () => {
+    const one = unique('50%_off\\');
+    await newParticipant(http, study, { participant_code: one });
+    const found = async (search: string) => (await http.expect(200, 'GET', `/api/studies/${study}/participants?search=${encodeURIComponent(search)}`)).items.map((i) => i.participant_code);
+    expect(await found('50%_OFF\\')).to.deep.equal([one]);
+    expect(await found('50__off')).to.deep.equal([]);
+    expect(await found('%%')).to.deep.equal([]);
+  });
+
+  it('pages without overlap and tells the total, also beyond the end', async () => {
+    const own = (await newStudy(http)).id;
+    for (let i = 0; i < 5; i++) await newParticipant(http, own, { participant_code: `C${i}` });
+    const page = (skip: number) => http.expect(200, 'GET', `/api/studies/${own}/participants?sort=-participant_code&limit=2&skip=${skip}`);
+    const pages = await Promise.all([0, 2, 4, 6].map(page));
+    expect(pages.map((p) => p.total)).to.deep.equal([5, 5, 5, 5]);
+    expect(pages.flatMap((p) => p.items.map((i) => i.participant_code))).to.deep.equal(['C4', 'C3', 'C2', 'C1', 'C0']);
+  });
+
+  it('gives ids to every answer and reuses the client’s correlation id', async () => {
+    const one = await http.get('/api/studies', { headers: { 'X-Correlation-ID': 'trace 42' } });
+    const two = await http.get('/api/studies', { headers: { 'X-Correlation-ID': 'x'.repeat(129) } });
+    expect(one.headers.get('x-correlation-id')).to.equal('trace 42');
+    expect(two.headers.get('x-correlation-id')).to.match(/^[0-9a-f-]{36}$/);
+    expect(one.headers.get('x-request-id')).to.match(/^[0-9a-f-]{36}$/).and.not.equal(two.headers.get('x-request-id'));
+    for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) expect(Number(one.headers.get(name))).to.be.a('number').and.not.NaN;
+  });
+
+  it('answers HEAD as GET without a body, and OPTIONS with the methods', async () => {
+    const head = await http.send('HEAD', `/api/participants/${participant}`);
+    expect([head.status, head.text]).to.deep.equal([200, '']);
+    const options = await http.send('OPTIONS', '/api/studies');
+    expect([options.status, options.headers.get('allow')]).to.deep.equal([204, 'GET, POST, HEAD, OPTIONS']);
+  });
+
+  it('refuses a body that is announced too long before it is sent', async () => {
+    const status = await new Promise<number>((resolve, reject) => {
+      const sent = httpRequest(`${http.base}/api/studies`, {
+        method: 'POST', headers: { Authorization: `Bearer ${http.token}`, 'Content-Type': 'application/json', 'Content-Length': String(6 * 1024 * 1024) },
+      }, (response) => { resolve(response.statusCode ?? 0); response.resume(); sent.destroy(); });
+      sent.on('error', reject);
+      sent.flushHeaders();
+    });
+    expect(status).to.equal(413);
+  });
+
+  describe('ETag', () => {
+    const read = async (): Promise<Answer<Loose>> => http.get(`/api/participants/${participant}`);
+    it('answers 304 to If-None-Match', async () => {
+      const tag = (await read()).headers.get('etag') ?? '';
+      const again = await http.get(`/api/participants/${participant}`, { headers: { 'If-None-Match': `"other", W/${tag}` } });
+      expect([again.status, again.text]).to.deep.equal([304, '']);
+    });
+    it('refuses a PATCH and a DELETE under a stale If-Match and takes a fresh one', async () => {
+      const tag = (await read()).headers.get('etag') ?? '';
+      const change = (match: string, phone: string) => http.patch(`/api/participants/${participant}`, { phone }, { headers: { 'If-Match': match } });
+      const first = await change(tag, '+49 30 1234');
+      expect(first.status).to.equal(200);
+      const stale = await change(tag, '+49 30 9999');
+      expect([stale.status, stale.body.code]).to.deep.equal([409, 'STALE']);
+      expect((await http.delete(`/api/participants/${participant}`, { headers: { 'If-Match': tag } })).status).to.equal(409);
+      expect((await read()).body.phone).to.equal('+49 30 1234');
+      expect((await change(first.headers.get('etag') ?? '', '+49 30 5678')).status).to.equal(200);
+    });
+  });
+});

@@ -1,0 +1,78 @@
+import { expect } from 'chai';
+import { Http, admin, goodPassword, unique } from '../support/http.js';
+import { startApi } from '../support/api-process.js';
+import type { ApiProcess } from '../support/api-process.js';
+
+describe('Rate limits', () => {
+  let one: ApiProcess;
+  let two: ApiProcess;
+  let root: Http;
+  before(async function start() {
+    this.timeout(60_000);
+    // One secret, so that a token is good at both processes.
+    const limits = { RATE_LIMIT_PER_MINUTE: '20', AUTH_RATE_LIMIT_PER_MINUTE: '8', TRUST_PROXY: 'true' };
+    [one, two] = await Promise.all([startApi(limits), startApi(limits)]);
+    root = await admin();
+  });
+  after(() => Promise.all([one.stop(), two.stop()]));
+
+  /** Each test is a client of another address. */
+  let address = Math.floor(Math.random() * 60_000);
+  const from = () => { address += 1; return { headers: { 'X-Forwarded-For': `10.77.${address >> 8}.${address & 255}` } }; };
+  const loginAt = async (base: string, email: string, password: string, options: { headers: Record<string, string> }) =>
+    new Http(base).post<{ tokens: { access_token: string } }>('/api/auth/login', { email, password }, options);
+
+  it('count by user over all processes, and say what is left', async () => {
+    const email = `${unique()}@example.org`;
+    await root.expect(201, 'POST', '/api/auth/register', { email, name: 'N', password: goodPassword, role: 'coordinator' });
+    const { tokens } = (await loginAt(one.url, email, goodPassword, from())).body;
+    const remaining: number[] = [];
+    for (let i = 0; i < 20; i++) {
+      const answer = await new Http(i % 2 ? one.url : two.url, tokens.access_token).get('/api/studies');
+      expect(answer.status).to.equal(200);
+      expect(answer.headers.get('x-ratelimit-limit')).to.equal('20');
+      remaining.push(Number(answer.headers.get('x-ratelimit-remaining')));
+    }
+    expect(remaining).to.deep.equal(Array.from({ length: 20 }, (_, i) => 19 - i));
+    for (const { url } of [one, two]) {
+      const refused = await new Http(url, tokens.access_token).get('/api/studies');
+      expect([refused.status, refused.body.code]).to.deep.equal([429, 'RATE_LIMITED']);
+      expect(Number(refused.headers.get('retry-after'))).to.be.within(1, 60);
+      expect(refused.headers.get('x-ratelimit-remaining')).to.equal('0');
+    }
+  });
+
+  it('count by address without a token, and bad tokens too', async () => {
+    const options = from();
+    const statuses = await Promise.all(Array.from({ length: 25 }, (_, i) =>
+      new Http(i % 2 ? one.url : two.url, 'nonsense').get('/api/studies', options).then((a) => a.status)));
+    expect(statuses.filter((s) => s === 401).length).to.equal(20);
+    expect(statuses.filter((s) => s === 429).length).to.equal(5);
+    expect((await new Http(one.url, 'nonsense').get('/api/studies', from())).status, 'another address').to.equal(401);
+  });
+
+  it('the last forwarded address counts: the ones before it are whatever the client wrote', async () => {
+    const own = from().headers['X-Forwarded-For'];
+    for (let i = 0; i < 20; i++) await new Http(one.url).get('/api/studies', { headers: { 'X-Forwarded-For': `1.2.3.${i}, ${own}` } });
+    expect((await new Http(one.url).get('/api/studies', { headers: { 'X-Forwarded-For': `9.9.9.9, ${own}` } })).status).to.equal(429);
+  });
+
+  it('login: by address', async () => {
+    const options = from();
+    const statuses = [];
+    for (let i = 0; i < 9; i++) statuses.push((await loginAt(one.url, `nobody-${i}-${address}@example.org`, 'x', options)).status);
+    expect(statuses).to.deep.equal([...Array<number>(8).fill(401), 429]);
+  });
+
+  it('login: by account, from however many addresses', async () => {
+    const email = `nobody-${address}@example.org`;
+    const statuses = [];
+    for (let i = 0; i < 9; i++) statuses.push((await loginAt(i % 2 ? one.url : two.url, i % 3 ? email : email.toUpperCase(), 'x', from())).status);
+    expect(statuses).to.deep.equal([...Array<number>(8).fill(401), 429]);
+  });
+
+  it('health is never refused', async () => {
+    const options = from();
+    for (let i = 0; i < 30; i++) expect((await new Http(one.url).get('/api/health', options)).status).to.equal(200);
+  });
+});

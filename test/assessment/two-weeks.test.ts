@@ -1,0 +1,100 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { Site } from './stage.js';
+import type { BulkView, TrialGiven } from './stage.js';
+
+interface Recorded { session: Record<string, unknown> & { id: string }; responses: { id: string; sessionId: string; task: string; summary: Record<string, number>; trials: Omit<TrialGiven, 'task'>[] }[] }
+
+const start = Date.now() - 14 * 86_400_000;
+const tasks = ['stroop', 'flanker', 'n_back'];
+
+/** What a device records in two weeks: sessions of a day each, some with a few tasks, some without. */
+const recording = fc.array(fc.record({
+  minute: fc.integer({ min: 0, max: 600 }), length: fc.integer({ min: 1, max: 90 }), finished: fc.boolean(), zone: fc.constantFrom(null, 'UTC', 'Pacific/Auckland'),
+  tasks: fc.subarray(tasks), accuracy: fc.double({ min: 0, max: 1, noNaN: true }), trials: fc.array(fc.record({ rt: fc.option(fc.integer({ min: 0, max: 5_000 })), correct: fc.option(fc.boolean()) }), { maxLength: 6 }),
+}), { minLength: 1, maxLength: 14 });
+
+/** How it reaches the server: pieces of any items in any order, some sent twice, some whose answer is lost. */
+const transport = fc.array(fc.record({ size: fc.integer({ min: 1, max: 12 }), order: fc.integer(), lost: fc.boolean(), again: fc.boolean() }), { minLength: 1, maxLength: 12 });
+
+describe('A device that was offline for two weeks', function () {
+  this.timeout(120_000);
+
+  it('syncs in pieces with lost answers, doubles and reorderings, and ends with exactly what it recorded', async () => {
+    const site = await Site.open({ timezone: 'Pacific/Auckland' });
+    await fc.assert(fc.asyncProperty(recording, transport, async (days, pieces) => {
+      const participant = await site.newParticipant();
+      const device = days.map((given, i): Recorded => {
+        const at = start + i * 86_400_000 + given.minute * 60_000;
+        const id = `${participant.id}/${i}`;
+        return {
+          session: {
+            id, participantId: participant.id, studyId: site.study.id, status: given.finished ? 'completed' : 'abandoned', startedAt: new Date(at).toISOString(),
+            completedAt: given.finished ? new Date(at + given.length * 60_000).toISOString() : null, timezone: given.zone, syncStatus: 'pending', syncAttempts: 0,
+          },
+          responses: given.tasks.map((task) => ({
+            id: `${id}/${task}`, sessionId: id, task, summary: { accuracy: given.accuracy },
+            trials: given.trials.map((trial, n) => ({ trial_index: n, ...trial, timestamp: new Date(at + n * 1000).toISOString() })),
+          })),
+        };
+      });
+      await site.visit({ participant_id: participant.id, target_date: new Date(start + 7 * 86_400_000).toISOString().slice(0, 10), window_open: new Date(start + 6 * 86_400_000).toISOString().slice(0, 10), window_close: new Date(start + 8 * 86_400_000).toISOString().slice(0, 10) });
+      await deliver(site, device, pieces);
+      await compare(site, participant.id, device);
+    }), { numRuns: 25 });
+  });
+});
+
+/** Sends until every item has an answer that settles it, as a client does; then everything once more. */
+async function deliver(site: Site, device: readonly Recorded[], pieces: readonly { size: number; order: number; lost: boolean; again: boolean }[]): Promise<void> {
+  const waiting = new Map<string, { kind: 'session' | 'response'; item: { id: string } }>();
+  for (const { session, responses } of device) {
+    waiting.set(session.id, { kind: 'session', item: session });
+    for (const response of responses) waiting.set(response.id, { kind: 'response', item: response });
+  }
+  const send = async (ids: readonly string[]): Promise<BulkView> => {
+    const of = (kind: string) => ids.flatMap((id) => (waiting.get(id)?.kind === kind ? [waiting.get(id)!.item] : []));
+    return site.bulk({ sessions: of('session'), responses: of('response') });
+  };
+  for (let round = 0; waiting.size > 0; round++) {
+    if (round > 200) throw new Error(`these items are never settled: ${[...waiting.keys()].join(', ')}`);
+    const piece = pieces[round % pieces.length]!;
+    const ids = [...waiting.keys()].sort((a, b) => rank(a, piece.order + round) - rank(b, piece.order + round)).slice(0, piece.size);
+    const answer = await send(ids);
+    if (piece.again) await send([...ids].reverse());
+    // After a while answers arrive again; until then some are lost, and the device knows nothing of what was taken.
+    if (piece.lost && round < 40) continue;
+    for (const { status, local_id, code } of answer.results) {
+      if (status === 'rejected') expect(code).to.equal('UNKNOWN_SESSION');
+      else waiting.delete(local_id!);
+    }
+  }
+  const all = await site.bulk({ sessions: device.map(({ session }) => session), responses: device.flatMap(({ responses }) => responses) });
+  expect(all.results.every((result) => result.status === 'duplicate'), JSON.stringify(all.results.filter((r) => r.status !== 'duplicate'))).to.equal(true);
+}
+
+/** An order that depends on the piece alone. */
+function rank(id: string, seed: number): number {
+  let hash = seed | 0;
+  for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193);
+  return hash >>> 0;
+}
+
+async function compare(site: Site, participantId: string, device: readonly Recorded[]): Promise<void> {
+  const { items, total } = await site.http.expect(200, 'GET', `/api/sessions?participant_id=${participantId}&limit=500`);
+  expect(total).to.equal(device.length);
+  for (const { session, responses } of device) {
+    const stored = items.find((one) => one.local_id === session.id)!;
+    expect([stored.status, stored.source]).to.deep.equal([session.status, 'offline']);
+    expect(Date.parse(stored.started_at as string)).to.equal(Date.parse(session.startedAt as string));
+    if (session.completedAt !== null) expect(Date.parse(stored.completed_at as string)).to.equal(Date.parse(session.completedAt as string));
+    expect(stored.task_summaries).to.deep.equal(Object.fromEntries(responses.map(({ task, summary }) => [task, summary])));
+    const sent = [...responses].sort((a, b) => (a.task < b.task ? -1 : 1)).flatMap(({ task, trials }) => trials.map((trial) => ({ task, ...trial })));
+    if (stored.trial_count !== 0 || sent.length > 0) expect(await site.trials(stored.id)).to.deep.equal(sent);
+  }
+  // One visit, done by one of the sessions in its window or by none: never lost, never twice.
+  const { items: visits } = await site.http.expect(200, 'GET', `/api/schedules/visits?participant_id=${participantId}`);
+  const inWindow = items.filter((one) => one.visit_id === visits[0]!.id && one.status === 'completed');
+  expect(visits[0]!.status === 'completed').to.equal(inWindow.length > 0);
+  if (inWindow.length > 0) expect(inWindow.map((one) => one.id)).to.include(visits[0]!.session_id);
+}

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import { startChild } from './child.js';
+import type { Figure } from './figure.js';
+import type { HttpRequest, Stream } from './load.js';
+import { compared, inPairs } from './pairs.js';
+import { enrollInBulk, studyWithWindows } from './setting.js';
+import type { Stage } from './stage.js';
+
+const PARTICIPANTS = 1_000, PAGE = 50, CONNECTIONS = 16, SECONDS = 3;
+const PASSWORD = 'a password of the bench 42';
+
+/**
+ * P2: a page of 50 of a study's 1,000 participants, asked for by a coordinator: token, rate, role, isolation by study
+ * and site, validated query; held against bare Koa and pg with the same statement and the same JSON.
+ */
+export async function listingFigures(stage: Stage, rounds: number): Promise<Figure[]> {
+  const studyId = await studyWithWindows(stage, 0);
+  await enrollInBulk(stage, studyId, PARTICIPANTS);
+  await stage.sql.query('analyze participants');
+  const headers = await coordinator(stage, studyId);
+  const bare = await startChild<object, object, { url: string }>(import.meta.url.endsWith('.ts') ? 'bare/api.ts' : 'bare/api.js', {
+    ...process.env, BARE_DATABASE_URL: stage.service.run.database_url, BARE_SECRET: 'not asked for',
+  });
+  try {
+    const pages = Array.from({ length: PARTICIPANTS / PAGE }, (_, page) => `skip=${page * PAGE}&limit=${PAGE}`);
+    const ours: Stream = { kind: 'stream', url: stage.service.run.api, connections: CONNECTIONS, seconds: SECONDS, requests: pages.map((page) => get(`/api/studies/${studyId}/participants?${page}`, headers)) };
+    const theirs: Stream = { ...ours, url: bare.ready.url, requests: pages.map((page) => get(`/participants?study_id=${studyId}&${page}`, {})) };
+    await assertSame(ours, theirs);
+    const pairs = await inPairs(rounds, () => stage.load.ask(ours), () => stage.load.ask(theirs));
+    return [{
+      name: 'P2', what: 'a page of 50 of 1,000 participants, 16 connections', ...compared(pairs, (m) => m.perSecond),
+      goal: { is: '>=', value: 0.7 }, unit: 'pages/s',
+    }];
+  } finally {
+    await bare.stop();
+  }
+}
+
+const get = (path: string, headers: Record<string, string>): HttpRequest => ({ method: 'GET', path, headers });
+
+async function coordinator(stage: Stage, studyId: string): Promise<Record<string, string>> {
+  const email = `${randomUUID()}@example.org`;
+  await stage.call('POST', '/api/auth/register', { email, name: 'A coordinator', password: PASSWORD, role: 'coordinator', study_ids: [studyId] });
+  const { tokens } = await stage.call<{ tokens: { access_token: string } }>('POST', '/api/auth/login', { email, password: PASSWORD });
+  return { authorization: `Bearer ${tokens.access_token}` };
+}
+
+/** Both sides must answer the same bytes, or the comparison says nothing. */
+async function assertSame(ours: Stream, theirs: Stream): Promise<void> {
+  const [own, bare] = await Promise.all([ours, theirs].map(async ({ url, requests }) => {
+    const { path, headers } = requests[3]!;
+    return (await fetch(`${url}${path}`, { headers })).text();
+  }));
+  if (own !== bare || own!.length < 1_000) throw new Error(`the bare program does not answer what the service answers:\n${own!.slice(0, 600)}\n${bare!.slice(0, 600)}`);
+}

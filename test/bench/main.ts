@@ -1,0 +1,74 @@
+/**
+ * `npm run bench [-- P1 P2 P3 P6 START MEM …] [-- --rounds N] [-- --write]`: measures figures against bare programs on
+ * the same machine and the same servers, a line for each (docs/BENCHMARKS.md).
+ */
+import { parseArgs } from 'node:util';
+import { cleanUp } from '../support/service.js';
+import { anchorFigures } from './anchor.js';
+import { decisionFigures, simulationFigures } from './deciding.js';
+import { writeDocument } from './document.js';
+import { lineOf } from './figure.js';
+import type { Figure } from './figure.js';
+import { listingFigures } from './listing.js';
+import { memoryFigures } from './memory.js';
+import { previewFigures } from './preview.js';
+import { setStage } from './stage.js';
+import type { Stage } from './stage.js';
+import { coldStart, warmStart } from './start.js';
+import { studyChangeFigures } from './study-change.js';
+import { triggerFigures } from './triggers.js';
+
+const USUAL = ['START', 'MEM', 'P1', 'P1_RUNNING', 'P1_FRESH', 'P2', 'P3', 'P6', 'P9', 'DECIDE', 'PREVIEW'];
+/** These need no service. */
+const PURE = ['P9', 'DECIDE'];
+/** Only when it is asked for: it installs everything again. */
+const ON_DEMAND = ['START_COLD'];
+
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { rounds: { type: 'string', default: '5' }, write: { type: 'boolean', default: false } } });
+const rounds = Number(values.rounds);
+const unknown = positionals.filter((name) => ![...USUAL, ...ON_DEMAND].includes(name));
+if (unknown.length > 0 || !Number.isInteger(rounds) || rounds < 1) {
+  process.stderr.write(`${unknown.length > 0 ? `There is no figure ${unknown.join(', ')}` : '--rounds must be a whole number of at least 1'}. Usage: npm run bench [-- ${[...USUAL, ...ON_DEMAND].join(' ')}] [--rounds N] [--write]\n`);
+  process.exit(1);
+}
+const chosen = positionals.length > 0 ? positionals : USUAL;
+const wanted = (name: string) => chosen.includes(name);
+
+const measured: Figure[] = [];
+const tell = (figures: Figure[]) => {
+  measured.push(...figures);
+  for (const figure of figures) process.stdout.write(`${lineOf(figure)}\n`);
+};
+
+async function onStage(work: (stage: Stage) => Promise<void>): Promise<void> {
+  const stage = await setStage();
+  try {
+    await work(stage);
+  } finally {
+    await stage.clear();
+  }
+}
+
+process.once('SIGINT', () => { void cleanUp().then(() => process.exit(130)); });
+process.once('SIGTERM', () => { void cleanUp().then(() => process.exit(143)); });
+try {
+  if (wanted('START')) tell(await warmStart(Math.min(rounds, 3)));
+  if (wanted('START_COLD')) tell(await coldStart());
+  if (wanted('DECIDE')) tell(decisionFigures(rounds));
+  if (wanted('P9')) tell(simulationFigures(rounds));
+  if (chosen.some((name) => !name.startsWith('START') && !PURE.includes(name))) {
+    await onStage(async (stage) => {
+      // Before anything is asked of the service: afterwards it is no longer as it starts.
+      if (wanted('MEM')) tell(await memoryFigures(stage));
+      if (chosen.some((name) => name.startsWith('P1'))) tell(await anchorFigures(stage, rounds, wanted));
+      if (wanted('P2')) tell(await listingFigures(stage, rounds));
+      if (wanted('P3')) tell(await triggerFigures(stage, rounds));
+      if (wanted('PREVIEW')) tell(await previewFigures(stage, rounds));
+      if (wanted('P6')) tell(await studyChangeFigures(stage));
+    });
+  }
+  if (values.write) writeDocument(measured);
+} finally {
+  await cleanUp();
+}
+process.exit(0);

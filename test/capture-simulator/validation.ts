@@ -1,0 +1,84 @@
+import { choicesOf } from './dictionary.js';
+import type { Field } from './types.js';
+
+export type DateFormat = 'YMD' | 'MDY' | 'DMY';
+export type Checked = { value: string } | { error: string };
+
+const FORMAT_ERROR = 'The value you provided could not be validated because it does not follow the expected format. Please try again.';
+
+const PATTERNS: Record<string, RegExp> = {
+  integer: /^[-+]?\d+$/,
+  number: /^[-+]?(\d+(\.\d*)?|\.\d+)$/,
+  number_1dp: /^-?\d+\.\d$/,
+  number_2dp: /^-?\d+\.\d{2}$/,
+  number_3dp: /^-?\d+\.\d{3}$/,
+  number_4dp: /^-?\d+\.\d{4}$/,
+  number_comma_decimal: /^[-+]?\d+(,\d*)?$/,
+  number_1dp_comma_decimal: /^-?\d+,\d$/,
+  number_2dp_comma_decimal: /^-?\d+,\d{2}$/,
+  time: /^([01]\d|2[0-3]):[0-5]\d$/,
+  time_hh_mm_ss: /^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$/,
+  email: /^[^\s@]+@[^\s@]+\.[^\s@]+$/,
+  alpha_only: /^[A-Za-z]+$/,
+  zipcode: /^\d{5}(-\d{4})?$/,
+};
+
+const numeric = (type: string): boolean => type === 'integer' || type.startsWith('number');
+const asNumber = (text: string): number => Number(text.replace(',', '.'));
+
+function realDate(year: number, month: number, day: number): boolean {
+  const date = new Date(Date.UTC(year, month - 1, day));
+  return date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+}
+
+/** A date, with a time where the type has one, as it is stored (YYYY-MM-DD first); undefined when it is none. */
+function storedDate(type: string, value: string, order: DateFormat): string | undefined {
+  const [date = '', time, ...more] = value.split(' ');
+  if (more.length > 0) return undefined;
+  if (type.startsWith('datetime') ? time === undefined : time !== undefined) return undefined;
+  if (time !== undefined) {
+    const timed = type.startsWith('datetime_seconds') ? PATTERNS['time_hh_mm_ss'] : PATTERNS['time'];
+    if (!timed?.test(time)) return undefined;
+  }
+  let parts = /^(\d{4})-(\d{2})-(\d{2})$/.exec(date)?.slice(1);
+  if (!parts && order !== 'YMD') {
+    const [first = '', second = '', year = ''] = /^(\d{1,2})[/-](\d{1,2})[/-](\d{4})$/.exec(date)?.slice(1) ?? [];
+    parts = order === 'MDY' ? [year, first, second] : [year, second, first];
+  }
+  const [year = '', month = '', day = ''] = parts ?? [];
+  if (!realDate(Number(year), Number(month), Number(day))) return undefined;
+  const iso = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`;
+  return time === undefined ? iso : `${iso} ${time}`;
+}
+
+function outOfRange(field: Field, below: (limit: string) => boolean, above: (limit: string) => boolean): boolean {
+  const min = field.text_validation_min;
+  const max = field.text_validation_max;
+  return (min !== '' && below(min)) || (max !== '' && above(max));
+}
+
+/**
+ * Checks one raw value for a field (`code` set: one checkbox choice) as an import does. A project's missing-data
+ * codes are good in every field but a checkbox. The value comes back as it is stored.
+ */
+export function checkValue(field: Field, code: string | null, value: string, missing: ReadonlyMap<string, string>, order: DateFormat): Checked {
+  if (code !== null) return value === '0' || value === '1' ? { value } : { error: `The value is not a valid category for ${field.field_name}. Checkbox choices can only be 0 or 1.` };
+  if (missing.has(value)) return { value };
+  const choices = choicesOf(field);
+  if (choices.size > 0) return choices.has(value) ? { value } : { error: `The value is not a valid category for ${field.field_name}` };
+  if (field.field_type === 'calc') return { error: 'This field is a calculated field, to which data cannot be imported.' };
+  if (field.field_type === 'file') return { error: 'This field is a file upload field, to which data cannot be imported.' };
+  if (field.field_type !== 'text' && field.field_type !== 'slider') return { value };
+
+  const type = field.field_type === 'slider' ? 'integer' : field.text_validation_type_or_show_slider_number;
+  const range = { error: `The value is out of the valid range (${field.text_validation_min || 'no minimum'} to ${field.text_validation_max || 'no maximum'}).` };
+  if (type.startsWith('date')) {
+    const stored = storedDate(type, value, order);
+    if (stored === undefined) return { error: `The value must be in the date format of the field (YYYY-MM-DD on import). ${FORMAT_ERROR}` };
+    return outOfRange(field, (min) => stored < min, (max) => stored > max) ? range : { value: stored };
+  }
+  const pattern = PATTERNS[type];
+  if (pattern && !pattern.test(value)) return { error: FORMAT_ERROR };
+  if (numeric(type) && outOfRange(field, (min) => asNumber(value) < asNumber(min), (max) => asNumber(value) > asNumber(max))) return range;
+  return { value };
+}

@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { dirname, join } from 'node:path';
+import { expect } from 'chai';
+import { root } from './support/environment.js';
+import { service, temporaryDataDir } from './support/service.js';
+
+/** Runs the demo's program, as `npm run demo` does once everything is built. */
+async function demo(dataDir: string): Promise<{ code: number | null; output: string; faults: string }> {
+  const child = spawn(process.execPath, ['--import', 'tsx', join(root, 'scripts', 'demo.ts')], {
+    cwd: root, env: { ...process.env, DATA_DIR: dataDir, ADMIN_PASSWORD: '' }, stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '', faults = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => { output += chunk; });
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => { faults += chunk; });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, output, faults };
+}
+
+describe('the demo', function () {
+  this.timeout(120_000);
+
+  for (const time of ['a first', 'a second']) {
+    it(`takes a participant from a trigger to an approved override and ends with the table, ${time} time`, async () => {
+      const run = await service();
+      const { code, output, faults } = await demo(run.data_dir);
+      expect(code, `${output}\n${faults}`).to.equal(0);
+      const main = output.split('\n').find((line) => line.startsWith('  A-01/β'));
+      expect(main).to.match(/\| \d{4}-\d\d-\d\d finalized, overridden +\| 2, current from \d{4}-\d\d-\d\d +\| 1 completed, 3 \w+.*\| yes/);
+      expect(output).to.match(/^ {2}0007 .*provisional/m).and.to.match(/^ {2}7 .*provisional/m).and.to.match(/^ {2}1002 +\| unset/m);
+      expect(output).to.include(`${run.temporal_ui}/namespaces/default/workflows/participant-anchor%2F`);
+      expect(output).not.to.include('✗');
+      expect(output, 'no secret is printed').not.to.include(run.admin_password ?? 'no password').and.not.to.match(/eyJ[\w-]+\./);
+    });
+  }
+
+  it('says what to do where no service runs, and ends with 1', async () => {
+    const empty = dirname(temporaryDataDir());
+    const { code, output, faults } = await demo(empty);
+    expect(code).to.equal(1);
+    expect(output).to.equal('');
+    expect(faults.trim()).to.equal(`No service is running on ${empty} (there is no run.json in it): start one with "npm start", or set DATA_DIR to its data folder.`);
+  });
+});

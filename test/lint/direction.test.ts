@@ -1,0 +1,41 @@
+import { expect } from 'chai';
+import { ESLint } from 'eslint';
+
+/** Each line: a file that must not be able to import another. The rule is tried on text, so nothing is written. */
+const refused: [file: string, imports: string][] = [
+  ['db/knex.ts', '../api/errors.js'],
+  ['db/knex.ts', '../workflows/contract.js'],
+  ['db/knex.ts', '../activities/index.js'],
+  ['activities/index.ts', '../api/errors.js'],
+  ['activities/index.ts', '../workflows/participant-anchor.js'],
+  ['api/app.ts', '../activities/index.js'],
+  ['api/app.ts', '../workflows/participant-anchor.js'],
+  ['workflows/participant-anchor.ts', '../db/knex.js'],
+  ['workflows/participant-anchor.ts', '../api/errors.js'],
+  ['workflows/participant-anchor.ts', '../activities/index.js'],
+  ['workflows/domain/decide.ts', '../contract.js'],
+  ['workflows/domain/decide.ts', '@temporalio/workflow'],
+  ['settings.ts', './db/knex.js'],
+];
+const allowed: [file: string, statement: string][] = [
+  ['workflows/participant-anchor.ts', `import type { AnchorActivities } from '../activities/index.js';\nexport type A = AnchorActivities;`],
+  ['api/server.ts', `import { participantAnchorId } from '../workflows/contract.js';\nexport const a = participantAnchorId('x');`],
+  ['activities/relay.ts', `import { evaluate } from '../workflows/domain/decide.js';\nexport const a = evaluate;`],
+];
+
+describe('lint keeps the direction of imports', function () {
+  this.timeout(60_000);
+  const eslint = new ESLint();
+  const faultsOf = async (file: string, code: string) => (await eslint.lintText(code, { filePath: file }))[0]!.messages.filter((m) => /import/.test(m.ruleId ?? '')).map((m) => m.ruleId);
+
+  for (const [file, imports] of refused) {
+    it(`${file} must not import ${imports}`, async () => {
+      expect(await faultsOf(file, `import * as other from '${imports}';\nexport const used = other;\n`)).not.to.deep.equal([]);
+    });
+  }
+  for (const [file, statement] of allowed) {
+    it(`${file} may: ${statement.split('\n')[0]}`, async () => {
+      expect(await faultsOf(file, `${statement}\n`)).to.deep.equal([]);
+    });
+  }
+});

@@ -1,0 +1,46 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
+import { Worker, bundleWorkflowCode } from '@temporalio/worker';
+import type { WorkflowBundleOption } from '@temporalio/worker';
+import { expect } from 'chai';
+import { workflowBundle } from '../anchor/small-runs.js';
+import { root } from '../support/environment.js';
+import '../support/quiet-runtime.js';
+
+const folder = join(root, 'test', 'replay', 'histories');
+const histories = readdirSync(folder).filter((name) => name.endsWith('.json')).map((name) => ({
+  workflowId: name.slice(0, -'.json'.length), history: historyFromJSON(JSON.parse(readFileSync(join(folder, name), 'utf8'))),
+}));
+
+/** What each history comes to under this code: null, or why it does not replay. */
+async function replay(workflowBundle: WorkflowBundleOption): Promise<Map<string, Error | null>> {
+  const results = new Map<string, Error | null>();
+  for await (const { workflowId, error } of Worker.runReplayHistories({ workflowBundle }, histories)) results.set(workflowId, error ?? null);
+  return results;
+}
+
+describe('workflows that run already', function () {
+  this.timeout(60_000);
+
+  it('go on under the present code: every recorded history replays', async () => {
+    const results = await replay(await workflowBundle());
+    expect([...results].filter(([, error]) => error !== null).map(([name, error]) => `${name}: ${error!.message}`)).to.deep.equal([]);
+    expect(results.size).to.equal(histories.length);
+  });
+
+  it('histories of every branch are there', () => {
+    expect(histories.map((h) => h.workflowId)).to.include.members([
+      'anchor-proposed-changed-finalized', 'anchor-cancelled-and-proposed-again', 'anchor-override-approved', 'anchor-override-denied-after-refused-decisions',
+      'anchor-override-reminded-and-expired', 'anchor-withdrawn-with-a-pending-override', 'anchor-continued-as-new', 'study-reanchoring', 'datacapture-trigger',
+    ]);
+  });
+
+  it('a change that breaks them is found: a workflow that waits before it works does not replay', async () => {
+    const { code } = await bundleWorkflowCode({ workflowsPath: join(root, 'test', 'replay', 'incompatible.ts'), logger: { log: () => {}, trace: () => {}, debug: () => {}, info: () => {}, warn: () => {}, error: () => {} } });
+    const results = await replay({ code });
+    const anchors = [...results].filter(([name]) => name.startsWith('anchor-'));
+    expect(anchors.length).to.be.above(0);
+    for (const [name, error] of anchors) expect(error?.name, name).to.equal('DeterminismViolationError');
+  });
+});

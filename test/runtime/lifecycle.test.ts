@@ -1,0 +1,156 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Connection } from '@temporalio/client';
+import { expect } from 'chai';
+import pg from 'pg';
+import { identify } from '../../scripts/runtime/processes.js';
+import { failedStart, startService, until, type RunJson, type Service } from '../support/service.js';
+
+type PartName = Exclude<keyof RunJson['pids'], 'supervisor'>;
+const PARTS: PartName[] = ['postgres', 'temporal', 'mail', 'worker', 'api'];
+
+const query = async (run: RunJson, sql: string): Promise<pg.QueryResult> => {
+  const client = new pg.Client({ connectionString: run.database_url });
+  await client.connect();
+  try {
+    return await client.query(sql);
+  } finally {
+    await client.end();
+  }
+};
+
+/** Retention of closed histories in days, as the Temporal server itself says. */
+const retentionDays = async (run: RunJson): Promise<number> => {
+  const connection = await Connection.connect({ address: run.temporal, connectTimeout: 5000 });
+  try {
+    const { config } = await connection.workflowService.describeNamespace({ namespace: run.temporal_namespace });
+    return Number(config?.workflowExecutionRetentionTtl?.seconds) / 86_400;
+  } finally {
+    await connection.close();
+  }
+};
+
+const runs = (pid: number | undefined) => pid !== undefined && identify(pid) !== undefined;
+
+describe('a running service', function () {
+  this.timeout(120_000);
+  let service: Service;
+  before(async () => { service = await startService(); });
+  after(async () => {
+    await service.stop();
+  });
+
+  it('tells in run.json, for its owner only, where everything is', async () => {
+    const { run, dataDir } = service;
+    expect(statSync(join(dataDir, 'run.json')).mode & 0o777).to.equal(0o600);
+    expect(Object.keys(run.pids)).to.have.members(['supervisor', ...PARTS]);
+    expect(Object.values(run.pids).every(runs)).to.equal(true);
+    expect((await fetch(`${run.api}/api/health`)).status).to.equal(200);
+    expect((await fetch(run.temporal_ui ?? '')).status).to.equal(200);
+    expect((await fetch(`${run.mail_ui}/email`)).status).to.equal(200);
+    expect((await query(run, 'select current_user as name')).rows[0].name).to.equal('postgres');
+    expect(run.admin_email).to.equal('admin@example.org');
+    expect(service.output()).to.contain(run.admin_password).and.to.contain(run.api);
+  });
+
+  it('keeps secrets where only their owner reads them', () => {
+    for (const inside of ['keys', 'logs', 'mail']) expect(statSync(join(service.dataDir, inside)).mode & 0o077, inside).to.equal(0);
+    for (const key of readdirSync(join(service.dataDir, 'keys'))) expect(statSync(join(service.dataDir, 'keys', key)).mode & 0o077, key).to.equal(0);
+  });
+
+  it('keeps closed histories as long as the setting says', async () => {
+    expect(await retentionDays(service.run)).to.equal(90);
+  });
+
+  it('writes to disk what PostgreSQL acknowledges', async () => {
+    const { rows } = await query(service.run, `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit, current_setting('server_encoding') as encoding`);
+    expect(rows[0]).to.deep.equal({ fsync: 'on', commit: 'on', encoding: 'UTF8' });
+  });
+
+  it('refuses a second start on its data folder', async () => {
+    const { code, output } = await failedStart({ DATA_DIR: service.dataDir });
+    expect(code).to.equal(1);
+    expect(output).to.contain(`is in use by the service that runs as process ${service.run.pids.supervisor}`);
+    expect(Object.values(service.current().pids).every(runs)).to.equal(true);
+  });
+
+  it('refuses a start on taken ports, naming each port and its setting, and leaves nothing', async () => {
+    const port = (url: string | null) => new URL(url ?? '').port;
+    const { code, output } = await failedStart({ PORT: port(service.run.api), MAIL_UI_PORT: port(service.run.mail_ui) });
+    expect(code).to.equal(1);
+    expect(output).to.contain(`Port ${port(service.run.api)} on 127.0.0.1 is taken by another program: set PORT`);
+    expect(output).to.contain(`Port ${port(service.run.mail_ui)} on 127.0.0.1 is taken by another program: set MAIL_UI_PORT`);
+    expect(output).not.to.contain('PostgreSQL: ready');
+  });
+
+  for (const name of PARTS) {
+    it(`starts ${name} again when it is killed, on the same port, and run.json follows`, async () => {
+      const before = service.current();
+      process.kill(before.pids[name] ?? 0, 'SIGKILL');
+      const now = await until(() => {
+        const run = service.current();
+        return run.pids[name] !== undefined && run.pids[name] !== before.pids[name] && service.output().includes(`${name} is back (process ${run.pids[name]})`) ? run : undefined;
+      }, { timeout: 30_000, what: `${name} to be back` });
+      expect({ ...now, pids: {} }).to.deep.equal({ ...before, pids: {} });
+      expect(service.output()).to.contain(`${name} ended by SIGKILL; starting it again in`);
+      if (name === 'postgres') expect((await query(now, 'select 1 as one')).rows[0].one).to.equal(1);
+      if (name === 'temporal') expect(await retentionDays(now)).to.equal(90);
+      if (name === 'api') await until(async () => (await fetch(`${now.api}/api/health`)).ok);
+    });
+  }
+});
+
+describe('a service that is stopped or killed', function () {
+  this.timeout(120_000);
+
+  it('stops without a process or run.json left, and goes on with its data after every kind of end', async () => {
+    const first = await startService();
+    const { dataDir } = first;
+    const everything = Object.values(first.run.pids);
+    await query(first.run, `create table kept (step text); insert into kept values ('stopped')`);
+    expect(await first.stop()).to.equal(0);
+    expect(everything.filter(runs), 'left after a stop').to.deep.equal([]);
+    expect(existsSync(join(dataDir, 'run.json'))).to.equal(false);
+    expect(existsSync(join(dataDir, 'supervisor.json'))).to.equal(false);
+    expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).to.equal(false);
+
+    const second = await startService({ DATA_DIR: dataDir });
+    expect(second.run.admin_password).to.equal(first.run.admin_password);
+    await query(second.run, `insert into kept values ('killed whole')`);
+    await second.kill('everything');
+
+    const third = await startService({ DATA_DIR: dataDir });
+    await query(third.run, `insert into kept values ('killed supervisor')`);
+    await third.kill('supervisor');
+    // Whoever has a channel to it goes by itself; the two servers wait for the next start.
+    expect(runs(third.run.pids.postgres)).to.equal(true);
+
+    const fourth = await startService({ DATA_DIR: dataDir });
+    expect(Object.entries(third.run.pids).filter(([, pid]) => runs(pid)), 'left of the service that was killed').to.deep.equal([]);
+    const { rows } = await query(fourth.run, 'select step from kept order by step');
+    expect(rows.map(({ step }) => step)).to.deep.equal(['killed supervisor', 'killed whole', 'stopped']);
+
+    const beside = await startService();
+    expect((await fetch(`${beside.run.api}/api/health`)).status).to.equal(200);
+    expect((await fetch(`${fourth.run.api}/api/health`)).status).to.equal(200);
+    expect(await beside.stop()).to.equal(0);
+
+    await query(fourth.run, `insert into studies (study_code, study_name) values ('KEY', 'Encrypted with another key')`);
+    await query(fourth.run, `insert into datacapture_configs (study_id, api_url, api_token_encrypted) select id, 'https://capture.example.org/api/', 'v1:0123456789ab:a:b:c' from studies where study_code = 'KEY'`);
+    expect(await fourth.stop()).to.equal(0);
+    const wrongKey = await failedStart({ DATA_DIR: dataDir });
+    expect(wrongKey.code).to.equal(1);
+    expect(wrongKey.output).to.contain('DATACAPTURE_ENCRYPTION_KEY does not decrypt what is stored: 1 capture-system configuration was encrypted with another key.');
+    expect(readdirSync(dataDir), 'nothing half-started').not.to.include.members(['run.json']).and.not.to.include.members(['supervisor.json']);
+    expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).to.equal(false);
+  });
+
+  it('refuses a schema that is newer than the program', async () => {
+    const newer = await startService();
+    await query(newer.run, `insert into knex_migrations (name, batch, migration_time) values ('9999-of-tomorrow', 99, now())`);
+    expect(await newer.stop()).to.equal(0);
+    const { code, output } = await failedStart({ DATA_DIR: newer.dataDir });
+    expect(code).to.equal(1);
+    expect(output).to.contain('The database schema is newer than this program (it holds 9999-of-tomorrow)').and.not.to.match(/^\s+at /m);
+  });
+});

@@ -1,0 +1,90 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { createTransport } from 'nodemailer';
+import type { StoredMail } from '../../scripts/runtime/mail-store.js';
+import { reservePorts } from '../../scripts/runtime/ports.js';
+import { root, testEnvironment } from '../support/environment.js';
+import { temporaryDataDir } from '../support/service.js';
+
+describe('the mail catcher', () => {
+  const dataDir = temporaryDataDir();
+  let catcher: ChildProcess;
+  let ports: { MAIL_PORT: string; MAIL_UI_PORT: string };
+  let base: string;
+
+  const start = async () => {
+    const env = testEnvironment({ DATA_DIR: dataDir, ...ports });
+    catcher = spawn(process.execPath, ['--import', 'tsx', 'scripts/runtime/mail-catcher.ts'], { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    const [message] = (await once(catcher, 'message')) as [unknown];
+    expect(message).to.deep.equal({ ready: true });
+  };
+  const end = async (how: NodeJS.Signals) => {
+    catcher.kill(how);
+    await once(catcher, 'exit');
+  };
+  const json = async (path: string, init?: RequestInit): Promise<unknown> => (await fetch(`${base}${path}`, init)).json();
+  const mails = async () => (await json('/email')) as StoredMail[];
+  const send = (subject: string) => createTransport({ host: '127.0.0.1', port: Number(ports.MAIL_PORT) }).sendMail({
+    from: 'Study Desk <desk@example.org>', to: 'Zoë <zoe@example.org>, b@example.org', bcc: 'hidden@example.org', subject, text: 'Your visit <is> due', html: '<p>Your visit is <b>due</b></p>',
+    headers: { 'X-Kind': 'reminder' }, attachments: [{ filename: 'visit.ics', content: 'BEGIN:VCALENDAR' }],
+  });
+
+  before(async () => {
+    const { MAIL_PORT, MAIL_UI_PORT } = await reservePorts('127.0.0.1', { MAIL_PORT: 'auto', MAIL_UI_PORT: 'auto' });
+    await Promise.all([MAIL_PORT.release(), MAIL_UI_PORT.release()]);
+    ports = { MAIL_PORT: String(MAIL_PORT.port), MAIL_UI_PORT: String(MAIL_UI_PORT.port) };
+    base = `http://127.0.0.1:${MAIL_UI_PORT.port}`;
+    await start();
+  });
+  after(() => end('SIGTERM'));
+
+  it('keeps a mail and shows it in the shape that maildev has', async () => {
+    await send('Visit – Größe');
+    const [mail] = await mails();
+    expect(mail).to.deep.include({ subject: 'Visit – Größe', from: [{ address: 'desk@example.org', name: 'Study Desk' }] });
+    expect(mail?.to).to.deep.equal([{ address: 'zoe@example.org', name: 'Zoë' }, { address: 'b@example.org', name: '' }]);
+    expect(mail?.html.trim()).to.equal('<p>Your visit is <b>due</b></p>');
+    expect(mail?.text.trim()).to.equal('Your visit <is> due');
+    expect(mail?.headers['x-kind']).to.equal('reminder');
+    expect(mail?.attachments.map(({ fileName }) => fileName)).to.deep.equal(['visit.ics']);
+    expect(mail?.envelope.to).to.include('hidden@example.org');
+    expect(await json(`/email/${mail?.id}`)).to.deep.equal(mail);
+    expect(await (await fetch(`${base}/email/${mail?.id}/source`)).text()).to.contain('X-Kind: reminder');
+  });
+
+  it('shows a page that carries a mail as text, not as markup', async () => {
+    const page = await fetch(base);
+    expect(page.headers.get('content-security-policy')).to.contain('sandbox');
+    expect(await page.text()).to.contain('Your visit &lt;is&gt; due').and.to.contain('Visit – Größe');
+  });
+
+  it('catches text and push messages', async () => {
+    const post = (path: string, body: string) => json(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    expect(await post('/sms', '{"to":"+49 30 1","text":"due"}')).to.include({ status: 'accepted' });
+    await post('/push', '{"to":"device-1"}');
+    expect(((await json('/sms')) as { body: unknown }[]).map(({ body }) => body)).to.deep.equal([{ to: '+49 30 1', text: 'due' }]);
+    expect(await json('/push')).to.have.length(1);
+    expect((await fetch(`${base}/sms`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{' })).status).to.equal(400);
+  });
+
+  it('has everything still after it was killed', async () => {
+    await end('SIGKILL');
+    await start();
+    expect((await mails()).map(({ subject }) => subject)).to.deep.equal(['Visit – Größe']);
+    expect(await json('/sms')).to.have.length(1);
+  });
+
+  it('removes one mail or all', async () => {
+    await send('second');
+    const [first] = await mails();
+    await json(`/email/${first?.id}`, { method: 'DELETE' });
+    expect((await mails()).map(({ subject }) => subject)).to.deep.equal(['second']);
+    expect((await fetch(`${base}/email/${first?.id}`)).status).to.equal(404);
+    await json('/email/all', { method: 'DELETE' });
+    expect(await mails()).to.deep.equal([]);
+    expect(readdirSync(join(dataDir, 'mail')).filter((name) => name.endsWith('.eml'))).to.deep.equal([]);
+  });
+});

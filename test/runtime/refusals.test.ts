@@ -1,0 +1,83 @@
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { openDataDir } from '../../scripts/runtime/data-dir.js';
+import { StartError } from '../../scripts/runtime/start-error.js';
+import { failedStart, temporaryDataDir } from '../support/service.js';
+
+/** A start that cannot go on says so in a sentence, without a stack, and exits with 1. */
+const refused = async (overrides: Record<string, string>): Promise<string> => {
+  const { code, output } = await failedStart(overrides);
+  expect(code, output).to.equal(1);
+  expect(output).not.to.match(/^\s+at /m);
+  return output;
+};
+
+describe('a start that cannot go on', function () {
+  this.timeout(60_000);
+
+  it('names every fault of the settings at once', async () => {
+    const output = await refused({ PORT: '80000', HOST: '127.0.0.1', REMINDER_INTERVAL_SECONDS: 'soon', ENABLE_API_DOCS: 'perhaps', DATACAPTURE_ENCRYPTION_KEY: 'short' });
+    for (const name of ['PORT must lie between 1 and 65535', 'REMINDER_INTERVAL_SECONDS is not a number: "soon"', 'ENABLE_API_DOCS must be true or false', 'DATACAPTURE_ENCRYPTION_KEY must be 32 bytes']) {
+      expect(output).to.contain(name);
+    }
+  });
+
+  it('generates no secret in production, and names every one that is missing or weak', async () => {
+    const twice = 'k7Qd0sPz2vLx8mNb4rTy6wHc1jGf3aEu';
+    const dataDir = temporaryDataDir();
+    const output = await refused({ DATA_DIR: dataDir, NODE_ENV: 'production', JWT_SECRET: twice, SESSION_SECRET: twice, AUDIT_SIGNING_KEY: 'changeme', ADMIN_PASSWORD: 'password1' });
+    for (const fault of [
+      'SESSION_SECRET is equal to JWT_SECRET', 'DATACAPTURE_ENCRYPTION_KEY is required in production', 'AUDIT_SIGNING_KEY is shorter than 32', 'AUDIT_SIGNING_KEY is a known default',
+      'ADMIN_PASSWORD is shorter than 12', 'ADMIN_PASSWORD is a known default', 'DATABASE_URL is required in production', 'TEMPORAL_ADDRESS is required in production',
+    ]) expect(output).to.contain(fault);
+    expect(existsSync(dataDir)).to.equal(false);
+  });
+
+  it('says which data folder it cannot use', async () => {
+    const folder = temporaryDataDir();
+    writeFileSync(folder, 'a file');
+    expect(await refused({ DATA_DIR: folder })).to.contain(`DATA_DIR ${folder} cannot be read and written`);
+  });
+
+  it('says so when the folder is unreadable', () => {
+    const folder = temporaryDataDir();
+    mkdirSync(folder, { mode: 0o000 });
+    // Root may read everything: for this it is somebody else for a moment.
+    const root = process.getuid?.() === 0;
+    if (root) process.seteuid?.(65_534);
+    try {
+      expect(() => openDataDir(folder)).to.throw(StartError, `DATA_DIR ${folder} cannot be read and written`);
+    } finally {
+      if (root) process.seteuid?.(0);
+      chmodSync(folder, 0o700);
+    }
+  });
+
+  it('names every server of your own that does not answer, with its setting and without its password', async () => {
+    const closed = createServer().listen(0, '127.0.0.1');
+    await once(closed, 'listening');
+    const address = closed.address();
+    const port = typeof address === 'object' && address ? address.port : 0;
+    closed.close();
+    const output = await refused({
+      DATABASE_URL: `postgres://someone:hidden-word@127.0.0.1:${port}/research`, REDIS_URL: `redis://127.0.0.1:${port}`, SMTP_URL: `smtp://127.0.0.1:${port}`, TEMPORAL_ADDRESS: `127.0.0.1:${port}`,
+    });
+    for (const setting of ['DATABASE_URL', 'REDIS_URL', 'SMTP_URL', 'TEMPORAL_ADDRESS']) expect(output).to.match(new RegExp(`\\(${setting}\\) does not answer: .+`));
+    expect(output).not.to.contain('hidden-word');
+  });
+
+  it('says why the Temporal command named in the settings will not do', async () => {
+    const output = await refused({ TEMPORAL_CLI: '/nonexistent/temporal' });
+    expect(output).to.contain('TEMPORAL_CLI /nonexistent/temporal is not a usable Temporal command: /nonexistent/temporal is not installed.');
+  });
+
+  it('refuses a database of another PostgreSQL release', async () => {
+    const dataDir = temporaryDataDir();
+    mkdirSync(join(dataDir, 'postgres'), { recursive: true });
+    writeFileSync(join(dataDir, 'postgres', 'PG_VERSION'), '11\n');
+    expect(await refused({ DATA_DIR: dataDir })).to.contain('was made by PostgreSQL 11');
+  });
+});

@@ -1,0 +1,133 @@
+/**
+ * Every workflow id, message and activity type, once; imported by both sides of the wire. The messages can be sent
+ * from the Temporal UI and CLI as well, so their fields are named as the REST API names them.
+ */
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { AnchorStatus, EvaluationResult, Fault } from './domain/types.js';
+
+// --- ids: nothing that identifies a person in them
+
+export const participantAnchorId = (participantId: string) => `participant-anchor/${participantId}`;
+export const datacaptureTriggerId = (eventId: string) => `datacapture-trigger/${eventId}`;
+export const studySimulationId = (simulationId: string) => `study-simulation/${simulationId}`;
+export const studyReanchoringId = (studyId: string, changeId: string) => `study-reanchoring/${studyId}/${changeId}`;
+
+/** Temporal Schedules bear the names of their jobs. */
+export const scheduleIds = { visitStatuses: 'update_visit_statuses', sessionExpiry: 'expire_assessment_sessions' } as const;
+
+export const workflowTypes = {
+  participantAnchor: 'participantAnchor',
+  datacaptureTrigger: 'datacaptureTrigger',
+  studyReanchoring: 'studyReanchoring',
+  studySimulation: 'studySimulation',
+  updateVisitStatuses: 'updateVisitStatuses',
+  expireSessions: 'expireSessions',
+} as const;
+
+// --- search attributes, registered by `npm start` and the compose file
+
+export const searchAttributes = { StudyId: 'Keyword', SiteId: 'Keyword', AnchorStatus: 'Keyword', AwaitingSince: 'Datetime' } as const;
+
+// --- the participant's workflow
+
+export interface ParticipantAnchorStart {
+  participant_id: string;
+  study_id: string;
+  site_id?: string | null;
+  /** Carried over a continue-as-new. */
+  carried?: { handled: number };
+}
+
+/** Who sends a message and by what request; the rights are checked against the database, whoever it is. */
+export interface Sender {
+  actor_user_id?: string | null;
+  /** The participant's own wish, from the portal. */
+  actor_type?: 'user' | 'participant' | 'system' | 'workflow';
+  request_id?: string | null;
+  ip_address?: string | null;
+  user_agent?: string | null;
+}
+
+export interface SetEnrollmentDate extends Sender {
+  enrollment_date: string;
+  reason?: string | null;
+  /** The anchor's version that the sender saw: another one refuses (If-Match). */
+  expected_version?: number | null;
+}
+export interface RequestOverride extends Sender {
+  new_enrollment_date: string;
+  reason?: string | null;
+  regenerate_schedule?: boolean;
+  preview_hash?: string | null;
+  expected_version?: number | null;
+}
+export interface CancelProposal extends Sender { reason?: string | null; expected_version?: number | null }
+export interface OverrideBack extends Sender { reason?: string | null; expected_version?: number | null }
+export interface Evaluate extends Sender {
+  /** Makes schedule version 1 also from an unset or provisional anchor (a participant that a trigger created). */
+  ensure_schedule?: boolean;
+}
+export interface OverrideDecision {
+  request_id: string;
+  decision: 'approve' | 'deny';
+  approver_user_id: string;
+  reason?: string | null;
+  preview_hash?: string | null;
+  http_request_id?: string | null;
+  ip_address?: string | null;
+  user_agent?: string | null;
+}
+
+/** What came of a message. `refused` carries the HTTP status and code that decisions.md gives the case. */
+export interface AnchorOutcome {
+  result: EvaluationResult | 'applied' | 'pending_approval' | 'denied' | 'cancelled' | 'reverted' | 'withdrawn' | 'refused';
+  refused?: { status: number; code: string; detail: string; preview?: unknown };
+  errors: Fault[];
+  warnings: Fault[];
+  source_type?: string | null;
+  override_request_id?: string;
+  schedule_version_id?: string | null;
+  impact?: unknown;
+  waiting: WaitingState;
+}
+
+/** What the participant's workflow waits for; everything in it comes from the database. */
+export interface WaitingState {
+  status: AnchorStatus;
+  version: number;
+  enrollment_date: string | null;
+  schedule_version_id: string | null;
+  /** e.g. ["consent", "eligibility"], ["approval"], ["date"]; empty: nothing. */
+  waiting_for: string[];
+  since: string;
+  last_decision: string;
+  /** The participant has left or is gone: nothing moves any more. */
+  closed: boolean;
+  pending_override: { request_id: string; remind_at: string | null; expires_at: string } | null;
+}
+
+export const setEnrollmentDate = defineUpdate<AnchorOutcome, [SetEnrollmentDate]>('setEnrollmentDate');
+export const requestOverride = defineUpdate<AnchorOutcome, [RequestOverride]>('requestOverride');
+export const cancelProposal = defineUpdate<AnchorOutcome, [CancelProposal]>('cancelProposal');
+export const overrideBack = defineUpdate<AnchorOutcome, [OverrideBack]>('overrideBack');
+/** The decision of an approver, for callers that want the answer (the signal below gives none). */
+export const decideOverride = defineUpdate<AnchorOutcome, [OverrideDecision]>('decideOverride');
+export const evaluate = defineUpdate<AnchorOutcome, [Evaluate]>('evaluate');
+export const sourcesChanged = defineSignal<[Sender?]>('sourcesChanged');
+export const overrideDecision = defineSignal<[OverrideDecision]>('overrideDecision');
+export const withdrawn = defineSignal<[Sender?]>('withdrawn');
+export const anchorState = defineQuery<WaitingState | null>('anchorState');
+
+// --- a study's change
+
+/** How far a study's change has got: participants seen, dates moved and schedules made, of all that are enrolled. */
+export interface ReanchoringProgress { seen: number; total: number; moved: number; schedules: number }
+export const reanchoringProgress = defineQuery<ReanchoringProgress>('reanchoringProgress');
+
+// --- a capture-system trigger
+
+export interface DatacaptureTriggerStart { event_id: string; study_id: string }
+
+// --- a simulation of a study
+
+export interface StudySimulationStart { simulation_id: string; study_id: string }

@@ -1,0 +1,74 @@
+import type { Remark, Trial } from './types.js';
+
+/** Nobody reacts faster to what was seen. */
+const FASTEST_MS = 100;
+const SLOWEST_MS = 60_000;
+/** Fewer trials than this say nothing of a pattern. */
+const PATTERN_TRIALS = 10;
+const JUMP_MS = 3_600_000;
+const AHEAD_MS = 60_000;
+
+/** Values of one task that are not plausible (decisions, section 4: kept, flagged). `at` and `now` in milliseconds since 1970. */
+export function qualityFlags(task: string, trials: readonly Trial[], at: readonly number[], now: number): Remark[] {
+  const flags: Remark[] = [];
+  const flag = (code: string, count: number, message: string) => { if (count > 0) flags.push({ code, task, count, message }); };
+  const times = new Alike<number>();
+  const answers = new Alike<string>();
+  let fast = 0, slow = 0, judged = 0, right = 0, back = 0, jumps = 0, ahead = 0;
+  trials.forEach(({ rt, correct, data }, i) => {
+    if (rt !== null) {
+      times.see(rt);
+      if (rt < FASTEST_MS) fast++;
+      else if (rt > SLOWEST_MS) slow++;
+    }
+    if (correct !== null) judged++;
+    if (correct) right++;
+    // Once two answers differ no other has to be looked at.
+    if (data?.response !== undefined && answers.same) answers.see(JSON.stringify(data.response));
+    const step = i === 0 ? 0 : at[i]! - at[i - 1]!;
+    if (step < 0) back++;
+    else if (step > JUMP_MS) jumps++;
+    if (at[i]! > now + AHEAD_MS) ahead++;
+  });
+  flag('RT_TOO_FAST', fast, `reaction times under ${FASTEST_MS} ms`);
+  flag('RT_TOO_SLOW', slow, `reaction times over ${SLOWEST_MS / 1000} s`);
+  if (times.pattern) flag('RT_CONSTANT', times.seen, 'every reaction time is the same');
+  if (answers.pattern) flag('ONE_ANSWER', answers.seen, 'every answer is the same');
+  if (judged >= PATTERN_TRIALS && right === 0) flag('ALL_WRONG', judged, 'no answer is right');
+  flag('CLOCK_BACKWARDS', back, 'the clock ran backwards between trials');
+  flag('CLOCK_JUMP', jumps, 'more than an hour lies between trials');
+  flag('CLOCK_AHEAD', ahead, 'trials lie ahead of the server’s clock');
+  return flags;
+}
+
+/** Whether all values that were seen are the same. */
+class Alike<T> {
+  seen = 0;
+  same = true;
+  private first: T | undefined;
+  see(value: T): void {
+    if (this.seen++ === 0) this.first = value;
+    else if (value !== this.first) this.same = false;
+  }
+  get pattern(): boolean { return this.same && this.seen >= PATTERN_TRIALS; }
+}
+
+/** Gaps, doubles and disorder of the trial indexes of one task, as warnings. A task counts from 0 or from 1. */
+export function orderWarnings(task: string, trials: readonly Trial[]): Remark[] {
+  const warnings: Remark[] = [];
+  const warn = (code: string, count: number, message: string) => { if (count > 0) warnings.push({ code, task, count, message }); };
+  const distinct = new Set<number>();
+  let least = 1;
+  let most = -1;
+  let disorder = 0;
+  trials.forEach(({ trial_index }, i) => {
+    distinct.add(trial_index);
+    if (trial_index < least) least = trial_index;
+    if (trial_index > most) most = trial_index;
+    if (i > 0 && trial_index < trials[i - 1]!.trial_index) disorder++;
+  });
+  warn('TRIAL_DOUBLE', trials.length - distinct.size, 'trial indexes that come more than once');
+  warn('TRIAL_GAP', most - least + 1 - distinct.size, 'trial indexes that are missing');
+  warn('TRIAL_ORDER', disorder, 'trials that come before an earlier one');
+  return warnings;
+}

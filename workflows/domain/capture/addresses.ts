@@ -1,0 +1,35 @@
+import ipaddr from 'ipaddr.js';
+
+/** Whether an address is on the public internet: not loopback, private, link-local, carrier-grade, multicast or reserved. */
+export function isPublicAddress(address: string): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  // ::ffff:10.0.0.1 is 10.0.0.1 to the socket that connects to it.
+  return ipaddr.process(address).range() === 'unicast';
+}
+
+/** The address that a URL's host spells out (`[::1]`, `127.0.0.1`); undefined for a name, which has to be looked up. */
+export function literalAddress(hostname: string): string | undefined {
+  const bare = hostname.startsWith('[') && hostname.endsWith(']') ? hostname.slice(1, -1) : hostname;
+  return ipaddr.isValid(bare) ? bare : undefined;
+}
+
+/**
+ * What is wrong with a capture system's URL as text, in words; undefined when nothing is.
+ * Names are not looked up here: whoever connects checks every address that the name has at that moment.
+ */
+export function captureUrlFault(text: string, allowPrivate: boolean): string | undefined {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    return 'api_url is not a URL';
+  }
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'api_url must begin with https:// or http://';
+  if (url.username || url.password) return 'api_url must not contain a user name or password';
+  if (allowPrivate) return undefined;
+  const literal = literalAddress(url.hostname);
+  if (literal ? !isPublicAddress(literal) : /(^|\.)(localhost|local|internal)\.?$/i.test(url.hostname)) {
+    return 'api_url points to a private address, which ALLOW_PRIVATE_URLS forbids here';
+  }
+  return undefined;
+}

@@ -1,0 +1,60 @@
+import { participantFields } from './participant.js';
+
+/** What a capture system says of itself, as far as a mapping can be wrong about it. */
+export interface Dictionary {
+  fields: { field_name: string; form_name: string; field_type: string }[];
+  instruments: string[];
+  /** Unique event names; empty for a classic project. */
+  events: string[];
+  longitudinal: boolean;
+}
+
+export interface MappingFields {
+  enrollment_instrument?: string | null;
+  enrollment_event?: string | null;
+  participant_field_mapping?: Record<string, string>;
+  event_battery_mapping?: Record<string, unknown>;
+  data_field_mapping?: Record<string, { datacapture_instrument: string; fields: Record<string, string> }>;
+}
+
+export interface MappingWarning { code: string; path: string; message: string }
+
+/** Compares a mapping with the capture system's dictionary: each name that it does not know, with where it stands. */
+export function checkMapping(mapping: MappingFields, dictionary: Dictionary): MappingWarning[] {
+  const warnings: MappingWarning[] = [];
+  const warn = (code: string, path: string, message: string) => warnings.push({ code, path, message });
+  const instrument = (name: string, path: string) => {
+    if (!dictionary.instruments.includes(name)) warn('UNKNOWN_INSTRUMENT', path, `The capture system has no instrument "${name}".`);
+  };
+  const event = (name: string, path: string) => {
+    if (!dictionary.longitudinal) warn('UNKNOWN_EVENT', path, `The capture system's project has no events, so not "${name}" either.`);
+    else if (!dictionary.events.includes(name)) warn('UNKNOWN_EVENT', path, `The capture system has no event "${name}".`);
+  };
+  const field = (name: string, path: string) => {
+    if (!hasField(dictionary, name)) warn('UNKNOWN_FIELD', path, `The capture system has no field "${name}".`);
+  };
+
+  if (mapping.enrollment_instrument) instrument(mapping.enrollment_instrument, 'enrollment_instrument');
+  if (mapping.enrollment_event) event(mapping.enrollment_event, 'enrollment_event');
+  for (const [name, target] of Object.entries(mapping.participant_field_mapping ?? {})) {
+    const path = `participant_field_mapping.${name}`;
+    if (!(participantFields as readonly string[]).includes(name)) {
+      warn('UNKNOWN_PARTICIPANT_FIELD', path, `A participant has no field "${name}" that the capture system may fill: it is not used.`);
+    }
+    field(target, path);
+  }
+  for (const name of Object.keys(mapping.event_battery_mapping ?? {})) event(name, `event_battery_mapping.${name}`);
+  for (const [task, target] of Object.entries(mapping.data_field_mapping ?? {})) {
+    const path = `data_field_mapping.${task}`;
+    instrument(target.datacapture_instrument, `${path}.datacapture_instrument`);
+    for (const [metric, name] of Object.entries(target.fields)) field(name, `${path}.fields.${metric}`);
+  }
+  return warnings;
+}
+
+/** A field by name; `field___code` is one box of a checkbox field; `<instrument>_complete` is on every instrument. */
+function hasField(dictionary: Dictionary, name: string): boolean {
+  if (dictionary.instruments.some((instrument) => name === `${instrument}_complete`)) return true;
+  const [base, code] = name.split('___', 2) as [string, string?];
+  return dictionary.fields.some((f) => f.field_name === name || (code !== undefined && f.field_name === base && f.field_type === 'checkbox'));
+}

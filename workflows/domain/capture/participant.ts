@@ -1,0 +1,123 @@
+import { isCalendarDate, isDateLike } from './dates.js';
+import type { RecordValues } from './record.js';
+
+/** What of a participant the capture system may fill (decisions, section 6). `external_id` is always the record id. */
+export const participantFields = [
+  'participant_code', 'enrollment_date', 'date_of_birth', 'preferred_language', 'email', 'phone', 'timezone', 'arm', 'site_code',
+] as const;
+export type ParticipantField = (typeof participantFields)[number];
+
+export interface MappedParticipant {
+  /** Only values that are there and fit; what is not here is left as it stands. */
+  values: Partial<Record<ParticipantField, string>>;
+  /** Service fields whose value was there and could not be used. */
+  dropped: ParticipantField[];
+}
+
+/** The value of a capture field: missing-data codes count as empty; of a checkbox the one code that is ticked. */
+export function captureValue(record: RecordValues, field: string, missing: ReadonlySet<string>): string | undefined {
+  const value = Object.hasOwn(record, field) ? record[field] : tickedCode(record, field);
+  return value === undefined || value === '' || missing.has(value) ? undefined : value;
+}
+
+function tickedCode(record: RecordValues, field: string): string | undefined {
+  const prefix = `${field}___`;
+  const ticked = Object.keys(record).filter((key) => key.startsWith(prefix) && record[key] === '1');
+  // Two ticks are no single value: nothing is guessed.
+  return ticked.length === 1 ? ticked[0]!.slice(prefix.length) : undefined;
+}
+
+/** Maps a record to participant fields (trigger rule 4): invalid dates are dropped, empty values are not applied. */
+export function mapParticipant(record: RecordValues, mapping: Record<string, string>, missing: ReadonlySet<string>): MappedParticipant {
+  const mapped: MappedParticipant = { values: {}, dropped: [] };
+  for (const name of participantFields) {
+    const field = Object.hasOwn(mapping, name) ? mapping[name] : undefined;
+    const value = field ? captureValue(record, field, missing) : undefined;
+    if (value === undefined) continue;
+    if (fits[name](value)) mapped.values[name] = value;
+    else mapped.dropped.push(name);
+  }
+  return mapped;
+}
+
+// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+const plain = (value: string) => !/[\u0000-\u001f\u007f]/.test(value);
+const upTo = (length: number) => (value: string) => plain(value) && [...value].length <= length;
+
+const fits: Record<ParticipantField, (value: string) => boolean> = {
+  participant_code: upTo(64),
+  enrollment_date: isCalendarDate,
+  date_of_birth: isCalendarDate,
+  preferred_language: upTo(35),
+  email: (value) => upTo(320)(value) && /^[^\s@]+@[^\s@]+$/.test(value),
+  phone: upTo(40),
+  timezone: (value) => value.length <= 50 && isTimeZone(value),
+  arm: upTo(100),
+  site_code: upTo(64),
+};
+
+function isTimeZone(zone: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: zone });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a text can be a participant's code: 1 to 64 characters, none of them a control character. */
+export const isParticipantCode = (code: string) => code.trim() !== '' && upTo(64)(code);
+
+const personal: readonly ParticipantField[] = ['date_of_birth', 'email', 'phone'];
+
+export interface FactFields {
+  mapping: Record<string, string>;
+  enrollmentInstrument: string;
+  /** The study's enrollment policy, as stored. */
+  policy: unknown;
+}
+
+/**
+ * The items that become facts of the enrollment form: the mapped enrollment date, and what the policy's form
+ * mappings and expressions name. Never names, birth dates, mails or phones (decisions, section 5).
+ */
+export function factItems(record: RecordValues, fields: FactFields, missing: ReadonlySet<string>): RecordValues {
+  const forbidden = new Set(personal.map((name) => fields.mapping[name]).filter((field) => field !== undefined));
+  const enrollment = fields.mapping['enrollment_date'];
+  const items: RecordValues = {};
+  for (const field of [enrollment, ...policyItems(fields.policy, fields.enrollmentInstrument)]) {
+    if (field === undefined || forbidden.has(field)) continue;
+    const value = captureValue(record, field, missing);
+    if (value === undefined || value.length > 500 || value.includes('\u0000')) continue;
+    if (field === enrollment && !isDateLike(value)) continue;
+    items[field] = value;
+  }
+  return items;
+}
+
+/** Names that the policy reads of the form; a word of an expression that is no field finds no value and does no harm. */
+export function policyItems(policy: unknown, form: string): string[] {
+  const names = new Set<string>();
+  visit(policy, (key, value, holder) => {
+    if (key === 'item_oid' && holder['form_oid'] === form) names.add(value);
+    if (key === 'expression' || key === 'custom_rule') {
+      for (const word of value.match(/[A-Za-z_][A-Za-z0-9_]*/g) ?? []) names.add(word);
+    }
+  });
+  return [...names];
+}
+
+function visit(node: unknown, text: (key: string, value: string, holder: Record<string, unknown>) => void): void {
+  if (typeof node !== 'object' || node === null) return;
+  const holder = node as Record<string, unknown>;
+  for (const [key, value] of Object.entries(holder)) {
+    if (typeof value === 'string') text(key, value, holder);
+    else visit(value, text);
+  }
+}
+
+/** A data access group's unique name is the site's code as a slug: lower case, no more than 18 characters. */
+export function matchesGroup(siteCode: string, group: string): boolean {
+  const slug = (name: string) => name.toLowerCase().replace(/[^a-z0-9]+/g, '_').replace(/^_+|_+$/g, '');
+  return siteCode === group || slug(siteCode) === slug(group) || slug(siteCode).slice(0, 18) === slug(group);
+}

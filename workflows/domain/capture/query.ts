@@ -1,0 +1,24 @@
+import type { MappingWarning } from './mapping-check.js';
+
+/** A question to a study's capture system, asked by the worker for the API. Only ids travel, never a token. */
+export type CaptureQuestion =
+  | { kind: 'test-connection'; study_id: string; actor_user_id: string | null; request_id: string | null }
+  | { kind: 'instruments'; study_id: string }
+  | { kind: 'events'; study_id: string }
+  /** The mapping as stored, compared with the dictionary; `proposed` members stand in for the stored ones. */
+  | { kind: 'check-mapping'; study_id: string; proposed: Record<string, unknown> };
+
+export interface ConnectionReport { status: 'connected'; project_title: string; project_id: string; is_longitudinal: boolean; record_count: number }
+export interface Instrument { instrument_name: string; instrument_label: string }
+export interface CaptureEvent {
+  event_name: string; unique_event_name: string; arm_num: number;
+  day_offset: number | null; offset_min: number | null; offset_max: number | null;
+}
+
+/** What came of it: a fault of the capture system is an answer, not an exception, so that it is told in words. */
+export type CaptureAnswer =
+  | { ok: true; connection?: ConnectionReport; instruments?: Instrument[]; events?: CaptureEvent[]; warnings?: MappingWarning[] }
+  | { ok: false; error_type: string; message: string };
+
+export const datacaptureQueryId = (uuid: string) => `datacapture-query/${uuid}`;
+export const datacaptureQueryType = 'datacaptureQuery';

@@ -1,0 +1,118 @@
+import { Temporal } from 'temporal-polyfill';
+
+/**
+ * What was worked out before, for what comes again and again: a study's dates are a few thousand, and reading one
+ * costs more than what is then done with it. Forgotten as a whole when it is full, so that it never grows.
+ */
+function remembered<Of, T>(most: number, work: (of: Of) => T): (of: Of) => T {
+  const known = new Map<Of, T>();
+  return (of) => {
+    let found = known.get(of);
+    if (found === undefined) {
+      found = work(of);
+      if (known.size >= most) known.clear();
+      known.set(of, found);
+    }
+    return found;
+  };
+}
+
+/** Dates never change once made, so that everybody may have the same one. */
+const plain = remembered(5_000, (date: string) => Temporal.PlainDate.from(date, { overflow: 'reject' }));
+
+const EPOCH = Temporal.PlainDate.from('1970-01-01');
+const dayNumber = remembered(5_000, (date: string) => EPOCH.until(plain(date), { largestUnit: 'days' }).days);
+const dayOf = remembered(20_000, (number: number) => EPOCH.add({ days: number }).toString());
+
+/** Calendar arithmetic on `YYYY-MM-DD`; no `Date`, no zone of the machine. */
+export const addDays = (date: string, days: number): string => dayOf(dayNumber(date) + days);
+
+/** Days from `from` to `to`; positive when `to` is later. */
+export const daysBetween = (from: string, to: string): number => dayNumber(to) - dayNumber(from);
+
+/** The calendar date that an instant falls on in `zone`. */
+export const dateIn = (instant: string, zone: string): string =>
+  Temporal.Instant.from(instant).toZonedDateTimeISO(zone).toPlainDate().toString();
+
+/** 1 is Monday, 7 is Sunday. */
+export const dayOfWeek = (date: string): number => plain(date).dayOfWeek;
+
+/** True for a date of the calendar written as `YYYY-MM-DD` (2023-02-29 is none). */
+export function isDate(value: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(value)) return false;
+  try {
+    plain(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** True for an IANA zone name that this platform knows. */
+export function isZone(value: string): boolean {
+  if (value.length === 0 || value.length > 50 || /^[+-]/.test(value)) return false;
+  try {
+    Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whole years from `birth` to `on`. */
+export const yearsBetween = (birth: string, on: string): number =>
+  plain(birth).until(plain(on), { largestUnit: 'years' }).years;
+
+export type PartialHandling = 'reject' | 'first_of_month' | 'last_of_month' | 'middle_of_month';
+
+/** What a date item says: a day, an instant, a month or a year; null when it cannot be read as any. */
+export interface ReadDate { date: string; instant: string | null; partial: string | null; precision: 'date' | 'datetime' | 'partial_month' | 'partial_year' }
+
+const UNKNOWN = '(?:-(?:UN|UNK|XX|--|\\?\\?))';
+const PARTIAL_MONTH = new RegExp(`^(\\d{4})-(\\d{2})${UNKNOWN}?$`, 'i');
+const PARTIAL_YEAR = new RegExp(`^(\\d{4})${UNKNOWN}?${UNKNOWN}?$`, 'i');
+
+/**
+ * Reads a form's date item. A partial value becomes the day that `handling` gives (middle = the 15th; of a year
+ * without month the middle is the 15th of June), and keeps what it said; `reject` reads it as no date.
+ */
+export function readDateItem(raw: unknown, zone: string, handling: PartialHandling): ReadDate | null {
+  if (typeof raw !== 'string') return null;
+  const value = raw.trim();
+  if (isDate(value)) return { date: value, instant: null, partial: null, precision: 'date' };
+  const instant = readInstant(value, zone);
+  if (instant) return { date: dateIn(instant, zone), instant, partial: null, precision: 'datetime' };
+  if (handling === 'reject') return null;
+  const month = PARTIAL_MONTH.exec(value);
+  if (month) {
+    const partial = `${month[1]}-${month[2]}`;
+    const number = Number(month[2]);
+    if (number < 1 || number > 12) return null;
+    return { date: dayWithin(partial, handling), instant: null, partial, precision: 'partial_month' };
+  }
+  const year = PARTIAL_YEAR.exec(value);
+  if (year) {
+    const inYear = { first_of_month: '01', middle_of_month: '06', last_of_month: '12' }[handling];
+    return { date: dayWithin(`${year[1]}-${inYear}`, handling), instant: null, partial: year[1]!, precision: 'partial_year' };
+  }
+  return null;
+}
+
+function dayWithin(yearMonth: string, handling: Exclude<PartialHandling, 'reject'>): string {
+  const month = Temporal.PlainYearMonth.from(yearMonth);
+  const day = { first_of_month: 1, middle_of_month: 15, last_of_month: month.daysInMonth }[handling];
+  return month.toPlainDate({ day }).toString();
+}
+
+/** An instant from `2026-01-05T10:00Z`, with an offset, or local to `zone` without one; null when it is none. */
+function readInstant(value: string, zone: string): string | null {
+  if (!/^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}/.test(value)) return null;
+  const text = value.replace(' ', 'T');
+  try {
+    return /(Z|[+-]\d{2}:?\d{2})$/i.test(text)
+      ? Temporal.Instant.from(text).toString()
+      : Temporal.PlainDateTime.from(text).toZonedDateTime(zone).toInstant().toString();
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,28 @@
+import { addDays, dayOfWeek } from '../dates.js';
+
+/** A holiday calendar, as far as a schedule needs it. Days of the week are ISO: 1 is Monday, 7 is Sunday. */
+export interface Calendar { id: string; weekend_days: readonly number[]; holidays: readonly { date: string; name: string }[] }
+
+/** The weekend that counts where no calendar says otherwise. */
+export const commonWeekend: readonly number[] = [6, 7];
+
+// One calendar serves a whole study: its dates are put in order once and not once a visit.
+const indexed = new WeakMap<Calendar, Map<string, string>>();
+function holidaysOf(calendar: Calendar): Map<string, string> {
+  let found = indexed.get(calendar);
+  if (!found) indexed.set(calendar, found = new Map(calendar.holidays.map(({ date, name }) => [date, name])));
+  return found;
+}
+
+/** Why nobody works on `date`; null: it is a working day. A holiday on a weekend is named as the holiday. */
+export function dayOff(calendar: Calendar, date: string): { kind: 'holiday' | 'weekend'; name: string } | null {
+  const holiday = holidaysOf(calendar).get(date);
+  if (holiday !== undefined) return { kind: 'holiday', name: holiday };
+  return calendar.weekend_days.includes(dayOfWeek(date)) ? { kind: 'weekend', name: 'weekend' } : null;
+}
+
+/** The first working day from `date` on, no later than `last`; null: there is none. */
+export function nextWorkingDay(calendar: Calendar, date: string, last: string): string | null {
+  for (let day = date; day <= last; day = addDays(day, 1)) if (dayOff(calendar, day) === null) return day;
+  return null;
+}

@@ -1,0 +1,84 @@
+import { dateIn, yearsBetween } from './dates.js';
+import { formItemsOf } from './expressions.js';
+import { completePolicy, expressionsOf, sourcesInOrder } from './policy.js';
+import type { Policy, PolicyInput } from './policy-schema.js';
+import type { AnchorState, Facts } from './types.js';
+
+/** What the database reads for a decision (db/queries/facts.ts gives rows of this shape). */
+export interface StoredFacts {
+  now: string;
+  policy: unknown;
+  study: { start_date: string | null; timezone: string; consent_mode: 'none' | 'external' | 'econsent' };
+  participant: { status: 'enrolled' | 'withdrawn'; site_code: string | null; arm: string | null; preferred_language: string | null; date_of_birth: string | null };
+  site_timezone: string | null;
+  anchor: {
+    enrollment_date_value: string | null; enrollment_datetime_value: string | null; partial_value: string | null; precision: string;
+    timezone: string | null; source_type: string | null; source_ref: Record<string, unknown> | null; status: string;
+    is_override: boolean; version: number; reopened: boolean; cancelled_facts: string | null;
+  };
+  consents: Facts['consents'];
+  eligibility: Facts['eligibility'];
+  randomization: Facts['randomization'];
+  forms: Facts['forms'];
+  baseline: Facts['baseline'];
+  manual: Facts['manual'];
+  capture: { form_oid: string | null; item_oid: string | null } | null;
+  stored: Facts['stored'];
+  before_override: { date: string; datetime: string | null; precision: string; timezone: string | null; source_type: string; source_ref: Record<string, unknown> | null } | null;
+}
+
+/** The study's policy, complete: one that was stored before a section existed has that section's default. */
+export const policyOf = (stored: unknown): Policy => completePolicy((stored ?? {}) as PolicyInput);
+
+/** The zone in which instants become dates: the site's, else the study's; the policy's own; or UTC. */
+export function policyZone(policy: Policy, where: { site_timezone: string | null; study_timezone: string }): string {
+  const { timezone_policy, study_timezone } = policy.time_precision;
+  if (timezone_policy === 'utc') return 'UTC';
+  if (timezone_policy === 'study_timezone') return study_timezone ?? where.study_timezone;
+  return where.site_timezone ?? where.study_timezone;
+}
+
+/** The snapshot that a decision is made from: what the policy reads, and no more. */
+export function factsOf(row: StoredFacts, policy: Policy): Facts {
+  const zone = policyZone(policy, { site_timezone: row.site_timezone, study_timezone: row.study.timezone });
+  const today = dateIn(row.now, zone);
+  const { date_of_birth, ...participant } = row.participant;
+  const captureMapping = row.capture?.form_oid && row.capture.item_oid ? { form_oid: row.capture.form_oid, item_oid: row.capture.item_oid } : null;
+  return {
+    anchor: anchorOf(row.anchor),
+    zone, now: row.now, today,
+    study: { start_date: row.study.start_date, timezone: row.study.timezone, consent_mode: row.study.consent_mode },
+    participant: { ...participant, age_years: date_of_birth === null ? null : yearsBetween(date_of_birth, today) },
+    consents: row.consents,
+    eligibility: row.eligibility,
+    randomization: row.randomization,
+    forms: namedItems(row.forms, policy, captureMapping),
+    baseline: row.baseline,
+    manual: row.manual,
+    captureMapping,
+    stored: row.stored,
+    beforeOverride: row.before_override && {
+      ...row.before_override, partial: null, precision: row.before_override.precision as AnchorState['precision'],
+      source_type: row.before_override.source_type as NonNullable<AnchorState['source_type']>,
+    },
+  };
+}
+
+const anchorOf = (stored: StoredFacts['anchor']): AnchorState => ({
+  date: stored.enrollment_date_value, datetime: stored.enrollment_datetime_value, partial: stored.partial_value,
+  precision: stored.precision as AnchorState['precision'], timezone: stored.timezone, status: stored.status as AnchorState['status'],
+  source_type: stored.source_type as AnchorState['source_type'], source_ref: stored.source_ref, is_override: stored.is_override,
+  version: stored.version, reopened: stored.reopened, cancelled_facts: stored.cancelled_facts,
+});
+
+/** Of the forms only those items that the policy's mappings and expressions name. */
+function namedItems(forms: Facts['forms'], policy: Policy, capture: Facts['captureMapping']): Facts['forms'] {
+  const named = new Map<string, Set<string>>();
+  const name = (form: string, item: string) => named.set(form, (named.get(form) ?? new Set()).add(item));
+  if (capture) name(capture.form_oid, capture.item_oid);
+  for (const source of sourcesInOrder(policy)) if (source.form_mapping) name(source.form_mapping.form_oid, source.form_mapping.item_oid);
+  for (const { expression } of expressionsOf(policy)) for (const item of formItemsOf(expression) ?? []) name(item.form_oid, item.item_oid);
+  return forms.filter((form) => named.has(form.form_oid)).map((form) => ({
+    ...form, items: Object.fromEntries(Object.entries(form.items).filter(([item]) => named.get(form.form_oid)!.has(item))),
+  }));
+}

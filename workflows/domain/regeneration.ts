@@ -1,0 +1,68 @@
+import { planInstances } from './edc/plan.js';
+import type { EdcSources } from './edc/plan.js';
+import { impactOf } from './preview.js';
+import type { Impact } from './preview.js';
+import { planVisits, regenerate } from './schedule.js';
+import type { EventMapping, Plan, Regeneration, StandingVisit, WindowDefinition } from './schedule.js';
+import type { Policy } from './policy-schema.js';
+import type { Decision } from './types.js';
+
+export interface ScheduleInputs {
+  windows: readonly WindowDefinition[];
+  mapping: Readonly<Record<string, EventMapping>>;
+  /** Set in `edc` mode, where windows and mapping count for nothing. */
+  edc?: EdcSources | null;
+  /** The participant's visits that count: neither superseded nor cancelled. */
+  standing: readonly StandingVisit[];
+  /** The highest version number so far; 0 where there is none. */
+  latest_number: number;
+  /** The date that the current version was made from; null where none is current. */
+  current_date: string | null;
+}
+/** Gives a visit's stable key from what the visit is. */
+export type KeyOf = (identity: string) => string;
+
+export interface NextVersion {
+  change: Regeneration; warnings: string[]; version_number: number;
+  scheduling_mode: 'legacy' | 'edc'; holiday_calendar_id: string | null;
+}
+
+/** The visits from `date` in the study's scheduling mode. */
+const planOf = (date: string, inputs: ScheduleInputs): Plan =>
+  (inputs.edc ? planInstances(date, inputs.edc) : planVisits(date, inputs.windows, inputs.mapping));
+
+/** Whether a schedule follows from a decision (rule 7): a final date has one, a proposal where the policy says so or one was made. */
+export const scheduleFollows = (decision: Pick<Decision, 'transitions'>, policy: Policy, hasCurrent: boolean): boolean => {
+  const last = decision.transitions.at(-1);
+  return last !== undefined && (last.status_after === 'finalized' || policy.schedule_on_provisional || hasCurrent);
+};
+
+/** The next schedule version from `date`: what is made, what gives way, what is carried over. */
+export function nextVersion(date: string, inputs: ScheduleInputs, keyOf: KeyOf): NextVersion {
+  const plan = planOf(date, inputs);
+  const keyed = plan.visits.map((visit) => ({ ...visit, visit_key: keyOf(visit.identity) }));
+  return {
+    change: regenerate(keyed, inputs.standing), warnings: plan.warnings, version_number: inputs.latest_number + 1,
+    scheduling_mode: inputs.edc ? 'edc' : 'legacy', holiday_calendar_id: inputs.edc?.calendar?.id ?? null,
+  };
+}
+
+/** What an override to `date` would do to the participant's visits; without regeneration nothing but a warning. */
+export function previewOf(date: string, inputs: ScheduleInputs, keyOf: KeyOf, context: { today: string; warnings: readonly string[]; regenerate: boolean }): Impact {
+  if (!context.regenerate) {
+    return {
+      completed_visits_to_reconcile: 0, pending_visits_to_reschedule: 0, new_schedule_version: inputs.latest_number,
+      warnings: [...context.warnings, 'SCHEDULE_NOT_REGENERATED'], visits: [],
+    };
+  }
+  const next = nextVersion(date, inputs, keyOf);
+  return impactOf(next.change, { version_number: next.version_number, today: context.today, warnings: [...context.warnings, ...next.warnings] });
+}
+
+/** What a preview depends on; its hash is the `preview_hash`. When any of it changes, the preview is stale. */
+export const previewBasis = (inputs: ScheduleInputs, of: { policy_version: number; anchor_version: number; date: string; regenerate: boolean }) => ({
+  ...of, ...(inputs.edc ? { edc: inputs.edc } : { windows: inputs.windows, mapping: inputs.mapping }),
+  visits: [...inputs.standing]
+    .map((v) => ({ visit_key: v.visit_key, status: v.status, target_date: v.target_date, window_open: v.window_open, window_close: v.window_close }))
+    .sort((a, b) => (a.visit_key < b.visit_key ? -1 : 1)),
+});

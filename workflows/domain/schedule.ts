@@ -1,0 +1,110 @@
+import { addDays } from './dates.js';
+
+/** A study's visit window, as far as a schedule needs it. Days count from the anchor date. */
+export interface WindowDefinition {
+  id: string; code: string; name: string; battery_id: number | null; target_day: number; window_before: number; window_after: number;
+  is_baseline: boolean; datacapture_event: string | null; sort_order: number;
+}
+export interface EventMapping { battery_id?: number | null; target_day: number; window_before?: number; window_after?: number }
+
+export interface PlannedVisit {
+  /** What the visit is, whatever its dates: its window, or its capture-system event. Its `visit_key` comes of it. */
+  identity: string;
+  visit_window_id: string | null;
+  /** Set on study event instances (`edc` mode), where the window is null. */
+  event_definition_id?: string | null;
+  event_oid?: string | null;
+  event_occurrence?: number | null;
+  name: string;
+  battery_id: number | null;
+  datacapture_event: string | null;
+  is_baseline: boolean;
+  target_date: string;
+  window_open: string;
+  window_close: string;
+}
+export interface Plan { visits: PlannedVisit[]; warnings: string[] }
+
+/**
+ * The visits of `legacy` mode: each mapped event and each window, target = anchor + target_day, open window_before
+ * days before it and window_after days after it (interface, "Schedule creation from the mapping"). Where a window
+ * stands for a mapped event, the mapping says the days and the window lends its name and identity.
+ */
+export function planVisits(anchorDate: string, windows: readonly WindowDefinition[], mapping: Readonly<Record<string, EventMapping>>): Plan {
+  const windowOf = new Map<string, WindowDefinition>();
+  for (const window of windows) {
+    if (window.datacapture_event !== null && !windowOf.has(window.datacapture_event)) windowOf.set(window.datacapture_event, window);
+  }
+  const visits: PlannedVisit[] = [];
+  const mapped = new Set<string>();
+  for (const [event, rule] of Object.entries(mapping)) {
+    const window = windowOf.get(event);
+    if (window) mapped.add(window.id);
+    visits.push(place(anchorDate, {
+      identity: window ? `window:${window.id}` : `event:${event}`,
+      visit_window_id: window?.id ?? null,
+      name: window?.name ?? event,
+      battery_id: rule.battery_id ?? window?.battery_id ?? null,
+      datacapture_event: event,
+      is_baseline: window?.is_baseline ?? false,
+    }, { target_day: rule.target_day, window_before: rule.window_before ?? 0, window_after: rule.window_after ?? 7 }));
+  }
+  for (const window of windows) {
+    if (mapped.has(window.id)) continue;
+    visits.push(place(anchorDate, {
+      identity: `window:${window.id}`, visit_window_id: window.id, name: window.name, battery_id: window.battery_id,
+      datacapture_event: window.datacapture_event, is_baseline: window.is_baseline,
+    }, window));
+  }
+  visits.sort((a, b) => (a.target_date < b.target_date ? -1 : a.target_date > b.target_date ? 1 : a.identity < b.identity ? -1 : 1));
+  return { visits, warnings: visits.length === 0 ? ['NO_VISIT_WINDOWS'] : [] };
+}
+
+type What = Pick<PlannedVisit, 'identity' | 'visit_window_id' | 'name' | 'battery_id' | 'datacapture_event' | 'is_baseline'>;
+function place(anchorDate: string, what: What, days: { target_day: number; window_before: number; window_after: number }): PlannedVisit {
+  const target = addDays(anchorDate, days.target_day);
+  return { ...what, target_date: target, window_open: addDays(target, -days.window_before), window_close: addDays(target, days.window_after) };
+}
+
+export type VisitStatus = 'scheduled' | 'open' | 'completed' | 'missed' | 'superseded' | 'cancelled';
+/** A visit as it stands; only those that are neither superseded nor cancelled matter to a new version. */
+export interface StandingVisit {
+  id: string; visit_key: string; status: VisitStatus; name: string; target_date: string; window_open: string; window_close: string;
+  battery_id: number | null; datacapture_event: string | null; schedule_version_id: string | null; needs_review: boolean; reporting_target_date: string | null;
+  /** The target that the last review held a completed visit against; null or absent: none was. */
+  reviewed_target_date?: string | null;
+}
+export type KeyedVisit = PlannedVisit & { visit_key: string };
+
+export interface Regeneration {
+  /** New rows of the next version. */
+  create: KeyedVisit[];
+  /** Visits not done yet: their rows become superseded. */
+  supersede: StandingVisit[];
+  /** Completed visits: they stay the one row that they are; the new version refers to those whose window is still planned. */
+  completed: { visit: StandingVisit; planned: KeyedVisit | null }[];
+  /** Whether the next version would differ from the current one at all. */
+  changes: boolean;
+}
+
+/**
+ * What the next schedule version is made of, so that over any sequence of re-anchorings no completion is lost or
+ * doubled: a completed visit's window is not planned again, everything else of the older versions gives way.
+ * A visit without a version was scheduled by hand and is left alone.
+ */
+export function regenerate(planned: readonly KeyedVisit[], standing: readonly StandingVisit[]): Regeneration {
+  const scheduled = standing.filter((visit) => visit.schedule_version_id !== null);
+  const plannedByKey = new Map(planned.map((visit) => [visit.visit_key, visit]));
+  const completed = scheduled.filter((visit) => visit.status === 'completed')
+    .map((visit) => ({ visit, planned: plannedByKey.get(visit.visit_key) ?? null }));
+  const done = new Set(completed.map(({ visit }) => visit.visit_key));
+  const supersede = scheduled.filter((visit) => visit.status === 'scheduled' || visit.status === 'open' || visit.status === 'missed');
+  const create = planned.filter((visit) => !done.has(visit.visit_key));
+  const pending = new Map(supersede.map((visit) => [visit.visit_key, visit]));
+  const changes = create.length !== supersede.length || create.some((visit) => {
+    const was = pending.get(visit.visit_key);
+    return !was || was.target_date !== visit.target_date || was.window_open !== visit.window_open || was.window_close !== visit.window_close
+      || was.name !== visit.name || was.battery_id !== visit.battery_id || was.datacapture_event !== visit.datacapture_event;
+  });
+  return { create, supersede, completed, changes };
+}

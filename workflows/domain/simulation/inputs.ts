@@ -1,0 +1,36 @@
+import type { Calendar } from '../edc/calendar.js';
+import type { EventDefinition } from '../edc/plan.js';
+import type { Policy } from '../policy-schema.js';
+import type { EventMapping, WindowDefinition } from '../schedule.js';
+import type { BehaviourInput } from './behaviour.js';
+
+export interface SimulatedSite { site_code: string; timezone: string | null; calendar: Calendar | null }
+
+/**
+ * Everything that a simulation is made from: a study as it stood when it was asked for. Nothing else is read, so the
+ * same inputs give the same bytes at any time.
+ */
+export interface SimulationInputs {
+  participants: number;
+  months: number;
+  seed: number;
+  /** The first simulated day. */
+  start_date: string;
+  behaviour: BehaviourInput;
+  policy: Policy;
+  study: { start_date: string | null; timezone: string; consent_mode: 'none' | 'external' | 'econsent' };
+  scheduling_mode: 'legacy' | 'edc';
+  windows: readonly WindowDefinition[];
+  mapping: Readonly<Record<string, EventMapping>>;
+  events: readonly EventDefinition[];
+  /** The study's default calendar. In `legacy` mode it moves nothing, but clashes with it are counted. */
+  calendar: Calendar | null;
+  /** Participants are spread over these evenly; none: all live in the study's zone. */
+  sites: readonly SimulatedSite[];
+}
+
+/** Visits that one participant's schedule has: what a simulation's size is judged by. */
+export const visitsPerParticipant = (inputs: Pick<SimulationInputs, 'scheduling_mode' | 'windows' | 'mapping' | 'events'>): number =>
+  (inputs.scheduling_mode === 'edc'
+    ? inputs.events.reduce((sum, event) => sum + (event.repeating?.count ?? 1), 0)
+    : inputs.windows.length + Object.keys(inputs.mapping).length);

@@ -1,0 +1,7 @@
+/** The bundle's entry: every workflow that a worker runs. */
+export { participantAnchor } from './participant-anchor.js';
+export { datacaptureTrigger } from './datacapture-trigger.js';
+export { datacaptureQuery } from './datacapture-query.js';
+export { studyReanchoring } from './study-reanchoring.js';
+export { studySimulation } from './study-simulation.js';
+export { expireSessions, updateVisitStatuses } from './visit-statuses.js';

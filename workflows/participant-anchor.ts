@@ -1,0 +1,112 @@
+import {
+  allHandlersFinished, condition, continueAsNew, proxyLocalActivities, setCurrentDetails, setHandler, upsertSearchAttributes, workflowInfo, currentUpdateInfo, isCancellation,
+} from '@temporalio/workflow';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import type { AnchorActivities } from '../activities/index.js';
+import type { AnchorCommand } from '../activities/anchor/commands.js';
+import * as contract from './contract.js';
+import type { AnchorOutcome, ParticipantAnchorStart, WaitingState } from './contract.js';
+
+const { applyAnchorCommand } = proxyLocalActivities<AnchorActivities>({
+  startToCloseTimeout: '20s',
+  retry: { initialInterval: '50ms', backoffCoefficient: 2, maximumInterval: '10s' },
+});
+
+const awaitingSince = defineSearchAttributeKey('AwaitingSince', SearchAttributeType.DATETIME);
+const anchorStatus = defineSearchAttributeKey('AnchorStatus', SearchAttributeType.KEYWORD);
+
+interface Queued { command: AnchorCommand; settle: (outcome: AnchorOutcome) => void; fail: (fault: unknown) => void }
+
+/**
+ * One participant's anchor as a process: it waits for messages and deadlines and has each carried out, one after the
+ * other, by one local activity that is one transaction. It decides nothing itself and trusts nothing it remembers: a
+ * lost workflow is started again from the database and goes on.
+ */
+export async function participantAnchor(start: ParticipantAnchorStart): Promise<WaitingState | null> {
+  const { participant_id, study_id } = start;
+  const { runId } = workflowInfo();
+  const queue: Queued[] = [];
+  let state = null as WaitingState | null;
+  let counter = 0;
+  let shown = '';
+
+  const enqueue = (kind: AnchorCommand['kind'], message: unknown, id: string): Promise<AnchorOutcome> =>
+    new Promise((settle, fail) => {
+      const body = typeof message === 'object' && message !== null && !Array.isArray(message) ? message : {};
+      queue.push({ command: { id, kind, participant_id, study_id, message: body } as AnchorCommand, settle, fail });
+    });
+  // An update's id comes from its caller: the same one again, also after a continue-as-new, finds what it came to.
+  const asUpdate = (kind: AnchorCommand['kind']) => (message?: object) =>
+    enqueue(kind, message, `${participant_id}/${currentUpdateInfo()!.id}`.slice(0, 200));
+  // Nobody waits for a signal: what became of it stands in the audit log, never in a thrown failure.
+  const asSignal = (kind: AnchorCommand['kind']) => (message?: object) => { enqueue(kind, message, `${runId}/${++counter}`).then(undefined, () => undefined); };
+
+  setHandler(contract.setEnrollmentDate, asUpdate('set'), { description: 'Record a manual enrollment date and evaluate all sources' });
+  setHandler(contract.requestOverride, asUpdate('override'), { description: 'Ask for another date in place of a finalized one' });
+  setHandler(contract.cancelProposal, asUpdate('cancel'), { description: 'Take a provisional date back' });
+  setHandler(contract.overrideBack, asUpdate('override_back'), { description: 'Undo an override: back to what the sources give, provisional' });
+  setHandler(contract.decideOverride, asUpdate('decide_override'), { description: 'Approve or deny an override request, and be told what came of it' });
+  setHandler(contract.evaluate, asUpdate('evaluate'), { description: 'Evaluate all sources now' });
+  setHandler(contract.sourcesChanged, asSignal('sources_changed'), { description: 'A consent, an eligibility, a form … changed' });
+  setHandler(contract.overrideDecision, asSignal('decide_override'), { description: '{request_id, decision: approve|deny, approver_user_id, reason}' });
+  setHandler(contract.withdrawn, asSignal('withdrawn'), { description: 'The participant has withdrawn: nothing moves any more' });
+  setHandler(contract.anchorState, () => state, { description: 'What the anchor is and what it waits for' });
+
+  // The first message may come with the start; where none does, the sources are evaluated as they stand.
+  await Promise.resolve();
+  if (queue.length === 0) asSignal('resume')({ actor_type: 'workflow' });
+
+  for (;;) {
+    while (queue.length > 0) await carryOutNext();
+    if (state?.closed && state.pending_override) {
+      asSignal('expire')({});
+    } else if (state?.closed || workflowInfo().continueAsNewSuggested) {
+      await condition(allHandlersFinished);
+      if (queue.length > 0) continue;
+      return state?.closed ? state : continueAsNew<typeof participantAnchor>(start);
+    } else {
+      await nextMessageOrDeadline();
+    }
+  }
+
+  async function carryOutNext(): Promise<void> {
+    const { command, settle, fail } = queue.shift()!;
+    try {
+      const outcome = await applyAnchorCommand(command);
+      state = outcome.waiting;
+      shown = showOperators(state, shown);
+      // The facts and the trace stand in the history with the activity's result; who asked needs the answer alone.
+      const { facts: _facts, trace: _trace, ...answer } = outcome as AnchorOutcome & { facts?: unknown; trace?: unknown };
+      settle(answer);
+    } catch (fault) {
+      fail(fault);
+      // What ends here cannot be written at all, however often it is tried: the message fails, the process goes on.
+      if (isCancellation(fault)) throw fault;
+    }
+  }
+
+  async function nextMessageOrDeadline(): Promise<void> {
+    const pending = state?.pending_override;
+    const arrived = () => queue.length > 0;
+    if (!pending) return condition(arrived);
+    const deadline = pending.remind_at ?? pending.expires_at;
+    const wait = Math.max(Date.parse(deadline) - Date.now(), 1);
+    if (!(await condition(arrived, wait))) asSignal(pending.remind_at ? 'remind' : 'expire')({});
+  }
+}
+
+/** Details and search attributes of the Web UI; returns what it shows, so that an unchanged state costs nothing. */
+function showOperators(state: WaitingState, shown: string): string {
+  const waiting = state.waiting_for.length === 0 ? 'waiting for: nothing' : `waiting for: ${state.waiting_for.join(', ')}`;
+  setCurrentDetails([
+    `**${state.status}** ${state.enrollment_date ?? ''} (version ${state.version})`, '', waiting, `since: ${state.since}`, `last decision: ${state.last_decision}`,
+    ...(state.pending_override ? [`override request ${state.pending_override.request_id}, expires ${state.pending_override.expires_at}`] : []),
+  ].join('\n'));
+  const key = `${state.status}|${state.waiting_for.length > 0 ? state.since : ''}`;
+  if (key === shown) return shown;
+  upsertSearchAttributes([
+    { key: anchorStatus, value: state.status },
+    { key: awaitingSince, value: state.waiting_for.length > 0 ? new Date(state.since) : null },
+  ]);
+  return key;
+}
