@@ -1,6 +1,6 @@
-import type { Database } from '../../db/knex.js';
+import type { Database, Tx } from '../../db/knex.js';
 import { lockAnchors } from '../../db/queries/anchors.js';
-import { readScheduleInputs, readScheduleSources } from '../../db/queries/schedules.js';
+import { newerChanges, readScheduleInputs, readScheduleSources } from '../../db/queries/schedules.js';
 import { putOutbox } from '../../db/outbox.js';
 import { inScope } from '../../db/transaction.js';
 import { policyOf } from '../../workflows/domain/facts.js';
@@ -30,11 +30,12 @@ export const reanchorBatch = (database: Database) => async ({ change, after, siz
     const sources = await readScheduleSources(tx, change.study_id);
     const inputs = await readScheduleInputs(tx, change.study_id, ids, sources);
     const former = change.kind === 'policy' ? await formerPolicy(tx, change.study_id) : null;
+    const causes = await causesOf(tx, change, ids);
     const outcomes: Outcome[] = [];
     const awake: string[] = [];
     for (const each of cases) {
       const id = each.row.participant_id;
-      const outcome = outcomeFor(each, inputs.get(id)!, change);
+      const outcome = outcomeFor(each, inputs.get(id)!, change, causes.get(id) ?? change.kind);
       if (outcome) outcomes.push(outcome);
       if (changesStatus(outcome) || (former && waitsForOther(each, former))) awake.push(id);
     }
@@ -45,14 +46,23 @@ export const reanchorBatch = (database: Database) => async ({ change, after, siz
     };
   });
 
-function outcomeFor(each: Case, inputs: NonNullable<Outcome['schedule']>['inputs'], change: StudyChange): Outcome | null {
+function outcomeFor(each: Case, inputs: NonNullable<Outcome['schedule']>['inputs'], change: StudyChange, cause: string): Outcome | null {
   const { decision, schedule } = reanchor(each.policy, each.facts, inputs, each.keyOf);
   if (decision.transitions.length === 0 && schedule === null) return null;
   return {
     case: each, transitions: decision.transitions, trace: decision.trace, command: { kind: 'evaluate', study_change: change.kind },
     sender: { actor_user_id: change.actor_user_id, actor_type: 'workflow' }, reason: null,
-    ...(schedule !== null && { schedule: { inputs, ...schedule, reason: `${change.kind}_changed`.slice(0, 200) } }),
+    ...(schedule !== null && { schedule: { inputs, ...schedule, reason: `${cause}_changed`.slice(0, 200) } }),
   };
+}
+
+/**
+ * A walk that an earlier change began may come to a participant after a later one: what moves then is the later one's
+ * doing, when his schedule already knew the earlier. Only participants for whom that holds are in the answer.
+ */
+async function causesOf(tx: Tx, change: StudyChange, ids: readonly string[]): Promise<Map<string, string>> {
+  const rows = await newerChanges(tx, change.study_id, change.kind, ids);
+  return new Map(rows.map((row) => [row.participant_id, row.kind]));
 }
 
 /**
@@ -64,7 +74,7 @@ const changesStatus = (outcome: Outcome | null): boolean => {
   return last !== undefined && last.status_after !== outcome!.case.facts.anchor.status;
 };
 
-async function formerPolicy(tx: Parameters<typeof readCases>[0], studyId: string): Promise<Policy | null> {
+async function formerPolicy(tx: Tx, studyId: string): Promise<Policy | null> {
   const row = await tx('enrollment_policies').where({ study_id: studyId }).orderBy('policy_version', 'desc').offset(1).first('policy');
   return row ? policyOf(row.policy) : null;
 }

@@ -89,6 +89,26 @@ async function calendarsOf(tx: Tx, calendars: readonly CalendarRow[], participan
   return (id) => bySite.get(sites.get(id) ?? null) ?? byDefault;
 }
 
+/**
+ * Of these participants, those whose current schedule was made after the last change of `kind` and before one of
+ * another: with the kind that changed last. Only kinds whose every change has a time of its own are compared.
+ */
+export async function newerChanges(tx: Tx, studyId: string, kind: string, participantIds: readonly string[]): Promise<{ participant_id: string; kind: string }[]> {
+  return prepared(tx,
+    `with changes as materialized (
+       select * from (values
+         ('events', (select max(updated_at) from event_definitions where study_id = $1)),
+         ('calendar', (select max(updated_at) from holiday_calendars where study_id = $1)),
+         ('windows', (select max(updated_at) from visit_windows where study_id = $1)),
+         ('policy', (select max(created_at) from enrollment_policies where study_id = $1))) c (kind, at) where at is not null)
+     select v.participant_id, (select c.kind from changes c order by c.at desc limit 1) as kind
+     from schedule_versions v
+     where v.participant_id = any($3) and v.is_current
+       and v.generated_at > (select at from changes where changes.kind = $2)
+       and v.generated_at < (select max(at) from changes)`,
+    [studyId, kind, [...participantIds]]);
+}
+
 export interface VersionWrite {
   id: string; participant_id: string; study_id: string; version_number: number; anchor_date_used: string; anchor_version: number; anchor_date_id: string;
   scheduling_mode: string; holiday_calendar_id: string | null; scheduling_settings: unknown; visits_generated: number; generation_warnings: string[]; generated_by_id: string | null;
