@@ -6,11 +6,15 @@ import { inScope } from '../../db/transaction.js';
 import { policyOf } from '../../workflows/domain/facts.js';
 import type { Policy } from '../../workflows/domain/policy-schema.js';
 import { prerequisites } from '../../workflows/domain/prerequisites.js';
-import { reanchor } from '../../workflows/domain/reanchoring.js';
+import { reanchor, reschedule } from '../../workflows/domain/reanchoring.js';
+import { noTrace } from './carry-out.js';
 import { readCases } from './context.js';
 import type { Case } from './context.js';
 import { writeOutcomes } from './write.js';
 import type { Outcome } from './write.js';
+
+/** Changes that no anchor depends on. */
+const SCHEDULE_ONLY = ['windows', 'events', 'calendar', 'mapping'];
 
 export interface StudyChange { study_id: string; kind: string; actor_user_id: string | null }
 export interface Batch { change: StudyChange; after: string; size: number }
@@ -47,10 +51,12 @@ export const reanchorBatch = (database: Database) => async ({ change, after, siz
   });
 
 function outcomeFor(each: Case, inputs: NonNullable<Outcome['schedule']>['inputs'], change: StudyChange, cause: string): Outcome | null {
-  const { decision, schedule } = reanchor(each.policy, each.facts, inputs, each.keyOf);
-  if (decision.transitions.length === 0 && schedule === null) return null;
+  const { decision: { transitions, trace }, schedule } = SCHEDULE_ONLY.includes(change.kind)
+    ? { decision: { transitions: [], trace: noTrace }, schedule: reschedule(each.policy, each.facts, inputs, each.keyOf) }
+    : reanchor(each.policy, each.facts, inputs, each.keyOf);
+  if (transitions.length === 0 && schedule === null) return null;
   return {
-    case: each, transitions: decision.transitions, trace: decision.trace, command: { kind: 'evaluate', study_change: change.kind },
+    case: each, transitions, trace, command: { kind: 'evaluate', study_change: change.kind },
     sender: { actor_user_id: change.actor_user_id, actor_type: 'workflow' }, reason: null,
     ...(schedule !== null && { schedule: { inputs, ...schedule, reason: `${cause}_changed`.slice(0, 200) } }),
   };

@@ -49,6 +49,18 @@ describe('changes of a study', () => {
     expect((await person.versions()).length).to.be.at.most(8);
   });
 
+  it('a changed window plans its visit, and leaves an anchor that was reopened provisional', async () => {
+    const study = await stage.study({}, { days: [0], fields: { consent_mode: 'external' } });
+    const person = await study.person();
+    expect((await person.set(DAY)).body.status).to.equal('finalized');
+    expect((await person.post('/override-back', { reason: 'to be looked at again' })).status).to.equal(200);
+    await study.window(30);
+    await until(async () => (await person.standing()).length === 2, { what: 'the schedule to have the new visit' });
+    await delivered(study.id);
+    expect(await person.anchor()).to.include({ status: 'provisional', enrollment_date: DAY });
+    expect((await person.post('/evaluate')).body).to.deep.include({ result: 'finalized' });
+  });
+
   it('a date that moves within its status tells nobody: the participant’s process has no message, the record the new date', async () => {
     const sources = (first: 'consent_workflow' | 'manual_entry') => ['consent_workflow', 'manual_entry'].map((type) => ({ type, priority: type === first ? 1 : 2, is_active: true }));
     const prerequisites = { require_eligibility_confirmed: true };

@@ -26,15 +26,31 @@ describe('What was acknowledged', function () {
   /**
    * The supervisor takes longer with each restart of the same part. So most strikes go to a process of PostgreSQL's
    * own: its postmaster then drops everything in memory and recovers from the write-ahead log, as after its own death.
+   * `felt` tells whether another process stands in the victim's place: before that an answer may still come of the time before.
    */
-  const striker = async (kill: number): Promise<() => void> => {
-    const victim = kill % 7 === 0 ? 'api' : kill % 7 === 3 ? 'postgres' : undefined;
-    if (victim) return () => signal(service.current().pids[victim]!, 'SIGKILL');
+  const striker = async (kill: number): Promise<{ strike: () => void; felt: () => Promise<boolean> }> => {
+    const part = kill % 7 === 0 ? 'api' : kill % 7 === 3 ? 'postgres' : undefined;
+    const standing = async () => (part ? service.current().pids[part] : checkpointer());
+    const victim = (await standing())!;
+    return {
+      strike: () => signal(victim, 'SIGKILL'),
+      felt: async () => {
+        const now = await standing();
+        return now !== undefined && now !== victim;
+      },
+    };
+  };
+  const checkpointer = async (): Promise<number | undefined> => {
     const client = new pg.Client({ connectionString: service.run.database_url });
-    await client.connect();
-    const { rows } = await client.query<{ pid: number }>(`select pid from pg_stat_activity where backend_type = 'checkpointer'`);
-    await client.end();
-    return () => signal(rows[0]!.pid, 'SIGKILL');
+    // It is struck down as well: what it was asked fails then, which is told there.
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      const { rows } = await client.query<{ pid: number }>(`select pid from pg_stat_activity where backend_type = 'checkpointer'`);
+      return rows[0]?.pid;
+    } finally {
+      await client.end();
+    }
   };
   /** As a device does: the same call until it has an answer that is none of the network's. */
   const insist = <T>(call: () => Promise<Answer<T>>): Promise<Answer<T>> => until(async (): Promise<Answer<T> | undefined> => {
@@ -50,7 +66,7 @@ describe('What was acknowledged', function () {
       const offline = kill % 4 >= 2;
       const count = randomInt(1, 60);
       const tasks = { stroop: { accuracy: count / 100 } };
-      const strike = await striker(kill);
+      const { strike, felt } = await striker(kill);
       let id: string;
       if (offline) {
         const item = site.item(`s${kill}`, { participantId: participant.id, visitId: visit.id });
@@ -72,6 +88,7 @@ describe('What was acknowledged', function () {
         if (!early) strike();
       }
       held.push({ id, visit: visit.id, tasks, trials: count });
+      await until(felt, { timeout: 60_000, what: 'the victim to be replaced' });
       await answers();
       await check(held.at(-1)!);
     }

@@ -30,9 +30,35 @@ export const addDays = (date: string, days: number): string => dayOf(dayNumber(d
 /** Days from `from` to `to`; positive when `to` is later. */
 export const daysBetween = (from: string, to: string): number => dayNumber(to) - dayNumber(from);
 
+/** A stretch of time in which a zone's clocks keep one offset from UTC. */
+interface Stretch { from: number; until: number; offset: number }
+const stretches = remembered(600, (_zone: string): Stretch[] => []);
+
+/**
+ * The offset of `zone` at `instant`, both in milliseconds. Working it out costs more than all else of a decision, and
+ * holds from one change of the clocks to the next: the stretch is kept.
+ */
+function offsetAt(zone: string, instant: number): number {
+  const known = stretches(zone);
+  const found = known.find(({ from, until }) => instant >= from && instant < until);
+  if (found) return found.offset;
+  const at = Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(zone);
+  // "previous" is the last one before: one at this very instant begins the stretch.
+  const from = at.add({ milliseconds: 1 }).getTimeZoneTransition('previous')?.epochMilliseconds ?? -Infinity;
+  const until = at.getTimeZoneTransition('next')?.epochMilliseconds ?? Infinity;
+  const offset = at.offsetNanoseconds / 1e6;
+  if (known.length >= 500) known.length = 0;
+  known.push({ from, until, offset });
+  return offset;
+}
+
+const MS_PER_DAY = 86_400_000;
+
 /** The calendar date that an instant falls on in `zone`. */
-export const dateIn = (instant: string, zone: string): string =>
-  Temporal.Instant.from(instant).toZonedDateTimeISO(zone).toPlainDate().toString();
+export function dateIn(instant: string, zone: string): string {
+  const at = Temporal.Instant.from(instant).epochMilliseconds;
+  return dayOf(Math.floor((at + offsetAt(zone, at)) / MS_PER_DAY));
+}
 
 /** 1 is Monday, 7 is Sunday. */
 export const dayOfWeek = (date: string): number => plain(date).dayOfWeek;

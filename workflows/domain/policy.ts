@@ -66,10 +66,18 @@ const implied: Record<Exclude<Policy['anchor_type'], 'custom'>, PolicySource[]> 
   }],
 };
 
+/** A policy is never changed once it is read, and one serves thousands of decisions. */
+const ordered = new WeakMap<Policy, readonly PolicySource[]>();
+
 /** The sources in the order in which they are tried: by priority, the list's order among equals. */
-export function sourcesInOrder(policy: Policy): PolicySource[] {
-  const sources = policy.sources.length > 0 || policy.anchor_type === 'custom' ? policy.sources : implied[policy.anchor_type];
-  return [...sources].sort((a, b) => a.priority - b.priority);
+export function sourcesInOrder(policy: Policy): readonly PolicySource[] {
+  let found = ordered.get(policy);
+  if (!found) {
+    const sources = policy.sources.length > 0 || policy.anchor_type === 'custom' ? policy.sources : implied[policy.anchor_type];
+    found = [...sources].sort((a, b) => a.priority - b.priority);
+    ordered.set(policy, found);
+  }
+  return found;
 }
 
 /** The expressions of a policy with the path that names each in an error. */

@@ -2,27 +2,33 @@ import { evaluate } from './decide.js';
 import type { Policy } from './policy-schema.js';
 import { nextVersion } from './regeneration.js';
 import type { KeyOf, NextVersion, ScheduleInputs } from './regeneration.js';
-import type { Decision, Facts } from './types.js';
+import type { Decision, Facts, Transition } from './types.js';
 
 export interface Reanchoring {
-  decision: Decision;
   /** The next schedule version and the date that it is made from; null: the schedule stays as it is. */
   schedule: { date: string; next: NextVersion } | null;
 }
 
 /**
- * What a study's change comes to for one participant: the decision on the anchor, and whether the schedule would be
- * another one. The same for the change itself and for its dry run.
+ * What a study's change of its policy or of what policies read comes to for one participant: the decision on the anchor,
+ * and whether the schedule would be another one. The same for the change itself and for its dry run.
  */
-export function reanchor(policy: Policy, facts: Facts, inputs: ScheduleInputs, keyOf: KeyOf): Reanchoring {
+export function reanchor(policy: Policy, facts: Facts, inputs: ScheduleInputs, keyOf: KeyOf): Reanchoring & { decision: Decision } {
   const decision = evaluate(policy, facts);
-  const last = decision.transitions.at(-1);
+  return { decision, schedule: reschedule(policy, facts, inputs, keyOf, decision.transitions.at(-1)) };
+}
+
+/**
+ * The schedule that follows from the anchor as it stands (or as it stands after `last`). A change of windows, events,
+ * calendars or mapping is this alone: the anchor is evaluated after a change of a source, a prerequisite or the policy
+ * (decisions 5), and one that an override-back reopened stays provisional until then.
+ */
+export function reschedule(policy: Policy, facts: Facts, inputs: ScheduleInputs, keyOf: KeyOf, last?: Transition): Reanchoring['schedule'] {
   const hasCurrent = inputs.current_date !== null;
   const status = last?.status_after ?? facts.anchor.status;
   const due = hasCurrent || status === 'finalized' || (status === 'provisional' && policy.schedule_on_provisional);
   const date = last?.value?.date ?? facts.anchor.date ?? inputs.current_date;
-  if (!due || date === null) return { decision, schedule: null };
+  if (!due || date === null) return null;
   const next = nextVersion(date, inputs, keyOf);
-  const makes = !hasCurrent || inputs.current_date !== date || next.change.changes;
-  return { decision, schedule: makes ? { date, next } : null };
+  return !hasCurrent || inputs.current_date !== date || next.change.changes ? { date, next } : null;
 }

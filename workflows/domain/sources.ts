@@ -79,12 +79,12 @@ function namedInputs(expression: string, context: Record<string, unknown>): Reco
  * source said. The capture system's mapped date counts last where the policy lists no form item.
  */
 export function firstValidSource(policy: Policy, facts: Facts, sight = new Sight(policy, facts)): { candidate: Candidate | null; trace: SourceTrace[] } {
-  const sources = sourcesInOrder(policy);
+  let sources = sourcesInOrder(policy);
   if (facts.captureMapping && !sources.some((source) => source.type === 'form_item')) {
-    sources.push({
+    sources = [...sources, {
       type: 'form_item', priority: (sources.at(-1)?.priority ?? 0) + 1, is_active: true,
       form_mapping: { ...facts.captureMapping, partial_date_handling: 'reject' },
-    });
+    }];
   }
   const trace: SourceTrace[] = [];
   let candidate: Candidate | null = null;
