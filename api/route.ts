@@ -72,6 +72,8 @@ export interface RouteDefinition<P extends string, Q extends TSchema, B extends 
   /** `bytes`: the body is not parsed; the handler gets `raw`. With `consumes`: the content types taken. */
   takes?: 'json' | 'bytes';
   consumes?: readonly string[];
+  /** Its JSON may be as large as an uploaded file (MAX_UPLOAD_BYTES): it carries raw data, counted by items. */
+  large?: boolean;
   /** Schemas by status; undefined: no body. The standard errors are added to the document by the kind of route. */
   answers: Record<number, TSchema | undefined>;
   /** Also a refusal before the handler (token, role, out of reach) is an audit record of the study, by this action. */

@@ -208,7 +208,7 @@ async function readBody(ctx: Context, route: Route, services: Services): Promise
   if (!route.body) return Buffer.alloc(0);
   const isJson = type === 'application/json' || /^application\/[a-z0-9.+-]+\+json$/.test(type);
   if (hasBody(ctx.req) && type === '') throw wrongType(['application/json']);
-  const bytes = await readBytes(ctx, services.settings.MAX_BODY_BYTES);
+  const bytes = await readBytes(ctx, route.large ? services.settings.MAX_UPLOAD_BYTES : services.settings.MAX_BODY_BYTES);
   // No body at all where every field may be left out is an empty object.
   if (bytes.length === 0 && ((route.body as { required?: string[] }).required ?? []).length === 0) return Buffer.from('{}');
   if (!isJson) throw wrongType(['application/json']);

@@ -1,6 +1,6 @@
 import { TASKS, taskNames } from '../../workflows/domain/assessment/tasks.js';
 import { listBatteries } from '../../db/queries/batteries.js';
-import { inStudy, signedIn, staff } from '../access.js';
+import { inStudy, signedIn, staff, staffOrParticipant } from '../access.js';
 import { created, noContent, route } from '../route.js';
 import {
   Battery, BatteryChange, BatteryStatus, BatteryVersion, CompileQuery, Compiled, Duplicate, ModuleChange, ModuleOfBattery, ModuleOrder, NewBattery, NewModule, TaskInfo,
@@ -52,7 +52,7 @@ export const batteryRoutes = [
     handle: ({ tx, params }) => batteryVersions(tx, batteryNumber(params.battery_id)),
   }),
   route({
-    method: 'GET', path: '/api/batteries/{battery_id}/compile', plainParams, tag: 'Batteries', summary: 'The battery as a client is given it', may: inStudy(), within: 'read',
+    method: 'GET', path: '/api/batteries/{battery_id}/compile', plainParams, tag: 'Batteries', summary: 'The battery as a client is given it', may: staffOrParticipant(inStudy()), within: 'read',
     description: 'The newest published version (`version`: another; the draft where nothing was published yet), texts in `language` (default `en`), else in its base language, else English. The same version and language give the same bytes; `ETag` is the checksum.',
     query: CompileQuery, answers: { 200: Compiled },
     handle: ({ tx, params, query }) => compile(tx, batteryNumber(params.battery_id), query.version, query.language ?? 'en'),

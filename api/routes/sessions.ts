@@ -5,7 +5,7 @@ import { created, route } from '../route.js';
 import { IsoDate, Type, Uuid, listOf, oneOf, paging, sorting, text } from '../schemas/common.js';
 import { End, Ended, Session, SessionDetails, SessionStatus, Start, Started, Submission, Submitted, Trial } from '../schemas/sessions.js';
 import { existingSession, sessionDetails, startSession } from '../services/sessions.js';
-import { callerOf, sessionCallers } from '../services/sessions-caller.js';
+import { callerOf, sessionCallers, studyOf } from '../services/sessions-caller.js';
 import { inSession } from '../services/sessions-credential.js';
 import { endSession } from '../services/sessions-end.js';
 import { submit } from '../services/sessions-submit.js';
@@ -18,9 +18,9 @@ const sessionHeader = Type.Object({ 'x-session-id': Type.Optional(Type.String({ 
 export const sessionRoutes = [
   route({
     method: 'POST', path: '/api/session/start', tag: 'Sessions', summary: 'Start an assessment session', may: sessionCallers, within: 'change', body: Start, answers: { 201: Started },
-    description: '`participant_id` and `site_id` may be id or code; a code needs the study. Without `visit_id` the participant’s one open visit is taken, if there is exactly one. A completed visit 409 VISIT_COMPLETED; outside its window the warning OUTSIDE_WINDOW. Repeat a start whose answer was lost under its Idempotency-Key: a start without one is a new session.',
+    description: '`participant_id` and `site_id` may be id or code; a code needs the study. Without `visit_id` the participant’s one open visit is taken, if there is exactly one. A completed visit 409 VISIT_COMPLETED; outside its window staff get the warning OUTSIDE_WINDOW, a participant 409 VISIT_NOT_OPEN. Repeat a start whose answer was lost under its Idempotency-Key: a start without one is a new session.',
     handle: async ({ tx, audit, actor, context, services, studyId, body }) =>
-      created(await startSession({ tx, audit, caller: callerOf(actor), context, minutes: services.settings.ASSESSMENT_SESSION_MINUTES }, studyId, body)),
+      created(await startSession({ tx, audit, caller: callerOf(actor), context, minutes: services.settings.ASSESSMENT_SESSION_MINUTES }, studyOf(actor, studyId), body)),
   }),
   route({
     method: 'POST', path: '/api/session/end', tag: 'Sessions', summary: 'End a session and complete its visit', may: anyone, description: `${credential} Ending twice answers the same.`,
@@ -30,7 +30,7 @@ export const sessionRoutes = [
   route({
     method: 'POST', path: '/api/submit', tag: 'Sessions', summary: 'Submit task summaries and raw trials', may: anyone,
     description: `${credential} A submission is taken whole or not at all, at most 50,000 trials. Tasks may come in several submissions; the same again is \`duplicate\`, other data for a task 409 TASK_CONFLICT, anything new after the end 409 SESSION_ENDED. Implausible values and trials out of order are kept and reported.`,
-    headers: sessionHeader, body: Submission, answers: { 200: Submitted, 400: undefined, 401: undefined, 409: undefined, 503: undefined },
+    headers: sessionHeader, body: Submission, large: true, answers: { 200: Submitted, 400: undefined, 401: undefined, 409: undefined, 503: undefined },
     handle: ({ services, headers, body, context }) => inSession(services.database, headers, body.session_id, (work, session) => submit(work, session, context, body)),
   }),
   route({

@@ -17,26 +17,26 @@ export const syncRoutes = [
   }),
   route({
     method: 'POST', path: '/api/sync/sessions', tag: 'Offline sync', summary: 'One offline session', description: items, may: sessionCallers, within: 'change',
-    headers: deviceClock, body: AnySession, answers: { 200: ItemResult },
+    headers: deviceClock, large: true, body: AnySession, answers: { 200: ItemResult },
     handle: async ({ tx, audit, actor, context, services, headers, body }) =>
       (await sync({ tx, audit, caller: callerOf(actor), context, minutes: services.settings.ASSESSMENT_SESSION_MINUTES }, { sessions: [body], responses: [], deviceTime: deviceTime(headers) }))[0],
   }),
   route({
     method: 'POST', path: '/api/sync/responses', tag: 'Offline sync', summary: 'One offline response', description: items, may: sessionCallers, within: 'change',
-    headers: deviceClock, body: AnyResponse, answers: { 200: ItemResult },
+    headers: deviceClock, large: true, body: AnyResponse, answers: { 200: ItemResult },
     handle: async ({ tx, audit, actor, context, services, headers, body }) =>
       (await sync({ tx, audit, caller: callerOf(actor), context, minutes: services.settings.ASSESSMENT_SESSION_MINUTES }, { sessions: [], responses: [body], deviceTime: deviceTime(headers) }))[0],
   }),
   route({
     method: 'POST', path: '/api/sync/bulk', tag: 'Offline sync', summary: 'Many items', may: sessionCallers, within: 'change',
     description: `At most 1,000 items (413). They may refer to each other in any order; \`results\` come in the order sent, sessions before responses. ${items}`,
-    headers: deviceClock, body: Bulk, answers: { 200: BulkResult },
+    headers: deviceClock, large: true, body: Bulk, answers: { 200: BulkResult },
     handle: async ({ tx, audit, actor, context, services, headers, body }) =>
       counted(await sync({ tx, audit, caller: callerOf(actor), context, minutes: services.settings.ASSESSMENT_SESSION_MINUTES }, { sessions: body.sessions ?? [], responses: body.responses ?? [], deviceTime: deviceTime(headers) })),
   }),
   route({
     method: 'POST', path: '/api/sync/check-conflicts', tag: 'Offline sync', summary: 'What a sync would meet', description: 'Changes nothing. At most 1,000 items (413).', may: sessionCallers, within: 'read',
-    body: Bulk, answers: { 200: ConflictReport },
+    large: true, body: Bulk, answers: { 200: ConflictReport },
     handle: ({ tx, actor, body }) => checkConflicts(tx, callerOf(actor), { sessions: body.sessions ?? [], responses: body.responses ?? [] }),
   }),
   route({

@@ -1,9 +1,9 @@
-import { staff } from '../access.js';
-import type { Actor } from '../access.js';
+import { staff, staffOrParticipant } from '../access.js';
+import type { Actor, Participant } from '../access.js';
 import { problem } from '../errors.js';
 
-/** Who starts sessions and syncs: staff who work with participants. The participant's own token joins here and in `callerOf`. */
-export const sessionCallers = staff.participants;
+/** Who starts sessions and syncs: staff who work with participants, and the participant itself by its portal token. */
+export const sessionCallers = staffOrParticipant(staff.participants);
 
 export interface SessionCaller {
   /** For the record of what was done; null: not a user. */
@@ -11,7 +11,12 @@ export interface SessionCaller {
   /** The participant that the caller is; null: staff, who act for everybody that they see. */
   participantId: string | null;
 }
-export const callerOf = (actor: Actor): SessionCaller => ({ userId: actor.id, participantId: null });
+export const callerOf = (actor: Actor | Participant): SessionCaller =>
+  (actor.role === 'participant' ? { userId: null, participantId: actor.id } : { userId: actor.id, participantId: null });
+
+/** A participant's study is its own: it need not name it beside a code. */
+export const studyOf = (actor: Actor | Participant, named: string | undefined): string | undefined =>
+  (actor.role === 'participant' ? actor.study_id : named);
 
 /** @throws 404 a participant acts for nobody else, and does not learn of others */
 export function requireOwn(caller: SessionCaller, participantId: string): void {

@@ -150,7 +150,9 @@ describe('Assessment sessions', () => {
     it('takes 50,000 trials and refuses 50,001 with 413; they are read back as a stream, in order', async function () {
       this.timeout(60_000);
       const id = await site.session();
-      const many = Array.from({ length: 50_001 }, (_, i) => ({ task: 'stroop', trial_index: i, rt: i % 1000, correct: true, timestamp: '2026-01-05T10:00:00Z' }));
+      const many = Array.from({ length: 50_001 }, (_, i) => ({ task: 'stroop', trial_index: i, rt: 300 + (i % 1000) + 0.123456, correct: i % 2 === 0, timestamp: '2026-01-05T10:00:00.000Z' }));
+      // Larger than any other body may be: trials are counted, not weighed.
+      expect(JSON.stringify(many).length).to.be.greaterThan(5 * 1024 * 1024);
       expect((await site.submit(id, { task_summaries: {}, raw_trials: many })).status).to.equal(413);
       const taken = await site.submit(id, { task_summaries: {}, raw_trials: many.slice(0, 50_000) });
       expect([taken.status, taken.body.trials]).to.deep.equal([200, 50_000]);

@@ -1,0 +1,75 @@
+import { expect } from 'chai';
+import type { Http, Loose } from '../support/http.js';
+import { enterPortal } from '../support/portal.js';
+import { Site, trials } from './stage.js';
+import type { BulkView } from './stage.js';
+
+describe('a participant’s own device', function () {
+  this.timeout(60_000);
+  let site: Site;
+  let other: Loose;
+  let device: Http;
+  before(async () => {
+    site = await Site.open();
+    other = await site.newParticipant();
+    device = await enterPortal(site.http, site.participant.id);
+  });
+
+  const start = (fields: Record<string, unknown> = {}) => device.post('/api/session/start', { participant_id: site.participant.id, language: 'en', ...fields });
+
+  it('starts a session for its open visit, submits, ends it: the visit is completed', async () => {
+    const visit = await site.visit();
+    const started = await start();
+    expect(started.status, started.text).to.equal(201);
+    expect(started.body).to.include({ visitId: visit.id });
+    const id = String(started.body.sessionId);
+    expect((await site.submit(id, { task_summaries: { stroop: { accuracy: 1 } }, raw_trials: trials('stroop', 3) })).body.status).to.equal('accepted');
+    expect((await site.end(id)).body.status).to.equal('completed');
+    expect(await site.seeVisit(visit.id)).to.include({ status: 'completed', session_id: id });
+    const [record] = (await site.http.expect(200, 'GET', `/api/audit?study_id=${site.study.id}&action=session_started`)).items;
+    expect(record).to.deep.include({ user_id: null, resource_id: id });
+    // A completed visit is not done again.
+    expect((await start({ visit_id: visit.id })).body.code).to.equal('VISIT_COMPLETED');
+  });
+
+  it('may name itself by its code, without naming the study', async () => {
+    expect((await start({ participant_id: site.participant.participant_code })).status).to.equal(201);
+  });
+
+  it('is refused outside the window with 409 VISIT_NOT_OPEN, where staff are warned', async () => {
+    const later = await site.visit({}, [5, 6]);
+    const refused = await start({ visit_id: later.id });
+    expect([refused.status, refused.body.code]).to.deep.equal([409, 'VISIT_NOT_OPEN']);
+    const warned = await site.start({ visit_id: later.id });
+    expect((warned.body.warnings as unknown as { code: string }[]).map(({ code }) => code)).to.deep.equal(['OUTSIDE_WINDOW']);
+  });
+
+  it('acts for nobody else, and learns of nobody else', async () => {
+    expect((await start({ participant_id: other.id })).status).to.equal(404);
+    const theirs = await site.session({ participant_id: other.id });
+    const items = { sessions: [site.item('own-1'), site.item('theirs-1', { participantId: other.id })], responses: [{ id: 'r', sessionId: theirs, task: 'stroop', summary: { accuracy: 1 }, trials: [] }] };
+    const { results } = await device.expect<BulkView>(200, 'POST', '/api/sync/bulk', items);
+    expect(results.map(({ status, code }) => [status, code])).to.deep.equal([['created', undefined], ['rejected', 'UNKNOWN_PARTICIPANT'], ['rejected', 'UNKNOWN_SESSION']]);
+    const asked = await device.expect<{ has_conflicts: boolean }>(200, 'POST', '/api/sync/check-conflicts', { sessions: [site.item('own-1')], responses: [] });
+    expect(asked.has_conflicts).to.equal(false);
+    expect((await device.get(`/api/sessions/${theirs}`)).status).to.equal(401);
+  });
+
+  it('is given the compiled battery of its study', async () => {
+    const battery = await site.http.expect(201, 'POST', '/api/batteries', { study_id: site.study.id, code: 'PORTAL', name: 'For the device' });
+    await site.http.expect(201, 'POST', `/api/batteries/${battery.id}/modules`, { task: 'stroop', name: 'Stroop' });
+    await site.http.expect(200, 'PATCH', `/api/batteries/${battery.id}`, { status: 'published' });
+    const mine = await device.get(`/api/batteries/${battery.id}/compile`);
+    expect([mine.status, mine.text]).to.deep.equal([200, (await site.http.get(`/api/batteries/${battery.id}/compile`)).text]);
+    const elsewhere = await Site.open();
+    const foreign = await elsewhere.http.expect(201, 'POST', '/api/batteries', { study_id: elsewhere.study.id, code: 'OTHER', name: 'Not for it' });
+    expect((await device.get(`/api/batteries/${foreign.id}/compile`)).status).to.equal(404);
+  });
+
+  it('a withdrawn participant’s token starts nothing any more', async () => {
+    const leaving = await site.newParticipant();
+    const theirs = await enterPortal(site.http, leaving.id);
+    await site.http.expect(200, 'POST', `/api/participants/${leaving.id}/withdraw`, { reason: 'moved away' });
+    expect((await theirs.post('/api/session/start', { participant_id: leaving.id, language: 'en' })).status).to.equal(401);
+  });
+});

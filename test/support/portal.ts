@@ -1,0 +1,21 @@
+import { Http, unique } from './http.js';
+import type { Loose } from './http.js';
+import { service } from './service.js';
+import { until } from './until.js';
+
+interface Mail { text: string; to: { address: string }[] }
+
+/** The participant's own caller: a link is sent, read from the mail catcher, and opened. */
+export async function enterPortal(staff: Http, participantId: string): Promise<Http> {
+  const run = await service();
+  const address = `${unique('p')}@example.org`;
+  await staff.expect(200, 'PATCH', `/api/participants/${participantId}`, { email: address });
+  await staff.expect(202, 'POST', '/api/portal/magic-link', { participant_id: participantId, channel: 'email' });
+  const mail = await until(async () => {
+    const caught = await (await fetch(`${run.mail_ui}/email`)).json() as Mail[];
+    return caught.find(({ to }) => to.some((one) => one.address === address));
+  }, { timeout: 30_000, what: 'the mail with the link' });
+  const token = /\?token=([\w-]+)/.exec(mail.text)![1]!;
+  const session = await new Http(run.api).expect<Loose & { portal_token: string }>(200, 'POST', '/api/portal/session', { token });
+  return new Http(run.api, session.portal_token);
+}
