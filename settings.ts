@@ -79,6 +79,19 @@ const list = (group: string, doc: string): Definition<string[] | undefined> => (
   group, doc, fallback: undefined, parse: (raw) => raw?.split(',').map((s) => s.trim()).filter(Boolean),
 });
 
+const ROLES = ['admin', 'researcher', 'coordinator', 'investigator', 'data_manager'];
+/** Roles by commas, or the one word `none`. */
+const roleList = (group: string, doc: string): Definition<string[] | undefined> => ({
+  group, doc, fallback: undefined,
+  parse: (raw) => {
+    const named = list(group, doc).parse(raw);
+    if (named?.length === 1 && named[0] === 'none') return [];
+    const wrong = named?.filter((role) => !ROLES.includes(role)) ?? [];
+    if (wrong.length > 0) throw new Error(`names what is no role: ${wrong.join(', ')}`);
+    return named;
+  },
+});
+
 export const definitions = {
   NODE_ENV: text('General', 'development or production; production demands real secrets', 'development'),
   HOST: text('General', 'address that everything listens on', '127.0.0.1'),
@@ -140,7 +153,7 @@ export const definitions = {
   MAX_BODY_BYTES: count('Limits', 'JSON body', 5 * 1024 * 1024),
   MAX_UPLOAD_BYTES: count('Limits', 'uploaded file', 20 * 1024 * 1024),
   ALLOW_PRIVATE_URLS: optionalFlag('Limits', 'capture systems and subscriptions on private addresses; default: not in production'),
-  MFA_REQUIRED_ROLES: list('Limits', 'roles that must use a second factor; default: admin in production, none else'),
+  MFA_REQUIRED_ROLES: roleList('Limits', 'roles that must use a second factor, by commas, or none; default: admin in production, none else'),
 
   ENABLE_API_DOCS: flag('Switches', 'serve /openapi.json, /docs, /redoc', true),
   ENABLE_API_V1: flag('Switches', 'serve /api/v1', true),

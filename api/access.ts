@@ -6,8 +6,15 @@ import { problem } from './errors.js';
 export type Role = CallerRow['role'];
 export const allRoles: readonly Role[] = ['admin', 'researcher', 'coordinator', 'investigator', 'data_manager'];
 
-/** Whose token a route takes: nobody's, a user's (`true`), the participant's own of the portal, or either of the two. */
-export type Signing = boolean | 'portal' | 'either';
+/**
+ * Whose token a route takes: nobody's, a user's (`true`), the participant's own of the portal, or either of the two; a
+ * user's or the mfa token of one who must set up a second factor (`setup`); a scoped token of /api/v1 (`scoped`).
+ */
+export type Signing = boolean | 'portal' | 'either' | 'setup' | 'scoped';
+
+/** What a token of /api/v1 may be used for (decisions, section 3). */
+export const scopes = ['studies:read', 'participants:read', 'schedules:read', 'anchors:read', 'sessions:read', 'exports:read', 'snapshots:read', 'authoring:write'] as const;
+export type TokenScope = typeof scopes[number];
 
 /** Who may call a route, declared; the frame checks it, the OpenAPI document and the role matrix show it. */
 export interface Access<Signed extends Signing = Signing> {
@@ -15,6 +22,8 @@ export interface Access<Signed extends Signing = Signing> {
   roles: readonly Role[];
   /** The route works inside one study, or on what is of studies: isolation decides what is found. */
   study: boolean;
+  /** What a scoped token needs. */
+  scope?: TokenScope;
   /** A rule that the route's own service checks as well, in words (the anchor policy's roles). */
   note?: string;
 }
@@ -23,10 +32,19 @@ export interface Access<Signed extends Signing = Signing> {
 export const anyone: Access<false> = { signed: false, roles: [], study: false };
 /** Everybody who is logged in. */
 export const signedIn: Access<true> = { signed: true, roles: allRoles, study: false };
+/** As `signedIn`, and by the mfa token of somebody who must have a second factor and has none yet. */
+export const signedInOrSetup: Access<'setup'> = { signed: 'setup', roles: allRoles, study: false };
 /** Some roles, for what belongs to no study. Admin may everything. */
 export const roles = (...list: Role[]): Access<true> => ({ signed: true, roles: withAdmin(list), study: false });
 /** Some roles (none named: all of them), in the studies that they are assigned to. Admin may everything, everywhere. */
 export const inStudy = (...list: Role[]): Access<true> => ({ signed: true, roles: list.length === 0 ? allRoles : withAdmin(list), study: true });
+/** What the scopes of a token ask of whoever minted it, at every use. */
+export const rolesOfScope: Record<TokenScope, readonly Role[]> = {
+  'studies:read': allRoles, 'participants:read': allRoles, 'schedules:read': allRoles, 'anchors:read': allRoles, 'sessions:read': allRoles,
+  'exports:read': ['admin', 'researcher', 'data_manager'], 'snapshots:read': ['admin', 'researcher', 'data_manager'], 'authoring:write': ['admin', 'researcher'],
+};
+/** By a token of /api/v1 that has the scope, in its studies, within what its user may at that moment. */
+export const scoped = (scope: TokenScope): Access<'scoped'> => ({ signed: 'scoped', roles: rolesOfScope[scope], study: true, scope });
 /** The participant itself, by its portal token. */
 export const portal: Access<'portal'> = { signed: 'portal', roles: [], study: false };
 /** As `access`, and the participant whom the path names as well, by its portal token. */
@@ -51,14 +69,20 @@ export interface Actor {
   /** What transactions of this request may see: narrowed to the study that the request names. */
   scope: Scope;
   isAdmin: boolean;
+  /** The token of /api/v1 that it calls with. */
+  tokenId?: string;
 }
 
 /**
  * Lets the caller in or refuses.
+ * @param epoch of the logins, as the access token has it; undefined: it does not say
  * @throws 401 unknown or deactivated, 403 another role, 404 a study, site or participant out of reach
  */
-export function admit(access: Access, row: CallerRow | undefined, studyId: string | undefined): Actor {
+export function admit(access: Access, row: CallerRow | undefined, studyId: string | undefined, epoch?: number): Actor {
+  if (access.scope && !row) throw problem('INVALID_TOKEN', { detail: 'The token was revoked or has expired.' });
   if (!row || row.status !== 'active') throw problem('INVALID_TOKEN', { detail: 'The account of this access token is not active.' });
+  if (epoch !== undefined && epoch !== row.session_epoch) throw problem('INVALID_TOKEN', { detail: 'The login of this access token was ended.' });
+  if (access.scope && !row.scopes?.includes(access.scope)) throw problem('MISSING_SCOPE', { detail: `The token lacks the scope ${access.scope}.`, extra: { scope: access.scope } });
   if (!access.roles.includes(row.role)) throw problem('FORBIDDEN', { detail: `The role ${row.role} does not allow this.` });
   if (!row.study_seen) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
   if (!row.site_seen) throw problem('NOT_FOUND', { detail: 'There is no such site.' });
@@ -68,7 +92,8 @@ export function admit(access: Access, row: CallerRow | undefined, studyId: strin
   return {
     id: row.id, email: row.email, name: row.name, role: row.role, study_ids: row.study_ids, isAdmin,
     site_ids: siteBound ? row.site_ids : [],
-    scope: studyId ?? (isAdmin ? '*' : row.study_ids),
+    scope: studyId ?? (isAdmin && !access.scope ? '*' : row.study_ids),
+    ...(row.token_id && { tokenId: row.token_id }),
   };
 }
 
@@ -85,7 +110,7 @@ export interface Participant {
 }
 
 /** The caller of a route, by whose token it takes; `role` tells a participant from a user. */
-export type CallerOf<Signed> = Signed extends true ? Actor : Signed extends 'portal' ? Participant : Signed extends 'either' ? Actor | Participant : undefined;
+export type CallerOf<Signed> = Signed extends true | 'setup' | 'scoped' ? Actor : Signed extends 'portal' ? Participant : Signed extends 'either' ? Actor | Participant : undefined;
 
 /**
  * Lets the participant in or refuses. It sees itself alone: whom else the request names is not there.

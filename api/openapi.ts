@@ -32,6 +32,8 @@ export function openapi(routes: readonly Route[]): Json {
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+        mfa: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'the `mfa_token` of a login that answered `mfa_setup_required`' },
+        scoped: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'a token of `POST /api/v1/tokens`; `x-permissions` names the scope that it needs' },
         portal: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'the participant’s own portal token' },
         portalCookie: { type: 'apiKey', in: 'cookie', name: PORTAL_COOKIE, description: `the same as a cookie; a change by it needs \`${CSRF_HEADER}: 1\` or comes from a page of the service itself (Sec-Fetch-Site: same-origin), else 403 CSRF_REFUSED` },
       },
@@ -56,13 +58,13 @@ function operation(route: Route): Json {
 }
 
 const byPortal = [{ portal: [] }, { portalCookie: [] }];
-const security: Record<string, object[]> = { false: [], true: [{ bearer: [] }], portal: byPortal, either: [{ bearer: [] }, ...byPortal] };
+const security: Record<string, object[]> = { false: [], true: [{ bearer: [] }], portal: byPortal, either: [{ bearer: [] }, ...byPortal], setup: [{ bearer: [] }, { mfa: [] }], scoped: [{ scoped: [] }] };
 
 /** Who may call, as the document shows it; `participant` is the one that the path names, or itself. */
-function permissions({ signed, roles, study, note }: Access): Json {
+export function permissions({ signed, roles, study, note, scope }: Access): Json {
   if (signed === false) return { roles: ['anyone'] };
   if (signed === 'portal') return { roles: ['participant'], scope: 'self' };
-  return { roles: signed === 'either' ? [...roles, 'participant'] : roles, scope: study ? 'study' : 'service', ...(note && { note }) };
+  return { roles: signed === 'either' ? [...roles, 'participant'] : roles, scope: study ? 'study' : 'service', ...(scope && { token_scope: scope }), ...(note && { note }) };
 }
 
 const operationId = (route: Route): string =>

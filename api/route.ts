@@ -20,6 +20,9 @@ export interface RequestContext {
   userAgent: string | undefined;
 }
 
+/** The token that a user calls with: what it is good for, its id, and the login that it came from. */
+export interface Credential { audience: 'api' | 'mfa'; jti: string; sid: string | undefined }
+
 /**
  * How the frame opens the database for a route:
  * - `read`: the handler gets `tx`, a read-only transaction narrowed to the caller
@@ -36,6 +39,8 @@ export type Input<P extends string, Q extends TSchema, B extends TSchema, Signed
   headers: IncomingHttpHeaders;
   /** A user, the participant itself, or either, by what `may` takes; undefined where it is `anyone`. */
   actor: CallerOf<Signed>;
+  /** Of a user's request. */
+  credential: Credential | undefined;
   /** The study that the request names by path, X-Study-ID or query; it is visible to the caller. */
   studyId: string | undefined;
   context: RequestContext;

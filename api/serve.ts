@@ -9,8 +9,9 @@ import type { Tx } from '../db/knex.js';
 import { inScope, readInScope } from '../db/transaction.js';
 import { admit, admitParticipant } from './access.js';
 import type { Actor, Participant } from './access.js';
-import { isPortalToken, portalSubject } from './auth/portal.js';
-import { bearer, jwtSecret, verifyToken } from './auth/tokens.js';
+import { authenticated } from './auth/holder.js';
+import type { Holder } from './auth/holder.js';
+import { jwtSecret } from './auth/tokens.js';
 import { hasBody, mediaType, parseJson, readBytes } from './body.js';
 import { Problem, problem } from './errors.js';
 import { etagOf, names } from './etag.js';
@@ -19,7 +20,7 @@ import type { Keyed } from './idempotency.js';
 import { count } from './middleware/count.js';
 import { studyContext } from './context.js';
 import { Reply } from './route.js';
-import type { RequestContext, Route } from './route.js';
+import type { Credential, RequestContext, Route } from './route.js';
 import type { Services } from './services.js';
 import { check, declaredQuery } from './validation.js';
 
@@ -36,27 +37,13 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export async function serve(ctx: Context, route: Route, params: Record<string, string>, services: Services): Promise<void> {
   const state = ctx.state as State;
   const holder = route.may.signed ? await authenticated(ctx, route, services) : undefined;
-  if (holder?.kind === 'user') state.userId = holder.id;
-  await count(ctx, route.limit ?? 'general', holder?.id, services);
+  if (holder?.kind === 'user' || holder?.kind === 'token') state.userId = holder.userId;
+  await count(ctx, route.limit ?? 'general', holder && `${holder.kind}:${holder.id}`, services);
   requireUuids(route, params);
   const raw = await readBody(ctx, route, services);
   const request = new Request(ctx, route, params, services, raw);
   const answer = holder ? await asCaller(request, holder) : await asAnyone(request);
   send(ctx, answer);
-}
-
-/** Whom a token was given to. */
-interface Holder { kind: 'user' | 'participant'; id: string }
-
-/** Who holds the token of the request. Attempts with a bad one count for the address, so that tokens cannot be tried without end. */
-async function authenticated(ctx: Context, { may }: Route, services: Services): Promise<Holder> {
-  try {
-    if (may.signed === 'portal' || (may.signed === 'either' && isPortalToken(ctx))) return { kind: 'participant', id: portalSubject(ctx, services.settings) };
-    return { kind: 'user', id: verifyToken(services.settings, 'api', bearer(ctx.get('authorization'))).sub };
-  } catch (fault) {
-    await count(ctx, 'general', undefined, services);
-    throw fault;
-  }
 }
 
 /** One request on its way to its handler. */
@@ -76,7 +63,7 @@ class Request {
   }
 
   /** Validates and calls the handler. `opened` is what the frame opened for it: tx, audit, or nothing. */
-  async handle(actor: Actor | Participant | undefined, studyId: string | undefined, opened: Partial<Work>): Promise<Reply> {
+  async handle(actor: Actor | Participant | undefined, studyId: string | undefined, opened: Partial<Work>, credential?: Credential): Promise<Reply> {
     const { route, ctx } = this;
     const query = this.query();
     if (route.headers) check(route.headers, { ...ctx.headers }, 'headers');
@@ -84,7 +71,7 @@ class Request {
     if (route.body) check(route.body, body, 'body');
     this.state.handled = true;
     const result = await route.handle({
-      params: this.params, query, body, headers: ctx.headers, actor, studyId, raw: this.raw,
+      params: this.params, query, body, headers: ctx.headers, actor, credential, studyId, raw: this.raw,
       context: this.state.context, services: this.services,
       unchangedSince: (record: Record<string, unknown>) => refuseStale(ctx, record),
       ...opened,
@@ -120,8 +107,10 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
       load: async () => enter(await loadParticipant(database, holder.id)),
     });
   }
-  const caller: Caller = { userId: holder.id, studyId, siteId, participantId };
-  const enter = (row: CallerRow | undefined) => admit(route.may, row, studyId);
+  const token = holder.kind === 'token' ? { id: holder.id, hash: holder.hash } : undefined;
+  const caller: Caller = { userId: holder.userId, studyId, siteId, participantId, token };
+  const epoch = holder.kind === 'user' && holder.credential.audience === 'api' ? holder.epoch : undefined;
+  const enter = (row: CallerRow | undefined) => admit(route.may, row, studyId, epoch);
   if (route.page) {
     const query = request.query();
     return new Reply(200, await pageAs(database, caller, enter, route.page({ params: request.params, query, studyId })));
@@ -138,22 +127,23 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
 async function through(request: Request, holder: Holder, studyId: string | undefined, door: Door): Promise<Reply> {
   const { route, services } = request;
   const key = request.keyed(holder.id);
+  const credential = holder.kind === 'user' ? holder.credential : undefined;
   if (route.within === 'change') {
     return door.change(async (work, actor) => {
       const stored = key && await claimInside(work.tx, key);
       if (stored) return stored;
-      const answer = await request.handle(actor, studyId, work);
+      const answer = await request.handle(actor, studyId, work, credential);
       if (key) await keep(work.tx, key, answer);
       return answer;
     });
   }
-  if (route.within === 'read') return door.read((tx, actor) => request.handle(actor, studyId, { tx }));
+  if (route.within === 'read') return door.read((tx, actor) => request.handle(actor, studyId, { tx }, credential));
   const actor = await door.load();
-  if (!key) return request.handle(actor, studyId, {});
+  if (!key) return request.handle(actor, studyId, {}, credential);
   const stored = await claimOutside(services.database, key, services.settings.REQUEST_TIMEOUT_SECONDS + 5);
   if (stored) return stored;
   try {
-    const answer = await request.handle(actor, studyId, {});
+    const answer = await request.handle(actor, studyId, {}, credential);
     await keep(services.database, key, answer);
     return answer;
   } catch (fault) {

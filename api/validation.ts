@@ -105,3 +105,10 @@ export function declaredQuery(schema: TSchema | undefined, search: URLSearchPara
 
 const refused = (name: string, code: string, sentence: string) =>
   problem('VALIDATION_FAILED', { detail: `query.${name} ${sentence}`, errors: [{ path: `query.${name}`, code, message: `query.${name} ${sentence}` }] });
+
+/** The body, of which exactly one of two fields is given. @throws 422 naming both */
+export function exactlyOne<T extends object>(body: T, one: keyof T & string, other: keyof T & string): T {
+  if ((body[one] === undefined) !== (body[other] === undefined)) return body;
+  const message = `give either ${one} or ${other}`;
+  throw problem('VALIDATION_FAILED', { detail: message, errors: [one, other].map((path) => ({ path, code: 'ONE_OF', message })) });
+}

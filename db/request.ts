@@ -12,6 +12,8 @@ export interface Caller {
   studyId?: string | undefined;
   siteId?: string | undefined;
   participantId?: string | undefined;
+  /** Set: a token of /api/v1 that the user minted is what calls. The hash is SHA-256, hex. */
+  token?: { id: string; hash: string } | undefined;
 }
 
 /** The caller as the database knows it at this moment, and whether what the request names is in reach. */
@@ -26,6 +28,11 @@ export interface CallerRow {
   study_seen: boolean;
   site_seen: boolean;
   participant_seen: boolean;
+  /** Of the logins that are good; it goes up when all of them are ended. */
+  session_epoch: number;
+  /** Of a token's caller: the token and what it may be used for. */
+  token_id?: string;
+  scopes?: string[];
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -35,8 +42,12 @@ function literal(id: string | undefined): string {
   if (!UUID.test(id)) throw new Error('not a uuid');
   return `'${id}'`;
 }
-const callerSql = ({ userId, studyId, siteId, participantId }: Caller): string =>
-  `select * from request_actor(${[userId, studyId, siteId, participantId].map(literal).join(', ')})`;
+function callerSql({ userId, studyId, siteId, participantId, token }: Caller): string {
+  const named = [studyId, siteId, participantId].map(literal).join(', ');
+  if (!token) return `select * from request_actor(${literal(userId)}, ${named})`;
+  if (!/^[0-9a-f]{64}$/.test(token.hash)) throw new Error('not a hash');
+  return `select * from request_token(${literal(token.id)}, '${token.hash}', ${named})`;
+}
 
 /** Loads the caller, without a transaction: for routes that open none. Undefined: no such user. */
 export async function loadCaller(database: Database, caller: Caller): Promise<CallerRow | undefined> {

@@ -1,5 +1,5 @@
 /**
- * Encrypts capture-system tokens and webhook secrets under a new key: all of them or none.
+ * Encrypts capture-system tokens, webhook secrets and users' second factors under a new key: all of them or none.
  *   DATACAPTURE_ENCRYPTION_KEY   the new key, that the service runs with from now on
  *   --old-key-file PATH          a file that holds the key so far (an argument would be seen in the process list)
  */
@@ -7,7 +7,8 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { SecretBox, SecretUnreadable } from '../db/crypto.js';
 import { openDatabase } from '../db/knex.js';
-import { rotateSecrets } from '../db/queries/datacapture-configs.js';
+import { renew, rotateSecrets } from '../db/queries/datacapture-configs.js';
+import { rotateFactors } from '../db/queries/mfa.js';
 import { inScope } from '../db/transaction.js';
 import { encryptionKeyBytes, readSettings } from '../settings.js';
 
@@ -44,9 +45,11 @@ try {
         metadata: { from_key: from.keyId, to_key: to.keyId },
       });
     }
-    return done;
+    const factors = await rotateFactors(tx, (sealed, place) => renew(sealed, place, from, to));
+    if (factors > 0) audit.record({ study_id: null, user_id: null, action: 'mfa_key_rotated', resource_type: 'user', resource_id: null, metadata: { users: factors, from_key: from.keyId, to_key: to.keyId } });
+    return { ...done, factors };
   });
-  console.log(`Configurations encrypted under key ${to.keyId}: ${rotation.rotated}; already under it: ${rotation.already}.`);
+  console.log(`Configurations encrypted under key ${to.keyId}: ${rotation.rotated}; already under it: ${rotation.already}.${rotation.factors > 0 ? ` Second factors: ${rotation.factors}.` : ''}`);
 } catch (fault) {
   if (!(fault instanceof SecretUnreadable)) throw fault;
   console.error(`Nothing was changed. ${fault.message}`);

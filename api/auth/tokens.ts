@@ -8,7 +8,13 @@ const ISSUER = 'research-assessment-platform';
 /** What a token is good for; one for one audience is no good for another (decisions, section 3). */
 export type Audience = 'api' | 'portal' | 'mfa' | 'v1';
 
-export interface TokenClaims { sub: string; role: string; jti: string; exp: number }
+export interface TokenClaims {
+  sub: string; role: string; jti: string; exp: number;
+  /** Of an access token: the login that it came from, and the epoch of the user's logins at that time. */
+  sid?: string; epoch?: number;
+}
+/** What a token says beside whom it is for. */
+export interface TokenDetails { jti?: string; sid?: string; epoch?: number }
 
 /** The signing secret. @throws Error in one sentence when it is not set */
 export function jwtSecret(settings: Settings): string {
@@ -29,9 +35,10 @@ function jwtKey(settings: Settings): KeyObject {
 }
 
 /** Signs a token for `audience`, HS256, with iss, aud, sub, role, jti and exp. */
-export function signToken(settings: Settings, audience: Audience, subject: { id: string; role: string }, seconds: number): string {
-  return jwt.sign({ role: subject.role }, jwtKey(settings), {
-    algorithm: 'HS256', issuer: ISSUER, audience, subject: subject.id, jwtid: randomUUID(), expiresIn: Math.max(1, Math.round(seconds)),
+export function signToken(settings: Settings, audience: Audience, subject: { id: string; role: string }, seconds: number, details: TokenDetails = {}): string {
+  const { jti = randomUUID(), ...more } = details;
+  return jwt.sign({ role: subject.role, ...more }, jwtKey(settings), {
+    algorithm: 'HS256', issuer: ISSUER, audience, subject: subject.id, jwtid: jti, expiresIn: Math.max(1, Math.round(seconds)),
   });
 }
 
@@ -67,7 +74,11 @@ function verify(settings: Settings, audience: Audience, token: string): TokenCla
   if (typeof claims === 'string' || !UUID.test(claims.sub ?? '') || typeof claims.role !== 'string' || !claims.jti || !claims.exp) {
     throw problem('INVALID_TOKEN', { headers: challenge('invalid_token') });
   }
-  return { sub: claims.sub!, role: claims.role, jti: claims.jti, exp: claims.exp };
+  const { sid, epoch } = claims as { sid?: unknown; epoch?: unknown };
+  return {
+    sub: claims.sub!, role: claims.role, jti: claims.jti, exp: claims.exp,
+    ...(typeof sid === 'string' && { sid }), ...(typeof epoch === 'number' && { epoch }),
+  };
 }
 
 /** The token of an Authorization header. @throws 401 UNAUTHENTICATED when there is none */
@@ -78,6 +89,19 @@ export function bearer(authorization: string | undefined): string {
 }
 
 const challenge = (error?: string) => ({ 'WWW-Authenticate': error ? `Bearer error="${error}"` : 'Bearer' });
+
+/** For whom the token of an Authorization header says that it is. It proves nothing: only as what the token is checked. */
+export function claimedAudience(authorization: string): string | undefined {
+  const payload = authorization.split('.')[1] ?? '';
+  try {
+    const audience = (JSON.parse(Buffer.from(payload, 'base64url').toString()) as { aud?: unknown } | null)?.aud;
+    return typeof audience === 'string' ? audience : undefined;
+  } catch (fault) {
+    // No token at all: the check that follows says so.
+    if (fault instanceof SyntaxError) return undefined;
+    throw fault;
+  }
+}
 
 /** A secret that is only ever stored as its hash: refresh tokens. */
 export const opaqueToken = (): string => randomBytes(32).toString('base64url');

@@ -3,15 +3,15 @@ import { problem } from '../errors.js';
 import type { Allowance, RateLimit } from '../rate-limits.js';
 import type { Services } from '../services.js';
 
-/** Counts a request by user when authenticated, else by address, and says what is left (decisions, section 2). */
-export async function count(ctx: Context, limit: 'general' | 'auth' | 'none', userId: string | undefined, services: Services): Promise<void> {
+/** Counts a request by its caller (`user:…`, `token:…`) when authenticated, else by address, and says what is left (decisions, section 2). */
+export async function count(ctx: Context, limit: 'general' | 'auth' | 'none', caller: string | undefined, services: Services): Promise<void> {
   const { general, auth } = services.rateLimits;
   if (limit === 'none') {
     // Not counted: what is left is always all of it.
     show(ctx, { allowed: true, limit: general.limit, remaining: general.limit, resetAt: Math.ceil(Date.now() / 1000), retryAfterSeconds: 0 });
     return;
   }
-  await take(ctx, limit === 'auth' ? auth : general, limit === 'general' && userId ? `user:${userId}` : `ip:${ctx.ip}`);
+  await take(ctx, limit === 'auth' ? auth : general, limit === 'general' && caller ? caller : `ip:${ctx.ip}`);
 }
 
 /** Takes one point of a limit. @throws 429 RATE_LIMITED with Retry-After when there is none left */

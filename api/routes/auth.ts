@@ -1,15 +1,15 @@
 import { userById } from '../../db/queries/users.js';
 import { anyone, roles, signedIn } from '../access.js';
 import { created, noContent, route } from '../route.js';
-import { ChangePassword, LoggedIn, Login, RefreshToken, Register, Tokens, User } from '../schemas/users.js';
+import { ChangePassword, Login, LoginAnswer, RefreshToken, Register, Tokens, User } from '../schemas/users.js';
 import { changePassword, login, logout, refresh } from '../services/auth.js';
 import { register } from '../services/users.js';
 
 export const authRoutes = [
   route({
     method: 'POST', path: '/api/auth/login', tag: 'Authentication', summary: 'Log in with email and password',
-    description: 'Five failures in a row lock the account for 15 minutes; a locked account, an unknown email and a wrong password are answered alike.',
-    may: anyone, limit: 'auth', secret: true, body: Login, answers: { 200: LoggedIn, 401: undefined },
+    description: 'Five failures in a row lock the account for 15 minutes; a locked account, an unknown email and a wrong password are answered alike.\n\nWhere a second factor is set up the answer is `mfa_required`, where the role must have one and has none `mfa_setup_required` (MFA_REQUIRED_ROLES).',
+    may: anyone, limit: 'auth', secret: true, body: Login, answers: { 200: LoginAnswer, 401: undefined },
     handle: ({ services, body, context }) => login(services, body, context),
   }),
   route({

@@ -10,6 +10,7 @@ import { eventDefinitionRoutes } from './event-definitions.js';
 import { factRoutes } from './facts.js';
 import { healthRoutes } from './health.js';
 import { holidayCalendarRoutes } from './holiday-calendars.js';
+import { mfaRoutes } from './mfa.js';
 import { overrideRoutes } from './overrides.js';
 import { participantRoutes } from './participants.js';
 import { policyRoutes } from './policy.js';
@@ -29,6 +30,7 @@ import { webhookRoutes } from './webhooks.js';
 export const described: readonly Route[] = [
   ...healthRoutes,
   ...authRoutes,
+  ...mfaRoutes,
   ...userRoutes,
   ...studyRoutes,
   ...siteRoutes,

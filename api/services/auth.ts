@@ -1,14 +1,16 @@
 import type { AuditTrail } from '../../db/audit.js';
 import type { Tx } from '../../db/knex.js';
 import { hashPassword, verifyPassword } from '../../db/passwords.js';
+import { secondFactor } from '../../db/queries/mfa.js';
 import {
   clearFailedLogins, countFailedLogin, insertRefreshToken, markRotated, passwordHashOf, refreshTokenForUpdate, revokeAllOf, revokeFamily,
-  updateUser, userSecretByEmail,
+  updateUser, userSecretByEmail, userSecretForUpdate,
 } from '../../db/queries/users.js';
 import type { UserSecret } from '../../db/queries/users.js';
 import { inScope } from '../../db/transaction.js';
 import type { Actor } from '../access.js';
 import { requireUncommon } from '../auth/password-rule.js';
+import { challenge, mfaRequired } from './mfa-challenge.js';
 import { opaqueToken, sha256, signToken } from '../auth/tokens.js';
 import { problem } from '../errors.js';
 import { refuse } from '../middleware/count.js';
@@ -33,12 +35,24 @@ export async function login(services: Services, given: { email: string; password
   if (!user) throw problem('INVALID_CREDENTIALS');
   const entered = await inScope(services.database, [], async ({ tx, audit }) => {
     const entry = { study_id: null, user_id: user.id, resource_type: 'user', resource_id: user.id, request_id: context.requestId };
-    if (right && !user.locked && user.status === 'active' && await clearFailedLogins(tx, user.id)) {
+    const now = await userSecretForUpdate(tx, user.id);
+    if (right && now && !now.locked && now.status === 'active' && now.password_hash === user.password_hash) {
+      const factor = await secondFactor(tx, now.id);
+      if (factor?.verified) {
+        // The count of failures stays: it is cleared by a whole login, or codes could be tried without end.
+        audit.record({ ...entry, action: 'login_password_accepted' });
+        return { mfa_required: true as const, mfa_token: await challenge(services, tx, now, 'login') };
+      }
+      if (mfaRequired(services.settings, now.role)) {
+        audit.record({ ...entry, action: 'login_password_accepted', metadata: { mfa: 'setup_required' } });
+        return { mfa_setup_required: true as const, mfa_token: await challenge(services, tx, now, 'setup') };
+      }
       audit.record({ ...entry, action: 'login' });
-      return await signIn(services, tx, user);
+      return await signIn(services, tx, now, context);
     }
-    audit.record({ ...entry, action: 'login_failed', metadata: { reason: user.status !== 'active' ? 'inactive' : user.locked ? 'locked' : 'password' } });
-    if (!right && !user.locked && await countFailedLogin(tx, user.id)) audit.record({ ...entry, action: 'account_locked' });
+    const locked = now?.locked ?? user.locked;
+    audit.record({ ...entry, action: 'login_failed', metadata: { reason: now?.status !== 'active' ? 'inactive' : locked ? 'locked' : 'password' } });
+    if (!right && !locked && await countFailedLogin(tx, user.id)) audit.record({ ...entry, action: 'account_locked' });
     return undefined;
   });
   // Thrown after the commit: the count of failures and its record stay.
@@ -47,17 +61,20 @@ export async function login(services: Services, given: { email: string; password
 }
 
 /** What a login gives once everything that it asks for is there. */
-async function signIn(services: Services, tx: Tx, user: Pick<UserSecret, 'id' | 'email' | 'name' | 'role' | 'status'>) {
-  const tokens = await issue(services, tx, user);
+export async function signIn(services: Services, tx: Tx, user: Omit<UserSecret, 'password_hash' | 'locked'>, context: RequestContext) {
+  await clearFailedLogins(tx, user.id);
+  const tokens = await issue(services, tx, user, context);
   return { user: { id: user.id, email: user.email, name: user.name, role: user.role, status: user.status }, tokens };
 }
 
 /** An access token and a refresh token of a new family, or of the family that is rotated. */
-async function issue({ settings }: Services, tx: Tx, user: { id: string; role: string }, familyId?: string): Promise<Tokens> {
+async function issue({ settings }: Services, tx: Tx, user: { id: string; role: string; session_epoch: number }, context: RequestContext, familyId?: string): Promise<Tokens> {
   const seconds = Math.max(1, Math.round(settings.ACCESS_TOKEN_MINUTES * 60));
   const refresh = opaqueToken();
-  await insertRefreshToken(tx, { userId: user.id, hash: sha256(refresh), days: settings.REFRESH_TOKEN_DAYS, ...(familyId && { familyId }) });
-  return { access_token: signToken(settings, 'api', user, seconds), refresh_token: refresh, token_type: 'bearer', expires_in: seconds };
+  const sid = await insertRefreshToken(tx, {
+    userId: user.id, hash: sha256(refresh), days: settings.REFRESH_TOKEN_DAYS, familyId, origin: { userAgent: context.userAgent ?? null, ip: context.ip },
+  });
+  return { access_token: signToken(settings, 'api', user, seconds, { sid, epoch: user.session_epoch }), refresh_token: refresh, token_type: 'bearer', expires_in: seconds };
 }
 
 /** Rotates a refresh token. One that was rotated before is stolen or repeated: its whole family ends. @throws 401 */
@@ -70,8 +87,10 @@ export async function refresh(services: Services, token: string, context: Reques
       audit.record({ study_id: null, user_id: row.user_id, action: 'refresh_token_reused', resource_type: 'user', resource_id: row.user_id, request_id: context.requestId });
       return undefined;
     }
+    // A role that must have a second factor meanwhile: the next login asks for it.
+    if (mfaRequired(services.settings, row.role) && !row.mfa_enabled) return undefined;
     await markRotated(tx, row.id);
-    return issue(services, tx, { id: row.user_id, role: row.role }, row.family_id);
+    return issue(services, tx, { id: row.user_id, role: row.role, session_epoch: row.session_epoch }, context, row.family_id);
   });
   if (!tokens) throw problem('INVALID_REFRESH_TOKEN');
   return tokens;

@@ -101,7 +101,7 @@ export async function rotateSecrets(tx: Tx, from: SecretBox, to: SecretBox): Pro
   return rotation;
 }
 
-function renew(sealed: string, place: string, from: SecretBox, to: SecretBox): string | undefined {
+export function renew(sealed: string, place: string, from: SecretBox, to: SecretBox): string | undefined {
   if (sealed.split(':')[1] === to.keyId) {
     to.open(sealed, place);
     return undefined;

@@ -2,23 +2,27 @@ import type { Database, Tx } from '../knex.js';
 
 export interface UserRow {
   id: string; email: string; name: string; role: string; status: 'active' | 'inactive';
-  study_ids: string[]; site_ids: string[]; created_at: string; updated_at: string;
+  study_ids: string[]; site_ids: string[]; mfa_enabled: boolean; created_at: string; updated_at: string;
 }
-export interface UserSecret { id: string; email: string; name: string; role: string; status: string; password_hash: string; locked: boolean }
+export interface UserSecret { id: string; email: string; name: string; role: string; status: 'active' | 'inactive'; password_hash: string; locked: boolean; session_epoch: number }
 
 const COLUMNS = `u.id, u.email, u.name, u.role, u.status, u.created_at, u.updated_at,
   array(select s.study_id from user_studies s where s.user_id = u.id order by 1) as study_ids,
-  array(select s.site_id from user_sites s where s.user_id = u.id order by 1) as site_ids`;
+  array(select s.site_id from user_sites s where s.user_id = u.id order by 1) as site_ids,
+  exists (select from user_mfa m where m.user_id = u.id and m.verified_at is not null) as mfa_enabled`;
 
 export async function userById(db: Database | Tx, id: string): Promise<UserRow | undefined> {
   return (await db.raw(`select ${COLUMNS} from users u where u.id = ?`, [id])).rows[0];
 }
 
+const SECRET = `id, email, name, role, status, password_hash, coalesce(locked_until > now(), false) as locked, session_epoch`;
 /** What a login is checked against; emails are compared without case. */
 export async function userSecretByEmail(db: Database | Tx, email: string): Promise<UserSecret | undefined> {
-  const { rows } = await db.raw(
-    `select id, email, name, role, status, password_hash, coalesce(locked_until > now(), false) as locked from users where lower(email) = lower(?)`, [email]);
-  return rows[0];
+  return (await db.raw(`select ${SECRET} from users where lower(email) = lower(?)`, [email])).rows[0];
+}
+/** The same by id, locked until the commit: logins and their ends take turns. */
+export async function userSecretForUpdate(tx: Tx, id: string): Promise<UserSecret | undefined> {
+  return (await tx.raw(`select ${SECRET} from users where id = ? for update`, [id])).rows[0];
 }
 
 export async function passwordHashOf(tx: Tx, id: string): Promise<string | undefined> {
@@ -85,35 +89,42 @@ export async function countFailedLogin(tx: Tx, id: string): Promise<boolean> {
   return rows[0]?.locked === true;
 }
 
-/** Clears the count, if there is one. False: the account was locked or deactivated meanwhile. */
-export async function clearFailedLogins(tx: Tx, id: string): Promise<boolean> {
-  const { rows } = await tx.raw(
-    `select status = 'active' and (locked_until is null or locked_until <= now()) as open, failed_logins > 0 or locked_until is not null as counted
-     from users where id = ? for update`, [id]);
-  if (rows[0]?.open !== true) return false;
-  if (rows[0].counted) await tx('users').where({ id }).update({ failed_logins: 0, locked_until: null });
-  return true;
+/** Clears the count of failed logins, if there is one. */
+export async function clearFailedLogins(tx: Tx, id: string): Promise<void> {
+  await tx.raw('update users set failed_logins = 0, locked_until = null where id = ? and (failed_logins > 0 or locked_until is not null)', [id]);
 }
 
 // --- refresh tokens: opaque, stored as hashes, rotated at every use
 
-export interface RefreshRow { id: string; family_id: string; user_id: string; usable: boolean; rotated: boolean; role: string; status: string }
+export interface RefreshRow { id: string; family_id: string; user_id: string; usable: boolean; rotated: boolean; role: string; status: string; session_epoch: number; mfa_enabled: boolean }
 
-export async function insertRefreshToken(tx: Tx, token: { userId: string; familyId?: string; hash: Buffer; days: number }): Promise<void> {
-  await tx.raw(
-    `insert into refresh_tokens (family_id, user_id, token_hash, expires_at) values (coalesce(?, gen_random_uuid()), ?, ?, now() + ? * interval '1 day')`,
-    [token.familyId ?? null, token.userId, token.hash, token.days]);
+/** Where a login came from, for the list of one's own logins. */
+export interface Origin { userAgent: string | null; ip: string | null }
+
+/** @returns the family: a new one where none is given */
+export async function insertRefreshToken(tx: Tx, token: { userId: string; familyId?: string | undefined; hash: Buffer; days: number; origin: Origin }): Promise<string> {
+  const { rows } = await tx.raw(
+    `insert into refresh_tokens (family_id, user_id, token_hash, expires_at, user_agent, ip_address)
+     values (coalesce(?, gen_random_uuid()), ?, ?, now() + ? * interval '1 day', ?, ?) returning family_id`,
+    [token.familyId ?? null, token.userId, token.hash, token.days, token.origin.userAgent, token.origin.ip]);
+  return rows[0].family_id;
 }
 
 /** The token behind a hash, locked: of two who refresh with it at once, the second sees it rotated. */
 export async function refreshTokenForUpdate(tx: Tx, hash: Buffer): Promise<RefreshRow | undefined> {
   const { rows } = await tx.raw(
-    `select t.id, t.family_id, t.user_id, t.rotated_at is not null as rotated, u.role, u.status,
-       t.revoked_at is null and t.expires_at > now() as usable
+    `select t.id, t.family_id, t.user_id, t.rotated_at is not null as rotated, u.role, u.status, u.session_epoch,
+       t.revoked_at is null and t.expires_at > now() as usable,
+       exists (select from user_mfa m where m.user_id = u.id and m.verified_at is not null) as mfa_enabled
      from refresh_tokens t join users u on u.id = t.user_id where t.token_hash = ? for update of t`, [hash]);
   return rows[0];
 }
 
 export const markRotated = async (tx: Tx, id: string): Promise<void> => { await tx('refresh_tokens').where({ id }).update({ rotated_at: tx.fn.now() }); };
 export const revokeFamily = async (tx: Tx, familyId: string): Promise<void> => { await tx('refresh_tokens').where({ family_id: familyId }).whereNull('revoked_at').update({ revoked_at: tx.fn.now() }); };
-export const revokeAllOf = async (tx: Tx, userId: string): Promise<void> => { await tx('refresh_tokens').where({ user_id: userId }).whereNull('revoked_at').update({ revoked_at: tx.fn.now() }); };
+/** Ends every login of a user: refresh tokens and the access tokens that were given with them. */
+export async function revokeAllOf(tx: Tx, userId: string): Promise<void> {
+  await tx('refresh_tokens').where({ user_id: userId }).whereNull('revoked_at').update({ revoked_at: tx.fn.now() });
+  await tx('mfa_challenges').where({ user_id: userId }).delete();
+  await tx('users').where({ id: userId }).increment('session_epoch', 1);
+}
