@@ -119,6 +119,28 @@ create table anchor_decisions (
 CREATE TRIGGER insert_only BEFORE DELETE OR UPDATE ON public.anchor_decisions FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER insert_only_truncate BEFORE TRUNCATE ON public.anchor_decisions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
+-- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table api_tokens (
+  id uuid not null,
+  user_id uuid not null,
+  name character varying(200) not null,
+  scopes text[] not null,
+  study_ids uuid[] not null,
+  token_hash bytea not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  expires_at timestamp with time zone not null,
+  last_used_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  constraint api_tokens_check CHECK ((expires_at <= (created_at + '366 days'::interval))),
+  constraint api_tokens_scopes_check CHECK ((cardinality(scopes) > 0)),
+  constraint api_tokens_study_ids_check CHECK ((cardinality(study_ids) > 0)),
+  constraint api_tokens_token_hash_check CHECK ((octet_length(token_hash) = 32)),
+  constraint api_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint api_tokens_pkey PRIMARY KEY (id),
+  constraint api_tokens_token_hash_key UNIQUE (token_hash)
+);
+CREATE INDEX api_tokens_user ON public.api_tokens USING btree (user_id, created_at);
+
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table assessment_sessions (
   id uuid not null default gen_random_uuid(),
@@ -514,6 +536,29 @@ create table manual_anchor_entries (
 CREATE UNIQUE INDEX manual_anchor_entries_current ON public.manual_anchor_entries USING btree (participant_id) WHERE (withdrawn_at IS NULL);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 
+-- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table mfa_challenges (
+  id uuid not null,
+  user_id uuid not null,
+  purpose character varying(10) not null,
+  expires_at timestamp with time zone not null,
+  used_at timestamp with time zone,
+  constraint mfa_challenges_purpose_check CHECK (((purpose)::text = ANY ((ARRAY['login'::character varying, 'setup'::character varying])::text[]))),
+  constraint mfa_challenges_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint mfa_challenges_pkey PRIMARY KEY (id)
+);
+CREATE INDEX mfa_challenges_user ON public.mfa_challenges USING btree (user_id);
+
+-- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table mfa_recovery_codes (
+  user_id uuid not null,
+  code_hash bytea not null,
+  used_at timestamp with time zone,
+  constraint mfa_recovery_codes_code_hash_check CHECK ((octet_length(code_hash) = 32)),
+  constraint mfa_recovery_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES user_mfa(user_id) ON DELETE CASCADE,
+  constraint mfa_recovery_codes_pkey PRIMARY KEY (user_id, code_hash)
+);
+
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table notifications (
   id uuid not null default gen_random_uuid(),
@@ -698,6 +743,8 @@ create table refresh_tokens (
   expires_at timestamp with time zone not null,
   rotated_at timestamp with time zone,
   revoked_at timestamp with time zone,
+  user_agent character varying(500),
+  ip_address character varying(45),
   constraint refresh_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   constraint refresh_tokens_pkey PRIMARY KEY (id),
   constraint refresh_tokens_token_hash_key UNIQUE (token_hash)
@@ -938,6 +985,35 @@ CREATE UNIQUE INDEX sync_conflicts_once ON public.sync_conflicts USING btree (st
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 
 -- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table user_links (
+  notification_id uuid not null,
+  user_id uuid not null,
+  purpose character varying(20) not null,
+  token_hash bytea not null,
+  made_at timestamp with time zone not null default clock_timestamp(),
+  expires_at timestamp with time zone not null,
+  used_at timestamp with time zone,
+  constraint user_links_purpose_check CHECK (((purpose)::text = ANY ((ARRAY['password_reset'::character varying, 'invitation'::character varying])::text[]))),
+  constraint user_links_token_hash_check CHECK ((octet_length(token_hash) = 32)),
+  constraint user_links_notification_id_fkey FOREIGN KEY (notification_id) REFERENCES notifications(id) ON DELETE CASCADE,
+  constraint user_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint user_links_pkey PRIMARY KEY (notification_id),
+  constraint user_links_token_hash_key UNIQUE (token_hash)
+);
+CREATE INDEX user_links_user ON public.user_links USING btree (user_id);
+
+-- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table user_mfa (
+  user_id uuid not null,
+  secret_sealed text not null,
+  last_step bigint not null default 0,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  verified_at timestamp with time zone,
+  constraint user_mfa_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint user_mfa_pkey PRIMARY KEY (user_id)
+);
+
+-- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table user_sites (
   user_id uuid not null,
   site_id uuid not null,
@@ -967,6 +1043,7 @@ create table users (
   locked_until timestamp with time zone,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  session_epoch integer not null default 0,
   constraint users_role_check CHECK (((role)::text = ANY ((ARRAY['admin'::character varying, 'researcher'::character varying, 'coordinator'::character varying, 'investigator'::character varying, 'data_manager'::character varying])::text[]))),
   constraint users_status_check CHECK (((status)::text = ANY ((ARRAY['active'::character varying, 'inactive'::character varying])::text[]))),
   constraint users_pkey PRIMARY KEY (id)
@@ -1229,13 +1306,13 @@ begin
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.request_actor(p_user uuid, p_study uuid, p_site uuid, p_participant uuid)
- RETURNS TABLE(id uuid, email character varying, name character varying, role character varying, status character varying, study_ids uuid[], site_ids uuid[], study_seen boolean, site_seen boolean, participant_seen boolean)
+ RETURNS TABLE(id uuid, email character varying, name character varying, role character varying, status character varying, study_ids uuid[], site_ids uuid[], study_seen boolean, site_seen boolean, participant_seen boolean, session_epoch integer)
  LANGUAGE plpgsql
 AS $function$
 declare
   u record; v_scope text; v_sites uuid[]; v_site_studies uuid[]; v_site_seen boolean := true;
 begin
-  select x.id, x.email, x.name, x.role, x.status,
+  select x.id, x.email, x.name, x.role, x.status, x.session_epoch,
          array(select s.study_id from user_studies s where s.user_id = x.id order by 1) as study_ids,
          array(select s.site_id from user_sites s where s.user_id = x.id order by 1) as site_ids
     into u from users x where x.id = p_user;
@@ -1261,7 +1338,8 @@ begin
   return query select u.id, u.email, u.name, u.role, u.status, u.study_ids, u.site_ids,
     p_study is null or exists (select from studies t where t.id = p_study),
     v_site_seen,
-    p_participant is null or exists (select from participants t where t.id = p_participant);
+    p_participant is null or exists (select from participants t where t.id = p_participant),
+    u.session_epoch;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.request_participant(p_participant uuid)
@@ -1275,6 +1353,30 @@ begin
   perform set_config('app.studies', case when p.status = 'enrolled' then p.study_id::text else '' end, true);
   if p.id is null then return; end if;
   return query select p.id, p.study_id, p.site_id, p.participant_code, p.preferred_language, p.status;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.request_token(p_token uuid, p_hash text, p_study uuid, p_site uuid, p_participant uuid)
+ RETURNS TABLE(id uuid, email character varying, name character varying, role character varying, status character varying, study_ids uuid[], site_ids uuid[], study_seen boolean, site_seen boolean, participant_seen boolean, session_epoch integer, token_id uuid, scopes text[])
+ LANGUAGE plpgsql
+AS $function$
+declare t record; c record; v_scope text; v_studies uuid[]; v_seen uuid[];
+begin
+  perform set_config('app.studies', '', true), set_config('app.sites', '', true), set_config('app.site_studies', '', true);
+  select x.id, x.user_id, x.scopes, x.study_ids into t from api_tokens x
+    where x.id = p_token and x.token_hash = decode(p_hash, 'hex') and x.revoked_at is null and x.expires_at > clock_timestamp();
+  if not found then return; end if;
+  select * into c from request_actor(t.user_id, p_study, p_site, p_participant);
+  if not found then return; end if;
+  v_studies := case when c.role = 'admin' then t.study_ids else array(select s from unnest(t.study_ids) s where s = any (c.study_ids)) end;
+  v_scope := current_setting('app.studies');
+  v_seen := case v_scope when '*' then v_studies when '' then '{}'::uuid[]
+    else array(select s from unnest(string_to_array(v_scope, ',')::uuid[]) s where s = any (v_studies)) end;
+  perform set_config('app.studies', array_to_string(v_seen, ','), true);
+  return query select c.id, c.email, c.name, c.role, c.status, v_studies, c.site_ids,
+    c.study_seen and (p_study is null or p_study = any (v_seen)),
+    c.site_seen and (p_site is null or cardinality(v_seen) > 0),
+    c.participant_seen and (p_participant is null or exists (select from participants p where p.id = p_participant)),
+    c.session_epoch, t.id, t.scopes;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.touch_moment()
