@@ -15,6 +15,7 @@ import { overrideRoutes } from './overrides.js';
 import { participantRoutes } from './participants.js';
 import { policyRoutes } from './policy.js';
 import { portalRoutes } from './portal.js';
+import { reportRoutes } from './reports.js';
 import { scheduleVersionRoutes } from './schedule-versions.js';
 import { sessionRoutes } from './sessions.js';
 import { simulationRoutes } from './simulations.js';
@@ -52,6 +53,7 @@ export const described: readonly Route[] = [
   ...decisionRoutes,
   ...overrideRoutes,
   ...portalRoutes,
+  ...reportRoutes,
   ...auditRoutes,
 ];
 

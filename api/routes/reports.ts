@@ -1,0 +1,65 @@
+import * as study from '../../db/queries/reports/study.js';
+import { reportedVisits } from '../../db/queries/reports/visits.js';
+import { inStudy } from '../access.js';
+import { by } from '../record.js';
+import { route } from '../route.js';
+import {
+  CompletionReport, EnrollmentReport, ModulesReport, ParticipantReport, PersonReportQuery, ReportQuery, SitesReport, SummaryReport, TotalsReport, VisitReportQuery, VisitsReport,
+} from '../schemas/reports.js';
+import { asked, participantReport, report } from '../services/reports.js';
+
+const tag = 'Reports';
+const counts = { method: 'GET', tag, may: inStudy(), within: 'read', query: ReportQuery } as const;
+const ofStudy = '/api/reports/studies/{study_id}';
+const judged = 'A visit is due when it is completed or its window has closed on the participant’s own calendar; superseded and cancelled ones never are. Withdrawn participants’ visits count.';
+
+export const reportRoutes = [
+  route({
+    ...counts, path: '/api/reports/summary', summary: 'How much there is, over the studies that the caller may see', answers: { 200: TotalsReport, 400: undefined },
+    handle: async ({ tx, query, studyId }) => report(query, await study.totals(tx, asked(studyId, query))),
+  }),
+  route({
+    ...counts, path: `${ofStudy}/summary`, summary: 'A study in numbers', answers: { 200: SummaryReport, 400: undefined },
+    description: `Visits, sessions and anchors by their status. \`overridden\` anchors are among the finalized. \`rate\` is the share of due visits that were completed inside their window. ${judged}`,
+    handle: async ({ tx, params, query }) => report(query, await study.studySummary(tx, asked(params.study_id, query))),
+  }),
+  route({
+    ...counts, path: `${ofStudy}/enrollment`, summary: 'Enrollment by month and by site', answers: { 200: EnrollmentReport, 400: undefined },
+    description: 'The month is that of `enrollment_date`; `total` is of all participants, those without a date (`without_date`) stand in no month.',
+    handle: async ({ tx, params, query }) => report(query, await study.enrollment(tx, asked(params.study_id, query))),
+  }),
+  route({
+    ...counts, path: `${ofStudy}/completion`, summary: 'What became of each window’s visits', answers: { 200: CompletionReport, 400: undefined },
+    description: `\`rate\` is completed of due; \`missed\` is due and not completed. ${judged} Visits of no window stand last, with \`code\` null.`,
+    handle: async ({ tx, params, query }) => report(query, { by_window: await study.completion(tx, asked(params.study_id, query)) }),
+  }),
+  route({
+    ...counts, path: `${ofStudy}/modules`, summary: 'Distribution of each task’s metrics', answers: { 200: ModulesReport, 400: undefined },
+    description: 'Of the task summaries of all sessions. `sd` is the sample’s; percentiles are interpolated.',
+    handle: async ({ tx, params, query }) => report(query, { by_task: await study.modules(tx, asked(params.study_id, query)) }),
+  }),
+  route({
+    ...counts, path: `${ofStudy}/sites`, summary: 'Sites side by side', answers: { 200: SitesReport, 400: undefined },
+    description: 'Sessions and visits count for their participant’s site; participants without one stand last, with `site_code` null.',
+    handle: async ({ tx, params, query }) => report(query, { items: await study.sites(tx, asked(params.study_id, query)) }),
+  }),
+  route({
+    method: 'GET', path: `${ofStudy}/visits`, tag, summary: 'Visits with their adherence and days off target', may: inStudy(), within: 'change', query: VisitReportQuery, answers: { 200: VisitsReport, 400: undefined },
+    description: `By target date; superseded rows are left out. Reading it is recorded in the audit log. ${judged}`,
+    handle: async ({ tx, audit, actor, context, params, query }) => {
+      const { skip = 0, limit = 50, adherence, ...filter } = query;
+      const found = await reportedVisits(tx, asked(params.study_id, filter), { skip, limit, adherence });
+      audit.record({ ...by(actor, context), study_id: params.study_id, action: 'report_read', resource_type: 'report', resource_id: 'visits', metadata: { rows: found.items.length } });
+      return report(filter, found);
+    },
+  }),
+  route({
+    method: 'GET', path: '/api/reports/participants/{participant_id}', tag, summary: 'One participant: anchor, schedule, visits, sessions, metrics over time', may: inStudy(), within: 'change',
+    description: 'Codes only, no name or address. Reading it is recorded in the audit log.', query: PersonReportQuery, answers: { 200: ParticipantReport, 400: undefined },
+    handle: async ({ tx, audit, actor, context, params, query }) => {
+      const found = await participantReport(tx, params.participant_id, query);
+      audit.record({ ...by(actor, context), study_id: found.identity.study_id, action: 'report_read', resource_type: 'participant', resource_id: params.participant_id, metadata: { report: 'participant' } });
+      return report(query, found);
+    },
+  }),
+];

@@ -1,0 +1,42 @@
+import type { Tx } from '../../db/knex.js';
+import { readAnchor } from '../../db/queries/anchors.js';
+import type { Asked, ReportFilter } from '../../db/queries/reports/base.js';
+import { coursesOf, reportedPerson, reportedSchedule, reportedSessions } from '../../db/queries/reports/participant.js';
+import { reportedVisits } from '../../db/queries/reports/visits.js';
+import { problem } from '../errors.js';
+
+/** More visits of one participant than any schedule plans. */
+const ALL = 10_000;
+
+/**
+ * A report's question from a query.
+ * @throws 400 FROM_AFTER_TO
+ */
+export function asked(study: string | undefined, query: ReportFilter): Asked {
+  const { from, to, site_code, arm } = query;
+  if (from !== undefined && to !== undefined && from > to) {
+    throw problem('RULE_VIOLATED', { detail: 'from lies after to.', errors: [{ path: 'query.from', code: 'FROM_AFTER_TO', message: 'from lies after to' }] });
+  }
+  return { study: study ?? null, from, to, site_code, arm };
+}
+
+/** A report with what every one bears (decisions, section 4, "Reports"): when it was made and what narrowed it. */
+export function report<T extends object>({ from, to, site_code, arm }: ReportFilter, content: T) {
+  return { generated_at: new Date().toISOString(), filters: { from: from ?? null, to: to ?? null, site_code: site_code ?? null, arm: arm ?? null }, ...content };
+}
+
+/** One participant: codes, anchor, schedule, visits that count, sessions, and each metric over time. @throws 404 */
+export async function participantReport(tx: Tx, participantId: string, filter: Pick<ReportFilter, 'from' | 'to'>) {
+  const identity = await reportedPerson(tx, participantId);
+  if (!identity) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  const question = { ...asked(identity.study_id, filter), participant: participantId };
+  const sessions = await reportedSessions(tx, question);
+  return {
+    identity,
+    anchor: (await readAnchor(tx, participantId))!,
+    schedule: await reportedSchedule(tx, participantId) ?? null,
+    visits: (await reportedVisits(tx, question, { skip: 0, limit: ALL })).items,
+    sessions,
+    metrics: coursesOf(sessions),
+  };
+}

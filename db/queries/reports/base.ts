@@ -1,0 +1,57 @@
+import type { Tx } from '../../knex.js';
+
+/** What narrows a report. Dates are inclusive: of participants their enrollment date, of sessions the start (UTC), of visits the target. */
+export interface ReportFilter { from?: string | undefined; to?: string | undefined; site_code?: string | undefined; arm?: string | undefined }
+
+/** A report's question: about one study, or (null) about every study that the transaction sees; or about one participant. */
+export interface Asked extends ReportFilter { study: string | null; participant?: string | undefined }
+
+/**
+ * The people of a report, with the day that it is where they live; every other row is found through them, so that
+ * isolation by site holds for it. Materialized: the local date is worked out once a person, not once a visit.
+ */
+const people = ({ study, participant, site_code, arm }: Asked): string => `people as materialized (
+  select p.id, p.study_id, p.participant_code, p.site_id, s.site_code, p.status, p.arm, p.enrollment_date, z.zone, (now() at time zone z.zone)::date as today
+  from participants p join studies y on y.id = p.study_id left join sites s on s.id = p.site_id
+  cross join lateral (select coalesce(s.timezone, y.timezone) as zone) z
+  where true ${study ? 'and p.study_id = :study' : ''} ${participant ? 'and p.id = :participant' : ''} ${site_code === undefined ? '' : 'and s.site_code = :site_code'} ${arm === undefined ? '' : 'and p.arm = :arm'})`;
+
+const between = (value: string, { from, to }: ReportFilter): string =>
+  `${from === undefined ? '' : `and ${value} >= :from::date`} ${to === undefined ? '' : `and ${value} < :to::date + 1`}`;
+
+/** Those whose enrollment date the filter takes; without dates everybody. */
+const enrolled = (asked: Asked): string => `enrolled as (select * from people where true ${between('enrollment_date', asked)})`;
+
+/**
+ * Visits as a report judges them. `due`: completed, or the window has closed where the participant lives; that holds
+ * also where the hourly move of statuses has not been yet, and for those who have withdrawn, whose statuses are frozen
+ * (decisions, section 4). A completed visit whose reporting target was moved is judged against that one.
+ */
+const judged = (asked: Asked): string => `judged as (
+  select v.id, v.participant_id, v.visit_window_id, v.event_definition_id, v.name, v.target_date, v.window_open, v.window_close, v.status, v.completed_at, p.participant_code, p.site_code, p.arm,
+    visit_adherence(o.status, v.completed_at, v.window_open + o.shift, v.window_close + o.shift, p.zone) as adherence,
+    (v.completed_at at time zone p.zone)::date - v.target_date - o.shift as days_off_target
+  from scheduled_visits v join people p on p.id = v.participant_id
+  cross join lateral (select case when v.status in ('scheduled', 'open') and v.window_close < p.today then 'missed' else v.status end as status,
+    coalesce(v.reporting_target_date - v.target_date, 0) as shift) o
+  where true ${asked.study ? 'and v.study_id = :study' : ''} ${asked.participant ? 'and v.participant_id = :participant' : ''} ${between('v.target_date', asked)})`;
+
+/** Sessions; one whose time is up is expired from that moment, also before the sweep has written it down. */
+const sessions = (asked: Asked): string => `sessions as (
+  select x.id, x.participant_id, p.site_code, x.started_at,
+    case when x.status = 'active' and x.source = 'online' and x.expires_at <= clock_timestamp() then 'expired' else x.status end as status
+  from assessment_sessions x join people p on p.id = x.participant_id
+  where true ${asked.study ? 'and x.study_id = :study' : ''} ${asked.participant ? 'and x.participant_id = :participant' : ''} ${between('x.started_at', asked)})`;
+
+const parts = { people, enrolled, judged, sessions };
+
+/** Runs one statement over the named parts: whatever a report counts is of one moment. */
+export async function ask<Row>(tx: Tx, asked: Asked, names: readonly (keyof typeof parts)[], select: string, more: Record<string, string | number> = {}): Promise<Row[]> {
+  const { study, participant, from, to, site_code, arm } = asked;
+  const given = Object.fromEntries(Object.entries({ study, participant, from, to, site_code, arm, ...more }).filter(([, value]) => value !== undefined && value !== null));
+  const { rows } = await tx.raw(`with ${names.map((name) => parts[name](asked)).join(', ')} ${select}`, given as Record<string, string | number>);
+  return rows;
+}
+
+/** Whether a judged visit is due, as SQL. */
+export const DUE = `adherence in ('early', 'in_window', 'late', 'missed')`;

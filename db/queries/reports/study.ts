@@ -1,0 +1,119 @@
+import type { Tx } from '../../knex.js';
+import { DUE, ask } from './base.js';
+import type { Asked } from './base.js';
+
+export interface Totals { studies: number; participants: number; sessions: number; visits: number }
+
+/** Of all studies that the transaction sees, or of the one asked for. */
+export async function totals(tx: Tx, asked: Asked): Promise<Totals> {
+  const [row] = await ask<Totals>(tx, asked, ['people', 'enrolled', 'judged', 'sessions'], `
+    select (select count(*) from studies ${asked.study ? 'where id = :study' : ''}) as studies, (select count(*) from enrolled) as participants,
+      (select count(*) from sessions) as sessions, (select count(*) from judged) as visits`);
+  return row!;
+}
+
+export interface StudySummary {
+  participants: { total: number; enrolled: number; withdrawn: number };
+  sessions: { total: number; completed: number; expired: number };
+  visits: { total: number; scheduled: number; open: number; completed: number; missed: number; superseded: number; cancelled: number };
+  anchors: { unset: number; provisional: number; finalized: number; overridden: number };
+  adherence: { due: number; completed_in_window: number; rate: number | null };
+}
+
+const countOf = (word: string) => `'${word}', count(*) filter (where status = '${word}')`;
+
+/** Counts of statuses are of what is stored; adherence is judged by the calendar (see base.ts). */
+export async function studySummary(tx: Tx, asked: Asked): Promise<StudySummary> {
+  const [row] = await ask<StudySummary>(tx, asked, ['people', 'enrolled', 'judged', 'sessions'], `
+    select p.participants, s.sessions, v.visits, a.anchors, v.adherence
+    from (select jsonb_build_object('total', count(*), ${countOf('enrolled')}, ${countOf('withdrawn')}) as participants from enrolled) p,
+      (select jsonb_build_object('total', count(*), ${countOf('completed')}, ${countOf('expired')}) as sessions from sessions) s,
+      (select jsonb_build_object('total', count(*), ${['scheduled', 'open', 'completed', 'missed', 'superseded', 'cancelled'].map(countOf).join(', ')}) as visits,
+        jsonb_build_object('due', count(*) filter (where ${DUE}), 'completed_in_window', count(*) filter (where adherence = 'in_window'),
+          'rate', count(*) filter (where adherence = 'in_window')::float8 / nullif(count(*) filter (where ${DUE}), 0)) as adherence from judged) v,
+      (select jsonb_build_object('unset', count(*) filter (where d.status = 'unset'), 'provisional', count(*) filter (where d.status = 'provisional'),
+        'finalized', count(*) filter (where d.status = 'finalized'), 'overridden', count(*) filter (where d.is_override)) as anchors
+        from anchor_dates d join enrolled e on e.id = d.participant_id) a`);
+  return row!;
+}
+
+export interface Enrollment {
+  total: number; without_date: number;
+  by_month: { month: string; enrolled: number; cumulative: number }[];
+  by_site: { site_code: string | null; enrolled: number }[];
+}
+
+/** `total` is of all participants; those who have no date yet stand in `without_date` and in no month. Months without anybody are left in. */
+export async function enrollment(tx: Tx, asked: Asked): Promise<Enrollment> {
+  const [row] = await ask<Enrollment>(tx, asked, ['people', 'enrolled'], `, counted as (
+      select date_trunc('month', enrollment_date::timestamp)::date as month, count(*) as enrolled from enrolled where enrollment_date is not null group by 1
+    ), months as (
+      select m::date as month, coalesce(c.enrolled, 0) as enrolled, sum(coalesce(c.enrolled, 0)) over (order by m)::integer as cumulative
+      from (select min(month)::timestamp as first, max(month)::timestamp as last from counted) r, generate_series(r.first, r.last, interval '1 month') m left join counted c on c.month = m::date
+    )
+    select (select count(*) from enrolled) as total, (select count(*) from enrolled where enrollment_date is null) as without_date,
+      coalesce((select jsonb_agg(jsonb_build_object('month', to_char(month, 'YYYY-MM'), 'enrolled', enrolled, 'cumulative', cumulative) order by month) from months), '[]') as by_month,
+      coalesce((select jsonb_agg(jsonb_build_object('site_code', site_code, 'enrolled', enrolled) order by site_code nulls last)
+        from (select site_code, count(*) as enrolled from enrolled group by site_code) s), '[]') as by_site`);
+  return row!;
+}
+
+export interface WindowCompletion {
+  code: string | null; name: string; due: number; completed: number; in_window: number; late: number; missed: number; rate: number | null;
+}
+
+/**
+ * Each window of the plan, in its order, also one of which nothing is due yet; events of the mode `edc` likewise. Visits
+ * that belong to none (unscheduled ones, or of a window taken away since) come last, with code null.
+ */
+export function completion(tx: Tx, asked: Asked): Promise<WindowCompletion[]> {
+  return ask<WindowCompletion>(tx, asked, ['people', 'judged'], `, counted as (
+      select visit_window_id, event_definition_id, count(*) filter (where ${DUE})::integer as due, count(*) filter (where status = 'completed')::integer as completed,
+        count(*) filter (where adherence = 'in_window')::integer as in_window, count(*) filter (where adherence = 'late')::integer as late, count(*) filter (where adherence = 'missed')::integer as missed
+      from judged where status <> 'superseded' group by 1, 2
+    ), named as (
+      select 0 as kind, w.id, w.code, w.name, w.sort_order, w.target_day from visit_windows w where w.study_id = :study
+      union all select 1, e.id, e.event_oid, e.name, e.sort_order, e.target_day from event_definitions e where e.study_id = :study
+    ), rows as (
+      select n.kind, n.code, n.name, n.sort_order, n.target_day, c.due, c.completed, c.in_window, c.late, c.missed
+      from named n left join counted c on (n.kind = 0 and c.visit_window_id = n.id) or (n.kind = 1 and c.event_definition_id = n.id)
+      union all select 2, null, 'Other visits', 0, 0, sum(due)::integer, sum(completed)::integer, sum(in_window)::integer, sum(late)::integer, sum(missed)::integer
+      from counted where visit_window_id is null and event_definition_id is null having count(*) > 0
+    )
+    select code, name, coalesce(due, 0) as due, coalesce(completed, 0) as completed, coalesce(in_window, 0) as in_window, coalesce(late, 0) as late, coalesce(missed, 0) as missed,
+      completed::float8 / nullif(due, 0) as rate
+    from rows order by kind, sort_order, target_day, code`);
+}
+
+export interface Distribution { n: number; mean: number; sd: number | null; median: number; p25: number; p75: number; min: number; max: number }
+export interface TaskReport { task: string; sessions: number; metrics: Record<string, Distribution> }
+
+/** Of each task what the sessions' summaries say, by metric; `sd` is the sample's, null where there is one value alone. */
+export function modules(tx: Tx, asked: Asked): Promise<TaskReport[]> {
+  return ask<TaskReport>(tx, asked, ['people', 'sessions'], `, tasks as (
+      select t.session_id, t.task, t.summary from session_tasks t join sessions s on s.id = t.session_id where t.study_id = :study
+    ), distributions as (
+      select t.task, m.key as metric, jsonb_build_object('n', count(*), 'mean', avg(x.value), 'sd', stddev_samp(x.value),
+        'median', percentile_cont(0.5) within group (order by x.value), 'p25', percentile_cont(0.25) within group (order by x.value),
+        'p75', percentile_cont(0.75) within group (order by x.value), 'min', min(x.value), 'max', max(x.value)) as distribution
+      from tasks t cross join lateral jsonb_each(t.summary) m cross join lateral (select case when jsonb_typeof(m.value) = 'number' then (m.value)::text::float8 end as value) x
+      where x.value is not null group by t.task, m.key
+    )
+    select s.task, s.sessions, coalesce(d.metrics, '{}') as metrics
+    from (select task, count(*)::integer as sessions from tasks group by task) s
+    left join (select task, jsonb_object_agg(metric, distribution) as metrics from distributions group by task) d on d.task = s.task order by s.task`);
+}
+
+export interface SiteReport { site_code: string | null; participants: number; sessions: number; visits_completed: number; visits_missed: number }
+
+/** Every site of the study that is in reach, also an empty one; participants without a site under null. Sessions and visits count for the participant's site. */
+export function sites(tx: Tx, asked: Asked): Promise<SiteReport[]> {
+  return ask<SiteReport>(tx, asked, ['people', 'enrolled', 'judged', 'sessions'], `, counted as (
+      select site_code, sum(participants)::integer as participants, sum(sessions)::integer as sessions, sum(completed)::integer as visits_completed, sum(missed)::integer as visits_missed from (
+        select site_code, count(*) as participants, 0 as sessions, 0 as completed, 0 as missed from enrolled group by site_code
+        union all select site_code, 0, count(*), 0, 0 from sessions group by site_code
+        union all select site_code, 0, 0, count(*) filter (where status = 'completed'), count(*) filter (where status = 'missed') from judged group by site_code
+        union all select site_code, 0, 0, 0, 0 from sites where study_id = :study and (app_all_sites() or study_id <> all (app_site_studies()) or id = any (app_sites())) ${asked.site_code === undefined ? '' : 'and site_code = :site_code'}
+      ) each group by site_code)
+    select * from counted order by site_code nulls last`);
+}
