@@ -55,9 +55,12 @@ const channels = {
   sms: settings.SMS_GATEWAY_URL ? smsGateway(settings.SMS_GATEWAY_URL) : null,
 };
 const links = { secret: settings.SESSION_SECRET, minutes: settings.MAGIC_LINK_MINUTES, publicUrl };
+// A run that the worker itself starts goes to it with the answer, without a way through the task queue.
+const eagerClient = new Client({ connection: native, namespace });
+const eager = { client: eagerClient, anchors: createAnchorMessages(eagerClient, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS, eager: true }), eager: true };
 const relay = new Relay({
   database, log, listenUrl: settings.DATABASE_URL,
-  deliver: deliverTo({ client, anchors, taskQueue, sendNotification: sendNotification({ database, channels, links }) }),
+  deliver: deliverTo({ ...eager, taskQueue, sendNotification: sendNotification({ database, channels, links }) }),
 });
 relay.start();
 const reconciler = new Reconciler({ database, client, log });

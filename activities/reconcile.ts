@@ -29,7 +29,10 @@ export async function reconcileParticipants(deps: { database: Database; client: 
     const batch = await inScope(deps.database, '*', async ({ tx }) => {
       const rows: { id: string; study_id: string; site_id: string | null }[] = await tx('participants').where({ status: 'enrolled' }).where('id', '>', after)
         .whereRaw(`created_at < clock_timestamp() - ? * interval '1 second'`, [SETTLED_SECONDS]).orderBy('id').limit(BATCH).select('id', 'study_id', 'site_id');
-      const lost = rows.filter((row) => !running.has(participantAnchorId(row.id)));
+      const missing = rows.filter((row) => !running.has(participantAnchorId(row.id)));
+      // A start that waits for its turn is not lost.
+      const waiting: string[] = await tx('outbox').where({ topic: 'participant-start' }).whereRaw('subject = any(?)', [missing.map((row) => row.id)]).pluck('subject');
+      const lost = missing.filter((row) => !waiting.includes(row.id));
       await putOutbox(tx, lost.map((row) => ({ topic: 'participant-start', studyId: row.study_id, subject: row.id, payload: { site_id: row.site_id } })));
       started += lost.length;
       return rows;

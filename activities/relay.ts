@@ -26,6 +26,12 @@ const LEASE_SECONDS = 30;
  */
 const BURST = 50, PATIENCE_SECONDS = 10, BURST_LOOK_MS = 250;
 /**
+ * Messages that give way (the workflows of participants whom the capture system has enrolled, for which nothing waits)
+ * go out so many at a time. A start costs Temporal and worker about 20 ms of processor time: 25 a second leave half of
+ * one processor of two to others, and while more than so many triggers a second come in it is 5.
+ */
+const PATIENT_BATCH = 5, PATIENT_EVERY_MS = 200, BUSY_TRIGGERS = 5;
+/**
  * Whoever plans a study makes twenty windows one after the other, and each change goes through all participants: a
  * change of a study (other than its policy) that follows another of its kind so closely waits, and those that wait
  * together are one.
@@ -49,6 +55,13 @@ export class Relay {
   private readonly changes = new Map<string, number>();
   /** Until when a change of a study waits for those that come after it. */
   private settledAt = 0;
+  /** When messages that give way are looked for next, and whether there may be more of them. */
+  private patientAt = 0;
+  private patientLeft = false;
+  /** Triggers of the present second; until when their number makes others wait. */
+  private triggersOfSecond = 0;
+  private paceSince = 0;
+  private busyUntil = 0;
   private loop: Promise<void> | undefined;
   private listener: pg.Client | undefined;
 
@@ -94,14 +107,41 @@ export class Relay {
       const rows = await prepared<OutboxRow>(tx,
         `update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1
          where o.id in (
-           select d.id from outbox d where d.available_at <= clock_timestamp()
+           select d.id from outbox d where d.available_at <= clock_timestamp() and not d.patient
              and (d.topic <> 'trigger' or not $3::boolean or d.created_at < clock_timestamp() - $4 * interval '1 second')
-             and not exists (select from outbox e where e.subject = d.subject and e.id < d.id)
+             and not exists (select from outbox e where e.subject = d.subject and e.id < d.id and not e.patient)
            order by d.id limit $2 for update skip locked)
          returning o.id, o.topic, o.study_id, o.subject, o.payload, o.attempts`, [LEASE_SECONDS, BATCH, this.holding, PATIENCE_SECONDS]);
+      this.notePace(rows, fresh!.triggers);
       const left = await this.merge(tx, rows);
-      return left.sort((a, b) => a.id - b.id);
+      return [...left, ...await this.claimPatient(tx)].sort((a, b) => a.id - b.id);
     });
+  }
+
+  /** A trigger was seen: those who give way wait a little. */
+  private notePace(claimed: readonly OutboxRow[], fresh: number): void {
+    const triggers = Math.max(fresh, claimed.filter(({ topic }) => topic === 'trigger').length);
+    const now = performance.now();
+    if (now - this.paceSince > 1_000) [this.paceSince, this.triggersOfSecond] = [now, 0];
+    this.triggersOfSecond += triggers;
+    if (this.triggersOfSecond > BUSY_TRIGGERS) this.busyUntil = now + 1_000;
+  }
+
+  /**
+   * Leases messages that give way: some at a time, so that ten thousand new participants of a sync do not queue up
+   * before everybody else's work, and fewer of them while triggers come in.
+   */
+  private async claimPatient(tx: Tx): Promise<OutboxRow[]> {
+    const now = performance.now();
+    if (now < this.patientAt) return [];
+    const most = now < this.busyUntil ? 1 : PATIENT_BATCH;
+    const rows = await prepared<OutboxRow>(tx,
+      `update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1
+       where o.id in (select d.id from outbox d where d.patient and d.available_at <= clock_timestamp() order by d.available_at, d.id limit $2 for update skip locked)
+       returning o.id, o.topic, o.study_id, o.subject, o.payload, o.attempts`, [LEASE_SECONDS, most]);
+    this.patientAt = now + (rows.length > 0 || now < this.busyUntil ? PATIENT_EVERY_MS : 0);
+    this.patientLeft = rows.length === most;
+    return rows;
   }
 
   /**
@@ -133,7 +173,7 @@ export class Relay {
   /** How long to wait for a nudge before looking by oneself. */
   private pause(): number {
     const settles = this.settledAt - performance.now();
-    return Math.min(settles > 0 ? settles + 10 : POLL_MS, this.holding ? BURST_LOOK_MS : POLL_MS);
+    return Math.min(settles > 0 ? settles + 10 : POLL_MS, this.holding ? BURST_LOOK_MS : POLL_MS, this.patientLeft ? PATIENT_EVERY_MS : POLL_MS);
   }
 
   private async deliver(message: OutboxRow): Promise<void> {
@@ -178,8 +218,8 @@ async function inParallel<T>(items: readonly T[], most: number, work: (item: T) 
   }));
 }
 
-/** What each kind of message means to Temporal. */
-export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQueue: string; sendNotification: (id: string) => Promise<void> }): Deliver {
+/** What each kind of message means to Temporal. `eager`: the client shares its connection with a worker, which takes a new run at once. */
+export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQueue: string; eager?: boolean; sendNotification: (id: string) => Promise<void> }): Deliver {
   return async (message) => {
     const { id, topic, study_id, subject, payload } = message;
     const participant = { participant_id: subject, study_id: study_id!, site_id: (payload.site_id as string | undefined) ?? null };
@@ -189,8 +229,8 @@ export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQ
       case 'sources-changed': return deps.anchors.sourcesChanged(participant, sender);
       case 'participant-withdrawn': return deps.anchors.withdrawn(participant, sender);
       case 'trigger': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.datacaptureTrigger, {
-        workflowId: contract.datacaptureTriggerId(subject), taskQueue: deps.taskQueue, args: [{ event_id: subject, study_id: study_id! }],
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE', workflowIdConflictPolicy: 'USE_EXISTING', staticSummary: 'data-entry trigger',
+        workflowId: contract.datacaptureTriggerId(subject), taskQueue: deps.taskQueue, args: [{ event_id: subject, study_id: study_id!, local_first: true }],
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE', workflowIdConflictPolicy: 'USE_EXISTING', staticSummary: 'data-entry trigger', requestEagerStart: deps.eager === true,
       }));
       case 'study-changed': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.studyReanchoring, {
         workflowId: contract.studyReanchoringId(study_id!, String(payload.change_id ?? id)), taskQueue: deps.taskQueue,

@@ -32,9 +32,14 @@ export interface AnchorMessages {
  */
 const IN_FLIGHT = 4;
 
-export interface AnchorMessageOptions { taskQueue: string; timeoutSeconds: number }
+export interface AnchorMessageOptions {
+  taskQueue: string;
+  timeoutSeconds: number;
+  /** The client shares its connection with a worker, which takes a new run at once. */
+  eager?: boolean;
+}
 
-export function createAnchorMessages(client: Client, { taskQueue, timeoutSeconds }: AnchorMessageOptions): AnchorMessages {
+export function createAnchorMessages(client: Client, { taskQueue, timeoutSeconds, eager = false }: AnchorMessageOptions): AnchorMessages {
   const turns = new Turns(IN_FLIGHT);
   const startOptions = (participant: Participant) => ({
     workflowId: contract.participantAnchorId(participant.participant_id),
@@ -83,7 +88,7 @@ export function createAnchorMessages(client: Client, { taskQueue, timeoutSeconds
   return {
     update,
     evaluate: (participantId, study, command, updateId) => update(contract.evaluate, { participant_id: participantId, study_id: study }, command, updateId),
-    start: async (participant) => { await client.workflow.start(contract.workflowTypes.participantAnchor, startOptions(participant)); },
+    start: async (participant) => { await client.workflow.start(contract.workflowTypes.participantAnchor, { ...startOptions(participant), requestEagerStart: eager }); },
     sourcesChanged: (participant, sender) => signal(contract.sourcesChanged, participant, sender),
     withdrawn: async (participant, sender) => {
       // A workflow that is not there has nothing to end.

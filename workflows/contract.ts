@@ -126,7 +126,12 @@ export const reanchoringProgress = defineQuery<ReanchoringProgress>('reanchoring
 
 // --- a capture-system trigger
 
-export interface DatacaptureTriggerStart { event_id: string; study_id: string }
+export interface DatacaptureTriggerStart {
+  event_id: string;
+  study_id: string;
+  /** Runs that began without this replay as they began. */
+  local_first?: boolean;
+}
 
 // --- a simulation of a study
 

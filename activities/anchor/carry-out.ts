@@ -13,6 +13,7 @@ import { validate } from '../../workflows/domain/validation.js';
 import { mayOverride, maySet, standingOf } from './authority.js';
 import type { AnchorCommand } from './commands.js';
 import type { Case } from './context.js';
+import { scheduleAfter } from './decide-together.js';
 import { decideOverride, expireOverride, remindApprovers, requestOverride } from './overrides.js';
 import { writeOutcomes } from './write.js';
 import type { Outcome } from './write.js';
@@ -146,15 +147,12 @@ async function write(bench: Bench, decision: Decision, sender: Sender, command: 
   const last = decision.transitions.at(-1);
   const date = last ? last.value!.date : facts.anchor.date;
   const current = row.anchor.current_schedule_version_id;
-  const wanted = scheduleFollows(decision, policy, current !== null);
   if (decision.transitions.length === 0 && !(ensureSchedule && current === null)) return followSite(bench, carried, sender, command);
 
   let schedule: Outcome['schedule'];
-  if (wanted || ensureSchedule) {
+  if (ensureSchedule || scheduleFollows(decision, policy, current !== null)) {
     const inputs = (await readScheduleInputs(bench.tx, row.study_id, [row.participant_id])).get(row.participant_id)!;
-    // The same date from another source, or a proposal that becomes final, leaves a schedule that fits as it is.
-    const from = date ?? facts.today;
-    if (inputs.current_date !== from) schedule = { inputs, date: from, reason: current === null ? 'first' : 'anchor_changed' };
+    schedule = scheduleAfter(bench.case, decision, inputs, ensureSchedule);
   }
   const [written] = await writeOutcomes(bench.tx, bench.audit, row.study_id, [{
     case: bench.case, transitions: decision.transitions, trace: decision.trace, command, sender, reason, ...(schedule && { schedule }),

@@ -3,39 +3,44 @@ import { noteConnection } from '../../db/queries/datacapture-configs.js';
 import { releaseRecord } from '../../db/queries/datacapture-records.js';
 import { endWebhookEvent, findWebhookEvent } from '../../db/queries/webhook-events.js';
 import type { WebhookEventRow } from '../../db/queries/webhook-events.js';
+import type { Tx } from '../../db/knex.js';
 import { putOutbox } from '../../db/outbox.js';
 import { inScope } from '../../db/transaction.js';
 import type { AnchorOutcome, DatacaptureTriggerStart } from '../../workflows/contract.js';
 import type { CaptureDeps } from './deps.js';
+import type { Notice } from './notice.js';
 
 export interface TriggerReport { status: string; outcome: string | null }
 /** What a trigger's reading has made of the participant. */
-export interface Written { participant_id: string; outcome: string }
+export interface Written { participant_id: string; outcome: string; notices: Notice[] }
 
 /**
  * Has the participant's workflow evaluate the anchor (it alone changes it), and ends the trigger with what came of it.
- * Schedule version 1 is made here too, also where there is no date yet (decisions, section 6). Where this breaks off,
- * the record stays the trigger's: its next attempt goes on before any other trigger of the record.
+ * Where this breaks off, the record stays the trigger's: its next attempt goes on before any other trigger of the record.
  */
 export async function settleTrigger(deps: CaptureDeps, event: WebhookEventRow, written: Written): Promise<TriggerReport> {
   const { study_id, id } = event;
-  const { participant_id } = written;
   // A retry by hand is another command: the answer to the first one is not repeated.
   const updateId = event.attempt === 0 ? `trigger-${id}` : `trigger-${id}-${event.attempt}`;
-  const answer = await deps.anchors.evaluate(participant_id, study_id, { ensure_schedule: true, actor_type: 'workflow' }, updateId);
-
+  const answer = await deps.anchors.evaluate(written.participant_id, study_id, { ensure_schedule: true, actor_type: 'workflow' }, updateId);
   return inScope(deps.database, study_id, async ({ tx }) => {
-    const outcome = answer.result === 'override_required' ? 'override_required' : written.outcome;
-    await endWebhookEvent(tx, id, { status: 'processed', outcome, error: dateRefused(answer) });
-    if (answer.result === 'override_required') await tellCoordinators(tx, study_id, participant_id, id);
-    await participantStarted(tx, participant_id);
-    await releaseRecord(tx, study_id, event.record, id);
-    return { status: 'processed', outcome };
+    await participantStarted(tx, written.participant_id);
+    return endTrigger(tx, event, written, answer);
   });
 }
 
-/** The trigger is done although the policy does not take its date: why is worth telling. */
-function dateRefused(answer: AnchorOutcome): string | null {
+/** Ends a trigger with what its reading and the evaluation have come to, and gives its record back. */
+export async function endTrigger(tx: Tx, event: WebhookEventRow, written: Written, answer: Pick<AnchorOutcome, 'result' | 'errors'>): Promise<TriggerReport> {
+  const { study_id, id } = event;
+  const outcome = answer.result === 'override_required' ? 'override_required' : written.outcome;
+  await endWebhookEvent(tx, id, { status: 'processed', outcome, error: dateRefused(answer), participant_id: written.participant_id, warnings: written.notices });
+  if (answer.result === 'override_required') await tellCoordinators(tx, study_id, written.participant_id, { id, key: id });
+  await releaseRecord(tx, study_id, event.record, id);
+  return { status: 'processed', outcome };
+}
+
+/** The record is done although the policy does not take its date: why is worth telling. */
+export function dateRefused(answer: Pick<AnchorOutcome, 'result' | 'errors'>): string | null {
   return answer.result === 'validation_failed' ? `The enrollment date was not taken: ${answer.errors.map((fault) => fault.code).join(', ')}.` : null;
 }
 
@@ -54,8 +59,6 @@ export async function failTrigger(deps: CaptureDeps, start: DatacaptureTriggerSt
     const error = `${fault.type}: ${fault.message}`.slice(0, 1_000);
     if (!(await endWebhookEvent(tx, event_id, { status: 'failed', error }))) return { status: event.status, outcome: event.outcome };
     if (CONNECTION_FAULTS.has(fault.type)) await noteConnection(tx, study_id, fault.message);
-    // The signal starts the participant's workflow as well; a start planned for later would only hold it up.
-    if (event.participant_id) await participantStarted(tx, event.participant_id);
     if (event.participant_id) await putOutbox(tx, [{ topic: 'sources-changed', studyId: study_id, subject: event.participant_id }]);
     audit.record({ study_id, user_id: null, action: 'webhook_event_failed', resource_type: 'webhook_event', resource_id: event_id, metadata: { code: fault.type, attempt: event.attempt } });
     return { status: 'failed', outcome: event.outcome };

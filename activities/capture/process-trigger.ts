@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-import { canonicalJson } from '../../db/canonical-json.js';
 import type { Tx } from '../../db/knex.js';
 import { currentPolicy, recordHasParticipant } from '../../db/queries/captured-participants.js';
 import { findConfig, noteConnection } from '../../db/queries/datacapture-configs.js';
@@ -11,16 +9,18 @@ import type { WebhookEventRow } from '../../db/queries/webhook-events.js';
 import { inScope } from '../../db/transaction.js';
 import type { Work } from '../../db/transaction.js';
 import type { DatacaptureTriggerStart } from '../../workflows/contract.js';
-import { duplicateOf } from '../../workflows/domain/capture/duplicates.js';
-import { factItems, mapParticipant } from '../../workflows/domain/capture/participant.js';
-import { recordValues, rowsOfRecord } from '../../workflows/domain/capture/record.js';
+import { duplicateOf, isUnchanged } from '../../workflows/domain/capture/duplicates.js';
+import { readingOf } from '../../workflows/domain/capture/reading.js';
+import { rowsOfRecord } from '../../workflows/domain/capture/record.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
+import { decideTogether, wouldDecide } from '../anchor/decide-together.js';
 import { clientOf, projectMissingCodes } from './connection.js';
 import type { CaptureDeps } from './deps.js';
-import { recordBusy, TriggerRefused } from './failure.js';
-import { settleTrigger } from './end-trigger.js';
+import { endTrigger, settleTrigger } from './end-trigger.js';
 import type { TriggerReport, Written } from './end-trigger.js';
-import { writeParticipant } from './write-participant.js';
+import { recordBusy, TriggerRefused } from './failure.js';
+import { contentHashOf, readingHashOf } from './hashes.js';
+import { writeParticipants } from './write-participants.js';
 
 /** Longer than an attempt may take: a lease that runs out belongs to an attempt that is no more. */
 const LEASE_SECONDS = 90;
@@ -92,13 +92,15 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
 async function write(deps: CaptureDeps, work: Work, material: Opened & Fetched): Promise<Written | TriggerReport> {
   const { tx } = work;
   const { event, config, claim, rows, missing } = material;
-  const contentHash = hashOf(rows, config);
-  if (!(await storeReading(tx, event.study_id, event.record, event.id, claim, contentHash))) throw recordBusy(200);
+  const rules = { instrument: event.instrument, mapping: config.participant_field_mapping, policy: await currentPolicy(tx, event.study_id), missing };
+  const reading = readingOf(event.record, rows, { event: event.event_name ?? config.enrollment_event, repeatInstance: event.repeat_instance }, rules, event.data_access_group);
+  const hashes = { content_hash: contentHashOf(rows, config.participant_field_mapping), reading_hash: readingHashOf(reading, config.participant_field_mapping) };
+  if (!(await storeReading(tx, event.study_id, event.record, event.id, claim, hashes))) throw recordBusy(200);
   if (config.sync_status === 'error') await noteConnection(tx, event.study_id, null);
 
   const duplicate = duplicateOf({
     earlierEventId: await earlierTrigger(tx, event, deps.settings.WEBHOOK_DEDUPE_HOURS),
-    contentHash, lastContentHash: claim.content_hash,
+    unchanged: isUnchanged(claim, hashes),
     participantExists: await recordHasParticipant(tx, event.study_id, event.record),
   });
   // An attempt that wrote and then broke off finds its own reading: that makes it no duplicate.
@@ -108,23 +110,31 @@ async function write(deps: CaptureDeps, work: Work, material: Opened & Fetched):
     return { status: 'duplicate', outcome: null };
   }
 
-  const values = recordValues(rows, { instrument: event.instrument, event: event.event_name ?? config.enrollment_event, repeatInstance: event.repeat_instance });
-  const mapping = config.participant_field_mapping;
-  const policy = await currentPolicy(tx, event.study_id);
-  const written = await writeParticipant(work, {
-    study_id: event.study_id, event_id: event.id, record: event.record,
-    form_oid: event.instrument, form_complete: values[`${event.instrument}_complete`] === '2',
-    mapped: mapParticipant(values, mapping, missing),
-    group: values['redcap_data_access_group'] ?? event.data_access_group ?? undefined,
-    items: factItems(values, { mapping, enrollmentInstrument: event.instrument, policy }, missing),
-  });
+  const origin = { study_id: event.study_id, form_oid: event.instrument, create_missing_sites: config.create_missing_sites, from: { webhook_event_id: event.id } };
+  const result = (await writeParticipants(work, origin, [reading])).get(event.record)!;
+  if (result instanceof TriggerRefused) throw result;
   // A repeated attempt finds everything as it wrote it: what the first one did is what the event tells.
-  const outcome = event.outcome === 'created' || (written.outcome === 'unchanged' && event.outcome) ? event.outcome : written.outcome;
-  await noteProgress(tx, event.id, { participant_id: written.participant_id, outcome });
-  return { participant_id: written.participant_id, outcome };
+  const outcome = event.outcome === 'created' || (result.outcome === 'unchanged' && event.outcome) ? event.outcome : result.outcome;
+  const written = { participant_id: result.participant_id, outcome, notices: result.notices };
+  return (await decideHere(work, event, written, result)) ?? await handOver(tx, event, written);
 }
 
-/** What the record holds and how it is read: a corrected mapping makes the same bytes worth reading again. */
-function hashOf(rows: readonly ExportRow[], config: DatacaptureConfigRow): string {
-  return createHash('sha256').update(canonicalJson([rows, config.participant_field_mapping])).digest('hex');
+/**
+ * The decision as a part of this transaction: for a participant that it makes, whose workflow does not run yet, and
+ * where there is nothing to decide. All else is the participant's workflow's, which alone changes an anchor.
+ */
+async function decideHere(work: Work, event: WebhookEventRow, written: Written, result: { participant_id: string; outcome: string; moved: boolean }): Promise<TriggerReport | null> {
+  const { study_id } = event;
+  const { participant_id } = result;
+  if (result.outcome === 'created') {
+    const decided = (await decideTogether(work, study_id, [participant_id])).get(participant_id)!;
+    return endTrigger(work.tx, event, written, decided);
+  }
+  const decision = await wouldDecide(work, participant_id);
+  return decision.needed ? null : endTrigger(work.tx, event, written, decision.decided);
+}
+
+async function handOver(tx: Tx, event: WebhookEventRow, written: Written): Promise<Written> {
+  await noteProgress(tx, event.id, { participant_id: written.participant_id, outcome: written.outcome, warnings: written.notices });
+  return written;
 }

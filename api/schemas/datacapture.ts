@@ -30,6 +30,7 @@ export const ConfigPatch = body({
   webhook_secret: Type.Optional(nullable(text(500, 1))),
   webhook_auth: Type.Optional(oneOf('header', 'url')),
   poll_interval_minutes: Type.Optional(Type.Integer({ minimum: 0, maximum: 525_600, description: '0: no poll' })),
+  create_missing_sites: Type.Optional(Type.Boolean({ description: 'make a site of a site code or data access group that the study does not have; default false' })),
 });
 
 const MappingWarning = Type.Object({ code: Type.String(), path: Type.Optional(Type.String()), message: Type.String() });

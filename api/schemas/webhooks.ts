@@ -15,6 +15,7 @@ export const WebhookEvent = Type.Object({
   error: nullable(Type.String({ description: 'why it failed, `CODE: words`; of a processed one, why its date was not taken' })),
   duplicate_of_id: nullable(Uuid),
   participant_id: nullable(Uuid),
+  warnings: Type.Array(Type.Object({ code: Type.String(), message: Type.String() }), { description: 'what is worth telling of a trigger that was processed all the same, e.g. UNKNOWN_SITE' }),
   attempt: Type.Integer({ description: 'how often it was retried by hand' }),
   received_at: Instant,
   processed_at: nullable(Instant),

@@ -115,6 +115,6 @@ async function secretOf(services: Services, taker: TriggerTaker, sealed: string)
 /** A webhook event as it is shown. */
 export const webhookEventView = (row: WebhookEventRow) => ({
   id: row.id, study_id: row.study_id, project_id: row.project_id, record: row.record, instrument: row.instrument, event_name: row.event_name,
-  status: row.status, outcome: row.outcome, error: row.error, duplicate_of_id: row.duplicate_of_id, participant_id: row.participant_id,
+  status: row.status, outcome: row.outcome, error: row.error, duplicate_of_id: row.duplicate_of_id, participant_id: row.participant_id, warnings: row.warnings,
   attempt: row.attempt, received_at: row.received_at, processed_at: row.processed_at,
 });

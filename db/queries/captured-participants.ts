@@ -12,54 +12,113 @@ export interface CapturedColumns {
   date_of_birth?: string;
   arm?: string;
 }
-export type CapturedRow = Required<{ [K in keyof CapturedColumns]: string | null }> & { id: string; status: 'enrolled' | 'withdrawn' };
+export type CapturedRow = Required<{ [K in keyof CapturedColumns]: string | null }> & { id: string; external_id: string; status: 'enrolled' | 'withdrawn' };
 
-/** The participant of a record (trigger rule 5), locked, so that what is compared is what is changed. */
-export async function lockByExternalId(tx: Tx, studyId: string, record: string): Promise<CapturedRow | undefined> {
-  const [row] = await prepared<CapturedRow>(tx,
-    `select id, status, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm
-       from participants where study_id = $1 and external_id = $2 for update`, [studyId, record]);
-  return row;
+// One is asked for as one: a statement with an array is planned anew every time (as in facts.ts).
+const locking = (whose: string) => `
+select id, external_id, status, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm
+  from participants where study_id = $1 and external_id ${whose} order by id for update`;
+const LOCK_ONE = locking('= $2'), LOCK_MANY = locking('= any($2)');
+
+/** The participants of records (trigger rule 5), locked, so that what is compared is what is changed. */
+export async function lockByExternalId(tx: Tx, studyId: string, records: readonly string[]): Promise<Map<string, CapturedRow>> {
+  const rows = records.length === 1
+    ? await prepared<CapturedRow>(tx, LOCK_ONE, [studyId, records[0]]) : await prepared<CapturedRow>(tx, LOCK_MANY, [studyId, [...records]]);
+  return new Map(rows.map((row) => [row.external_id, row]));
 }
 
 export async function recordHasParticipant(tx: Tx, studyId: string, record: string): Promise<boolean> {
   return (await prepared(tx, 'select 1 from participants where study_id = $1 and external_id = $2', [studyId, record])).length > 0;
 }
 
+/** Of these participant codes, those that somebody of the study has. */
+export async function takenCodes(tx: Tx, studyId: string, codes: readonly string[]): Promise<Set<string>> {
+  const rows = await prepared<{ participant_code: string }>(tx, 'select participant_code from participants where study_id = $1 and participant_code = any($2)', [studyId, [...codes]]);
+  return new Set(rows.map((row) => row.participant_code));
+}
+
+export interface SiteRow { id: string; site_code: string }
 /** A study's sites by code. */
-export async function sitesOf(tx: Tx, studyId: string): Promise<{ id: string; site_code: string }[]> {
-  return tx('sites').where({ study_id: studyId }).orderBy('site_code').select('id', 'site_code');
+export async function sitesOf(tx: Tx, studyId: string): Promise<SiteRow[]> {
+  return prepared<SiteRow>(tx, 'select id, site_code from sites where study_id = $1 order by site_code', [studyId]);
 }
 
-/** Enrolls the participant of a record, with the anchor row that everyone has from the start (unset, version 1). */
-export async function insertCaptured(tx: Tx, studyId: string, record: string, columns: CapturedColumns & { participant_code: string }): Promise<string> {
-  const [row] = await prepared<{ id: string }>(tx,
-    `insert into participants (study_id, external_id, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning id`,
-    [studyId, record, columns.participant_code, ...optional.map((name) => columns[name] ?? null)]);
-  await prepared(tx, 'insert into anchor_dates (participant_id, study_id) values ($1, $2)', [row!.id, studyId]);
-  return row!.id;
-}
-const optional = ['site_id', 'preferred_language', 'email', 'phone', 'timezone', 'date_of_birth', 'arm'] as const;
-
-export async function updateCaptured(tx: Tx, id: string, columns: CapturedColumns): Promise<void> {
-  await tx('participants').where({ id }).update(columns);
+/** Makes a site, or finds the one that somebody made in between. @returns its id and whether it is new */
+export async function makeSite(tx: Tx, studyId: string, code: string): Promise<{ id: string; made: boolean }> {
+  const [made] = await prepared<{ id: string }>(tx, 'insert into sites (study_id, site_code, name) values ($1, $2, $2) on conflict (study_id, site_code) do nothing returning id', [studyId, code]);
+  if (made) return { id: made.id, made: true };
+  const [found] = await prepared<{ id: string }>(tx, 'select id from sites where study_id = $1 and site_code = $2', [studyId, code]);
+  return { id: found!.id, made: false };
 }
 
-export interface CaptureForm { id: string; status: 'draft' | 'complete' | 'signed' | 'locked'; items: Record<string, unknown> }
+/** A participant as a record gives it, with the form that its facts are kept in. */
+export interface NewCaptured extends CapturedColumns { record: string; participant_code: string; form_status: string; items: Record<string, string> }
 
-/** The facts that came from the capture system, as one form of the participant. */
-export async function findCaptureForm(tx: Tx, participantId: string, formOid: string): Promise<CaptureForm | undefined> {
-  return tx('form_instances').where({ participant_id: participantId, form_oid: formOid, origin: 'datacapture' }).first('id', 'status', 'items');
+/**
+ * Participant, anchor (unset, version 1, as everyone has from the start), form, and the message by which the participant's
+ * workflow is started when there is time: its first decision is made with the participant, so nothing waits for it.
+ */
+const ENROLL = `
+with wanted as materialized (
+  select * from jsonb_to_recordset($2::jsonb) as w (record text, participant_code text, site_id uuid, preferred_language text, email text, phone text,
+    timezone text, date_of_birth date, arm text, form_status text, items jsonb)
+), made as (
+  insert into participants (study_id, external_id, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm)
+  select $1, record, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm from wanted
+  on conflict do nothing returning id, external_id, site_id
+), anchors as (
+  insert into anchor_dates (participant_id, study_id) select id, $1 from made
+), forms as (
+  insert into form_instances (study_id, participant_id, form_oid, origin, status, items)
+  select $1, m.id, $3, 'datacapture', w.form_status, w.items from made m join wanted w on w.record = m.external_id
+), starts as (
+  insert into outbox (topic, study_id, subject, payload, patient) select 'participant-start', $1, id::text, jsonb_build_object('site_id', site_id), true from made
+)
+select id, external_id from made`;
+
+/** Enrolls the participants of records. @returns their ids by record; one that is missing met a code or a record that is taken. */
+export async function enrollCaptured(tx: Tx, studyId: string, formOid: string, rows: readonly NewCaptured[]): Promise<Map<string, string>> {
+  if (rows.length === 0) return new Map();
+  const made = await prepared<{ id: string; external_id: string }>(tx, ENROLL, [studyId, JSON.stringify(rows), formOid]);
+  return new Map(made.map((row) => [row.external_id, row.id]));
 }
 
-export async function insertCaptureForm(tx: Tx, studyId: string, participantId: string, formOid: string, form: Omit<CaptureForm, 'id'>): Promise<void> {
-  await prepared(tx, `insert into form_instances (study_id, participant_id, form_oid, origin, status, items) values ($1, $2, $3, 'datacapture', $4, $5)`,
-    [studyId, participantId, formOid, form.status, JSON.stringify(form.items)]);
+const UPDATE = `
+update participants p set
+  participant_code = coalesce(w.participant_code, p.participant_code), site_id = coalesce(w.site_id, p.site_id), preferred_language = coalesce(w.preferred_language, p.preferred_language),
+  email = coalesce(w.email, p.email), phone = coalesce(w.phone, p.phone), timezone = coalesce(w.timezone, p.timezone),
+  date_of_birth = coalesce(w.date_of_birth, p.date_of_birth), arm = coalesce(w.arm, p.arm)
+from jsonb_to_recordset($1::jsonb) as w (id uuid, participant_code text, site_id uuid, preferred_language text, email text, phone text, timezone text, date_of_birth date, arm text)
+where p.id = any($2) and p.id = w.id`;
+
+/** Changes participants; a column that is not named stays (nothing is ever emptied: trigger rule 4). */
+export async function updateCaptured(tx: Tx, rows: readonly ({ id: string } & CapturedColumns)[]): Promise<void> {
+  if (rows.length > 0) await prepared(tx, UPDATE, [JSON.stringify(rows), rows.map(({ id }) => id)]);
 }
 
-export async function updateCaptureForm(tx: Tx, form: CaptureForm): Promise<void> {
-  await tx('form_instances').where({ id: form.id }).update({ status: form.status, items: JSON.stringify(form.items) });
+export interface CaptureForm { id: string; participant_id: string; status: 'draft' | 'complete' | 'signed' | 'locked'; items: Record<string, unknown> }
+
+/** The facts that came from the capture system, as one form of each participant. */
+export async function captureForms(tx: Tx, participantIds: readonly string[], formOid: string): Promise<Map<string, CaptureForm>> {
+  if (participantIds.length === 0) return new Map();
+  const rows = await prepared<CaptureForm>(tx, `select id, participant_id, status, items from form_instances where participant_id = any($1) and form_oid = $2 and origin = 'datacapture' order by created_at desc`,
+    [[...participantIds], formOid]);
+  return new Map(rows.map((row) => [row.participant_id, row]));
+}
+
+export interface CaptureFormWrite { id?: string; participant_id: string; status: string; items: Record<string, unknown> }
+const WRITE_FORMS = `
+with wanted as materialized (
+  select * from jsonb_to_recordset($3::jsonb) as w (id uuid, participant_id uuid, status text, items jsonb)
+), changed as (
+  update form_instances f set status = w.status, items = w.items from wanted w where f.id = any($4) and f.id = w.id
+)
+insert into form_instances (study_id, participant_id, form_oid, origin, status, items)
+select $1, participant_id, $2, 'datacapture', status, items from wanted where id is null`;
+
+/** Writes forms: changes those that have an id, makes the others. */
+export async function writeCaptureForms(tx: Tx, studyId: string, formOid: string, forms: readonly CaptureFormWrite[]): Promise<void> {
+  if (forms.length > 0) await prepared(tx, WRITE_FORMS, [studyId, formOid, JSON.stringify(forms), forms.flatMap(({ id }) => id ?? [])]);
 }
 
 /** The enrollment policy that holds in the study; null when it has none. */
@@ -71,26 +130,16 @@ export async function currentPolicy(tx: Tx, studyId: string): Promise<unknown> {
   return row?.policy ?? null;
 }
 
-/**
- * Sees to it that a new participant's workflow runs, also when the trigger that made the participant never gets to
- * its evaluation, which starts it sooner: this message is for later, and taken back when it is not needed.
- */
-export async function startParticipantLater(tx: Tx, studyId: string, participantId: string, siteId: string | null, seconds: number): Promise<void> {
-  await prepared(tx,
-    `insert into outbox (topic, study_id, subject, payload, available_at)
-     values ('participant-start', $1, $2, $3, clock_timestamp() + make_interval(secs => $4))`,
-    [studyId, participantId, JSON.stringify({ site_id: siteId }), seconds]);
-}
-
+/** The participant's workflow was started by a message that it answered: a start that still waits has nothing to do. */
 export async function participantStarted(tx: Tx, participantId: string): Promise<void> {
-  await prepared(tx, `delete from outbox where topic = 'participant-start' and subject = $1 and available_at > clock_timestamp()`, [participantId]);
+  await prepared(tx, `delete from outbox where topic = 'participant-start' and subject = $1 and patient`, [participantId]);
 }
 
 /**
- * Tells the study's active coordinators, those of the participant's site where they are assigned to sites, that a
- * trigger brought another date for a finalized anchor. Told once for each trigger.
+ * Tells the study's active coordinators, those of the participant's site where they are assigned to sites, that the
+ * capture system brought another date for a finalized anchor. Told once for each cause: a trigger, or a date that a sync found.
  */
-export async function tellCoordinators(tx: Tx, studyId: string, participantId: string, eventId: string): Promise<void> {
+export async function tellCoordinators(tx: Tx, studyId: string, participantId: string, cause: { id: string; key: string }): Promise<void> {
   await tx.raw(
     `insert into notifications (study_id, participant_id, user_id, subject_id, kind, channel, dedupe_key)
      select p.study_id, p.id, u.id, ?::uuid, 'trigger_override_required', 'email', 'trigger-override/' || ? || '/' || u.id
@@ -100,5 +149,5 @@ export async function tellCoordinators(tx: Tx, studyId: string, participantId: s
       where p.study_id = ? and p.id = ?
         and (not exists (select from user_sites x join sites s on s.id = x.site_id where x.user_id = u.id and s.study_id = p.study_id)
              or exists (select from user_sites x where x.user_id = u.id and x.site_id = p.site_id))
-     on conflict (dedupe_key) do nothing`, [eventId, eventId, studyId, participantId]);
+     on conflict (dedupe_key) do nothing`, [cause.id, cause.key, studyId, participantId]);
 }

@@ -18,6 +18,10 @@ export interface DatacaptureConfigRow {
   webhook_secret_encrypted: string | null;
   webhook_auth: 'header' | 'url';
   poll_interval_minutes: number;
+  /** A site code or data access group that the study does not have becomes a site. */
+  create_missing_sites: boolean;
+  /** When the last complete reading of changes began; null: the next poll reads everything. */
+  polled_at: string | null;
   last_webhook_received: string | null;
   last_sync_at: string | null;
   sync_status: 'pending' | 'active' | 'error';

@@ -2,8 +2,10 @@ import type { Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
 
 export interface RecordClaim {
-  /** Hash of what the record held when it was last read; null when it never was. */
+  /** Hash of what the record held when it was last read; null when it never was, or not as a whole (by a sync). */
   content_hash: string | null;
+  /** Hash of what the service took from it then. */
+  reading_hash: string | null;
   /** The database's time of the claim: what is read after it is newer than what an earlier claim read. */
   claimed_at: string;
 }
@@ -19,7 +21,7 @@ export async function claimRecord(tx: Tx, studyId: string, record: string, owner
      values ($1, $2, $3, clock_timestamp() + make_interval(secs => $4))
      on conflict (study_id, record) do update set lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
        where r.lease_owner is null or r.lease_owner = excluded.lease_owner or r.lease_until < clock_timestamp()
-     returning content_hash, clock_timestamp() as claimed_at`, [studyId, record, owner, seconds]);
+     returning content_hash, reading_hash, clock_timestamp() as claimed_at`, [studyId, record, owner, seconds]);
   return claim;
 }
 
@@ -27,11 +29,11 @@ export async function claimRecord(tx: Tx, studyId: string, record: string, owner
  * Writes down what was read, fenced: only while the lease is the owner's and nothing newer was read in between.
  * @returns false when the lease was lost; then nothing of the reading may be written.
  */
-export async function storeReading(tx: Tx, studyId: string, record: string, owner: string, claim: RecordClaim, contentHash: string): Promise<boolean> {
+export async function storeReading(tx: Tx, studyId: string, record: string, owner: string, claim: RecordClaim, hashes: { content_hash: string; reading_hash: string }): Promise<boolean> {
   const stored = await prepared(tx,
-    `update datacapture_records set content_hash = $1, read_at = $2::timestamptz
+    `update datacapture_records set content_hash = $1, reading_hash = $6, vanished_at = null, read_at = $2::timestamptz
       where study_id = $3 and record = $4 and lease_owner = $5 and lease_until > clock_timestamp() and (read_at is null or read_at <= $2::timestamptz)
-      returning 1`, [contentHash, claim.claimed_at, studyId, record, owner]);
+      returning 1`, [hashes.content_hash, claim.claimed_at, studyId, record, owner, hashes.reading_hash]);
   return stored.length === 1;
 }
 

@@ -20,6 +20,7 @@ export interface WebhookEventRow {
   error: string | null;
   duplicate_of_id: string | null;
   participant_id: string | null;
+  warnings: { code: string; message: string }[];
   attempt: number;
   received_at: string;
   processed_at: string | null;
@@ -157,10 +158,10 @@ export async function openTriggersBefore(tx: Tx, event: WebhookEventRow): Promis
 }
 
 /** What an open trigger has come to so far; what is not named stays as it was. */
-export async function noteProgress(tx: Tx, id: string, values: { outcome?: string; participant_id?: string }): Promise<void> {
+export async function noteProgress(tx: Tx, id: string, values: { outcome?: string; participant_id?: string; warnings?: WebhookEventRow['warnings'] }): Promise<void> {
   await prepared(tx,
-    `update webhook_events set status = 'processing', outcome = coalesce($2, outcome), participant_id = coalesce($3, participant_id)
-      where id = $1 and status in ('received', 'processing')`, [id, values.outcome ?? null, values.participant_id ?? null]);
+    `update webhook_events set status = 'processing', outcome = coalesce($2, outcome), participant_id = coalesce($3, participant_id), warnings = coalesce($4, warnings)
+      where id = $1 and status in ('received', 'processing')`, [id, values.outcome ?? null, values.participant_id ?? null, values.warnings ? JSON.stringify(values.warnings) : null]);
 }
 
 export interface Ending {
@@ -168,13 +169,17 @@ export interface Ending {
   outcome?: string | null;
   error?: string | null;
   duplicate_of_id?: string | null;
+  participant_id?: string;
+  warnings?: WebhookEventRow['warnings'];
 }
 
 /** Ends an open trigger; one that ended already stays as it is. @returns whether it was open. */
 export async function endWebhookEvent(tx: Tx, id: string, ending: Ending): Promise<boolean> {
   const ended = await prepared(tx,
-    `update webhook_events set status = $2, outcome = coalesce($3, outcome), error = $4, duplicate_of_id = $5, processed_at = clock_timestamp()
+    `update webhook_events set status = $2, outcome = coalesce($3, outcome), error = $4, duplicate_of_id = $5, participant_id = coalesce($6, participant_id),
+       warnings = coalesce($7, warnings), processed_at = clock_timestamp()
       where id = $1 and status in ('received', 'processing') returning 1`,
-    [id, ending.status, ending.outcome ?? null, ending.error ?? null, ending.duplicate_of_id ?? null]);
+    [id, ending.status, ending.outcome ?? null, ending.error ?? null, ending.duplicate_of_id ?? null,
+      ending.participant_id ?? null, ending.warnings ? JSON.stringify(ending.warnings) : null]);
   return ended.length === 1;
 }

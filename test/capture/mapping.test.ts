@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { mergeMappings } from '../../api/services/capture-mapping.js';
 import { captureUrlFault, isPublicAddress } from '../../workflows/domain/capture/addresses.js';
 import { isCalendarDate } from '../../workflows/domain/capture/dates.js';
-import { duplicateOf } from '../../workflows/domain/capture/duplicates.js';
+import { duplicateOf, isUnchanged } from '../../workflows/domain/capture/duplicates.js';
 import { checkMapping } from '../../workflows/domain/capture/mapping-check.js';
 import { missingDataCodes } from '../../workflows/domain/capture/missing-codes.js';
 import { factItems, mapParticipant, matchesGroup } from '../../workflows/domain/capture/participant.js';
@@ -101,15 +101,23 @@ describe('capture mapping: rows of a record', () => {
 });
 
 describe('capture mapping: duplicates (decisions, section 6)', () => {
-  const facts = { earlierEventId: 'e', contentHash: 'h', lastContentHash: 'h', participantExists: true };
-  const table: [string, Partial<typeof facts> | { lastContentHash: null } | { earlierEventId: null }, string | null][] = [
+  const facts = { earlierEventId: 'e' as string | null, unchanged: true, participantExists: true };
+  const table: [string, Partial<typeof facts>, string | null][] = [
     ['the same bytes and nothing changed is a duplicate', {}, 'e'],
-    ['the same bytes with other data behind them is not', { contentHash: 'other' }, null],
-    ['a record that was never read is not', { lastContentHash: null }, null],
+    ['the same bytes with other data behind them is not', { unchanged: false }, null],
     ['other bytes are not', { earlierEventId: null }, null],
     ['a participant that was removed since is made again', { participantExists: false }, null],
   ];
   for (const [what, change, answer] of table) it(what, () => { expect(duplicateOf({ ...facts, ...change })).to.equal(answer); });
+
+  const now = { content_hash: 'c', reading_hash: 'r' };
+  const unchanged: [string, { content_hash: string | null; reading_hash: string | null }, boolean][] = [
+    ['a record that was never read has changed', { content_hash: null, reading_hash: null }, false],
+    ['all that it shows is compared where a trigger has read it', { content_hash: 'c', reading_hash: 'other' }, true],
+    ['a change of what the service does not take counts as well', { content_hash: 'other', reading_hash: 'r' }, false],
+    ['what the service takes is compared where a sync was the last to read', { content_hash: null, reading_hash: 'r' }, true],
+  ];
+  for (const [what, before, answer] of unchanged) it(what, () => { expect(isUnchanged(before, now)).to.equal(answer); });
 });
 
 describe('capture mapping: data access group', () => {

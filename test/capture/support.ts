@@ -8,7 +8,7 @@ import { service, until } from '../support/service.js';
 import type { RunJson } from '../support/service.js';
 
 export interface Reply<T = Record<string, unknown>> { status: number; body: T; headers: Headers }
-export interface EventView { id: string; record: string; instrument: string; status: string; outcome: string | null; error: string | null; duplicate_of_id: string | null; participant_id: string | null; attempt: number }
+export interface EventView { id: string; record: string; instrument: string; status: string; outcome: string | null; error: string | null; duplicate_of_id: string | null; participant_id: string | null; attempt: number; warnings: { code: string; message: string }[] }
 export interface ParticipantRow { id: string; participant_code: string; external_id: string; site_id: string | null; enrollment_date: string | null; email: string | null; preferred_language: string | null; date_of_birth: string | null; arm: string | null; timezone: string | null }
 
 /** The service, a simulator of its own for the test file, and the database as the system itself sees it. */

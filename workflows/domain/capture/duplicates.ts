@@ -1,9 +1,8 @@
 export interface DuplicateFacts {
   /** An earlier trigger with the same bytes, processed within WEBHOOK_DEDUPE_HOURS; null when there is none. */
   earlierEventId: string | null;
-  /** What the record holds now, and what it held when it was last read. */
-  contentHash: string;
-  lastContentHash: string | null;
+  /** The record holds what it held when it was last read. */
+  unchanged: boolean;
   /** The participant may have been removed since: then the trigger is to make it again. */
   participantExists: boolean;
 }
@@ -13,6 +12,16 @@ export interface DuplicateFacts {
  * since it was last read. A second save of a form sends the same bytes with other data behind them, and is not lost.
  */
 export function duplicateOf(facts: DuplicateFacts): string | null {
-  const unchanged = facts.lastContentHash !== null && facts.lastContentHash === facts.contentHash;
-  return unchanged && facts.participantExists ? facts.earlierEventId : null;
+  return facts.unchanged && facts.participantExists ? facts.earlierEventId : null;
+}
+
+/** Hashes of a reading: of everything that the record shows, and of what the service takes from it. */
+export interface ReadingHashes { content_hash: string | null; reading_hash: string | null }
+
+/**
+ * Whether a record holds what it held when it was last read. A sync reads no more than the service takes: where it was
+ * the last to read, only that can be compared.
+ */
+export function isUnchanged(before: ReadingHashes, now: { content_hash: string; reading_hash: string }): boolean {
+  return before.content_hash === null ? before.reading_hash === now.reading_hash : before.content_hash === now.content_hash;
 }

@@ -1,0 +1,43 @@
+import { makeSite, sitesOf } from '../../db/queries/captured-participants.js';
+import type { SiteRow } from '../../db/queries/captured-participants.js';
+import type { Work } from '../../db/transaction.js';
+import { matchesGroup } from '../../workflows/domain/capture/participant.js';
+import type { Reading } from '../../workflows/domain/capture/reading.js';
+import type { Notice } from './notice.js';
+
+const LONGEST_CODE = 64;
+
+/** Finds the site of each reading, of one study, in one transaction. */
+export class Sites {
+  private sites: SiteRow[] | undefined;
+
+  constructor(private readonly work: Work, private readonly study: { id: string; create_missing_sites: boolean }, private readonly origin: Record<string, unknown>) {}
+
+  /**
+   * The mapped site code says the site, else the data access group does. One that the study does not have is made
+   * where the configuration says so (`create_missing_sites`); else it is told, and the participant stays without.
+   */
+  async of({ mapped, group }: Reading): Promise<{ id?: string; notice?: Notice }> {
+    const code = mapped.values.site_code;
+    if (code === undefined && group === null) return {};
+    this.sites ??= await sitesOf(this.work.tx, this.study.id);
+    const found = this.sites.find((site) => site.site_code === code) ?? (group === null ? undefined : this.sites.find((site) => matchesGroup(site.site_code, group)));
+    if (found) return { id: found.id };
+    const wanted = code ?? group!;
+    if (!this.study.create_missing_sites || wanted.length > LONGEST_CODE) {
+      return { notice: { code: 'UNKNOWN_SITE', message: `The study has no site for ${code === undefined ? 'the data access group' : 'the site code'} "${wanted.slice(0, LONGEST_CODE)}".` } };
+    }
+    return { id: await this.make(wanted) };
+  }
+
+  private async make(code: string): Promise<string> {
+    const { id, made } = await makeSite(this.work.tx, this.study.id, code);
+    this.sites!.push({ id, site_code: code });
+    if (made) {
+      this.work.audit.record({
+        study_id: this.study.id, user_id: null, action: 'site_created', resource_type: 'site', resource_id: id, metadata: { ...this.origin, site_code: code },
+      });
+    }
+    return id;
+  }
+}

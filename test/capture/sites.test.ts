@@ -1,0 +1,49 @@
+import { expect } from 'chai';
+import { Stage } from './support.js';
+import type { CaptureStudy } from './support.js';
+
+describe('data access group and site', function () {
+  this.timeout(60_000);
+  let stage: Stage;
+  before(async function () {
+    this.timeout(240_000);
+    stage = await Stage.set();
+  });
+  after(() => stage?.clear());
+
+  const sites = async (study: CaptureStudy) => (await stage.call<{ items: { id: string; site_code: string }[] }>('GET', `/api/studies/${study.id}/sites`)).body.items;
+
+  it('a group that the study does not have: enrolled without a site, and the event says so', async () => {
+    const study = await stage.study();
+    await study.enroll('g', { enrolled: '2026-01-15' }, { data_access_group: 'site_north' });
+    const [event] = await study.settled(1);
+    expect(event).to.include({ status: 'processed', outcome: 'created', error: null });
+    expect(event!.warnings.map(({ code }) => code)).to.deep.equal(['UNKNOWN_SITE']);
+    expect(event!.warnings[0]!.message).to.contain('site_north');
+    expect((await study.participants())[0]!.site_id).to.equal(null);
+    expect(await sites(study)).to.deep.equal([]);
+  });
+
+  it('create_missing_sites: the group becomes a site, once, on record in the audit log', async () => {
+    const study = await stage.study({ config: { create_missing_sites: true } });
+    await Promise.all(['a', 'b', 'c'].map((record) => study.enroll(record, { enrolled: '2026-01-15' }, { data_access_group: 'site_north' })));
+    const events = await study.settled(3);
+    expect(events.map((event) => [event.outcome, event.warnings])).to.deep.equal([['created', []], ['created', []], ['created', []]]);
+    const [site, ...others] = await sites(study);
+    expect([site!.site_code, others]).to.deep.equal(['site_north', []]);
+    expect(new Set((await study.participants()).map((p) => p.site_id))).to.deep.equal(new Set([site!.id]));
+    const audit = await stage.sql<{ resource_id: string }>(`select resource_id from audit_log where study_id = ? and action = 'site_created'`, [study.id]);
+    expect(audit.map((record) => record.resource_id)).to.deep.equal([site!.id]);
+  });
+
+  it('a mapped site code that the study does not have is treated alike', async () => {
+    const config = { participant_field_mapping: { enrollment_date: 'enrolled', site_code: 'code' } };
+    const [without, made] = [await stage.study({ config }), await stage.study({ config: { ...config, create_missing_sites: true } })];
+    for (const study of [without, made]) {
+      await study.enroll('s', { enrolled: '2026-01-15', code: 'B-7' });
+      await study.settled(1);
+    }
+    expect((await without.events())[0]!.warnings[0]!.message).to.contain('B-7');
+    expect((await sites(made)).map((site) => site.site_code)).to.deep.equal(['B-7']);
+  });
+});

@@ -1,0 +1,36 @@
+import { factItems, mapParticipant } from './participant.js';
+import type { MappedParticipant } from './participant.js';
+import { recordValues } from './record.js';
+import type { ExportRow, RecordValues, RowChoice } from './record.js';
+
+/** What a record of the capture system says of its participant, whether a trigger, a sync or a poll has read it. */
+export interface Reading {
+  record: string;
+  form_complete: boolean;
+  mapped: MappedParticipant;
+  /** The record's data access group, by its unique name. */
+  group: string | null;
+  items: RecordValues;
+}
+
+export interface ReadingRules {
+  /** The enrollment instrument. */
+  instrument: string;
+  /** participant_field_mapping */
+  mapping: Record<string, string>;
+  /** The study's enrollment policy, as stored: it names items that become facts. */
+  policy: unknown;
+  missing: ReadonlySet<string>;
+}
+
+/** Reads a record's rows. `group` stands in where the export does not name the data access group. */
+export function readingOf(record: string, rows: readonly ExportRow[], choice: Omit<RowChoice, 'instrument'>, rules: ReadingRules, group: string | null = null): Reading {
+  const { instrument, mapping, policy, missing } = rules;
+  const values = recordValues(rows, { instrument, ...choice });
+  return {
+    record, form_complete: values[`${instrument}_complete`] === '2',
+    mapped: mapParticipant(values, mapping, missing),
+    group: values['redcap_data_access_group'] ?? group,
+    items: factItems(values, { mapping, enrollmentInstrument: instrument, policy }, missing),
+  };
+}
