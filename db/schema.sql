@@ -340,6 +340,8 @@ create table datacapture_configs (
   sync_error_message text,
   created_at timestamp with time zone not null default clock_timestamp(),
   updated_at timestamp with time zone not null default clock_timestamp(),
+  create_missing_sites boolean not null default false,
+  polled_at timestamp with time zone,
   constraint datacapture_configs_poll_interval_minutes_check CHECK ((poll_interval_minutes >= 0)),
   constraint datacapture_configs_sync_status_check CHECK (((sync_status)::text = ANY ((ARRAY['pending'::character varying, 'active'::character varying, 'error'::character varying])::text[]))),
   constraint datacapture_configs_webhook_auth_check CHECK (((webhook_auth)::text = ANY ((ARRAY['header'::character varying, 'url'::character varying])::text[]))),
@@ -359,9 +361,55 @@ create table datacapture_records (
   read_at timestamp with time zone,
   lease_owner uuid,
   lease_until timestamp with time zone,
+  reading_hash character(64),
+  vanished_at timestamp with time zone,
   constraint datacapture_records_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
   constraint datacapture_records_pkey PRIMARY KEY (study_id, record)
 );
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table datacapture_sync_records (
+  sync_id uuid not null,
+  study_id uuid not null,
+  record character varying(500) not null,
+  "position" integer not null,
+  outcome character varying(40),
+  participant_id uuid,
+  issues jsonb not null default '[]'::jsonb,
+  constraint datacapture_sync_records_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE SET NULL,
+  constraint datacapture_sync_records_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint datacapture_sync_records_sync_id_fkey FOREIGN KEY (sync_id) REFERENCES datacapture_syncs(id) ON DELETE CASCADE,
+  constraint datacapture_sync_records_pkey PRIMARY KEY (sync_id, record)
+);
+CREATE INDEX datacapture_sync_records_open ON public.datacapture_sync_records USING btree (sync_id, "position") WHERE (outcome IS NULL);
+CREATE INDEX datacapture_sync_records_participant ON public.datacapture_sync_records USING btree (participant_id);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table datacapture_syncs (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  kind character varying(10) not null,
+  status character varying(20) not null default 'running'::character varying,
+  requested_by_id uuid,
+  changed_since timestamp with time zone,
+  listed boolean not null default false,
+  records_total integer not null default 0,
+  error_code character varying(60),
+  error text,
+  started_at timestamp with time zone not null default clock_timestamp(),
+  finished_at timestamp with time zone,
+  counts jsonb not null default '{}'::jsonb,
+  constraint datacapture_syncs_check CHECK ((((status)::text = 'running'::text) = (finished_at IS NULL))),
+  constraint datacapture_syncs_kind_check CHECK (((kind)::text = ANY ((ARRAY['sync'::character varying, 'poll'::character varying])::text[]))),
+  constraint datacapture_syncs_status_check CHECK (((status)::text = ANY ((ARRAY['running'::character varying, 'completed'::character varying, 'failed'::character varying])::text[]))),
+  constraint datacapture_syncs_requested_by_id_fkey FOREIGN KEY (requested_by_id) REFERENCES users(id),
+  constraint datacapture_syncs_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint datacapture_syncs_pkey PRIMARY KEY (id)
+);
+CREATE INDEX datacapture_syncs_listing ON public.datacapture_syncs USING btree (study_id, started_at DESC);
+CREATE UNIQUE INDEX datacapture_syncs_running ON public.datacapture_syncs USING btree (study_id, kind) WHERE ((status)::text = 'running'::text);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 
 -- row-level security, forced; research_app may: INSERT, SELECT
@@ -602,9 +650,11 @@ create table outbox (
   available_at timestamp with time zone not null default clock_timestamp(),
   attempts integer not null default 0,
   last_error text,
+  patient boolean not null default false,
   constraint outbox_pkey PRIMARY KEY (id)
 );
 CREATE INDEX outbox_due ON public.outbox USING btree (available_at, id);
+CREATE INDEX outbox_patient ON public.outbox USING btree (available_at, id) WHERE patient;
 CREATE INDEX outbox_subject ON public.outbox USING btree (subject, id);
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
@@ -1122,6 +1172,7 @@ create table webhook_events (
   attempt integer not null default 0,
   received_at timestamp with time zone not null default clock_timestamp(),
   processed_at timestamp with time zone,
+  warnings jsonb not null default '[]'::jsonb,
   constraint webhook_events_check CHECK ((((status)::text = 'duplicate'::text) = (duplicate_of_id IS NOT NULL))),
   constraint webhook_events_status_check CHECK (((status)::text = ANY ((ARRAY['received'::character varying, 'processing'::character varying, 'processed'::character varying, 'duplicate'::character varying, 'failed'::character varying])::text[]))),
   constraint webhook_events_duplicate_of_id_fkey FOREIGN KEY (duplicate_of_id) REFERENCES webhook_events(id),
