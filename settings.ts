@@ -3,6 +3,7 @@
  * `.env.example` is written from the same table (`npm run env:example`), so that the two cannot differ.
  */
 import { isIP } from 'node:net';
+import { join } from 'node:path';
 
 export class SettingsError extends Error {
   constructor(readonly faults: string[]) {
@@ -225,6 +226,10 @@ export function encryptionKeyBytes(value: string): Buffer | undefined {
   const bytes = Buffer.from(value, 'base64');
   return bytes.length === 32 ? bytes : undefined;
 }
+
+/** Where audit checkpoints are kept outside the database. */
+export const checkpointFolder = ({ AUDIT_CHECKPOINT_DIR, DATA_DIR }: Pick<Settings, 'AUDIT_CHECKPOINT_DIR' | 'DATA_DIR'>): string =>
+  AUDIT_CHECKPOINT_DIR ?? join(DATA_DIR, 'audit-checkpoints');
 
 /** The text of `.env.example`: every setting with its default, grouped; secrets are left empty. */
 export function envExample(): string {

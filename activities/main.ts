@@ -5,11 +5,14 @@ import { heartbeat } from '@temporalio/activity';
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
+import { CheckpointFolder } from '../db/audit-folder.js';
+import { auditSigner } from '../db/audit-signing.js';
 import { openDatabase } from '../db/knex.js';
 import { assertLatestRevision } from '../db/migrate.js';
-import { readSettings } from '../settings.js';
+import { checkpointFolder, readSettings } from '../settings.js';
 import { createAnchorMessages } from '../workflows/client.js';
 import { createCaptureActivities } from './capture/index.js';
+import { Checkpointer } from './checkpoints.js';
 import { createAnchorActivities } from './index.js';
 import { sendNotification, smtpMailer } from './notify/send.js';
 import { smsGateway } from './notify/sms.js';
@@ -65,6 +68,11 @@ const relay = new Relay({
 relay.start();
 const reconciler = new Reconciler({ database, client, log });
 reconciler.start();
+const checkpointer = settings.AUDIT_SIGNING_KEY === undefined ? undefined : new Checkpointer({
+  database, log, signer: auditSigner(settings.AUDIT_SIGNING_KEY), folder: new CheckpointFolder(checkpointFolder(settings)), everySeconds: settings.AUDIT_CHECKPOINT_SECONDS,
+});
+if (checkpointer) checkpointer.start();
+else log.warn('AUDIT_SIGNING_KEY is not set: audit chains are not signed');
 
 const drain = () => { if (worker.getState() === 'RUNNING') worker.shutdown(); };
 process.on('SIGTERM', drain);
@@ -76,6 +84,7 @@ const running = worker.run();
 process.send?.({ ready: true });
 log.info({ taskQueue }, 'worker is ready');
 await running;
+await checkpointer?.stop();
 await reconciler.stop();
 await relay.stop();
 await connection.close();

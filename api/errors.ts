@@ -64,6 +64,8 @@ const registry = {
   VISIT_CLOSED: [409, 'The visit is superseded or cancelled.'],
   MFA_ENABLED: [409, 'A second factor is set up already.'],
   MFA_NOT_SET_UP: [409, 'No second factor is set up.'],
+  AUDIT_BROKEN: [409, 'A chain is not what its last checkpoint stated: it is not signed.'],
+  NOT_CHECKPOINTED: [409, 'No checkpoint covers the record yet.'],
   EMAIL_TAKEN: [409, 'Another user has this email.'],
   LAST_ADMIN: [409, 'The last active admin cannot be deactivated or lose the role.'],
   TOO_LARGE: [413, 'The request is too large.'],

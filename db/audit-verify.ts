@@ -1,53 +1,90 @@
-import { createHash } from 'node:crypto';
-import { canonicalJson } from './canonical-json.js';
+import { statedOnly } from './audit-checkpoints.js';
+import type { CheckpointFolder } from './audit-folder.js';
+import { GENESIS, faultOf, recordsAfter } from './audit-records.js';
+import { checkpointHash, isSigned } from './audit-signing.js';
+import type { Checkpoint } from './audit-signing.js';
 import type { Database, Tx } from './knex.js';
+import { checkpointsOf } from './queries/audit-checkpoints.js';
 
-export interface ChainReport { chain: string; valid: boolean; rows: number; head: string | null; first_bad_id?: string; fault?: string }
+export interface ChainReport { chain: string; valid: boolean; rows: number; head: string | null; checkpoints: number; first_bad_id?: string; fault?: string }
+/** Where checkpoints are looked for beside the database, and the public keys that are trusted (PEM by key id). */
+export interface Outside { folder: CheckpointFolder; keys: ReadonlyMap<string, string> }
 
-interface AuditRow {
-  seq: number; chain: string; study_id: string | null; user_id: string | null; action: string; resource_type: string; resource_id: string | null;
-  audit_metadata: unknown; request_id: string | null; created_at: string; prev_hash: string; hash: string; hash_version: number;
-}
-
-const GENESIS = '0'.repeat(64);
-const BATCH = 2000;
-
-/** SHA-256 over the previous hash and the record's canonical JSON (decisions, section 7). */
-export function recordHash(row: AuditRow): string {
-  const { prev_hash, hash: _hash, ...record } = row;
-  return createHash('sha256').update(prev_hash + canonicalJson(record)).digest('hex');
-}
+interface Fault { seq: number; fault: string }
 
 /**
- * Recomputes a chain from its first record: every hash, every link, no gap, and the head that is kept beside it. Reads
- * in batches; `first_bad_id` is `chain/seq` of the first record that does not hold.
+ * Recomputes a chain from its first record: every hash, every link, no gap, the head that is kept beside it, and what
+ * checkpoints have stated of it. Reads in batches; `first_bad_id` is `chain/seq` of the first record that does not
+ * hold (for a chain cut short, the first that is no more there).
+ * @param outside without it the chain is held against itself alone
  */
-export async function verifyChain(db: Database | Tx, chain: string): Promise<ChainReport> {
+export async function verifyChain(db: Database | Tx, chain: string, outside?: Outside): Promise<ChainReport> {
+  const { trusted, fault: ofCheckpoints } = outside ? await checkpoints(db, chain, outside) : { trusted: [], fault: undefined };
+  const stated = witnesses(trusted);
   let head = GENESIS;
   let rows = 0;
-  const bad = (seq: number, fault: string): ChainReport => ({ chain, valid: false, rows, head, first_bad_id: `${chain}/${seq}`, fault });
-  for (;;) {
-    const { rows: batch } = await db.raw(
-      `select seq, chain, study_id, user_id, action, resource_type, resource_id, audit_metadata, request_id,
-         to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at, prev_hash, hash, hash_version
-       from audit_log where chain = ? and seq > ? order by seq limit ?`, [chain, rows, BATCH]) as { rows: AuditRow[] };
+  const bad = ({ seq, fault }: Fault): ChainReport => ({ chain, valid: false, rows, head: rows === 0 ? null : head, checkpoints: trusted.length, first_bad_id: `${chain}/${seq}`, fault });
+  for await (const batch of recordsAfter(db, chain, 0)) {
     for (const row of batch) {
-      if (row.seq !== rows + 1) return bad(rows + 1, `record ${rows + 1} is missing`);
-      if (row.prev_hash !== head) return bad(row.seq, 'it does not follow the record before it');
-      if (row.hash !== recordHash(row)) return bad(row.seq, 'its content is not what was sealed');
+      const fault = faultOf(row, { seq: rows + 1, head }) ?? stated(row.seq, row.hash);
+      if (fault) return bad({ seq: Math.min(row.seq, rows + 1), fault });
       head = row.hash;
       rows += 1;
     }
-    if (batch.length < BATCH) break;
   }
+  const last = trusted.at(-1);
+  if (last && last.rows > rows) return bad({ seq: rows + 1, fault: `the chain ends at ${rows}, the checkpoint of ${last.created_at} covers ${last.rows} records` });
   const { rows: [kept] } = await db.raw('select seq, head from audit_chains where chain = ?', [chain]) as { rows: { seq: number; head: string }[] };
-  if (kept && (kept.seq !== rows || kept.head !== head)) return bad(rows + 1, `the chain ends at ${rows}, its head says ${kept.seq}`);
-  if (!kept && rows > 0) return bad(1, 'the chain has no head');
-  return { chain, valid: true, rows, head: rows === 0 ? null : head };
+  if (kept && (kept.seq !== rows || kept.head !== head)) return bad({ seq: rows + 1, fault: `the chain ends at ${rows}, its head says ${kept.seq}` });
+  if (!kept && rows > 0) return bad({ seq: 1, fault: 'the chain has no head' });
+  if (ofCheckpoints) return bad(ofCheckpoints);
+  return { chain, valid: true, rows, head: rows === 0 ? null : head, checkpoints: trusted.length };
 }
 
-/** Every chain of the database, those that only a record or only a head names too. */
-export async function allChains(db: Database | Tx): Promise<string[]> {
-  const { rows } = await db.raw('select chain from audit_chains union select distinct chain from audit_log order by 1') as { rows: { chain: string }[] };
-  return rows.map((row) => row.chain);
+/** Every chain of the database, those that only a record, a head or a checkpoint names too; and those of the folder. */
+export async function allChains(db: Database | Tx, outside?: Outside): Promise<string[]> {
+  const { rows } = await db.raw('select chain from audit_chains union select distinct chain from audit_log union select distinct chain from audit_checkpoints') as { rows: { chain: string }[] };
+  return [...new Set([...rows.map((row) => row.chain), ...(await outside?.folder.chains() ?? [])])].sort();
+}
+
+/** A chain's checkpoints from the database and from outside whose signatures hold, and what is wrong with the others. */
+async function checkpoints(db: Database | Tx, chain: string, { folder, keys }: Outside): Promise<{ trusted: Checkpoint[]; fault?: Fault }> {
+  const inside = (await checkpointsOf(db, chain)).map(statedOnly);
+  const outside = await folder.read(chain);
+  const known = new Set(inside.map(({ signature }) => signature));
+  const all = [...inside, ...outside.filter(({ signature }) => !known.has(signature))].sort((a, b) => a.rows - b.rows);
+  const trusted: Checkpoint[] = [];
+  let fault: Fault | undefined;
+  for (const checkpoint of all) {
+    const named = `the checkpoint of ${checkpoint.created_at}`;
+    const before = trusted.at(-1);
+    if (checkpoint.chain !== chain || !isSigned(checkpoint, keys)) {
+      fault ??= { seq: checkpoint.rows, fault: keys.has(checkpoint.key_id) ? `the signature of ${named} does not hold` : `${named} is signed with a key that is not known here (${checkpoint.key_id})` };
+      continue;
+    }
+    if (!known.has(checkpoint.signature)) fault ??= { seq: checkpoint.rows, fault: `${named} is no more in the database` };
+    else if (checkpoint.previous !== (before ? checkpointHash(before) : null)) fault ??= { seq: checkpoint.previous_rows, fault: `the checkpoint before ${named} is no more there` };
+    trusted.push(checkpoint);
+  }
+  return { trusted, ...(fault && { fault }) };
+}
+
+/** Holds a record's hash against what the checkpoint that first covered it has stated. */
+function witnesses(trusted: readonly Checkpoint[]): (seq: number, hash: string) => string | undefined {
+  let at = 0;
+  let prefixes: Buffer | undefined;
+  return (seq, hash) => {
+    while (at < trusted.length && seq > trusted[at]!.rows) {
+      at += 1;
+      prefixes = undefined;
+    }
+    const checkpoint = trusted[at];
+    if (!checkpoint) return undefined;
+    const other = `it is not the record that the checkpoint of ${checkpoint.created_at} has signed`;
+    if (seq === checkpoint.rows && hash !== checkpoint.head) return other;
+    prefixes ??= Buffer.from(checkpoint.witness, 'base64');
+    const place = 8 * (seq - checkpoint.previous_rows - 1);
+    // A chain whose earlier checkpoint is gone is held against the later one from where that begins.
+    return place >= 0 && prefixes.toString('hex', place, place + 8) !== hash.slice(0, 16) ? other : undefined;
+  };
 }

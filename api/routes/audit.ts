@@ -1,37 +1,62 @@
-import { allChains, verifyChain } from '../../db/audit-verify.js';
-import type { ChainReport } from '../../db/audit-verify.js';
 import { listAudit } from '../../db/queries/audit.js';
-import { roles } from '../access.js';
-import { route } from '../route.js';
-import { Instant, Type, Uuid, listOf, nullable, paging, text } from '../schemas/common.js';
+import { listCheckpoints } from '../../db/queries/audit-checkpoints.js';
+import { anyone, roles } from '../access.js';
+import { created, reply, route } from '../route.js';
+import { AuditRecord, Checkpoint, ConsistencyProof, InclusionProof, NewCheckpoints, PublicKey, Verdict } from '../schemas/audit.js';
+import { Instant, Type, Uuid, listOf, oneOf, paging, text } from '../schemas/common.js';
+import { checkpointNow, consistencyProof, exportAudit, inclusionProof, signer, verify } from '../services/audit.js';
 
-const Record = Type.Object({
-  id: Type.String({ description: 'chain/seq' }), seq: Type.Integer(), chain: Type.String(), study_id: nullable(Uuid), user_id: nullable(Uuid), action: Type.String(), resource_type: Type.String(),
-  resource_id: nullable(Type.String()), audit_metadata: Type.Object({}, { additionalProperties: true }), request_id: nullable(Type.String()), created_at: Instant, prev_hash: Type.String(), hash: Type.String(),
-}, { $id: 'AuditRecord' });
-const Verdict = Type.Object({ valid: Type.Boolean(), rows: Type.Integer(), head: nullable(Type.String()), first_bad_id: Type.Optional(Type.String()), chains: Type.Optional(Type.Integer()) });
+const admin = { tag: 'Audit', may: roles('admin') } as const;
+const ofStudy = Type.Object({ study_id: Type.Optional(Uuid) });
 
 export const auditRoutes = [
   route({
-    method: 'GET', path: '/api/audit', tag: 'Audit', summary: 'Audit records, newest first', may: roles('admin'), within: 'read',
+    ...admin, method: 'GET', path: '/api/audit', summary: 'Audit records, newest first', within: 'read',
     query: Type.Object({
       ...paging, study_id: Type.Optional(Uuid), user_id: Type.Optional(Uuid), action: Type.Optional(text(100)), resource_type: Type.Optional(text(60)), resource_id: Type.Optional(text(200)),
       request_id: Type.Optional(text(36)), from: Type.Optional(Instant), to: Type.Optional(Instant),
     }),
-    answers: { 200: listOf(Record) }, handle: ({ tx, query }) => listAudit(tx, { ...query, skip: query.skip ?? 0, limit: query.limit ?? 50 }),
+    answers: { 200: listOf(AuditRecord) }, handle: ({ tx, query }) => listAudit(tx, { ...query, skip: query.skip ?? 0, limit: query.limit ?? 50 }),
   }),
   route({
-    method: 'GET', path: '/api/audit/verify', tag: 'Audit', summary: 'Recompute a study’s chain, or every chain', may: roles('admin'), within: 'read',
-    query: Type.Object({ study_id: Type.Optional(Uuid) }), answers: { 200: Verdict },
-    handle: async ({ tx, query }) => {
-      if (query.study_id) {
-        const { valid, rows, head, first_bad_id } = await verifyChain(tx, query.study_id);
-        return { valid, rows, head, ...(first_bad_id && { first_bad_id }) };
-      }
-      const reports: ChainReport[] = [];
-      for (const chain of await allChains(tx)) reports.push(await verifyChain(tx, chain));
-      const bad = reports.find((r) => !r.valid);
-      return { valid: !bad, rows: reports.reduce((n, r) => n + r.rows, 0), head: null, chains: reports.length, ...(bad && { first_bad_id: bad.first_bad_id }) };
+    ...admin, method: 'GET', path: '/api/audit/verify', summary: 'Recompute a study’s chain, or every chain, and hold it against its checkpoints', within: 'read',
+    query: ofStudy, answers: { 200: Verdict }, handle: ({ services, tx, query }) => verify(services, tx, query.study_id),
+  }),
+  route({
+    ...admin, method: 'GET', path: '/api/audit/checkpoints', summary: 'Signed checkpoints, newest first', within: 'read',
+    query: Type.Object({ ...paging, study_id: Type.Optional(Uuid) }), answers: { 200: listOf(Checkpoint) },
+    handle: ({ tx, query, studyId }) => listCheckpoints(tx, { chain: studyId, skip: query.skip ?? 0, limit: query.limit ?? 50 }),
+  }),
+  route({
+    ...admin, method: 'POST', path: '/api/audit/checkpoints', summary: 'Sign every chain that grew, or a study’s',
+    description: 'Answers the checkpoints that were made: none of a chain that did not grow. A chain that is not what its last checkpoint stated is not signed: 409 AUDIT_BROKEN names the record.',
+    body: NewCheckpoints, answers: { 201: listOf(Checkpoint), 409: undefined },
+    handle: async ({ services, actor, context, body, studyId }) => created(await checkpointNow(services, actor, context, body.study_id ?? studyId)),
+  }),
+  route({
+    ...admin, method: 'GET', path: '/api/audit/checkpoints/{id}/consistency', summary: 'Proof that an earlier checkpoint’s records begin this one’s', within: 'read',
+    query: Type.Object({ from: Uuid }), answers: { 200: ConsistencyProof, 400: undefined }, handle: ({ tx, params, query }) => consistencyProof(tx, params.id, query.from),
+  }),
+  route({
+    ...admin, method: 'GET', path: '/api/audit/export', summary: 'Records and checkpoints as NDJSON, for the offline verifier',
+    description: 'Without study_id every chain. `npm run audit:verify-export -- export.ndjson --key public.pem` checks it with nothing else.',
+    query: ofStudy, answers: { 200: undefined },
+    handle: async ({ services, actor, context, studyId }) => reply(200, await exportAudit(services, actor, context, studyId), {
+      'Content-Type': 'application/x-ndjson', 'Content-Disposition': `attachment; filename="audit-${studyId ?? 'all'}.ndjson"`,
+    }),
+  }),
+  route({
+    method: 'GET', path: '/api/audit/public-key', tag: 'Audit', summary: 'The public key that checkpoints are signed with', may: anyone,
+    query: Type.Object({ format: Type.Optional(oneOf('json', 'pem')) }), answers: { 200: PublicKey, 503: undefined },
+    handle: ({ services, query }) => {
+      const { keyId, publicKey } = signer(services);
+      return query.format === 'pem' ? reply(200, publicKey, { 'Content-Type': 'application/x-pem-file' }) : { algorithm: 'Ed25519', key_id: keyId, public_key: publicKey };
     },
+  }),
+  route({
+    ...admin, method: 'GET', path: '/api/audit/{record}/proof', summary: 'Proof that a record stands in what a checkpoint has signed', within: 'read',
+    description: '`record` is chain/seq (the slash written %2F), or a seq in the chain of the study in context, else in the service’s own. Without `checkpoint` the newest that covers it; 409 NOT_CHECKPOINTED when none does.',
+    query: Type.Object({ study_id: Type.Optional(Uuid), checkpoint: Type.Optional(Uuid) }), answers: { 200: InclusionProof, 409: undefined },
+    handle: ({ tx, params, query, studyId }) => inclusionProof(tx, params.record, studyId, query.checkpoint),
   }),
 ];

@@ -19,7 +19,7 @@ export interface ApiProcess {
 export async function apiEnvironment(overrides: Record<string, string> = {}): Promise<NodeJS.ProcessEnv> {
   const run = await service();
   return testEnvironment({
-    DATABASE_URL: run.database_url, TEMPORAL_ADDRESS: run.temporal, TEMPORAL_NAMESPACE: run.temporal_namespace, TEMPORAL_TASK_QUEUE: run.temporal_task_queue,
+    DATABASE_URL: run.database_url, TEMPORAL_ADDRESS: run.temporal, TEMPORAL_NAMESPACE: run.temporal_namespace, TEMPORAL_TASK_QUEUE: run.temporal_task_queue, DATA_DIR: run.data_dir,
     JWT_SECRET: 'a signing secret of tests, 32 and more', SESSION_SECRET: 'a session secret of tests, 32 and more',
     DATACAPTURE_ENCRYPTION_KEY: '00'.repeat(16) + 'a5'.repeat(16), AUDIT_SIGNING_KEY: 'a signing key of tests for checkpoints', ...overrides,
   });

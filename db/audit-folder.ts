@@ -1,0 +1,98 @@
+import { appendFile, mkdir, open, readFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { keyIdOf } from './audit-signing.js';
+import type { AuditSigner, Checkpoint } from './audit-signing.js';
+
+const CHAIN = /^(service|[0-9a-f-]{36})$/;
+const LINES = '.ndjson', PEM = '.pem';
+
+/**
+ * Where checkpoints are kept outside the database: a file for each chain, a line for each checkpoint, and beside them
+ * the public keys that signed. Whoever owns the database does not own this folder (or should not): what was cut,
+ * rewritten or deleted there is found by what stands here.
+ */
+export class CheckpointFolder {
+  constructor(readonly path: string) {}
+
+  private file(chain: string): string {
+    if (!CHAIN.test(chain)) throw new Error(`not a chain: ${chain}`);
+    return join(this.path, chain + LINES);
+  }
+
+  /** Makes the folder and keeps the signer's public key in it. @throws Error when it cannot be written */
+  async prepare(signer: AuditSigner): Promise<void> {
+    await mkdir(join(this.path, 'keys'), { recursive: true, mode: 0o700 });
+    await writeFile(join(this.path, 'keys', signer.keyId + PEM), signer.publicKey, { mode: 0o600 });
+  }
+
+  /** The public keys that signed at any time, by key id. A file under another key's name counts for what it holds. */
+  async keys(): Promise<Map<string, string>> {
+    const names = (await inFolder(join(this.path, 'keys'))).filter((name) => name.endsWith(PEM));
+    const keys = await Promise.all(names.map((name) => readFile(join(this.path, 'keys', name), 'utf8')));
+    return new Map(keys.map((pem) => [keyIdOf(pem), pem]));
+  }
+
+  async chains(): Promise<string[]> {
+    return (await inFolder(this.path)).filter((name) => name.endsWith(LINES)).map((name) => name.slice(0, -LINES.length)).filter((chain) => CHAIN.test(chain));
+  }
+
+  /** A chain's checkpoints in the order of their rows. A line that a crash left half written is not one. */
+  async read(chain: string): Promise<Checkpoint[]> {
+    const text = await readIfThere(this.file(chain));
+    const found = new Map<string, Checkpoint>();
+    for (const [at, line] of text.split('\n').entries()) {
+      if (line === '') continue;
+      const checkpoint = parsed(line);
+      if (checkpoint) found.set(checkpoint.signature, checkpoint);
+      else if (!text.endsWith('\n') && at === text.split('\n').length - 1) continue;
+      else throw new Error(`${this.file(chain)}, line ${at + 1} is not a checkpoint`);
+    }
+    return [...found.values()].sort((a, b) => a.rows - b.rows);
+  }
+
+  /** Adds what is not there yet, and returns when it is on the disk. */
+  async keep(chain: string, checkpoints: readonly Checkpoint[]): Promise<void> {
+    const there = new Set((await this.read(chain)).map(({ signature }) => signature));
+    const missing = checkpoints.filter(({ signature }) => !there.has(signature));
+    if (missing.length === 0) return;
+    const before = await readIfThere(this.file(chain));
+    const torn = before !== '' && !before.endsWith('\n');
+    // What a crash left half written is cut off: the line comes again, whole.
+    if (torn) await writeFile(this.file(chain), before.slice(0, before.lastIndexOf('\n') + 1), { mode: 0o600 });
+    await appendFile(this.file(chain), missing.map((checkpoint) => `${JSON.stringify(checkpoint)}\n`).join(''), { mode: 0o600 });
+    const handle = await open(this.file(chain), 'r');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  }
+}
+
+function parsed(line: string): Checkpoint | undefined {
+  try {
+    const value = JSON.parse(line) as Partial<Checkpoint>;
+    return typeof value.signature === 'string' && typeof value.rows === 'number' && typeof value.witness === 'string' ? value as Checkpoint : undefined;
+  } catch (fault) {
+    if (fault instanceof SyntaxError) return undefined;
+    throw fault;
+  }
+}
+
+async function readIfThere(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (fault) {
+    if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw fault;
+  }
+}
+
+async function inFolder(path: string): Promise<string[]> {
+  try {
+    return await readdir(path);
+  } catch (fault) {
+    if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw fault;
+  }
+}

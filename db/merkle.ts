@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+
+/*
+ * Merkle trees in the manner of RFC 6962, section 2.1: leaf = SHA-256(0x00 ‖ data), node = SHA-256(0x01 ‖ left ‖ right),
+ * split at the largest power of two below the size. Here a leaf's data are the 32 bytes of an audit record's hash.
+ */
+const LEAF = Buffer.of(0), NODE = Buffer.of(1);
+export const leafHash = (data: Buffer): Buffer => createHash('sha256').update(LEAF).update(data).digest();
+const nodeHash = (left: Buffer, right: Buffer): Buffer => createHash('sha256').update(NODE).update(left).update(right).digest();
+
+/** Grows by one leaf at a time and remembers the roots of its full subtrees only: some twenty hashes for a million leaves. */
+export class GrowingTree {
+  /** Of the full subtrees from the largest to the smallest; their sizes are the powers of two in `size`. */
+  constructor(public size = 0, private readonly peaks: Buffer[] = []) {}
+
+  /** @param peaks as `peaksText` wrote them for a tree of this size @throws Error when they cannot be of such a tree */
+  static from(size: number, peaks: string): GrowingTree {
+    const hashes = peaks === '' ? [] : peaks.split(',').map((hex) => Buffer.from(hex, 'hex'));
+    if (hashes.length !== size.toString(2).replaceAll('0', '').length || hashes.some((hash) => hash.length !== 32)) throw new Error(`not the subtrees of ${size} leaves`);
+    return new GrowingTree(size, hashes);
+  }
+
+  append(data: Buffer): void {
+    let hash = leafHash(data);
+    for (let full = this.size; full % 2 === 1; full = (full - 1) / 2) hash = nodeHash(this.peaks.pop()!, hash);
+    this.peaks.push(hash);
+    this.size += 1;
+  }
+
+  /** The tree's root; of the empty tree SHA-256 of nothing. */
+  root(): Buffer {
+    if (this.peaks.length === 0) return createHash('sha256').digest();
+    return this.peaks.slice(0, -1).reduceRight((right, left) => nodeHash(left, right), this.peaks.at(-1)!);
+  }
+
+  peaksText(): string {
+    return this.peaks.map((hash) => hash.toString('hex')).join(',');
+  }
+}
+
+/** Leaves' data side by side, 32 bytes each. */
+export interface Leaves { data: Buffer; size: number }
+
+/** The largest power of two below `size` (≥ 2). */
+const split = (size: number): number => 2 ** Math.floor(Math.log2(size - 1));
+const hashOfRange = ({ data }: Leaves, from: number, to: number): Buffer => {
+  if (to - from === 1) return leafHash(data.subarray(32 * from, 32 * to));
+  const middle = from + split(to - from);
+  return nodeHash(hashOfRange({ data, size: 0 }, from, middle), hashOfRange({ data, size: 0 }, middle, to));
+};
+
+/** The audit path of leaf `index` (from 0): section 2.1.1. */
+export function inclusionPath(leaves: Leaves, index: number, from = 0, to = leaves.size): Buffer[] {
+  if (to - from <= 1) return [];
+  const middle = from + split(to - from);
+  return index < middle
+    ? [...inclusionPath(leaves, index, from, middle), hashOfRange(leaves, middle, to)]
+    : [...inclusionPath(leaves, index, middle, to), hashOfRange(leaves, from, middle)];
+}
+
+/** The proof that the tree of the first `size` leaves begins this one (1 ≤ size ≤ leaves.size): section 2.1.2. */
+export function consistencyPath(leaves: Leaves, size: number, from = 0, to = leaves.size, whole = true): Buffer[] {
+  if (size === to) return whole ? [] : [hashOfRange(leaves, from, to)];
+  const middle = from + split(to - from);
+  return size <= middle
+    ? [...consistencyPath(leaves, size, from, middle, whole), hashOfRange(leaves, middle, to)]
+    : [...consistencyPath(leaves, size, middle, to, false), hashOfRange(leaves, from, middle)];
+}
