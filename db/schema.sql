@@ -207,9 +207,17 @@ create table audit_checkpoints (
   created_at timestamp with time zone not null,
   public_key text not null,
   signature text not null,
-  constraint audit_checkpoints_pkey PRIMARY KEY (id)
+  root character(64) not null,
+  previous character(64),
+  previous_rows bigint not null,
+  witness bytea not null,
+  peaks text not null,
+  key_id character varying(32) not null,
+  constraint audit_checkpoints_check CHECK (((seq > previous_rows) AND (octet_length(witness) = (8 * (seq - previous_rows))))),
+  constraint audit_checkpoints_pkey PRIMARY KEY (id),
+  constraint audit_checkpoints_chain_seq_key UNIQUE (chain, seq)
 );
-CREATE INDEX audit_checkpoints_chain ON public.audit_checkpoints USING btree (chain, seq);
+CREATE INDEX audit_checkpoints_listing ON public.audit_checkpoints USING btree (created_at, id);
 CREATE TRIGGER insert_only BEFORE DELETE OR UPDATE ON public.audit_checkpoints FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER insert_only_truncate BEFORE TRUNCATE ON public.audit_checkpoints FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
@@ -233,6 +241,8 @@ create table audit_log (
 );
 CREATE INDEX audit_log_resource ON public.audit_log USING btree (resource_type, resource_id);
 CREATE INDEX audit_log_study ON public.audit_log USING btree (study_id, created_at);
+CREATE INDEX audit_log_time ON public.audit_log USING btree (created_at, chain, seq);
+CREATE INDEX audit_log_user ON public.audit_log USING btree (user_id, created_at) WHERE (user_id IS NOT NULL);
 -- policy audit_read permissive for r using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 -- policy audit_write permissive for a using () check (true)
 CREATE TRIGGER insert_only BEFORE DELETE OR UPDATE ON public.audit_log FOR EACH ROW EXECUTE FUNCTION refuse_change();
