@@ -13,6 +13,7 @@ import { checkpointFolder, readSettings } from '../settings.js';
 import { createAnchorMessages } from '../workflows/client.js';
 import { createCaptureActivities } from './capture/index.js';
 import { Checkpointer } from './checkpoints.js';
+import { createPushActivities } from './capture/push/index.js';
 import { createAnchorActivities } from './index.js';
 import { sendNotification, smtpMailer } from './notify/send.js';
 import { smsGateway } from './notify/sms.js';
@@ -44,7 +45,7 @@ const bundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
 const worker = await Worker.create({
   connection: native, namespace, taskQueue,
   ...(existsSync(bundle) ? { workflowBundle: { codePath: bundle } } : { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }),
-  activities: { ...createAnchorActivities({ database }), ...createSimulationActivities({ database }), ...createVisitActivities({ database, heartbeat }), ...createCaptureActivities({ database, settings, anchors, log }) },
+  activities: { ...createAnchorActivities({ database }), ...createSimulationActivities({ database }), ...createVisitActivities({ database, heartbeat }), ...createCaptureActivities({ database, settings, anchors, log }), ...createPushActivities({ database, settings, anchors, log }) },
   maxConcurrentLocalActivityExecutions: settings.DATABASE_POOL_MAX,
   maxConcurrentActivityTaskExecutions: settings.DATABASE_POOL_MAX,
   maxCachedWorkflows: 2000,

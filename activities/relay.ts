@@ -237,6 +237,12 @@ export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQ
         args: [{ study_id: study_id!, kind: kindOf(message), actor_user_id: sender.actor_user_id }],
         workflowIdReusePolicy: 'REJECT_DUPLICATE', staticSummary: `re-anchoring after a change of ${kindOf(message)}`,
       }));
+      // A push that runs already is woken; one that has ended is begun again.
+      case 'push': await deps.client.workflow.signalWithStart(contract.workflowTypes.pushResults, {
+        workflowId: contract.pushResultsId(subject), taskQueue: deps.taskQueue, args: [{ session_id: subject, study_id: study_id! }], signal: contract.pushNow,
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE', staticSummary: 'results of one session to the capture system', staticDetails: `study ${study_id}`,
+      });
+        return;
       case 'notification': return deps.sendNotification(subject);
       case 'simulation': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.studySimulation, {
         workflowId: contract.studySimulationId(subject), taskQueue: deps.taskQueue, args: [{ simulation_id: subject, study_id: study_id! }],

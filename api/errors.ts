@@ -57,6 +57,7 @@ const registry = {
   SESSION_EXPIRED: [401, 'The session has expired.'],
   SESSION_MISMATCH: [400, 'X-Session-ID and session_id name different sessions.'],
   SESSION_ENDED: [409, 'The session has ended.'],
+  SESSION_NOT_COMPLETED: [409, 'The session is not completed.'],
   TASK_CONFLICT: [409, 'The session has other data for a task: nothing was overwritten.'],
   VISIT_COMPLETED: [409, 'The visit is completed.'],
   VISIT_NOT_OPEN: [409, 'The visit is not open.'],

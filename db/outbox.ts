@@ -10,9 +10,10 @@ import type { TxWithMark } from './transaction.js';
  * - study-changed: a study's policy, windows or calendar changed
  * - notification: a message to a person waits to be sent
  * - simulation: a study is to be simulated
+ * - push: a session's results are to be pushed to the capture system, or tried again now
  */
 export type OutboxTopic =
-  | 'participant-start' | 'sources-changed' | 'participant-withdrawn' | 'trigger' | 'study-changed' | 'notification' | 'simulation';
+  | 'participant-start' | 'sources-changed' | 'participant-withdrawn' | 'trigger' | 'study-changed' | 'notification' | 'simulation' | 'push';
 
 export interface OutboxMessage {
   topic: OutboxTopic;

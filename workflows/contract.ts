@@ -9,6 +9,7 @@ import type { AnchorStatus, EvaluationResult, Fault } from './domain/types.js';
 
 export const participantAnchorId = (participantId: string) => `participant-anchor/${participantId}`;
 export const datacaptureTriggerId = (eventId: string) => `datacapture-trigger/${eventId}`;
+export const pushResultsId = (sessionId: string) => `push-results/${sessionId}`;
 export const studySimulationId = (simulationId: string) => `study-simulation/${simulationId}`;
 export const studyReanchoringId = (studyId: string, changeId: string) => `study-reanchoring/${studyId}/${changeId}`;
 
@@ -20,6 +21,7 @@ export const workflowTypes = {
   datacaptureTrigger: 'datacaptureTrigger',
   studyReanchoring: 'studyReanchoring',
   studySimulation: 'studySimulation',
+  pushResults: 'pushResults',
   updateVisitStatuses: 'updateVisitStatuses',
   expireSessions: 'expireSessions',
 } as const;
@@ -132,6 +134,19 @@ export interface DatacaptureTriggerStart {
   /** Runs that began without this replay as they began. */
   local_first?: boolean;
 }
+
+// --- a session's results on their way to the capture system
+
+export interface PushResultsStart { session_id: string; study_id: string }
+/** How an attempt left it: `retry` in so many milliseconds, or one of the ends. */
+export interface PushReport {
+  status: 'success' | 'failed' | 'skipped' | 'retry' | 'later' | 'gone';
+  error_type: string | null;
+  records_imported: number | null;
+  wait_ms: number | null;
+}
+/** Try now: somebody asked for it, results were added, or the capture system is back. */
+export const pushNow = defineSignal('pushNow');
 
 // --- a simulation of a study
 

@@ -2,6 +2,7 @@
 export { participantAnchor } from './participant-anchor.js';
 export { datacaptureTrigger } from './datacapture-trigger.js';
 export { datacaptureQuery } from './datacapture-query.js';
+export { pushResults } from './push-results.js';
 export { studyReanchoring } from './study-reanchoring.js';
 export { studySimulation } from './study-simulation.js';
 export { expireSessions, updateVisitStatuses } from './visit-statuses.js';

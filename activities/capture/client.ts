@@ -1,5 +1,6 @@
 import { CaptureFailure } from './failure.js';
 import { postForm } from './http.js';
+import { withoutValues } from './refusal.js';
 import type { Answer, PostOptions } from './http.js';
 
 export interface CaptureAccess { apiUrl: string; token: string; allowPrivate: boolean }
@@ -97,10 +98,10 @@ export class CaptureClient {
     return parsed;
   }
 
-  /** What the capture system said, short and without what looks like a token. */
+  /** What the capture system said, short and without what looks like a token, a record or a value of one. */
   private words(said: unknown): string {
     if (!hasError(said)) return '.';
-    const clean = said.error.replaceAll(this.access.token, '…').replace(/\b[0-9A-Fa-f]{32,}\b/g, '…').replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ').trim();
+    const clean = withoutValues(said.error).replaceAll(this.access.token, '…').replace(/\b[0-9A-Fa-f]{32,}\b/g, '…').replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ').trim();
     return `: ${clean.length > 300 ? `${clean.slice(0, 300)}…` : clean}`;
   }
 }

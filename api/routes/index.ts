@@ -15,6 +15,7 @@ import { overrideRoutes } from './overrides.js';
 import { participantRoutes } from './participants.js';
 import { policyRoutes } from './policy.js';
 import { portalRoutes } from './portal.js';
+import { pushRoutes } from './pushes.js';
 import { reportRoutes } from './reports.js';
 import { scheduleVersionRoutes } from './schedule-versions.js';
 import { sessionRoutes } from './sessions.js';
@@ -44,6 +45,7 @@ export const described: readonly Route[] = [
   ...syncRoutes,
   ...webhookRoutes,
   ...datacaptureRoutes,
+  ...pushRoutes,
   ...policyRoutes,
   ...scheduleVersionRoutes,
   ...eventDefinitionRoutes,

@@ -3,6 +3,7 @@ import type { AuditTrail } from '../../db/audit.js';
 import { SecretBox, SecretUnreadable } from '../../db/crypto.js';
 import type { Tx } from '../../db/knex.js';
 import { putOutbox } from '../../db/outbox.js';
+import { breakerOf } from '../../db/queries/breakers.js';
 import { findConfig, insertConfig, pushCounts, tokenPlace, unknownBatteries, updateConfig, webhookSecretPlace } from '../../db/queries/datacapture-configs.js';
 import type { ConfigChange, DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
 import { inScope, readInScope } from '../../db/transaction.js';
@@ -172,7 +173,7 @@ export async function captureStatus(tx: Tx, studyId: string) {
   return {
     sync_status: config.sync_status, last_sync_at: config.last_sync_at, last_webhook_received: config.last_webhook_received,
     sync_error_message: config.sync_error_message,
-    breaker: { state: 'closed', consecutive_failures: 0, opened_at: null, next_attempt_at: null, last_error: null },
+    breaker: await breakerOf(tx, studyId),
     pushes: await pushCounts(tx, studyId),
   };
 }

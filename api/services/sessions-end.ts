@@ -1,4 +1,5 @@
 import { putOutbox } from '../../db/outbox.js';
+import { requestPushes } from '../../db/queries/push-requests.js';
 import { completeSession } from '../../db/queries/sessions.js';
 import type { SessionRow } from '../../db/queries/sessions.js';
 import { completeVisits, liveVisit } from '../../db/queries/sessions-visits.js';
@@ -10,7 +11,8 @@ export interface Ended { session_id: string; status: 'completed'; completed_at: 
 
 /**
  * Ends a session and completes its visit, in one transaction; ended again it answers the same. A visit that a
- * re-anchoring has put elsewhere since is completed where it stands now; one that is done or gone stays as it is.
+ * re-anchoring has put elsewhere since is completed where it stands now; one that is done or gone stays as it is. The
+ * push of its results starts with the commit.
  * @throws 409 SESSION_ENDED for one that was abandoned
  */
 export async function endSession({ tx, audit }: Work, session: SessionRow, context: RequestContext): Promise<Ended> {
@@ -29,5 +31,6 @@ export async function endSession({ tx, audit }: Work, session: SessionRow, conte
     // The baseline's completion is a prerequisite of the anchor and may be its source.
     if (live.is_baseline) await putOutbox(tx, [{ topic: 'sources-changed', studyId: session.study_id, subject: session.participant_id, payload: { actor_user_id: null, request_id: context.requestId } }]);
   }
+  await requestPushes(tx, [session.id]);
   return { session_id: session.id, status: 'completed', completed_at, visit_id: visitId };
 }

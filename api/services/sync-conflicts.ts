@@ -1,6 +1,7 @@
 import type { Tx } from '../../db/knex.js';
 import { conflictById, copySession, replaceSession, resolveConflict, retellVisit } from '../../db/queries/offline-conflicts.js';
 import type { ConflictRecord } from '../../db/queries/offline-conflicts.js';
+import { requestPushes } from '../../db/queries/push-requests.js';
 import { lockSession } from '../../db/queries/sessions.js';
 import type { SessionRow } from '../../db/queries/sessions.js';
 import { completeVisits, liveVisit } from '../../db/queries/sessions-visits.js';
@@ -66,6 +67,7 @@ async function replaceResponse(tx: Tx, conflict: ConflictRecord, session: Sessio
   await deleteTask(tx, session.id, task);
   await deleteTrials(tx, session.id, task);
   await writeResponse(tx, conflict, session, session.id);
+  await requestPushes(tx, [session.id]);
   return before ? { ...before, trials } : {};
 }
 
@@ -95,6 +97,7 @@ async function replaceWhole(tx: Tx, conflict: ConflictRecord, session: SessionRo
   await replaceSession(tx, session.id, { ...fieldsOf(local), content_hash: hashOf(local) });
   const live = local.completedAt !== null && session.visit_id !== null ? await liveVisit(tx, session.visit_id) : undefined;
   if (live) await completeVisits(tx, [{ id: live.id, session_id: session.id, completed_at: local.completedAt! }]);
+  await requestPushes(tx, [session.id]);
   return conflict.server_content;
 }
 
@@ -107,6 +110,7 @@ async function besideSession(tx: Tx, conflict: ConflictRecord, session: SessionR
 /** The visit is told by the device's session from now on. */
 async function tellVisit(tx: Tx, session: SessionRow): Promise<PutAside> {
   const before = session.visit_id === null ? undefined : await retellVisit(tx, session.visit_id, session.id);
+  if (before) await requestPushes(tx, [session.id]);
   return before ? { visit_id: session.visit_id, ...before } : null;
 }
 

@@ -4,6 +4,7 @@ import type { Tx } from '../../db/knex.js';
 import { putOutbox } from '../../db/outbox.js';
 import { advanceSession, insertConflicts, insertOfflineSessions } from '../../db/queries/offline.js';
 import type { NewConflict } from '../../db/queries/offline.js';
+import { requestPushes } from '../../db/queries/push-requests.js';
 import { completeVisits } from '../../db/queries/sessions-visits.js';
 import { insertTasks } from '../../db/queries/submissions.js';
 import { insertTrials } from '../../db/queries/trials.js';
@@ -29,6 +30,7 @@ export async function writeDecided(tx: Tx, decided: readonly Decided[], writing:
   }
   await completed(tx, writes, writing);
   await writeResponses(tx, decided);
+  await requestPushes(tx, finished(writes, decided));
   await insertConflicts(tx, decided.flatMap(conflictRows));
   record(decided, writing);
   return new Map(decided.map((each) => [each.item.index, resultOf(each)]));
@@ -55,6 +57,13 @@ async function completed(tx: Tx, writes: readonly SessionWrite[], { audit, calle
   }
   const baselines = done.filter(({ before }) => before.is_baseline);
   await putOutbox(tx, baselines.map(({ session }) => ({ topic: 'sources-changed' as const, studyId: session.study_id, subject: session.participant_id, payload: { actor_user_id: caller.userId, request_id: context.requestId } })));
+}
+
+/** Sessions that completed a visit, and those that got results: both have something to push, if their visit is of the capture system. */
+function finished(writes: readonly SessionWrite[], decided: readonly Decided[]): string[] {
+  const completed = writes.filter(({ completes }) => completes !== null).map(({ id }) => id);
+  const answered = decided.flatMap(({ item, decision, session }) => (item.kind === 'response' && decision.status === 'created' && session ? [session.id] : []));
+  return [...new Set([...completed, ...answered])];
 }
 
 async function writeResponses(tx: Tx, decided: readonly Decided[]): Promise<void> {

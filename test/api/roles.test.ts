@@ -54,6 +54,9 @@ const table: [method: string, path: string, roles: string, body?: unknown][] = [
   ['GET', '/api/visits/{nobody}', all],
   ['PATCH', '/api/visits/{nobody}', care, {}],
   ['POST', '/api/visits/{nobody}/complete', care, {}],
+  ['GET', '/api/sessions/{nobody}/pushes', all],
+  ['POST', '/api/sessions/{nobody}/push', all],
+  ['GET', '/api/studies/{study}/push-failures', all],
 ];
 
 describe('Role × endpoint', () => {

@@ -1,0 +1,81 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { pass } from '../../../db/queries/breakers.js';
+import type { Passage } from '../../../db/queries/breakers.js';
+import { findConfig } from '../../../db/queries/datacapture-configs.js';
+import type { DatacaptureConfigRow } from '../../../db/queries/datacapture-configs.js';
+import { keepTarget, lockPush, noteAttempt, pushFacts, takeTarget } from '../../../db/queries/pushes.js';
+import type { Target } from '../../../db/queries/pushes.js';
+import { inScope } from '../../../db/transaction.js';
+import type { PushReport, PushResultsStart } from '../../../workflows/contract.js';
+import { planPush } from '../../../workflows/domain/capture/push-record.js';
+import type { PushPlan } from '../../../workflows/domain/capture/push-record.js';
+import { CaptureFailure, recordBusy } from '../failure.js';
+import type { PushDeps } from './deps.js';
+import { endPush } from './end.js';
+import type { Attempt, Outcome } from './end.js';
+import { deliver } from './deliver.js';
+
+/** Longer than one call to the capture system may take; kept up before each, so that an attempt that died frees its record soon. */
+export const LEASE_SECONDS = 13;
+/** All calls of an attempt together, and a margin: a probe that says nothing for so long was lost. */
+const PROBE_SECONDS = 45;
+
+const report = (status: PushReport['status']): PushReport => ({ status, error_type: null, records_imported: null, wait_ms: null });
+
+type Begun = { over: PushReport } | { attempt: Attempt; outcome: Outcome } | { attempt: Attempt & { id: string }; plan: Extract<PushPlan, { kind: 'push' }>; config: DatacaptureConfigRow; unanswered: boolean };
+
+/**
+ * One attempt: what is to be pushed is decided from the database as it stands, the record's event taken, the breaker
+ * asked; then the capture system; then the end is written. From the moment that it may send, the push is noted as
+ * unanswered: an attempt of which nothing more is heard is followed by one that reads back first.
+ * @param early although a later time was planned
+ */
+export async function pushOnce(deps: PushDeps, start: PushResultsStart, early: boolean): Promise<PushReport> {
+  const begun = await begin(deps, start, early);
+  if ('over' in begun) return begun.over;
+  if ('outcome' in begun) return endPush(deps, start, begun.attempt, begun.outcome);
+  const { attempt } = begun;
+  const target = attempt.target!;
+  const outcome = await deliver(deps, begun, () => keep(deps, target, attempt.id));
+  return endPush(deps, start, attempt, outcome);
+}
+
+function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise<Begun> {
+  const { study_id: studyId, session_id: sessionId } = start;
+  return inScope(deps.database, studyId, async ({ tx }): Promise<Begun> => {
+    const push = await lockPush(tx, sessionId);
+    const facts = await pushFacts(tx, sessionId);
+    if (!push || !facts) return { over: report('gone') };
+    if (push.status === 'synced' || push.status === 'failed' || push.status === 'skipped') return { over: report(push.status === 'synced' ? 'success' : push.status) };
+    const left = push.next_attempt_at === null ? 0 : Date.parse(push.next_attempt_at) - Date.now();
+    // The attempt before was written down and its report was lost.
+    if (!early && left > 100) return { over: { ...report('retry'), error_type: push.error_type, wait_ms: left } };
+    const config = await findConfig(tx, studyId);
+    const plan = planPush({ ...facts, session_id: sessionId }, config?.data_field_mapping);
+    const attempt: Attempt & { id: string } = { id: randomUUID(), startedAt: new Date().toISOString(), requested: push.requested, target: undefined, passage: undefined };
+    if (plan.kind === 'later') return { over: report('later') };
+    const begins = (sends: boolean) => noteAttempt(tx, sessionId, attempt.id, sends);
+    if (plan.kind !== 'push') {
+      await begins(false);
+      return { attempt, outcome: plan.kind === 'skip' ? { kind: 'skipped', message: plan.reason } : { kind: 'failed', type: 'configuration', message: plan.reason, contacted: false, sent: push.unanswered ? 'perhaps' : 'no' } };
+    }
+
+    const target: Target = { studyId, record: plan.record, event: plan.event };
+    if (!(await takeTarget(tx, target, attempt.id, LEASE_SECONDS))) throw recordBusy(300 + Math.random() * 700);
+    const passage: Passage = { studyId, connection: connectionOf(config!), attempt: attempt.id };
+    const mine = { ...attempt, target, passage };
+    const retryAt = await pass(tx, passage, PROBE_SECONDS);
+    await begins(retryAt === null);
+    if (retryAt !== null) return { attempt: mine, outcome: { kind: 'circuit_open', retryAt } };
+    return { attempt: mine, plan, config: config!, unanswered: push.unanswered };
+  });
+}
+
+/** A capture system by its address and token: another one has another breaker and another dictionary. */
+const connectionOf = (config: DatacaptureConfigRow): string => createHash('sha256').update(`${config.api_url}\0${config.api_token_encrypted}`).digest('hex');
+
+/** Before each call. @throws CaptureFailure when the lease ran out and somebody else writes to the record by now */
+async function keep(deps: PushDeps, target: Target, owner: string): Promise<void> {
+  if (await inScope(deps.database, target.studyId, ({ tx }) => keepTarget(tx, target, owner, LEASE_SECONDS))) return;
+  throw new CaptureFailure('timeout', 'The attempt took so long that another push has the record by now.');
+}

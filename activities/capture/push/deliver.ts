@@ -1,0 +1,72 @@
+import type { DatacaptureConfigRow } from '../../../db/queries/datacapture-configs.js';
+import { EVENT_FIELD, missingFrom, valuesOf } from '../../../workflows/domain/capture/push-record.js';
+import type { PushPlan, Row } from '../../../workflows/domain/capture/push-record.js';
+import type { CaptureClient } from '../client.js';
+import { clientOf } from '../connection.js';
+import { CaptureFailure } from '../failure.js';
+import { without } from '../refusal.js';
+import type { PushDeps } from './deps.js';
+import { dictionaryOf, forgetDictionary } from './dictionary.js';
+import type { Attempt, Outcome } from './end.js';
+
+interface Delivery { attempt: Attempt; plan: Extract<PushPlan, { kind: 'push' }>; config: DatacaptureConfigRow; unanswered: boolean }
+/** One call at most; the lease of the record lasts longer. */
+const LIMITS = { timeoutMs: 10_000, maxBytes: 20 * 1024 * 1024 };
+
+/** What an attempt has come to so far, for the case that the next step fails. */
+interface Progress { contacted: boolean; sent: 'no' | 'perhaps' }
+
+/**
+ * Brings the record to the capture system. `unanswered`: an earlier attempt may have written it; the record is read
+ * back, and what stands there is not written again (decisions, section 6, "Push idempotency").
+ * @param keep holds the record for one more call
+ */
+export async function deliver(deps: PushDeps, { attempt, plan, config, unanswered }: Delivery, keep: () => Promise<void>): Promise<Outcome> {
+  const progress: Progress = { contacted: false, sent: unanswered ? 'perhaps' : 'no' };
+  const connection = attempt.passage!.connection;
+  const call = async () => {
+    await keep();
+    progress.contacted = true;
+  };
+  try {
+    const client = await clientOf(deps, config, LIMITS);
+    const { primaryKey, values } = await checked(client, plan, connection, call);
+    const open = unanswered ? missingFrom(values, await standing(client, plan, primaryKey, values, call)) : values;
+    if (Object.keys(open).length === 0) return { kind: 'success', records: 1, alreadyThere: true };
+    await call();
+    progress.sent = 'perhaps';
+    const records = await client.importRecords([{ [primaryKey]: plan.record, [EVENT_FIELD]: plan.event, ...open }], { overwriteBehavior: 'overwrite' });
+    if (records < 1) throw new CaptureFailure('invalid_response', 'The capture system took the import and says that it imported no record.');
+    return { kind: 'success', records, alreadyThere: false };
+  } catch (failure) {
+    if (!(failure instanceof CaptureFailure)) throw failure;
+    if (failure.errorType === 'rejected') forgetDictionary(connection);
+    // A refusal is an answer: nothing was written by what was sent last; by what was sent before it, perhaps.
+    const sent = failure.errorType === 'rejected' && !unanswered ? 'no' : progress.sent;
+    return { kind: 'failed', type: failure.errorType, message: without(failure.message, plan.record), contacted: progress.contacted, sent };
+  }
+}
+
+/** The values as the dictionary wants them. @throws CaptureFailure `rejected`, naming each field and its rule */
+async function checked(client: CaptureClient, plan: Delivery['plan'], connection: string, call: () => Promise<void>): Promise<{ primaryKey: string; values: Row }> {
+  const dictionary = await dictionaryOf(client, connection, call);
+  let { fields } = dictionary;
+  let { values, faults } = valuesOf(plan, fields);
+  // What is wrong by what we remember may be right by now.
+  if (faults.length > 0 && !dictionary.fresh) {
+    forgetDictionary(connection);
+    ({ fields } = await dictionaryOf(client, connection, call));
+    ({ values, faults } = valuesOf(plan, fields));
+  }
+  if (faults.length > 0) throw new CaptureFailure('rejected', `The capture system does not take the results: ${faults.map(({ field, rule }) => `${field}: ${rule}`).join('; ')}.`.slice(0, 900));
+  return { primaryKey: fields[0]!.field_name, values };
+}
+
+/** The record's rows at the event. @throws CaptureFailure */
+async function standing(client: CaptureClient, plan: Delivery['plan'], primaryKey: string, values: Row, call: () => Promise<void>) {
+  await call();
+  const rows = await client.exportRecords({ records: [plan.record], events: [plan.event], fields: [primaryKey, ...Object.keys(values).map(exported)] });
+  return rows.filter((row) => String(row[primaryKey] ?? '') === plan.record && (row[EVENT_FIELD] === undefined || row[EVENT_FIELD] === plan.event));
+}
+/** A checkbox is asked for by its field, and answered by its boxes. */
+const exported = (field: string): string => field.split('___', 1)[0]!;

@@ -1,0 +1,62 @@
+import type { Tx } from '../knex.js';
+import { putOutbox } from '../outbox.js';
+
+/**
+ * Has the results of completed sessions pushed, in the caller's commit: those of an integrated study whose visit has a
+ * capture-system event and is told by the session. All others are left alone; their sync status stays null. What
+ * failed before stays `failed` until it has succeeded.
+ */
+export async function requestPushes(tx: Tx, sessionIds: readonly string[]): Promise<void> {
+  if (sessionIds.length === 0) return;
+  const { rows } = await tx.raw(
+    `with due as (
+       select s.id, s.study_id, s.participant_id, v.id as visit_id,
+         -- An offline session may come before its results: they ask again when they arrive.
+         s.source = 'online' or exists (select from session_tasks k where k.session_id = s.id) as ready
+       from assessment_sessions s join studies t on t.id = s.study_id join scheduled_visits v on v.id = s.visit_id
+       where s.id = any(?) and s.status = 'completed' and t.datacapture_enabled
+         and v.status = 'completed' and v.datacapture_event is not null and (v.session_id = s.id or (v.session_id is null and s.source = 'online'))
+     ), asked as (${ASK} select id, study_id, participant_id from due on conflict ${AGAIN} returning session_id
+     ), sessions as (
+       update assessment_sessions s set sync_status = 'pending', synced_at = null from due d where s.id = d.id and s.sync_status is distinct from 'failed'
+     ), visits as (
+       update scheduled_visits v set data_sync_status = 'pending', synced_at = null from due d where v.id = d.visit_id and v.data_sync_status is distinct from 'failed'
+     ) select id, study_id from due where ready order by id`, [[...sessionIds]]);
+  await wake(tx, rows);
+}
+
+const ASK = 'insert into result_pushes as p (session_id, study_id, participant_id)';
+const AGAIN = `(session_id) do update set requested = p.requested + 1, requested_at = clock_timestamp(), status = 'pending', failures = 0, waits = 0, next_attempt_at = null`;
+
+/** Has a completed session's push tried (again) now, whatever came of it before. */
+export async function requestPushAgain(tx: Tx, session: { id: string; study_id: string; participant_id: string }): Promise<void> {
+  await tx.raw(`${ASK} values (?, ?, ?) on conflict ${AGAIN}`, [session.id, session.study_id, session.participant_id]);
+  await wake(tx, [session]);
+}
+
+/** Starts the workflows of these pushes, or wakes those that wait. */
+async function wake(tx: Tx, pushes: readonly { id: string; study_id: string }[]): Promise<void> {
+  await putOutbox(tx, pushes.map((push) => ({ topic: 'push' as const, studyId: push.study_id, subject: push.id })));
+}
+
+/** The capture system is back: what waits for it is tried now. One look for each push that waits, however often it is back. */
+export async function wakeWaiting(tx: Tx, studyId: string): Promise<void> {
+  const { rows } = await tx.raw(
+    `select p.session_id as id, p.study_id from result_pushes p where p.study_id = ? and p.status = 'waiting' and p.next_attempt_at > clock_timestamp()
+       and not exists (select from outbox o where o.subject = p.session_id::text) order by p.requested_at`, [studyId]);
+  await wake(tx, rows);
+}
+
+/** Pushes whose time passed long ago and that nobody works at: their workflows were lost. Wakes them. @returns how many */
+export async function wakeOverdue(tx: Tx, overdueSeconds: number): Promise<number> {
+  const { rows } = await tx.raw(
+    `select p.session_id as id, p.study_id from result_pushes p
+      where p.status in ('pending', 'waiting') and coalesce(p.next_attempt_at, p.requested_at) < clock_timestamp() - ? * interval '1 second'
+        and p.updated_at < clock_timestamp() - ? * interval '1 second'
+        and not exists (select from outbox o where o.subject = p.session_id::text)
+        and (exists (select from session_tasks k where k.session_id = p.session_id)
+          or exists (select from assessment_sessions s where s.id = p.session_id and s.source = 'online'))
+      order by 1 limit 1000`, [overdueSeconds, overdueSeconds]);
+  await wake(tx, rows);
+  return rows.length;
+}

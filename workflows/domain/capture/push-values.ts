@@ -1,0 +1,79 @@
+/** A field of the capture system's dictionary, as far as a value can be wrong for it. */
+export interface DictionaryField {
+  field_name: string; form_name: string; field_type: string;
+  /** `1, Yes | 0, No` */
+  choices: string;
+  validation: string; min: string; max: string;
+}
+
+const DECIMALS = /^number_([1-4])dp(_comma_decimal)?$/;
+const COMMA = '_comma_decimal';
+
+/**
+ * A metric as the field wants it: integers as they are, floats with two decimals at most, a fixed number of decimals
+ * where the field's validation asks for them (`number_1dp`: 22 is `22.0`).
+ */
+export function written(value: number, field: DictionaryField | undefined): string {
+  const validation = field?.field_type === 'text' ? field.validation : '';
+  const places = DECIMALS.exec(validation)?.[1];
+  const rounded = Number.isInteger(value) ? value : round(value, 2);
+  const text = places === undefined ? plain(rounded) : fixed(rounded, Number(places));
+  return validation.endsWith(COMMA) ? text.replace('.', ',') : text;
+}
+
+/** To so many decimals, half away from zero, by the digits that one sees: 1.005 is 1.01. */
+export function round(value: number, places: number): number {
+  const size = Math.abs(value);
+  // Below it the digits are written with an exponent.
+  if (size < 1e-6) return 0;
+  if (Number.isInteger(value)) return value;
+  return Math.sign(value) * Number(`${Math.round(Number(`${size}e${places}`))}e-${places}`);
+}
+const plain = (value: number): string => (value === 0 ? '0' : Math.abs(value) >= 1e21 ? BigInt(value).toString() : String(value));
+const fixed = (value: number, places: number): string => (Math.abs(value) >= 1e21 ? `${plain(value)}.${'0'.repeat(places)}` : (round(value, places) || 0).toFixed(places));
+
+const NOT_IMPORTED = new Set(['calc', 'file', 'descriptive']);
+const YES_NO = new Set(['yesno', 'truefalse']);
+const NOT_NUMBERS = /^(date|time|email|phone|zipcode|postalcode|ssn|vmrn|mrn|alpha_only)/;
+
+/**
+ * Why a field takes no such value; undefined: it does. A checkbox is written to one box at a time (`field___code`), and
+ * `<instrument>_complete` is on every instrument.
+ */
+export function checkValue(name: string, text: string, fields: ReadonlyMap<string, DictionaryField>, instruments: ReadonlySet<string>): string | undefined {
+  const field = fields.get(name);
+  if (field) return checkField(field, text);
+  if ([...instruments].some((instrument) => name === `${instrument}_complete`)) return oneOf(['0', '1', '2'], text);
+  const [base, code] = name.split('___', 2) as [string, string?];
+  const box = code === undefined ? undefined : fields.get(base);
+  if (box?.field_type === 'checkbox' && codes(box).includes(code!)) return oneOf(['0', '1'], text);
+  return 'the capture system has no such field';
+}
+
+function checkField(field: DictionaryField, text: string): string | undefined {
+  const { field_type: type, validation } = field;
+  if (NOT_IMPORTED.has(type)) return `a field of type ${type} takes no values`;
+  if (type === 'checkbox') return `a checkbox is written to as ${field.field_name}___<code>`;
+  if (YES_NO.has(type)) return oneOf(['0', '1'], text);
+  const choices = codes(field);
+  if (choices.length > 0 && type !== 'slider') return oneOf(choices, text);
+  if (type === 'slider') return whole(text, 'slider') ?? inRange(text, field.min || '0', field.max || '100');
+  if (type !== 'text' || validation === '') return undefined;
+  if (NOT_NUMBERS.test(validation)) return `its validation is ${validation}, and a result is a number`;
+  const fault = validation === 'integer' ? whole(text, validation) : undefined;
+  return fault ?? (validation === 'integer' || validation.startsWith('number') ? inRange(text, field.min, field.max) : undefined);
+}
+
+const whole = (text: string, type: string) => (/^-?\d+$/.test(text) ? undefined : `its type is ${type}, and the result is no whole number`);
+const oneOf = (allowed: readonly string[], text: string) => (allowed.includes(text) ? undefined : `it takes only ${allowed.slice(0, 20).join(', ')}`);
+
+function inRange(text: string, min: string, max: string): string | undefined {
+  const number = (of: string) => Number(of.replace(',', '.'));
+  const limit = (of: string) => of.trim() !== '' && Number.isFinite(number(of));
+  if ((limit(min) && number(text) < number(min)) || (limit(max) && number(text) > number(max))) return `it is outside of the range from ${min || 'no minimum'} to ${max || 'no maximum'}`;
+  return undefined;
+}
+
+/** `1, Yes | 0, No`: what is stored. */
+const codes = (field: DictionaryField): string[] =>
+  (['radio', 'dropdown', 'checkbox'].includes(field.field_type) ? field.choices.split(/[|\n]/).map((choice) => choice.split(',')[0]!.trim()).filter(Boolean) : []);
