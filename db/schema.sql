@@ -329,6 +329,25 @@ CREATE INDEX consents_participant ON public.consents USING btree (participant_id
 CREATE TRIGGER touch BEFORE UPDATE ON public.consents FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table datacapture_breakers (
+  study_id uuid not null,
+  connection character(64) not null,
+  state character varying(10) not null default 'closed'::character varying,
+  consecutive_failures integer not null default 0,
+  opened_at timestamp with time zone,
+  next_attempt_at timestamp with time zone,
+  last_error text,
+  probe uuid,
+  probe_until timestamp with time zone,
+  constraint datacapture_breakers_check CHECK ((((state)::text = 'half_open'::text) = (probe IS NOT NULL))),
+  constraint datacapture_breakers_check1 CHECK ((((state)::text = 'closed'::text) = (opened_at IS NULL))),
+  constraint datacapture_breakers_state_check CHECK (((state)::text = ANY ((ARRAY['closed'::character varying, 'open'::character varying, 'half_open'::character varying])::text[]))),
+  constraint datacapture_breakers_study_id_fkey FOREIGN KEY (study_id) REFERENCES datacapture_configs(study_id) ON DELETE CASCADE,
+  constraint datacapture_breakers_pkey PRIMARY KEY (study_id)
+);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table datacapture_configs (
   id uuid not null default gen_random_uuid(),
   study_id uuid not null,
@@ -751,6 +770,44 @@ create table portal_links (
 CREATE INDEX portal_links_participant ON public.portal_links USING btree (participant_id);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT
+create table push_attempts (
+  id uuid not null default gen_random_uuid(),
+  seq bigint not null generated always as identity,
+  session_id uuid not null,
+  study_id uuid not null,
+  visit_id uuid,
+  number integer not null,
+  status character varying(10) not null,
+  error_type character varying(20),
+  message text,
+  records_imported integer,
+  already_there boolean not null default false,
+  started_at timestamp with time zone not null,
+  at timestamp with time zone not null default clock_timestamp(),
+  next_attempt_at timestamp with time zone,
+  constraint push_attempts_check CHECK ((((status)::text = 'failed'::text) = (error_type IS NOT NULL))),
+  constraint push_attempts_check1 CHECK ((((status)::text = 'success'::text) = (records_imported IS NOT NULL))),
+  constraint push_attempts_status_check CHECK (((status)::text = ANY ((ARRAY['success'::character varying, 'failed'::character varying, 'skipped'::character varying])::text[]))),
+  constraint push_attempts_session_id_fkey FOREIGN KEY (session_id) REFERENCES assessment_sessions(id) ON DELETE CASCADE,
+  constraint push_attempts_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint push_attempts_pkey PRIMARY KEY (id),
+  constraint push_attempts_session_id_number_key UNIQUE (session_id, number)
+);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table push_targets (
+  study_id uuid not null,
+  record character varying(500) not null,
+  event character varying(200) not null,
+  lease_owner uuid,
+  lease_until timestamp with time zone,
+  constraint push_targets_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint push_targets_pkey PRIMARY KEY (study_id, record, event)
+);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table randomizations (
   id uuid not null default gen_random_uuid(),
@@ -811,6 +868,37 @@ create table refresh_tokens (
 );
 CREATE INDEX refresh_tokens_family ON public.refresh_tokens USING btree (family_id);
 CREATE INDEX refresh_tokens_user ON public.refresh_tokens USING btree (user_id);
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table result_pushes (
+  session_id uuid not null,
+  study_id uuid not null,
+  participant_id uuid not null,
+  status character varying(10) not null default 'pending'::character varying,
+  requested integer not null default 1,
+  done integer not null default 0,
+  requested_at timestamp with time zone not null default clock_timestamp(),
+  attempts integer not null default 0,
+  failures integer not null default 0,
+  waits integer not null default 0,
+  unanswered boolean not null default false,
+  attempt_id uuid,
+  error_type character varying(20),
+  message text,
+  next_attempt_at timestamp with time zone,
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint result_pushes_check CHECK ((done <= requested)),
+  constraint result_pushes_check1 CHECK ((((status)::text = 'waiting'::text) = (next_attempt_at IS NOT NULL))),
+  constraint result_pushes_status_check CHECK (((status)::text = ANY ((ARRAY['pending'::character varying, 'waiting'::character varying, 'synced'::character varying, 'failed'::character varying, 'skipped'::character varying])::text[]))),
+  constraint result_pushes_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
+  constraint result_pushes_session_id_fkey FOREIGN KEY (session_id) REFERENCES assessment_sessions(id) ON DELETE CASCADE,
+  constraint result_pushes_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint result_pushes_pkey PRIMARY KEY (session_id)
+);
+CREATE INDEX result_pushes_failed ON public.result_pushes USING btree (study_id, updated_at) WHERE ((status)::text = ANY ((ARRAY['waiting'::character varying, 'failed'::character varying])::text[]));
+CREATE INDEX result_pushes_open ON public.result_pushes USING btree (COALESCE(next_attempt_at, requested_at)) WHERE ((status)::text = ANY ((ARRAY['pending'::character varying, 'waiting'::character varying])::text[]));
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER touch BEFORE UPDATE ON public.result_pushes FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table schedule_versions (
