@@ -40,7 +40,7 @@ export async function readBytes(ctx: Context, limit: number): Promise<Buffer> {
   return typeof taken === 'string' ? Buffer.from(taken, 'latin1') : Buffer.alloc(0);
 }
 
-function tooLarge(request: IncomingMessage, limit: number) {
+export function tooLarge(request: IncomingMessage, limit: number) {
   discard(request, limit);
   return problem('TOO_LARGE', { detail: `The body is larger than ${limit} bytes.` });
 }

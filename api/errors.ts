@@ -8,6 +8,8 @@ const registry = {
   BAD_REQUEST: [400, 'The request cannot be read.'],
   MALFORMED_JSON: [400, 'The body is not valid JSON.'],
   CONTEXT_CONFLICT: [400, 'Path, X-Study-ID and study_id name different studies.'],
+  FILE_UNREADABLE: [400, 'The file is not of the kind that is taken here.'],
+  HEADER_INVALID: [400, 'The file’s header is not usable.'],
   PASSWORD_TOO_COMMON: [400, 'The password is too common.'],
   WRONG_CODE: [400, 'The code is not the one that the authenticator shows now.'],
   INVALID_CURSOR: [400, 'The cursor is not one that this list gave.'],

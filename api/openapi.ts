@@ -100,6 +100,11 @@ function requestBody(route: Route): Json {
     const schema = route.body ? plain(route.body) : { type: 'string' };
     return { requestBody: { required: true, content: Object.fromEntries((route.consumes ?? ['application/octet-stream']).map((type) => [type, { schema }])) } };
   }
+  if (route.takes === 'upload') {
+    const form = { type: 'object', properties: { file: { type: 'string', format: 'binary' } }, required: ['file'] };
+    const others = (route.consumes ?? []).map((type) => [type, { schema: route.body ? plain(route.body) : {} }]);
+    return { requestBody: { required: true, content: { 'multipart/form-data': { schema: form }, ...Object.fromEntries(others) as Json } } };
+  }
   if (!route.body) return {};
   const { required = [] } = plain(route.body) as { required?: string[] };
   return { requestBody: { required: required.length > 0, content: { 'application/json': { schema: plain(route.body) } } } };
@@ -111,7 +116,7 @@ function standardErrors(route: Route): number[] {
   return [
     ...(may.signed ? [401, 403] : []),
     ...(may.study || route.path.includes('{') ? [404] : []),
-    ...(route.body ? [400, 413, 415, 422] : route.takes === 'bytes' ? [413, 415] : []),
+    ...(route.body ? [400, 413, 415, 422] : route.takes === 'bytes' ? [413, 415] : route.takes === 'upload' ? [400, 413, 415, 422] : []),
     ...(route.query || route.headers ? [422] : []),
     ...(may.signed && route.studyContext !== false ? [400] : []),
     ...(route.method !== 'GET' && route.within === 'change' ? [409] : []),

@@ -47,8 +47,10 @@ export type Input<P extends string, Q extends TSchema, B extends TSchema, Signed
   services: Services;
   /** Refuses with 409 STALE when the request has an If-Match that is not this record's tag. */
   unchangedSince: (record: Record<string, unknown>) => void;
-  /** The body's bytes, for routes with `takes: 'bytes'`. */
+  /** The body's bytes, for routes with `takes: 'bytes'`; the file's, for those with `takes: 'upload'`. */
   raw: Buffer;
+  /** The other parts of an upload, by name. */
+  parts: Record<string, string>;
 } & Opened<W>;
 
 /** An answer that is more than a body. */
@@ -74,8 +76,11 @@ export interface RouteDefinition<P extends string, Q extends TSchema, B extends 
   headers?: TSchema;
   /** A JSON body's schema (use `body({…})` of schemas/common). */
   body?: B;
-  /** `bytes`: the body is not parsed; the handler gets `raw`. With `consumes`: the content types taken. */
-  takes?: 'json' | 'bytes';
+  /**
+   * `bytes`: the body is not parsed; the handler gets `raw`. `upload`: the part `file` of a multipart form, or a body of
+   * one of the types in `consumes`, up to MAX_UPLOAD_BYTES. With `consumes`: the content types taken.
+   */
+  takes?: 'json' | 'bytes' | 'upload';
   consumes?: readonly string[];
   /** Its JSON may be as large as an uploaded file (MAX_UPLOAD_BYTES): it carries raw data, counted by items. */
   large?: boolean;

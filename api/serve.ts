@@ -13,6 +13,8 @@ import { authenticated } from './auth/holder.js';
 import type { Holder } from './auth/holder.js';
 import { jwtSecret } from './auth/tokens.js';
 import { hasBody, mediaType, parseJson, readBytes } from './body.js';
+import { readUpload, requireFile } from './upload.js';
+import type { Upload } from './upload.js';
 import { Problem, problem } from './errors.js';
 import { etagOf, names } from './etag.js';
 import { claimInside, claimOutside, keep, keyed, release } from './idempotency.js';
@@ -40,8 +42,9 @@ export async function serve(ctx: Context, route: Route, params: Record<string, s
   if (holder?.kind === 'user' || holder?.kind === 'token') state.userId = holder.userId;
   await count(ctx, route.limit ?? 'general', holder && `${holder.kind}:${holder.id}`, services);
   requireUuids(route, params);
-  const raw = await readBody(ctx, route, services);
-  const request = new Request(ctx, route, params, services, raw);
+  const upload = route.takes === 'upload' ? await readUpload(ctx, services.settings.MAX_UPLOAD_BYTES, route.consumes) : undefined;
+  const raw = upload ? upload.bytes : await readBody(ctx, route, services);
+  const request = new Request(ctx, route, params, services, raw, upload);
   const answer = holder ? await asCaller(request, holder) : await asAnyone(request);
   send(ctx, answer);
 }
@@ -50,7 +53,7 @@ export async function serve(ctx: Context, route: Route, params: Record<string, s
 class Request {
   readonly state: State;
   readonly search: URLSearchParams;
-  constructor(readonly ctx: Context, readonly route: Route, readonly params: Record<string, string>, readonly services: Services, readonly raw: Buffer) {
+  constructor(readonly ctx: Context, readonly route: Route, readonly params: Record<string, string>, readonly services: Services, readonly raw: Buffer, readonly upload: Upload | undefined) {
     this.state = ctx.state as State;
     this.search = new URLSearchParams(ctx.querystring);
   }
@@ -69,9 +72,10 @@ class Request {
     if (route.headers) check(route.headers, { ...ctx.headers }, 'headers');
     const body = route.body ? parseJson(this.raw) : undefined;
     if (route.body) check(route.body, body, 'body');
+    if (this.upload) requireFile(this.upload);
     this.state.handled = true;
     const result = await route.handle({
-      params: this.params, query, body, headers: ctx.headers, actor, credential, studyId, raw: this.raw,
+      params: this.params, query, body, headers: ctx.headers, actor, credential, studyId, raw: this.raw, parts: this.upload?.parts ?? {},
       context: this.state.context, services: this.services,
       unchangedSince: (record: Record<string, unknown>) => refuseStale(ctx, record),
       ...opened,
@@ -83,7 +87,9 @@ class Request {
   keyed(caller: string): Keyed | undefined {
     const key = this.ctx.get('idempotency-key');
     if (key === '' || this.route.method !== 'POST' || this.route.secret || !this.route.may.signed) return undefined;
-    return keyed(caller, this.route.method, this.ctx.path, key, this.raw, jwtSecret(this.services.settings));
+    // Of a form its parts count: what stands between them is another at each sending.
+    const content = this.upload ? Buffer.concat([this.raw, Buffer.from(JSON.stringify(this.upload.parts))]) : this.raw;
+    return keyed(caller, this.route.method, this.ctx.path, key, content, jwtSecret(this.services.settings));
   }
 }
 

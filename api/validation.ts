@@ -53,6 +53,12 @@ export function check(schema: TSchema, value: unknown, where: Where): void {
   throw problem('VALIDATION_FAILED', { detail: errors.slice(0, 3).map((e) => e.message).join('; '), errors });
 }
 
+/** The faults of a value that is no request's body, such as a row of a file; none: it fits. Defaults are filled in place. */
+export function faultsIn(schema: TSchema, value: unknown): FaultEntry[] {
+  const validate = validator(schema, strictAjv);
+  return validate(value) ? [] : faults(validate.errors ?? [], 'body');
+}
+
 function faults(errors: readonly ErrorObject[], where: Where): FaultEntry[] {
   const seen = new Set<string>();
   const entries: FaultEntry[] = [];

@@ -28,7 +28,10 @@ export class AuditTrail {
     const chains = new Map<string, AuditEntry[]>();
     for (const entry of this.entries) {
       const chain = entry.study_id ?? '';
-      chains.set(chain, [...(chains.get(chain) ?? []), entry]);
+      // Pushed, not copied: an import has tens of thousands.
+      const entries = chains.get(chain);
+      if (entries) entries.push(entry);
+      else chains.set(chain, [entry]);
     }
     this.entries = [];
     if (chains.size === 0) return undefined;

@@ -12,6 +12,7 @@ import { healthRoutes } from './health.js';
 import { holidayCalendarRoutes } from './holiday-calendars.js';
 import { mfaRoutes } from './mfa.js';
 import { overrideRoutes } from './overrides.js';
+import { participantImportRoutes } from './participant-import.js';
 import { participantRoutes } from './participants.js';
 import { policyRoutes } from './policy.js';
 import { portalRoutes } from './portal.js';
@@ -37,6 +38,7 @@ export const described: readonly Route[] = [
   ...studyRoutes,
   ...siteRoutes,
   ...participantRoutes,
+  ...participantImportRoutes,
   ...factRoutes,
   ...visitRoutes,
   ...visitStateRoutes,

@@ -20,7 +20,7 @@ export interface Fields {
 }
 const unique = { participants_study_id_participant_code_key: 'PARTICIPANT_CODE_TAKEN', participants_external: 'DUPLICATE_EXTERNAL_ID' } as const;
 /** What a decision on the anchor may read of a participant. */
-const READ_BY_ANCHOR = ['site_id', 'preferred_language', 'date_of_birth', 'arm'];
+export const READ_BY_ANCHOR = ['site_id', 'preferred_language', 'date_of_birth', 'arm'];
 
 /** The message that a fact of a participant changed: its anchor is evaluated again. */
 export const sourcesChanged = (participant: { id: string; study_id: string }, actor: Actor, context: RequestContext): OutboxMessage =>

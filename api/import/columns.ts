@@ -1,0 +1,42 @@
+import { problem } from '../errors.js';
+
+/** What a column of the file may be, and other names that people give it. */
+const ALIASES = {
+  participant_code: ['participant', 'participant_id', 'code', 'subject', 'subject_id', 'subject_code'],
+  external_id: ['record_id', 'record', 'external', 'externalid'],
+  site_code: ['site', 'site_id', 'centre', 'center'],
+  preferred_language: ['language', 'lang'],
+  email: ['e_mail', 'mail'],
+  phone: ['telephone', 'phone_number'],
+  timezone: ['time_zone'],
+  date_of_birth: ['dob', 'birth_date', 'birthdate'],
+  arm: [],
+} as const satisfies Record<string, readonly string[]>;
+
+export type ImportColumn = keyof typeof ALIASES;
+export const importColumns = Object.keys(ALIASES) as ImportColumn[];
+/** The columns of the contract; the others may stand beside them. */
+export const templateColumns: readonly ImportColumn[] = ['participant_code', 'external_id', 'site_code', 'preferred_language'];
+
+export interface Header { columns: (ImportColumn | undefined)[]; unknown: string[] }
+const MAX_COLUMNS = 500;
+
+const byName = new Map<string, ImportColumn>(importColumns.flatMap((column) => [column, ...ALIASES[column]].map((name) => [name, column] as const)));
+
+/**
+ * What each column of the file is. Case, blanks and hyphens do not matter; a column that is not known is left out and told.
+ * @throws 400 HEADER_INVALID: participant_code is missing, a column stands there twice, there are more than 500
+ */
+export function readHeader(cells: readonly string[]): Header {
+  if (cells.length > MAX_COLUMNS) throw problem('HEADER_INVALID', { detail: `The header has ${cells.length} columns; at most ${MAX_COLUMNS} are taken.` });
+  const names = cells.map((cell) => cell.trim().toLowerCase().replaceAll(/[\s-]+/g, '_'));
+  const columns = names.map((name) => byName.get(name));
+  const keys = names.map((name, i) => columns[i] ?? name).filter((key) => key !== '');
+  const twice = keys.find((key, i) => keys.indexOf(key) !== i);
+  if (twice !== undefined) throw refused(twice.slice(0, 64), 'DUPLICATE_COLUMN', 'stands in the header twice');
+  if (!columns.includes('participant_code')) throw refused('participant_code', 'REQUIRED', 'is missing in the header, which is the first row');
+  return { columns, unknown: cells.filter((cell, i) => columns[i] === undefined && cell.trim() !== '').map((cell) => cell.trim().slice(0, 64)) };
+}
+
+const refused = (field: string, code: string, sentence: string) =>
+  problem('HEADER_INVALID', { detail: `The column ${field} ${sentence}.`, errors: [{ path: field, row: 1, code, message: `The column ${field} ${sentence}` }] });

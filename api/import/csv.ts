@@ -1,0 +1,60 @@
+import { Readable } from 'node:stream';
+import { CsvError, parse } from 'csv-parse';
+import { problem } from '../errors.js';
+import { decode } from './text.js';
+import type { Sheet, SheetRow } from './sheet.js';
+
+const PIECE = 256 * 1024;
+/** Characters of one record. An unclosed quote would else make one record of the whole file. */
+const MAX_RECORD = 256 * 1024;
+const SEPARATORS = [',', ';', '\t'] as const;
+const NAMES: Record<string, string> = { ',': 'comma', ';': 'semicolon', '\t': 'tab' };
+
+/**
+ * Reads CSV: comma, semicolon or tab, found out from the header; quoted cells may hold line breaks. Rows are counted as
+ * a spreadsheet counts them: the header is row 1, a quoted line break is within its row, an empty line is a row.
+ * @throws 400 FILE_UNREADABLE for what cannot be taken apart, also while rows are read
+ */
+export function readCsv(bytes: Buffer): Sheet {
+  const { text, encoding } = decode(bytes);
+  const separator = separatorOf(text);
+  return { rows: rowsOf(text, separator), notes: { encoding, separator: NAMES[separator]! } };
+}
+
+/** Of the separators the one that the first record has most of, outside of quotes. */
+function separatorOf(text: string): string {
+  const counts = new Map<string, number>(SEPARATORS.map((one) => [one, 0]));
+  let quoted = false;
+  for (let i = 0; i < Math.min(text.length, MAX_RECORD); i += 1) {
+    const c = text[i]!;
+    if (c === '"') quoted = !quoted;
+    else if (!quoted && (c === '\n' || c === '\r')) break;
+    else if (!quoted && counts.has(c)) counts.set(c, counts.get(c)! + 1);
+  }
+  return [...counts].sort((a, b) => b[1] - a[1])[0]![0];
+}
+
+async function* rowsOf(text: string, delimiter: string): AsyncGenerator<SheetRow> {
+  const parser = parse({
+    delimiter, record_delimiter: ['\r\n', '\n', '\r'], relax_column_count: true, relax_quotes: true, skip_empty_lines: false, max_record_size: MAX_RECORD,
+  });
+  let row = 0;
+  try {
+    for await (const cells of Readable.from(pieces(text)).on('error', (fault) => parser.destroy(fault)).pipe(parser) as AsyncIterable<string[]>) {
+      row += 1;
+      yield { row, cells };
+    }
+  } catch (fault) {
+    if (!(fault instanceof CsvError)) throw fault;
+    throw problem('FILE_UNREADABLE', { detail: `The file is not CSV from row ${row + 1} on: ${reasons[fault.code] ?? 'it cannot be taken apart'}.`, cause: fault });
+  }
+}
+
+const reasons: Record<string, string> = {
+  CSV_QUOTE_NOT_CLOSED: 'a quote is not closed',
+  CSV_MAX_RECORD_SIZE: `a row is longer than ${MAX_RECORD} characters, or a quote is not closed`,
+};
+
+function* pieces(text: string): Generator<string> {
+  for (let at = 0; at < text.length; at += PIECE) yield text.slice(at, at + PIECE);
+}

@@ -1,0 +1,41 @@
+import type { Static } from 'typebox';
+import { staff } from '../access.js';
+import { readCsv } from '../import/csv.js';
+import { failedRowsCsv } from '../import/failed-rows.js';
+import { csvTemplate, xlsxTemplate } from '../import/template.js';
+import { readXlsx } from '../import/xlsx.js';
+import { reply, route } from '../route.js';
+import { ImportQuery, ImportResult, TemplateQuery } from '../schemas/participant-import.js';
+import { importParticipants } from '../services/participant-import.js';
+
+const path = '/api/studies/{study_id}/participants/import';
+const tag = 'Participants';
+const description = 'Multipart form with the part `file`. Columns: participant_code, external_id, site_code, preferred_language; email, phone, timezone, date_of_birth and arm may stand beside them, others are left out. '
+  + 'Valid rows are imported although others fail; each error names its row (the header is row 1), field and code. The header without participant_code, or with a column twice: 400 HEADER_INVALID. ';
+
+const optionsOf = ({ skip_duplicates = true, create_missing_sites = false, dry_run = false, mode = 'insert' }: Static<typeof ImportQuery>) => ({ skip_duplicates, create_missing_sites, dry_run, mode });
+
+const importing = (format: 'csv' | 'excel', summary: string, about: string, open: (bytes: Buffer) => ReturnType<typeof readXlsx>) => route({
+  method: 'POST', path: `${path}/${format}`, tag, summary, description: description + about, may: staff.read, within: 'change', takes: 'upload',
+  query: ImportQuery, answers: { 200: ImportResult, 400: undefined, 403: undefined },
+  handle: async ({ tx, audit, actor, context, params, query, raw }) => {
+    const { result, file } = await importParticipants({ tx, audit, actor, context }, params.study_id, await open(raw), raw, optionsOf(query));
+    if (query.answer !== 'failed_rows') return result;
+    return reply(200, failedRowsCsv(file, result.errors), { 'Content-Type': 'text/csv; charset=utf-8', 'Content-Disposition': 'attachment; filename="failed-rows.csv"' });
+  },
+});
+
+export const participantImportRoutes = [
+  importing('csv', 'Import participants from a CSV file', 'UTF-8 (with or without a byte order mark), UTF-16 or windows-1252; comma, semicolon or tab.', async (bytes) => readCsv(bytes)),
+  importing('excel', 'Import participants from a workbook (.xlsx)', 'The first sheet. Dates become YYYY-MM-DD, numbers keep the leading zeros of their format. Workbooks with macros are not taken.', readXlsx),
+  route({
+    method: 'GET', path: `${path}/template`, tag, summary: 'An empty file to fill in', may: staff.read, within: 'read', query: TemplateQuery, answers: { 200: undefined },
+    description: '`format=xlsx`: a workbook whose site_code column offers the study’s sites.',
+    handle: async ({ tx, params, query }) => {
+      const [body, type, name] = query.format === 'xlsx'
+        ? [await xlsxTemplate(tx, params.study_id), 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'participants-template.xlsx'] as const
+        : [csvTemplate(), 'text/csv; charset=utf-8', 'participants-template.csv'] as const;
+      return reply(200, body, { 'Content-Type': type, 'Content-Disposition': `attachment; filename="${name}"` });
+    },
+  }),
+];

@@ -1,0 +1,91 @@
+import type { Tx } from '../knex.js';
+import { prepared } from '../prepared.js';
+import type { TxWithMark } from '../transaction.js';
+
+/** A participant as a file brings it; absent fields are null. */
+export interface ImportedParticipant {
+  participant_code: string; external_id: string | null; site_id: string | null; preferred_language: string | null; email: string | null; phone: string | null;
+  timezone: string | null; date_of_birth: string | null; arm: string | null;
+}
+const FIELDS = ['participant_code', 'external_id', 'site_id', 'preferred_language', 'email', 'phone', 'timezone', 'date_of_birth', 'arm'] as const;
+const TYPES: Record<(typeof FIELDS)[number], string> = {
+  participant_code: 'text', external_id: 'text', site_id: 'uuid', preferred_language: 'text', email: 'text', phone: 'text', timezone: 'text', date_of_birth: 'date', arm: 'text',
+};
+const BATCH = 5_000;
+
+const columns = FIELDS.map((field, i) => `$${i + 2}::${TYPES[field]}[]`).join(', ');
+const INSERT = `
+with given as (select * from unnest(${columns}) with ordinality as g(${FIELDS.join(', ')}, n)),
+made as (
+  insert into participants (study_id, ${FIELDS.join(', ')}) select $1, ${FIELDS.join(', ')} from given order by n
+  on conflict do nothing returning id, participant_code, site_id
+), anchors as (insert into anchor_dates (participant_id, study_id) select id, $1 from made),
+messages as (
+  -- Patient: their workflows wait for what comes, and thousands of starts must not stand before what somebody waits for.
+  insert into outbox (topic, study_id, subject, payload, patient)
+  select 'participant-start', $1, id::text, jsonb_build_object('site_id', site_id), true from made
+)
+select id, participant_code from made`;
+
+/**
+ * Enrolls participants as `enroll` does: record, anchor (`unset`, version 1), start of the workflow. One whose code or
+ * external id is taken is left out.
+ * @returns the new ids by participant_code
+ */
+export async function insertImported(tx: Tx, studyId: string, participants: readonly ImportedParticipant[]): Promise<Map<string, string>> {
+  const ids = new Map<string, string>();
+  for (let at = 0; at < participants.length; at += BATCH) {
+    const batch = participants.slice(at, at + BATCH);
+    const rows = await prepared<{ id: string; participant_code: string }>(tx, INSERT, [studyId, ...FIELDS.map((field) => batch.map((one) => one[field]))]);
+    for (const { id, participant_code } of rows) ids.set(participant_code, id);
+  }
+  if (ids.size > 0) (tx as TxWithMark).wroteOutbox = true;
+  return ids;
+}
+
+export interface KnownParticipant extends ImportedParticipant { id: string; study_id: string }
+
+/** Of the study's participants those that have one of the codes or external ids. */
+export async function knownParticipants(tx: Tx, studyId: string, codes: readonly string[], externalIds: readonly string[]): Promise<KnownParticipant[]> {
+  return prepared<KnownParticipant>(tx,
+    `select id, study_id, ${FIELDS.join(', ')} from participants where study_id = $1 and participant_code = any($2::text[])
+     union select id, study_id, ${FIELDS.join(', ')} from participants where study_id = $1 and external_id = any($3::text[])`, [studyId, codes, externalIds]);
+}
+
+/** Writes participants that are there already; every field of theirs is given. */
+export async function updateImported(tx: Tx, participants: readonly (ImportedParticipant & { id: string })[]): Promise<void> {
+  if (participants.length === 0) return;
+  const changed = FIELDS.filter((field) => field !== 'participant_code');
+  await prepared(tx,
+    `update participants p set ${changed.map((field) => `${field} = g.${field}`).join(', ')}
+     from unnest($1::uuid[], ${changed.map((field, i) => `$${i + 2}::${TYPES[field]}[]`).join(', ')}) as g(id, ${changed.join(', ')}) where p.id = g.id`,
+    [participants.map(({ id }) => id), ...changed.map((field) => participants.map((one) => one[field]))]);
+}
+
+export interface ImportSite { id: string; site_code: string; in_reach: boolean }
+
+/** The study's sites, and whether the transaction's narrowing lets it write participants of them; the entry without a code stands for no site. */
+export async function importSites(tx: Tx, studyId: string): Promise<{ sites: Map<string, ImportSite>; withoutSite: boolean }> {
+  const { rows } = await tx.raw(
+    `select id, site_code, :study::uuid <> all (app_site_studies()) or id = any (app_sites()) as in_reach from sites where study_id = :study
+     union all select null, null, :study::uuid <> all (app_site_studies())`, { study: studyId });
+  const found = rows as (ImportSite & { site_code: string | null })[];
+  return { sites: new Map(found.filter((row) => row.site_code !== null).map((row) => [row.site_code, row])), withoutSite: found.find((row) => row.site_code === null)!.in_reach };
+}
+
+/** Adds sites by code; one that somebody else has just added is taken as it is. */
+export async function addSites(tx: Tx, studyId: string, codes: readonly string[]): Promise<{ id: string; site_code: string; added: boolean }[]> {
+  const { rows } = await tx.raw(
+    `with made as (insert into sites (study_id, site_code) select :study, c from unnest(:codes::text[]) c on conflict do nothing returning id, site_code)
+     select id, site_code, true as added from made union all select id, site_code, false from sites where study_id = :study and site_code = any(:codes::text[])`,
+    { study: studyId, codes: [...codes] });
+  return rows;
+}
+
+/** Undoes what came after it, within the transaction: a rehearsal leaves nothing and answers as the real thing. */
+export async function rehearse<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
+  await tx.raw('savepoint rehearsal');
+  const result = await work();
+  await tx.raw('rollback to savepoint rehearsal');
+  return result;
+}
