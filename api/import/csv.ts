@@ -17,8 +17,19 @@ const NAMES: Record<string, string> = { ',': 'comma', ';': 'semicolon', '\t': 't
  */
 export function readCsv(bytes: Buffer): Sheet {
   const { text, encoding } = decode(bytes);
+  requireLines(text);
   const separator = separatorOf(text);
   return { rows: rowsOf(text, separator), notes: { encoding, separator: NAMES[separator]! } };
+}
+
+/** A line of millions of separators would be as many cells before anybody could count them. */
+function requireLines(text: string): void {
+  for (let at = 0; text.length - at > MAX_RECORD;) {
+    const rest = text.slice(at, at + MAX_RECORD);
+    const end = Math.max(rest.lastIndexOf('\n'), rest.lastIndexOf('\r'));
+    if (end < 0) throw problem('FILE_UNREADABLE', { detail: `The file has a line of more than ${MAX_RECORD} characters.` });
+    at += end + 1;
+  }
 }
 
 /** Of the separators the one that the first record has most of, outside of quotes. */

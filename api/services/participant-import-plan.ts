@@ -23,7 +23,10 @@ interface Rules { skip_duplicates: boolean; create_missing_sites: boolean; mode:
  */
 export async function planImport(tx: Tx, studyId: string, rows: readonly ReadRow[], rules: Rules): Promise<ImportPlan> {
   const sites = await importSites(tx, studyId);
-  const known = await knownParticipants(tx, studyId, rows.flatMap(({ fields }) => fields.participant_code ?? []), rows.flatMap(({ fields }) => fields.external_id ?? []));
+  // What breaks a rule is nobody's, and may be what no query can carry.
+  const right = (field: 'participant_code' | 'external_id') =>
+    rows.flatMap(({ fields, faults }) => (fields[field] === undefined || faults.some((fault) => fault.field === field) ? [] : fields[field]));
+  const known = await knownParticipants(tx, studyId, right('participant_code'), right('external_id'));
   return new Planner(sites, known, rules).plan(rows);
 }
 

@@ -1,0 +1,95 @@
+import { deflateRawSync } from 'node:zlib';
+import { expect } from 'chai';
+import excel from 'exceljs';
+import yazl from 'yazl';
+import { admin, newStudy } from '../support/http.js';
+import type { Http, Loose } from '../support/http.js';
+import { imported, sendFile } from './stage.js';
+
+async function workbook(fill: (sheet: excel.Worksheet, book: excel.Workbook) => void): Promise<Uint8Array> {
+  const book = new excel.Workbook();
+  fill(book.addWorksheet('People'), book);
+  return new Uint8Array(await book.xlsx.writeBuffer());
+}
+
+async function archive(parts: Record<string, Buffer>): Promise<Uint8Array> {
+  const zip = new yazl.ZipFile();
+  for (const [name, content] of Object.entries(parts)) zip.addBuffer(content, name);
+  zip.end();
+  const chunks: Buffer[] = [];
+  for await (const chunk of zip.outputStream) chunks.push(chunk as Buffer);
+  return new Uint8Array(Buffer.concat(chunks));
+}
+
+describe('Importing participants from a workbook', () => {
+  let http: Http;
+  let study: Loose;
+  before(async () => { http = await admin(); });
+  beforeEach(async () => {
+    study = await newStudy(http);
+    await http.expect(201, 'POST', `/api/studies/${study.id}/sites`, { site_code: '01' });
+  });
+  const found = async (code: string) => (await http.expect<{ items: Loose[] }>(200, 'GET', `/api/studies/${study.id}/participants?search=${encodeURIComponent(code)}`)).items[0]!;
+
+  it('reads the first sheet: dates without a zone, leading zeros, formulas’ results, rich text; rows are numbered as the sheet numbers them', async () => {
+    const bytes = await workbook((sheet, book) => {
+      sheet.addRow(['participant_code', 'external_id', 'site_code', 'preferred_language', 'date_of_birth']);
+      sheet.addRow(['0042', 17, '01', 'de', new Date(Date.UTC(1960, 1, 29))]);
+      sheet.addRow([]);
+      sheet.addRow([{ richText: [{ text: 'P-' }, { text: '2' }] }, { formula: '1+1', result: 2 }, 1, 'en', '1970-12-31']);
+      sheet.getCell('C4').numFmt = '00';
+      sheet.addRow([{ formula: '1/0', result: { error: '#DIV/0!' } }, '', 'XX']);
+      book.addWorksheet('Other').addRow(['participant_code']);
+    });
+    const result = await imported(http, study.id, bytes, '', 'excel');
+    expect(result).to.deep.include({ total_rows: 3, imported_count: 2, error_count: 1, file: { sheet: 'People' } });
+    expect(result.imported_participants).to.deep.equal([
+      { row: 2, participant_code: '0042', external_id: '17', site_code: '01' }, { row: 4, participant_code: 'P-2', external_id: '2', site_code: '01' }]);
+    expect(result.errors.map(({ row, code }) => [row, code])).to.deep.equal([[5, 'UNKNOWN_SITE']]);
+    expect(await found('0042')).to.include({ date_of_birth: '1960-02-29' });
+  });
+
+  it('the template comes in both formats and goes back in, the sites to choose from', async () => {
+    const at = `/api/studies/${study.id}/participants/import/template`;
+    const csv = await http.get(at);
+    expect(csv.text).to.equal('participant_code,external_id,site_code,preferred_language\n');
+    expect(csv.headers.get('content-disposition')).to.include('participants-template.csv');
+    expect(await imported(http, study.id, csv.text)).to.include({ success: true, total_rows: 0 });
+    const response = await fetch(`${http.base}${at}?format=xlsx`, { headers: { Authorization: `Bearer ${http.token!}` } });
+    const book = new excel.Workbook();
+    await book.xlsx.load(await response.arrayBuffer());
+    const sheet = book.worksheets[0]!;
+    expect(sheet.getCell('C2').dataValidation).to.deep.include({ type: 'list', formulae: ['Sites!$A$2:$A$2'] });
+    sheet.getRow(2).values = ['007', 'R', '01', 'de'];
+    expect(await imported(http, study.id, new Uint8Array(await book.xlsx.writeBuffer()), '', 'excel')).to.include({ success: true, imported_count: 1 });
+    expect(await found('007')).to.include({ site_code: '01' });
+  });
+
+  describe('what is refused, with 400 FILE_UNREADABLE and a reason', () => {
+    const zeros = Buffer.alloc(80 * 1024 * 1024);
+    const bad: [name: string, content: () => Promise<Uint8Array> | Uint8Array, reason: RegExp][] = [
+      ['CSV', () => Buffer.from('participant_code\nP-1\n'), /not a workbook/],
+      ['an old or encrypted workbook', () => Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(600)]), /old \(\.xls\) or encrypted/],
+      ['an archive of something else', () => archive({ 'readme.txt': Buffer.from('x') }), /not a workbook/],
+      ['macros', () => archive({ 'xl/workbook.xml': Buffer.from('<workbook/>'), 'xl/vbaProject.bin': Buffer.from('x') }), /macros/],
+      ['a workbook that is damaged', () => archive({ 'xl/workbook.xml': Buffer.from('<workbook') }), /damaged|no sheet/],
+      ['a zip bomb', () => archive({ 'xl/workbook.xml': Buffer.from('<workbook/>'), 'xl/worksheets/sheet1.xml': zeros }), /unpacked/],
+      ['a zip bomb that lies about its size', async () => {
+        const bytes = Buffer.from(await archive({ 'xl/workbook.xml': Buffer.from('<workbook/>'), 'xl/worksheets/sheet1.xml': zeros }));
+        const size = Buffer.alloc(4);
+        size.writeUInt32LE(zeros.length);
+        for (let at = bytes.indexOf(size); at >= 0; at = bytes.indexOf(size, at + 4)) bytes.writeUInt32LE(10, at);
+        return bytes;
+      }, /unpacked/],
+      ['an archive cut short', async () => (await workbook((sheet) => sheet.addRow(['participant_code']))).slice(0, 500), /not a workbook/],
+      ['random bytes behind a signature', () => Buffer.concat([Buffer.from('PK\u0003\u0004', 'latin1'), deflateRawSync(Buffer.from('noise'))]), /not a workbook/],
+    ];
+    for (const [name, content, reason] of bad) {
+      it(name, async () => {
+        const answer = await sendFile(http, study.id, await content(), '', 'excel');
+        expect([answer.status, answer.body.code]).to.deep.equal([400, 'FILE_UNREADABLE']);
+        expect(answer.body.detail).to.match(reason);
+      });
+    }
+  });
+});
