@@ -1,4 +1,5 @@
 import Koa from 'koa';
+import { deprecation } from './deprecation.js';
 import { problem } from './errors.js';
 import { envelope } from './middleware/envelope.js';
 import type { Route } from './route.js';
@@ -28,6 +29,7 @@ export function createApp(services: Services, routes: readonly Route[], isDraini
       return;
     }
     (ctx.state as State).route = match.route.path;
+    if (match.route.deprecated) ctx.set(deprecation(match.route.deprecated));
     await serve(ctx, match.route, match.params, services);
   });
   // What fails after the answer began (a client that went away) has no answer left to give.

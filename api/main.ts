@@ -7,7 +7,7 @@ import type { Settings } from '../settings.js';
 import { createAnchorMessages } from '../workflows/client.js';
 import { jwtSecret } from './auth/tokens.js';
 import { openRedis, rateLimits } from './rate-limits.js';
-import { routes } from './routes/index.js';
+import { routesOf } from './routes/index.js';
 import { listen } from './server.js';
 import type { Services } from './services.js';
 import { Temporal } from './temporal.js';
@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   const services = openServices(readSettings());
   const { log, database } = services;
   await assertLatestRevision(database);
-  const { url, drain } = await listen(services, routes);
+  const { url, drain } = await listen(services, routesOf(services.settings));
   const sweep = setInterval(() => {
     sweepKeys(database).catch((fault: unknown) => log.warn({ err: fault }, 'old idempotency keys were not removed'));
   }, SWEEP_MS);

@@ -49,6 +49,7 @@ function operation(route: Route): Json {
     tags: [route.tag],
     summary: route.summary,
     ...(route.description && { description: route.description }),
+    ...(route.deprecated && { deprecated: true }),
     security: security[String(may.signed)],
     'x-permissions': permissions(may),
     parameters: parameters(route),

@@ -27,10 +27,11 @@ export interface Credential { audience: 'api' | 'mfa'; jti: string; sid: string 
  * How the frame opens the database for a route:
  * - `read`: the handler gets `tx`, a read-only transaction narrowed to the caller
  * - `change`: the handler gets `tx` and `audit`; records, an Idempotency-Key's answer and the change commit together
+ * - `snapshot`: as `read`, at one instant (repeatable read), and open until a streamed answer is through; few at a time
  * - absent: no transaction (routes that talk to Temporal: never call it inside one)
  */
-export type Within = 'read' | 'change';
-type Opened<W> = W extends 'change' ? { tx: Tx; audit: AuditTrail } : W extends 'read' ? { tx: Tx } : unknown;
+export type Within = 'read' | 'change' | 'snapshot';
+type Opened<W> = W extends 'change' ? { tx: Tx; audit: AuditTrail } : W extends 'read' | 'snapshot' ? { tx: Tx } : unknown;
 
 export type Input<P extends string, Q extends TSchema, B extends TSchema, Signed extends Signing, W> = {
   params: PathParams<P>;
@@ -92,6 +93,8 @@ export interface RouteDefinition<P extends string, Q extends TSchema, B extends 
   secret?: boolean;
   /** `general` (default) by user or address; `auth` by address, at the login's rate; `none`: not counted, or counted by itself. */
   limit?: 'general' | 'auth' | 'none';
+  /** It goes away: since when, when for good, and what to read. Its answers say so (RFC 9745, RFC 8594), the document too. */
+  deprecated?: { since: string; sunset?: string; link?: string };
   /** Named by these in X-Study-ID and query as well; false for routes whose `study_id` means something else. */
   studyContext?: boolean;
   handle: (input: Input<P, Q, B, Signed, W>) => unknown;

@@ -10,6 +10,8 @@ import { inScope, readInScope } from '../db/transaction.js';
 import { admit, admitParticipant } from './access.js';
 import type { Actor, Participant } from './access.js';
 import { authenticated } from './auth/holder.js';
+import { noteUse } from './auth/last-use.js';
+import { heldOpen } from './held-open.js';
 import type { Holder } from './auth/holder.js';
 import { jwtSecret } from './auth/tokens.js';
 import { hasBody, mediaType, parseJson, readBytes } from './body.js';
@@ -97,6 +99,7 @@ class Request {
 interface Door {
   change: <T>(work: (work: Work, actor: Actor | Participant) => Promise<T>) => Promise<T>;
   read: <T>(work: (tx: Tx, actor: Actor | Participant) => Promise<T>) => Promise<T>;
+  snapshot?: Door['read'];
   load: () => Promise<Actor | Participant>;
 }
 
@@ -124,9 +127,12 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
   const serving = () => through(request, holder, studyId, {
     change: (work) => changeAs(database, caller, enter, work),
     read: (work) => readAs(database, caller, enter, work),
+    snapshot: (work) => readAs(database, caller, enter, work, true),
     load: async () => enter(await loadCaller(database, caller)),
   });
-  return route.refusedAs && !route.within ? recordingRefusal(request, caller, serving) : serving();
+  const answer = await (route.refusedAs && !route.within ? recordingRefusal(request, caller, serving) : serving());
+  if (token) await noteUse(request.services, token.id);
+  return answer;
 }
 
 /** Opens what the route asks for and calls its handler, under the Idempotency-Key if there is one. */
@@ -144,6 +150,7 @@ async function through(request: Request, holder: Holder, studyId: string | undef
     });
   }
   if (route.within === 'read') return door.read((tx, actor) => request.handle(actor, studyId, { tx }, credential));
+  if (route.within === 'snapshot' && door.snapshot) return heldOpen(door.snapshot, (tx, actor) => request.handle(actor, studyId, { tx }, credential));
   const actor = await door.load();
   if (!key) return request.handle(actor, studyId, {}, credential);
   const stored = await claimOutside(services.database, key, services.settings.REQUEST_TIMEOUT_SECONDS + 5);

@@ -9,7 +9,7 @@ interface KnexTransaction {
   _completed: boolean;
   _resolver: (value: unknown) => void;
 }
-interface Config { readOnly?: boolean; opening?: { sql: string; opened: (rows: unknown[]) => void }; closing?: () => string | undefined }
+interface Config { readOnly?: boolean; snapshot?: boolean; opening?: { sql: string; opened: (rows: unknown[]) => void }; closing?: () => string | undefined }
 type Transact = (container: unknown, config: Config, outer?: unknown) => KnexTransaction;
 
 /**
@@ -21,9 +21,9 @@ export function withOpenings(database: Database): Database {
   const transact = database.client.transaction.bind(database.client) as Transact;
   database.client.transaction = ((container, config, outer) => {
     const transaction = transact(container, config, outer);
-    const { opening, closing, readOnly } = config;
+    const { opening, closing, readOnly, snapshot } = config;
     // knex calls begin later, when it has a connection.
-    if (opening) transaction.begin = (connection) => begin(connection, opening, readOnly === true);
+    if (opening) transaction.begin = (connection) => begin(connection, opening, `${snapshot ? ' isolation level repeatable read' : ''}${readOnly ? ' read only' : ''}`);
     if (closing) {
       const commit = transaction.commit.bind(transaction);
       transaction.commit = (connection, value) => {
@@ -36,9 +36,9 @@ export function withOpenings(database: Database): Database {
   return database;
 }
 
-async function begin(connection: Connection, { sql, opened }: NonNullable<Config['opening']>, readOnly: boolean): Promise<void> {
+async function begin(connection: Connection, { sql, opened }: NonNullable<Config['opening']>, mode: string): Promise<void> {
   try {
-    const answers = await connection.query(`begin transaction${readOnly ? ' read only' : ''}; ${sql}`);
+    const answers = await connection.query(`begin transaction${mode}; ${sql}`);
     opened(answers.at(-1)!.rows);
   } catch (fault) {
     // The transaction may have begun: its connection must not go back to the pool within it. One that is broken has
@@ -58,9 +58,9 @@ async function commitWith(transaction: KnexTransaction, connection: Connection, 
 /**
  * A transaction that begins with `sql`; `work` gets the rows that it answers.
  * @param options `sql`: one statement, without parameters: every value in it must have been checked to be harmless.
- * `closing`: what is run with the commit, asked for when the work is done
+ * `snapshot`: every statement sees what the first one saw. `closing`: what is run with the commit, asked for when the work is done
  */
-export async function openedBy<Row, T>(database: Database, options: { readOnly: boolean; sql: string; closing?: () => string | undefined }, work: (tx: Tx, rows: Row[]) => Promise<T>): Promise<T> {
+export async function openedBy<Row, T>(database: Database, options: { readOnly: boolean; snapshot?: boolean; sql: string; closing?: () => string | undefined }, work: (tx: Tx, rows: Row[]) => Promise<T>): Promise<T> {
   let rows: Row[] = [];
   const config: Config = { ...options, opening: { sql: options.sql, opened: (given) => { rows = given as Row[]; } } };
   return database.transaction((tx) => work(tx, rows), config);

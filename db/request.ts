@@ -55,9 +55,9 @@ export async function loadCaller(database: Database, caller: Caller): Promise<Ca
   return rows[0];
 }
 
-/** A read-only transaction narrowed to the caller. `admit` sees the caller first and throws to refuse. */
-export async function readAs<A, T>(database: Database, caller: Caller, admit: (row: CallerRow | undefined) => A, work: (tx: Tx, admitted: A) => Promise<T>): Promise<T> {
-  return openedBy(database, { readOnly: true, sql: callerSql(caller) }, async (tx, [row]: CallerRow[]) => work(tx, admit(row)));
+/** A read-only transaction narrowed to the caller, on request at one instant. `admit` sees the caller first and throws to refuse. */
+export async function readAs<A, T>(database: Database, caller: Caller, admit: (row: CallerRow | undefined) => A, work: (tx: Tx, admitted: A) => Promise<T>, snapshot = false): Promise<T> {
+  return openedBy(database, { readOnly: true, snapshot, sql: callerSql(caller) }, async (tx, [row]: CallerRow[]) => work(tx, admit(row)));
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Settings } from '../../settings.js';
 import type { Route } from '../route.js';
 import { anchorRoutes } from './anchor.js';
 import { auditRoutes } from './audit.js';
@@ -25,6 +26,7 @@ import { siteRoutes } from './sites.js';
 import { studyRoutes } from './studies.js';
 import { syncRoutes } from './sync.js';
 import { userRoutes } from './users.js';
+import { v1Routes } from './v1.js';
 import { visitStateRoutes } from './visit-states.js';
 import { visitRoutes } from './visits.js';
 import { webhookRoutes } from './webhooks.js';
@@ -59,7 +61,11 @@ export const described: readonly Route[] = [
   ...portalRoutes,
   ...reportRoutes,
   ...auditRoutes,
+  ...v1Routes,
 ];
 
-/** Every route of the service. */
-export const routes: readonly Route[] = [...described, ...documentRoutes(described)];
+/** Every route of a deployment: /api/v1 is there where ENABLE_API_V1 says so, in the contract too. */
+export function routesOf(settings: Settings): readonly Route[] {
+  const served = settings.ENABLE_API_V1 ? described : described.filter(({ path }) => !path.startsWith('/api/v1/'));
+  return [...served, ...documentRoutes(served)];
+}

@@ -27,6 +27,11 @@ export async function batteryById(tx: Tx, id: number, lock = false): Promise<Bat
   return (await tx.raw(`select ${COLUMNS} from batteries b where b.id = ? ${lock ? 'for update of b' : ''}`, [id])).rows[0];
 }
 
+/** By its code, locked until the commit. */
+export async function batteryByCode(tx: Tx, studyId: string, code: string): Promise<BatteryRecord | undefined> {
+  return (await tx.raw(`select ${COLUMNS} from batteries b where b.study_id = ? and b.code = ? for update of b`, [studyId, code])).rows[0];
+}
+
 export async function insertBattery(tx: Tx, battery: BatteryFields & { study_id: string; code: string; name: string }): Promise<number> {
   const [row] = await tx('batteries').insert(battery).returning('id') as { id: number }[];
   return row!.id;

@@ -15,6 +15,11 @@ export async function windowById(tx: Tx, id: string, lock = false): Promise<Visi
   return (await tx.raw(`select ${COLUMNS} from visit_windows where id = ? ${lock ? 'for update' : ''}`, [id])).rows[0];
 }
 
+/** By its code, locked until the commit. */
+export async function windowByCode(tx: Tx, studyId: string, code: string): Promise<VisitWindow | undefined> {
+  return (await tx.raw(`select ${COLUMNS} from visit_windows where study_id = ? and code = ? for update`, [studyId, code])).rows[0];
+}
+
 export async function insertWindow(tx: Tx, window: Partial<VisitWindow> & { study_id: string; code: string }): Promise<VisitWindow> {
   return inOrder(await VisitWindow.query(tx).insert(window).returning('*'), COLUMNS);
 }

@@ -1,0 +1,15 @@
+import { tokenUsed } from '../../db/queries/api-tokens.js';
+import type { Services } from '../services.js';
+
+const EVERY_MS = 10_000;
+const KEPT = 10_000;
+const noted = new Map<string, number>();
+
+/** Notes that a token was used; each process writes it at most every ten seconds. */
+export async function noteUse({ database }: Services, tokenId: string): Promise<void> {
+  const now = Date.now();
+  if (now - (noted.get(tokenId) ?? 0) < EVERY_MS) return;
+  if (noted.size >= KEPT) noted.clear();
+  noted.set(tokenId, now);
+  await tokenUsed(database, tokenId);
+}
