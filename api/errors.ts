@@ -33,6 +33,7 @@ const registry = {
   IDEMPOTENCY_KEY_REUSED: [409, 'This Idempotency-Key was used with another body.'],
   IDEMPOTENCY_IN_PROGRESS: [409, 'A request with this Idempotency-Key is still running.'],
   STUDY_CODE_TAKEN: [409, 'Another study has this study_code.'],
+  TEMPLATE_ID_TAKEN: [409, 'Another template has this template_id.'],
   STUDY_NOT_EMPTY: [409, 'The study has participants and cannot be deleted.'],
   SITE_CODE_TAKEN: [409, 'Another site of the study has this site_code.'],
   PARTICIPANT_CODE_TAKEN: [409, 'Another participant of the study has this participant_code.'],

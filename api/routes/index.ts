@@ -25,6 +25,7 @@ import { simulationRoutes } from './simulations.js';
 import { siteRoutes } from './sites.js';
 import { studyRoutes } from './studies.js';
 import { syncRoutes } from './sync.js';
+import { templateRoutes } from './templates.js';
 import { userRoutes } from './users.js';
 import { v1Routes } from './v1.js';
 import { visitStateRoutes } from './visit-states.js';
@@ -60,6 +61,7 @@ export const described: readonly Route[] = [
   ...overrideRoutes,
   ...portalRoutes,
   ...reportRoutes,
+  ...templateRoutes,
   ...auditRoutes,
   ...v1Routes,
 ];

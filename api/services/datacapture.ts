@@ -16,6 +16,7 @@ import { by, changedFields } from '../record.js';
 import type { RequestContext } from '../route.js';
 import type { ConfigPatch } from '../schemas/datacapture.js';
 import type { Services } from '../services.js';
+import { captureDefaults } from './capture-defaults.js';
 import { askCapture, askCaptureOrRefuse } from './capture-query.js';
 import { mergeMappings } from './capture-mapping.js';
 
@@ -49,9 +50,10 @@ export async function saveConfig(saving: Saving, change: Change): Promise<{ crea
   if (saving.strict) await refuseUnknownNames(saving, change);
   const { created, row } = await inScope(saving.services.database, saving.studyId, async ({ tx, audit }) => {
     const stored = await findConfig(tx, saving.studyId, 'for update');
-    const values = valuesOf(saving.services, saving.studyId, stored, change);
+    const whole = stored ? change : { ...await captureDefaults(tx, saving.studyId), ...change };
+    const values = valuesOf(saving.services, saving.studyId, stored, whole);
     const saved = stored ? await updateConfig(tx, saving.studyId, values) : await insertConfig(tx, saving.studyId, values);
-    await recordChange({ tx, audit }, saving, stored, saved, change);
+    await recordChange({ tx, audit }, saving, stored, saved, whole);
     return { created: stored === undefined, row: saved };
   });
   const warnings = namesIn(change) ? await checkNames(saving, row) : [];
