@@ -1094,6 +1094,23 @@ create table studies (
 CREATE TRIGGER touch BEFORE UPDATE ON public.studies FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table study_templates (
+  id character varying(100) not null,
+  study_id uuid not null,
+  name character varying(300) not null,
+  category character varying(100) not null,
+  description text not null default ''::text,
+  content json not null,
+  created_by_id uuid,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint study_templates_id_check CHECK (((id)::text ~ '^[a-z0-9]+(-[a-z0-9]+)*$'::text)),
+  constraint study_templates_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint study_templates_pkey PRIMARY KEY (id)
+);
+CREATE INDEX study_templates_study ON public.study_templates USING btree (study_id);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table sync_conflicts (
   id uuid not null default gen_random_uuid(),
   seq bigint not null generated always as identity,
