@@ -29,6 +29,15 @@ const optional = (group: string, doc: string): Definition<string | undefined> =>
   group, doc, fallback: undefined, parse: (raw) => raw,
 });
 const secret = (group: string, doc: string): Definition<string | undefined> => ({ ...optional(group, doc), secret: true });
+/** A secret that is sent as a bearer token: nothing else than what fits there. */
+const bearerToken = (group: string, doc: string): Definition<string | undefined> => ({
+  ...secret(group, doc),
+  parse: (raw) => {
+    if (raw !== undefined && !/^[A-Za-z0-9._~+/=-]+$/.test(raw)) throw new Error('may hold letters, digits and . _ ~ + / = - only');
+    if (raw !== undefined && raw.length < 32) throw new Error('is shorter than 32 characters');
+    return raw;
+  },
+});
 const number = (group: string, doc: string, fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER, integer = false } = {}): Definition<number> => ({
   group, doc, fallback: String(fallback),
   parse: (raw) => {
@@ -49,6 +58,9 @@ const port = (doc: string, fallback: number): Definition<number | 'auto'> => ({
     if (raw === 'auto') return 'auto';
     return number('', '', fallback, { min: 1, max: 65535, integer: true }).parse(raw);
   },
+});
+const optionalPort = (group: string, doc: string): Definition<number | 'auto' | undefined> => ({
+  group, doc, fallback: undefined, parse: (raw) => (raw === undefined ? undefined : port(doc, 0).parse(raw)),
 });
 const flag = (group: string, doc: string, fallback: boolean): Definition<boolean> => ({
   group, doc, fallback: String(fallback),
@@ -156,6 +168,8 @@ export const definitions = {
   ALLOW_PRIVATE_URLS: optionalFlag('Limits', 'capture systems and subscriptions on private addresses; default: not in production'),
   MFA_REQUIRED_ROLES: roleList('Limits', 'roles that must use a second factor, by commas, or none; default: admin in production, none else'),
 
+  METRICS_TOKEN: bearerToken('Switches', 'lets a monitoring system read /api/metrics/prometheus as its bearer token; at least 32 characters'),
+  WORKER_METRICS_PORT: optionalPort('Switches', 'the worker’s metrics for Prometheus, at /metrics on HOST (behind METRICS_TOKEN where that is set); not set: not served'),
   ENABLE_API_DOCS: flag('Switches', 'serve /openapi.json, /docs, /redoc', true),
   ENABLE_API_V1: flag('Switches', 'serve /api/v1', true),
   AUDIT_CHECKPOINT_DIR: optional('Switches', 'where checkpoints are kept; default: DATA_DIR/audit-checkpoints'),

@@ -15,6 +15,7 @@ import { createCaptureActivities } from './capture/index.js';
 import { Checkpointer } from './checkpoints.js';
 import { createPushActivities } from './capture/push/index.js';
 import { createAnchorActivities } from './index.js';
+import { activityMetrics, serveWorkerMetrics } from './metrics.js';
 import { sendNotification, smtpMailer } from './notify/send.js';
 import { smsGateway } from './notify/sms.js';
 import { Reconciler } from './reconcile.js';
@@ -42,7 +43,9 @@ const client = new Client({ connection, namespace });
 const anchors = createAnchorMessages(client, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS });
 
 const bundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
+const metrics = settings.WORKER_METRICS_PORT === undefined ? undefined : await serveWorkerMetrics({ host: settings.HOST, port: settings.WORKER_METRICS_PORT, token: settings.METRICS_TOKEN, database, log });
 const worker = await Worker.create({
+  ...(metrics && { interceptors: { activity: [activityMetrics(metrics.observe)] } }),
   connection: native, namespace, taskQueue,
   ...(existsSync(bundle) ? { workflowBundle: { codePath: bundle } } : { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }),
   activities: { ...createAnchorActivities({ database }), ...createSimulationActivities({ database }), ...createVisitActivities({ database, heartbeat }), ...createCaptureActivities({ database, settings, anchors, log }), ...createPushActivities({ database, settings, anchors, log }) },
@@ -85,6 +88,7 @@ const running = worker.run();
 process.send?.({ ready: true });
 log.info({ taskQueue }, 'worker is ready');
 await running;
+await metrics?.close();
 await checkpointer?.stop();
 await reconciler.stop();
 await relay.stop();

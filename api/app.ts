@@ -17,7 +17,7 @@ export function createApp(services: Services, routes: readonly Route[], isDraini
     app.maxIpsCount = 1;
   }
   const router = new Router(routes);
-  app.use(envelope(services.log, isDraining));
+  app.use(envelope(services, isDraining));
   app.use(async (ctx) => {
     const match = router.match(ctx.method, ctx.path);
     if (match.kind === 'none') throw problem('NOT_FOUND', { detail: 'There is nothing at this path.' });

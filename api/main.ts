@@ -6,6 +6,7 @@ import { SettingsError, readSettings } from '../settings.js';
 import type { Settings } from '../settings.js';
 import { createAnchorMessages } from '../workflows/client.js';
 import { jwtSecret } from './auth/tokens.js';
+import { RequestMetrics } from './metrics/requests.js';
 import { openRedis, rateLimits } from './rate-limits.js';
 import { routesOf } from './routes/index.js';
 import { listen } from './server.js';
@@ -25,7 +26,7 @@ function openServices(settings: Settings): Services {
   const redis = settings.REDIS_URL ? openRedis(settings.REDIS_URL, (error) => log.warn({ code: (error as { code?: unknown }).code }, 'redis is not reached')) : undefined;
   const temporal = new Temporal(settings);
   const anchors = createAnchorMessages(temporal.unchecked, { taskQueue: settings.TEMPORAL_TASK_QUEUE, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS });
-  return { settings, database, redis, temporal, anchors, rateLimits: rateLimits(settings, database, redis), log };
+  return { settings, database, redis, temporal, anchors, rateLimits: rateLimits(settings, database, redis), metrics: new RequestMetrics(), log };
 }
 
 async function main(): Promise<void> {

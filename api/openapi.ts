@@ -63,7 +63,7 @@ const security: Record<string, object[]> = { false: [], true: [{ bearer: [] }], 
 
 /** Who may call, as the document shows it; `participant` is the one that the path names, or itself. */
 export function permissions({ signed, roles, study, note, scope }: Access): Json {
-  if (signed === false) return { roles: ['anyone'] };
+  if (signed === false) return { roles: ['anyone'], ...(note && { note }) };
   if (signed === 'portal') return { roles: ['participant'], scope: 'self' };
   return { roles: signed === 'either' ? [...roles, 'participant'] : roles, scope: study ? 'study' : 'service', ...(scope && { token_scope: scope }), ...(note && { note }) };
 }

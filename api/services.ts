@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../db/knex.js';
 import type { Settings } from '../settings.js';
 import type { AnchorMessages } from '../workflows/client.js';
+import type { RequestMetrics } from './metrics/requests.js';
 import type { RateLimits } from './rate-limits.js';
 import type { Temporal } from './temporal.js';
 
@@ -15,5 +16,6 @@ export interface Services {
   anchors: AnchorMessages;
   redis: Redis | undefined;
   rateLimits: RateLimits;
+  metrics: RequestMetrics;
   log: Logger;
 }

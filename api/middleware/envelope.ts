@@ -3,12 +3,13 @@ import type { Context, Next } from 'koa';
 import type { Logger } from 'pino';
 import { problemFrom } from '../faults.js';
 import type { State } from '../serve.js';
+import type { Services } from '../services.js';
 
 /**
  * Around every request: its ids, the headers that every answer has, faults turned into their answer, and one line in
  * the access log. The line names the route's pattern, never the path, query or body, which may hold personal data.
  */
-export function envelope(log: Logger, isDraining: () => boolean) {
+export function envelope({ log, metrics }: Pick<Services, 'log' | 'metrics'>, isDraining: () => boolean) {
   return async (ctx: Context, next: Next): Promise<void> => {
     const started = performance.now();
     const requestId = randomUUID();
@@ -32,8 +33,10 @@ export function envelope(log: Logger, isDraining: () => boolean) {
     } catch (thrown) {
       answerFault(ctx, thrown, log);
     }
+    const ms = performance.now() - started;
+    metrics.record(ctx.method, state.route, ctx.status, ms);
     log.info({
-      method: ctx.method, route: state.route ?? 'none', status: ctx.status, ms: Math.round((performance.now() - started) * 10) / 10,
+      method: ctx.method, route: state.route ?? 'none', status: ctx.status, ms: Math.round(ms * 10) / 10,
       request_id: requestId, correlation_id: correlationId, ...(state.userId && { user_id: state.userId }),
     }, 'request');
   };

@@ -12,6 +12,7 @@ import { factRoutes } from './facts.js';
 import { healthRoutes } from './health.js';
 import { holidayCalendarRoutes } from './holiday-calendars.js';
 import { mfaRoutes } from './mfa.js';
+import { metricsRoutes } from './metrics.js';
 import { overrideRoutes } from './overrides.js';
 import { participantImportRoutes } from './participant-import.js';
 import { participantRoutes } from './participants.js';
@@ -64,6 +65,7 @@ export const described: readonly Route[] = [
   ...templateRoutes,
   ...auditRoutes,
   ...v1Routes,
+  ...metricsRoutes,
 ];
 
 /** Every route of a deployment: /api/v1 is there where ENABLE_API_V1 says so, in the contract too. */

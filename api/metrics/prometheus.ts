@@ -1,0 +1,42 @@
+import type { Metric, Registry } from 'prom-client';
+import { BUCKETS } from './requests.js';
+import type { RequestMetrics } from './requests.js';
+
+interface Sample { value: number; labels: Record<string, string | number>; metricName?: string }
+
+const registries = new WeakMap<RequestMetrics, Promise<Registry>>();
+
+/**
+ * The metrics of this process as Prometheus text, with the process's own (memory, event loop, garbage). The library is
+ * loaded by whoever asks first: it costs more memory than the rest of the metrics.
+ */
+export async function prometheusText(requests: RequestMetrics): Promise<{ type: string; text: string }> {
+  let registry = registries.get(requests);
+  if (!registry) registries.set(requests, registry = registryOf(requests));
+  const ready = await registry;
+  return { type: ready.contentType, text: await ready.metrics() };
+}
+
+async function registryOf(requests: RequestMetrics): Promise<Registry> {
+  const prom = await import('prom-client');
+  const registry = new prom.Registry();
+  prom.collectDefaultMetrics({ register: registry });
+  register(registry, 'http_requests_total', 'counter', 'Requests answered, by route and status', () => requests.endpoints().flatMap(({ method, path, byStatus }) =>
+    [...byStatus].map(([status, value]) => ({ value, labels: { method, route: path, status } }))));
+  register(registry, 'http_request_duration_seconds', 'histogram', 'Time until the answer began, by route', () => requests.endpoints().flatMap(({ method, path, buckets, count, seconds }) => {
+    const labels = { method, route: path };
+    let sum = 0;
+    return [
+      ...BUCKETS.map((le, i) => ({ value: sum += buckets[i]!, labels: { ...labels, le }, metricName: 'http_request_duration_seconds_bucket' })),
+      { value: count, labels: { ...labels, le: '+Inf' }, metricName: 'http_request_duration_seconds_bucket' },
+      { value: seconds, labels, metricName: 'http_request_duration_seconds_sum' },
+      { value: count, labels, metricName: 'http_request_duration_seconds_count' },
+    ];
+  }));
+  return registry;
+}
+
+/** A metric whose values are counted elsewhere: as much of one as the registry asks for (`get`, of the library's own contract). */
+function register(registry: Registry, name: string, type: string, help: string, values: () => Sample[]): void {
+  registry.registerMetric({ name, help, get: async () => ({ name, help, type, values: values(), aggregator: 'sum' }) } as unknown as Metric);
+}

@@ -1,0 +1,25 @@
+import { timingSafeEqual } from 'node:crypto';
+import { loadCaller } from '../../db/request.js';
+import { admit, roles } from '../access.js';
+import { bearer, sha256, verifyToken } from '../auth/tokens.js';
+import type { Services } from '../services.js';
+
+/** What the process uses at this moment. */
+export function processFigures() {
+  const { rss, heapUsed, heapTotal } = process.memoryUsage();
+  const { user, system } = process.cpuUsage();
+  const { utilization } = performance.eventLoopUtilization();
+  return { pid: process.pid, memory: { rss_bytes: rss, heap_used_bytes: heapUsed, heap_total_bytes: heapTotal }, cpu_seconds: (user + system) / 1e6, event_loop_utilization: utilization };
+}
+
+/**
+ * Who may scrape: whoever has METRICS_TOKEN (a monitoring system has no login), or an admin.
+ * @throws 401, 403
+ */
+export async function admitScraper(services: Services, authorization: string | undefined): Promise<void> {
+  const token = bearer(authorization);
+  const { METRICS_TOKEN } = services.settings;
+  if (METRICS_TOKEN !== undefined && timingSafeEqual(sha256(token), sha256(METRICS_TOKEN))) return;
+  const { sub, epoch } = verifyToken(services.settings, 'api', token);
+  admit(roles('admin'), await loadCaller(services.database, { userId: sub }), undefined, epoch);
+}
