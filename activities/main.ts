@@ -14,6 +14,8 @@ import { createAnchorMessages } from '../workflows/client.js';
 import { createCaptureActivities } from './capture/index.js';
 import { Checkpointer } from './checkpoints.js';
 import { createPushActivities } from './capture/push/index.js';
+import { setPoll } from './capture/poll-schedules.js';
+import { createSyncActivities } from './capture/sync.js';
 import { createAnchorActivities } from './index.js';
 import { activityMetrics, serveWorkerMetrics } from './metrics.js';
 import { sendNotification, smtpMailer } from './notify/send.js';
@@ -42,13 +44,17 @@ const connection = await Connection.connect({
 const client = new Client({ connection, namespace });
 const anchors = createAnchorMessages(client, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS });
 
+const capture = { database, settings, anchors, log };
 const bundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
 const metrics = settings.WORKER_METRICS_PORT === undefined ? undefined : await serveWorkerMetrics({ host: settings.HOST, port: settings.WORKER_METRICS_PORT, token: settings.METRICS_TOKEN, database, log });
 const worker = await Worker.create({
   ...(metrics && { interceptors: { activity: [activityMetrics(metrics.observe)] } }),
   connection: native, namespace, taskQueue,
   ...(existsSync(bundle) ? { workflowBundle: { codePath: bundle } } : { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }),
-  activities: { ...createAnchorActivities({ database }), ...createSimulationActivities({ database }), ...createVisitActivities({ database, heartbeat }), ...createCaptureActivities({ database, settings, anchors, log }), ...createPushActivities({ database, settings, anchors, log }) },
+  activities: {
+    ...createAnchorActivities({ database }), ...createSimulationActivities({ database }), ...createVisitActivities({ database, heartbeat }),
+    ...createCaptureActivities(capture), ...createSyncActivities(capture), ...createPushActivities(capture),
+  },
   maxConcurrentLocalActivityExecutions: settings.DATABASE_POOL_MAX,
   maxConcurrentActivityTaskExecutions: settings.DATABASE_POOL_MAX,
   maxCachedWorkflows: 2000,
@@ -67,10 +73,10 @@ const eagerClient = new Client({ connection: native, namespace });
 const eager = { client: eagerClient, anchors: createAnchorMessages(eagerClient, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS, eager: true }), eager: true };
 const relay = new Relay({
   database, log, listenUrl: settings.DATABASE_URL,
-  deliver: deliverTo({ ...eager, taskQueue, sendNotification: sendNotification({ database, channels, links }) }),
+  deliver: deliverTo({ ...eager, taskQueue, setPoll: (studyId) => setPoll({ client, database, taskQueue }, studyId), sendNotification: sendNotification({ database, channels, links }) }),
 });
 relay.start();
-const reconciler = new Reconciler({ database, client, log });
+const reconciler = new Reconciler({ database, client, taskQueue, log });
 reconciler.start();
 const checkpointer = settings.AUDIT_SIGNING_KEY === undefined ? undefined : new Checkpointer({
   database, log, signer: auditSigner(settings.AUDIT_SIGNING_KEY), folder: new CheckpointFolder(checkpointFolder(settings)), everySeconds: settings.AUDIT_CHECKPOINT_SECONDS,

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../db/knex.js';
 import { putOutbox } from '../db/outbox.js';
 import { inScope } from '../db/transaction.js';
+import { reconcilePolls } from './capture/poll-schedules.js';
 import { participantAnchorId, workflowTypes } from '../workflows/contract.js';
 
 const BATCH = 1000;
@@ -60,7 +61,7 @@ export class Reconciler {
   private timers: NodeJS.Timeout[] = [];
   private work: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly deps: { database: Database; client: Client; log: Logger }) {}
+  constructor(private readonly deps: { database: Database; client: Client; taskQueue: string; log: Logger }) {}
 
   start(): void {
     const then = (next: () => Promise<void>) => () => { this.work = this.work.then(next); };
@@ -90,6 +91,7 @@ export class Reconciler {
         const { rows } = await lock.raw(`select pg_try_advisory_xact_lock(hashtext('reconcile-participants')) as mine`);
         if (!rows[0].mine) return;
         const { running, started } = await reconcileParticipants(this.deps);
+        await reconcilePolls(this.deps);
         if (started > 0) log.warn({ running, started }, 'participants had no running workflow: they are started again from the database');
       });
     } catch (fault) {

@@ -50,8 +50,10 @@ async function refuseNewer(tx: Knex): Promise<void> {
 /** The deployed revision must equal the latest (interface, "Versioning" 4). @throws SchemaError in one sentence. */
 export async function assertLatestRevision(database: Knex): Promise<void> {
   const { rows } = await database.raw(`select to_regclass('knex_migrations') is not null as there`);
-  const deployed = rows[0].there ? (await database('knex_migrations').orderBy('id', 'desc').first('name'))?.name : undefined;
-  if (deployed !== latestRevision) {
+  // By name, not by the last that ran: two releases' revisions may have come in another order than their numbers.
+  const applied = new Set<string>(rows[0].there ? await database('knex_migrations').pluck('name') : []);
+  const deployed = migrations.findLast((m) => applied.has(m.name))?.name;
+  if (migrations.some((m) => !applied.has(m.name))) {
     throw new SchemaError(`The database schema is at revision ${deployed ?? 'none'}, this program needs ${latestRevision}: run "npm run migrate".`);
   }
 }

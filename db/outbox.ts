@@ -11,9 +11,12 @@ import type { TxWithMark } from './transaction.js';
  * - notification: a message to a person waits to be sent
  * - simulation: a study is to be simulated
  * - push: a session's results are to be pushed to the capture system, or tried again now
+ * - datacapture-sync: every record of a study's capture system is to be read
+ * - datacapture-poll: how often a study's capture system is polled may have changed
  */
 export type OutboxTopic =
-  | 'participant-start' | 'sources-changed' | 'participant-withdrawn' | 'trigger' | 'study-changed' | 'notification' | 'simulation' | 'push';
+  | 'participant-start' | 'sources-changed' | 'participant-withdrawn' | 'trigger' | 'study-changed' | 'notification' | 'simulation' | 'push'
+  | 'datacapture-sync' | 'datacapture-poll';
 
 export interface OutboxMessage {
   topic: OutboxTopic;

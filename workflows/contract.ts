@@ -10,6 +10,9 @@ import type { AnchorStatus, EvaluationResult, Fault } from './domain/types.js';
 export const participantAnchorId = (participantId: string) => `participant-anchor/${participantId}`;
 export const datacaptureTriggerId = (eventId: string) => `datacapture-trigger/${eventId}`;
 export const pushResultsId = (sessionId: string) => `push-results/${sessionId}`;
+export const datacaptureSyncId = (syncId: string) => `datacapture-sync/${syncId}`;
+/** The Temporal Schedule by which a study's capture system is polled, and the beginning of its runs' ids. */
+export const datacapturePollId = (studyId: string) => `datacapture-poll/${studyId}`;
 export const studySimulationId = (simulationId: string) => `study-simulation/${simulationId}`;
 export const studyReanchoringId = (studyId: string, changeId: string) => `study-reanchoring/${studyId}/${changeId}`;
 
@@ -19,6 +22,8 @@ export const scheduleIds = { visitStatuses: 'update_visit_statuses', sessionExpi
 export const workflowTypes = {
   participantAnchor: 'participantAnchor',
   datacaptureTrigger: 'datacaptureTrigger',
+  datacaptureSync: 'datacaptureSync',
+  datacapturePoll: 'datacapturePoll',
   studyReanchoring: 'studyReanchoring',
   studySimulation: 'studySimulation',
   pushResults: 'pushResults',
@@ -147,6 +152,10 @@ export interface PushReport {
 }
 /** Try now: somebody asked for it, results were added, or the capture system is back. */
 export const pushNow = defineSignal('pushNow');
+// --- a reading of a capture system's records
+
+export interface DatacaptureSyncStart { sync_id: string; study_id: string }
+export interface DatacapturePollStart { study_id: string }
 
 // --- a simulation of a study
 

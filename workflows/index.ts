@@ -1,6 +1,7 @@
 /** The bundle's entry: every workflow that a worker runs. */
 export { participantAnchor } from './participant-anchor.js';
 export { datacaptureTrigger } from './datacapture-trigger.js';
+export { datacapturePoll, datacaptureSync } from './datacapture-sync.js';
 export { datacaptureQuery } from './datacapture-query.js';
 export { pushResults } from './push-results.js';
 export { studyReanchoring } from './study-reanchoring.js';

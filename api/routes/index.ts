@@ -5,6 +5,7 @@ import { auditRoutes } from './audit.js';
 import { authRoutes } from './auth.js';
 import { batteryRoutes } from './batteries.js';
 import { datacaptureRoutes } from './datacapture.js';
+import { datacaptureSyncRoutes } from './datacapture-syncs.js';
 import { decisionRoutes } from './decisions.js';
 import { documentRoutes } from './documents.js';
 import { eventDefinitionRoutes } from './event-definitions.js';
@@ -52,6 +53,7 @@ export const described: readonly Route[] = [
   ...webhookRoutes,
   ...datacaptureRoutes,
   ...pushRoutes,
+  ...datacaptureSyncRoutes,
   ...policyRoutes,
   ...scheduleVersionRoutes,
   ...eventDefinitionRoutes,

@@ -66,6 +66,8 @@ function assertUrl(services: Services, url: string): void {
   throw problem('RULE_VIOLATED', { detail: `${fault}.`, errors: [{ path: 'api_url', code: fault.includes('private') ? 'PRIVATE_URL' : 'INVALID_URL', message: fault }] });
 }
 
+const READ_BY = ['api_url', 'project_id', 'enrollment_instrument', 'enrollment_event', 'participant_field_mapping'] as const;
+
 function valuesOf(services: Services, studyId: string, stored: DatacaptureConfigRow | undefined, change: Change): ConfigChange {
   const { api_token, webhook_secret, participant_field_mapping, event_battery_mapping, data_field_mapping, ...plain } = change;
   const missing = stored ? [] : (['api_url', 'api_token'] as const).filter((name) => change[name] === undefined);
@@ -79,6 +81,8 @@ function valuesOf(services: Services, studyId: string, stored: DatacaptureConfig
   const values: ConfigChange = { ...plain, ...merged };
   if (api_token !== undefined) values.api_token_encrypted = seal(services, api_token, tokenPlace(studyId));
   if (webhook_secret !== undefined) values.webhook_secret_encrypted = webhook_secret === null ? null : seal(services, webhook_secret, webhookSecretPlace(studyId));
+  // What was read under another mapping, or from elsewhere, says nothing of what there is to read now.
+  if (stored && READ_BY.some((name) => values[name] !== undefined && JSON.stringify(values[name]) !== JSON.stringify(stored[name]))) values.polled_at = null;
   // Nobody has tried the new connection yet.
   if (stored && (api_token !== undefined || (change.api_url !== undefined && change.api_url !== stored.api_url))) {
     values.sync_status = 'pending';
@@ -107,6 +111,7 @@ async function recordChange(work: { tx: Tx; audit: AuditTrail }, saving: Saving,
     ...by(actor, context), study_id: studyId, action: stored ? 'datacapture_config_changed' : 'datacapture_config_created',
     resource_type: 'datacapture_config', resource_id: saved.id, metadata: { fields: [...fields, ...secrets] },
   });
+  if (fields.includes('poll_interval_minutes') || !stored) await putOutbox(work.tx, [{ topic: 'datacapture-poll', studyId, subject: studyId }]);
   // Schedules may be made from the event mapping, and candidates for anchors from the field mapping.
   if (['event_battery_mapping', 'participant_field_mapping', 'enrollment_instrument'].some((name) => fields.includes(name))) {
     await putOutbox(work.tx, [{ topic: 'study-changed', studyId, subject: studyId, payload: { kind: 'mapping', actor_user_id: actor.id, request_id: context.requestId } }]);

@@ -58,6 +58,7 @@ export async function changeStudy(change: Change, id: string, given: Fields, unc
   if (changed.some((field) => READ_BY_ANCHORS.includes(field)) || (merged && merged.scheduling_mode !== before.config.scheduling_mode)) {
     await putOutbox(tx, [{ topic: 'study-changed', studyId: id, subject: id, payload: { kind: 'study', actor_user_id: actor.id } }]);
   }
+  if (changed.includes('datacapture_enabled')) await putOutbox(tx, [{ topic: 'datacapture-poll', studyId: id, subject: id }]);
   return existing(tx, id);
 }
 
@@ -66,6 +67,7 @@ export async function removeStudy({ tx, audit, actor, context }: Change, id: str
   unchangedSince({ ...await existing(tx, id, true) });
   if (await studyHasData(tx, id)) throw problem('STUDY_NOT_EMPTY');
   await deleteStudy(tx, id);
+  await putOutbox(tx, [{ topic: 'datacapture-poll', studyId: id, subject: id }]);
   audit.record({ ...by(actor, context), study_id: id, action: 'study_deleted', resource_type: 'study', resource_id: id });
 }
 

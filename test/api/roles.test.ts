@@ -60,6 +60,9 @@ const table: [method: string, path: string, roles: string, body?: unknown][] = [
   ['GET', '/api/sessions/{nobody}/pushes', all],
   ['POST', '/api/sessions/{nobody}/push', all],
   ['GET', '/api/studies/{study}/push-failures', all],
+  ['POST', '/api/datacapture/sync/{study}', 'admin researcher data_manager'],
+  ['GET', '/api/datacapture/syncs/{nobody}', all],
+  ['GET', '/api/studies/{study}/datacapture/syncs', all],
 ];
 
 describe('Role × endpoint', () => {

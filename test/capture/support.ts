@@ -9,7 +9,7 @@ import type { RunJson } from '../support/service.js';
 
 export interface Reply<T = Record<string, unknown>> { status: number; body: T; headers: Headers }
 export interface EventView { id: string; record: string; instrument: string; status: string; outcome: string | null; error: string | null; duplicate_of_id: string | null; participant_id: string | null; attempt: number; warnings: { code: string; message: string }[] }
-export interface ParticipantRow { id: string; participant_code: string; external_id: string; site_id: string | null; enrollment_date: string | null; email: string | null; preferred_language: string | null; date_of_birth: string | null; arm: string | null; timezone: string | null }
+export interface ParticipantRow { id: string; participant_code: string; external_id: string; status: string; site_id: string | null; enrollment_date: string | null; email: string | null; preferred_language: string | null; date_of_birth: string | null; arm: string | null; timezone: string | null }
 
 /** The service, a simulator of its own for the test file, and the database as the system itself sees it. */
 export class Stage {
@@ -165,3 +165,20 @@ const CONFIG = {
   participant_field_mapping: { enrollment_date: 'enrolled', preferred_language: 'lang', email: 'mail', date_of_birth: 'dob', arm: 'arms' },
   event_battery_mapping: { baseline_arm_1: { battery_id: 1, target_day: 0 }, month_3_arm_1: { battery_id: 1, target_day: 90, window_before: 7, window_after: 14 } },
 };
+
+export interface SyncReport {
+  id: string; kind: string; status: string; changed_since: string | null; progress: Record<string, number>; error: { code: string; message: string } | null;
+  issues: { items: { record: string; outcome: string; participant_id: string | null; issues: { code: string; message: string }[] }[]; total: number };
+}
+export const syncReport = async (study: CaptureStudy, id: string): Promise<SyncReport> =>
+  (await study.stage.call<SyncReport>('GET', `/api/datacapture/syncs/${id}?limit=500`)).body;
+
+/** Has every record read, and waits for the end of it. */
+export async function synced(study: CaptureStudy, timeout = 60_000): Promise<SyncReport> {
+  const started = await study.stage.call<{ status: string; sync_id: string }>('POST', `/api/datacapture/sync/${study.id}`);
+  if (started.status !== 202) throw new Error(`the sync was not started: ${started.status} ${JSON.stringify(started.body)}`);
+  return until(async () => {
+    const report = await syncReport(study, started.body.sync_id);
+    return report.status === 'running' ? undefined : report;
+  }, { timeout, interval: 200, what: 'the sync to end' });
+}

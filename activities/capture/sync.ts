@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../db/canonical-json.js';
+import { currentPolicy } from '../../db/queries/captured-participants.js';
+import { findConfig, updateConfig } from '../../db/queries/datacapture-configs.js';
+import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
+import { claimRecords, releaseRecords } from '../../db/queries/datacapture-records.js';
+import * as syncs from '../../db/queries/datacapture-syncs.js';
+import type { SyncRow } from '../../db/queries/datacapture-syncs.js';
+import { inScope, readInScope } from '../../db/transaction.js';
+import type { Work } from '../../db/transaction.js';
+import type { DatacapturePollStart, DatacaptureSyncStart } from '../../workflows/contract.js';
+import { attempt } from './attempt.js';
+import type { CaptureClient } from './client.js';
+import { openConnection, projectMissingCodes } from './connection.js';
+import type { CaptureDeps } from './deps.js';
+import type { TriggerFault } from './end-trigger.js';
+import { exportBatch, listIds, planExport, rangeBegin } from './export.js';
+import type { ExportPlan } from './export.js';
+import { recordBusy, TriggerRefused } from './failure.js';
+import { writeBatch } from './write-batch.js';
+
+export interface SyncActivities {
+  openPoll(start: DatacapturePollStart): Promise<{ sync_id: string } | null>;
+  listRecords(start: DatacaptureSyncStart): Promise<{ total: number; basis: string; plan: ExportPlan }>;
+  syncBatch(batch: DatacaptureSyncStart & { plan: ExportPlan }): Promise<{ left: number }>;
+  endSync(end: DatacaptureSyncStart & { basis: string }): Promise<void>;
+  failSync(start: DatacaptureSyncStart, fault: TriggerFault): Promise<void>;
+}
+
+/** Records of one export and one transaction. Ids go into the request's body: a few kilobytes. */
+const BATCH = 250;
+/** Longer than a batch may take. */
+const LEASE_SECONDS = 150;
+/** Ids of one look for records that are gone. */
+const LOOK = 500;
+
+export function createSyncActivities(deps: CaptureDeps): SyncActivities {
+  const beating = <T>(start: { study_id: string; sync_id?: string }, work: () => Promise<T>) =>
+    attempt(deps, { study_id: start.study_id, ...(start.sync_id !== undefined && { sync_id: start.sync_id }) }, work);
+  return {
+    openPoll: (start) => beating(start, () => openPoll(deps, start)),
+    listRecords: (start) => beating(start, () => listRecords(deps, start)),
+    syncBatch: (batch) => beating(batch, () => syncBatch(deps, batch)),
+    endSync: (end) => beating(end, () => endSync(deps, end)),
+    failSync: (start, fault) => beating(start, () => failSync(deps, start, fault)),
+  };
+}
+
+/** A poll's reading: the one that was broken off, or a new one of what has changed. Null: there is nothing to poll. */
+async function openPoll(deps: CaptureDeps, { study_id }: DatacapturePollStart): Promise<{ sync_id: string } | null> {
+  return inScope(deps.database, study_id, async ({ tx }) => {
+    const config = await findConfig(tx, study_id);
+    const polled = await syncs.polledStudies(tx, study_id);
+    if (!config || config.enrollment_instrument === null || !polled.has(study_id) || await syncs.runningSync(tx, study_id, 'sync')) return null;
+    const { row } = await syncs.openSync(tx, { study_id, kind: 'poll', changed_since: config.polled_at, requested_by_id: null });
+    return { sync_id: row.id };
+  });
+}
+
+/** What a reading rests on: where it changes meanwhile, the reading is not a complete one. */
+const basisOf = (c: DatacaptureConfigRow) => createHash('sha256')
+  .update(canonicalJson([c.api_url, c.project_id, c.enrollment_instrument, c.enrollment_event, c.participant_field_mapping])).digest('hex');
+
+/** Writes down which records are to be read and which have vanished; once, whatever is repeated. */
+async function listRecords(deps: CaptureDeps, { sync_id, study_id }: DatacaptureSyncStart): Promise<{ total: number; basis: string; plan: ExportPlan }> {
+  const { config, client } = await openConnection(deps, study_id);
+  const { sync, policy } = await readInScope(deps.database, study_id, async (tx) => ({ sync: await syncs.findSync(tx, sync_id), policy: await currentPolicy(tx, study_id) }));
+  if (!sync || sync.status !== 'running') throw new TriggerRefused('NOT_RUNNING', 'This reading has ended.');
+  const plan = await planExport(client, config, policy);
+  const basis = basisOf(config);
+  if (sync.listed) return { total: sync.records_total, basis, plan };
+  const all = await listIds(client, config.api_url, plan);
+  const read = sync.changed_since === null ? all : await listIds(client, config.api_url, plan, { dateRangeBegin: rangeBegin(sync.changed_since) });
+  const vanished = await vanishedOf(deps, { study_id, config, client, plan, present: new Set(all) });
+  await inScope(deps.database, study_id, async ({ tx }) => {
+    const current = await syncs.findSync(tx, sync_id, 'for update');
+    if (current && !current.listed) {
+      await syncs.storeList(tx, current, { read, vanished, issue: { code: 'RECORD_VANISHED', message: 'The capture system has this record no more: it was deleted or renamed. Its participant stays as it is.' } });
+    }
+  });
+  return { total: read.length, basis, plan };
+}
+
+interface Presence { study_id: string; config: DatacaptureConfigRow; client: CaptureClient; plan: ExportPlan; present: ReadonlySet<string> }
+
+/** Participants whose record is gone. Who is not in the list is asked for by name, since he may have no row in the enrollment event. */
+async function vanishedOf(deps: CaptureDeps, { study_id, config, client, plan, present }: Presence): Promise<{ record: string; participant_id: string }[]> {
+  const known = await readInScope(deps.database, study_id, (tx) => syncs.readRecords(tx, study_id));
+  const absent = known.filter(({ record }) => !present.has(record));
+  const gone: typeof absent = [];
+  for (let at = 0; at < absent.length; at += LOOK) {
+    const asked = absent.slice(at, at + LOOK);
+    const there = new Set(await listIds(client, config.api_url, plan, { records: asked.map(({ record }) => record), anyEvent: true }));
+    gone.push(...asked.filter(({ record }) => !there.has(record)));
+  }
+  return gone;
+}
+
+/** Reads the next records and writes what they say, in one transaction; a batch that is repeated goes on where the last one ended. */
+async function syncBatch(deps: CaptureDeps, { sync_id, study_id, plan }: DatacaptureSyncStart & { plan: ExportPlan }): Promise<{ left: number }> {
+  const taken = await inScope(deps.database, study_id, async ({ tx }) => {
+    const open = await syncs.openRecords(tx, sync_id, BATCH);
+    const claims = await claimRecords(tx, study_id, open.records, sync_id, LEASE_SECONDS);
+    return { ...open, claims };
+  });
+  if (taken.left === 0) return { left: 0 };
+  // Triggers hold all of them: what they read is as new as what we would.
+  if (taken.claims.size === 0) throw recordBusy(1_000);
+  const records = [...taken.claims.keys()];
+  try {
+    const { config, client } = await openConnection(deps, study_id);
+    const missing = await projectMissingCodes(deps, { config, client });
+    const rows = await exportBatch(client, config.api_url, plan, records);
+    return await inScope(deps.database, study_id, (work) => writeBatch(work, { sync_id, config, plan, missing, rows, claims: taken.claims }));
+  } catch (failure) {
+    await inScope(deps.database, study_id, ({ tx }) => releaseRecords(tx, study_id, records, sync_id));
+    throw failure;
+  }
+}
+
+/** The reading is complete: the next poll begins where it began. */
+async function endSync(deps: CaptureDeps, { sync_id, study_id, basis }: DatacaptureSyncStart & { basis: string }): Promise<void> {
+  await inScope(deps.database, study_id, async (work) => {
+    const sync = await syncs.findSync(work.tx, sync_id, 'for update');
+    const config = await findConfig(work.tx, study_id, 'for update');
+    if (!sync || !config) return;
+    await syncs.nameRenamed(work.tx, sync);
+    if (!(await syncs.closeSync(work.tx, sync_id, { status: 'completed' }))) return;
+    await updateConfig(work.tx, study_id, {
+      last_sync_at: new Date().toISOString(), sync_status: 'active', sync_error_message: null,
+      polled_at: basisOf(config) === basis ? sync.started_at : null,
+    });
+    recordEnd(work, sync, 'datacapture_sync_completed', { counts: sync.counts });
+  });
+}
+
+/** Ends a reading that could not be carried out; what it has written stays, and the next one begins anew. */
+async function failSync(deps: CaptureDeps, { sync_id, study_id }: DatacaptureSyncStart, fault: TriggerFault): Promise<void> {
+  await inScope(deps.database, study_id, async (work) => {
+    const sync = await syncs.findSync(work.tx, sync_id, 'for update');
+    if (!sync || !(await syncs.closeSync(work.tx, sync_id, { status: 'failed', code: fault.type, message: fault.message }))) return;
+    if (await findConfig(work.tx, study_id)) await updateConfig(work.tx, study_id, { sync_status: 'error', sync_error_message: fault.message });
+    recordEnd(work, sync, 'datacapture_sync_failed', { code: fault.type, counts: sync.counts });
+  });
+}
+
+const recordEnd = ({ audit }: Work, sync: SyncRow, action: string, metadata: Record<string, unknown>): void => audit.record({
+  study_id: sync.study_id, user_id: sync.requested_by_id, action, resource_type: 'datacapture_sync', resource_id: sync.id, metadata: { kind: sync.kind, ...metadata },
+});

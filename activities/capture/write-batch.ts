@@ -1,0 +1,114 @@
+import { currentPolicy, tellCoordinators } from '../../db/queries/captured-participants.js';
+import { lockByExternalId } from '../../db/queries/captured-participants.js';
+import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
+import { releaseRecords, storeReadings } from '../../db/queries/datacapture-records.js';
+import type { RecordClaim } from '../../db/queries/datacapture-records.js';
+import { storeOutcomes } from '../../db/queries/datacapture-syncs.js';
+import type { RecordOutcome } from '../../db/queries/datacapture-syncs.js';
+import { putOutbox } from '../../db/outbox.js';
+import type { Work } from '../../db/transaction.js';
+import { readingOf } from '../../workflows/domain/capture/reading.js';
+import type { Reading } from '../../workflows/domain/capture/reading.js';
+import type { ExportRow } from '../../workflows/domain/capture/record.js';
+import { decideTogether } from '../anchor/decide-together.js';
+import type { Decided } from '../anchor/decide-together.js';
+import { dateRefused } from './end-trigger.js';
+import { isEnrolled } from './export.js';
+import type { ExportPlan } from './export.js';
+import { TriggerRefused } from './failure.js';
+import { readingHashOf } from './hashes.js';
+import { writeParticipants } from './write-participants.js';
+import type { WrittenParticipant } from './write-participants.js';
+
+export interface ReadBatch {
+  sync_id: string;
+  config: DatacaptureConfigRow;
+  plan: ExportPlan;
+  missing: ReadonlySet<string>;
+  rows: ReadonlyMap<string, ExportRow[]>;
+  claims: ReadonlyMap<string, RecordClaim>;
+}
+
+interface Read { reading: Reading; reading_hash: string; known: boolean }
+
+/**
+ * Writes what a batch of records says, each as its trigger would be: participants, facts, decisions with schedules,
+ * what has become of each record, all in one transaction. @returns how many records are still to be read
+ */
+export async function writeBatch(work: Work, batch: ReadBatch): Promise<{ left: number }> {
+  const { tx } = work;
+  const { config, sync_id } = batch;
+  const { study_id } = config;
+  const outcomes: RecordOutcome[] = [];
+  const read = readingsOf(batch, await currentPolicy(tx, study_id), outcomes);
+  const claimedAt = [...batch.claims.values()].map(({ claimed_at }) => claimed_at).sort()[0]!;
+  const ours = await storeReadings(tx, study_id, sync_id, claimedAt, read.map(({ reading, reading_hash }) => ({ record: reading.record, reading_hash })));
+  const held = read.filter(({ reading }) => ours.has(reading.record));
+  const existing = held.length === 0 ? new Map() : await lockByExternalId(tx, study_id, held.map(({ reading }) => reading.record));
+  for (const { reading } of held.filter((each) => each.known && existing.has(each.reading.record))) {
+    outcomes.push({ record: reading.record, outcome: 'unchanged', participant_id: existing.get(reading.record)!.id, issues: [] });
+  }
+  const fresh = held.filter((each) => !(each.known && existing.has(each.reading.record)));
+  const refused = await writeFresh(work, batch, fresh.map(({ reading }) => reading), outcomes);
+  await releaseRecords(tx, study_id, [...batch.claims.keys()], sync_id, refused);
+  return { left: await storeOutcomes(tx, sync_id, outcomes) };
+}
+
+function readingsOf({ config, plan, missing, rows, claims }: ReadBatch, policy: unknown, outcomes: RecordOutcome[]): Read[] {
+  const rules = { instrument: plan.instrument, mapping: config.participant_field_mapping, policy, missing };
+  const read: Read[] = [];
+  for (const [record, claim] of claims) {
+    const own = rows.get(record) ?? [];
+    if (own.length === 0) {
+      outcomes.push({ record, outcome: 'failed', participant_id: null, issues: [{ code: 'RECORD_NOT_FOUND', message: 'The record was deleted or renamed while it was being read.' }] });
+    } else if (!isEnrolled(own, plan)) {
+      outcomes.push({ record, outcome: 'skipped', participant_id: null, issues: [] });
+    } else {
+      const reading = readingOf(record, own, { event: plan.event }, rules);
+      const reading_hash = readingHashOf(reading, config.participant_field_mapping);
+      read.push({ reading, reading_hash, known: claim.reading_hash === reading_hash });
+    }
+  }
+  return read;
+}
+
+/** Writes records that are new or have changed. @returns those that nothing could be taken from */
+async function writeFresh(work: Work, { config, sync_id, plan }: ReadBatch, readings: readonly Reading[], outcomes: RecordOutcome[]): Promise<string[]> {
+  if (readings.length === 0) return [];
+  const { study_id, create_missing_sites } = config;
+  const results = await writeParticipants(work, { study_id, form_oid: plan.instrument, create_missing_sites, from: { sync_id } }, readings);
+  const written = new Map<string, WrittenParticipant>();
+  const refused: string[] = [];
+  for (const [record, result] of results) {
+    if (!(result instanceof TriggerRefused)) {
+      written.set(record, result);
+      continue;
+    }
+    refused.push(record);
+    outcomes.push({ record, outcome: 'failed', participant_id: null, issues: [{ code: result.code, message: result.message }] });
+  }
+  const decided = await decideTogether(work, study_id, [...written.values()].map(({ participant_id }) => participant_id).sort());
+  for (const [record, result] of written) outcomes.push(outcomeOf(record, result, decided.get(result.participant_id)!));
+  await tell(work, study_id, sync_id, [...written.values()].map((result) => ({ result, decided: decided.get(result.participant_id)! })));
+  return refused;
+}
+
+function outcomeOf(record: string, { participant_id, outcome, notices }: WrittenParticipant, decided: Decided): RecordOutcome {
+  const refusedDate = dateRefused(decided.result === 'withdrawn' ? { result: 'refused', errors: [] } : { result: decided.result, errors: decided.errors });
+  return {
+    record, participant_id, outcome: decided.result === 'override_required' ? 'override_required' : outcome,
+    issues: [
+      ...notices, ...(refusedDate === null ? [] : [{ code: 'DATE_NOT_TAKEN', message: refusedDate }]),
+      ...(decided.result === 'override_required' ? [{ code: 'OVERRIDE_REQUIRED', message: 'The capture system has another date; the anchor is final, and nothing was moved.' }] : []),
+    ],
+  };
+}
+
+/** Who is to know: coordinators of dates that need an override, and workflows that wait for something else from now on. */
+async function tell({ tx }: Work, studyId: string, syncId: string, all: readonly { result: WrittenParticipant; decided: Decided }[]): Promise<void> {
+  for (const { result, decided } of all) {
+    if (decided.result === 'override_required') await tellCoordinators(tx, studyId, result.participant_id, { id: syncId, key: `${result.participant_id}/${decided.candidate}` });
+  }
+  const awake = all.filter(({ result, decided }) => result.outcome !== 'created' && (decided.changed || result.moved));
+  await putOutbox(tx, awake.map(({ result }) => ({ topic: 'sources-changed', studyId, subject: result.participant_id })));
+}
