@@ -18,8 +18,7 @@ import { setPoll } from './capture/poll-schedules.js';
 import { createSyncActivities } from './capture/sync.js';
 import { createAnchorActivities } from './index.js';
 import { activityMetrics, serveWorkerMetrics } from './metrics.js';
-import { sendNotification, smtpMailer } from './notify/send.js';
-import { smsGateway } from './notify/sms.js';
+import { openMessaging } from './notify/index.js';
 import { Reconciler } from './reconcile.js';
 import { Relay, deliverTo } from './relay.js';
 import { createSimulationActivities } from './simulation/index.js';
@@ -45,6 +44,7 @@ const client = new Client({ connection, namespace });
 const anchors = createAnchorMessages(client, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS });
 
 const capture = { database, settings, anchors, log };
+const messaging = openMessaging({ settings, database, log, heartbeat });
 const bundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
 const metrics = settings.WORKER_METRICS_PORT === undefined ? undefined : await serveWorkerMetrics({ host: settings.HOST, port: settings.WORKER_METRICS_PORT, token: settings.METRICS_TOKEN, database, log });
 const worker = await Worker.create({
@@ -54,6 +54,7 @@ const worker = await Worker.create({
   activities: {
     ...createAnchorActivities({ database }), ...createSimulationActivities({ database }), ...createVisitActivities({ database, heartbeat }),
     ...createCaptureActivities(capture), ...createSyncActivities(capture), ...createPushActivities(capture),
+    ...messaging.activities,
   },
   maxConcurrentLocalActivityExecutions: settings.DATABASE_POOL_MAX,
   maxConcurrentActivityTaskExecutions: settings.DATABASE_POOL_MAX,
@@ -62,18 +63,12 @@ const worker = await Worker.create({
   shutdownForceTime: '9s',
 });
 
-const publicUrl = settings.PUBLIC_URL ?? `http://${settings.HOST}:${settings.PORT}`;
-const channels = {
-  email: settings.SMTP_URL ? smtpMailer(settings.SMTP_URL, settings.MAIL_FROM) : null,
-  sms: settings.SMS_GATEWAY_URL ? smsGateway(settings.SMS_GATEWAY_URL) : null,
-};
-const links = { secret: settings.SESSION_SECRET, minutes: settings.MAGIC_LINK_MINUTES, publicUrl };
 // A run that the worker itself starts goes to it with the answer, without a way through the task queue.
 const eagerClient = new Client({ connection: native, namespace });
 const eager = { client: eagerClient, anchors: createAnchorMessages(eagerClient, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS, eager: true }), eager: true };
 const relay = new Relay({
   database, log, listenUrl: settings.DATABASE_URL,
-  deliver: deliverTo({ ...eager, taskQueue, setPoll: (studyId) => setPoll({ client, database, taskQueue }, studyId), sendNotification: sendNotification({ database, channels, links }) }),
+  deliver: deliverTo({ ...eager, taskQueue, setPoll: (studyId) => setPoll({ client, database, taskQueue }, studyId), sendNotification: messaging.send }),
 });
 relay.start();
 const reconciler = new Reconciler({ database, client, taskQueue, log });
@@ -90,6 +85,7 @@ process.on('SIGINT', drain);
 // The supervisor is gone: a worker that nobody knows of must not go on.
 process.on('disconnect', drain);
 await ensureVisitSchedules(client, { taskQueue, visitStatusSeconds: settings.VISIT_STATUS_INTERVAL_SECONDS, sessionMinutes: settings.ASSESSMENT_SESSION_MINUTES });
+await messaging.prepare(client, taskQueue);
 const running = worker.run();
 process.send?.({ ready: true });
 log.info({ taskQueue }, 'worker is ready');
@@ -98,6 +94,7 @@ await metrics?.close();
 await checkpointer?.stop();
 await reconciler.stop();
 await relay.stop();
+messaging.close();
 await connection.close();
 await native.close();
 await database.destroy();

@@ -17,7 +17,7 @@ export const studySimulationId = (simulationId: string) => `study-simulation/${s
 export const studyReanchoringId = (studyId: string, changeId: string) => `study-reanchoring/${studyId}/${changeId}`;
 
 /** Temporal Schedules bear the names of their jobs. */
-export const scheduleIds = { visitStatuses: 'update_visit_statuses', sessionExpiry: 'expire_assessment_sessions' } as const;
+export const scheduleIds = { visitStatuses: 'update_visit_statuses', sessionExpiry: 'expire_assessment_sessions', reminders: 'process_pending_reminders', dailySummary: 'send_daily_summary' } as const;
 
 export const workflowTypes = {
   participantAnchor: 'participantAnchor',
@@ -29,6 +29,8 @@ export const workflowTypes = {
   pushResults: 'pushResults',
   updateVisitStatuses: 'updateVisitStatuses',
   expireSessions: 'expireSessions',
+  processPendingReminders: 'processPendingReminders',
+  sendDailySummary: 'sendDailySummary',
 } as const;
 
 // --- search attributes, registered by `npm start` and the compose file

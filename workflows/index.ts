@@ -4,6 +4,7 @@ export { datacaptureTrigger } from './datacapture-trigger.js';
 export { datacapturePoll, datacaptureSync } from './datacapture-sync.js';
 export { datacaptureQuery } from './datacapture-query.js';
 export { pushResults } from './push-results.js';
+export { processPendingReminders, sendDailySummary } from './reminders.js';
 export { studyReanchoring } from './study-reanchoring.js';
 export { studySimulation } from './study-simulation.js';
 export { expireSessions, updateVisitStatuses } from './visit-statuses.js';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Tx } from '../../db/knex.js';
+import { stopSuperseded } from '../../db/queries/reminders.js';
 import { insertVersions, reconcileCompleted, supersedeVersions, unpointAnchors } from '../../db/queries/schedules.js';
 import type { CompletedWrite, VersionWrite, VisitWrite } from '../../db/queries/schedules.js';
 import type { Policy } from '../../workflows/domain/policy-schema.js';
@@ -64,6 +65,8 @@ export async function writeSchedules(tx: Tx, studyId: string, orders: readonly S
   for (const group of ended.values()) await supersedeVersions(tx, group.participants, group);
   await reconcileCompleted(tx, completed);
   await insertVersions(tx, versions, visits);
+  // After the new visits: reminders of the same key have moved to them by now.
+  for (const group of ended.values()) await stopSuperseded(tx, group.participants);
   await unpointAnchors(tx, orders.filter((o) => o.date === null).map((o) => o.case.row.participant_id));
   return made;
 }

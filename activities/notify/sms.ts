@@ -1,25 +1,15 @@
-import { RefusedMessage } from './provider.js';
+import { postToGateway } from './gateway.js';
 import type { Provider } from './provider.js';
 
-const PATIENCE_MS = 10_000;
-
 /**
- * Text messages through an HTTP gateway: POST of `{to, text}` as JSON; the header X-Notification-Id lets it tell a
- * repetition. Errors name neither number nor text.
+ * Text messages through an HTTP gateway: POST of `{to, text, id, status_callback?}` as JSON; what became of the message
+ * is posted to the callback (`POST /api/notifications/{id}/delivery-report`).
  * @param url SMS_GATEWAY_URL
  */
 export function smsGateway(url: string): Provider {
   return {
-    send: async ({ id, to, text }) => {
-      const response = await fetch(url, {
-        method: 'POST', redirect: 'error', signal: AbortSignal.timeout(PATIENCE_MS),
-        headers: { 'Content-Type': 'application/json', 'X-Notification-Id': id }, body: JSON.stringify({ to, text }),
-      });
-      await response.body?.cancel();
-      if (response.ok) return;
-      // The gateway has understood and says no: it would again.
-      if (response.status >= 400 && response.status < 500 && ![401, 403, 408, 425, 429].includes(response.status)) throw new RefusedMessage(`the SMS gateway refused the message (${response.status})`);
-      throw Object.assign(new Error(`The SMS gateway (SMS_GATEWAY_URL) answered ${response.status}.`), { code: `SMS_${response.status}` });
-    },
+    send: ({ id, key = id, to, text, reportUrl }) => postToGateway({
+      called: 'SMS gateway', setting: 'SMS_GATEWAY_URL', url, id, key, body: { to, text, id, ...(reportUrl !== undefined && { status_callback: reportUrl }) },
+    }),
   };
 }

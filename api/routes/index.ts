@@ -14,6 +14,7 @@ import { healthRoutes } from './health.js';
 import { holidayCalendarRoutes } from './holiday-calendars.js';
 import { mfaRoutes } from './mfa.js';
 import { metricsRoutes } from './metrics.js';
+import { notificationRoutes } from './notifications.js';
 import { overrideRoutes } from './overrides.js';
 import { participantImportRoutes } from './participant-import.js';
 import { participantRoutes } from './participants.js';
@@ -65,6 +66,7 @@ export const described: readonly Route[] = [
   ...portalRoutes,
   ...reportRoutes,
   ...templateRoutes,
+  ...notificationRoutes,
   ...auditRoutes,
   ...v1Routes,
   ...metricsRoutes,

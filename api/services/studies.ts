@@ -11,6 +11,7 @@ import { onViolation } from '../faults.js';
 import { mergePatch } from '../merge-patch.js';
 import { by, changedFields } from '../record.js';
 import { acceptPolicy, savePolicy } from './policy.js';
+import { acceptNotifications } from './notification-settings.js';
 import { acceptSchedulingMode } from './scheduling-mode.js';
 import type { RequestContext } from '../route.js';
 
@@ -27,6 +28,7 @@ export async function createStudy({ tx, audit, actor, context }: Change, given: 
   const id = randomUUID();
   requireOrder(given);
   acceptSchedulingMode(given.config);
+  acceptNotifications(given.config);
   const { enrollment_date_policy: policy, ...config } = given.config ?? {};
   await onViolation(unique, () => insertStudy(tx, { ...given, id, config }));
   await savePolicy({ tx, audit, actor, context }, id, acceptPolicy(policy ?? {}, 'in study'));
@@ -44,6 +46,7 @@ export async function changeStudy(change: Change, id: string, given: Fields, unc
   const { config: patch, ...fields } = given;
   const merged = patch && mergePatch(before.config, patch) as Record<string, unknown>;
   acceptSchedulingMode(merged);
+  if (merged && JSON.stringify(merged.notifications) !== JSON.stringify(before.config.notifications)) acceptNotifications(merged);
   const after: Fields = merged ? { ...fields, config: { ...merged, enrollment_date_policy: before.config.enrollment_date_policy } } : fields;
   const changed = changedFields({ ...before }, after);
   if (changed.length > 0) {

@@ -1,0 +1,49 @@
+import type { Client } from '@temporalio/client';
+import type { Logger } from 'pino';
+import type { Database } from '../../db/knex.js';
+import { keepLatenessLimit } from '../../db/queries/reminders.js';
+import type { Settings } from '../../settings.js';
+import type { Channels } from './provider.js';
+import { pushGateway } from './push.js';
+import { createReminderActivities } from './reminders/index.js';
+import type { ReminderActivities } from './reminders/index.js';
+import { ensureNotificationSchedules } from './schedules.js';
+import { sendNotification } from './send.js';
+import { smsGateway } from './sms.js';
+import { smtpMailer } from './smtp.js';
+import { createSummaryActivities } from './summary/index.js';
+import type { SummaryActivities } from './summary/index.js';
+
+/** What a worker does about messages to people. */
+export interface Messaging {
+  activities: ReminderActivities & SummaryActivities;
+  /** Sends one notification, for the relay. */
+  send: (id: string) => Promise<void>;
+  /** Makes the periodic jobs, and lets the database judge lateness as the settings say. */
+  prepare: (client: Client, taskQueue: string) => Promise<void>;
+  close: () => void;
+}
+
+export function openMessaging({ settings, database, log, heartbeat }: { settings: Settings; database: Database; log: Logger; heartbeat: (details: unknown) => void }): Messaging {
+  const publicUrl = settings.PUBLIC_URL ?? `http://${settings.HOST}:${settings.PORT}`;
+  const channels: Channels = {
+    email: settings.SMTP_URL ? smtpMailer(settings.SMTP_URL, settings.MAIL_FROM) : null,
+    sms: settings.SMS_GATEWAY_URL ? smsGateway(settings.SMS_GATEWAY_URL) : null,
+    push: settings.PUSH_GATEWAY_URL ? pushGateway(settings.PUSH_GATEWAY_URL) : null,
+  };
+  const links = { secret: settings.SESSION_SECRET, minutes: settings.MAGIC_LINK_MINUTES, publicUrl };
+  const reminders = createReminderActivities({
+    database, channels, messages: links, maxLatenessHours: settings.REMINDER_MAX_LATENESS_HOURS, log, heartbeat,
+    // Sooner than the next run there is nobody to try again.
+    retrySeconds: Math.min(settings.REMINDER_INTERVAL_SECONDS, 30),
+  });
+  return {
+    activities: { ...reminders, ...createSummaryActivities({ database }) },
+    send: sendNotification({ database, channels, links }),
+    prepare: async (client, taskQueue) => {
+      await keepLatenessLimit(database, settings.REMINDER_MAX_LATENESS_HOURS);
+      await ensureNotificationSchedules(client, { taskQueue, reminderSeconds: settings.REMINDER_INTERVAL_SECONDS });
+    },
+    close: () => { channels.email?.close?.(); },
+  };
+}

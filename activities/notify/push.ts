@@ -1,0 +1,17 @@
+import { postToGateway } from './gateway.js';
+import type { Provider } from './provider.js';
+
+/**
+ * Push messages through an HTTP gateway that takes what FCM v1 takes: POST of `{message: {token, notification, data}}`.
+ * A device that has gone is told as FCM does: 404, or UNREGISTERED or INVALID_ARGUMENT in the error.
+ * @param url PUSH_GATEWAY_URL
+ */
+export function pushGateway(url: string): Provider {
+  return {
+    send: ({ id, key = id, to, subject, text }) => postToGateway({
+      called: 'push gateway', setting: 'PUSH_GATEWAY_URL', url, id, key,
+      body: { message: { token: to, notification: { title: subject, body: text }, data: { notification_id: id } } },
+      gone: (status, body) => status === 404 || status === 410 || /UNREGISTERED|INVALID_ARGUMENT/.test(body),
+    }),
+  };
+}

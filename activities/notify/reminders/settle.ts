@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../../../db/knex.js';
+import { settleReminders } from '../../../db/queries/reminders.js';
+import type { Settlement } from '../../../db/queries/reminders.js';
+import { inScope } from '../../../db/transaction.js';
+
+const PAUSE_MS = 25, MOST_TRIES = 200;
+
+/**
+ * Writes down what came of reminders as it comes, many in one transaction: what has happened while one commits goes with
+ * the next. So between a message that was taken and the note of it lies one commit, and a worker that dies leaves few
+ * in doubt.
+ */
+export class Settler {
+  private waiting: Settlement[] = [];
+  private running: Promise<void> | undefined;
+  private fault: unknown;
+  constructor(private readonly database: Database, private readonly by: string) {}
+
+  add(settlement: Settlement): void {
+    this.waiting.push(settlement);
+    this.running ??= this.run().catch((fault: unknown) => { this.fault = fault; }).finally(() => { this.running = undefined; });
+  }
+
+  /** Waits until everything is written. @throws what the database said */
+  async done(): Promise<void> {
+    while (this.running) await this.running;
+    if (this.fault !== undefined) throw this.fault;
+  }
+
+  private async run(): Promise<void> {
+    for (let tries = 0; this.waiting.length > 0; ) {
+      const now = this.waiting;
+      this.waiting = [];
+      const written = new Set((await this.write(now)).map(({ id }) => id));
+      const left = now.filter(({ id }) => !written.has(id));
+      if (left.length === 0) continue;
+      // Somebody else holds these rows. A lease that was lost meanwhile leaves nothing to write.
+      if (++tries > MOST_TRIES) throw new Error('reminders could not be settled: their rows stay locked');
+      if (written.size === 0) await sleep(PAUSE_MS);
+      this.waiting.push(...await this.stillOurs(left));
+    }
+  }
+
+  private write(settlements: readonly Settlement[]) {
+    return inScope(this.database, '*', async ({ tx, audit }) => {
+      const rows = await settleReminders(tx, this.by, settlements);
+      const studies = new Map<string, Record<string, string[]>>();
+      for (const { id, study_id, status } of rows) {
+        const of = studies.get(study_id) ?? {};
+        (of[status === 'pending' ? 'put_off' : status] ??= []).push(id);
+        studies.set(study_id, of);
+      }
+      for (const [study_id, metadata] of studies) audit.record({ study_id, user_id: null, action: 'reminders_processed', resource_type: 'notification', resource_id: null, metadata });
+      return rows;
+    });
+  }
+
+  private async stillOurs(left: readonly Settlement[]): Promise<Settlement[]> {
+    const ids: string[] = await inScope(this.database, '*', ({ tx }) => tx('notifications').whereRaw('id = any(?)', [left.map(({ id }) => id)]).where({ claimed_by: this.by }).pluck('id'));
+    return left.filter(({ id }) => ids.includes(id));
+  }
+}

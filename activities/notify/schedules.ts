@@ -1,0 +1,13 @@
+import type { Client } from '@temporalio/client';
+import { scheduleIds, workflowTypes } from '../../workflows/contract.js';
+import { ensureSchedule } from '../visits/schedules.js';
+
+/** The summary's hour, UTC (interface, "Other records and triggers"). */
+const SUMMARY_HOUR = 9;
+
+/** The periodic jobs on messages to people. */
+export async function ensureNotificationSchedules(client: Client, of: { taskQueue: string; reminderSeconds: number }): Promise<void> {
+  const { taskQueue } = of;
+  await ensureSchedule(client, { id: scheduleIds.reminders, workflowType: workflowTypes.processPendingReminders, when: { everySeconds: of.reminderSeconds }, taskQueue });
+  await ensureSchedule(client, { id: scheduleIds.dailySummary, workflowType: workflowTypes.sendDailySummary, when: { atHour: SUMMARY_HOUR }, taskQueue });
+}

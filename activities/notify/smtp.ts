@@ -1,0 +1,37 @@
+import { createTransport } from 'nodemailer';
+import type { Transporter } from 'nodemailer';
+import type SMTPPool from 'nodemailer/lib/smtp-pool/index.js';
+import { RefusedMessage } from './provider.js';
+import type { Provider } from './provider.js';
+
+/** Connections to the mail server for each process. */
+const CONNECTIONS = 8;
+
+/**
+ * Mail over SMTP. SMTP has no idempotency: a message whose answer was lost is sent again under the same Message-ID, by
+ * which mailboxes and mail servers collapse doubles. Errors name no address.
+ */
+export function smtpMailer(url: string, from: string): Provider {
+  // A mail server that hangs must not hold up the relay's other messages for the library's two minutes.
+  const transport: Transporter = createTransport({
+    url, pool: true, maxConnections: CONNECTIONS, maxMessages: 1_000, connectionTimeout: 5_000, greetingTimeout: 5_000, socketTimeout: 10_000,
+  } as SMTPPool.Options & { url: string });
+  return {
+    send: async ({ id, key, to, subject, text, html, unsubscribeUrl, calendar }) => {
+      try {
+        await transport.sendMail({
+          from, to, subject, text, messageId: `<${key ?? id}@research-assessment>`, ...(html !== undefined && { html }),
+          headers: { 'X-Notification-Id': id, ...(unsubscribeUrl !== undefined && { 'List-Unsubscribe': `<${unsubscribeUrl}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }) },
+          ...(calendar !== undefined && { attachments: [{ filename: 'visit.ics', content: calendar, contentType: 'text/calendar; charset=utf-8; method=PUBLISH' }] }),
+        });
+      } catch (fault) {
+        const { responseCode, code } = fault as { responseCode?: number; code?: string };
+        // The server's own words may name the recipient: its code says enough.
+        const aboutMessage = code === 'EENVELOPE' || code === 'EMESSAGE';
+        if (aboutMessage && (responseCode === undefined || responseCode >= 500)) throw new RefusedMessage(`the mail server refused the message${responseCode === undefined ? ': its address is not usable' : ` (${responseCode})`}`);
+        throw Object.assign(new Error(`The mail server did not take the message${responseCode === undefined ? '' : ` (${responseCode})`}.`), { code: code ?? 'SMTP' });
+      }
+    },
+    close: () => { transport.close(); },
+  };
+}

@@ -1,0 +1,66 @@
+import type { AuditTrail } from '../../db/audit.js';
+import type { Tx } from '../../db/knex.js';
+import { keepDeliveryReport, optIn, optOut, optOutsOf } from '../../db/queries/notifications.js';
+import { subjectOf } from '../../db/signed-links.js';
+import { inScope } from '../../db/transaction.js';
+import type { Participant } from '../access.js';
+import { sessionSecret } from '../auth/portal.js';
+import { problem } from '../errors.js';
+import type { RequestContext } from '../route.js';
+import type { Services } from '../services.js';
+
+const CHANNELS = ['email', 'sms', 'push'] as const;
+export type Preferences = Record<(typeof CHANNELS)[number], boolean>;
+
+/** On which channels a participant wants messages: all, until it says otherwise. */
+export async function preferences(tx: Tx, participantId: string): Promise<Preferences> {
+  const out = await optOutsOf(tx, participantId);
+  return Object.fromEntries(CHANNELS.map((channel) => [channel, !out.includes(channel)])) as Preferences;
+}
+
+export async function changePreferences({ tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: Participant; context: RequestContext }, given: Partial<Preferences>): Promise<Preferences> {
+  for (const channel of CHANNELS.filter((name) => given[name] !== undefined)) {
+    const changed = given[channel] ? await optIn(tx, actor.id, channel) : (await optOut(tx, actor.id, channel, 'portal'))?.isNew;
+    if (changed) audit.record({ study_id: actor.study_id, user_id: null, request_id: context.requestId, action: given[channel] ? 'messages_opted_in' : 'messages_opted_out', resource_type: 'participant', resource_id: actor.id, metadata: { channel, by: 'participant' } });
+  }
+  return preferences(tx, actor.id);
+}
+
+/** The participant and channel of an opt-out link. @throws 404 for one that is not ours */
+function meant(services: Services, token: string): { participantId: string; channel: string } {
+  const subject = subjectOf(sessionSecret(services.settings), 'unsubscribe', token);
+  if (!subject) throw problem('NOT_FOUND', { detail: 'This link is not valid.' });
+  const [participantId, channel] = subject.split('.') as [string, string];
+  return { participantId, channel };
+}
+
+/** The page behind the link. It asks first: mail programs open links by themselves. @throws 404 */
+export function unsubscribePage(services: Services, token: string): string {
+  const { channel } = meant(services, token);
+  return page('Messages of this study', `<form method="post"><p>No more messages by ${channel === 'sms' ? 'text message' : channel}?</p><p><button type="submit">No more of these messages</button></p></form>`);
+}
+
+/** Ends a channel's messages by the link in one of them; repeating it changes nothing. @throws 404 */
+export async function unsubscribe(services: Services, token: string, context: RequestContext): Promise<string> {
+  const { participantId, channel } = meant(services, token);
+  await inScope(services.database, '*', async ({ tx, audit }) => {
+    const out = await optOut(tx, participantId, channel, 'link');
+    if (!out) throw problem('NOT_FOUND', { detail: 'This link is not valid any more.' });
+    if (out.isNew) audit.record({ study_id: out.study_id, user_id: null, request_id: context.requestId, action: 'messages_opted_out', resource_type: 'participant', resource_id: participantId, metadata: { channel, by: 'link' } });
+  });
+  return page('Done', '<p>You will get no more of these messages. In the study’s portal you can change that again.</p>');
+}
+
+const page = (title: string, inside: string): string =>
+  `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title></head><body style="font-family:sans-serif;line-height:1.5;max-width:32rem;margin:2rem auto;padding:0 1rem"><h1>${title}</h1>${inside}</body></html>`;
+
+/** What a gateway reports of a message that it took. @throws 404 for a link that is not ours, or a message that was not sent */
+export async function deliveryReport(services: Services, id: string, token: string, report: { status: 'delivered' | 'undelivered' | 'failed'; error_code?: string | null }): Promise<void> {
+  if (subjectOf(sessionSecret(services.settings), 'delivery-report', token) !== id.toLowerCase()) throw problem('NOT_FOUND', { detail: 'There is no such notification.' });
+  const status = report.status === 'delivered' ? 'delivered' : 'undelivered';
+  await inScope(services.database, '*', async ({ tx, audit }) => {
+    const found = await keepDeliveryReport(tx, id, { status, error: report.error_code ? `the gateway reported ${report.error_code}`.slice(0, 500) : null });
+    if (!found) throw problem('NOT_FOUND', { detail: 'There is no such notification.' });
+    audit.record({ study_id: found.study_id, user_id: null, action: 'delivery_reported', resource_type: 'notification', resource_id: id, metadata: { status } });
+  });
+}

@@ -1,0 +1,64 @@
+import type { Tx } from '../knex.js';
+import { putOutbox } from '../outbox.js';
+
+/**
+ * Queues today's summary (UTC) for each active user who is assigned to an active study: one for each user, study and
+ * day, however often this runs.
+ * @returns the notifications that were made
+ */
+export async function queueDailySummaries(tx: Tx): Promise<{ id: string; study_id: string }[]> {
+  const { rows } = await tx.raw(
+    `insert into notifications (study_id, user_id, kind, channel, dedupe_key)
+     select s.id, u.id, 'daily_summary', 'email', 'daily_summary:' || s.id || ':' || u.id || ':' || (now() at time zone 'UTC')::date
+     from studies s join user_studies a on a.study_id = s.id join users u on u.id = a.user_id
+     where s.status = 'active' and u.status = 'active' order by s.id, u.id
+     on conflict (dedupe_key) do nothing returning id, study_id`);
+  const made = rows as { id: string; study_id: string }[];
+  await putOutbox(tx, made.map(({ id, study_id }) => ({ topic: 'notification', studyId: study_id, subject: id })));
+  return made;
+}
+
+export interface SummaryVisit { participant_code: string; name: string; target_date: string; window_close: string }
+export interface DailySummary {
+  study_code: string; study_name: string; today: string;
+  yesterday: { enrolled: number; withdrawn: number; visits_completed: number; visits_missed: number; sessions_completed: number };
+  due_today: number; overdue: number; failed_syncs: number; pending_approvals: number;
+  today_visits: SummaryVisit[]; overdue_visits: SummaryVisit[];
+  /** Completed visits on each of the last fourteen days, oldest first. */
+  completed_by_day: { day: string; completed: number }[];
+}
+
+const MOST_LISTED = 20;
+
+/**
+ * What a study's staff are told in the morning, by the study's calendar. The transaction says whose participants count:
+ * it is narrowed to the user who is told.
+ */
+export async function readDailySummary(tx: Tx, studyId: string): Promise<DailySummary | undefined> {
+  const { rows } = await tx.raw(
+    `with s as materialized (select id, study_code, study_name, timezone, (now() at time zone timezone)::date as today from studies where id = :id),
+     v as materialized (
+       select x.*, p.participant_code, p.status as participant_status, (x.completed_at at time zone s.timezone)::date as completed_on
+       from scheduled_visits x join participants p on p.id = x.participant_id cross join s
+       where x.study_id = s.id and x.status not in ('superseded', 'cancelled'))
+     select s.study_code, s.study_name, s.today,
+       jsonb_build_object(
+         'enrolled', (select count(*) from participants p where p.study_id = s.id and (p.created_at at time zone s.timezone)::date = s.today - 1),
+         'withdrawn', (select count(*) from participants p where p.study_id = s.id and (p.withdrawn_at at time zone s.timezone)::date = s.today - 1),
+         'visits_completed', (select count(*) from v where v.completed_on = s.today - 1),
+         'visits_missed', (select count(*) from v where v.status = 'missed' and v.window_close = s.today - 2),
+         'sessions_completed', (select count(*) from assessment_sessions a where a.study_id = s.id and (a.completed_at at time zone s.timezone)::date = s.today - 1
+            and exists (select from participants p where p.id = a.participant_id))) as yesterday,
+       (select count(*) from v where v.target_date = s.today and v.status in ('scheduled', 'open') and v.participant_status = 'enrolled') as due_today,
+       (select count(*) from v where v.target_date < s.today and v.status in ('scheduled', 'open') and v.participant_status = 'enrolled') as overdue,
+       (select count(*) from v where v.data_sync_status = 'failed') as failed_syncs,
+       (select count(*) from override_requests o join participants p on p.id = o.participant_id where o.study_id = s.id and o.status = 'pending') as pending_approvals,
+       coalesce((select jsonb_agg(to_jsonb(l)) from (select participant_code, name, target_date, window_close from v
+          where target_date = s.today and status in ('scheduled', 'open') and participant_status = 'enrolled' order by participant_code, name limit :most) l), '[]') as today_visits,
+       coalesce((select jsonb_agg(to_jsonb(l)) from (select participant_code, name, target_date, window_close from v
+          where target_date < s.today and status in ('scheduled', 'open') and participant_status = 'enrolled' order by window_close, participant_code limit :most) l), '[]') as overdue_visits,
+       (select jsonb_agg(jsonb_build_object('day', d.day, 'completed', (select count(*) from v where v.completed_on = d.day)) order by d.day)
+          from (select s.today - k as day from generate_series(1, 14) k) d) as completed_by_day
+     from s`, { id: studyId, most: MOST_LISTED });
+  return rows[0];
+}

@@ -1,0 +1,117 @@
+import type { Database, Tx } from '../knex.js';
+import { prepared } from '../prepared.js';
+import { readOneInScope } from '../transaction.js';
+
+export interface ReminderVisit { id: string; name: string; status: string; target_date: string; window_open: string; window_close: string; created_at: string }
+/** A reminder with all that it is judged by and written from. */
+export interface ReminderRow {
+  id: string; study_id: string; participant_id: string; kind: 'visit_reminder' | 'visit_missed'; channel: 'email' | 'sms' | 'push'; due_at: string;
+  days_before: number | null; visit_key: string; attempts: number; status: string; visit: ReminderVisit | null;
+  participant_status: string; participant_code: string; preferred_language: string | null; zone: string; email: string | null; phone: string | null;
+  push_tokens: string[]; opted_out: boolean; study_status: string; study_code: string; study_name: string; site_code: string | null; site_name: string | null;
+  settings: unknown;
+}
+
+const FACTS = `n.id, n.study_id, n.participant_id, n.kind, n.channel, n.due_at, n.days_before, coalesce(n.visit_key, o.visit_key) as visit_key, n.attempts, n.status,
+    (select jsonb_build_object('id', v.id, 'name', v.name, 'status', v.status, 'target_date', v.target_date, 'window_open', v.window_open, 'window_close', v.window_close, 'created_at', v.created_at)
+       from scheduled_visits v where v.participant_id = n.participant_id and v.visit_key = coalesce(n.visit_key, o.visit_key)
+       order by v.status in ('superseded', 'cancelled'), v.created_at desc limit 1) as visit,
+    p.status as participant_status, p.participant_code, p.preferred_language, coalesce(p.timezone, t.timezone, s.timezone) as zone, p.email, p.phone,
+    case when n.channel = 'push' then array(select k.token from push_tokens k where k.participant_id = p.id order by k.created_at) else '{}' end as push_tokens,
+    exists (select from notification_opt_outs x where x.participant_id = p.id and x.channel = n.channel) as opted_out,
+    s.status as study_status, s.study_code, s.study_name, t.site_code, t.name as site_name, coalesce(s.config -> 'notifications', '{}') as settings
+  from notifications n join participants p on p.id = n.participant_id join studies s on s.id = n.study_id left join sites t on t.id = p.site_id
+  left join scheduled_visits o on n.visit_key is null and o.id = n.visit_id`;
+
+/** Whether anything is to be looked at: one statement that an index alone answers. */
+export async function anyReminderDue(database: Database): Promise<boolean> {
+  const rows = await readOneInScope(database, '*', {
+    sql: `select attempt_at from notifications where status = 'pending' and visit_key is not null and attempt_at <= now() limit 1`, values: [],
+  });
+  return rows.length > 0;
+}
+
+/** Takes reminders that are due for a while: nobody else takes them until the lease is over or they are settled. */
+export async function claimReminders(tx: Tx, claim: { by: string; limit: number; leaseSeconds: number }): Promise<ReminderRow[]> {
+  return prepared<ReminderRow>(tx,
+    `with due as (
+       select id from notifications where status = 'pending' and visit_key is not null and attempt_at <= now() and (claimed_until is null or claimed_until <= now())
+       order by attempt_at limit $1 for update skip locked),
+     claimed as (
+       update notifications n set claimed_by = $2, claimed_until = now() + $3 * interval '1 second', attempt_at = now() + $3 * interval '1 second'
+       from due where n.id = due.id returning n.id)
+     select ${FACTS} join claimed on claimed.id = n.id`, [claim.limit, claim.by, claim.leaseSeconds]);
+}
+
+/** One reminder as it is now; with `by` only while that claim holds. */
+export async function reminderById(tx: Tx, id: string, by: string | null = null): Promise<ReminderRow | undefined> {
+  return (await prepared<ReminderRow>(tx, `select ${FACTS} where n.id = $1 and ($2::uuid is null or (n.claimed_by = $2 and n.claimed_until > clock_timestamp()))`, [id, by]))[0];
+}
+
+/** What came of a claimed reminder. `pending`: to be looked at again at `attempt_at`. */
+export interface Settlement {
+  id: string; status: 'sent' | 'failed' | 'cancelled' | 'suppressed' | 'pending'; reason: string | null; last_error: string | null; attempt_at: string | null; attempted: boolean;
+  /** What it was judged by: moved since, it is only let go, and judged again. */
+  due_at: string;
+  /** A channel to try instead. */
+  fallback: string | null;
+}
+
+/**
+ * Writes down what came of claimed reminders, and lets them go. What was sent is sent, whatever has happened to its
+ * visit meanwhile. Rows that somebody else holds are left out, so that two sets never wait for each other in a circle.
+ * @returns those that were written
+ */
+export async function settleReminders(tx: Tx, by: string, settlements: readonly Settlement[]): Promise<{ id: string; study_id: string; status: string }[]> {
+  return prepared(tx,
+    `with o as materialized (
+       select * from jsonb_to_recordset($1::jsonb) as o(id uuid, status text, reason text, last_error text, attempt_at timestamptz, attempted boolean, due_at timestamptz, fallback text)),
+     held as materialized (select n.id from notifications n where n.id = any($2::uuid[]) and n.claimed_by = $3 for update skip locked),
+     settled as (
+       update notifications n set
+         status = case when o.status = 'sent' or (n.status = 'pending' and n.due_at = o.due_at) then o.status else n.status end,
+         reason = case when o.status = 'sent' or (n.status = 'pending' and n.due_at = o.due_at) then o.reason else n.reason end,
+         last_error = coalesce(o.last_error, n.last_error),
+         attempts = n.attempts + o.attempted::integer,
+         sent_at = case when o.status = 'sent' then clock_timestamp() end,
+         attempt_at = case when n.due_at = o.due_at and o.attempt_at is not null then o.attempt_at when n.claimed_until = n.attempt_at then n.due_at else n.attempt_at end,
+         claimed_by = null, claimed_until = null
+       from o, held where held.id = o.id and n.id = any($2::uuid[]) and n.id = o.id
+       returning n.*, o.fallback as next_channel, n.status = o.status and n.due_at = o.due_at as holds),
+     instead as (
+       insert into notifications as f (study_id, participant_id, visit_id, visit_key, kind, channel, days_before, due_at, attempt_at, fallback_of)
+       select study_id, participant_id, visit_id, visit_key, kind, next_channel, days_before, due_at, now(), id from settled where next_channel is not null and holds
+       on conflict (visit_key, kind, channel, days_before) where visit_key is not null do update
+         set status = 'pending', reason = null, due_at = excluded.due_at, attempt_at = excluded.attempt_at, visit_id = excluded.visit_id
+         where f.status in ('cancelled', 'suppressed', 'failed') and f.due_at <> excluded.due_at)
+     select id, study_id, status from settled`,
+    [JSON.stringify(settlements), settlements.map(({ id }) => id), by]);
+}
+
+/** Lets planning judge lateness as this process does. */
+export async function keepLatenessLimit(database: Database, hours: number): Promise<void> {
+  await database.raw(`update reminder_limits set max_lateness = ? * interval '1 hour' where max_lateness <> ? * interval '1 hour'`, [hours, hours]);
+}
+
+/** Stops reminders of visits that were superseded and that no visit of a newer version has taken over. */
+export async function stopSuperseded(tx: Tx, participantIds: readonly string[]): Promise<void> {
+  await prepared(tx,
+    `update notifications n set status = 'cancelled', reason = v.status
+     from scheduled_visits v where n.participant_id = any($1::uuid[]) and n.visit_key is not null and n.status = 'pending' and v.id = n.visit_id and v.status = 'superseded'`, [[...participantIds]]);
+}
+
+/** A device that its gateway does not know any more. */
+export async function forgetPushToken(tx: Tx, participantId: string, token: string): Promise<void> {
+  await tx('push_tokens').where({ participant_id: participantId, token }).delete();
+}
+
+export interface ExplainedReminder extends ReminderRow { reason: string | null; sent_at: string | null; last_error: string | null; attempt_at: string | null; fallback_of: string | null; resend_of: string | null }
+
+/** Every reminder that ever concerned a visit, whichever schedule version it stood in. */
+export async function remindersOfVisit(tx: Tx, visitId: string): Promise<ExplainedReminder[]> {
+  return prepared<ExplainedReminder>(tx,
+    `select n.reason, n.sent_at, n.last_error, n.attempt_at, n.fallback_of, n.resend_of, ${FACTS}
+     join scheduled_visits w on w.id = $1
+     where n.participant_id = w.participant_id and n.kind in ('visit_reminder', 'visit_missed') and coalesce(n.visit_key, o.visit_key) = w.visit_key
+     order by n.due_at, n.id`, [visitId]);
+}

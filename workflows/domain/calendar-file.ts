@@ -1,0 +1,51 @@
+import { addDays } from './dates.js';
+
+/** A visit as an all-day entry of a calendar; times are ISO instants. */
+export interface CalendarEntry {
+  visit_key: string; name: string; target_date: string; description: string; cancelled: boolean;
+  updated_at: string;
+  /** Grows with every change. */
+  sequence: number;
+}
+
+const LINE_OCTETS = 75;
+
+/**
+ * Visits as an iCalendar document (RFC 5545). The uid is the visit's key, so that a visit that moves, moves in a
+ * calendar that has it already instead of standing there twice. Nothing of the person is in it.
+ */
+export function calendarFile(entries: readonly CalendarEntry[]): string {
+  const lines = [
+    'BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//research-assessment-platform//visits//EN', 'CALSCALE:GREGORIAN', 'METHOD:PUBLISH', 'X-WR-CALNAME:Study visits',
+    ...entries.flatMap(eventOf), 'END:VCALENDAR',
+  ];
+  return `${lines.flatMap(folded).join('\r\n')}\r\n`;
+}
+
+const eventOf = (entry: CalendarEntry): string[] => [
+  'BEGIN:VEVENT', `UID:${entry.visit_key}@visits`, `DTSTAMP:${instant(entry.updated_at)}`, `LAST-MODIFIED:${instant(entry.updated_at)}`, `SEQUENCE:${entry.sequence}`,
+  `DTSTART;VALUE=DATE:${day(entry.target_date)}`, `DTEND;VALUE=DATE:${day(addDays(entry.target_date, 1))}`, `SUMMARY:${escaped(entry.name)}`,
+  `DESCRIPTION:${escaped(entry.description)}`, `STATUS:${entry.cancelled ? 'CANCELLED' : 'CONFIRMED'}`, 'TRANSP:TRANSPARENT', 'END:VEVENT',
+];
+
+const day = (date: string): string => date.replaceAll('-', '');
+const instant = (at: string): string => `${at.slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
+const escaped = (text: string): string => text.replaceAll(/[\\;,]/g, (c) => `\\${c}`).replaceAll(/\r\n|\r|\n/g, '\\n');
+
+/** Lines are folded at 75 octets, never inside a character. */
+function folded(line: string): string[] {
+  const parts: string[] = [];
+  let part = '';
+  let octets = 0;
+  for (const character of line) {
+    const size = new TextEncoder().encode(character).length;
+    if (octets + size > LINE_OCTETS) {
+      parts.push(part);
+      part = ' ';
+      octets = 1;
+    }
+    part += character;
+    octets += size;
+  }
+  return [...parts, part];
+}
