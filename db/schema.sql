@@ -637,6 +637,21 @@ create table mfa_recovery_codes (
 );
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table notification_opt_outs (
+  participant_id uuid not null,
+  channel character varying(10) not null,
+  study_id uuid not null,
+  source character varying(10) not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint notification_opt_outs_channel_check CHECK (((channel)::text = ANY ((ARRAY['email'::character varying, 'sms'::character varying, 'push'::character varying])::text[]))),
+  constraint notification_opt_outs_source_check CHECK (((source)::text = ANY ((ARRAY['portal'::character varying, 'link'::character varying])::text[]))),
+  constraint notification_opt_outs_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
+  constraint notification_opt_outs_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint notification_opt_outs_pkey PRIMARY KEY (participant_id, channel)
+);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table notifications (
   id uuid not null default gen_random_uuid(),
   study_id uuid,
@@ -654,18 +669,31 @@ create table notifications (
   reason text,
   dedupe_key character varying(200),
   created_at timestamp with time zone not null default clock_timestamp(),
+  visit_key uuid,
+  days_before integer,
+  attempt_at timestamp with time zone,
+  claimed_until timestamp with time zone,
+  claimed_by uuid,
+  resend_of uuid,
+  fallback_of uuid,
+  delivery_status character varying(20),
+  draft jsonb,
   constraint notifications_channel_check CHECK (((channel)::text = ANY ((ARRAY['email'::character varying, 'sms'::character varying, 'push'::character varying])::text[]))),
   constraint notifications_check CHECK ((((status)::text = 'sent'::text) = (sent_at IS NOT NULL))),
+  constraint notifications_days_before_check CHECK (((days_before >= 0) AND (days_before <= 365))),
+  constraint notifications_delivery_status_check CHECK (((delivery_status)::text = ANY ((ARRAY['delivered'::character varying, 'undelivered'::character varying])::text[]))),
   constraint notifications_status_check CHECK (((status)::text = ANY ((ARRAY['pending'::character varying, 'sent'::character varying, 'failed'::character varying, 'cancelled'::character varying, 'suppressed'::character varying])::text[]))),
   constraint notifications_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
   constraint notifications_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
   constraint notifications_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
-  constraint notifications_visit_id_fkey FOREIGN KEY (visit_id) REFERENCES scheduled_visits(id) ON DELETE CASCADE,
   constraint notifications_pkey PRIMARY KEY (id),
   constraint notifications_dedupe_key_key UNIQUE (dedupe_key)
 );
 CREATE INDEX notifications_due ON public.notifications USING btree (due_at) WHERE ((status)::text = 'pending'::text);
+CREATE INDEX notifications_listing ON public.notifications USING btree (study_id, created_at, id);
 CREATE INDEX notifications_participant ON public.notifications USING btree (participant_id);
+CREATE INDEX notifications_sweep ON public.notifications USING btree (attempt_at) INCLUDE (study_id) WHERE (((status)::text = 'pending'::text) AND (visit_key IS NOT NULL));
+CREATE UNIQUE INDEX notifications_of_visit ON public.notifications USING btree (visit_key, kind, channel, days_before) NULLS NOT DISTINCT WHERE (visit_key IS NOT NULL);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 
 -- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
@@ -749,6 +777,7 @@ CREATE INDEX participants_site ON public.participants USING btree (site_id);
 CREATE UNIQUE INDEX participants_external ON public.participants USING btree (study_id, external_id) WHERE (external_id IS NOT NULL);
 -- policy site_isolation restrictive for * using ((( SELECT app_all_sites() AS app_all_sites) OR (study_id <> ALL (( SELECT app_site_studies() AS app_site_studies)::uuid[])) OR (site_id = ANY (( SELECT app_sites() AS app_sites)::uuid[])))) check (-)
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER reminders AFTER UPDATE OF timezone, site_id, email, phone, status ON public.participants FOR EACH ROW WHEN (((((((old.timezone)::text IS DISTINCT FROM (new.timezone)::text) OR (old.site_id IS DISTINCT FROM new.site_id)) OR ((old.email)::text IS DISTINCT FROM (new.email)::text)) OR ((old.phone)::text IS DISTINCT FROM (new.phone)::text)) OR ((old.status)::text IS DISTINCT FROM (new.status)::text))) EXECUTE FUNCTION participant_reminders();
 CREATE TRIGGER touch BEFORE UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
@@ -807,6 +836,28 @@ create table push_targets (
   constraint push_targets_pkey PRIMARY KEY (study_id, record, event)
 );
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table push_tokens (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid,
+  participant_id uuid,
+  user_id uuid,
+  platform character varying(10) not null,
+  token character varying(4096) not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint push_tokens_check CHECK (((participant_id IS NULL) = (study_id IS NULL))),
+  constraint push_tokens_check1 CHECK (((participant_id IS NULL) <> (user_id IS NULL))),
+  constraint push_tokens_platform_check CHECK (((platform)::text = ANY ((ARRAY['ios'::character varying, 'android'::character varying, 'web'::character varying])::text[]))),
+  constraint push_tokens_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
+  constraint push_tokens_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint push_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint push_tokens_pkey PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX push_tokens_of_participant ON public.push_tokens USING btree (participant_id, md5((token)::text)) WHERE (participant_id IS NOT NULL);
+CREATE UNIQUE INDEX push_tokens_of_user ON public.push_tokens USING btree (user_id, md5((token)::text)) WHERE (user_id IS NOT NULL);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+-- policy user_devices permissive for * using ((study_id IS NULL)) check (-)
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table randomizations (
@@ -868,6 +919,14 @@ create table refresh_tokens (
 );
 CREATE INDEX refresh_tokens_family ON public.refresh_tokens USING btree (family_id);
 CREATE INDEX refresh_tokens_user ON public.refresh_tokens USING btree (user_id);
+
+-- no row-level security; research_app may: INSERT, SELECT, UPDATE
+create table reminder_limits (
+  only_one boolean not null default true,
+  max_lateness interval not null,
+  constraint reminder_limits_only_one_check CHECK (only_one),
+  constraint reminder_limits_pkey PRIMARY KEY (only_one)
+);
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table result_pushes (
@@ -996,6 +1055,8 @@ CREATE UNIQUE INDEX scheduled_visits_one_live ON public.scheduled_visits USING b
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 CREATE TRIGGER record_changed AFTER UPDATE ON public.scheduled_visits REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION record_changed_visits();
 CREATE TRIGGER record_new AFTER INSERT ON public.scheduled_visits REFERENCING NEW TABLE AS made FOR EACH STATEMENT EXECUTE FUNCTION record_new_visits();
+CREATE TRIGGER reminders_changed AFTER UPDATE ON public.scheduled_visits REFERENCING OLD TABLE AS before_change NEW TABLE AS after_change FOR EACH STATEMENT EXECUTE FUNCTION visits_changed();
+CREATE TRIGGER reminders_made AFTER INSERT ON public.scheduled_visits REFERENCING NEW TABLE AS made FOR EACH STATEMENT EXECUTE FUNCTION visits_made();
 CREATE TRIGGER touch BEFORE UPDATE ON public.scheduled_visits FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
@@ -1064,6 +1125,7 @@ create table sites (
   constraint sites_study_id_site_code_key UNIQUE (study_id, site_code)
 );
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER reminders AFTER UPDATE OF timezone ON public.sites FOR EACH ROW WHEN (((old.timezone)::text IS DISTINCT FROM (new.timezone)::text)) EXECUTE FUNCTION site_reminders();
 CREATE TRIGGER touch BEFORE UPDATE ON public.sites FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
@@ -1091,6 +1153,7 @@ create table studies (
   constraint studies_study_code_key UNIQUE (study_code)
 );
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (id = ( SELECT app_study() AS app_study)) OR (id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER reminders AFTER UPDATE OF config, timezone ON public.studies FOR EACH ROW WHEN ((((old.config -> 'notifications'::text) IS DISTINCT FROM (new.config -> 'notifications'::text)) OR ((old.timezone)::text <> (new.timezone)::text))) EXECUTE FUNCTION study_reminders();
 CREATE TRIGGER touch BEFORE UPDATE ON public.studies FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
@@ -1388,6 +1451,14 @@ AS $function$
     || ',"user_id":' || coalesce(to_json(r.user_id)::text, 'null') || '}'
 $function$;
 
+CREATE OR REPLACE FUNCTION public.clock_time(p text)
+ RETURNS time without time zone
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case when p ~ '^([01][0-9]|2[0-3]):[0-5][0-9]$' then p::time end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.insert_only(relation regclass)
  RETURNS void
  LANGUAGE plpgsql
@@ -1416,6 +1487,63 @@ CREATE OR REPLACE FUNCTION public.moment()
  LANGUAGE sql
  PARALLEL RESTRICTED
 AS $function$ select coalesce(nullif(current_setting('app.moment', true), '')::timestamptz, clock_timestamp()) $function$;
+
+CREATE OR REPLACE FUNCTION public.participant_reminders()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if new.status = 'withdrawn' then
+    update notifications set status = 'cancelled', reason = 'withdrawn' where participant_id = new.id and visit_key is not null and status = 'pending';
+  else
+    perform plan_reminders(array(select row(v.id, v.study_id, v.participant_id, v.visit_key, v.status, v.target_date, v.window_close)::visit_to_plan from scheduled_visits v where v.participant_id = new.id and v.status in ('scheduled', 'open') and window_close >= current_date - 2));
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.plan_reminders(p_visits visit_to_plan[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if coalesce(cardinality(p_visits), 0) = 0 then return; end if;
+  with changed as materialized (
+    select v.id, v.study_id, v.participant_id, v.visit_key, v.status, v.target_date, v.window_close from unnest(p_visits) v
+    where v.status in ('scheduled', 'open', 'missed')
+  ), rules as materialized (
+    -- Read once for each study, not for each visit: a study's configuration is long.
+    select s.id as study_id, s.timezone, r.*, row_number() over (partition by s.id, r.channel order by r.days_before) = 1 as first from studies s cross join lateral reminder_rules(s.config) r where s.id in (select c.study_id from changed c)
+  )
+  insert into notifications as n (study_id, participant_id, visit_id, visit_key, kind, channel, days_before, due_at, attempt_at, status, reason)
+  select w.study_id, w.participant_id, w.id, w.visit_key, w.kind, w.channel, w.days_before, w.due_at, w.due_at,
+         case when w.stopped is not null then 'cancelled' when w.late then 'suppressed' else 'pending' end,
+         case when w.stopped is not null then w.stopped when w.late then 'too_late' end
+  from (
+    select v.id, v.study_id, v.participant_id, v.visit_key, k.kind, r.channel, case when k.kind = 'visit_reminder' then r.days_before end as days_before, d.due_at,
+           case when p.status = 'withdrawn' then 'withdrawn'
+                when k.kind = 'visit_reminder' and (v.status = 'missed' or v.window_close < (clock_timestamp() at time zone z.zone)::date) then 'visit_over' end as stopped,
+           d.due_at < clock_timestamp() - l.max_lateness as late
+    from changed v
+    join rules r on r.study_id = v.study_id
+    join participants p on p.id = v.participant_id
+    left join sites t on t.id = p.site_id
+    cross join reminder_limits l
+    cross join lateral (select coalesce(p.timezone, t.timezone, r.timezone) as zone) z
+    cross join lateral (
+      select 'visit_reminder' as kind, v.target_date - r.days_before as day
+      -- One for each channel, however many days before it was told.
+      union all select 'visit_missed', v.window_close + 1 where v.status = 'missed' and r.first) k
+    cross join lateral (select reminder_due(k.day, r.send_at, r.quiet_from, r.quiet_to, z.zone) as due_at) d
+  ) w
+  order by w.visit_key, w.kind, w.channel, w.days_before
+  on conflict (visit_key, kind, channel, days_before) where visit_key is not null do update
+    set visit_id = excluded.visit_id, due_at = excluded.due_at, status = excluded.status, reason = excluded.reason,
+        attempt_at = case when n.status = 'pending' and n.due_at = excluded.due_at then n.attempt_at else excluded.attempt_at end
+    where n.status <> 'sent' and n.reason is distinct from 'cancelled_by_staff'
+      and not (n.status = 'failed' and n.due_at = excluded.due_at)
+      and (n.status, n.due_at, n.reason) is distinct from (excluded.status, excluded.due_at, excluded.reason)
+       or n.status = 'pending' and n.visit_id <> excluded.visit_id;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.record_changed_visits()
  RETURNS trigger
@@ -1470,6 +1598,32 @@ begin
   end if;
   return case when tg_op = 'DELETE' then old else new end;
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.reminder_due(p_day date, p_send time without time zone, p_from time without time zone, p_to time without time zone, p_zone text)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select (case
+    when p_from is null or p_to is null or p_from = p_to then p_day + p_send
+    when p_from < p_to then p_day + case when p_send >= p_from and p_send < p_to then p_to else p_send end
+    when p_send >= p_from then p_day + 1 + p_to
+    when p_send < p_to then p_day + p_to
+    else p_day + p_send end) at time zone p_zone
+$function$;
+
+CREATE OR REPLACE FUNCTION public.reminder_rules(p_config jsonb)
+ RETURNS TABLE(channel text, days_before integer, send_at time without time zone, quiet_from time without time zone, quiet_to time without time zone)
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select c.channel, d.days_before::integer, coalesce(clock_time(n.v ->> 'send_at'), time '09:00'),
+         clock_time(n.v #>> '{quiet_hours,from}'), clock_time(n.v #>> '{quiet_hours,to}')
+  from (select case when jsonb_typeof(p_config -> 'notifications') = 'object' then p_config -> 'notifications' else '{}' end as v) n
+  cross join lateral jsonb_array_elements_text(case when jsonb_typeof(n.v -> 'channels') = 'array' then n.v -> 'channels' else '["email"]' end) c(channel)
+  cross join lateral jsonb_array_elements_text(case when jsonb_typeof(n.v -> 'days_before') = 'array' then n.v -> 'days_before' else '[1]' end) d(days_before)
+  where c.channel in ('email', 'sms', 'push') and d.days_before ~ '^[0-9]{1,3}$'
+$function$;
 
 CREATE OR REPLACE FUNCTION public.request_actor(p_user uuid, p_study uuid, p_site uuid, p_participant uuid)
  RETURNS TABLE(id uuid, email character varying, name character varying, role character varying, status character varying, study_ids uuid[], site_ids uuid[], study_seen boolean, site_seen boolean, participant_seen boolean, session_epoch integer)
@@ -1545,6 +1699,37 @@ begin
     c.session_epoch, t.id, t.scopes;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.site_reminders()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform plan_reminders(array(
+    select row(v.id, v.study_id, v.participant_id, v.visit_key, v.status, v.target_date, v.window_close)::visit_to_plan from scheduled_visits v join participants p on p.id = v.participant_id
+    where p.site_id = new.id and p.status = 'enrolled' and v.status in ('scheduled', 'open') and v.window_close >= current_date - 2));
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.stop_reminders(p_visits visit_to_plan[], p_reason text)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  update notifications n set status = 'cancelled', reason = p_reason
+  from unnest(p_visits) v where n.visit_key = v.visit_key and n.status = 'pending'
+$function$;
+
+CREATE OR REPLACE FUNCTION public.study_reminders()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform plan_reminders(array(select row(v.id, v.study_id, v.participant_id, v.visit_key, v.status, v.target_date, v.window_close)::visit_to_plan from scheduled_visits v where v.study_id = new.id and v.status in ('scheduled', 'open') and window_close >= current_date - 2));
+  update notifications n set status = 'cancelled', reason = 'rule_removed'
+  where n.study_id = new.id and n.visit_key is not null and n.status = 'pending' and n.fallback_of is null
+    and not exists (select from reminder_rules(new.config) r where r.channel = n.channel and (n.kind <> 'visit_reminder' or r.days_before = n.days_before));
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.touch_moment()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1569,3 +1754,29 @@ AS $function$
     when 'scheduled' then 'pending'
     when 'open' then 'pending'
   end $function$;
+
+CREATE OR REPLACE FUNCTION public.visits_changed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform plan_reminders(array(
+    select row(n.id, n.study_id, n.participant_id, n.visit_key, n.status, n.target_date, n.window_close)::visit_to_plan from after_change n join before_change o on o.id = n.id
+    where n.status in ('scheduled', 'open', 'missed')
+      and ((o.target_date, o.window_close) is distinct from (n.target_date, n.window_close)
+           or (o.status <> n.status and not (o.status in ('scheduled', 'open') and n.status in ('scheduled', 'open'))))));
+  if exists (select from after_change n join before_change o on o.id = n.id where n.status in ('completed', 'cancelled') and o.status <> n.status) then
+    perform stop_reminders(array(select row(n.id, n.study_id, n.participant_id, n.visit_key, n.status, n.target_date, n.window_close)::visit_to_plan from after_change n join before_change o on o.id = n.id where n.status = 'completed' and o.status <> n.status), 'completed');
+    perform stop_reminders(array(select row(n.id, n.study_id, n.participant_id, n.visit_key, n.status, n.target_date, n.window_close)::visit_to_plan from after_change n join before_change o on o.id = n.id where n.status = 'cancelled' and o.status <> n.status), 'visit_cancelled');
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.visits_made()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform plan_reminders(array(select row(v.id, v.study_id, v.participant_id, v.visit_key, v.status, v.target_date, v.window_close)::visit_to_plan from made v));
+  return null;
+end $function$;
