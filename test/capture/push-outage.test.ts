@@ -1,0 +1,184 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { until } from '../support/until.js';
+import { PushStage, QUICK } from './push-stage.js';
+import type { AttemptView, Ended, PushStudy, StatusView } from './push-stage.js';
+
+const IMPORT = 'record:import';
+const told = (attempts: AttemptView[]) => attempts.map(({ status, error_type }) => error_type ?? status);
+
+describe('a capture system that is away, flaps or lies about what it wrote', function () {
+  this.timeout(120_000);
+  let stage: PushStage;
+  before(async () => { stage = await PushStage.set({ ...QUICK, LOG_LEVEL: 'info' }); });
+  after(() => stage?.clear());
+
+  const log = () => readFileSync(join(stage.own!.dataDir, 'logs', 'worker.log'), 'utf8').split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Record<string, unknown>);
+  /** An answer of each kind: what it is called, and what is done to the call. */
+  const failures = [
+    ['http_error', { status: 503 }], ['invalid_response', { html: true }], ['connection_error', { drop: 'before' as const }],
+    ['invalid_response', { html: true, after_write: true }], ['connection_error', { drop: 'after' as const }], ['invalid_response', { truncate_json: true }],
+  ] as const;
+
+  for (const [type, fault] of failures) {
+    it(`${JSON.stringify(fault)} is ${type}: failed for now, repeated by itself, and lands once`, async () => {
+      const study = await stage.study();
+      study.fault({ ...fault, content: [IMPORT], times: 1 });
+      const { session, visit, record } = await study.ended();
+      const first = await study.attempt(session, () => true, 'the failed attempt');
+      expect(first).to.include({ status: 'failed', error_type: type, records_imported: null });
+      expect(Date.parse(first.next_attempt_at!)).to.be.at.least(Date.parse(first.at));
+      await study.synced(session);
+      const attempts = await study.attempts(session);
+      expect(told(attempts)).to.deep.equal([type, 'success']);
+      expect(study.writes(record!)).to.have.length(1);
+      // What was written although nobody said so is found there and not written again.
+      expect(study.calls(IMPORT), 'imports').to.equal('after_write' in fault || 'truncate_json' in fault || ('drop' in fault && fault.drop === 'after') ? 1 : 2);
+      expect(attempts[1]!.already_there).to.equal(study.calls(IMPORT) === 1);
+      expect((await study.seeVisit(visit)).data_sync_status).to.equal('synced');
+      expect((await study.status()).breaker).to.deep.equal({ state: 'closed', consecutive_failures: 0, opened_at: null, next_attempt_at: null, last_error: null });
+    });
+  }
+
+  it('a failed push is told: session and visit failed, the participant’s portal, a critical log entry with ids only; success clears it', async () => {
+    const study = await stage.study();
+    const person = await study.person();
+    const portal = await study.portal(person);
+    study.fault({ status: 502 });
+    const { session, visit, record } = await study.ended({ person });
+    await study.attempt(session, () => true, 'the failed attempt');
+    expect([(await study.see(session)).sync_status, (await study.seeVisit(visit)).data_sync_status, await portal()]).to.deep.equal(['failed', 'failed', true]);
+    const { items: [failure] } = await study.failures();
+    expect(failure).to.include({ session_id: session, final: false });
+    const entry = await until(() => log().find((line) => line['session_id'] === session && line['fallback_used'] === false), { what: 'the log entry' });
+    expect(entry).to.include({ level: 60, severity: 'critical', study_id: study.id, visit_id: visit });
+    expect(JSON.stringify(entry)).to.not.include(record!).and.not.include('412');
+    study.fault();
+    await study.synced(session);
+    expect(await portal()).to.equal(false);
+    expect((await study.failures()).total).to.equal(0);
+  });
+
+  describe('the circuit breaker', () => {
+    let study: PushStudy;
+    let sessions: Ended[];
+    before(async () => {
+      study = await stage.study();
+      study.fault({ status: 503 });
+      sessions = [];
+    });
+
+    it('opens after so many failures in a row, says so, and lets nothing through', async () => {
+      sessions.push(await study.ended());
+      const { breaker } = await until(async () => {
+        const status = await study.status();
+        return status.breaker.state === 'open' ? status : undefined;
+      }, { timeout: 30_000, what: 'the breaker to open' });
+      expect(breaker.consecutive_failures).to.be.at.least(3);
+      expect(breaker.last_error).to.match(/^http_error: .*503/);
+      expect(Date.parse(breaker.next_attempt_at!)).to.be.above(Date.parse(breaker.opened_at!));
+      // Those that come now meet it open, or one of them is the probe of each second.
+      sessions.push(...await Promise.all(Array.from({ length: 4 }, () => study.ended())));
+      const met = await until(async () => {
+        for (const { session } of sessions) {
+          const found = (await study.attempts(session)).find(({ error_type }) => error_type === 'circuit_open');
+          if (found) return { session, ...found };
+        }
+        return undefined;
+      }, { timeout: 30_000, what: 'an attempt that met the open breaker' });
+      expect(met).to.include({ status: 'failed', records_imported: null });
+      expect(Date.parse(met.next_attempt_at!)).to.be.at.least(Date.parse(met.at));
+      expect((await study.see(met.session)).sync_status).to.equal('failed');
+    });
+
+    it('lets one call a cooldown through while the capture system is away', async () => {
+      const before = study.calls(), began = performance.now();
+      // Five more cooldowns of a second; the dictionary is asked for first.
+      await until(async () => study.calls() >= before + 3, { timeout: 30_000, what: 'three probes' });
+      expect(study.calls() - before).to.be.at.most(Math.ceil((performance.now() - began) / 1_000) + 1);
+    });
+
+    it('closes at the first success, and what waited is there, each once', async () => {
+      study.fault();
+      for (const { session } of sessions) await study.synced(session);
+      for (const { record } of sessions) expect(study.writes(record!)).to.have.length(1);
+      expect(await study.status()).to.deep.include({
+        breaker: { state: 'closed', consecutive_failures: 0, opened_at: null, next_attempt_at: null, last_error: null }, pushes: { pending: 0, synced: sessions.length, failed: 0 },
+      });
+    });
+
+    it('is of its configuration: others push, and another address or token starts closed', async () => {
+      study.fault({ status: 503 });
+      const stuck = await study.ended();
+      await until(async () => (await study.status()).breaker.state === 'open', { timeout: 30_000, what: 'the breaker to open' });
+      const other = await stage.study();
+      const { session } = await other.ended();
+      await other.synced(session);
+      study.fault();
+      await study.configure({ api_url: `${stage.simulator.apiUrl}?moved` });
+      await study.push(stuck.session);
+      await study.synced(stuck.session);
+    });
+  });
+
+  it('a waiting push is tried at once when somebody asks', async () => {
+    const study = await stage.study();
+    study.fault({ content: [IMPORT], status: 500, times: 2 });
+    const { session } = await study.ended();
+    await study.attempt(session, () => true, 'the failed attempt');
+    await study.push(session);
+    await study.synced(session);
+  });
+
+  it('forty results through a capture system that fails in every way: each lands once, and the status told the truth throughout', async () => {
+    const study = await stage.study();
+    const RESULTS = 40;
+    const total = ({ pushes }: StatusView) => pushes.pending + pushes.synced + pushes.failed;
+    const ways = [{ status: 503 }, { html: true }, { drop: 'before' as const }, { drop: 'after' as const }, { html: true, after_write: true }, { truncate_json: true }];
+    // Half of the imports fail, each in its way: never as many in a row as open the breaker for good.
+    study.fault(...ways.map((way, i) => ({ ...way, content: [IMPORT], skip: i, every: 12 })));
+    const seen: StatusView[] = [];
+    const sessions: Ended[] = [];
+    for (let i = 0; i < RESULTS; i += 8) {
+      sessions.push(...await Promise.all(Array.from({ length: 8 }, () => study.ended())));
+      seen.push(await study.status());
+      expect(total(seen.at(-1)!), 'every result is one of pending, synced, failed').to.equal(sessions.length);
+    }
+    // Down altogether, then up.
+    study.fault({ status: 503 });
+    await Promise.all(sessions.slice(0, 2).map(({ session }) => study.push(session)));
+    await until(async () => (await study.status()).breaker.state !== 'closed', { timeout: 30_000, what: 'the breaker to open' });
+    study.fault();
+    await until(async () => {
+      const status = await study.status();
+      const synced = stage.simulator.control.records(study.projectId).length;
+      seen.push(status);
+      expect(status.pushes.synced, 'no more are called synced than there are').to.be.at.most(synced);
+      return status.pushes.synced === RESULTS;
+    }, { timeout: 60_000, interval: 200, what: 'all results to be synced' });
+    for (const { session, record } of sessions) {
+      const changes = study.writes(record!).filter(({ changed }) => changed);
+      expect(changes, record!).to.have.length(1);
+      expect((await study.attempts(session)).filter(({ status }) => status === 'success').length).to.be.within(1, 2);
+    }
+  });
+
+  it('a worker that is killed in the middle of a push: another reads back what the first has written, and nothing is lost', async () => {
+    const study = await stage.study();
+    study.fault({ content: [IMPORT], slow_body_ms: 2_000 });
+    const sessions = await Promise.all(Array.from({ length: 4 }, () => study.ended()));
+    await until(() => stage.simulator.control.calls(study.projectId).some(({ applied }) => applied), { timeout: 30_000, what: 'an import to be written' });
+    const pid = stage.own!.current().pids['worker']!;
+    process.kill(pid, 'SIGKILL');
+    study.fault();
+    for (const { session, record } of sessions) {
+      await study.synced(session, 60_000);
+      expect(study.writes(record!).filter(({ changed }) => changed)).to.have.length(1);
+      expect(study.writes(record!), 'written once').to.have.length(1);
+    }
+    const attempts = await Promise.all(sessions.map(({ session }) => study.attempts(session)));
+    expect(attempts.flat().some(({ already_there }) => already_there)).to.equal(true);
+    expect(stage.own!.current().pids['worker']).to.not.equal(pid);
+  });
+});
