@@ -162,6 +162,7 @@ export const definitions = {
   RATE_LIMIT_PER_MINUTE: count('Limits', 'requests a minute, by user or address', 60),
   AUTH_RATE_LIMIT_PER_MINUTE: count('Limits', 'login and registration, by address and by account', 10),
   WEBHOOK_RATE_LIMIT_PER_MINUTE: count('Limits', 'triggers a minute for each capture project', 600),
+  DATACAPTURE_PUSHES_PER_MINUTE: count('Limits', 'calls a minute that pushes make to one capture system, of 600 that it allows before it bans', 300),
   WEBHOOK_ALLOWED_IPS: cidrs('Limits', 'CIDRs that triggers may come from; not set: any'),
   MAX_BODY_BYTES: count('Limits', 'JSON body', 5 * 1024 * 1024),
   MAX_UPLOAD_BYTES: count('Limits', 'uploaded file', 20 * 1024 * 1024),

@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Database } from '../db/knex.js';
 import { putOutbox } from '../db/outbox.js';
+import { wakeOverdue as wakeOverduePushes } from '../db/queries/push-requests.js';
 import { inScope } from '../db/transaction.js';
 import { reconcilePolls } from './capture/poll-schedules.js';
 import { participantAnchorId, workflowTypes } from '../workflows/contract.js';
@@ -79,6 +80,8 @@ export class Reconciler {
     try {
       const woken = await wakeOverdue(this.deps.database);
       if (woken > 0) this.deps.log.warn({ woken }, 'override deadlines passed unnoticed: their participants are woken');
+      const pushes = await inScope(this.deps.database, '*', ({ tx }) => wakeOverduePushes(tx, SETTLED_SECONDS));
+      if (pushes > 0) this.deps.log.warn({ pushes }, 'results waited for longer than planned: their pushes are woken');
     } catch (fault) {
       this.deps.log.warn({ fault: fault instanceof Error ? fault.name : 'fault' }, 'overdue deadlines could not be read; they are looked for again');
     }

@@ -9,6 +9,7 @@ import { override } from './demo/override.js';
 import { findService } from './demo/place.js';
 import { prepare } from './demo/prepare.js';
 import { prove } from './demo/proof.js';
+import { results } from './demo/results.js';
 import { DemoFault, Telling } from './demo/telling.js';
 
 const print = (line: string): void => { process.stdout.write(`${line}\n`); };
@@ -16,7 +17,7 @@ const print = (line: string): void => { process.stdout.write(`${line}\n`); };
 async function demo(): Promise<void> {
   const began = performance.now();
   const place = findService(readSettings());
-  print('From a data-entry trigger to a final enrollment date, an approved override and a new schedule.\n');
+  print('From a data-entry trigger to a final enrollment date, an approved override, a new schedule and pushed results.\n');
   const telling = new Telling(print);
   const { stage, capture } = await prepare(telling, place);
   try {
@@ -24,7 +25,8 @@ async function demo(): Promise<void> {
     try {
       const enrolled = await enroll(telling, stage, capture, connection);
       await override(telling, stage, enrolled);
-      print(`${await prove(telling, stage, enrolled.participantId)}\n`);
+      await results(telling, stage, enrolled, capture);
+      print(`${await prove(telling, stage, enrolled)}\n`);
     } finally {
       await connection.close();
     }

@@ -29,6 +29,7 @@ describe('the demo', function () {
       expect(main).to.match(/\| \d{4}-\d\d-\d\d finalized, overridden +\| 2, current from \d{4}-\d\d-\d\d +\| 1 completed, 3 \w+.*\| yes/);
       expect(output).to.match(/^ {2}0007 .*provisional/m).and.to.match(/^ {2}7 .*provisional/m).and.to.match(/^ {2}1002 +\| unset/m);
       expect(output).to.include(`${run.temporal_ui}/namespaces/default/workflows/participant-anchor%2F`);
+      expect(output).to.match(/rt_mean +342\.18/).and.to.match(/nback_results_complete 2/).and.to.include('breaker closed; 1 synced, 0 pending, 0 failed');
       expect(output).not.to.include('✗');
       expect(output, 'no secret is printed').not.to.include(run.admin_password ?? 'no password').and.not.to.match(/eyJ[\w-]+\./);
     });

@@ -14,6 +14,7 @@ import * as outboxSubject from './0013-outbox-subject.js';
 import * as portal from './0014-portal.js';
 import * as regenerationCost from './0015-regeneration-cost.js';
 import * as push from './0016-push.js';
+import * as pushPace from './0016b-push-pace.js';
 import * as poll from './0017-poll.js';
 import * as templates from './0019-templates.js';
 import * as secondFactors from './0021-identity.js';

@@ -52,7 +52,7 @@ export async function wakeOverdue(tx: Tx, overdueSeconds: number): Promise<numbe
   const { rows } = await tx.raw(
     `select p.session_id as id, p.study_id from result_pushes p
       where p.status in ('pending', 'waiting') and coalesce(p.next_attempt_at, p.requested_at) < clock_timestamp() - ? * interval '1 second'
-        and p.updated_at < clock_timestamp() - ? * interval '1 second'
+        and greatest(p.updated_at, p.slot_at) < clock_timestamp() - ? * interval '1 second'
         and not exists (select from outbox o where o.subject = p.session_id::text)
         and (exists (select from session_tasks k where k.session_id = p.session_id)
           or exists (select from assessment_sessions s where s.id = p.session_id and s.source = 'online'))

@@ -5,9 +5,9 @@ import type { Listed, Page } from './paging.js';
 export type PushStatus = 'pending' | 'waiting' | 'synced' | 'failed' | 'skipped';
 export interface PushRow {
   session_id: string; study_id: string; participant_id: string; status: PushStatus; requested: number; done: number; requested_at: string; attempts: number;
-  failures: number; waits: number; unanswered: boolean; attempt_id: string | null; error_type: string | null; message: string | null; next_attempt_at: string | null;
+  failures: number; waits: number; unanswered: boolean; attempt_id: string | null; slot_at: string | null; error_type: string | null; message: string | null; next_attempt_at: string | null;
 }
-const OWN = `p.session_id, p.study_id, p.participant_id, p.status, p.requested, p.done, p.requested_at, p.attempts, p.failures, p.waits, p.unanswered, p.attempt_id, p.error_type, p.message, p.next_attempt_at`;
+const OWN = `p.session_id, p.study_id, p.participant_id, p.status, p.requested, p.done, p.requested_at, p.attempts, p.failures, p.waits, p.unanswered, p.attempt_id, p.slot_at, p.error_type, p.message, p.next_attempt_at`;
 
 export async function lockPush(tx: Tx, sessionId: string): Promise<PushRow | undefined> {
   return (await tx.raw(`select ${OWN} from result_pushes p where p.session_id = ? for update`, [sessionId])).rows[0];
@@ -32,6 +32,24 @@ export async function pushFacts(tx: Tx, sessionId: string): Promise<PushFacts | 
 /** An attempt is under way. One that may send: until its end is written, nobody knows what came of it. */
 export async function noteAttempt(tx: Tx, sessionId: string, attemptId: string, sends: boolean): Promise<void> {
   await tx('result_pushes').where({ session_id: sessionId }).update({ attempt_id: attemptId, ...(sends && { unanswered: true }) });
+}
+
+/**
+ * When a push may call: the pushes of a configuration are so many milliseconds apart, in the order in which they come,
+ * whichever worker runs them. A time that was given stays until the attempt ends.
+ * @returns how many milliseconds are left until then; 0: now
+ */
+export async function slotIn(tx: Tx, push: PushRow, milliseconds: number): Promise<number> {
+  if (push.slot_at === null) {
+    // An open breaker is not waited at twice.
+    const { rows: [slot] } = await tx.raw(
+      `update datacapture_breakers set next_slot_at = greatest(next_slot_at, clock_timestamp()) + ? * interval '1 millisecond' where study_id = ? and state = 'closed'
+       returning next_slot_at - ? * interval '1 millisecond' as at`, [milliseconds, push.study_id, milliseconds]);
+    if (!slot) return 0;
+    await tx('result_pushes').where({ session_id: push.session_id }).update({ slot_at: slot.at });
+  }
+  const { rows: [left] } = await tx.raw(`select extract(epoch from slot_at - clock_timestamp()) * 1000 as ms from result_pushes where session_id = ?`, [push.session_id]);
+  return Math.max(0, Number(left.ms));
 }
 
 /** Where a push writes to. */
@@ -70,7 +88,7 @@ export async function endAttempt(tx: Tx, push: PushRow, visitId: string | null, 
   // Asked for again meanwhile: what was done now may not be all.
   const status = ending.push.status !== 'waiting' && push.requested > ending.push.done ? 'pending' : ending.push.status;
   await tx('result_pushes').where({ session_id: push.session_id }).update({
-    ...ending.push, status, error_type, message, attempts: push.attempts + 1, next_attempt_at: status === 'waiting' ? ending.push.next_attempt_at : null,
+    ...ending.push, status, slot_at: null, error_type, message, attempts: push.attempts + 1, next_attempt_at: status === 'waiting' ? ending.push.next_attempt_at : null,
   });
   const sync = { success: 'synced', failed: 'failed', skipped: null }[attempt.status];
   const shown = sync === 'synced' && status === 'pending' ? 'pending' : sync;
@@ -103,7 +121,7 @@ export function listAttempts(tx: Tx, sessionId: string, at: Page): Promise<Liste
     'a.id, a.session_id, a.visit_id, a.number, a.status, a.error_type, a.message, a.records_imported, a.already_there, a.started_at, a.at, a.next_attempt_at', at, { at: 'a.number' }, 'a.seq');
 }
 
-export type PushRecord = Omit<PushRow, 'requested' | 'done' | 'unanswered' | 'attempt_id' | 'failures' | 'waits'>;
+export type PushRecord = Omit<PushRow, 'requested' | 'done' | 'unanswered' | 'attempt_id' | 'slot_at' | 'failures' | 'waits'>;
 export async function pushOfSession(tx: Tx, sessionId: string): Promise<PushRecord | undefined> {
   const { rows } = await tx.raw(
     `select p.session_id, p.study_id, p.participant_id, p.status, p.requested_at, p.attempts, p.error_type, p.message, p.next_attempt_at from result_pushes p where p.session_id = ?`, [sessionId]);

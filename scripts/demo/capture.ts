@@ -6,6 +6,12 @@ import type { Simulator } from '../../test/capture-simulator/server.js';
 /** The instrument that enrolls a participant, and the event at which it is filled in. */
 export const ENROLLMENT = { instrument: 'enrollment', event: 'baseline_arm_1' };
 
+/** Which metric of a task goes to which field. */
+export const RESULTS = {
+  reaction_time: { datacapture_instrument: 'cognitive_results', fields: { mean_rt: 'rt_mean', median_rt: 'rt_median', accuracy: 'accuracy', total_trials: 'total_trials' } },
+  n_back: { datacapture_instrument: 'nback_results', fields: { mean_rt: 'nback_mean_rt', accuracy: 'nback_accuracy', total_trials: 'nback_trials' } },
+};
+
 /** A simulated capture system with one project, whose forms are saved as a person at a site would save them. */
 export class CaptureSystem {
   readonly secret = randomBytes(24).toString('base64url');
@@ -36,6 +42,13 @@ export class CaptureSystem {
   enrollmentDate(record: string): string {
     const rows = this.simulator.control.record(this.projectId, record)?.rows ?? [];
     return rows.find(({ event }) => event === ENROLLMENT.event)?.values['enrollment_date'] ?? '';
+  }
+
+  /** What stands in a record at an event of what the service pushes. */
+  results(record: string, event: string): Record<string, string> {
+    const values = this.simulator.control.record(this.projectId, record)?.rows.find((row) => row.event === event)?.values ?? {};
+    const pushed = [...Object.values(RESULTS).flatMap(({ fields }) => Object.values(fields) as string[]), ...Object.values(RESULTS).map(({ datacapture_instrument }) => `${datacapture_instrument}_complete`)];
+    return Object.fromEntries(pushed.flatMap((field) => (values[field] ? [[field, values[field]] as const] : [])));
   }
 
   stop(): Promise<void> { return this.simulator.stop(); }

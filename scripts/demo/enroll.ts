@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { anchorState, datacaptureTriggerId } from '../../workflows/contract.js';
 import { addDays, dateIn } from '../../workflows/domain/dates.js';
@@ -12,7 +13,7 @@ import type { Tell, Telling } from './telling.js';
 /** Ids as people give them: a slash and a Greek letter; a number with zeros before it; the same number without; one whose date is missing. */
 export const RECORDS = { main: 'A-01/β', leadingZeros: '0007', sameNumber: '7', withoutDate: '1002' } as const;
 
-export interface Enrolled { participantId: string; enrollmentDate: string; baseline: ScheduledVisit; client: Client }
+export interface Enrolled { participantId: string; enrollmentDate: string; baseline: ScheduledVisit & { sessionId: string }; client: Client }
 
 /** The second chapter: from a saved form to a final enrollment date and a first completed visit. */
 export async function enroll(telling: Telling, stage: Stage, capture: CaptureSystem, connection: Connection): Promise<Enrolled> {
@@ -70,15 +71,17 @@ export async function enroll(telling: Telling, stage: Stage, capture: CaptureSys
     tell('anchor', `${anchor.enrollment_date}, ${anchor.status}, version ${anchor.version}`);
     tell('see', `${run.api}${at.anchor}`);
   });
-  const baseline = await telling.step('The baseline visit takes place', async (tell) => {
+  const baseline = await telling.step('The baseline visit takes place: the assessment was taken off line and is synced now', async (tell) => {
     const { visits } = await scheduleOf(stage, at.schedule, 1);
     const visit = visits.find(({ target_date }) => target_date === enrollmentDate);
     demand(visit, 'No visit is planned on the enrollment date.');
-    const completed = await coordinator.expect<ScheduledVisit>(200, 'POST', `/api/visits/${visit.id}/complete`, { completed_at: `${enrollmentDate}T10:15:00Z` });
+    const sessionId = await syncAssessment(stage, participantId, visit.id, enrollmentDate);
+    const completed = await coordinator.get<ScheduledVisit>(`/api/visits/${visit.id}`);
     demand(completed.status === 'completed', `The visit is ${completed.status}.`);
     tell('visit', `${completed.target_date}  ${completed.name}, ${completed.status}`);
     tell('see', `${run.api}/api/visits/${visit.id}`);
-    return completed;
+    tell('see', `${run.api}/api/sessions/${sessionId}`);
+    return { ...completed, sessionId };
   });
   return { participantId, enrollmentDate, baseline, client };
 }
@@ -104,6 +107,22 @@ async function arriveOthers(tell: Tell, stage: Stage, capture: CaptureSystem): P
   const { items } = await stage.coordinator.get<List<Participant>>(`/api/studies/${stage.study.id}/participants`);
   demand(new Set(items.map(({ external_id }) => external_id)).size === 4 && items.length === 4, `There are ${items.length} participants, not four.`);
   tell('see', `${stage.place.run.api}/api/studies/${stage.study.id}/participants`);
+}
+
+/** What a tablet sends when it is back on line: a finished session of the visit, with what its tasks gave. */
+async function syncAssessment(stage: Stage, participantId: string, visitId: string, date: string): Promise<string> {
+  const local = randomUUID();
+  const response = (task: string, summary: Record<string, number>) => ({ id: randomUUID(), sessionId: local, task, summary, trials: [] });
+  const { results } = await stage.coordinator.expect<{ results: { status: string; server_id: string; message?: string }[] }>(200, 'POST', '/api/sync/bulk', {
+    sessions: [{ id: local, participantId, studyId: stage.study.id, visitId, status: 'completed', startedAt: `${date}T09:40:00Z`, completedAt: `${date}T10:15:00Z`, language: 'de', syncStatus: 'pending', syncAttempts: 0 }],
+    responses: [
+      response('reaction_time', { mean_rt: 342.18181, median_rt: 331, accuracy: 0.96875, total_trials: 64 }),
+      response('n_back', { mean_rt: 512.4444, accuracy: 0.8, total_trials: 40 }),
+    ],
+  });
+  const refused = results.find(({ status }) => status !== 'created');
+  demand(refused === undefined, `The offline session was not taken: ${refused?.message ?? refused?.status}.`);
+  return results[0]!.server_id;
 }
 
 async function save(capture: CaptureSystem, record: string, values: Record<string, string> = {}): Promise<void> {

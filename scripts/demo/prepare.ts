@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Api, logIn } from './api.js';
-import { CaptureSystem, ENROLLMENT } from './capture.js';
+import { CaptureSystem, ENROLLMENT, RESULTS } from './capture.js';
 import type { Place, Stage } from './place.js';
 import { demand } from './telling.js';
 import type { Tell, Telling } from './telling.js';
@@ -105,6 +105,7 @@ async function connect(tell: Tell, admin: Api, studyId: string, base: string, ca
     enrollment_instrument: ENROLLMENT.instrument, enrollment_event: ENROLLMENT.event,
     participant_field_mapping: { enrollment_date: 'enrollment_date', preferred_language: 'language', email: 'email', date_of_birth: 'dob' },
     event_battery_mapping: Object.fromEntries(VISITS.map(({ event, days }, index) => [event, { battery_id: index + 1, ...days }])),
+    data_field_mapping: RESULTS,
     webhook_enabled: true, webhook_secret: capture.secret,
     // The simulated system ends with the demo: nothing should go on asking it for news.
     poll_interval_minutes: 0,

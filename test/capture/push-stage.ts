@@ -33,7 +33,7 @@ export const MAPPING = {
 export const SUMMARY = { mean_rt: 412.34567, median_rt: 22, accuracy: 0.96666, total_trials: 40 };
 
 /** Settings under which an outage is over in seconds. */
-export const QUICK = { DATACAPTURE_BREAKER_FAILURES: '3', DATACAPTURE_BREAKER_COOLDOWN_SECONDS: '1', PUSH_RETRY_INITIAL_SECONDS: '0.2' };
+export const QUICK = { DATACAPTURE_BREAKER_FAILURES: '3', DATACAPTURE_BREAKER_COOLDOWN_SECONDS: '1', PUSH_RETRY_INITIAL_SECONDS: '0.2', DATACAPTURE_PUSHES_PER_MINUTE: '6000' };
 
 /** A service and a capture system, for tests of what is pushed from one to the other. */
 export class PushStage {

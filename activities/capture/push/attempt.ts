@@ -3,7 +3,7 @@ import { pass } from '../../../db/queries/breakers.js';
 import type { Passage } from '../../../db/queries/breakers.js';
 import { findConfig } from '../../../db/queries/datacapture-configs.js';
 import type { DatacaptureConfigRow } from '../../../db/queries/datacapture-configs.js';
-import { keepTarget, lockPush, noteAttempt, pushFacts, takeTarget } from '../../../db/queries/pushes.js';
+import { keepTarget, lockPush, noteAttempt, pushFacts, slotIn, takeTarget } from '../../../db/queries/pushes.js';
 import type { Target } from '../../../db/queries/pushes.js';
 import { inScope } from '../../../db/transaction.js';
 import type { PushReport, PushResultsStart } from '../../../workflows/contract.js';
@@ -22,7 +22,10 @@ const PROBE_SECONDS = 45;
 
 const report = (status: PushReport['status']): PushReport => ({ status, error_type: null, records_imported: null, wait_ms: null });
 
-type Begun = { over: PushReport } | { attempt: Attempt; outcome: Outcome } | { attempt: Attempt & { id: string }; plan: Extract<PushPlan, { kind: 'push' }>; config: DatacaptureConfigRow; unanswered: boolean };
+/** A turn that is nearer than this is waited for here. */
+const NEAR_MS = 20;
+
+type Begun = { over: PushReport } | { turnIn: number } | { attempt: Attempt; outcome: Outcome } | { attempt: Attempt & { id: string }; plan: Extract<PushPlan, { kind: 'push' }>; config: DatacaptureConfigRow; unanswered: boolean };
 
 /**
  * One attempt: what is to be pushed is decided from the database as it stands, the record's event taken, the breaker
@@ -33,6 +36,8 @@ type Begun = { over: PushReport } | { attempt: Attempt; outcome: Outcome } | { a
 export async function pushOnce(deps: PushDeps, start: PushResultsStart, early: boolean): Promise<PushReport> {
   const begun = await begin(deps, start, early);
   if ('over' in begun) return begun.over;
+  // Waiting is Temporal's, which holds no place of a worker.
+  if ('turnIn' in begun) throw recordBusy(begun.turnIn);
   if ('outcome' in begun) return endPush(deps, start, begun.attempt, begun.outcome);
   const { attempt } = begun;
   const target = attempt.target!;
@@ -60,6 +65,9 @@ function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise
       return { attempt, outcome: plan.kind === 'skip' ? { kind: 'skipped', message: plan.reason } : { kind: 'failed', type: 'configuration', message: plan.reason, contacted: false, sent: push.unanswered ? 'perhaps' : 'no' } };
     }
 
+    // A record that may have been written is read back: two calls.
+    const turnIn = await slotIn(tx, push, (60_000 / deps.settings.DATACAPTURE_PUSHES_PER_MINUTE) * (push.unanswered ? 2 : 1));
+    if (turnIn > NEAR_MS) return { turnIn };
     const target: Target = { studyId, record: plan.record, event: plan.event };
     if (!(await takeTarget(tx, target, attempt.id, LEASE_SECONDS))) throw recordBusy(300 + Math.random() * 700);
     const passage: Passage = { studyId, connection: connectionOf(config!), attempt: attempt.id };

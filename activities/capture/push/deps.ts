@@ -4,7 +4,7 @@ import type { CaptureDeps } from '../deps.js';
 
 /** What the push activities work with. */
 export interface PushDeps extends CaptureDeps {
-  settings: CaptureDeps['settings'] & Pick<Settings, 'DATACAPTURE_BREAKER_FAILURES' | 'DATACAPTURE_BREAKER_COOLDOWN_SECONDS' | 'PUSH_RETRY_INITIAL_SECONDS' | 'PUSH_RETRY_MAX_DAYS'>;
+  settings: CaptureDeps['settings'] & Pick<Settings, 'DATACAPTURE_BREAKER_FAILURES' | 'DATACAPTURE_PUSHES_PER_MINUTE' | 'DATACAPTURE_BREAKER_COOLDOWN_SECONDS' | 'PUSH_RETRY_INITIAL_SECONDS' | 'PUSH_RETRY_MAX_DAYS'>;
   log: Pick<Logger, 'info' | 'warn' | 'error' | 'fatal'>;
 }
 

@@ -1,0 +1,6 @@
+/** Pushes of a configuration take turns in time: capture systems ban who calls too often, for good. */
+export const name = '0016b-push-pace';
+export const up = `
+alter table datacapture_breakers add column next_slot_at timestamptz not null default clock_timestamp();
+alter table result_pushes add column slot_at timestamptz;
+`;
