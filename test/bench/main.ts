@@ -12,15 +12,16 @@ import type { Figure } from './figure.js';
 import { listingFigures } from './listing.js';
 import { memoryFigures } from './memory.js';
 import { previewFigures } from './preview.js';
+import { pushFigures } from './pushes.js';
 import { setStage } from './stage.js';
 import type { Stage } from './stage.js';
 import { coldStart, warmStart } from './start.js';
 import { studyChangeFigures } from './study-change.js';
 import { triggerFigures } from './triggers.js';
 
-const USUAL = ['START', 'MEM', 'P1', 'P1_RUNNING', 'P1_FRESH', 'P2', 'P3', 'P6', 'P9', 'DECIDE', 'PREVIEW'];
-/** These need no service. */
-const PURE = ['P9', 'DECIDE'];
+const USUAL = ['START', 'MEM', 'P1', 'P1_RUNNING', 'P1_FRESH', 'P2', 'P3', 'PUSH', 'P6', 'P9', 'DECIDE', 'PREVIEW'];
+/** These need no service, or have one of their own. */
+const PURE = ['P9', 'DECIDE', 'PUSH'];
 /** Only when it is asked for: it installs everything again. */
 const ON_DEMAND = ['START_COLD'];
 
@@ -56,6 +57,7 @@ try {
   if (wanted('START_COLD')) tell(await coldStart());
   if (wanted('DECIDE')) tell(decisionFigures(rounds));
   if (wanted('P9')) tell(simulationFigures(rounds));
+  if (wanted('PUSH')) tell(await pushFigures());
   if (chosen.some((name) => !name.startsWith('START') && !PURE.includes(name))) {
     await onStage(async (stage) => {
       // Before anything is asked of the service: afterwards it is no longer as it starts.
