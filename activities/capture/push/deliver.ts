@@ -43,7 +43,7 @@ export async function deliver(deps: PushDeps, { attempt, plan, config, unanswere
     if (failure.errorType === 'rejected') forgetDictionary(connection);
     // A refusal is an answer: nothing was written by what was sent last; by what was sent before it, perhaps.
     const sent = failure.errorType === 'rejected' && !unanswered ? 'no' : progress.sent;
-    return { kind: 'failed', type: failure.errorType, message: without(failure.message, plan.record), contacted: progress.contacted, sent };
+    return { kind: 'failed', type: failure.errorType, message: without(failure.message, plan.record), contacted: progress.contacted && failure.errorType !== 'configuration', sent };
   }
 }
 
