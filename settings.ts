@@ -228,10 +228,20 @@ function productionFaults(settings: Settings): string[] {
     if (twin) faults.push(`${name} is equal to ${twin}`);
     seen.set(value, name);
   }
+  // These may be left out; where they are given they must be good as well.
+  for (const name of ['DATABASE_APP_PASSWORD', 'METRICS_TOKEN'] as const) {
+    const value = settings[name];
+    if (value === undefined) continue;
+    if (name === 'DATABASE_APP_PASSWORD' && value.length < 12) faults.push(`${name} is shorter than 12 characters`);
+    if (knownDefault.test(value) || new Set(value).size < 5) faults.push(`${name} is a known default or too simple`);
+    const twin = seen.get(value);
+    if (twin) faults.push(`${name} is equal to ${twin}`);
+    seen.set(value, name);
+  }
   for (const name of ['DATABASE_URL', 'TEMPORAL_ADDRESS'] as const) {
     if (settings[name] === undefined) faults.push(`${name} is required in production`);
   }
-  if (settings.PUBLIC_URL?.startsWith('http:')) faults.push('PUBLIC_URL must be https in production');
+  if (settings.PUBLIC_URL !== undefined && !/^https:\/\/[^/]/i.test(settings.PUBLIC_URL)) faults.push('PUBLIC_URL must be https in production');
   return faults;
 }
 

@@ -7,6 +7,7 @@ import type { Settings } from '../settings.js';
 import { createAnchorMessages } from '../workflows/client.js';
 import { jwtSecret } from './auth/tokens.js';
 import { RequestMetrics } from './metrics/requests.js';
+import { assertReady } from './ready.js';
 import { openRedis, rateLimits } from './rate-limits.js';
 import { routesOf } from './routes/index.js';
 import { listen } from './server.js';
@@ -32,7 +33,8 @@ function openServices(settings: Settings): Services {
 async function main(): Promise<void> {
   const services = openServices(readSettings());
   const { log, database } = services;
-  await assertLatestRevision(database);
+  if (services.settings.production) await assertReady(services);
+  else await assertLatestRevision(database);
   const { url, drain } = await listen(services, routesOf(services.settings));
   const sweep = setInterval(() => {
     sweepKeys(database).catch((fault: unknown) => log.warn({ err: fault }, 'old idempotency keys were not removed'));

@@ -23,6 +23,7 @@ import { claimInside, claimOutside, keep, keyed, release } from './idempotency.j
 import type { Keyed } from './idempotency.js';
 import { count } from './middleware/count.js';
 import { studyContext } from './context.js';
+import { recordingForbidden } from './refusals.js';
 import { Reply } from './route.js';
 import type { Credential, RequestContext, Route } from './route.js';
 import type { Services } from './services.js';
@@ -122,7 +123,8 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
   const enter = (row: CallerRow | undefined) => admit(route.may, row, studyId, epoch);
   if (route.page) {
     const query = request.query();
-    return new Reply(200, await pageAs(database, caller, enter, route.page({ params: request.params, query, studyId })));
+    const page = route.page({ params: request.params, query, studyId });
+    return new Reply(200, await recordingForbidden(request, caller, () => pageAs(database, caller, enter, page)));
   }
   const serving = () => through(request, holder, studyId, {
     change: (work) => changeAs(database, caller, enter, work),
@@ -130,7 +132,7 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
     snapshot: (work) => readAs(database, caller, enter, work, true),
     load: async () => enter(await loadCaller(database, caller)),
   });
-  const answer = await (route.refusedAs && !route.within ? recordingRefusal(request, caller, serving) : serving());
+  const answer = await (route.refusedAs && !route.within ? recordingRefusal(request, caller, serving) : recordingForbidden(request, caller, serving));
   if (token) await noteUse(request.services, token.id);
   return answer;
 }

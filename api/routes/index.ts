@@ -8,6 +8,7 @@ import { datacaptureRoutes } from './datacapture.js';
 import { datacaptureSyncRoutes } from './datacapture-syncs.js';
 import { decisionRoutes } from './decisions.js';
 import { documentRoutes } from './documents.js';
+import { erasureRoutes } from './erasure.js';
 import { eventDefinitionRoutes } from './event-definitions.js';
 import { factRoutes } from './facts.js';
 import { healthRoutes } from './health.js';
@@ -44,6 +45,7 @@ export const described: readonly Route[] = [
   ...studyRoutes,
   ...siteRoutes,
   ...participantRoutes,
+  ...erasureRoutes,
   ...participantImportRoutes,
   ...factRoutes,
   ...visitRoutes,

@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto';
+import { eraseIdentity, erasedAt, exportedParts, keptOf, mappedIdentityItems } from '../../db/queries/erasure.js';
+import { participantForUpdate } from '../../db/queries/participants.js';
+import { problem } from '../errors.js';
+import { by } from '../record.js';
+import { existing, withdraw } from './participants.js';
+import type { Change } from './studies.js';
+
+/**
+ * Removes what says who the participant is; who still takes part is withdrawn first. Dates, decisions, results and the
+ * audit chain stay: they name the participant by its id, and by its code or a pseudonym for it. The reason is kept
+ * with the participant and not in the audit log, which holds no free text on persons.
+ * @throws 404, 409 PARTICIPANT_ERASED
+ */
+export async function erase(change: Change, id: string, given: { reason: string; replace_code?: boolean; form_items?: string[] }) {
+  const { tx, audit, actor, context } = change;
+  const before = await participantForUpdate(tx, id);
+  if (!before) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  if (await erasedAt(tx, id)) throw problem('PARTICIPANT_ERASED');
+  if (before.status !== 'withdrawn') await withdraw(change, id, { reason: given.reason });
+  const code = given.replace_code ? `ERASED-${randomBytes(5).toString('hex').toUpperCase()}` : null;
+  const items = [...await mappedIdentityItems(tx, before.study_id), ...given.form_items ?? []].map((name) => name.toLowerCase());
+  const erased = await eraseIdentity(tx, { id, by: actor.id, reason: given.reason, code, items });
+  audit.record({ ...by(actor, context), study_id: before.study_id, action: 'participant_erased', resource_type: 'participant', resource_id: id, metadata: { ...erased, code_replaced: code !== null } });
+  return { participant: await existing(tx, id), erased_at: await erasedAt(tx, id), erased };
+}
+
+/** Everything that is kept of a participant, as one document for the person themself. That it was read is recorded. @throws 404 */
+export async function dataExport({ tx, audit, actor, context }: Change, id: string) {
+  const participant = await existing(tx, id);
+  const [own] = await keptOf(tx, 'participant', id);
+  const parts: Record<string, Record<string, unknown>[]> = {};
+  for (const part of exportedParts.filter((name) => name !== 'participant')) parts[part] = await keptOf(tx, part, id);
+  audit.record({ ...by(actor, context), study_id: participant.study_id, action: 'participant_data_exported', resource_type: 'participant', resource_id: id });
+  return { exported_at: new Date().toISOString(), participant: { ...own, site_code: participant.site_code }, ...parts };
+}

@@ -1,0 +1,100 @@
+import { expect } from 'chai';
+import pg from 'pg';
+import { Http, admin, newParticipant, newStudy, unique, user } from '../support/http.js';
+import type { Loose } from '../support/http.js';
+import { service } from '../support/service.js';
+
+describe('Erasure of a participant', function suite() {
+  this.timeout(60_000);
+  const secret = unique('zora').replace('-', '');
+  let root: Http;
+  let study: Loose;
+  let owner: pg.Client;
+
+  before(async () => {
+    root = await admin();
+    study = await newStudy(root, { consent_mode: 'external' });
+    // A policy that reads an item which turns out to hold a name: decisions then quote it.
+    await root.expect(200, 'POST', `/api/studies/${study.id}/config/enrollment-policy`, {
+      sources: [
+        { type: 'form_item', priority: 1, is_active: true, form_mapping: { form_oid: 'CONTACT', item_oid: 'nickname', partial_date_handling: 'reject' } },
+        { type: 'manual_entry', priority: 2, is_active: true },
+      ],
+    });
+    owner = new pg.Client({ connectionString: (await service()).database_url });
+    await owner.connect();
+  });
+  after(() => owner.end());
+
+  async function person(): Promise<{ id: string; of: string }> {
+    const { id } = await newParticipant(root, study.id, { email: `${secret}@example.org`, phone: '+49 30 1234567', date_of_birth: '1970-03-04', external_id: unique('rec') });
+    const of = `/api/studies/${study.id}/participants/${id}`;
+    await root.expect(201, 'POST', `${of}/forms`, { form_oid: 'CONTACT', status: 'complete', items: { first_name: secret, Street: `${secret} road`, nickname: `${secret}y`, weight_kg: 71, drug_name: 'placebo' } });
+    await root.expect(200, 'POST', `${of}/anchor-date`, { enrollment_date: '2026-01-12' });
+    return { id, of };
+  }
+  /** Every place of the database where a word stands, as table names. */
+  async function placesOf(word: string): Promise<string[]> {
+    const { rows } = await owner.query<{ name: string }>(`select c.relname as name from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'r'`);
+    const found: string[] = [];
+    for (const { name } of rows) {
+      const { rows: [hit] } = await owner.query(`select exists (select from "${name}" x where x::text like $1) as there`, [`%${word}%`]);
+      if (hit.there) found.push(name);
+    }
+    return found;
+  }
+
+  it('removes what identifies from every table and keeps dates, code and a valid chain', async () => {
+    const { id, of } = await person();
+    expect(await placesOf(secret), 'before').to.include.members(['participants', 'form_instances', 'anchor_decisions']);
+    const answer = await root.expect<Loose & { participant: Loose }>(200, 'POST', `/api/participants/${id}/erase`, { reason: 'asked for it by letter', form_items: ['NICKNAME'] });
+    expect(answer.participant).to.include({ email: null, phone: null, date_of_birth: null, status: 'withdrawn', enrollment_date: '2026-01-12' });
+    expect(await placesOf(secret), 'after').to.deep.equal([]);
+    const forms = await root.expect(200, 'GET', `${of}/forms`);
+    expect(forms.items[0]!.items).to.deep.equal({ weight_kg: 71, drug_name: 'placebo' });
+    expect(await root.expect(200, 'GET', `/api/audit/verify?study_id=${study.id}`)).to.include({ valid: true });
+    const { items: [record] } = await root.expect<{ items: (Loose & { audit_metadata: object })[] }>(200, 'GET', `/api/audit?study_id=${study.id}&action=participant_erased`);
+    expect(record).to.include({ resource_id: id, user_id: root.userId });
+    expect(JSON.stringify(record)).not.to.contain('letter');
+    expect((await root.post(`/api/participants/${id}/erase`, { reason: 'again' })).body.code).to.equal('PARTICIPANT_ERASED');
+    const history = await root.expect<Loose[]>(200, 'GET', `${of}/anchor-date/history`);
+    const decision = await root.expect(200, 'POST', `${of}/anchor-date/decisions/${history.at(-1)!.id}/rederive`);
+    expect(decision.same, 'what was decided is decided again').to.equal(true);
+  });
+
+  it('replaces the code by a pseudonym when asked to', async () => {
+    const { id } = await person();
+    const before = await root.expect(200, 'GET', `/api/participants/${id}`);
+    const { participant } = await root.expect<{ participant: Loose }>(200, 'POST', `/api/participants/${id}/erase`, { reason: 'x', replace_code: true, form_items: ['nickname'] });
+    expect(participant.participant_code).to.match(/^ERASED-[0-9A-F]{10}$/).and.not.equal(before.participant_code);
+    expect(participant.external_id).to.equal(before.external_id);
+  });
+
+  it('holds against whatever comes later', async () => {
+    const { id, of } = await person();
+    await root.expect(200, 'POST', `/api/participants/${id}/erase`, { reason: 'x', form_items: ['nickname'] });
+    const changed = await root.expect(200, 'PATCH', `/api/participants/${id}`, { email: `${secret}@example.org`, phone: '+49 30 1234567' });
+    expect(changed).to.include({ email: null, phone: null });
+    expect((await root.expect(201, 'POST', `${of}/forms`, { form_oid: 'CONTACT', items: { first_name: secret } })).items).to.deep.equal({});
+    expect(await placesOf(secret)).to.deep.equal([]);
+  });
+
+  it('is an admin’s; the person’s data export is a researcher’s too, and recorded', async () => {
+    const { id } = await person();
+    const researcher = await user(root, 'researcher', { study_ids: [study.id] });
+    const coordinator = await user(root, 'coordinator', { study_ids: [study.id] });
+    const stranger = await user(root, 'researcher', { study_ids: [] });
+    for (const other of [researcher, coordinator]) expect((await other.post(`/api/participants/${id}/erase`, { reason: 'x' })).status).to.equal(403);
+    expect((await root.post(`/api/participants/${id}/erase`, {})).status).to.equal(422);
+    expect((await coordinator.get(`/api/participants/${id}/data-export`)).status).to.equal(403);
+    expect((await stranger.get(`/api/participants/${id}/data-export`)).status).to.equal(404);
+    const document = await researcher.expect<Record<string, Loose[]> & { participant: Loose }>(200, 'GET', `/api/participants/${id}/data-export`);
+    expect(document.participant).to.include({ id, email: `${secret}@example.org` });
+    expect(document.forms).to.have.length(1);
+    expect(document.anchor_date_history!.length).to.be.greaterThan(0);
+    expect(JSON.stringify(document)).not.to.match(/token_hash|raw_body_hash/);
+    const { items: [record] } = await root.expect(200, 'GET', `/api/audit?study_id=${study.id}&action=participant_data_exported`);
+    expect(record).to.include({ resource_id: id, user_id: researcher.userId });
+    await root.expect(200, 'POST', `/api/participants/${id}/erase`, { reason: 'x', form_items: ['nickname'] });
+  });
+});
