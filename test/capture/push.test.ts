@@ -153,7 +153,7 @@ describe('results are pushed to the capture system', function () {
     });
   });
 
-  it('what changed since the session ended counts as it stands: another session that tells the visit, a study that left', async () => {
+  it('what changed since the session ended counts as it stands: a study that left the capture system', async () => {
     const of = await stage.study();
     of.fault({ content: ['record:import', 'metadata'], status: 503 });
     const { session } = await of.ended();
