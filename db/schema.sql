@@ -50,7 +50,7 @@ create table anchor_date_history (
 CREATE INDEX anchor_date_history_participant ON public.anchor_date_history USING btree (participant_id, seq DESC);
 CREATE INDEX anchor_date_history_study ON public.anchor_date_history USING btree (study_id, created_at);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
-CREATE TRIGGER insert_only BEFORE DELETE OR UPDATE ON public.anchor_date_history FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER insert_only BEFORE DELETE OR UPDATE ON public.anchor_date_history FOR EACH ROW WHEN ((COALESCE(current_setting('app.erasing'::text, true), ''::text) <> 'on'::text)) EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER insert_only_truncate BEFORE TRUNCATE ON public.anchor_date_history FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
@@ -116,7 +116,7 @@ create table anchor_decisions (
   constraint anchor_decisions_pkey PRIMARY KEY (history_id)
 );
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
-CREATE TRIGGER insert_only BEFORE DELETE OR UPDATE ON public.anchor_decisions FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER insert_only BEFORE DELETE OR UPDATE ON public.anchor_decisions FOR EACH ROW WHEN ((COALESCE(current_setting('app.erasing'::text, true), ''::text) <> 'on'::text)) EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER insert_only_truncate BEFORE TRUNCATE ON public.anchor_decisions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
@@ -557,6 +557,7 @@ create table form_instances (
 );
 CREATE INDEX form_instances_participant ON public.form_instances USING btree (participant_id, form_oid);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER keep_erased_items BEFORE INSERT OR UPDATE OF items ON public.form_instances FOR EACH ROW EXECUTE FUNCTION keep_erased_items();
 CREATE TRIGGER touch BEFORE UPDATE ON public.form_instances FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
@@ -766,8 +767,13 @@ create table participants (
   withdrawal_reason text,
   created_at timestamp with time zone not null default clock_timestamp(),
   updated_at timestamp with time zone not null default clock_timestamp(),
+  erased_at timestamp with time zone,
+  erased_by_id uuid,
+  erasure_reason text,
   constraint participants_check CHECK ((((status)::text = 'withdrawn'::text) = (withdrawn_at IS NOT NULL))),
+  constraint participants_check1 CHECK (((erased_at IS NULL) OR (((status)::text = 'withdrawn'::text) AND (email IS NULL) AND (phone IS NULL) AND (date_of_birth IS NULL)))),
   constraint participants_status_check CHECK (((status)::text = ANY ((ARRAY['enrolled'::character varying, 'withdrawn'::character varying])::text[]))),
+  constraint participants_erased_by_id_fkey FOREIGN KEY (erased_by_id) REFERENCES users(id),
   constraint participants_site_id_fkey FOREIGN KEY (site_id) REFERENCES sites(id),
   constraint participants_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
   constraint participants_pkey PRIMARY KEY (id),
@@ -778,6 +784,7 @@ CREATE INDEX participants_site ON public.participants USING btree (site_id);
 CREATE UNIQUE INDEX participants_external ON public.participants USING btree (study_id, external_id) WHERE (external_id IS NOT NULL);
 -- policy site_isolation restrictive for * using ((( SELECT app_all_sites() AS app_all_sites) OR (study_id <> ALL (( SELECT app_site_studies() AS app_site_studies)::uuid[])) OR (site_id = ANY (( SELECT app_sites() AS app_sites)::uuid[])))) check (-)
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER keep_erased BEFORE UPDATE ON public.participants FOR EACH ROW WHEN ((old.erased_at IS NOT NULL)) EXECUTE FUNCTION keep_erased();
 CREATE TRIGGER reminders AFTER UPDATE OF timezone, site_id, email, phone, status ON public.participants FOR EACH ROW WHEN (((((((old.timezone)::text IS DISTINCT FROM (new.timezone)::text) OR (old.site_id IS DISTINCT FROM new.site_id)) OR ((old.email)::text IS DISTINCT FROM (new.email)::text)) OR ((old.phone)::text IS DISTINCT FROM (new.phone)::text)) OR ((old.status)::text IS DISTINCT FROM (new.status)::text))) EXECUTE FUNCTION participant_reminders();
 CREATE TRIGGER touch BEFORE UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
 
@@ -1461,6 +1468,48 @@ AS $function$
   select case when p ~ '^([01][0-9]|2[0-3]):[0-5][0-9]$' then p::time end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.erase_participant(p_id uuid, p_by uuid, p_reason text, p_code text, p_items text[])
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare v jsonb := '{}'; n integer;
+begin
+  perform set_config('app.erasing', 'on', true);
+  update form_instances set items = without_identity(items, p_items)
+    where participant_id = p_id and items <> without_identity(items, p_items);
+  get diagnostics n = row_count; v := v || jsonb_build_object('forms', n);
+  update anchor_decisions d set facts = facts_without_identity(d.facts, p_items)
+    where d.participant_id = p_id and d.facts <> facts_without_identity(d.facts, p_items);
+  get diagnostics n = row_count; v := v || jsonb_build_object('decisions', n);
+  update anchor_commands c set outcome = jsonb_set(c.outcome, '{facts}', facts_without_identity(c.outcome->'facts', p_items))
+    where c.participant_id = p_id and c.outcome->'facts' <> facts_without_identity(c.outcome->'facts', p_items);
+  update anchor_date_history set ip_address = null, user_agent = null where participant_id = p_id and actor_type = 'participant' and (ip_address is not null or user_agent is not null);
+  perform set_config('app.erasing', '', true);
+  update assessment_sessions set device_id = null where participant_id = p_id and device_id is not null;
+  get diagnostics n = row_count; v := v || jsonb_build_object('devices', n);
+  delete from portal_links where participant_id = p_id;
+  update notifications set status = 'cancelled', reason = 'erased' where participant_id = p_id and user_id is null and status = 'pending';
+  get diagnostics n = row_count; v := v || jsonb_build_object('notifications', n);
+  -- Answers kept for a repeated request quote the participant as it was.
+  delete from idempotency_keys where body like '%' || p_id || '%';
+  update participants set email = null, phone = null, date_of_birth = null, participant_code = coalesce(p_code, participant_code),
+      withdrawal_reason = null, erased_at = clock_timestamp(), erased_by_id = p_by, erasure_reason = p_reason where id = p_id;
+  return v;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.facts_without_identity(facts jsonb, named text[])
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case when jsonb_typeof(facts->'forms') = 'array' then jsonb_set(facts, '{forms}', (
+      select coalesce(jsonb_agg(f || jsonb_build_object('items', (select coalesce(jsonb_object_agg(key, case when is_identity(key, named) then '"[erased]"' else value end), '{}') from jsonb_each(coalesce(f->'items', '{}')))) order by at), '[]')
+      from jsonb_array_elements(facts->'forms') with ordinality as e (f, at)))
+    else facts end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.insert_only(relation regclass)
  RETURNS void
  LANGUAGE plpgsql
@@ -1470,6 +1519,15 @@ begin
   execute format('create trigger insert_only_truncate before truncate on %s for each statement execute function refuse_change()', relation);
   execute format('revoke update, delete, truncate on %s from research_app', relation);
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.is_identity(item text, named text[])
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select lower(item) = any (named)
+    or item ~* '(^name$|(^|[._-])(email|mail|phone|mobile|telephone|fax|(first|last|given|family|middle|maiden|full|sur)[._-]{0,1}name|address|street|zip|zipcode|postcode|postal[._-]code|dob|date[._-]of[._-]birth|birth[._-]{0,1}date|birthday|ssn|mrn|national[._-]id|passport)([._-]|$))'
+$function$;
 
 CREATE OR REPLACE FUNCTION public.isolate_by_study(relation regclass, study_column text DEFAULT 'study_id'::text)
  RETURNS void
@@ -1482,6 +1540,27 @@ begin
     'create policy study_isolation on %s using ((select app_sees_all()) or %I = (select app_study()) or %I = any ((select app_studies())::uuid[]))',
     relation, study_column, study_column);
   execute format('grant select, insert, update, delete on %s to research_app', relation);
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.keep_erased()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.email := null; new.phone := null; new.date_of_birth := null;
+  new.participant_code := old.participant_code; new.status := old.status; new.erased_at := old.erased_at;
+  return new;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.keep_erased_items()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (select from participants p where p.id = new.participant_id and p.erased_at is not null) then
+    new.items := case when tg_op = 'UPDATE' then old.items else '{}'::jsonb end;
+  end if;
+  return new;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.moment()
@@ -1782,3 +1861,11 @@ begin
   perform plan_reminders(array(select row(v.id, v.study_id, v.participant_id, v.visit_key, v.status, v.target_date, v.window_close)::visit_to_plan from made v));
   return null;
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.without_identity(items jsonb, named text[])
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select coalesce(jsonb_object_agg(key, value) filter (where not is_identity(key, named)), '{}') from jsonb_each(coalesce(items, '{}'))
+$function$;
