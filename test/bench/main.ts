@@ -17,9 +17,11 @@ import { setStage } from './stage.js';
 import type { Stage } from './stage.js';
 import { coldStart, warmStart } from './start.js';
 import { studyChangeFigures } from './study-change.js';
+import { syncFigures } from './sync.js';
+import { processingFigures } from './processing.js';
 import { triggerFigures } from './triggers.js';
 
-const USUAL = ['START', 'MEM', 'P1', 'P1_RUNNING', 'P1_FRESH', 'P2', 'P3', 'PUSH', 'P6', 'P9', 'DECIDE', 'PREVIEW'];
+const USUAL = ['START', 'MEM', 'P1', 'P1_RUNNING', 'P1_FRESH', 'P2', 'P3', 'P3_PROCESSED', 'SYNC', 'PUSH', 'P6', 'P9', 'DECIDE', 'PREVIEW'];
 /** These need no service, or have one of their own. */
 const PURE = ['P9', 'DECIDE', 'PUSH'];
 /** Only when it is asked for: it installs everything again. */
@@ -65,6 +67,8 @@ try {
       if (chosen.some((name) => name.startsWith('P1'))) tell(await anchorFigures(stage, rounds, wanted));
       if (wanted('P2')) tell(await listingFigures(stage, rounds));
       if (wanted('P3')) tell(await triggerFigures(stage, rounds));
+      if (wanted('P3_PROCESSED')) tell(await processingFigures(stage));
+      if (wanted('SYNC')) tell(await syncFigures(stage));
       if (wanted('PREVIEW')) tell(await previewFigures(stage, rounds));
       if (wanted('P6')) tell(await studyChangeFigures(stage));
     });

@@ -16,7 +16,11 @@ export class Stage {
   private constructor(readonly run: RunJson, readonly simulator: Simulator, readonly database: Database, private readonly admin: string) {}
 
   static async set(): Promise<Stage> {
-    const run = await service();
+    return Stage.on(await service());
+  }
+
+  /** On a service that the test has started for itself. */
+  static async on(run: RunJson): Promise<Stage> {
     const [simulator, admin] = [await startSimulator({ projects: [] }), await login(run, run.admin_email, run.admin_password ?? '')];
     return new Stage(run, simulator, openDatabase({ url: run.database_url, name: 'capture-tests', poolMax: 3 }), admin);
   }
@@ -90,10 +94,15 @@ export class CaptureStudy {
       method: 'POST', body, ...(typeof body === 'string' && { headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
     });
     const raw = Buffer.from(await request.clone().arrayBuffer());
-    const headers = sign.headers ?? { 'x-datacapture-signature': `sha256=${createHmac('sha256', sign.secret ?? this.secret).update(raw).digest('hex')}` };
+    const headers = sign.headers ?? this.signature(raw, sign.secret);
     for (const [name, value] of Object.entries(headers)) request.headers.set(name, value);
     const response = await fetch(request);
     return { status: response.status, body: await response.json() as Record<string, unknown>, headers: response.headers };
+  }
+
+  /** The header that signs a body. */
+  signature(raw: string | Buffer, secret = this.secret): Record<string, string> {
+    return { 'x-datacapture-signature': `sha256=${createHmac('sha256', secret).update(raw).digest('hex')}` };
   }
 
   async events(query = ''): Promise<EventView[]> {

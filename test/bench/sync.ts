@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startSimulator } from '../capture-simulator/server.js';
+import { connectedStudy } from './capture-study.js';
+import type { ConnectedStudy } from './capture-study.js';
+import type { Figure } from './figure.js';
+import type { Stage } from './stage.js';
+
+const RECORDS = 10_000, PAGE = 250;
+
+/**
+ * A sync of 10,000 records, none of them known, held against a bare paged export of the same records and the inserts
+ * of what becomes of them: participant, anchor, form, history, decision, schedule version, visit.
+ */
+export async function syncFigures(stage: Stage): Promise<Figure[]> {
+  const simulator = await startSimulator({ port: 0, projects: [] });
+  try {
+    const study = await connectedStudy(stage, simulator, `s-${randomUUID()}`, RECORDS);
+    await stage.quiet();
+    const ours = await seconds(() => synced(stage, study));
+    const again = await seconds(() => synced(stage, study));
+    const bare = await seconds(() => bareExport(stage, simulator.apiUrl, study));
+    const figure = (name: string, took: number, what: string): Figure => ({ name, ratio: took / bare, goal: { is: '<=', value: 1.5 }, ours: took, baseline: bare, unit: 's', what });
+    return [
+      figure('SYNC', ours, 'sync of 10,000 records, none of them known; a bare paged export with inserts'),
+      figure('SYNC_AGAIN', again, 'the same, nothing has changed'),
+    ];
+  } finally {
+    await simulator.stop();
+  }
+}
+
+async function seconds(work: () => Promise<void>): Promise<number> {
+  const begun = performance.now();
+  await work();
+  return (performance.now() - begun) / 1_000;
+}
+
+async function synced(stage: Stage, { id }: ConnectedStudy): Promise<void> {
+  const { sync_id } = await stage.call<{ sync_id: string }>('POST', `/api/datacapture/sync/${id}`);
+  for (;;) {
+    const report = await stage.call<{ status: string; progress: { done: number; failed: number } }>('GET', `/api/datacapture/syncs/${sync_id}?limit=1`);
+    if (report.status === 'completed' && report.progress.done === RECORDS && report.progress.failed === 0) return;
+    if (report.status !== 'running') throw new Error(`the sync ended ${report.status}: ${JSON.stringify(report)}`);
+    await sleep(200);
+  }
+}
+
+const TABLES = ['participants', 'anchors', 'forms', 'history', 'decisions', 'versions', 'visits'];
+
+async function bareExport(stage: Stage, apiUrl: string, { token }: ConnectedStudy): Promise<void> {
+  await stage.sql.query(TABLES.map((table) => `create table if not exists bench.sync_${table} (id uuid primary key default gen_random_uuid(), record text not null, body jsonb not null, created_at timestamptz not null default clock_timestamp())`).join(';'));
+  const ask = async (more: Record<string, string>) => {
+    const response = await fetch(apiUrl, { method: 'POST', body: new URLSearchParams({ token, content: 'record', format: 'json', type: 'flat', ...more }) });
+    return await response.json() as Record<string, string>[];
+  };
+  const ids = (await ask({ 'fields[0]': 'subject_id' })).map((row) => row['subject_id']!);
+  for (let at = 0; at < ids.length; at += PAGE) {
+    const rows = await ask(Object.fromEntries(ids.slice(at, at + PAGE).map((id, i) => [`records[${i}]`, id])));
+    for (const table of TABLES) await stage.sql.query(`insert into bench.sync_${table} (record, body) select r->>'subject_id', r from jsonb_array_elements($1::jsonb) r`, [JSON.stringify(rows)]);
+  }
+}
