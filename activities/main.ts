@@ -16,6 +16,8 @@ import { Checkpointer } from './checkpoints.js';
 import { createPushActivities } from './capture/push/index.js';
 import { setPoll } from './capture/poll-schedules.js';
 import { createSyncActivities } from './capture/sync.js';
+import { EventDispatcher } from './events/dispatcher.js';
+import { createEventActivities } from './events/index.js';
 import { createAnchorActivities } from './index.js';
 import { activityMetrics, serveWorkerMetrics } from './metrics.js';
 import { openMessaging } from './notify/index.js';
@@ -55,6 +57,12 @@ const worker = await Worker.create({
     ...createAnchorActivities({ database }), ...createSimulationActivities({ database }), ...createVisitActivities({ database, heartbeat }),
     ...createCaptureActivities(capture), ...createSyncActivities(capture), ...createPushActivities(capture),
     ...messaging.activities,
+    ...createAnchorActivities({ database }),
+    ...createSimulationActivities({ database }),
+    ...createVisitActivities({ database, heartbeat }),
+    ...createCaptureActivities({ database, settings, anchors, log }),
+    ...createPushActivities({ database, settings, anchors, log }),
+    ...createEventActivities({ database, settings, log }),
   },
   maxConcurrentLocalActivityExecutions: settings.DATABASE_POOL_MAX,
   maxConcurrentActivityTaskExecutions: settings.DATABASE_POOL_MAX,
@@ -78,6 +86,8 @@ const checkpointer = settings.AUDIT_SIGNING_KEY === undefined ? undefined : new 
 });
 if (checkpointer) checkpointer.start();
 else log.warn('AUDIT_SIGNING_KEY is not set: audit chains are not signed');
+const dispatcher = new EventDispatcher({ database, settings, log });
+dispatcher.start();
 
 const drain = () => { if (worker.getState() === 'RUNNING') worker.shutdown(); };
 process.on('SIGTERM', drain);
@@ -93,6 +103,7 @@ await running;
 await metrics?.close();
 await checkpointer?.stop();
 await reconciler.stop();
+await dispatcher.stop();
 await relay.stop();
 messaging.close();
 await connection.close();

@@ -253,6 +253,11 @@ export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQ
         workflowId: contract.studySimulationId(subject), taskQueue: deps.taskQueue, args: [{ simulation_id: subject, study_id: study_id! }],
         workflowIdReusePolicy: 'REJECT_DUPLICATE', staticSummary: 'simulation of a study',
       }));
+      // A delivery that was sent again by hand may have a workflow that waits for a later moment: it is told to look.
+      case 'event-delivery': return void (await deps.client.workflow.signalWithStart(contract.workflowTypes.eventDelivery, {
+        workflowId: contract.eventDeliveryId(subject), taskQueue: deps.taskQueue, args: [{ delivery_id: subject, study_id: study_id! }], signal: contract.deliveryChanged,
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE', staticSummary: 'repeat the delivery of an event',
+      }));
     }
   };
 }

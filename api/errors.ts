@@ -74,6 +74,7 @@ const registry = {
   NOTIFICATION_PENDING: [409, 'The notification is still to be sent.'],
   NOTIFICATION_SETTLED: [409, 'The notification is settled already.'],
   NOTIFICATION_BEING_SENT: [409, 'The notification is being sent at this moment.'],
+  SUBSCRIPTION_DISABLED: [409, 'The subscription is disabled: enable it first.'],
   EMAIL_TAKEN: [409, 'Another user has this email.'],
   LAST_ADMIN: [409, 'The last active admin cannot be deactivated or lose the role.'],
   TOO_LARGE: [413, 'The request is too large.'],

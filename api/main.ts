@@ -17,7 +17,7 @@ import { Temporal } from './temporal.js';
 const SWEEP_MS = 3_600_000;
 
 /** Opens what handlers need. @throws Error in one sentence naming the setting that is missing */
-function openServices(settings: Settings): Services {
+function openServices(settings: Settings, draining: AbortSignal): Services {
   jwtSecret(settings);
   if (!settings.DATABASE_URL) throw new SettingsError(['DATABASE_URL is not set: name the database ("npm start" sets it for the embedded one)']);
   const log = pino({ level: settings.LOG_LEVEL, base: { process: 'api' }, timestamp: pino.stdTimeFunctions.isoTime });
@@ -27,11 +27,12 @@ function openServices(settings: Settings): Services {
   const redis = settings.REDIS_URL ? openRedis(settings.REDIS_URL, (error) => log.warn({ code: (error as { code?: unknown }).code }, 'redis is not reached')) : undefined;
   const temporal = new Temporal(settings);
   const anchors = createAnchorMessages(temporal.unchecked, { taskQueue: settings.TEMPORAL_TASK_QUEUE, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS });
-  return { settings, database, redis, temporal, anchors, rateLimits: rateLimits(settings, database, redis), metrics: new RequestMetrics(), log };
+  return { settings, database, redis, temporal, anchors, rateLimits: rateLimits(settings, database, redis), metrics: new RequestMetrics(), log, draining };
 }
 
 async function main(): Promise<void> {
-  const services = openServices(readSettings());
+  const draining = new AbortController();
+  const services = openServices(readSettings(), draining.signal);
   const { log, database } = services;
   if (services.settings.production) await assertReady(services);
   else await assertLatestRevision(database);
@@ -48,6 +49,7 @@ async function main(): Promise<void> {
     stopping = true;
     log.info({ why }, 'stopping');
     clearInterval(sweep);
+    draining.abort();
     await drain();
     await Promise.all([database.destroy(), services.temporal.close()]);
     services.redis?.disconnect();

@@ -4,6 +4,7 @@ import { CSRF_HEADER, PORTAL_COOKIE } from './auth/portal.js';
 import { registered } from './errors.js';
 import type { Route } from './route.js';
 import { ErrorBody } from './schemas/common.js';
+import { Event, eventCatalogue } from './schemas/events.js';
 import { version } from './services/health.js';
 
 type Json = Record<string, unknown>;
@@ -29,6 +30,7 @@ export function openapi(routes: readonly Route[]): Json {
     servers: [{ url: '/' }],
     tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
     paths,
+    webhooks: webhooks(),
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
@@ -40,6 +42,22 @@ export function openapi(routes: readonly Route[]): Json {
       schemas: { Error: plain(ErrorBody) },
     },
   };
+}
+
+/** What subscribers are sent: an operation of theirs for each type of event. */
+function webhooks(): Json {
+  const header = (name: string, about: string) => ({ name, in: 'header', required: true, description: about, schema: { type: 'string' } });
+  return Object.fromEntries(Object.entries(eventCatalogue).map(([type, { when, data }]) => [type, {
+    post: {
+      operationId: `event_${type.toLowerCase()}`, tags: ['Events'], summary: when,
+      parameters: [
+        header('webhook-id', 'the event’s id: the same for every attempt'), header('webhook-timestamp', 'of the attempt, in unix seconds'),
+        header('webhook-signature', '`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; two of them, with a space between, while a secret is being replaced'),
+      ],
+      requestBody: { required: true, content: { 'application/json': { schema: { ...plain(Event), properties: { ...(plain(Event).properties as Json), type: { type: 'string', const: type }, data: plain(data) } } } } },
+      responses: { '2XX': { description: 'It has arrived.' }, 410: { description: 'Nothing more is to be sent: the subscription is disabled.' } },
+    },
+  }]));
 }
 
 function operation(route: Route): Json {
@@ -137,12 +155,14 @@ function responses(route: Route): Json {
     result[status] = {
       description: error ? sentence(Number(status)) : names[Number(status)] ?? 'Answer',
       headers: { ...ID_HEADERS, ...RATE_HEADERS },
-      ...(schema ? { content: { 'application/json': { schema: plain(schema) } } } : error && { content: errorContent }),
+      ...(schema ? { content: { 'application/json': { schema: plain(schema) }, ...(Number(status) === 200 && furtherContent(route)) } } : error && { content: errorContent }),
     };
   }
   for (const status of new Set(standardErrors(route))) result[status] ??= { description: sentence(status), headers: ID_HEADERS, content: errorContent };
   return Object.fromEntries(Object.entries(result).sort(([a], [b]) => Number(a) - Number(b)));
 }
+
+const furtherContent = ({ further = [] }: Route): Json => Object.fromEntries(further.map((type) => [type, { schema: { type: 'string' } }]));
 
 const names: Record<number, string> = { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'Done; no body' };
 const errorContent = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };

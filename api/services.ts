@@ -18,4 +18,6 @@ export interface Services {
   rateLimits: RateLimits;
   metrics: RequestMetrics;
   log: Logger;
+  /** Aborted when the process takes nothing new: what would go on without end, ends. */
+  draining: AbortSignal;
 }

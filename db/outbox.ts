@@ -13,10 +13,11 @@ import type { TxWithMark } from './transaction.js';
  * - push: a session's results are to be pushed to the capture system, or tried again now
  * - datacapture-sync: every record of a study's capture system is to be read
  * - datacapture-poll: how often a study's capture system is polled may have changed
+ * - event-delivery: the first attempt at a delivery to a subscriber failed
  */
 export type OutboxTopic =
   | 'participant-start' | 'sources-changed' | 'participant-withdrawn' | 'trigger' | 'study-changed' | 'notification' | 'simulation' | 'push'
-  | 'datacapture-sync' | 'datacapture-poll';
+  | 'datacapture-sync' | 'datacapture-poll' | 'event-delivery';
 
 export interface OutboxMessage {
   topic: OutboxTopic;

@@ -1,5 +1,6 @@
 /**
- * Encrypts capture-system tokens, webhook secrets and users' second factors under a new key: all of them or none.
+ * Encrypts capture-system tokens, the secrets of webhooks and event subscriptions, and users' second factors under a
+ * new key: all of them or none.
  *   DATACAPTURE_ENCRYPTION_KEY   the new key, that the service runs with from now on
  *   --old-key-file PATH          a file that holds the key so far (an argument would be seen in the process list)
  */
@@ -9,6 +10,7 @@ import { SecretBox, SecretUnreadable } from '../db/crypto.js';
 import { openDatabase } from '../db/knex.js';
 import { renew, rotateSecrets } from '../db/queries/datacapture-configs.js';
 import { rotateFactors } from '../db/queries/mfa.js';
+import { rotateSubscriptionSecrets } from '../db/queries/event-subscriptions.js';
 import { inScope } from '../db/transaction.js';
 import { encryptionKeyBytes, readSettings } from '../settings.js';
 
@@ -47,9 +49,14 @@ try {
     }
     const factors = await rotateFactors(tx, (sealed, place) => renew(sealed, place, from, to));
     if (factors > 0) audit.record({ study_id: null, user_id: null, action: 'mfa_key_rotated', resource_type: 'user', resource_id: null, metadata: { users: factors, from_key: from.keyId, to_key: to.keyId } });
-    return { ...done, factors };
+    const subscribed = await rotateSubscriptionSecrets(tx, (sealed, place) => renew(sealed, place, from, to));
+    for (const study of subscribed) {
+      audit.record({ study_id: study, user_id: null, action: 'event_subscription_key_rotated', resource_type: 'study', resource_id: study, metadata: { from_key: from.keyId, to_key: to.keyId } });
+    }
+    return { ...done, factors, subscribed: subscribed.length };
   });
-  console.log(`Configurations encrypted under key ${to.keyId}: ${rotation.rotated}; already under it: ${rotation.already}.${rotation.factors > 0 ? ` Second factors: ${rotation.factors}.` : ''}`);
+  const more = [rotation.factors > 0 && ` Second factors: ${rotation.factors}.`, rotation.subscribed > 0 && ` Studies with event subscriptions: ${rotation.subscribed}.`].filter(Boolean).join('');
+  console.log(`Configurations encrypted under key ${to.keyId}: ${rotation.rotated}; already under it: ${rotation.already}.${more}`);
 } catch (fault) {
   if (!(fault instanceof SecretUnreadable)) throw fault;
   console.error(`Nothing was changed. ${fault.message}`);

@@ -14,6 +14,7 @@ export const datacaptureSyncId = (syncId: string) => `datacapture-sync/${syncId}
 /** The Temporal Schedule by which a study's capture system is polled, and the beginning of its runs' ids. */
 export const datacapturePollId = (studyId: string) => `datacapture-poll/${studyId}`;
 export const studySimulationId = (simulationId: string) => `study-simulation/${simulationId}`;
+export const eventDeliveryId = (deliveryId: string) => `event-delivery/${deliveryId}`;
 export const studyReanchoringId = (studyId: string, changeId: string) => `study-reanchoring/${studyId}/${changeId}`;
 
 /** Temporal Schedules bear the names of their jobs. */
@@ -31,6 +32,7 @@ export const workflowTypes = {
   expireSessions: 'expireSessions',
   processPendingReminders: 'processPendingReminders',
   sendDailySummary: 'sendDailySummary',
+  eventDelivery: 'eventDelivery',
 } as const;
 
 // --- search attributes, registered by `npm start` and the compose file
@@ -162,3 +164,9 @@ export interface DatacapturePollStart { study_id: string }
 // --- a simulation of a study
 
 export interface StudySimulationStart { simulation_id: string; study_id: string }
+
+// --- an event on its way to a subscriber
+
+export interface EventDeliveryStart { delivery_id: string; study_id: string }
+/** When it is due has changed (redelivery): look again. */
+export const deliveryChanged = defineSignal('deliveryChanged');

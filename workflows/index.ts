@@ -8,3 +8,4 @@ export { processPendingReminders, sendDailySummary } from './reminders.js';
 export { studyReanchoring } from './study-reanchoring.js';
 export { studySimulation } from './study-simulation.js';
 export { expireSessions, updateVisitStatuses } from './visit-statuses.js';
+export { eventDelivery } from './event-delivery.js';

@@ -1,10 +1,8 @@
-import { lookup } from 'node:dns';
-import type { LookupAddress } from 'node:dns';
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import type { LookupFunction } from 'node:net';
-import { captureUrlFault, isPublicAddress } from '../../workflows/domain/capture/addresses.js';
+import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
+import { publicAddresses } from '../public-addresses.js';
 import { CaptureFailure } from './failure.js';
 
 export interface PostOptions {
@@ -15,21 +13,7 @@ export interface PostOptions {
 }
 export interface Answer { status: number; contentType: string; location: string | undefined; body: string }
 
-/*
- * Addresses are checked where the socket is opened, each of them: checking the name before would leave a moment in
- * which it points somewhere else. node:http takes a look-up of one's own, the built-in fetch does not.
- */
-const publicLookup: LookupFunction = (hostname, options, callback) => {
-  lookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
-    if (error) return callback(error, '');
-    const forbidden = addresses.find(({ address }) => !isPublicAddress(address));
-    if (forbidden || addresses.length === 0) {
-      return callback(new CaptureFailure('configuration', 'api_url points to a private address, which ALLOW_PRIVATE_URLS forbids here.'), '');
-    }
-    if (options.all) return callback(null, addresses);
-    return callback(null, addresses[0]!.address, addresses[0]!.family);
-  });
-};
+const publicLookup = publicAddresses(() => new CaptureFailure('configuration', 'api_url points to a private address, which ALLOW_PRIVATE_URLS forbids here.'));
 
 const agentOptions = { keepAlive: true, maxSockets: 8, timeout: 60_000 };
 const agents = { 'http:': new HttpAgent(agentOptions), 'https:': new HttpsAgent(agentOptions) };

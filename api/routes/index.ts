@@ -10,6 +10,8 @@ import { decisionRoutes } from './decisions.js';
 import { documentRoutes } from './documents.js';
 import { erasureRoutes } from './erasure.js';
 import { eventDefinitionRoutes } from './event-definitions.js';
+import { eventSubscriptionRoutes } from './event-subscriptions.js';
+import { eventRoutes } from './events.js';
 import { factRoutes } from './facts.js';
 import { healthRoutes } from './health.js';
 import { holidayCalendarRoutes } from './holiday-calendars.js';
@@ -69,6 +71,8 @@ export const described: readonly Route[] = [
   ...reportRoutes,
   ...templateRoutes,
   ...notificationRoutes,
+  ...eventRoutes,
+  ...eventSubscriptionRoutes,
   ...auditRoutes,
   ...v1Routes,
   ...metricsRoutes,

@@ -1,9 +1,8 @@
-import { listEvents } from '../../db/queries/events.js';
 import { listStudies, studyById } from '../../db/queries/studies.js';
 import { inStudy, roles } from '../access.js';
 import { created, noContent, route } from '../route.js';
-import { Type, Uuid, listOf, paging, sorting, text } from '../schemas/common.js';
-import { Event, NewStudy, Study, StudyChange, StudyStatus } from '../schemas/studies.js';
+import { Type, listOf, paging, sorting, text } from '../schemas/common.js';
+import { NewStudy, Study, StudyChange, StudyStatus } from '../schemas/studies.js';
 import { changeStudy, createStudy, removeStudy } from '../services/studies.js';
 
 export const studyRoutes = [
@@ -37,13 +36,5 @@ export const studyRoutes = [
       await removeStudy({ tx, audit, actor, context }, params.study_id, unchangedSince);
       return noContent();
     },
-  }),
-  route({
-    method: 'GET', path: '/api/studies/{study_id}/events', tag: 'Events', summary: 'What was emitted in the study, oldest first', may: inStudy(), within: 'read',
-    query: Type.Object({ ...paging, sort: sorting('occurred_at'), type: Type.Optional(text(60)), participant_id: Type.Optional(Uuid) }),
-    answers: { 200: listOf(Event) },
-    handle: ({ tx, params, query }) => listEvents(tx, params.study_id, {
-      skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'occurred_at', type: query.type, participantId: query.participant_id,
-    }),
   }),
 ];

@@ -28,7 +28,3 @@ export const NewSite = body({
   site_code: Code, name: Type.Optional(nullable(text(300))), timezone: Type.Optional(nullable(TimeZone)), status: Type.Optional(SiteStatus),
 });
 export const SiteChange = partial(NewSite);
-
-export const Event = Type.Object({
-  id: Uuid, type: Type.String(), study_id: Uuid, participant_id: nullable(Uuid), occurred_at: Instant, data: Json,
-});

@@ -1,13 +1,11 @@
 import type { Static } from 'typebox';
 import type { AuditTrail } from '../../db/audit.js';
-import { SecretBox, SecretUnreadable } from '../../db/crypto.js';
 import type { Tx } from '../../db/knex.js';
 import { putOutbox } from '../../db/outbox.js';
 import { breakerOf } from '../../db/queries/breakers.js';
 import { findConfig, insertConfig, pushCounts, tokenPlace, unknownBatteries, updateConfig, webhookSecretPlace } from '../../db/queries/datacapture-configs.js';
 import type { ConfigChange, DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
 import { inScope, readInScope } from '../../db/transaction.js';
-import { encryptionKeyBytes } from '../../settings.js';
 import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
 import type { MappingWarning } from '../../workflows/domain/capture/mapping-check.js';
 import type { Actor } from '../access.js';
@@ -15,6 +13,7 @@ import { Problem, problem, problemOf } from '../errors.js';
 import { by, changedFields } from '../record.js';
 import type { RequestContext } from '../route.js';
 import type { ConfigPatch } from '../schemas/datacapture.js';
+import { seal } from '../secrets.js';
 import type { Services } from '../services.js';
 import { captureDefaults } from './capture-defaults.js';
 import { askCapture, askCaptureOrRefuse } from './capture-query.js';
@@ -89,16 +88,6 @@ function valuesOf(services: Services, studyId: string, stored: DatacaptureConfig
     values.sync_error_message = null;
   }
   return values;
-}
-
-function seal(services: Services, plain: string, place: string): string {
-  const key = services.settings.DATACAPTURE_ENCRYPTION_KEY;
-  try {
-    return new SecretBox(key === undefined ? undefined : encryptionKeyBytes(key)).seal(plain, place);
-  } catch (fault) {
-    if (!(fault instanceof SecretUnreadable)) throw fault;
-    throw problem('UNAVAILABLE', { detail: fault.message, cause: fault });
-  }
 }
 
 async function recordChange(work: { tx: Tx; audit: AuditTrail }, saving: Saving, stored: DatacaptureConfigRow | undefined, saved: DatacaptureConfigRow, change: Change): Promise<void> {

@@ -14,22 +14,23 @@ export function literalAddress(hostname: string): string | undefined {
 }
 
 /**
- * What is wrong with a capture system's URL as text, in words; undefined when nothing is.
+ * What is wrong with the URL of a capture system or subscriber as text, in words; undefined when nothing is.
  * Names are not looked up here: whoever connects checks every address that the name has at that moment.
+ * @param field what the words call it
  */
-export function captureUrlFault(text: string, allowPrivate: boolean): string | undefined {
+export function captureUrlFault(text: string, allowPrivate: boolean, field = 'api_url'): string | undefined {
   let url: URL;
   try {
     url = new URL(text);
   } catch {
-    return 'api_url is not a URL';
+    return `${field} is not a URL`;
   }
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'api_url must begin with https:// or http://';
-  if (url.username || url.password) return 'api_url must not contain a user name or password';
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return `${field} must begin with https:// or http://`;
+  if (url.username || url.password) return `${field} must not contain a user name or password`;
   if (allowPrivate) return undefined;
   const literal = literalAddress(url.hostname);
   if (literal ? !isPublicAddress(literal) : /(^|\.)(localhost|local|internal)\.?$/i.test(url.hostname)) {
-    return 'api_url points to a private address, which ALLOW_PRIVATE_URLS forbids here';
+    return `${field} points to a private address, which ALLOW_PRIVATE_URLS forbids here`;
   }
   return undefined;
 }

@@ -1,0 +1,71 @@
+import type { Logger } from 'pino';
+import { SecretBox, SecretUnreadable } from '../../db/crypto.js';
+import type { Database } from '../../db/knex.js';
+import { putOutbox } from '../../db/outbox.js';
+import { noteDelivered, noteFailed } from '../../db/queries/event-deliveries.js';
+import type { ClaimedDelivery } from '../../db/queries/event-deliveries.js';
+import { disableSubscription, subscriptionSecretPlace } from '../../db/queries/event-subscriptions.js';
+import { inScope } from '../../db/transaction.js';
+import { encryptionKeyBytes } from '../../settings.js';
+import type { Settings } from '../../settings.js';
+import { postEvent } from './post.js';
+import type { Posted } from './post.js';
+import { backOff, signedHeaders } from './sign.js';
+
+export interface EventDeps {
+  database: Database;
+  settings: Pick<Settings, 'DATACAPTURE_ENCRYPTION_KEY' | 'ALLOW_PRIVATE_URLS' | 'EVENT_RETRY_INITIAL_SECONDS' | 'EVENT_RETRY_MAX_DAYS' | 'EVENT_TIMEOUT_SECONDS' | 'production'>;
+  log: Pick<Logger, 'warn' | 'debug'>;
+}
+
+/** A workflow that is this late with an attempt is taken to be lost: the worker's own look does it. */
+const RESCUE_SECONDS = 120;
+const GONE = 410;
+
+/** How long a claimed delivery belongs to who claimed it. */
+export const leaseSeconds = ({ settings }: EventDeps): number => settings.EVENT_TIMEOUT_SECONDS + 20;
+
+/**
+ * Sends one delivery that the caller has claimed, once, and notes what came of it.
+ * @param first it was the worker's own first attempt: if it failed a workflow repeats it
+ */
+export async function attempt(deps: EventDeps, delivery: ClaimedDelivery, first: boolean): Promise<void> {
+  const posted = await send(deps, delivery);
+  const { id, study_id } = delivery;
+  if (posted.error === null) return inScope(deps.database, study_id, ({ tx }) => noteDelivered(tx, id, posted.status!));
+  const { EVENT_RETRY_INITIAL_SECONDS, EVENT_RETRY_MAX_DAYS } = deps.settings;
+  const wait = Math.max(backOff(EVENT_RETRY_INITIAL_SECONDS, delivery.attempts), posted.retryAfterSeconds ?? 0);
+  await inScope(deps.database, study_id, async ({ tx, audit }) => {
+    const gone = posted.status === GONE;
+    const goesOn = await noteFailed(tx, id, { status: posted.status, error: posted.error!, waitSeconds: wait, patienceSeconds: EVENT_RETRY_MAX_DAYS * 86_400, rescueSeconds: RESCUE_SECONDS, final: gone });
+    if (gone) {
+      const given = await disableSubscription(tx, delivery.subscription_id, 'the subscriber answered 410: it is gone for good');
+      if (given !== undefined) audit.record({ study_id, user_id: null, action: 'event_subscription_disabled', resource_type: 'event_subscription', resource_id: delivery.subscription_id, metadata: { status: GONE, given_up: given } });
+    }
+    if (goesOn && first) await putOutbox(tx, [{ topic: 'event-delivery', studyId: study_id, subject: id }]);
+  });
+  deps.log.debug({ delivery: id, status: posted.status, error: posted.error }, 'event not delivered');
+}
+
+async function send({ settings }: EventDeps, delivery: ClaimedDelivery): Promise<Posted> {
+  const body = JSON.stringify(delivery.event);
+  let secrets: string[];
+  try {
+    secrets = secretsOf(settings.DATACAPTURE_ENCRYPTION_KEY, delivery);
+  } catch (fault) {
+    // An operator may set the right key while it is being repeated.
+    if (!(fault instanceof SecretUnreadable)) throw fault;
+    return { status: null, error: fault.message, retryAfterSeconds: null };
+  }
+  return postEvent(delivery.url, signedHeaders(secrets, delivery.event.id, body, new Date()), body, {
+    allowPrivate: settings.ALLOW_PRIVATE_URLS ?? !settings.production, timeoutMs: settings.EVENT_TIMEOUT_SECONDS * 1000,
+  });
+}
+
+/** The secret, and the one before it while that is still valid. */
+function secretsOf(key: string | undefined, { subscription_id, secret_encrypted, previous_secret_encrypted, previous_secret_until }: ClaimedDelivery): string[] {
+  const box = new SecretBox(key === undefined ? undefined : encryptionKeyBytes(key));
+  const place = subscriptionSecretPlace(subscription_id);
+  const previous = previous_secret_until === null || previous_secret_encrypted === null ? [] : [previous_secret_encrypted];
+  return [secret_encrypted, ...previous].map((sealed) => box.open(sealed, place));
+}

@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Caller, CallerRow } from '../../db/request.js';
+import { readAs } from '../../db/request.js';
+import { BEFORE_ALL, eventsAfter, placeOf } from '../../db/queries/events.js';
+import type { EventFilter, EventPlace } from '../../db/queries/events.js';
+import type { Tx } from '../../db/knex.js';
+import { admit } from '../access.js';
+import type { Access } from '../access.js';
+import { problemFrom } from '../faults.js';
+import { invalid } from '../errors.js';
+import type { Services } from '../services.js';
+
+/** Each look is one indexed query in each process: no process has to know of what another one has committed. */
+const LOOK_MS = 400;
+const HEARTBEAT_MS = 15_000;
+const BATCH = 200;
+/** After how long a client that lost its stream comes back. */
+const RETRY_MS = 2_000;
+
+export interface Followed { services: Services; access: Access; caller: Caller & { studyId: string }; filter: EventFilter; start: EventPlace }
+
+/** Where a stream goes on: after the event that the client saw last, else from the beginning. @throws 422 an id that is not one of the study's events */
+export async function startOf(tx: Tx, studyId: string, lastEventId: string | undefined): Promise<EventPlace> {
+  if (!lastEventId) return BEFORE_ALL;
+  const place = /^[0-9a-f-]{36}$/i.test(lastEventId) ? await placeOf(tx, studyId, lastEventId) : undefined;
+  if (!place) throw invalid('header.last-event-id', 'UNKNOWN_EVENT', 'is not the id of an event of this study');
+  return place;
+}
+
+/**
+ * A study's events as server-sent events, in the order of their commits, for as long as the caller may see them: the
+ * rights are read anew with each look. It ends when they are gone and when the process drains; a client comes back
+ * with Last-Event-ID, to whichever process.
+ */
+export async function* eventStream({ services, access, caller, filter, start }: Followed): AsyncGenerator<string> {
+  const { database, draining, log } = services;
+  const enter = (row: CallerRow | undefined) => admit(access, row, caller.studyId);
+  let place = start;
+  let quietSince = performance.now();
+  yield `retry: ${RETRY_MS}\n\n`;
+  while (!draining.aborted) {
+    let found: Awaited<ReturnType<typeof eventsAfter>>;
+    try {
+      found = await readAs(database, caller, enter, (tx) => eventsAfter(tx, caller.studyId, place, filter, BATCH));
+    } catch (thrown) {
+      const { code, status, message } = problemFrom(thrown);
+      if (status >= 500) log.warn({ code }, 'an event stream ends: the client comes back');
+      yield `event: end\ndata: ${JSON.stringify({ code, detail: message })}\n\n`;
+      return;
+    }
+    for (const { place: at, ...event } of found) {
+      yield `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+      place = at;
+    }
+    if (found.length > 0) quietSince = performance.now();
+    else if (performance.now() - quietSince > HEARTBEAT_MS) {
+      quietSince = performance.now();
+      // A comment: keeps proxies from closing the connection, and lets us notice that the client is gone.
+      yield ': still here\n\n';
+    }
+    if (found.length < BATCH) await sleep(LOOK_MS, undefined, { signal: draining }).catch(ignoreAbort);
+  }
+}
+
+function ignoreAbort(fault: Error): void {
+  if (fault.name !== 'AbortError') throw fault;
+}
