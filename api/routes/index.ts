@@ -32,6 +32,7 @@ import { siteRoutes } from './sites.js';
 import { studyRoutes } from './studies.js';
 import { syncRoutes } from './sync.js';
 import { templateRoutes } from './templates.js';
+import { timelineRoutes } from './timeline.js';
 import { userRoutes } from './users.js';
 import { v1Routes } from './v1.js';
 import { visitStateRoutes } from './visit-states.js';
@@ -71,6 +72,7 @@ export const described: readonly Route[] = [
   ...reportRoutes,
   ...templateRoutes,
   ...notificationRoutes,
+  ...timelineRoutes,
   ...eventRoutes,
   ...eventSubscriptionRoutes,
   ...auditRoutes,

@@ -1,0 +1,121 @@
+import { expect } from 'chai';
+import { AnchorStudy, DAY, Stage } from '../anchor/stage.js';
+import type { Person } from '../anchor/stage.js';
+import { Http, unique } from '../support/http.js';
+import { until } from '../support/until.js';
+import { portalSession } from '../../api/auth/portal.js';
+import type { Settings } from '../../settings.js';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+interface Item { at: string; kind: string; title: string; data: Record<string, unknown>; links: { api: string; temporal: string | null } }
+interface Page { items: Item[]; total: number }
+
+describe('The timeline of a participant', function timelineTests() {
+  this.timeout(90_000);
+  let stage: Stage;
+  let study: AnchorStudy;
+  let person: Person;
+  let path: string;
+  before(async () => {
+    stage = await Stage.open();
+    study = await stage.study({ permissions: { can_override: ['researcher', 'admin'], override_requires_approval: true, override_approver_roles: ['admin'] } }, { days: [0, 30, 60] });
+    person = await study.person({ email: `${unique()}@example.org`, preferred_language: 'de-AT' });
+    path = `${person.path}/timeline`;
+    await person.consent('2024-03-01T09:00:00Z', { consent_version_id: 'v1' });
+    await person.eligible('2024-03-02T09:00:00Z');
+    await person.becomes({ status: 'finalized' });
+    const [first] = await person.standing();
+    await person.complete(first!.id);
+    const asked = await person.override(DAY, await study.as('researcher'));
+    expect(asked.status, asked.text).to.equal(202);
+    expect((await person.decide(asked.body.override_request_id, 'approve', stage.admin)).status).to.equal(200);
+    await stage.admin.expect(202, 'POST', '/api/portal/magic-link', { participant_id: person.id, channel: 'email' });
+    await until(async () => (await stage.sql(`select 1 from notifications where participant_id = ? and status = 'sent' and kind = 'magic_link'`, [person.id])).length === 1, { what: 'the message to be sent' });
+  });
+  after(() => stage.close());
+
+  const read = (query = '', by: Http = stage.admin): Promise<Page> => by.expect<Page>(200, 'GET', `${path}?limit=500${query}`);
+
+  it('tells everything in the order in which it happened, cause before effect', async () => {
+    const { items, total } = await read();
+    expect(total).to.equal(items.length);
+    expect(items.map(({ at }) => at)).to.deep.equal(items.map(({ at }) => at).sort());
+    for (const kind of ['participant', 'consent', 'eligibility', 'approval', 'anchor', 'schedule', 'visit', 'reminder']) expect(items.some((item) => item.kind === kind), kind).to.equal(true);
+    const story = items.filter(({ kind }) => ['anchor', 'schedule', 'approval'].includes(kind)).map(({ title }) => title);
+    const places = ['Enrollment date set to 2024-03-01', 'Schedule version 1 made', 'Override to 2024-03-10 requested', 'Override to 2024-03-10 approved', 'Enrollment date overridden: 2024-03-01 → 2024-03-10, 9 days later', 'Schedule version 2 made from 2024-03-10']
+      .map((beginning) => story.findIndex((title) => title.startsWith(beginning)));
+    expect(places.every((place, i) => place > -1 && (i === 0 || place > places[i - 1]!)), JSON.stringify(story)).to.equal(true);
+    const visits = items.filter(({ kind }) => kind === 'visit');
+    expect(visits).to.have.length(3);
+    expect(visits.filter(({ data }) => data.what === 'completed')).to.have.length(1);
+  });
+
+  it('links each entry to what answers in the API, and to the workflow behind it', async () => {
+    const { items } = await read();
+    for (const { kind, links } of items.filter((item) => item.kind !== 'reminder')) {
+      expect((await stage.admin.get(links.api)).status, `${kind} ${links.api}`).to.equal(200);
+    }
+    const anchor = items.find(({ kind }) => kind === 'anchor')!;
+    expect(anchor.links.temporal).to.equal(`${stage.run.temporal_ui}/namespaces/${stage.run.temporal_namespace}/workflows/${encodeURIComponent(`participant-anchor/${person.id}`)}`);
+  });
+
+  it('is filtered by kind and time, and paged without a gap or a repetition', async () => {
+    const all = await read();
+    const some = await read('&kind=anchor,schedule');
+    expect(new Set(some.items.map(({ kind }) => kind))).to.deep.equal(new Set(['anchor', 'schedule']));
+    expect(some.total).to.equal(all.items.filter(({ kind }) => kind === 'anchor' || kind === 'schedule').length);
+    const early = await read('&from=2024-03-01T00:00:00Z&to=2024-03-02T09:00:00Z');
+    expect(early.items.map(({ kind, title }) => [kind, title])).to.deep.equal([['consent', 'Consent signed (v1)']]);
+    const paged: Item[] = [];
+    for (let skip = 0; skip < all.total; skip += 4) paged.push(...(await stage.admin.expect<Page>(200, 'GET', `${path}?skip=${skip}&limit=4`)).items);
+    expect(paged).to.deep.equal(all.items);
+    expect((await read(`&skip=${all.total}`))).to.deep.equal({ items: [], total: all.total });
+    for (const wrong of ['kind=nothing', 'format=pdf', 'from=yesterday', 'limit=0']) expect((await stage.admin.get(`${path}?${wrong}`)).status, wrong).to.equal(422);
+  });
+
+  it('holds no address, name or birth date', async () => {
+    expect(JSON.stringify(await read())).not.to.include('@example.org');
+  });
+
+  it('is the same as a picture and as a page that load nothing', async () => {
+    const { items } = await read();
+    const svg = await stage.admin.get(`${path}?format=svg`);
+    expect(svg.headers.get('content-type')).to.equal('image/svg+xml; charset=utf-8');
+    for (const title of items.filter(({ data }) => data.what !== 'cancelled').map((item) => item.title)) expect(svg.text).to.include(title.replaceAll('&', '&amp;'));
+    expect(svg.text).to.match(/^<svg [^>]*role="img"/).and.include('<desc').and.not.match(/https?:\/\/(?!www\.w3\.org)/);
+    for (const options of [{ query: '?format=html', headers: {} }, { query: '', headers: { Accept: 'text/html,application/xhtml+xml' } }]) {
+      const page = await stage.admin.get(`${path}${options.query}`, { headers: options.headers as Record<string, string> });
+      expect(page.headers.get('content-type')).to.equal('text/html; charset=utf-8');
+      expect(page.headers.get('content-security-policy')).to.include("default-src 'none'").and.include("style-src 'sha256-");
+      expect(page.text.match(/<tr(?: class="planned")?><td/g)).to.have.length(items.length);
+      expect(page.text).to.not.include('<script').and.not.include('src=');
+    }
+    expect((await stage.admin.get(path, { headers: { Accept: 'image/svg+xml' } })).headers.get('content-type')).to.equal('image/svg+xml; charset=utf-8');
+  });
+
+  it('escapes what people have written', async () => {
+    const other = await study.person({ participant_code: `<b>&"${unique()}` });
+    const page = await stage.admin.get(`${other.path}/timeline?format=html`);
+    expect(page.text).to.include('&lt;b&gt;&amp;&quot;');
+    expect(page.text).to.not.include('<b>');
+  });
+
+  it('is read by every role of the study, and by nobody else', async () => {
+    for (const role of ['researcher', 'coordinator', 'investigator', 'data_manager'] as const) expect((await read('', await study.as(role))).total).to.be.greaterThan(5);
+    const stranger = await (await stage.study({}, { days: [] })).as('researcher');
+    expect((await stranger.get(path)).status).to.equal(404);
+    expect((await new Http(stage.run.api).get(path)).status).to.equal(401);
+  });
+
+  it('is told to the participant in its own language, reduced to what concerns it', async () => {
+    const keys = (name: string) => readFileSync(join(stage.run.data_dir, 'keys', name), 'utf8').trim();
+    const { token } = portalSession({ JWT_SECRET: keys('JWT_SECRET'), SESSION_SECRET: keys('SESSION_SECRET'), ACCESS_TOKEN_MINUTES: 5, PUBLIC_URL: undefined } as unknown as Settings, person.id);
+    const own = await new Http(stage.run.api, token).expect<Page>(200, 'GET', '/api/portal/timeline?limit=500');
+    expect(new Set(own.items.map(({ kind }) => kind))).to.deep.equal(new Set(['participant', 'consent', 'visit', 'reminder']));
+    expect(own.items.map(({ title }) => title)).to.include('Einwilligung unterschrieben').and.include('Day 0: erledigt').and.include('Nachricht an Sie gesendet');
+    for (const item of own.items) expect(Object.keys(item)).to.deep.equal(['at', 'kind', 'title', 'data']);
+    expect((await new Http(stage.run.api, token).get(path)).status).to.equal(401);
+    expect((await stage.admin.get('/api/portal/timeline')).status).to.equal(401);
+  });
+});
