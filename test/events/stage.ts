@@ -1,4 +1,5 @@
-import { AnchorStudy, DAY, Stage } from '../anchor/stage.js';
+import { DAY } from '../anchor/stage.js';
+import type { AnchorStudy } from '../anchor/stage.js';
 import type { Loose } from '../support/http.js';
 
 export interface Subscription { id: string; secret: string; url: string; status: string; events: string[]; disabled_reason: string | null; updated_at: string }

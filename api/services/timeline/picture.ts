@@ -125,7 +125,7 @@ export function timelineSvg(subject: TimelineSubject, items: readonly TimelineIt
     const rows = Math.max(1, ends.length);
     const height = rows * ROW + GAP;
     parts.push(`<rect x="0" y="${n(y)}" width="${WIDTH}" height="${n(height)}" fill="${parts.length % 2 === 0 ? '#f5f7f9' : '#ffffff'}"/>`,
-      `<text x="12" y="${n(y + GAP / 2 + ROW / 2 + 4)}" font-size="12.5" font-weight="600" fill="${lane.color}">${lane.label}</text>`,
+      `<text x="12" y="${n(y + GAP / 2 + ROW / 2 + 4)}" font-size="12.5" font-weight="600" fill="#333333">${lane.label}</text>`,
       `<g transform="translate(0 ${n(y + GAP / 2 + ROW / 2)})">${placed.map(({ svg }) => svg).join('')}</g>`);
     y += height;
   }

@@ -1,0 +1,113 @@
+import { expect } from 'chai';
+import { AnchorStudy, Stage } from '../anchor/stage.js';
+import { openDatabase } from '../../db/knex.js';
+import type { Http } from '../support/http.js';
+import { until } from '../support/until.js';
+import { FINAL_AT_ONCE, emitted, setDate } from './stage.js';
+import type { Emitted } from './stage.js';
+
+interface Followed { events: Emitted[]; texts: string[]; ended: boolean; status: number; headers: Headers; stop: () => void }
+
+/** Follows a study's events as a browser would. */
+async function follow(by: Http, studyId: string, headers: Record<string, string> = {}, query = ''): Promise<Followed> {
+  const abort = new AbortController();
+  const response = await fetch(`${by.base}/api/studies/${studyId}/events${query}`, { headers: { Authorization: `Bearer ${by.token!}`, Accept: 'text/event-stream', ...headers }, signal: abort.signal });
+  const followed: Followed = { events: [], texts: [], ended: false, status: response.status, headers: response.headers, stop: () => abort.abort() };
+  const read = async () => {
+    let text = '';
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      const parts = text.split('\n\n');
+      text = parts.pop()!;
+      for (const part of parts) {
+        followed.texts.push(part);
+        const data = /^data: (.*)$/m.exec(part)?.[1];
+        if (data && !part.includes('event: end')) followed.events.push(JSON.parse(data) as Emitted);
+      }
+    }
+    followed.ended = true;
+  };
+  read().catch((fault: Error) => { if (fault.name !== 'AbortError') throw fault; });
+  return followed;
+}
+
+describe('The stream of a study’s events', function streamTests() {
+  this.timeout(90_000);
+  let stage: Stage;
+  let study: AnchorStudy;
+  before(async () => {
+    stage = await Stage.open();
+    study = await stage.study(FINAL_AT_ONCE, { days: [0] });
+    await setDate(study);
+  });
+  after(() => stage.close());
+  const has = (stream: Followed, count: number) => until(() => stream.events.length >= count, { timeout: 30_000, what: `${count} events, not ${stream.events.length}` });
+
+  it('gives what there is, then what comes, as the list has it', async () => {
+    const stream = await follow(stage.admin, study.id);
+    try {
+      expect(stream.headers.get('content-type')).to.equal('text/event-stream; charset=utf-8');
+      await has(stream, 1);
+      await setDate(study);
+      await has(stream, 2);
+      expect(stream.events).to.deep.equal(await emitted(study));
+      expect(stream.texts.at(-1)).to.equal(`id: ${stream.events[1]!.id}\nevent: ENROLLMENT_DATE_SET\ndata: ${JSON.stringify(stream.events[1])}`);
+    } finally {
+      stream.stop();
+    }
+  });
+
+  it('goes on after Last-Event-ID without a gap, and refuses an id that it does not know', async () => {
+    const before = await emitted(study);
+    const stream = await follow(stage.admin, study.id, { 'Last-Event-ID': before.at(-1)!.id });
+    try {
+      await setDate(study);
+      await has(stream, 1);
+      expect(stream.events.map(({ id }) => id)).to.deep.equal((await emitted(study)).slice(before.length).map(({ id }) => id));
+    } finally {
+      stream.stop();
+    }
+    for (const id of ['00000000-0000-4000-8000-000000000000', 'nonsense']) expect((await follow(stage.admin, study.id, { 'Last-Event-ID': id })).status, id).to.equal(422);
+  });
+
+  it('misses no event whose transaction commits after a later one', async () => {
+    const known = await emitted(study);
+    const stream = await follow(stage.admin, study.id, { 'Last-Event-ID': known.at(-1)!.id });
+    const database = openDatabase({ url: stage.run.database_url, name: 'stream-test', poolMax: 2, asOwner: true });
+    const write = `insert into domain_events (type, study_id, data) values (?, ?, '{}')`;
+    try {
+      const first = await database.transaction();
+      await first.raw(`select set_config('app.studies', '*', true)`);
+      await first.raw(write, ['WRITTEN_FIRST', study.id]);
+      await stage.sql(write, ['COMMITTED_FIRST', study.id]);
+      expect((await emitted(study)).at(-1)!.type).to.equal('COMMITTED_FIRST');
+      await first.commit();
+      await has(stream, 2);
+      expect(stream.events.map(({ type }) => type)).to.have.members(['WRITTEN_FIRST', 'COMMITTED_FIRST']);
+    } finally {
+      stream.stop();
+      await database.destroy();
+    }
+  });
+
+  it('is narrowed by type', async () => {
+    const stream = await follow(stage.admin, study.id, {}, '?type=COMMITTED_FIRST');
+    await has(stream, 1);
+    stream.stop();
+    expect(stream.events.map(({ type }) => type)).to.deep.equal(['COMMITTED_FIRST']);
+  });
+
+  it('ends when the caller may no longer see the study', async () => {
+    const someone = await study.as('data_manager', 'to be deactivated');
+    const stream = await follow(someone, study.id);
+    await has(stream, 1);
+    await stage.admin.expect(200, 'PATCH', `/api/users/${someone.userId!}`, { status: 'inactive' });
+    await until(() => stream.ended, { timeout: 30_000, what: 'the stream to end' });
+    expect(stream.texts.at(-1)).to.include('event: end').and.include('INVALID_TOKEN');
+  });
+
+  it('is refused to who may not see the study', async () => {
+    const stranger = await (await stage.study({}, { days: [] })).as('researcher');
+    expect((await follow(stranger, study.id)).status).to.equal(404);
+  });
+});
