@@ -14,6 +14,7 @@ import * as outboxSubject from './0013-outbox-subject.js';
 import * as portal from './0014-portal.js';
 import * as regenerationCost from './0015-regeneration-cost.js';
 import * as push from './0016-push.js';
+import * as pushPace from './0016b-push-pace.js';
 import * as poll from './0017-poll.js';
 import * as templates from './0019-templates.js';
 import * as reminders from './0020-reminders.js';
@@ -21,10 +22,9 @@ import * as secondFactors from './0021-identity.js';
 import * as audit from './0022-audit.js';
 import * as events from './0023-events.js';
 import * as erasure from './0032-erasure.js';
-import * as pushPace from './0016b-push-pace.js';
 
 export interface SqlMigration { name: string; up: string }
 
 /** In order; forward only. A released migration is never edited: a change is a new one at the end. */
-export const migrations: readonly SqlMigration[] = [identity, studies, anchor, recordKeeping, capture, request, asOf, edc, assessments, pages, waitingTriggers, isolationCost, outboxSubject, portal, regenerationCost, push, poll, templates, reminders, secondFactors, audit, events, erasure];
+export const migrations: readonly SqlMigration[] = [identity, studies, anchor, recordKeeping, capture, request, asOf, edc, assessments, pages, waitingTriggers, isolationCost, outboxSubject, portal, regenerationCost, push, pushPace, poll, templates, reminders, secondFactors, audit, events, erasure];
 export const latestRevision = migrations.at(-1)!.name;
