@@ -451,11 +451,14 @@ create table domain_events (
   participant_id uuid,
   occurred_at timestamp with time zone not null default clock_timestamp(),
   data jsonb not null default '{}'::jsonb,
+  tx xid8 default pg_current_xact_id(),
   constraint domain_events_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
   constraint domain_events_pkey PRIMARY KEY (id)
 );
+CREATE INDEX domain_events_followed ON public.domain_events USING btree (study_id, COALESCE(tx, '0'::xid8), seq);
 CREATE INDEX domain_events_study ON public.domain_events USING btree (study_id, seq);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER address_events AFTER INSERT ON public.domain_events REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION address_events();
 CREATE TRIGGER insert_only BEFORE DELETE OR UPDATE ON public.domain_events FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER insert_only_truncate BEFORE TRUNCATE ON public.domain_events FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
@@ -533,6 +536,65 @@ create table event_definitions (
 );
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 CREATE TRIGGER touch BEFORE UPDATE ON public.event_definitions FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table event_deliveries (
+  id uuid not null default gen_random_uuid(),
+  seq bigint not null generated always as identity,
+  study_id uuid not null,
+  subscription_id uuid not null,
+  event_id uuid not null,
+  status character varying(20) not null default 'pending'::character varying,
+  attempts integer not null default 0,
+  response_status integer,
+  last_error text,
+  last_attempt_at timestamp with time zone,
+  next_attempt_at timestamp with time zone default clock_timestamp(),
+  available_at timestamp with time zone not null default clock_timestamp(),
+  give_up_at timestamp with time zone,
+  delivered_at timestamp with time zone,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint event_deliveries_check CHECK ((((status)::text = 'pending'::text) = (next_attempt_at IS NOT NULL))),
+  constraint event_deliveries_check1 CHECK ((((status)::text <> 'delivered'::text) OR (delivered_at IS NOT NULL))),
+  constraint event_deliveries_status_check CHECK (((status)::text = ANY ((ARRAY['pending'::character varying, 'delivered'::character varying, 'failed'::character varying])::text[]))),
+  constraint event_deliveries_event_id_fkey FOREIGN KEY (event_id) REFERENCES domain_events(id) ON DELETE CASCADE,
+  constraint event_deliveries_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint event_deliveries_subscription_id_fkey FOREIGN KEY (subscription_id) REFERENCES event_subscriptions(id) ON DELETE CASCADE,
+  constraint event_deliveries_pkey PRIMARY KEY (id),
+  constraint event_deliveries_subscription_id_event_id_key UNIQUE (subscription_id, event_id)
+);
+CREATE INDEX event_deliveries_due ON public.event_deliveries USING btree (subscription_id, available_at) WHERE ((status)::text = 'pending'::text);
+CREATE INDEX event_deliveries_head ON public.event_deliveries USING btree (subscription_id, seq) WHERE ((status)::text = 'pending'::text);
+CREATE INDEX event_deliveries_listing ON public.event_deliveries USING btree (subscription_id, seq DESC);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table event_subscriptions (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  url text not null,
+  description text,
+  events text[] not null,
+  ordered boolean not null default false,
+  status character varying(20) not null default 'active'::character varying,
+  disabled_reason text,
+  disabled_at timestamp with time zone,
+  secret_encrypted text not null,
+  previous_secret_encrypted text,
+  previous_secret_until timestamp with time zone,
+  created_by_id uuid,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint event_subscriptions_check CHECK ((((status)::text = 'disabled'::text) = (disabled_at IS NOT NULL))),
+  constraint event_subscriptions_check1 CHECK (((previous_secret_encrypted IS NULL) = (previous_secret_until IS NULL))),
+  constraint event_subscriptions_events_check CHECK ((cardinality(events) > 0)),
+  constraint event_subscriptions_status_check CHECK (((status)::text = ANY ((ARRAY['active'::character varying, 'disabled'::character varying])::text[]))),
+  constraint event_subscriptions_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint event_subscriptions_pkey PRIMARY KEY (id)
+);
+CREATE INDEX event_subscriptions_study ON public.event_subscriptions USING btree (study_id) WHERE ((status)::text = 'active'::text);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER touch BEFORE UPDATE ON public.event_subscriptions FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table form_instances (
@@ -1371,6 +1433,17 @@ CREATE INDEX webhook_events_body ON public.webhook_events USING btree (study_id,
 CREATE INDEX webhook_events_listing ON public.webhook_events USING btree (study_id, seq DESC);
 CREATE INDEX webhook_events_waiting ON public.webhook_events USING btree (study_id, record) WHERE ((status)::text = ANY ((ARRAY['received'::character varying, 'processing'::character varying])::text[]));
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+CREATE OR REPLACE FUNCTION public.address_events()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into event_deliveries (study_id, subscription_id, event_id)
+  select n.study_id, s.id, n.id from written n join event_subscriptions s on s.study_id = n.study_id and s.status = 'active' and n.type = any (s.events)
+  order by n.seq;
+  return null;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.app_all_sites()
  RETURNS boolean
