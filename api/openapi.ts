@@ -6,6 +6,7 @@ import type { Route } from './route.js';
 import { ErrorBody } from './schemas/common.js';
 import { Event, eventCatalogue } from './schemas/events.js';
 import { version } from './services/health.js';
+import { tagDescriptions } from './tags.js';
 
 type Json = Record<string, unknown>;
 
@@ -28,7 +29,7 @@ export function openapi(routes: readonly Route[]): Json {
     openapi: '3.1.0',
     info: { title: 'Research Assessment Platform', version, description, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
     servers: [{ url: '/' }],
-    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
+    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name, ...(tagDescriptions[name] && { description: tagDescriptions[name] }) })),
     paths,
     webhooks: webhooks(),
     components: {
