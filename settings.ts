@@ -147,6 +147,8 @@ export const definitions = {
   REFRESH_TOKEN_DAYS: duration('Durations', 'life of a refresh token', 7),
   ASSESSMENT_SESSION_MINUTES: duration('Durations', 'life of an assessment session', 120),
   MAGIC_LINK_MINUTES: duration('Durations', 'life of a portal link', 15),
+  PASSWORD_RESET_MINUTES: duration('Durations', 'life of a link for a new password', 60),
+  INVITATION_DAYS: duration('Durations', 'life of an invitation', 7),
   REMINDER_INTERVAL_SECONDS: duration('Durations', 'how often due reminders are sent', 300),
   REMINDER_MAX_LATENESS_HOURS: duration('Durations', 'a reminder later than this is suppressed', 12),
   VISIT_STATUS_INTERVAL_SECONDS: duration('Durations', 'how often visit states follow the calendar', 3600),

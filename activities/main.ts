@@ -71,7 +71,7 @@ const eagerClient = new Client({ connection: native, namespace });
 const eager = { client: eagerClient, anchors: createAnchorMessages(eagerClient, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS, eager: true }), eager: true };
 const relay = new Relay({
   database, log, listenUrl: settings.DATABASE_URL,
-  deliver: deliverTo({ ...eager, taskQueue, setPoll: (studyId) => setPoll({ client, database, taskQueue }, studyId), sendNotification: messaging.send }),
+  deliver: deliverTo({ ...eager, taskQueue, setPoll: (studyId) => setPoll({ client, database, taskQueue }, studyId), sendNotification: messaging.send, sendUserLink: messaging.sendUserLink }),
 });
 relay.start();
 const reconciler = new Reconciler({ database, client, taskQueue, log });

@@ -219,7 +219,7 @@ async function inParallel<T>(items: readonly T[], most: number, work: (item: T) 
 }
 
 /** What each kind of message means to Temporal. `eager`: the client shares its connection with a worker, which takes a new run at once. */
-export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQueue: string; eager?: boolean; sendNotification: (id: string) => Promise<void>; setPoll: (studyId: string) => Promise<void> }): Deliver {
+export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQueue: string; eager?: boolean; sendNotification: (id: string) => Promise<void>; sendUserLink: (id: string) => Promise<void>; setPoll: (studyId: string) => Promise<void> }): Deliver {
   return async (message) => {
     const { id, topic, study_id, subject, payload } = message;
     const participant = { participant_id: subject, study_id: study_id!, site_id: (payload.site_id as string | undefined) ?? null };
@@ -244,6 +244,7 @@ export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQ
       });
         return;
       case 'notification': return deps.sendNotification(subject);
+      case 'user-link': return deps.sendUserLink(subject);
       case 'datacapture-sync': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.datacaptureSync, {
         workflowId: contract.datacaptureSyncId(subject), taskQueue: deps.taskQueue, args: [{ sync_id: subject, study_id: study_id! }],
         workflowIdReusePolicy: 'ALLOW_DUPLICATE', workflowIdConflictPolicy: 'USE_EXISTING', staticSummary: 'sync with the capture system',

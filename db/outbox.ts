@@ -10,6 +10,7 @@ import type { TxWithMark } from './transaction.js';
  * - study-changed: a study's policy, windows or calendar changed
  * - notification: a message to a person waits to be sent
  * - simulation: a study is to be simulated
+ * - user-link: a user is to be sent a link to choose a password by
  * - push: a session's results are to be pushed to the capture system, or tried again now
  * - datacapture-sync: every record of a study's capture system is to be read
  * - datacapture-poll: how often a study's capture system is polled may have changed
@@ -17,7 +18,7 @@ import type { TxWithMark } from './transaction.js';
  */
 export type OutboxTopic =
   | 'participant-start' | 'sources-changed' | 'participant-withdrawn' | 'trigger' | 'study-changed' | 'notification' | 'simulation' | 'push'
-  | 'datacapture-sync' | 'datacapture-poll' | 'event-delivery';
+  | 'datacapture-sync' | 'datacapture-poll' | 'event-delivery' | 'user-link';
 
 export interface OutboxMessage {
   topic: OutboxTopic;

@@ -13,12 +13,15 @@ import { smsGateway } from './sms.js';
 import { smtpMailer } from './smtp.js';
 import { createSummaryActivities } from './summary/index.js';
 import type { SummaryActivities } from './summary/index.js';
+import { sendUserLink } from './user-link.js';
 
 /** What a worker does about messages to people. */
 export interface Messaging {
   activities: ReminderActivities & SummaryActivities;
   /** Sends one notification, for the relay. */
   send: (id: string) => Promise<void>;
+  /** Sends a user a link to choose a password by, for the relay. */
+  sendUserLink: (id: string) => Promise<void>;
   /** Makes the periodic jobs, and lets the database judge lateness as the settings say. */
   prepare: (client: Client, taskQueue: string) => Promise<void>;
   close: () => void;
@@ -40,6 +43,10 @@ export function openMessaging({ settings, database, log, heartbeat }: { settings
   return {
     activities: { ...reminders, ...createSummaryActivities({ database }) },
     send: sendNotification({ database, channels, links }),
+    sendUserLink: sendUserLink({
+      database, mail: channels.email, secret: settings.SESSION_SECRET, publicUrl,
+      minutes: { password_reset: settings.PASSWORD_RESET_MINUTES, invitation: settings.INVITATION_DAYS * 1440 },
+    }),
     prepare: async (client, taskQueue) => {
       await keepLatenessLimit(database, settings.REMINDER_MAX_LATENESS_HOURS);
       await ensureNotificationSchedules(client, { taskQueue, reminderSeconds: settings.REMINDER_INTERVAL_SECONDS });

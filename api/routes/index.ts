@@ -1,5 +1,7 @@
 import type { Settings } from '../../settings.js';
 import type { Route } from '../route.js';
+import { accountPages } from './account-pages.js';
+import { accountRoutes } from './account.js';
 import { anchorRoutes } from './anchor.js';
 import { auditRoutes } from './audit.js';
 import { authRoutes } from './auth.js';
@@ -44,6 +46,7 @@ export const described: readonly Route[] = [
   ...healthRoutes,
   ...authRoutes,
   ...mfaRoutes,
+  ...accountRoutes,
   ...userRoutes,
   ...studyRoutes,
   ...siteRoutes,
@@ -83,5 +86,5 @@ export const described: readonly Route[] = [
 /** Every route of a deployment: /api/v1 is there where ENABLE_API_V1 says so, in the contract too. */
 export function routesOf(settings: Settings): readonly Route[] {
   const served = settings.ENABLE_API_V1 ? described : described.filter(({ path }) => !path.startsWith('/api/v1/'));
-  return [...served, ...documentRoutes(served)];
+  return [...served, ...accountPages, ...documentRoutes(served)];
 }

@@ -16,6 +16,7 @@ export const Register = body({
   email: Email, name: text(200, 1), password: Password, role: RoleName,
   study_ids: Type.Optional(Ids), site_ids: Type.Optional(Ids),
 });
+export const Invite = body({ email: Email, name: text(200, 1), role: RoleName, study_ids: Type.Optional(Ids), site_ids: Type.Optional(Ids) });
 export const UserChange = body({
   role: Type.Optional(RoleName), status: Type.Optional(UserStatus), study_ids: Type.Optional(Ids), site_ids: Type.Optional(Ids),
 });

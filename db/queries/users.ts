@@ -122,6 +122,21 @@ export async function refreshTokenForUpdate(tx: Tx, hash: Buffer): Promise<Refre
 
 export const markRotated = async (tx: Tx, id: string): Promise<void> => { await tx('refresh_tokens').where({ id }).update({ rotated_at: tx.fn.now() }); };
 export const revokeFamily = async (tx: Tx, familyId: string): Promise<void> => { await tx('refresh_tokens').where({ family_id: familyId }).whereNull('revoked_at').update({ revoked_at: tx.fn.now() }); };
+export interface SessionRow { id: string; created_at: string; last_used_at: string; expires_at: string; user_agent: string | null; ip_address: string | null }
+
+/** A user's logins that can still be refreshed, the one that was used last first. */
+export async function sessionsOf(tx: Tx, userId: string): Promise<SessionRow[]> {
+  const { rows } = await tx.raw(
+    `select t.family_id as id, (select min(f.created_at) from refresh_tokens f where f.family_id = t.family_id) as created_at, t.created_at as last_used_at, t.expires_at, t.user_agent, t.ip_address
+     from refresh_tokens t where t.user_id = ? and t.rotated_at is null and t.revoked_at is null and t.expires_at > now() order by t.created_at desc, t.id`, [userId]);
+  return rows;
+}
+
+/** Whether the login is one of the user's that is still open. */
+export async function familyOf(tx: Tx, userId: string, familyId: string): Promise<boolean> {
+  return (await sessionsOf(tx, userId)).some(({ id }) => id === familyId);
+}
+
 /** Ends every login of a user: refresh tokens and the access tokens that were given with them. */
 export async function revokeAllOf(tx: Tx, userId: string): Promise<void> {
   await tx('refresh_tokens').where({ user_id: userId }).whereNull('revoked_at').update({ revoked_at: tx.fn.now() });

@@ -1,0 +1,8 @@
+/** Writes docs/PERMISSIONS.md and prints it: who may call what, as the routes declare it. */
+import { writeFileSync } from 'node:fs';
+import { permissionsTable } from '../api/permissions.js';
+import { described } from '../api/routes/index.js';
+
+const text = permissionsTable(described);
+writeFileSync('docs/PERMISSIONS.md', text);
+console.log(text);
