@@ -92,6 +92,17 @@ const list = (group: string, doc: string): Definition<string[] | undefined> => (
   group, doc, fallback: undefined, parse: (raw) => raw?.split(',').map((s) => s.trim()).filter(Boolean),
 });
 
+/** Origins by commas, as browsers write them: scheme, host and port, nothing behind. */
+const origins = (group: string, doc: string): Definition<string[] | undefined> => ({
+  group, doc, fallback: undefined,
+  parse: (raw) => {
+    const named = list(group, doc).parse(raw);
+    const wrong = named?.filter((origin) => !/^https?:\/\/[^/?#@\s*]+$/.test(origin)) ?? [];
+    if (wrong.length > 0) throw new Error(`holds what is no origin: ${wrong.join(', ')}`);
+    return named;
+  },
+});
+
 const ROLES = ['admin', 'researcher', 'coordinator', 'investigator', 'data_manager'];
 /** Roles by commas, or the one word `none`. */
 const roleList = (group: string, doc: string): Definition<string[] | undefined> => ({
@@ -172,6 +183,7 @@ export const definitions = {
   MAX_BODY_BYTES: count('Limits', 'JSON body', 5 * 1024 * 1024),
   MAX_UPLOAD_BYTES: count('Limits', 'uploaded file', 20 * 1024 * 1024),
   ALLOW_PRIVATE_URLS: optionalFlag('Limits', 'capture systems and subscriptions on private addresses; default: not in production'),
+  CORS_ORIGINS: origins('Limits', 'origins whose pages may call the API, by commas (https://app.example.org); not set: none'),
   MFA_REQUIRED_ROLES: roleList('Limits', 'roles that must use a second factor, by commas, or none; default: admin in production, none else'),
 
   METRICS_TOKEN: bearerToken('Switches', 'lets a monitoring system read /api/metrics/prometheus as its bearer token; at least 32 characters'),

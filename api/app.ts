@@ -1,7 +1,10 @@
 import Koa from 'koa';
 import { deprecation } from './deprecation.js';
 import { problem } from './errors.js';
+import { compress } from './middleware/compress.js';
+import { cors } from './middleware/cors.js';
 import { envelope } from './middleware/envelope.js';
+import { requireAcceptable } from './negotiation.js';
 import type { Route } from './route.js';
 import { Router } from './router.js';
 import { serve } from './serve.js';
@@ -18,6 +21,8 @@ export function createApp(services: Services, routes: readonly Route[], isDraini
   }
   const router = new Router(routes);
   app.use(envelope(services, isDraining));
+  app.use(cors(services.settings.CORS_ORIGINS ?? []));
+  app.use(compress);
   app.use(async (ctx) => {
     const match = router.match(ctx.method, ctx.path);
     if (match.kind === 'none') throw problem('NOT_FOUND', { detail: 'There is nothing at this path.' });
@@ -30,6 +35,7 @@ export function createApp(services: Services, routes: readonly Route[], isDraini
     }
     (ctx.state as State).route = match.route.path;
     if (match.route.deprecated) ctx.set(deprecation(match.route.deprecated));
+    requireAcceptable(ctx, match.route);
     await serve(ctx, match.route, match.params, services);
   });
   // What fails after the answer began (a client that went away) has no answer left to give.

@@ -27,6 +27,7 @@ const registry = {
   CSRF_REFUSED: [403, 'A change by the portal’s cookie needs the header X-Portal-CSRF: 1.'],
   NOT_FOUND: [404, 'There is no such resource.'],
   METHOD_NOT_ALLOWED: [405, 'This path does not take that method.'],
+  NOT_ACCEPTABLE: [406, 'This answers application/json only.'],
   REQUEST_TIMEOUT: [408, 'The request took too long to arrive.'],
   CONFLICT: [409, 'The request conflicts with what is stored.'],
   STALE: [409, 'The resource has changed since you read it.'],

@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox';
 import type { Access } from './access.js';
 import { CSRF_HEADER, PORTAL_COOKIE } from './auth/portal.js';
 import { registered } from './errors.js';
+import { answersJsonOnly } from './negotiation.js';
 import type { Route } from './route.js';
 import { ErrorBody } from './schemas/common.js';
 import { Event, eventCatalogue } from './schemas/events.js';
@@ -137,6 +138,7 @@ function standardErrors(route: Route): number[] {
     ...(may.signed ? [401, 403] : []),
     ...(may.study || route.path.includes('{') ? [404] : []),
     ...(route.body ? [400, 413, 415, 422] : route.takes === 'bytes' ? [413, 415] : route.takes === 'upload' ? [400, 413, 415, 422] : []),
+    ...(answersJsonOnly(route) ? [406] : []),
     ...(route.query || route.headers ? [422] : []),
     ...(may.signed && route.studyContext !== false ? [400] : []),
     ...(route.method !== 'GET' && route.within === 'change' ? [409] : []),
@@ -169,7 +171,7 @@ const names: Record<number, string> = { 200: 'OK', 201: 'Created', 202: 'Accepte
 const errorContent = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
 const STATUS_NAMES: Record<number, string> = {
   400: 'A rule is broken, or the request cannot be read', 401: 'No valid access token', 403: 'Not allowed', 404: 'Not there, or not visible to the caller',
-  408: 'Too slow', 409: 'Conflict with what is stored', 413: 'Too large', 415: 'Wrong content type', 422: 'Does not fit the schema', 429: 'Too many requests',
+  406: 'Accept does not name what this answers', 408: 'Too slow', 409: 'Conflict with what is stored', 413: 'Too large', 415: 'Wrong content type', 422: 'Does not fit the schema', 429: 'Too many requests',
   500: 'A fault of the service', 503: 'A dependency is down: try again after Retry-After',
 };
 function sentence(status: number): string {

@@ -1,0 +1,30 @@
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { Context, Next } from 'koa';
+
+const brotli = promisify(brotliCompress);
+const gz = promisify(gzip);
+/** Below this the header costs more than it saves. */
+const LEAST_BYTES = 1024;
+const TEXT = /^(application\/(json|[\w.+-]+\+json|javascript)|text\/|image\/svg\+xml)/;
+
+/**
+ * Compresses texts of more than a kilobyte, off the main thread, as the client takes it. Left as they are: streams (what
+ * is read of them first would wait for a full block) and records with an ETag, whose strong tag names these bytes.
+ */
+export async function compress(ctx: Context, next: Next): Promise<void> {
+  await next();
+  const { body } = ctx;
+  if (!(typeof body === 'string' || Buffer.isBuffer(body)) || !TEXT.test(ctx.response.get('content-type') ?? '') || ctx.response.has('etag') || ctx.response.has('content-encoding')) return;
+  ctx.vary('Accept-Encoding');
+  if (ctx.method === 'HEAD' || Buffer.byteLength(body) <= LEAST_BYTES) return;
+  const encoding = ctx.acceptsEncodings('br', 'gzip', 'identity');
+  if (encoding !== 'br' && encoding !== 'gzip') return;
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  const small = encoding === 'br'
+    ? await brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } })
+    : await gz(bytes, { level: 6 });
+  const type = ctx.response.get('content-type');
+  ctx.body = small;
+  ctx.set({ 'Content-Encoding': encoding, 'Content-Type': type });
+}
