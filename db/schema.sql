@@ -1285,21 +1285,22 @@ CREATE UNIQUE INDEX sync_conflicts_once ON public.sync_conflicts USING btree (st
 
 -- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table user_links (
-  notification_id uuid not null,
+  id uuid not null default gen_random_uuid(),
   user_id uuid not null,
   purpose character varying(20) not null,
-  token_hash bytea not null,
-  made_at timestamp with time zone not null default clock_timestamp(),
-  expires_at timestamp with time zone not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  token_hash bytea,
+  expires_at timestamp with time zone,
+  sent_at timestamp with time zone,
   used_at timestamp with time zone,
+  constraint user_links_check CHECK (((token_hash IS NULL) = (expires_at IS NULL))),
   constraint user_links_purpose_check CHECK (((purpose)::text = ANY ((ARRAY['password_reset'::character varying, 'invitation'::character varying])::text[]))),
   constraint user_links_token_hash_check CHECK ((octet_length(token_hash) = 32)),
-  constraint user_links_notification_id_fkey FOREIGN KEY (notification_id) REFERENCES notifications(id) ON DELETE CASCADE,
   constraint user_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
-  constraint user_links_pkey PRIMARY KEY (notification_id),
+  constraint user_links_pkey PRIMARY KEY (id),
   constraint user_links_token_hash_key UNIQUE (token_hash)
 );
-CREATE INDEX user_links_user ON public.user_links USING btree (user_id);
+CREATE INDEX user_links_user ON public.user_links USING btree (user_id, created_at);
 
 -- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table user_mfa (
