@@ -87,6 +87,7 @@ const registry = {
   UNAVAILABLE: [503, 'The service is stopping or not ready.'],
   DATABASE_UNAVAILABLE: [503, 'The database is not reached at the moment.'],
   TEMPORAL_UNAVAILABLE: [503, 'The workflow service is not reached at the moment.'],
+  BROWSER_UNAVAILABLE: [503, 'No browser is there at the moment to print with.'],
   WORKER_UNAVAILABLE: [503, 'No worker answered in time.'],
 } as const satisfies Record<string, readonly [number, string]>;
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { pino } from 'pino';
 import { openDatabase } from '../db/knex.js';
 import { SchemaError, assertLatestRevision } from '../db/migrate.js';
@@ -7,8 +8,10 @@ import type { Settings } from '../settings.js';
 import { createAnchorMessages } from '../workflows/client.js';
 import { jwtSecret } from './auth/tokens.js';
 import { RequestMetrics } from './metrics/requests.js';
+import { Printer } from './pdf/printer.js';
 import { assertReady } from './ready.js';
 import { openRedis, rateLimits } from './rate-limits.js';
+import { Drawing } from './reports/drawing.js';
 import { routesOf } from './routes/index.js';
 import { listen } from './server.js';
 import type { Services } from './services.js';
@@ -27,7 +30,8 @@ function openServices(settings: Settings, draining: AbortSignal): Services {
   const redis = settings.REDIS_URL ? openRedis(settings.REDIS_URL, (error) => log.warn({ code: (error as { code?: unknown }).code }, 'redis is not reached')) : undefined;
   const temporal = new Temporal(settings);
   const anchors = createAnchorMessages(temporal.unchecked, { taskQueue: settings.TEMPORAL_TASK_QUEUE, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS });
-  return { settings, database, redis, temporal, anchors, rateLimits: rateLimits(settings, database, redis), metrics: new RequestMetrics(), log, draining };
+  const printer = new Printer({ path: settings.CHROMIUM_PATH, cacheDir: join(process.cwd(), '.cache'), log });
+  return { settings, database, redis, temporal, anchors, rateLimits: rateLimits(settings, database, redis), metrics: new RequestMetrics(), drawing: new Drawing(), printer, log, draining };
 }
 
 async function main(): Promise<void> {
@@ -51,7 +55,7 @@ async function main(): Promise<void> {
     clearInterval(sweep);
     draining.abort();
     await drain();
-    await Promise.all([database.destroy(), services.temporal.close()]);
+    await Promise.all([database.destroy(), services.temporal.close(), services.printer.close(), services.drawing.close()]);
     services.redis?.disconnect();
     process.exit(0);
   };

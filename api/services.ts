@@ -4,7 +4,9 @@ import type { Database } from '../db/knex.js';
 import type { Settings } from '../settings.js';
 import type { AnchorMessages } from '../workflows/client.js';
 import type { RequestMetrics } from './metrics/requests.js';
+import type { Printer } from './pdf/printer.js';
 import type { RateLimits } from './rate-limits.js';
+import type { Drawing } from './reports/drawing.js';
 import type { Temporal } from './temporal.js';
 
 /** What handlers work with; made once at the start of the process (main.ts). */
@@ -17,6 +19,10 @@ export interface Services {
   redis: Redis | undefined;
   rateLimits: RateLimits;
   metrics: RequestMetrics;
+  /** Draws plots and the pages of reports, apart from the process's own thread. */
+  drawing: Drawing;
+  /** Prints pages as PDF. */
+  printer: Printer;
   log: Logger;
   /** Aborted when the process takes nothing new: what would go on without end, ends. */
   draining: AbortSignal;

@@ -60,6 +60,11 @@ export async function readAs<A, T>(database: Database, caller: Caller, admit: (r
   return openedBy(database, { readOnly: true, snapshot, sql: callerSql(caller) }, async (tx, [row]: CallerRow[]) => work(tx, admit(row)));
 }
 
+/** `readAs` whose statements all see the database as it was at the first: for what is put together from several. */
+export async function snapshotAs<A, T>(database: Database, caller: Caller, admit: (row: CallerRow | undefined) => A, work: (tx: Tx, admitted: A) => Promise<T>): Promise<T> {
+  return openedBy(database, { readOnly: true, sql: `set transaction isolation level repeatable read; ${callerSql(caller)}` }, async (tx, [row]: CallerRow[]) => work(tx, admit(row)));
+}
+
 /**
  * A transaction narrowed to the caller whose audit records are sealed as its last statement: a change without its
  * record cannot commit (decisions, section 7). What it put into the outbox is relayed after the commit.

@@ -26,6 +26,7 @@ import { participantRoutes } from './participants.js';
 import { policyRoutes } from './policy.js';
 import { portalRoutes } from './portal.js';
 import { pushRoutes } from './pushes.js';
+import { reportDocumentRoutes } from './report-documents.js';
 import { reportRoutes } from './reports.js';
 import { scheduleVersionRoutes } from './schedule-versions.js';
 import { sessionRoutes } from './sessions.js';
@@ -73,6 +74,7 @@ export const described: readonly Route[] = [
   ...overrideRoutes,
   ...portalRoutes,
   ...reportRoutes,
+  ...reportDocumentRoutes,
   ...templateRoutes,
   ...notificationRoutes,
   ...timelineRoutes,

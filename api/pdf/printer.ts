@@ -1,0 +1,156 @@
+import { setPriority } from 'node:os';
+import type { Browser, HTTPRequest, Page } from 'puppeteer-core';
+import type { Logger } from 'pino';
+import { problem } from '../errors.js';
+import { findChromium } from './chromium.js';
+import { fontFile } from '../reports/fonts.js';
+
+export type PageSize = 'letter' | 'a4';
+
+const AT_ONCE = 2;
+const MOST_WAITING = 40;
+/** A browser grows with what it has printed; after so many documents the next one has a new one. */
+const DOCUMENTS_PER_BROWSER = 200;
+const IDLE_MS = 300_000;
+const TIMEOUT_MS = 30_000;
+const LOW_PRIORITY = 10;
+const HOST = 'http://report.invalid';
+
+/**
+ * Prints pages as PDF: one browser for the process, started when the first page is printed, two pages at a time, the
+ * others wait in line. The page sees nothing but its fonts, and no script runs in it.
+ */
+export class Printer {
+  private browser: Promise<Browser> | undefined;
+  private printed = 0;
+  private running = 0;
+  private closed = false;
+  private idle: NodeJS.Timeout | undefined;
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(private readonly options: { path: string | undefined; cacheDir: string; log: Logger }) {}
+
+  /** @throws 503 when no browser can be had, or too many wait already */
+  async print(html: string, size: PageSize): Promise<Buffer> {
+    await this.turn();
+    try {
+      // A browser that died under the page is replaced once; what fails then fails for another reason.
+      return await this.attempt(html, size).catch((fault: unknown) => {
+        if (this.closed || !isGone(fault)) throw fault;
+        this.options.log.warn({ err: fault }, 'the browser was lost: starting another');
+        return this.attempt(html, size);
+      });
+    } catch (fault) {
+      if (isGone(fault) || isTimeout(fault)) throw problem('BROWSER_UNAVAILABLE', { cause: fault, headers: { 'Retry-After': '5' } });
+      throw fault;
+    } finally {
+      this.next();
+    }
+  }
+
+  /** Ends the browser; nothing of it is left. */
+  async close(): Promise<void> {
+    this.closed = true;
+    for (const go of this.waiting.splice(0)) go();
+    await this.end();
+  }
+
+  private async attempt(html: string, size: PageSize): Promise<Buffer> {
+    const browser = await this.opened();
+    const page = await browser.newPage();
+    try {
+      return await printed(page, html, size);
+    } finally {
+      // A page of a browser that is gone cannot be closed, and need not be.
+      if (browser.connected) await page.close().catch((fault: unknown) => this.options.log.warn({ err: fault }, 'a printed page was not closed'));
+    }
+  }
+
+  private async turn(): Promise<void> {
+    clearTimeout(this.idle);
+    if (this.running >= AT_ONCE) {
+      if (this.waiting.length >= MOST_WAITING) throw problem('BROWSER_UNAVAILABLE', { detail: 'Too many documents wait to be printed.', headers: { 'Retry-After': '10' } });
+      await new Promise<void>((go) => { this.waiting.push(go); });
+    } else {
+      this.running += 1;
+    }
+    if (this.closed) { this.next(); throw problem('UNAVAILABLE'); }
+  }
+
+  private next(): void {
+    const go = this.waiting.shift();
+    if (go) { go(); return; }
+    this.running -= 1;
+    if (this.running > 0) return;
+    const forget = () => { this.end().catch((fault: unknown) => this.options.log.warn({ err: fault }, 'the browser was not closed')); };
+    if (this.printed >= DOCUMENTS_PER_BROWSER) forget();
+    else this.idle = setTimeout(forget, IDLE_MS).unref();
+  }
+
+  private async end(): Promise<void> {
+    clearTimeout(this.idle);
+    const ending = this.browser;
+    this.browser = undefined;
+    this.printed = 0;
+    // One that never started has nothing to be closed.
+    const browser = await ending?.catch(() => undefined);
+    await browser?.close();
+  }
+
+  private opened(): Promise<Browser> {
+    this.printed += 1;
+    return this.browser ??= this.launch().catch((fault: unknown) => {
+      this.browser = undefined;
+      throw problem('BROWSER_UNAVAILABLE', { detail: 'No browser could be started to print with.', cause: fault, headers: { 'Retry-After': '30' } });
+    });
+  }
+
+  private async launch(): Promise<Browser> {
+    const { path, cacheDir, log } = this.options;
+    const found = await findChromium(path, cacheDir).catch((fault: unknown) => {
+      log.error({ err: fault }, 'no browser');
+      throw fault;
+    });
+    const { launch } = await import('puppeteer-core');
+    const browser = await launch({
+      executablePath: found.path, headless: 'shell', timeout: TIMEOUT_MS, protocolTimeout: TIMEOUT_MS,
+      // Over a pipe: the browser ends when this process does, also when it is killed.
+      pipe: true, handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false,
+      env: { ...inherited(), ...found.env },
+      args: [...found.args, '--disable-dev-shm-usage', '--disable-gpu', '--no-first-run', '--disable-extensions', '--disable-background-networking', '--font-render-hinting=none'],
+    });
+    browser.once('disconnected', () => { this.browser = undefined; });
+    const pid = browser.process()?.pid;
+    if (pid !== undefined) {
+      // Printing gives way to answering. Where the system does not allow it, it prints all the same.
+      try { setPriority(pid, LOW_PRIORITY); } catch (fault) { log.debug({ err: fault }, 'the browser keeps its priority'); }
+    }
+    return browser;
+  }
+}
+
+/** Of our environment what a browser needs: no secret of the service is in it. */
+const inherited = (): Record<string, string> => Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ'].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
+
+const isGone = (fault: unknown): boolean => fault instanceof Error && /TargetCloseError|ConnectionClosedError|ProtocolError/.test(`${fault.name} ${fault.constructor.name}`) || (fault instanceof Error && /(Target|Session|Connection) closed|detached|disconnected/i.test(fault.message));
+const isTimeout = (fault: unknown): boolean => fault instanceof Error && fault.name === 'TimeoutError';
+
+async function printed(page: Page, html: string, size: PageSize): Promise<Buffer> {
+  page.setDefaultTimeout(TIMEOUT_MS);
+  await page.setRequestInterception(true);
+  page.on('request', (request) => { void served(request, html); });
+  await page.goto(`${HOST}/`, { waitUntil: 'load', timeout: TIMEOUT_MS });
+  // Tagged for screen readers, with the headings as bookmarks.
+  return Buffer.from(await page.pdf({ format: size, preferCSSPageSize: true, printBackground: true, tagged: true, outline: true, timeout: TIMEOUT_MS }));
+}
+
+const POLICY = `default-src 'none'; style-src 'unsafe-inline'; font-src 'self'; img-src data:`;
+
+/** The page and its fonts; whatever else a page might ask for is not there. */
+async function served(request: HTTPRequest, html: string): Promise<void> {
+  const url = new URL(request.url());
+  const font = url.origin === HOST ? await fontFile(url.pathname) : undefined;
+  if (font) await request.respond({ body: font, contentType: 'font/woff2' });
+  else if (url.href === `${HOST}/`) await request.respond({ body: html, contentType: 'text/html; charset=utf-8', headers: { 'Content-Security-Policy': POLICY } });
+  else await request.abort();
+}

@@ -1,0 +1,60 @@
+/** What reports and plots say, in each language that they come in; a key that one of them lacks does not compile. */
+const en = {
+  studyReport: 'Study report', participantReport: 'Participant report', sessionReport: 'Session report', contents: 'Contents',
+  overview: 'Overview', enrollment: 'Enrollment', completion: 'Completion by window', adherence: 'Adherence by site and window', sites: 'Sites', metrics: 'Task metrics', method: 'How it is counted',
+  identity: 'Participant', anchor: 'Anchor date', schedule: 'Schedule', visits: 'Visits', sessions: 'Sessions', course: 'Course of the metrics', session: 'Session', tasks: 'Tasks',
+  generated: 'Generated', filters: 'Narrowed to', none: 'none', from: 'from', to: 'to', site: 'Site', arm: 'Arm', study: 'Study', code: 'Code', status: 'Status', language: 'Language', timezone: 'Time zone', period: 'Period',
+  checksum: 'Data SHA-256', auditHead: 'Audit head', page: 'Page',
+  participants: 'Participants', total: 'Total', enrolled: 'Enrolled', withdrawn: 'Withdrawn', completed: 'Completed', expired: 'Expired', scheduled: 'Scheduled', open: 'Open', missed: 'Missed', superseded: 'Superseded', cancelled: 'Cancelled',
+  anchors: 'Anchor dates', unset: 'Unset', provisional: 'Provisional', finalized: 'Finalized', overridden: 'Overridden', due: 'Due', inWindow: 'In window', late: 'Late', early: 'Early', pending: 'Pending', rate: 'Rate', adherenceRate: 'Completed in window, of those due',
+  month: 'Month', cumulative: 'Cumulative', withoutDate: 'Without a date', noSite: 'no site', window: 'Window', task: 'Task', metric: 'Metric', n: 'n', mean: 'Mean', sd: 'SD', median: 'Median', p25: '25 %', p75: '75 %', min: 'Min', max: 'Max',
+  visitsCompleted: 'Visits completed', visitsMissed: 'Visits missed', date: 'Date', target: 'Target', windowOpen: 'Opens', windowClose: 'Closes', doneAt: 'Completed', daysOff: 'Days off target', started: 'Started', source: 'Source', trials: 'Trials',
+  version: 'Version', value: 'Value', fromTrials: 'From trials', reference: 'Study, 25–75 %', quality: 'Quality flags', override: 'Override', nothing: 'There is nothing to show yet.', first: 'First', last: 'Last',
+  plotEnrollment: 'Enrollment', plotEnrollmentText: 'Participants by month of enrollment, and their cumulative number: {0} in {1} months.',
+  plotCompletion: 'Completion by window', plotCompletionText: 'For each of {0} windows how many due visits were completed in their window, early, late, or missed.',
+  plotAdherence: 'Adherence by site and window', plotAdherenceText: 'Share of due visits completed in their window, for {0} sites and {1} windows.',
+  plotMetrics: 'Distribution of task metrics', plotMetricsText: 'Minimum, quartiles and maximum of {0} metrics over all sessions.',
+  plotCourse: 'Course of a participant', plotCourseText: '{0} metrics of participant {1} over time; the band is the middle half of the study.',
+  methodText: 'A visit is due when it is completed or its window has closed on the calendar of the participant’s site or study. Superseded and cancelled visits are never due; visits of withdrawn participants count. Adherence is the share of due visits that were completed inside their window; completion the share completed at all. Days off target are negative before the target. The standard deviation is the sample’s. The checksum is the SHA-256 of the canonical JSON (RFC 8785) of the report’s data; the audit head names the last record of the study’s audit chain when the data were read.',
+};
+type Words = { [K in keyof typeof en]: string };
+const de: Words = {
+  studyReport: 'Studienbericht', participantReport: 'Bericht zu einer teilnehmenden Person', sessionReport: 'Sitzungsbericht', contents: 'Inhalt',
+  overview: 'Überblick', enrollment: 'Einschluss', completion: 'Durchführung nach Zeitfenster', adherence: 'Einhaltung nach Zentrum und Zeitfenster', sites: 'Zentren', metrics: 'Kennwerte der Aufgaben', method: 'Wie gezählt wird',
+  identity: 'Teilnehmende Person', anchor: 'Ankerdatum', schedule: 'Terminplan', visits: 'Termine', sessions: 'Sitzungen', course: 'Verlauf der Kennwerte', session: 'Sitzung', tasks: 'Aufgaben',
+  generated: 'Erstellt', filters: 'Eingeschränkt auf', none: 'keine', from: 'von', to: 'bis', site: 'Zentrum', arm: 'Arm', study: 'Studie', code: 'Code', status: 'Status', language: 'Sprache', timezone: 'Zeitzone', period: 'Zeitraum',
+  checksum: 'SHA-256 der Daten', auditHead: 'Ende des Prüfprotokolls', page: 'Seite',
+  participants: 'Teilnehmende', total: 'Gesamt', enrolled: 'Eingeschlossen', withdrawn: 'Ausgeschieden', completed: 'Abgeschlossen', expired: 'Abgelaufen', scheduled: 'Geplant', open: 'Offen', missed: 'Versäumt', superseded: 'Ersetzt', cancelled: 'Abgesagt',
+  anchors: 'Ankerdaten', unset: 'Nicht gesetzt', provisional: 'Vorläufig', finalized: 'Endgültig', overridden: 'Überschrieben', due: 'Fällig', inWindow: 'Im Fenster', late: 'Verspätet', early: 'Verfrüht', pending: 'Ausstehend', rate: 'Anteil', adherenceRate: 'Im Fenster abgeschlossen, von den fälligen',
+  month: 'Monat', cumulative: 'Kumuliert', withoutDate: 'Ohne Datum', noSite: 'ohne Zentrum', window: 'Zeitfenster', task: 'Aufgabe', metric: 'Kennwert', n: 'n', mean: 'Mittelwert', sd: 'SD', median: 'Median', p25: '25 %', p75: '75 %', min: 'Min', max: 'Max',
+  visitsCompleted: 'Termine abgeschlossen', visitsMissed: 'Termine versäumt', date: 'Datum', target: 'Ziel', windowOpen: 'Beginn', windowClose: 'Ende', doneAt: 'Abgeschlossen', daysOff: 'Tage vom Ziel', started: 'Begonnen', source: 'Quelle', trials: 'Durchgänge',
+  version: 'Version', value: 'Wert', fromTrials: 'Aus Durchgängen', reference: 'Studie, 25–75 %', quality: 'Qualitätshinweise', override: 'Überschreibung', nothing: 'Noch gibt es nichts zu zeigen.', first: 'Erster Wert', last: 'Letzter Wert',
+  plotEnrollment: 'Einschluss', plotEnrollmentText: 'Teilnehmende nach Einschlussmonat und ihre kumulierte Zahl: {0} in {1} Monaten.',
+  plotCompletion: 'Durchführung nach Zeitfenster', plotCompletionText: 'Wie viele fällige Termine in {0} Zeitfenstern im Fenster, verfrüht oder verspätet abgeschlossen oder versäumt wurden.',
+  plotAdherence: 'Einhaltung nach Zentrum und Zeitfenster', plotAdherenceText: 'Anteil der fälligen Termine, die im Fenster abgeschlossen wurden, für {0} Zentren und {1} Zeitfenster.',
+  plotMetrics: 'Verteilung der Kennwerte', plotMetricsText: 'Minimum, Quartile und Maximum von {0} Kennwerten über alle Sitzungen.',
+  plotCourse: 'Verlauf einer teilnehmenden Person', plotCourseText: '{0} Kennwerte von {1} im Verlauf; das Band ist die mittlere Hälfte der Studie.',
+  methodText: 'Ein Termin ist fällig, wenn er abgeschlossen ist oder sein Zeitfenster nach dem Kalender des Zentrums oder der Studie geschlossen hat. Ersetzte und abgesagte Termine sind nie fällig; Termine Ausgeschiedener zählen. Einhaltung ist der Anteil der fälligen Termine, die im Zeitfenster abgeschlossen wurden; Durchführung der Anteil der überhaupt abgeschlossenen. Tage vom Ziel sind davor negativ. Die Standardabweichung ist die der Stichprobe. Die Prüfsumme ist der SHA-256 des kanonischen JSON (RFC 8785) der Daten des Berichts; das Ende des Prüfprotokolls nennt den letzten Eintrag der Studie, als die Daten gelesen wurden.',
+};
+
+export const languages = { en, de };
+export type ReportLanguage = keyof typeof languages;
+
+/** A language's words, numbers and dates. Dates of the calendar are shown as they are; instants in UTC, and it says so. */
+export class Speech {
+  readonly words: Words;
+  private readonly numbers: Intl.NumberFormat;
+  constructor(readonly language: ReportLanguage) {
+    this.words = languages[language];
+    this.numbers = new Intl.NumberFormat(language, { maximumSignificantDigits: 5 });
+  }
+
+  say(key: keyof Words, ...values: (string | number)[]): string {
+    return this.words[key].replaceAll(/\{(\d)\}/g, (_, at: string) => String(values[Number(at)]));
+  }
+  number(value: number | null): string { return value === null ? '–' : this.numbers.format(value); }
+  count(value: number): string { return new Intl.NumberFormat(this.language).format(value); }
+  percent(share: number | null): string { return share === null ? '–' : new Intl.NumberFormat(this.language, { style: 'percent', maximumFractionDigits: 1 }).format(share); }
+  date(day: string | null): string { return day === null ? '–' : new Intl.DateTimeFormat(this.language, { dateStyle: 'medium', timeZone: 'UTC' }).format(Date.parse(`${day}T00:00:00Z`)); }
+  instant(at: string | null): string { return at === null ? '–' : `${new Intl.DateTimeFormat(this.language, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }).format(Date.parse(at))} UTC`; }
+}

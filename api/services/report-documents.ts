@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../db/canonical-json.js';
+import type { Tx } from '../../db/knex.js';
+import { adherenceMap, auditHead, participantOfSession, sessionTasks, studyHead } from '../../db/queries/reports/document.js';
+import { reportedPerson, reportedSessions } from '../../db/queries/reports/participant.js';
+import { completion, enrollment, modules, sites, studySummary } from '../../db/queries/reports/study.js';
+import { snapshotAs } from '../../db/request.js';
+import type { ReportFilter } from '../../db/queries/reports/base.js';
+import { inScope } from '../../db/transaction.js';
+import { admit, staff } from '../access.js';
+import type { Actor } from '../access.js';
+import { problem } from '../errors.js';
+import { by } from '../record.js';
+import { studyPlots } from '../reports/data.js';
+import type { Imprint, ParticipantData, Plot, SessionData, StudyData, Task } from '../reports/data.js';
+import type { ReportLanguage } from '../reports/words.js';
+import { reply } from '../route.js';
+import type { Reply, RequestContext } from '../route.js';
+import type { Services } from '../services.js';
+import { asked, participantReport } from './reports.js';
+
+export interface Ordering {
+  services: Services; actor: Actor; context: RequestContext; studyId: string; siteId: string | undefined;
+  query: ReportFilter & { page_size?: 'letter' | 'a4'; language?: ReportLanguage };
+}
+type Read<T> = (tx: Tx) => Promise<T>;
+
+/** Everything of a document is read in one snapshot, under the caller's rights; no connection is held while it is printed. */
+function snapshot<T>({ services, actor, studyId, siteId }: Ordering, participantId: string | undefined, read: Read<T>): Promise<T> {
+  return snapshotAs(services.database, { userId: actor.id, studyId, siteId, participantId }, (row) => admit(staff.read, row, studyId), read);
+}
+
+const head = async (tx: Tx, studyId: string) => {
+  const study = await studyHead(tx, studyId);
+  if (!study) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
+  return { study, audit: await auditHead(tx, studyId) };
+};
+
+/** The PDF of a study. @throws 404, 400 FROM_AFTER_TO, 503 BROWSER_UNAVAILABLE */
+export async function studyPdf(ordering: Ordering): Promise<Reply> {
+  const question = asked(ordering.studyId, ordering.query);
+  const { audit, ...data } = await snapshot(ordering, undefined, async (tx): Promise<StudyData & Pick<Imprint, 'audit'>> => ({
+    ...await head(tx, ordering.studyId), summary: await studySummary(tx, question), enrollment: await enrollment(tx, question), completion: await completion(tx, question),
+    adherence: await adherenceMap(tx, question), sites: await sites(tx, question), modules: await modules(tx, question),
+  }));
+  return printed(ordering, { kind: 'study', data }, audit, [data.study.study_code, 'summary'], { type: 'study', id: ordering.studyId });
+}
+
+/** The PDF of a participant, by its code. @throws 404, 503 BROWSER_UNAVAILABLE */
+export async function participantPdf(ordering: Ordering, participantId: string): Promise<Reply> {
+  const { from, to } = ordering.query;
+  const { audit, ...data } = await snapshot(ordering, participantId, async (tx): Promise<ParticipantData & Pick<Imprint, 'audit'>> => ({
+    ...await head(tx, ordering.studyId), ...await participantReport(tx, participantId, { from, to }), modules: await modules(tx, asked(ordering.studyId, {})),
+  }));
+  return printed(ordering, { kind: 'participant', data }, audit, [data.study.study_code, data.identity.participant_code], { type: 'participant', id: participantId });
+}
+
+/** The PDF of a session. @throws 404, 503 BROWSER_UNAVAILABLE */
+export async function sessionPdf(ordering: Ordering, sessionId: string): Promise<Reply> {
+  const { audit, ...data } = await snapshot(ordering, undefined, async (tx): Promise<SessionData & Pick<Imprint, 'audit'>> => {
+    const participantId = await participantOfSession(tx, ordering.studyId, sessionId);
+    if (!participantId) throw problem('NOT_FOUND', { detail: 'There is no such session.' });
+    const [session] = await reportedSessions(tx, { study: ordering.studyId, participant: participantId }, sessionId);
+    return { ...await head(tx, ordering.studyId), identity: (await reportedPerson(tx, participantId))!, session: session!, tasks: await sessionTasks(tx, sessionId), modules: await modules(tx, asked(ordering.studyId, {})) };
+  });
+  return printed(ordering, { kind: 'session', data }, audit, [data.study.study_code, data.identity.participant_code, data.session.started_at.slice(0, 10)], { type: 'session', id: sessionId });
+}
+
+type Content = { kind: 'study'; data: StudyData } | { kind: 'participant'; data: ParticipantData } | { kind: 'session'; data: SessionData };
+
+async function printed({ services, actor, context, studyId, query }: Ordering, content: Content, audit: Imprint['audit'], name: readonly string[], resource: { type: string; id: string }): Promise<Reply> {
+  const { page_size = 'letter', language = 'en', from = null, to = null, site_code = null, arm = null } = query;
+  const imprint: Imprint = {
+    generated_at: new Date().toISOString(), checksum: createHash('sha256').update(canonicalJson(content.data)).digest('hex'), audit, filters: { from, to, site_code, arm }, language, page_size,
+  };
+  const pdf = await services.printer.print(await services.drawing.draw({ ...content, imprint } as Task), page_size);
+  await inScope(services.database, studyId, async (work) => {
+    work.audit.record({ ...by(actor, context), study_id: studyId, action: 'report_printed', resource_type: resource.type, resource_id: resource.id, metadata: { kind: content.kind, page_size, language, data_sha256: imprint.checksum } });
+  });
+  return reply(200, pdf, { 'Content-Type': 'application/pdf', 'Content-Disposition': attachment(`${name.join('-')}-${imprint.generated_at.slice(0, 10)}.pdf`), 'Cache-Control': 'private, no-store' });
+}
+
+/** A file name for every client: plain for the old, the whole for the others (RFC 6266). */
+function attachment(name: string): string {
+  const plain = name.replaceAll(/[^A-Za-z0-9._-]+/g, '_');
+  const encoded = encodeURIComponent(name.replaceAll(/[/\\]/g, '_')).replaceAll(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+  return `attachment; filename="${plain}"${plain === name ? '' : `; filename*=UTF-8''${encoded}`}`;
+}
+
+/** A plot of a study, as its reports print it. @throws 404 another name, 422 a course of nobody */
+export async function plot(ordering: Ordering, file: string, participantId: string | undefined): Promise<Reply> {
+  const name = file.endsWith('.svg') ? file.slice(0, -4) : '';
+  const { studyId, query, services } = ordering;
+  const question = asked(studyId, query);
+  const read: Record<string, Read<Plot>> = {
+    enrollment: async (tx) => ({ name: 'enrollment', data: await enrollment(tx, question) }),
+    completion: async (tx) => ({ name: 'completion', data: await completion(tx, question) }),
+    adherence: async (tx) => ({ name: 'adherence', data: await adherenceMap(tx, question) }),
+    metrics: async (tx) => ({ name: 'metrics', data: await modules(tx, question) }),
+    course: async (tx) => {
+      const { identity, metrics } = await participantReport(tx, participantId!, { from: query.from, to: query.to });
+      return { name: 'course', data: { participant_code: identity.participant_code, metrics, modules: await modules(tx, question) } };
+    },
+  };
+  if (!Object.hasOwn(read, name)) throw problem('NOT_FOUND', { detail: `There is no such plot; there are ${[...studyPlots, 'course'].map((one) => `${one}.svg`).join(', ')}.` });
+  if (name === 'course' && !participantId) throw problem('VALIDATION_FAILED', { detail: 'participant_id is required for course.svg', errors: [{ path: 'query.participant_id', code: 'REQUIRED', message: 'participant_id is required for course.svg' }] });
+  const of = await snapshot(ordering, participantId, read[name]!);
+  const svg = await services.drawing.draw({ kind: 'plot', plot: of, language: query.language ?? 'en' });
+  return reply(200, svg, { 'Content-Type': 'image/svg+xml; charset=utf-8', 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'" });
+}

@@ -1,0 +1,171 @@
+import { readdirSync } from 'node:fs';
+import { expect } from 'chai';
+import { startApi } from '../support/api-process.js';
+import { Http, admin, newParticipant, newStudy, user } from '../support/http.js';
+import type { Loose } from '../support/http.js';
+import { readPdf } from '../support/pdf.js';
+import { until } from '../support/until.js';
+import { descendants, download } from './printing.js';
+import { World } from './world.js';
+
+const person = (rt: number) => ({
+  site: true, arm: 'A' as const, withdrawn: false, enrolled: -40,
+  visits: [{ window: 0, offset: -30, before: 2, after: 5, fate: 'completed' as const, shift: 1 }, { window: 1, offset: -10, before: 1, after: 1, fate: 'time' as const, shift: 0 }],
+  sessions: [{ status: 'completed' as const, rt, days: -30 }, { status: 'completed' as const, rt: rt + 20, days: -10 }],
+});
+
+describe('Reports as PDF', function () {
+  this.timeout(240_000);
+  let world: World;
+  let at: string;
+  before(async () => {
+    world = await World.open();
+    await world.add([person(400), person(500), person(600)]);
+    at = `/api/reports/studies/${world.study}`;
+  });
+  after(() => world.close());
+
+  for (const [query, box, language, headings] of [
+    ['', [612, 792], 'en', ['2 Enrollment', '3 Completion by window']], ['?page_size=letter&language=de', [612, 792], 'de', ['2 Einschluss', '5 Zentren']],
+    ['?page_size=a4', [595, 842], 'en', ['6 Task metrics']], ['?page_size=a4&language=de', [595, 842], 'de', ['6 Kennwerte der Aufgaben']],
+  ] as const) {
+    it(`of a study${query || ' by default'}: its page, its language, bookmarks, tags, page numbers, and what it was made of`, async () => {
+      const { status, headers, bytes } = await download(world.http, `${at}/pdf/summary${query}`);
+      expect(status, bytes.toString('latin1').slice(0, 200)).to.equal(200);
+      expect(headers.get('content-type')).to.equal('application/pdf');
+      expect(headers.get('content-disposition')).to.match(/^attachment; filename="S-[\w-]+-summary-\d{4}-\d\d-\d\d\.pdf"$/);
+      const read = readPdf(bytes);
+      expect(read).to.include({ language, tagged: true }).and.to.have.deep.property('box', [...box]);
+      expect(read.bookmarks).to.include.members([...headings]);
+      expect(read.text).to.match(new RegExp(`1\\s*/\\s*${read.pages}`)).and.to.include('stroop').and.to.include('W0');
+      const audit = await world.http.expect<{ items: { action: string; audit_metadata: { data_sha256?: string } }[] }>(200, 'GET', `/api/audit?study_id=${world.study}&limit=500`);
+      expect(audit.items.some(({ action, audit_metadata }) => action === 'report_printed' && read.text.includes(audit_metadata.data_sha256!))).to.equal(true);
+    });
+  }
+
+  it('of a participant and of a session: the code, the visits, the metrics beside the study’s', async () => {
+    const one = world.people[0]!;
+    const code = (await world.http.expect<Loose>(200, 'GET', `/api/participants/${one.id}`)).participant_code as string;
+    const participant = readPdf((await download(world.http, `${at}/participants/${one.id}/pdf`)).bytes);
+    expect(participant.title).to.equal(`Participant report: ${code}`);
+    expect(participant.text).to.include('mean_rt').and.to.include('In window').and.to.include('Missed').and.to.include('Study, 25–75 %');
+    const [session] = (await world.http.expect<Loose>(200, 'GET', `/api/sessions?study_id=${world.study}&participant_id=${one.id}`)).items;
+    const printed = await download(world.http, `${at}/sessions/${session!.id}/pdf?page_size=a4`);
+    expect(printed.headers.get('content-disposition')).to.include(code);
+    expect(readPdf(printed.bytes).text).to.include('stroop').and.to.include(code);
+  });
+
+  it('what cannot be printed is refused', async () => {
+    const other = await newStudy(world.http);
+    const stranger = await newParticipant(world.http, other.id);
+    for (const [path, status] of [
+      [`${at}/pdf/summary?page_size=a5`, 422], [`${at}/pdf/summary?page_size=`, 422], [`${at}/pdf/summary?language=xx`, 422], [`${at}/pdf/summary?from=2026-01-02&to=2026-01-01`, 400],
+      [`${at}/participants/${stranger.id}/pdf`, 404], [`${at}/sessions/${stranger.id}/pdf`, 404], [`${at}/participants/no/pdf`, 404],
+    ] as const) expect((await world.http.get(path)).status, path).to.equal(status);
+    const outsider = await user(world.http, 'researcher');
+    expect((await outsider.get(`${at}/pdf/summary`)).status).to.equal(404);
+  });
+
+  it('names are text, whatever they look like, and every script has its letters', async () => {
+    const name = '<script>1</script> Ωμέγα Жизнь Łódź 日本語 简体 한국어';
+    const study = await newStudy(world.http, { study_name: name });
+    const { text, title } = readPdf((await download(world.http, `/api/reports/studies/${study.id}/pdf/summary`)).bytes);
+    expect(title).to.equal(`Study report: ${name}`);
+    for (const word of ['<script>1</script>', 'Ωμέγα', 'Жизнь', 'Łódź', '日本語', '简体', '한국어']) expect(text.replaceAll(/\s+/g, ''), word).to.include(word);
+  });
+
+  it('ten at once are all printed, and the API answers meanwhile', async () => {
+    const printing = Promise.all(Array.from({ length: 10 }, () => download(world.http, `${at}/pdf/summary`)));
+    const took: number[] = [];
+    let done = false;
+    void printing.then(() => { done = true; }, () => { done = true; });
+    while (!done) {
+      const began = performance.now();
+      await world.http.expect(200, 'GET', '/api/health');
+      took.push(performance.now() - began);
+    }
+    for (const { status } of await printing) expect(status).to.equal(200);
+    expect(took.length).to.be.greaterThan(5);
+  });
+});
+
+describe('The browser that prints', function () {
+  this.timeout(240_000);
+  const browsers = async (pid: number) => (await descendants(pid)).filter(({ command }) => /chrom|headless/i.test(command));
+
+  it('is started with the first document, again when it was killed, and ends with the API', async () => {
+    const api = await startApi();
+    const root = await admin(api.url);
+    const { id } = await newStudy(root);
+    const print = async () => (await download(root, `/api/reports/studies/${id}/pdf/summary`)).status;
+    expect(await browsers(api.pid)).to.deep.equal([]);
+    expect(await print()).to.equal(200);
+    const first = await browsers(api.pid);
+    expect(first.length).to.be.greaterThan(0);
+    for (const { pid } of first) try { process.kill(pid, 'SIGKILL'); } catch (fault) { if ((fault as NodeJS.ErrnoException).code !== 'ESRCH') throw fault; }
+    expect(await until(async () => (await print()) === 200, { timeout: 40_000, what: 'a new browser' })).to.equal(true);
+    const last = await browsers(api.pid);
+    expect(await api.stop()).to.equal(0);
+    await until(() => last.every(({ pid }) => gone(pid)), { what: 'the browser to be gone' });
+  });
+
+  it('killed with the API, it does not stay behind', async () => {
+    const api = await startApi();
+    const root = await admin(api.url);
+    const { id } = await newStudy(root);
+    expect((await download(root, `/api/reports/studies/${id}/pdf/summary`)).status).to.equal(200);
+    const left = await browsers(api.pid);
+    await api.kill();
+    await until(() => left.every(({ pid }) => gone(pid)), { what: 'the browser to be gone' });
+  });
+
+  it('where there is none, printing is 503 with Retry-After and everything else goes on', async () => {
+    const api = await startApi({ CHROMIUM_PATH: '/nonexistent/chromium' });
+    try {
+      const root = await admin(api.url);
+      const { id } = await newStudy(root);
+      const answer = await root.get(`/api/reports/studies/${id}/pdf/summary`);
+      expect([answer.status, answer.body.code]).to.deep.equal([503, 'BROWSER_UNAVAILABLE']);
+      expect(Number(answer.headers.get('retry-after'))).to.be.greaterThan(0);
+      expect((await root.get(`/api/reports/studies/${id}/plots/completion.svg`)).status).to.equal(200);
+    } finally {
+      await api.stop();
+    }
+  });
+});
+
+const gone = (pid: number): boolean => !readdirSync('/proc').includes(String(pid));
+
+describe('Plots of a study', function () {
+  this.timeout(120_000);
+  let world: World;
+  before(async () => { world = await World.open(); await world.add([person(450)]); });
+  after(() => world.close());
+
+  for (const [name, title] of [['enrollment', 'Enrollment'], ['completion', 'Completion by window'], ['adherence', 'Adherence by site and window'], ['metrics', 'Distribution of task metrics'], ['course', 'Course of a participant']] as const) {
+    it(`${name}.svg has a title and says in words what it shows; the same data give the same picture`, async () => {
+      const path = `/api/reports/studies/${world.study}/plots/${name}.svg${name === 'course' ? `?participant_id=${world.people[0]!.id}` : ''}`;
+      const answer = await world.http.get(path);
+      expect(answer.status, answer.text.slice(0, 300)).to.equal(200);
+      expect(answer.headers.get('content-type')).to.equal('image/svg+xml; charset=utf-8');
+      expect(answer.text).to.match(/^<svg role="img" aria-labelledby="[\w-]+ [\w-]+"/).and.to.include(`>${title}</title>`).and.to.match(/<desc id="[\w-]+">[^<]{20,}<\/desc>/);
+      expect(answer.text).not.to.match(/NaN|undefined|Infinity|<script|<image/);
+      expect((await world.http.get(path)).text).to.equal(answer.text);
+    });
+  }
+
+  it('also of a study in which nothing has happened, in both languages', async () => {
+    const empty = await newStudy(world.http);
+    for (const name of ['enrollment', 'completion', 'adherence', 'metrics']) {
+      const answer = await world.http.get(`/api/reports/studies/${empty.id}/plots/${name}.svg?language=de`);
+      expect(answer.status, name).to.equal(200);
+      expect(answer.text, name).not.to.match(/NaN|undefined|Infinity/);
+    }
+  });
+
+  it('another name is 404, a course of nobody 422, without a token 401', async () => {
+    const at = `/api/reports/studies/${world.study}/plots`;
+    for (const [file, status] of [['other.svg', 404], ['enrollment.png', 404], ['enrollment', 404], ['course.svg', 422], ['__proto__.svg', 404]] as const) expect((await world.http.get(`${at}/${file}`)).status, file).to.equal(status);
+    expect((await new Http(world.http.base).get(`${at}/enrollment.svg`)).status).to.equal(401);
+  });
+});
