@@ -26,7 +26,7 @@ const FACTS = `n.id, n.study_id, n.participant_id, n.kind, n.channel, n.due_at, 
 /** Whether anything is to be looked at: one statement that an index alone answers. */
 export async function anyReminderDue(database: Database): Promise<boolean> {
   const rows = await readOneInScope(database, '*', {
-    sql: `select attempt_at from notifications where status = 'pending' and visit_key is not null and attempt_at <= now() limit 1`, values: [],
+    sql: `select attempt_at from notifications where status = 'pending' and visit_key is not null and attempt_at <= now() limit $1`, values: [1],
   });
   return rows.length > 0;
 }

@@ -46,7 +46,7 @@ async function messages(store: MailStore, channel: Channel, request: IncomingMes
   if (request.method === 'POST') {
     const text = await bodyOf(request);
     const isJson = request.headers['content-type']?.includes('json') ?? false;
-    const { id } = store.addMessage(channel, isJson ? JSON.parse(text) : text);
+    const { id } = store.addMessage(channel, isJson ? JSON.parse(text) : text, request.headers['idempotency-key'] as string | undefined);
     return json({ id, status: 'accepted' });
   }
   if (request.method === 'DELETE') {

@@ -24,10 +24,12 @@ export interface StoredMail {
   attachments: { fileName: string | null; contentType: string; length: number }[];
   envelope: { from: string; to: string[] };
   size: number;
+  /** How often it came again: a mailbox collapses what bears the same Message-ID. */
+  repeated?: number;
 }
 
 /** What a gateway for text or push messages was given. */
-export interface StoredMessage { id: string; time: string; body: unknown }
+export interface StoredMessage { id: string; time: string; body: unknown; key?: string }
 export const CHANNELS = ['sms', 'push'] as const;
 export type Channel = (typeof CHANNELS)[number];
 
@@ -38,6 +40,8 @@ const newId = () => `${new Date().toISOString().replaceAll(/[-:.]/g, '')}-${rand
 export class MailStore {
   readonly #mails: StoredMail[];
   readonly #messages: Record<Channel, StoredMessage[]>;
+  /** By Message-ID and recipients, and by channel and Idempotency-Key. */
+  readonly #known = new Map<string, string>();
 
   constructor(private readonly folder: string) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -45,11 +49,20 @@ export class MailStore {
       .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as StoredMail);
     const messages = (channel: Channel) => (readIfThere(this.#messageFile(channel)) ?? '').split('\n').filter(Boolean).map((line) => JSON.parse(line) as StoredMessage);
     this.#messages = { sms: messages('sms'), push: messages('push') };
+    for (const mail of this.#mails) this.#remember(mail);
+    for (const channel of CHANNELS) for (const { key, id } of this.#messages[channel]) if (key !== undefined) this.#known.set(`${channel} ${key}`, id);
   }
 
   /** Kept on disk when this resolves: only then may the sender be told that it was taken. */
   async add(raw: Buffer, envelope: StoredMail['envelope']): Promise<StoredMail> {
     const mail = await PostalMime.parse(raw);
+    const known = this.#known.get(keyOf(mail.messageId ?? '', envelope.to));
+    const twin = known === undefined ? undefined : this.mail(known);
+    if (twin) {
+      twin.repeated = (twin.repeated ?? 0) + 1;
+      this.#keep(twin);
+      return twin;
+    }
     const stored: StoredMail = {
       id: newId(),
       subject: mail.subject ?? '',
@@ -68,15 +81,29 @@ export class MailStore {
       size: raw.length,
     };
     writeFileSync(this.#file(stored.id, 'eml'), raw, { mode: 0o600 });
-    const draft = this.#file(stored.id, 'new');
-    writeFileSync(draft, JSON.stringify(stored), { mode: 0o600 });
-    renameSync(draft, this.#file(stored.id, 'json'));
+    this.#keep(stored);
     this.#mails.push(stored);
+    this.#remember(stored);
     return stored;
   }
 
-  addMessage(channel: Channel, body: unknown): StoredMessage {
-    const message = { id: newId(), time: new Date().toISOString(), body };
+  #keep(mail: StoredMail): void {
+    const draft = this.#file(mail.id, 'new');
+    writeFileSync(draft, JSON.stringify(mail), { mode: 0o600 });
+    renameSync(draft, this.#file(mail.id, 'json'));
+  }
+
+  #remember(mail: StoredMail): void {
+    if (mail.messageId !== null) this.#known.set(keyOf(mail.messageId, mail.envelope.to), mail.id);
+  }
+
+  /** As gateways do, takes what comes again under the same key for what it has already. */
+  addMessage(channel: Channel, body: unknown, key?: string): StoredMessage {
+    const known = this.#known.get(`${channel} ${key ?? ''}`);
+    const twin = known === undefined ? undefined : this.#messages[channel].find(({ id }) => id === known);
+    if (twin) return twin;
+    const message: StoredMessage = { id: newId(), time: new Date().toISOString(), body, ...(key !== undefined && { key }) };
+    if (key !== undefined) this.#known.set(`${channel} ${key}`, message.id);
     appendFileSync(this.#messageFile(channel), `${JSON.stringify(message)}\n`, { mode: 0o600 });
     this.#messages[channel].push(message);
     return message;
@@ -106,6 +133,8 @@ export class MailStore {
   #file(id: string, kind: 'eml' | 'json' | 'new'): string { return join(this.folder, `${id}.${kind}`); }
   #messageFile(channel: Channel): string { return join(this.folder, `${channel}.jsonl`); }
 }
+
+const keyOf = (messageId: string, to: readonly string[]): string => `${messageId} ${[...to].sort().join(' ')}`;
 
 /** Groups ("Team: a@x, b@x;") count as their members. */
 const mailboxes = (addresses: Address[]): MailAddress[] => addresses

@@ -55,6 +55,18 @@ describe('the mail catcher', () => {
     expect(await (await fetch(`${base}/email/${mail?.id}/source`)).text()).to.contain('X-Kind: reminder');
   });
 
+  it('takes what comes again, by Message-ID or Idempotency-Key, for what it has', async () => {
+    const again = () => createTransport({ host: '127.0.0.1', port: Number(ports.MAIL_PORT) }).sendMail({ from: 'desk@example.org', to: 'again@example.org', subject: 'Again', text: 'x', messageId: '<once@example.org>' });
+    for (let i = 0; i < 2; i++) await again();
+    const kept = (await mails()).filter(({ subject }) => subject === 'Again');
+    expect(kept.map(({ repeated }) => repeated)).to.deep.equal([1]);
+    await json(`/email/${kept[0]!.id}`, { method: 'DELETE' });
+    const text = () => json('/sms', { method: 'POST', headers: { 'content-type': 'application/json', 'idempotency-key': 'k' }, body: '{"to":"1"}' });
+    expect(await text()).to.deep.equal(await text());
+    expect(await json('/sms')).to.have.length(1);
+    await json('/sms', { method: 'DELETE' });
+  });
+
   it('shows a page that carries a mail as text, not as markup', async () => {
     const page = await fetch(base);
     expect(page.headers.get('content-security-policy')).to.contain('sandbox');

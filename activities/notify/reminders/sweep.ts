@@ -49,7 +49,7 @@ export const sweepReminders = (deps: SweepDeps) => async (): Promise<SweepReport
   const report: SweepReport = { sent: 0, failed: 0, cancelled: 0, suppressed: 0, put_off: 0 };
   if (!(await anyReminderDue(deps.database))) return report;
   const by = randomUUID();
-  const beats = setInterval(() => { deps.heartbeat(report); }, HEARTBEAT_MS);
+  const beats = setInterval(() => { deps.heartbeat(report); }, HEARTBEAT_MS).unref();
   try {
     await batches(deps, by, report);
   } finally {
