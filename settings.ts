@@ -173,6 +173,7 @@ export const definitions = {
   EVENT_SECRET_OVERLAP_HOURS: duration('Durations', 'how long a replaced signing secret signs beside the new one', 24),
   AUDIT_CHECKPOINT_SECONDS: duration('Durations', 'how often chains that grew are signed', 3600),
   WEBHOOK_DEDUPE_HOURS: duration('Durations', 'how long the same trigger counts as a duplicate', 24),
+  EXPORT_RETENTION_HOURS: duration('Durations', 'how long a file that was exported in the background is kept', 72),
   REQUEST_TIMEOUT_SECONDS: duration('Durations', 'how long a request waits for the worker before 503', 10),
 
   RATE_LIMIT_PER_MINUTE: count('Limits', 'requests a minute, by user or address', 60),

@@ -23,6 +23,7 @@ import { activityMetrics, serveWorkerMetrics } from './metrics.js';
 import { openMessaging } from './notify/index.js';
 import { Reconciler } from './reconcile.js';
 import { Relay, deliverTo } from './relay.js';
+import { createExportActivities } from './exports/index.js';
 import { createSimulationActivities } from './simulation/index.js';
 import { createVisitActivities } from './visits/index.js';
 import { ensureVisitSchedules } from './visits/schedules.js';
@@ -54,7 +55,7 @@ const worker = await Worker.create({
   connection: native, namespace, taskQueue,
   ...(existsSync(bundle) ? { workflowBundle: { codePath: bundle } } : { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }),
   activities: {
-    ...createAnchorActivities({ database }), ...createSimulationActivities({ database }), ...createVisitActivities({ database, heartbeat }),
+    ...createAnchorActivities({ database }), ...createExportActivities({ database, settings }), ...createSimulationActivities({ database }), ...createVisitActivities({ database, heartbeat }),
     ...createCaptureActivities(capture), ...createSyncActivities(capture), ...createPushActivities(capture),
     ...messaging.activities,
     ...createEventActivities({ database, settings, log }),

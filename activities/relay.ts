@@ -250,6 +250,10 @@ export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQ
         workflowIdReusePolicy: 'ALLOW_DUPLICATE', workflowIdConflictPolicy: 'USE_EXISTING', staticSummary: 'sync with the capture system',
       }));
       case 'datacapture-poll': return deps.setPoll(subject);
+      case 'export': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.studyExport, {
+        workflowId: contract.studyExportId(subject), taskQueue: deps.taskQueue, args: [{ export_id: subject, study_id: study_id! }],
+        workflowIdReusePolicy: 'REJECT_DUPLICATE', staticSummary: 'export of a dataset',
+      }));
       case 'simulation': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.studySimulation, {
         workflowId: contract.studySimulationId(subject), taskQueue: deps.taskQueue, args: [{ simulation_id: subject, study_id: study_id! }],
         workflowIdReusePolicy: 'REJECT_DUPLICATE', staticSummary: 'simulation of a study',

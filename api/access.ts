@@ -57,6 +57,9 @@ const withAdmin = (list: Role[]): Role[] => ['admin', ...list.filter((role) => r
 /** Who works in which study (decisions, section 3). */
 export const staff = { read: inStudy(), participants: inStudy('researcher', 'coordinator', 'investigator'), configure: inStudy('researcher') };
 
+/** Who takes data out and brings whole studies in: the data managers' work. */
+export const exporters = inStudy('researcher', 'data_manager');
+
 /** The caller of a request, loaded from the database at this request. */
 export interface Actor {
   id: string;

@@ -79,6 +79,7 @@ const registry = {
   EMAIL_TAKEN: [409, 'Another user has this email.'],
   LAST_ADMIN: [409, 'The last active admin cannot be deactivated or lose the role.'],
   TOO_LARGE: [413, 'The request is too large.'],
+  RANGE_NOT_SATISFIABLE: [416, 'The file does not reach that far.'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'This content type is not taken here.'],
   VALIDATION_FAILED: [422, 'The request does not fit its schema.'],
   INVALID_VALUE: [422, 'A value cannot be stored.'],

@@ -13,6 +13,7 @@ export const pushResultsId = (sessionId: string) => `push-results/${sessionId}`;
 export const datacaptureSyncId = (syncId: string) => `datacapture-sync/${syncId}`;
 /** The Temporal Schedule by which a study's capture system is polled, and the beginning of its runs' ids. */
 export const datacapturePollId = (studyId: string) => `datacapture-poll/${studyId}`;
+export const studyExportId = (exportId: string) => `study-export/${exportId}`;
 export const studySimulationId = (simulationId: string) => `study-simulation/${simulationId}`;
 export const eventDeliveryId = (deliveryId: string) => `event-delivery/${deliveryId}`;
 export const studyReanchoringId = (studyId: string, changeId: string) => `study-reanchoring/${studyId}/${changeId}`;
@@ -26,6 +27,7 @@ export const workflowTypes = {
   datacaptureSync: 'datacaptureSync',
   datacapturePoll: 'datacapturePoll',
   studyReanchoring: 'studyReanchoring',
+  studyExport: 'studyExport',
   studySimulation: 'studySimulation',
   pushResults: 'pushResults',
   updateVisitStatuses: 'updateVisitStatuses',
@@ -160,6 +162,10 @@ export const pushNow = defineSignal('pushNow');
 
 export interface DatacaptureSyncStart { sync_id: string; study_id: string }
 export interface DatacapturePollStart { study_id: string }
+
+// --- an export in the background
+
+export interface StudyExportStart { export_id: string; study_id: string }
 
 // --- a simulation of a study
 

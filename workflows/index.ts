@@ -6,6 +6,7 @@ export { datacaptureQuery } from './datacapture-query.js';
 export { pushResults } from './push-results.js';
 export { processPendingReminders, sendDailySummary } from './reminders.js';
 export { studyReanchoring } from './study-reanchoring.js';
+export { studyExport } from './study-export.js';
 export { studySimulation } from './study-simulation.js';
 export { expireSessions, updateVisitStatuses } from './visit-statuses.js';
 export { eventDelivery } from './event-delivery.js';

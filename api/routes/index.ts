@@ -14,6 +14,7 @@ import { erasureRoutes } from './erasure.js';
 import { eventDefinitionRoutes } from './event-definitions.js';
 import { eventSubscriptionRoutes } from './event-subscriptions.js';
 import { eventRoutes } from './events.js';
+import { exportRoutes } from './exports.js';
 import { factRoutes } from './facts.js';
 import { healthRoutes } from './health.js';
 import { holidayCalendarRoutes } from './holiday-calendars.js';
@@ -54,6 +55,7 @@ export const described: readonly Route[] = [
   ...participantRoutes,
   ...erasureRoutes,
   ...participantImportRoutes,
+  ...exportRoutes,
   ...factRoutes,
   ...visitRoutes,
   ...visitStateRoutes,

@@ -1,0 +1,40 @@
+import { exportFormats } from '../../db/exports/write.js';
+import type { ExportFormat } from '../../db/exports/write.js';
+import { exporters } from '../access.js';
+import { route } from '../route.js';
+import { Type } from '../schemas/common.js';
+import { ExportAccepted, ExportRows, ExportStatus, NewExport } from '../schemas/exports.js';
+import { exportDownload, exportStatus } from '../services/export-files.js';
+import { exportData } from '../services/exports.js';
+
+const tag = 'Exports';
+const summaries: Record<ExportFormat, string> = {
+  csv: 'Export a dataset as CSV', json: 'Export a dataset as one JSON document', ndjson: 'Export a dataset as a JSON object a line',
+  xlsx: 'Export a dataset as a workbook', zip: 'Export a dataset as CSV with a data dictionary and a README, in a zip',
+};
+const description = 'Streamed, under the caller’s rights. `from` and `to` are inclusive dates (UTC) of the session’s start, the visit’s target, else of the record’s creation. '
+  + 'Columns keep their order. In CSV a text that a spreadsheet would run as a formula begins with an apostrophe. `mode: background` writes a file instead: 202 with its status_url. That data were exported is an audit record.';
+
+const headerOf = (value: string | string[] | undefined): string | undefined => (typeof value === 'string' && value !== '' ? value.toLowerCase() : undefined);
+
+const exporting = (format: ExportFormat) => route({
+  method: 'POST', path: `/api/exports/${format}`, tag, summary: summaries[format], description, may: exporters,
+  // Its answer is a stream of personal data: nothing of it is kept for an Idempotency-Key.
+  secret: true,
+  body: NewExport, answers: { 200: format === 'json' ? ExportRows : undefined, 202: ExportAccepted, 400: undefined },
+  handle: ({ services, actor, context, studyId, headers, body }) => exportData({ services, actor, context, studyId, siteId: headerOf(headers['x-site-id']) }, format, body),
+});
+
+export const exportRoutes = [
+  ...exportFormats.map(exporting),
+  route({
+    method: 'GET', path: '/api/exports/{export_id}', tag, summary: 'How far an export in the background is', may: exporters, within: 'read', answers: { 200: ExportStatus },
+    handle: ({ tx, params }) => exportStatus(tx, params.export_id),
+  }),
+  route({
+    method: 'GET', path: '/api/exports/{export_id}/download', tag, summary: 'The file of an export in the background', may: exporters, within: 'read',
+    description: 'With `Range` a part of it (206), so that a broken download goes on. 409 while it is not written, 404 when it has expired.',
+    headers: Type.Object({ range: Type.Optional(Type.String()), 'if-range': Type.Optional(Type.String()) }), answers: { 200: undefined, 206: undefined, 409: undefined, 416: undefined },
+    handle: ({ tx, params, services, headers }) => exportDownload(tx, params.export_id, services.settings.DATA_DIR, headers.range, headers['if-range'] as string | undefined),
+  }),
+];

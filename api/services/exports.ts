@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import { PassThrough } from 'node:stream';
+import type { Static } from 'typebox';
+import { datasetOf } from '../../db/exports/datasets.js';
+import type { ExportRequest } from '../../db/exports/statement.js';
+import { contentTypes, writeExport } from '../../db/exports/write.js';
+import type { ExportFormat } from '../../db/exports/write.js';
+import { putOutbox } from '../../db/outbox.js';
+import { ensurePseudonymKey, insertExport } from '../../db/queries/exports.js';
+import { changeAs, readAs } from '../../db/request.js';
+import type { Caller } from '../../db/request.js';
+import type { Tx } from '../../db/knex.js';
+import { admit, exporters } from '../access.js';
+import type { Actor } from '../access.js';
+import { invalid, problem } from '../errors.js';
+import { by } from '../record.js';
+import { accepted, reply } from '../route.js';
+import type { Reply, RequestContext } from '../route.js';
+import type { NewExport } from '../schemas/exports.js';
+import type { Services } from '../services.js';
+import { existing } from './studies.js';
+import { streamed } from './streamed.js';
+
+export interface Asked { services: Services; actor: Actor; context: RequestContext; studyId: string | undefined; siteId: string | undefined }
+
+/**
+ * An export as it was asked for: the file, streamed under the caller's own rights, or, in the background, the promise of
+ * one. That it was asked for is an audit record either way, committed before the first row goes out.
+ * @throws 400 two studies, from after to, a dataset that cannot be de-identified; 404; 422 no study
+ */
+export async function exportData(asked: Asked, format: ExportFormat, given: Static<typeof NewExport>): Promise<Reply> {
+  const { services: { database }, actor, context } = asked;
+  const request = requestOf(given, asked.studyId);
+  const caller: Caller = { userId: actor.id, studyId: request.study_id, siteId: asked.siteId };
+  const id = randomUUID();
+  const background = given.mode === 'background';
+  const study = await changeAs(database, caller, (row) => admit(exporters, row, request.study_id), async ({ tx, audit }) => {
+    const found = await existing(tx, request.study_id);
+    if (request.deidentify) await ensurePseudonymKey(tx, request.study_id);
+    const { study_id, dataset, ...filters } = request;
+    audit.record({
+      ...by(actor, context), study_id, action: 'data_exported', resource_type: 'export', resource_id: id,
+      metadata: { dataset, format, deidentify: request.deidentify === true, filters: Object.keys(given).filter((name) => ['from', 'to', 'site_code', 'participant_ids'].includes(name)).sort() },
+    });
+    if (background) {
+      await insertExport(tx, { id, study_id, requested_by_id: actor.id, site_id: asked.siteId ?? null, dataset, format, filters });
+      await putOutbox(tx, [{ topic: 'export', studyId: study_id, subject: id }]);
+    }
+    return found;
+  });
+  if (background) return accepted({ export_id: id, status_url: `/api/exports/${id}` });
+  const about = { study_code: study.study_code, exported_at: new Date().toISOString() };
+  const sink = new PassThrough();
+  const body = streamed(asked.services, sink, () => asReader(asked, caller, (tx) => writeExport(tx, request, format, about, sink)));
+  return reply(200, body, { 'Content-Type': contentTypes[format], 'Content-Disposition': `attachment; filename="${fileName(study.study_code, request, format)}"` });
+}
+
+/** A read-only transaction with the caller's rights of this moment. */
+const asReader = <T>({ services: { database } }: Asked, caller: Caller, work: (tx: Tx) => Promise<T>): Promise<T> =>
+  readAs(database, caller, (row) => admit(exporters, row, caller.studyId), work);
+
+function requestOf({ mode: _mode, study_id, dataset, ...rest }: Static<typeof NewExport>, contextStudy: string | undefined): ExportRequest {
+  if (study_id && contextStudy && study_id.toLowerCase() !== contextStudy) throw problem('CONTEXT_CONFLICT');
+  const study = study_id?.toLowerCase() ?? contextStudy;
+  if (!study) throw invalid('study_id', 'REQUIRED', 'is required: in the body, as X-Study-ID or as a query');
+  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null)) as Partial<ExportRequest>;
+  if (given.from && given.to && given.from > given.to) throw broken('from', 'FROM_AFTER_TO', 'lies after to');
+  const { identified } = datasetOf(dataset);
+  if (given.deidentify && identified) throw broken('deidentify', 'NOT_DEIDENTIFIABLE', `is not possible here: ${identified}`);
+  return { ...given, study_id: study, dataset };
+}
+
+const broken = (path: string, code: string, sentence: string) => problem('RULE_VIOLATED', { detail: `${path} ${sentence}.`, errors: [{ path, code, message: `${path} ${sentence}` }] });
+
+/** Without a code that tells where it is from when it is de-identified. */
+export function fileName(studyCode: string, { dataset, deidentify }: Pick<ExportRequest, 'dataset' | 'deidentify'>, format: ExportFormat): string {
+  const study = studyCode.normalize('NFKD').replaceAll(/[^A-Za-z0-9_-]+/g, '-').slice(0, 64);
+  return `${deidentify ? 'deidentified' : study}-${dataset}.${format}`;
+}

@@ -1,0 +1,33 @@
+import type { PassThrough, Readable } from 'node:stream';
+import { problem } from '../errors.js';
+import type { Services } from '../services.js';
+
+/** Each holds a connection to the database for as long as its reader takes. */
+const MOST = 6;
+/** A reader that takes nothing for so long has gone without a word. */
+const STALL_MS = 60_000;
+let running = 0;
+
+/**
+ * A body that `produce` writes into `sink`. What fails after it began breaks the connection off, so that nobody takes
+ * half a file for a whole one; a reader that goes away ends the producer.
+ * @throws 503 when as many bodies as may be are on their way already
+ */
+export function streamed({ log }: Services, sink: PassThrough, produce: () => Promise<unknown>): Readable {
+  if (running >= MOST) throw problem('UNAVAILABLE', { detail: 'Too many exports are being written: try again, or have it written in the background.', headers: { 'Retry-After': '5' } });
+  running += 1;
+  let passed = 0, seen = -1;
+  sink.on('data', (chunk: Buffer) => { passed += chunk.length; });
+  sink.pause();
+  const stalled = setInterval(() => {
+    if (passed === seen) sink.destroy(new Error('the reader takes nothing any more'));
+    seen = passed;
+  }, STALL_MS);
+  void produce()
+    .catch((fault: unknown) => {
+      if (!sink.destroyed) log.error({ err: fault instanceof Error ? { type: fault.name, code: (fault as { code?: unknown }).code, stack: fault.stack } : undefined }, 'an export broke off');
+      sink.destroy(fault instanceof Error ? fault : undefined);
+    })
+    .finally(() => { clearInterval(stalled); running -= 1; });
+  return sink;
+}
