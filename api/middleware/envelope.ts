@@ -54,7 +54,7 @@ function answerFault(ctx: Context, thrown: unknown, log: Logger): void {
 }
 
 /** A fault for the log: class, code and stack. A database's `detail` quotes values of rows and stays out. */
-function shown(thrown: unknown): Record<string, unknown> | undefined {
+export function shown(thrown: unknown): Record<string, unknown> | undefined {
   if (thrown === undefined) return undefined;
   if (!(thrown instanceof Error)) return { message: String(thrown) };
   const { code, constraint } = thrown as { code?: unknown; constraint?: unknown };

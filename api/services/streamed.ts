@@ -1,5 +1,6 @@
 import type { PassThrough, Readable } from 'node:stream';
 import { problem } from '../errors.js';
+import { shown } from '../middleware/envelope.js';
 import type { Services } from '../services.js';
 
 /** Each holds a connection to the database for as long as its reader takes. */
@@ -25,7 +26,7 @@ export function streamed({ log }: Services, sink: PassThrough, produce: () => Pr
   }, STALL_MS);
   void produce()
     .catch((fault: unknown) => {
-      if (!sink.destroyed) log.error({ err: fault instanceof Error ? { type: fault.name, code: (fault as { code?: unknown }).code, stack: fault.stack } : undefined }, 'an export broke off');
+      if (!sink.destroyed) log.error({ err: shown(fault) }, 'an export broke off');
       sink.destroy(fault instanceof Error ? fault : undefined);
     })
     .finally(() => { clearInterval(stalled); running -= 1; });

@@ -80,11 +80,11 @@ export const datasets = {
     from: `(select c.session_id as of_session, t0.started_at, c.task, c.chunk, c.trial_index, c.rt, c.correct, c.at, c.data, c.study_id, p0.id as of_participant, t0.visit_id
       from raw_trial_chunks c join assessment_sessions t0 on t0.id = c.session_id join participants p0 on p0.id = t0.participant_id where c.study_id = :study order by c.session_id, c.task, c.chunk) t
       join participants p on p.id = t.of_participant left join sites st on st.id = p.site_id
-      cross join lateral unnest(t.trial_index, t.rt, t.correct, t.at) with ordinality as r(trial_index, rt, correct, at, n)`,
+      cross join lateral rows from (unnest(t.trial_index), unnest(t.rt), unnest(t.correct), unnest(t.at), jsonb_array_elements(t.data)) as r(trial_index, rt, correct, at, data)`,
     study: 't.study_id', date: utcDate('t.started_at'), order: '',
     columns: [
       id('session_id', 'the session', 't.of_session'), ...whose, id('visit_id', 'its visit'), text('task', 'cognitive task'), number('trial_index', 'as the client counts', 'r.trial_index'),
-      number('rt', 'reaction time, milliseconds', 'r.rt'), boolean('correct', 'answered correctly', 'r.correct'), instant('timestamp', 'when', 'r.at'), json('data', 'whatever else the task recorded', '(t.data->(r.n - 1)::integer)'),
+      number('rt', 'reaction time, milliseconds', 'r.rt'), boolean('correct', 'answered correctly', 'r.correct'), instant('timestamp', 'when', 'r.at'), json('data', 'whatever else the task recorded', `nullif(r.data, 'null')`),
     ],
   },
   anchors: {

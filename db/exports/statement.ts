@@ -49,11 +49,11 @@ function valueSql({ type, sql }: Column, as: 'csv' | 'json', deidentify: boolean
   if (deidentify) {
     if (type === 'code' || type === 'id') return `pseudonym(${sql}::text)`;
     if (type === 'date') return `${sql} + pseudonym_shift(p.id)`;
-    if (type === 'instant') return `iso_utc(${sql} + pseudonym_shift(p.id) * interval '1 day')`;
+    if (type === 'instant') return `export_instant(${sql} + pseudonym_shift(p.id) * interval '1 day')`;
   }
   switch (type) {
     case 'text': case 'code': return as === 'csv' ? `csv_text(${sql}::text)` : sql;
-    case 'instant': return `iso_utc(${sql})`;
+    case 'instant': return `export_instant(${sql})`;
     case 'boolean': return as === 'csv' ? `(${sql})::text` : sql;
     case 'json': return as === 'csv' ? `(${sql})::text` : sql;
     default: return sql;

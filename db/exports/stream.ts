@@ -20,7 +20,8 @@ export async function copyOut(tx: Tx, sql: string, through: (source: Readable) =
     await through(source);
     return source.rowCount;
   } catch (fault) {
-    if (!source.readableEnded && !source.errored) connection.connection.stream.destroy();
+    // After the statement's own fault, or its end, the connection is as good as before.
+    if (!source.readableEnded && !/^[0-9A-Z]{5}$/.test(String((fault as { code?: unknown }).code))) connection.connection.stream.destroy();
     throw fault;
   }
 }

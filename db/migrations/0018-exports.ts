@@ -49,9 +49,14 @@ create function pseudonym(t text) returns text language sql stable parallel rest
 create function pseudonym_shift(p uuid) returns integer language sql stable parallel restricted as
   $$ select -(1 + (get_byte(h, 0) * 256 + get_byte(h, 1)) % 364) from keyed_hash('shift ' || p::text) h $$;
 
+-- A timestamp as the service writes it: UTC with Z, three to six decimals.
+create function export_instant(t timestamptz) returns text language sql immutable parallel safe as $$
+  select case when date_trunc('milliseconds', t at time zone 'UTC') = t at time zone 'UTC' then to_char(t at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+              else rtrim(to_char(t at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), '0') || 'Z' end $$;
+
 -- A text as a spreadsheet may see it: what it would run as a formula begins with an apostrophe; a number stays one.
 create function csv_text(t text) returns text language sql immutable parallel safe as
-  $$ select case when t ~ '^[=+@\\t\\r\\n-]' and t !~ '^-[0-9]+([.][0-9]+)?([eE][-+]?[0-9]+)?$' then '''' || t else t end $$;
+  $$ select case when t ~ '^[=+@\\t\\r\\n-]' and t !~ '^-[0-9]+([.][0-9]+){0,1}([eE][-+]{0,1}[0-9]+){0,1}$' then '''' || t else t end $$;
 
 -- A study that is loaded brings its visits' history with it: that of its own making would be another.
 create or replace function record_new_visits() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$

@@ -6,6 +6,7 @@ const roles: readonly Role[] = ['admin', 'researcher', 'coordinator', 'investiga
 const all = 'admin researcher coordinator investigator data_manager';
 const care = 'admin researcher coordinator investigator';
 const configure = 'admin researcher';
+const exports = 'admin researcher data_manager';
 
 /**
  * The table of role × endpoint (decisions, section 3), written down here by itself. A role that is named gets past the
@@ -40,6 +41,9 @@ const table: [method: string, path: string, roles: string, body?: unknown][] = [
   ['POST', '/api/studies/{study}/participants/import/csv', all, {}],
   ['POST', '/api/studies/{study}/participants/import/excel', all, {}],
   ['GET', '/api/studies/{study}/participants/import/template', all],
+  ['POST', '/api/exports/csv', exports, {}],
+  ['POST', '/api/exports/json', exports, {}],
+  ['GET', '/api/exports/{nobody}', exports],
   ['GET', '/api/participants', all],
   ['GET', '/api/participants/{participant}', all],
   ['PATCH', '/api/participants/{participant}', care, {}],

@@ -1,0 +1,190 @@
+import { createHash } from 'node:crypto';
+import { request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parse } from 'csv-parse/sync';
+import { expect } from 'chai';
+import excel from 'exceljs';
+import pg from 'pg';
+import { admin, newStudy, user } from '../support/http.js';
+import type { Http, Loose } from '../support/http.js';
+import { service } from '../support/service.js';
+import { until } from '../support/until.js';
+import { day } from '../assessment/stage.js';
+import { filledStudy } from './filled-study.js';
+import type { FilledStudy } from './filled-study.js';
+
+type Row = Record<string, unknown>;
+const DATASETS = ['participants', 'visits', 'sessions', 'task_summaries', 'raw_trials', 'anchors', 'anchor_history', 'schedule_versions', 'notifications', 'audit'];
+
+describe('Exports', () => {
+  let http: Http;
+  let filled: FilledStudy;
+  let database: pg.Client;
+  before(async function fill() {
+    this.timeout(120_000);
+    http = await admin();
+    filled = await filledStudy(http);
+    database = new pg.Client({ connectionString: (await service()).database_url, options: '-c timezone=UTC' });
+    await database.connect();
+    await database.query(`select set_config('app.studies', '*', false)`);
+  });
+  after(() => database.end());
+  const ask = (format: string, dataset: string, more: object = {}, by = http) => by.post(`/api/exports/${format}`, { study_id: filled.study.id, dataset, ...more });
+  const csv = async (dataset: string, more: object = {}): Promise<Record<string, string>[]> => {
+    const answer = await ask('csv', dataset, more);
+    expect(answer.status, answer.text.slice(0, 300)).to.equal(200);
+    return parse(answer.text, { columns: true }) as Record<string, string>[];
+  };
+  const json = async (dataset: string, more: object = {}): Promise<Row[]> => (await http.expect<{ rows: Row[] }>(200, 'POST', '/api/exports/json', { study_id: filled.study.id, dataset, ...more })).rows;
+
+  for (const dataset of DATASETS) {
+    it(`${dataset}: CSV and JSON have the same rows, the columns in the same order`, async () => {
+      const [rows, cells] = [await json(dataset), await csv(dataset)];
+      if (dataset === 'audit') expect(cells.length).to.be.greaterThan(rows.length);
+      else expect(cells.length).to.equal(rows.length);
+      if (dataset !== 'notifications') expect(rows.length).to.be.greaterThan(0);
+      if (rows.length > 0) expect(Object.keys(cells[0]!)).to.deep.equal(Object.keys(rows[0]!));
+      const plain = (value: unknown) => (value === null ? '' : typeof value === 'object' ? '{…}' : String(value));
+      const unescaped = (cell: string) => (cell.startsWith("'") ? cell.slice(1) : /^[{[]/.test(cell) ? '{…}' : cell);
+      // The audit grows by each export: what stood there first is compared.
+      for (const [i, row] of rows.entries()) expect(Object.values(cells[i]!).map(unescaped)).to.deep.equal(Object.values(row).map(plain));
+    });
+  }
+
+  it('a participant’s row is what its own path shows', async () => {
+    const one = await http.expect<Row>(200, 'GET', `/api/participants/${filled.people[0]!.id}`);
+    const row = (await json('participants')).find(({ id }) => id === one.id)!;
+    for (const [name, value] of Object.entries(row)) expect(value, name).to.deep.equal(one[name]);
+  });
+
+  it('the file has a name, and JSON says what it is', async () => {
+    const answer = await ask('json', 'sessions');
+    expect(answer.headers.get('content-disposition')).to.match(/^attachment; filename="[\w-]+-sessions\.json"$/);
+    expect(answer.body).to.include({ dataset: 'sessions', study_code: filled.study.study_code });
+    expect((await ask('csv', 'sessions')).headers.get('content-type')).to.equal('text/csv; charset=utf-8');
+  });
+
+  it('what a spreadsheet would run is neutralised, numbers stay numbers', async () => {
+    const rows = await csv('participants');
+    expect(rows.map((row) => row.participant_code).sort()).to.include.members(["'=1+1", '-3.5', 'Zoë, "the third"']);
+    expect(rows.find((row) => row.external_id === 'E-1')!.phone).to.equal("'+49 30 1");
+    expect((await csv('anchor_history')).map(({ reason }) => reason)).to.include("'@first");
+    expect((await json('anchor_history')).map(({ reason }) => reason)).to.include('@first');
+  });
+
+  it('raw trials come as they were sent, every one', async () => {
+    const rows = await json('raw_trials');
+    expect(rows).to.have.length(1_200);
+    expect(rows[1_100]).to.deep.include({ session_id: filled.sessionId, participant_code: '=1+1', task: 'stroop', trial_index: 1_100, rt: 1_400, correct: false, data: { note: 'a, "b"\n' } });
+    expect((await csv('raw_trials'))[3]).to.include({ rt: '303', correct: 'true' });
+    const long = await json('task_summaries');
+    expect(long.find(({ metric }) => metric === 'mean_rt')).to.include({ task: 'stroop', value: 512.25 });
+  });
+
+  it('site, participants and inclusive dates narrow it', async () => {
+    expect((await csv('participants', { site_code: 'BER' })).map(({ external_id }) => external_id)).to.deep.equal(['E-1']);
+    expect(await csv('participants', { site_code: "x' or 'a'='a" })).to.deep.equal([]);
+    expect((await json('visits', { participant_ids: [filled.people[0]!.id] })).every(({ participant_id }) => participant_id === filled.people[0]!.id)).to.equal(true);
+    const visits = await json('visits');
+    const target = String(visits[0]!.target_date);
+    expect(await json('visits', { from: target, to: target })).to.have.length(visits.filter(({ target_date }) => target_date === target).length);
+    expect(await json('sessions', { from: day(1) })).to.deep.equal([]);
+    expect(await json('sessions', { to: day(1) })).to.have.length(1);
+  });
+
+  it('bad requests are refused before anything is written', async () => {
+    expect((await ask('csv', 'everything')).status).to.equal(422);
+    expect((await http.post('/api/exports/csv', { dataset: 'visits' })).status).to.equal(422);
+    expect((await ask('csv', 'visits', { from: '2026-02-30' })).status).to.equal(422);
+    expect((await ask('csv', 'visits', { from: '2026-02-02', to: '2026-02-01' })).status).to.equal(400);
+    expect((await ask('csv', 'audit', { deidentify: true })).body.errors[0]!.code).to.equal('NOT_DEIDENTIFIABLE');
+    const other = await newStudy(http);
+    expect((await http.post('/api/exports/csv', { study_id: filled.study.id, dataset: 'visits' }, { headers: { 'X-Study-ID': other.id } })).status).to.equal(400);
+  });
+
+  it('data managers and researchers of the study may, its coordinators may not, strangers see no such study; each export is an audit record', async () => {
+    const count = async () => Number((await database.query(`select count(*) as n from audit_log where study_id = $1 and action = 'data_exported'`, [filled.study.id])).rows[0].n);
+    const before = await count();
+    for (const [role, study_ids, status] of [['data_manager', [filled.study.id], 200], ['researcher', [filled.study.id], 200], ['coordinator', [filled.study.id], 403], ['investigator', [filled.study.id], 403], ['data_manager', [], 404]] as const) {
+      expect((await ask('csv', 'participants', {}, await user(http, role, { study_ids: [...study_ids] }))).status, role).to.equal(status);
+    }
+    expect(await count()).to.equal(before + 2);
+    const { rows } = await database.query(`select audit_metadata from audit_log where study_id = $1 and action = 'data_exported' order by seq desc limit 1`, [filled.study.id]);
+    expect(rows[0].audit_metadata).to.deep.equal({ dataset: 'participants', format: 'csv', deidentify: false, filters: [] });
+    const narrowed = await http.post<Loose>('/api/exports/json', { study_id: filled.study.id, dataset: 'notifications' }, { headers: { 'X-Site-ID': filled.sites[1]!.id } });
+    expect(narrowed.status).to.equal(200);
+    const site = await http.post<{ rows: Row[] }>('/api/exports/json', { study_id: filled.study.id, dataset: 'participants' }, { headers: { 'X-Site-ID': filled.sites[1]!.id } });
+    expect(site.body.rows.map(({ participant_code }) => participant_code)).to.deep.equal(['-3.5']);
+  });
+
+  it('de-identified: the same pseudonyms in every export, dates moved together, nobody named', async () => {
+    const [people, visits, again] = [await json('participants', { deidentify: true }), await json('visits', { deidentify: true }), await ask('csv', 'participants', { deidentify: true })];
+    const first = people.find(({ site_code }) => site_code !== null && visits.some((visit) => visit.site_code === site_code))!;
+    expect(first).not.to.have.any.keys('email', 'phone', 'date_of_birth', 'external_id', 'withdrawal_reason');
+    const text = JSON.stringify([people, visits, again.text]);
+    for (const secret of [...filled.people.flatMap(({ id, participant_code }) => [id, JSON.stringify(participant_code).slice(1, -1)]), 'BER', 'example.org', filled.study.id]) expect(text.includes(secret), secret).to.equal(false);
+    expect(again.text).to.include(String(first.participant_code));
+    expect(again.headers.get('content-disposition')).to.include('"deidentified-participants.csv"');
+    const real = (await json('visits')).filter(({ participant_id }) => participant_id === filled.people[0]!.id);
+    const moved = visits.filter(({ participant_id }) => participant_id === first.id);
+    const days = (a: unknown, b: unknown) => (Date.parse(String(a)) - Date.parse(String(b))) / 86_400_000;
+    const gaps = (rows: Row[]) => rows.map((row) => [days(row.target_date, rows[0]!.target_date), days(row.window_close, row.window_open)]).sort();
+    expect(gaps(moved)).to.deep.equal(gaps(real));
+    const shift = days(first.enrollment_date, (await json('participants', { participant_ids: [filled.people[0]!.id] }))[0]!.enrollment_date);
+    expect(shift).to.be.within(-364, -1);
+  });
+
+  it('as a workbook, as lines, and as a zip with a dictionary', async () => {
+    const bytes = async (format: string) => new Uint8Array(await (await fetch(`${http.base}/api/exports/${format}`, {
+      method: 'POST', headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': 'application/json' }, body: JSON.stringify({ study_id: filled.study.id, dataset: 'raw_trials' }),
+    })).arrayBuffer());
+    const book = new excel.Workbook();
+    await book.xlsx.load((await bytes('xlsx')).buffer);
+    expect(book.worksheets[0]!.rowCount).to.equal(1_201);
+    expect(book.worksheets[0]!.getRow(2).values).to.include(filled.sessionId);
+    const lines = Buffer.from(await bytes('ndjson')).toString().trimEnd().split('\n').map((line) => JSON.parse(line) as Row);
+    expect(lines).to.deep.equal(await json('raw_trials'));
+    const zip = Buffer.from(await bytes('zip')).toString('latin1');
+    for (const name of ['README.txt', 'data-dictionary.csv', 'raw_trials.csv']) expect(zip).to.include(name);
+  });
+
+  it('in the background: a file with its checksum, whole or from where a download broke', async () => {
+    const accepted = await ask('csv', 'raw_trials', { mode: 'background' });
+    expect(accepted.status).to.equal(202);
+    const { export_id, status_url } = accepted.body as unknown as { export_id: string; status_url: string };
+    expect(status_url).to.equal(`/api/exports/${export_id}`);
+    const done = await until(async () => {
+      const seen = await http.expect(200, 'GET', status_url);
+      return seen.status === 'completed' ? seen : undefined;
+    }, { timeout: 60_000, what: 'the export to be written' });
+    const whole = await http.get(done.download_url as string);
+    expect(whole.text).to.equal((await ask('csv', 'raw_trials')).text);
+    expect(done).to.include({ progress: 1, rows: 1_200, size: Buffer.byteLength(whole.text), sha256: createHash('sha256').update(whole.text).digest('hex') });
+    const rest = await http.get(done.download_url as string, { headers: { Range: 'bytes=100-199', 'If-Range': whole.headers.get('etag')! } });
+    expect([rest.status, rest.text, rest.headers.get('content-range')]).to.deep.equal([206, whole.text.slice(100, 200), `bytes 100-199/${whole.text.length}`]);
+    expect((await http.get(done.download_url as string, { headers: { Range: `bytes=${whole.text.length}-` } })).status).to.equal(416);
+    expect((await http.get(status_url, { headers: {} })).status).to.equal(200);
+    expect((await (await user(http, 'data_manager', { study_ids: [] })).get(status_url)).status).to.equal(404);
+  });
+
+  it('ends in the database when the reader goes away', async () => {
+    const large = await newStudy(http);
+    // Enough that it cannot hide in the buffers of sockets.
+    await database.query(
+      `insert into participants (study_id, participant_code, status, withdrawn_at, withdrawal_reason) select $1, 'P-' || n, 'withdrawn', now(), repeat('x', 100000) from generate_series(1, 400) n`, [large.id]);
+    const running = async () => Number((await database.query(`select count(*) as n from pg_stat_activity where query like 'copy (select%' and query like '%' || $1 || '%' and state = 'active'`, [large.id])).rows[0].n);
+    const body = JSON.stringify({ study_id: large.id, dataset: 'participants' });
+    const sent = request(`${http.base}/api/exports/csv`, { method: 'POST', headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) } });
+    sent.on('error', () => undefined);
+    const began = new Promise((resolve) => { sent.on('response', (response) => { response.once('readable', resolve); }); });
+    sent.end(body);
+    await began;
+    await until(async () => (await running()) === 1, { what: 'the statement to be seen' });
+    await sleep(100);
+    sent.destroy();
+    await until(async () => (await running()) === 0, { timeout: 20_000, what: 'the statement to end' });
+    expect((await http.get('/api/health')).status).to.equal(200);
+    expect((await http.post('/api/exports/csv', { study_id: filled.study.id, dataset: 'participants' })).status).to.equal(200);
+    await database.query('delete from participants where study_id = $1', [large.id]);
+  });
+});
