@@ -597,6 +597,35 @@ CREATE INDEX event_subscriptions_study ON public.event_subscriptions USING btree
 CREATE TRIGGER touch BEFORE UPDATE ON public.event_subscriptions FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table exports (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  requested_by_id uuid not null,
+  site_id uuid,
+  dataset character varying(40) not null,
+  format character varying(10) not null,
+  filters jsonb not null default '{}'::jsonb,
+  status character varying(20) not null default 'pending'::character varying,
+  progress real not null default 0,
+  rows bigint,
+  size bigint,
+  sha256 character(64),
+  error character varying(500),
+  created_at timestamp with time zone not null default clock_timestamp(),
+  started_at timestamp with time zone,
+  completed_at timestamp with time zone,
+  expires_at timestamp with time zone,
+  constraint exports_check CHECK ((((status)::text <> ALL ((ARRAY['completed'::character varying, 'expired'::character varying])::text[])) OR ((size IS NOT NULL) AND (sha256 IS NOT NULL) AND (expires_at IS NOT NULL)))),
+  constraint exports_format_check CHECK (((format)::text = ANY ((ARRAY['csv'::character varying, 'json'::character varying, 'ndjson'::character varying, 'xlsx'::character varying, 'zip'::character varying])::text[]))),
+  constraint exports_progress_check CHECK (((progress >= (0)::double precision) AND (progress <= (1)::double precision))),
+  constraint exports_status_check CHECK (((status)::text = ANY ((ARRAY['pending'::character varying, 'running'::character varying, 'completed'::character varying, 'failed'::character varying, 'expired'::character varying])::text[]))),
+  constraint exports_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint exports_pkey PRIMARY KEY (id)
+);
+CREATE INDEX exports_study ON public.exports USING btree (study_id, created_at);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table form_instances (
   id uuid not null default gen_random_uuid(),
   study_id uuid not null,
@@ -1228,6 +1257,16 @@ CREATE TRIGGER reminders AFTER UPDATE OF config, timezone ON public.studies FOR 
 CREATE TRIGGER touch BEFORE UPDATE ON public.studies FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table study_pseudonym_keys (
+  study_id uuid not null,
+  key bytea not null,
+  constraint study_pseudonym_keys_key_check CHECK ((octet_length(key) = 32)),
+  constraint study_pseudonym_keys_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint study_pseudonym_keys_pkey PRIMARY KEY (study_id)
+);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table study_templates (
   id character varying(100) not null,
   study_id uuid not null,
@@ -1542,6 +1581,12 @@ AS $function$
   select case when p ~ '^([01][0-9]|2[0-3]):[0-5][0-9]$' then p::time end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.csv_text(t text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$ select case when t ~ '^[=+@\t\r\n-]' and t !~ '^-[0-9]+([.][0-9]+){0,1}([eE][-+]{0,1}[0-9]+){0,1}$' then '''' || t else t end $function$;
+
 CREATE OR REPLACE FUNCTION public.erase_participant(p_id uuid, p_by uuid, p_reason text, p_code text, p_items text[])
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -1572,6 +1617,14 @@ begin
       withdrawal_reason = null, erased_at = clock_timestamp(), erased_by_id = p_by, erasure_reason = p_reason where id = p_id;
   return v;
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.export_instant(t timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case when date_trunc('milliseconds', t at time zone 'UTC') = t at time zone 'UTC' then to_char(t at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+              else rtrim(to_char(t at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), '0') || 'Z' end $function$;
 
 CREATE OR REPLACE FUNCTION public.facts_without_identity(facts jsonb, named text[])
  RETURNS jsonb
@@ -1637,6 +1690,38 @@ begin
   return new;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.keyed_hash(t text)
+ RETURNS bytea
+ LANGUAGE plpgsql
+ STABLE PARALLEL RESTRICTED
+AS $function$
+declare
+  k bytea := decode(current_setting('app.pseudonym_key'), 'hex') || decode(repeat('00', 32), 'hex');
+  i bytea := k; o bytea := k;
+begin
+  for n in 0..63 loop
+    i := set_byte(i, n, get_byte(k, n) # 54);
+    o := set_byte(o, n, get_byte(k, n) # 92);
+  end loop;
+  return sha256(o || sha256(i || convert_to(t, 'UTF8')));
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.load_visit_states(given jsonb)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  insert into visit_states (participant_id, visit_id, study_id, name, battery_id, datacapture_event, status, status_reason, target_date, window_open, window_close,
+    completed_at, session_id, anchor_reconciled_at, needs_review, reporting_target_date, changed_at)
+  select r.participant_id, r.visit_id, r.study_id, r.name, r.battery_id, r.datacapture_event, r.status, r.status_reason, r.target_date, r.window_open, r.window_close,
+    r.completed_at, r.session_id, r.anchor_reconciled_at, r.needs_review, r.reporting_target_date, r.changed_at
+  from jsonb_array_elements(given) with ordinality as e(j, n) cross join lateral jsonb_populate_record(null::visit_states, e.j) r
+  where r.study_id::text = current_setting('app.loading_study', true)
+    and exists (select from scheduled_visits v where v.id = r.visit_id and v.study_id = r.study_id)
+  order by e.n
+$function$;
+
 CREATE OR REPLACE FUNCTION public.moment()
  RETURNS timestamp with time zone
  LANGUAGE sql
@@ -1700,6 +1785,18 @@ begin
        or n.status = 'pending' and n.visit_id <> excluded.visit_id;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.pseudonym(t text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL RESTRICTED
+AS $function$ select left(encode(keyed_hash(t), 'hex'), 20) $function$;
+
+CREATE OR REPLACE FUNCTION public.pseudonym_shift(p uuid)
+ RETURNS integer
+ LANGUAGE sql
+ STABLE PARALLEL RESTRICTED
+AS $function$ select -(1 + (get_byte(h, 0) * 256 + get_byte(h, 1)) % 364) from keyed_hash('shift ' || p::text) h $function$;
+
 CREATE OR REPLACE FUNCTION public.record_changed_visits()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1726,6 +1823,7 @@ CREATE OR REPLACE FUNCTION public.record_new_visits()
 AS $function$
 declare v_at timestamptz := moment();
 begin
+  if coalesce(current_setting('app.loading_study', true), '') <> '' then return null; end if;
   insert into visit_states (participant_id, visit_id, study_id, name, battery_id, datacapture_event, status, status_reason, target_date, window_open, window_close,
     completed_at, session_id, anchor_reconciled_at, needs_review, reporting_target_date, changed_at)
   select participant_id, id, study_id, name, battery_id, datacapture_event, status, status_reason, target_date, window_open, window_close,
