@@ -44,6 +44,11 @@ export default tseslint.config(
     languageOptions: { globals: { setImmediate: 'readonly', process: 'readonly', console: 'readonly', URL: 'readonly', setTimeout: 'readonly', clearTimeout: 'readonly', setInterval: 'readonly', clearInterval: 'readonly', performance: 'readonly', fetch: 'readonly', AbortSignal: 'readonly', Buffer: 'readonly' } },
   },
   {
+    // What a participant's browser runs.
+    files: ['api/portal/*.js'],
+    languageOptions: { sourceType: 'script', globals: { document: 'readonly', location: 'readonly', history: 'readonly', navigator: 'readonly', fetch: 'readonly', URLSearchParams: 'readonly', Intl: 'readonly' } },
+  },
+  {
     // An assertion of chai is an expression.
     files: ['test/**/*.ts'],
     rules: { '@typescript-eslint/no-unused-expressions': 'off' },

@@ -59,7 +59,6 @@ function webhooks(): Json {
         header('webhook-signature', '`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; two of them, with a space between, while a secret is being replaced'),
       ],
       requestBody: { required: true, content: { 'application/json': { schema: { ...plain(Event), properties: { ...(plain(Event).properties as Json), type: { type: 'string', const: type }, data: plain(data) } } } } },
-      security: [],
       responses: { '2XX': { description: 'It has arrived.' }, 410: { description: 'Nothing more is to be sent: the subscription is disabled.' } },
     },
   }]));

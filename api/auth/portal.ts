@@ -15,6 +15,10 @@ export function sessionSecret(settings: Settings): string {
   return settings.SESSION_SECRET;
 }
 
+/** The `Set-Cookie` that takes the portal's cookie back. */
+export const clearedCookie = (settings: Settings): string =>
+  `${PORTAL_COOKIE}=; Path=/api; Max-Age=0; HttpOnly; SameSite=Strict${settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : ''}`;
+
 export interface PortalSession { token: string; seconds: number; cookie: string }
 
 /** A portal token for a participant, as long as an access token lives, and the `Set-Cookie` that carries it. */

@@ -25,6 +25,7 @@ import { overrideRoutes } from './overrides.js';
 import { participantImportRoutes } from './participant-import.js';
 import { participantRoutes } from './participants.js';
 import { policyRoutes } from './policy.js';
+import { portalLogout, portalPages } from './portal-page.js';
 import { portalRoutes } from './portal.js';
 import { pushRoutes } from './pushes.js';
 import { reportDocumentRoutes } from './report-documents.js';
@@ -75,6 +76,7 @@ export const described: readonly Route[] = [
   ...decisionRoutes,
   ...overrideRoutes,
   ...portalRoutes,
+  portalLogout,
   ...reportRoutes,
   ...reportDocumentRoutes,
   ...templateRoutes,
@@ -90,5 +92,5 @@ export const described: readonly Route[] = [
 /** Every route of a deployment: /api/v1 is there where ENABLE_API_V1 says so, in the contract too. */
 export function routesOf(settings: Settings): readonly Route[] {
   const served = settings.ENABLE_API_V1 ? described : described.filter(({ path }) => !path.startsWith('/api/v1/'));
-  return [...served, ...accountPages, ...documentRoutes(served)];
+  return [...served, ...accountPages, ...portalPages, ...documentRoutes(served)];
 }

@@ -5,17 +5,22 @@ import { until } from './until.js';
 
 interface Mail { text: string; to: { address: string }[] }
 
-/** The participant's own caller: a link is sent, read from the mail catcher, and opened. */
-export async function enterPortal(staff: Http, participantId: string): Promise<Http> {
+/** Sends a participant a link and reads its token from the mail catcher. */
+export async function sendLink(staff: Http, participantId: string): Promise<string> {
   const run = await service();
   const address = `${unique('p')}@example.org`;
   await staff.expect(200, 'PATCH', `/api/participants/${participantId}`, { email: address });
   await staff.expect(202, 'POST', '/api/portal/magic-link', { participant_id: participantId, channel: 'email' });
-  const mail = await until(async () => {
+  return until(async () => {
     const caught = await (await fetch(`${run.mail_ui}/email`)).json() as Mail[];
-    return caught.find(({ to }) => to.some((one) => one.address === address));
+    const texts = caught.filter(({ to }) => to.some((one) => one.address === address)).map(({ text }) => text);
+    return texts.map((text) => /\/portal\?token=([\w-]+)/.exec(text)?.[1]).find((token) => token !== undefined);
   }, { timeout: 30_000, what: 'the mail with the link' });
-  const token = /\?token=([\w-]+)/.exec(mail.text)![1]!;
-  const session = await new Http(run.api).expect<Loose & { portal_token: string }>(200, 'POST', '/api/portal/session', { token });
+}
+
+/** The participant's own caller: a link is sent, read from the mail catcher, and opened. */
+export async function enterPortal(staff: Http, participantId: string): Promise<Http> {
+  const run = await service();
+  const session = await new Http(run.api).expect<Loose & { portal_token: string }>(200, 'POST', '/api/portal/session', { token: await sendLink(staff, participantId) });
   return new Http(run.api, session.portal_token);
 }

@@ -1,0 +1,117 @@
+'use strict';
+const WORDS = {
+  en: {
+    title: 'Your study', welcome: 'This link opens your page of the study, once.', enter: 'Open my page', next: 'Next visit', visits: 'All visits', data: 'Your data', messages: 'Messages about visits',
+    email: 'By e-mail', sms: 'By text message', push: 'On my device', leave: 'Log out', none: 'No visit is planned at the moment.', open: 'Open now, until {close}', planned: 'Planned for {target}', window: 'Possible from {open} to {close}',
+    scheduled: 'planned', 'state-open': 'open now', completed: 'done', missed: 'missed', well: 'Everything has been passed on.', stuck: 'Something has not been passed on yet. The study team knows; you need not do anything.',
+    saved: 'Saved.', gone: 'You are logged out. A new link opens this page again.', closed: 'This link was used already or is too old. Please ask the study team for a new one.', away: 'The service is not reached at the moment: please try again.',
+  },
+  de: {
+    title: 'Ihre Studie', welcome: 'Dieser Link öffnet Ihre Seite der Studie, ein Mal.', enter: 'Meine Seite öffnen', next: 'Nächster Termin', visits: 'Alle Termine', data: 'Ihre Daten', messages: 'Nachrichten zu Terminen',
+    email: 'Per E-Mail', sms: 'Per SMS', push: 'Auf meinem Gerät', leave: 'Abmelden', none: 'Zurzeit ist kein Termin geplant.', open: 'Jetzt möglich, bis {close}', planned: 'Geplant für {target}', window: 'Möglich vom {open} bis {close}',
+    scheduled: 'geplant', 'state-open': 'jetzt möglich', completed: 'erledigt', missed: 'versäumt', well: 'Alles ist weitergegeben.', stuck: 'Etwas ist noch nicht weitergegeben. Das Studienteam weiß davon; Sie müssen nichts tun.',
+    saved: 'Gespeichert.', gone: 'Sie sind abgemeldet. Ein neuer Link öffnet diese Seite wieder.', closed: 'Dieser Link wurde schon benutzt oder ist zu alt. Bitte fragen Sie das Studienteam nach einem neuen.', away: 'Der Dienst ist gerade nicht erreichbar: bitte noch einmal versuchen.',
+  },
+  es: {
+    title: 'Su estudio', welcome: 'Este enlace abre su página del estudio, una sola vez.', enter: 'Abrir mi página', next: 'Próxima visita', visits: 'Todas las visitas', data: 'Sus datos', messages: 'Mensajes sobre visitas',
+    email: 'Por correo electrónico', sms: 'Por SMS', push: 'En mi dispositivo', leave: 'Cerrar sesión', none: 'No hay ninguna visita prevista por ahora.', open: 'Disponible ahora, hasta el {close}', planned: 'Prevista para el {target}', window: 'Posible del {open} al {close}',
+    scheduled: 'prevista', 'state-open': 'disponible ahora', completed: 'hecha', missed: 'no realizada', well: 'Todo se ha transmitido.', stuck: 'Algo no se ha transmitido todavía. El equipo del estudio lo sabe; no tiene que hacer nada.',
+    saved: 'Guardado.', gone: 'Ha cerrado la sesión. Un nuevo enlace abre de nuevo esta página.', closed: 'Este enlace ya se usó o ha caducado. Pida uno nuevo al equipo del estudio.', away: 'El servicio no responde en este momento: inténtelo de nuevo.',
+  },
+};
+
+const token = new URLSearchParams(location.search).get('token');
+// Out of the address bar and the history: it must not be read over a shoulder or sent on.
+if (token) history.replaceState(null, '', location.pathname);
+
+let language = 'en';
+const at = (id) => document.getElementById(id);
+const word = (key, values = {}) => WORDS[language][key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
+const say = (key) => { at('said').textContent = key ? word(key) : ''; };
+const show = (id) => { for (const one of ['door', 'inside']) at(one).hidden = one !== id; };
+
+function speak(tag) {
+  const primary = String(tag || 'en').toLowerCase().split('-')[0];
+  language = primary in WORDS ? primary : 'en';
+  document.documentElement.lang = language;
+  document.title = word('title');
+  for (const element of document.querySelectorAll('[data-say]')) element.textContent = word(element.dataset.say);
+}
+
+/** A calendar date in words; it belongs to no zone, so none may move it. */
+const day = (date) => new Intl.DateTimeFormat(language, { weekday: 'short', day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' }).format(new Date(`${date}T00:00:00Z`));
+
+async function ask(method, path, body) {
+  const answer = await fetch(path, {
+    method, credentials: 'same-origin', headers: { 'X-Portal-CSRF': '1', ...(body && { 'Content-Type': 'application/json' }) }, ...(body && { body: JSON.stringify(body) }),
+  });
+  if (answer.status === 401) throw new Error('closed');
+  if (!answer.ok) throw new Error('away');
+  return answer.status === 204 ? undefined : answer.json();
+}
+
+/** Runs what a person asked for, and says in words what came of it. */
+async function trying(work) {
+  say('');
+  try {
+    await work();
+  } catch (fault) {
+    say(fault.message === 'closed' ? 'closed' : 'away');
+    if (fault.message === 'closed') show('');
+  }
+}
+
+const line = (text, className) => Object.assign(document.createElement('p'), { textContent: text, className: className || '' });
+const stateOf = (visit) => word(visit.status === 'open' ? 'state-open' : visit.status);
+const datesOf = ({ target_date, window_open, window_close }) => ({ target: day(target_date), open: day(window_open), close: day(window_close) });
+
+async function allVisits() {
+  const items = [];
+  for (;;) {
+    const page = await ask('GET', `/api/portal/visits?limit=500&skip=${items.length}`);
+    items.push(...page.items);
+    if (items.length >= page.total || page.items.length === 0) return items;
+  }
+}
+
+async function enterPage() {
+  const me = await ask('GET', '/api/portal/me');
+  speak(me.preferred_language);
+  const [visits, status, channels] = await Promise.all([allVisits(), ask('GET', '/api/portal/data-status'), ask('GET', '/api/portal/preferences')]);
+  const next = visits.find((visit) => visit.status === 'open') || visits.find((visit) => visit.status === 'scheduled');
+  at('next').classList.toggle('now', Boolean(next) && next.status === 'open');
+  at('next').replaceChildren(...(next
+    ? [line(next.name, 'name'), line(word(next.status === 'open' ? 'open' : 'planned', datesOf(next))), line(word('window', datesOf(next)))]
+    : [line(word('none'))]));
+  at('visits').replaceChildren(...visits.map((visit) => {
+    const item = document.createElement('li');
+    const what = document.createElement('span');
+    what.textContent = `${visit.name}, ${day(visit.target_date)}`;
+    const state = document.createElement('span');
+    state.className = 'state';
+    state.textContent = stateOf(visit);
+    item.append(what, state);
+    return item;
+  }));
+  at('data').textContent = word(status.has_failed_sync ? 'stuck' : 'well');
+  for (const box of at('channels').querySelectorAll('input')) box.checked = channels[box.name];
+  show('inside');
+}
+
+at('enter').addEventListener('click', () => trying(async () => {
+  await ask('POST', '/api/portal/session', { token });
+  await enterPage();
+}));
+at('channels').addEventListener('change', ({ target }) => trying(async () => {
+  await ask('PATCH', '/api/portal/preferences', { [target.name]: target.checked });
+  say('saved');
+}));
+at('leave').addEventListener('click', () => trying(async () => {
+  await ask('POST', '/api/portal/logout');
+  show('');
+  say('gone');
+}));
+
+speak(navigator.language);
+if (token) show('door');
+else void trying(enterPage);

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+import { anyone } from '../access.js';
+import { clearedCookie } from '../auth/portal.js';
+import { reply, route } from '../route.js';
+
+/** Scripts and styles as files of the service itself; nothing is sent elsewhere, and no other page may frame this one. */
+const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/** Beside this file, also when it is built: scripts/build.mjs copies what is not TypeScript. */
+const asset = (name: string): string => readFileSync(new URL(`../portal/${name}`, import.meta.url), 'utf8');
+
+const file = (path: string, summary: string, name: string, type: string) => {
+  let content: string | undefined;
+  return route({
+    method: 'GET', path, tag: 'Pages', summary, may: anyone, limit: 'none', answers: { 200: undefined },
+    handle: () => reply(200, content ??= asset(name), { 'Content-Type': type, 'Content-Security-Policy': POLICY, 'Referrer-Policy': 'no-referrer', 'Cache-Control': 'no-cache' }),
+  });
+};
+
+/**
+ * The page that a participant's magic link opens. The link is used up by the button on it, not by being fetched: what
+ * looks through mails for bad links must not take it away. Not part of the contract.
+ */
+export const portalPages = [
+  file('/portal', 'The participant’s page', 'page.html', 'text/html; charset=utf-8'),
+  file('/portal/page.js', 'Its script', 'page.js', 'text/javascript; charset=utf-8'),
+  file('/portal/page.css', 'Its style', 'page.css', 'text/css; charset=utf-8'),
+];
+
+export const portalLogout = route({
+  method: 'POST', path: '/api/portal/logout', tag: 'Portal', summary: 'Take the portal’s cookie back', may: anyone, limit: 'auth', studyContext: false,
+  description: 'Of the browser that asks; without a cookie it changes nothing.', answers: { 204: undefined },
+  handle: ({ services }) => reply(204, undefined, { 'Set-Cookie': clearedCookie(services.settings) }),
+});
