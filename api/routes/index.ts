@@ -16,6 +16,7 @@ import { eventSubscriptionRoutes } from './event-subscriptions.js';
 import { eventRoutes } from './events.js';
 import { exportRoutes } from './exports.js';
 import { factRoutes } from './facts.js';
+import { fullStudyRoutes } from './full-study.js';
 import { healthRoutes } from './health.js';
 import { holidayCalendarRoutes } from './holiday-calendars.js';
 import { mfaRoutes } from './mfa.js';
@@ -57,6 +58,7 @@ export const described: readonly Route[] = [
   ...erasureRoutes,
   ...participantImportRoutes,
   ...exportRoutes,
+  ...fullStudyRoutes,
   ...factRoutes,
   ...visitRoutes,
   ...visitStateRoutes,

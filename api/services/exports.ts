@@ -74,6 +74,8 @@ const broken = (path: string, code: string, sentence: string) => problem('RULE_V
 
 /** Without a code that tells where it is from when it is de-identified. */
 export function fileName(studyCode: string, { dataset, deidentify }: Pick<ExportRequest, 'dataset' | 'deidentify'>, format: ExportFormat): string {
-  const study = studyCode.normalize('NFKD').replaceAll(/[^A-Za-z0-9_-]+/g, '-').slice(0, 64);
-  return `${deidentify ? 'deidentified' : study}-${dataset}.${format}`;
+  return `${deidentify ? 'deidentified' : safeName(studyCode)}-${dataset}.${format}`;
 }
+
+/** A code as the part of a file's name that every system takes. */
+export const safeName = (code: string): string => code.normalize('NFKD').replaceAll(/[^A-Za-z0-9_-]+/g, '-').slice(0, 64);

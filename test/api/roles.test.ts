@@ -44,6 +44,8 @@ const table: [method: string, path: string, roles: string, body?: unknown][] = [
   ['POST', '/api/exports/csv', exports, {}],
   ['POST', '/api/exports/json', exports, {}],
   ['GET', '/api/exports/{nobody}', exports],
+  ['GET', '/api/exports/studies/{study}/full', exports],
+  ['POST', '/api/studies/import/full', exports, {}],
   ['GET', '/api/participants', all],
   ['GET', '/api/participants/{participant}', all],
   ['PATCH', '/api/participants/{participant}', care, {}],

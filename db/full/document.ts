@@ -1,0 +1,82 @@
+import { Transform } from 'node:stream';
+import type { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import pg from 'pg';
+import { copyOut } from '../exports/stream.js';
+import type { Tx } from '../knex.js';
+import { latestRevision } from '../migrations/index.js';
+import { STUDY_COLUMNS, studyTables } from './tables.js';
+
+export const FORMAT = 'research-assessment-study';
+export const FORMAT_VERSION = 1;
+const AUDIT = 'audit_log';
+
+/** A study as one document; rows as they stand in their tables. */
+export interface StudyDocument {
+  format: typeof FORMAT; format_version: number; schema_revision: string; exported_at: string;
+  study: Record<string, unknown>;
+  tables: Record<string, Record<string, unknown>[]>;
+  /** To be read: it is not loaded again. */
+  audit?: unknown[];
+}
+
+/**
+ * Writes everything of a study as one JSON document into `sink` and ends it. One statement reads it all, so that it is of
+ * one moment, a row at a time.
+ */
+export async function writeStudyDocument(tx: Tx, studyId: string, exportedAt: string, sink: Writable): Promise<number> {
+  // Parts in parallel would come in any order.
+  await tx.raw('set local max_parallel_workers_per_gather = 0');
+  sink.write(`${JSON.stringify({ format: FORMAT, format_version: FORMAT_VERSION, schema_revision: latestRevision, exported_at: exportedAt }).slice(0, -1)}`);
+  return copyOut(tx, `copy (${allSql(studyId)}) to stdout with (format csv, delimiter e'\\x02', quote e'\\x01')`, (source) => pipeline(source, assembled(), sink));
+}
+
+function allSql(studyId: string): string {
+  const id = `${pg.escapeLiteral(studyId)}::uuid`;
+  const part = (name: string, from: string) => `select '${name}' as part, row_to_json(x)::text as row from (${from}) x`;
+  return [
+    part('study', `select ${STUDY_COLUMNS.join(', ')} from studies where id = ${id}`),
+    ...studyTables.map(({ name, order }) => part(name, `select * from ${name} where study_id = ${id} order by ${order}`)),
+    part(AUDIT, `select * from audit_log where study_id = ${id} order by seq`),
+  ].map((sql) => `(${sql})`).join(' union all ');
+}
+
+const withouts = new Map(studyTables.filter(({ without }) => without).map(({ name, without }) => [name, new Set(without)]));
+
+/** Lines of `part` and row as the document's body; a part without rows is an empty list. */
+function assembled(): Transform {
+  const parts = ['study', ...studyTables.map(({ name }) => name), AUDIT];
+  let at = -1, rows = 0, rest = '';
+  const opening = (name: string) => (name === 'study' ? ',"study":' : name === parts[1] ? `,"tables":{"${name}":[` : name === AUDIT ? '},"audit":[' : `,"${name}":[`);
+  const closing = (name: string | undefined) => (name === undefined || name === 'study' ? '' : ']');
+  const upTo = (name: string): string => {
+    let text = '';
+    while (parts[at] !== name) {
+      text += closing(parts[at]);
+      at += 1;
+      rows = 0;
+      text += `\n${opening(parts[at]!)}`;
+    }
+    return text;
+  };
+  const element = (line: string): string => {
+    const cut = line.indexOf('\u0002');
+    const name = line.slice(0, cut);
+    const begun = upTo(name);
+    const hidden = withouts.get(name);
+    const row = hidden ? JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(line.slice(cut + 1)) as object).filter(([key]) => !hidden.has(key)))) : line.slice(cut + 1);
+    return `${begun}${rows++ === 0 ? '' : ',\n'}${row}`;
+  };
+  return new Transform({
+    decodeStrings: true,
+    transform(chunk: Buffer, _encoding, done) {
+      // One character a byte: a character of several bytes may lie across two chunks.
+      const lines = (rest + chunk.toString('latin1')).split('\n');
+      rest = lines.pop()!;
+      done(null, lines.length === 0 ? undefined : Buffer.from(lines.map(element).join(''), 'latin1'));
+    },
+    flush(done) {
+      done(null, `${upTo(AUDIT)}]}\n`);
+    },
+  });
+}

@@ -1,0 +1,98 @@
+import type { Tx } from '../knex.js';
+import type { TxWithMark } from '../transaction.js';
+import type { StudyDocument } from './document.js';
+import { NewIds } from './ids.js';
+import { studyTables } from './tables.js';
+
+type Row = Record<string, unknown>;
+const BATCH = 500;
+
+/** Whether there is nothing in a study that a load would meet. */
+export async function studyIsEmpty(tx: Tx, studyId: string): Promise<boolean> {
+  // A study has its first policy from the start.
+  const tables = studyTables.map(({ name }) => name).filter((name) => name !== 'enrollment_policies');
+  const { rows } = await tx.raw(`select not (${tables.map((name) => `exists (select from ${name} where study_id = :id)`).join(' or ')}) as empty`, { id: studyId });
+  return rows[0].empty;
+}
+
+/**
+ * Loads a document's rows into an empty study, with new ids. The workflows of its participants are started afterwards.
+ * @param values of the capture system's configuration, in place of the secrets that stay behind
+ * @returns how many rows of each table
+ */
+export async function loadStudy(tx: Tx, studyId: string, document: StudyDocument, values: { datacapture: Row }): Promise<Record<string, number>> {
+  // Visits bring their history with them (0018-exports).
+  await tx.raw(`select set_config('app.loading_study', ?, true)`, [studyId]);
+  const ids = new NewIds(document, studyId);
+  const people = await knownUsers(tx, document);
+  const loaded: Record<string, number> = {};
+  await tx('enrollment_policies').where({ study_id: studyId }).delete();
+  for (const { name, batch = BATCH } of studyTables) {
+    const rows = ids.rowsOf(name).map((row) => settled(studyId, name, row, people, values.datacapture, document));
+    loaded[name] = rows.length;
+    if (name === 'batteries') await loadBatteries(tx, rows, ids, document);
+    else if (name === 'visit_states') await inBatches(rows, batch, (some) => tx.raw('select load_visit_states(?::jsonb)', [JSON.stringify(some)]));
+    else {
+      // With its visits the database has planned their reminders; the document brings what became of them.
+      if (name === 'notifications') await tx('notifications').where({ study_id: studyId }).delete();
+      await insert(tx, name, rows, batch);
+    }
+  }
+  await tx.raw(`select set_config('app.loading_study', '', true)`);
+  await tx.raw(
+    `insert into outbox (topic, study_id, subject, payload, patient)
+     select 'participant-start', study_id, id::text, jsonb_build_object('site_id', site_id), true from participants where study_id = ? and status = 'enrolled'`, [studyId]);
+  (tx as TxWithMark).wroteOutbox = true;
+  return loaded;
+}
+
+/** References to users that the database insists on. */
+const USER_COLUMNS = ['confirmed_by_id', 'waiver_approved_by_id', 'signed_by_id', 'author_id', 'user_id'];
+
+/** Of the users that a document names those that are known here. */
+async function knownUsers(tx: Tx, { tables }: StudyDocument): Promise<Set<string>> {
+  const named = new Set(Object.values(tables).flatMap((rows) => rows.flatMap((row) => USER_COLUMNS.flatMap((column) => (typeof row[column] === 'string' ? [row[column]] : [])))));
+  const { rows } = await tx.raw('select id from users where id = any(?::uuid[])', [[...named]]);
+  return new Set((rows as { id: string }[]).map(({ id }) => id));
+}
+
+/** A row as it stands here: what waited there to be done is not done again from here, and users of another service are nobody. */
+function settled(studyId: string, table: string, row: Row, people: ReadonlySet<string>, datacapture: Row, { tables }: StudyDocument): Row {
+  const users = Object.fromEntries(USER_COLUMNS.filter((column) => typeof row[column] === 'string' && !people.has(row[column])).map((column) => [column, null]));
+  const own = { ...row, ...users, study_id: studyId };
+  if (table === 'notifications') {
+    // A reminder stays planned; a message whose process ran elsewhere is not sent from here. A key that bears no id of
+    // the study is taken.
+    const kept = (tables.notifications ?? []).some(({ dedupe_key }) => dedupe_key === row.dedupe_key);
+    return { ...own, ...(kept && { dedupe_key: null }), ...(row.status === 'pending' && row.visit_key == null && { status: 'cancelled', reason: 'study_imported' }) };
+  }
+  if (table === 'webhook_events' && (row.status === 'received' || row.status === 'processing')) return { ...own, status: 'failed', error: 'NOT_PROCESSED_BEFORE_EXPORT' };
+  if (table === 'datacapture_configs') return { ...own, ...datacapture };
+  return own;
+}
+
+async function loadBatteries(tx: Tx, rows: readonly Row[], ids: NewIds, { tables }: StudyDocument): Promise<void> {
+  await insert(tx, 'batteries', rows.map(({ id: _id, ...row }) => row), BATCH);
+  for (const { id, code } of tables.batteries ?? []) {
+    const made = await tx('batteries').where({ study_id: String(rows[0]!.study_id), code: String(code) }).first<{ id: number }>('id');
+    ids.battery(Number(id), made.id);
+  }
+}
+
+/** Columns that rows of this table may bring: those that it has, and that the database does not number itself. */
+async function columnsOf(tx: Tx, table: string, rows: readonly Row[]): Promise<string[]> {
+  const { rows: found } = await tx.raw(
+    `select attname from pg_attribute where attrelid = ?::regclass and attnum > 0 and not attisdropped and attidentity <> 'a' and attgenerated = ''`, [table]);
+  const given = new Set(rows.flatMap((row) => Object.keys(row)));
+  return (found as { attname: string }[]).map(({ attname }) => attname).filter((name) => given.has(name));
+}
+
+async function insert(tx: Tx, table: string, rows: readonly Row[], batch: number): Promise<void> {
+  if (rows.length === 0) return;
+  const list = (await columnsOf(tx, table, rows)).map((column) => `"${column}"`).join(', ');
+  await inBatches(rows, batch, (some) => tx.raw(`insert into ${table} (${list}) select ${list} from jsonb_populate_recordset(null::${table}, ?::jsonb)`, [JSON.stringify(some)]));
+}
+
+async function inBatches(rows: readonly Row[], batch: number, work: (some: Row[]) => PromiseLike<unknown>): Promise<void> {
+  for (let at = 0; at < rows.length; at += batch) await work(rows.slice(at, at + batch));
+}

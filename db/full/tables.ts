@@ -1,0 +1,76 @@
+/**
+ * The tables of a study in a full export, in the order in which they are loaded. A new table of a study belongs here, or
+ * into LEFT_OUT with the reason.
+ */
+export interface StudyTable {
+  name: string;
+  /** The order of its rows: that of their making, where it is part of the record. */
+  order: string;
+  /** Columns that stay behind. */
+  without?: readonly string[];
+  /** How many rows at a time are loaded. */
+  batch?: number;
+}
+
+export const studyTables: readonly StudyTable[] = [
+  { name: 'sites', order: 'site_code' },
+  { name: 'batteries', order: 'code' },
+  // Before the versions: of a published one nothing may be added.
+  { name: 'battery_modules', order: 'battery_id, version, position' },
+  { name: 'battery_versions', order: 'battery_id, version' },
+  { name: 'visit_windows', order: 'code' },
+  { name: 'event_definitions', order: 'event_oid' },
+  { name: 'holiday_calendars', order: 'name' },
+  { name: 'enrollment_policies', order: 'policy_version' },
+  // Secrets never leave; what is known of the last connection says nothing of the next.
+  { name: 'datacapture_configs', order: 'id', without: ['api_token_encrypted', 'webhook_secret_encrypted', 'last_webhook_received', 'last_sync_at', 'sync_status', 'sync_error_message', 'polled_at'] },
+  { name: 'participants', order: 'created_at, participant_code' },
+  { name: 'consents', order: 'created_at, id' },
+  { name: 'eligibility_assessments', order: 'created_at, id' },
+  { name: 'randomizations', order: 'created_at, id' },
+  { name: 'form_instances', order: 'created_at, id' },
+  { name: 'manual_anchor_entries', order: 'entered_at, id' },
+  { name: 'anchor_dates', order: 'created_at, id' },
+  { name: 'anchor_date_history', order: 'seq', without: ['seq'] },
+  { name: 'anchor_decisions', order: 'history_id', batch: 100 },
+  { name: 'override_requests', order: 'requested_at, id' },
+  // The later ones first: an earlier one names the one that replaced it.
+  { name: 'schedule_versions', order: 'version_number desc, generated_at, id' },
+  { name: 'scheduled_visits', order: 'created_at, target_date, id' },
+  { name: 'visit_states', order: 'seq', without: ['seq'] },
+  { name: 'assessment_sessions', order: 'started_at, id' },
+  { name: 'session_tasks', order: 'session_id, task', batch: 100 },
+  { name: 'raw_trial_chunks', order: 'session_id, task, chunk', batch: 10 },
+  { name: 'sync_conflicts', order: 'seq', without: ['seq'], batch: 50 },
+  { name: 'domain_events', order: 'seq', without: ['seq', 'tx'] },
+  { name: 'notification_opt_outs', order: 'created_at, participant_id, channel' },
+  { name: 'notifications', order: 'created_at, id', without: ['draft', 'claimed_until', 'claimed_by'] },
+  { name: 'webhook_events', order: 'seq', without: ['seq'] },
+];
+
+/** Of a study, and not in its export: bookkeeping of the running service, secrets, and what is made from the rest. */
+export const LEFT_OUT: Record<string, string> = {
+  anchor_commands: 'answers to messages that were sent to this service',
+  audit_log: 'in the document to be read; a chain cannot be loaded into another',
+  datacapture_breakers: 'state of a connection',
+  datacapture_records: 'leases, and what was last read there',
+  datacapture_sync_records: 'readings of the capture system by this service',
+  datacapture_syncs: 'readings of the capture system by this service',
+  event_deliveries: 'sent by this service',
+  event_subscriptions: 'secrets',
+  exports: 'files of this service',
+  portal_links: 'secrets',
+  push_attempts: 'made by this service',
+  push_targets: 'made by this service',
+  push_tokens: 'devices, as this service reaches them',
+  result_pushes: 'made by this service',
+  simulations: 'computed from the rest',
+  study_pseudonym_keys: 'secrets',
+  study_templates: 'made from a study, and no part of it',
+  user_studies: 'people of this service',
+};
+
+/** What of a study its target keeps, or a load decides. */
+export const ofTarget: ReadonlySet<string> = new Set(['id', 'study_code', 'study_name', 'created_at', 'datacapture_enabled']);
+/** Columns of `studies` that make a study what it is; its code and name are the target’s. */
+export const STUDY_COLUMNS = ['id', 'study_code', 'study_name', 'description', 'status', 'start_date', 'end_date', 'timezone', 'integration_mode', 'datacapture_enabled', 'consent_mode', 'config', 'policy_version', 'created_at'] as const;

@@ -1,0 +1,126 @@
+import { expect } from 'chai';
+import { contentHash } from '../../db/full/content.js';
+import type { StudyDocument } from '../../db/full/document.js';
+import { admin, newParticipant, newStudy, unique, user } from '../support/http.js';
+import type { Http, Loose } from '../support/http.js';
+import { until } from '../support/until.js';
+import { day } from '../assessment/stage.js';
+import { filledStudy } from './filled-study.js';
+import type { FilledStudy } from './filled-study.js';
+import { formOf } from './stage.js';
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+
+describe('A whole study, out and in again', () => {
+  let http: Http;
+  let filled: FilledStudy;
+  let document: StudyDocument;
+  before(async function fill() {
+    this.timeout(180_000);
+    http = await admin();
+    filled = await filledStudy(http);
+    document = await full(filled.study.id);
+  });
+  const full = (id: string) => http.expect<StudyDocument>(200, 'GET', `/api/exports/studies/${id}/full`);
+  const load = (body: object, query = '', by = http) => by.post(`/api/studies/import/full${query}`, body);
+  const into = async (body: object, query: string): Promise<Loose & { study_id: string; content_sha256: string; rows: Record<string, number> }> => {
+    const answer = await load(body, query);
+    expect(answer.status, answer.text.slice(0, 500)).to.equal(201);
+    return answer.body as never;
+  };
+  const fresh = () => `?study_code=${unique('COPY')}&study_name=A%20copy`;
+
+  it('has everything of the study, and no secret', () => {
+    expect(document).to.include({ format: 'research-assessment-study', format_version: 1 });
+    for (const table of ['sites', 'batteries', 'battery_modules', 'battery_versions', 'visit_windows', 'enrollment_policies', 'participants', 'consents', 'eligibility_assessments', 'randomizations', 'form_instances', 'manual_anchor_entries',
+      'anchor_dates', 'anchor_date_history', 'anchor_decisions', 'schedule_versions', 'scheduled_visits', 'visit_states', 'assessment_sessions', 'session_tasks', 'raw_trial_chunks', 'domain_events']) {
+      expect(document.tables[table], table).to.be.an('array').that.is.not.empty;
+    }
+    expect(document.audit!.length).to.be.greaterThan(5);
+    expect(JSON.stringify(document)).not.to.match(/_encrypted|token_hash|pseudonym/);
+  });
+
+  it('comes back the same: exported, loaded into a new study and exported again, the content is equal and every id is new', async () => {
+    const loaded = await into(document, fresh());
+    const again = await full(loaded.study_id);
+    expect(contentHash(again)).to.equal(contentHash(document));
+    expect(loaded.content_sha256).to.equal(contentHash(document));
+    for (const [table, rows] of Object.entries(document.tables)) expect(again.tables[table]!.length, table).to.equal(rows.length);
+    const ids = (of: StudyDocument) => new Set(Object.values(of.tables).flatMap((rows) => rows.flatMap(({ id }) => (typeof id === 'string' ? [id] : []))));
+    const old = ids(document);
+    for (const id of JSON.stringify({ ...again.tables, raw_trial_chunks: [] }).match(UUID)!) expect(old.has(id), id).to.equal(false);
+    expect(contentHash({ ...document, tables: { ...document.tables, sites: [] } })).not.to.equal(contentHash(document));
+  });
+
+  it('the copy lives: its participants, versions, history and visits are seen, its anchors decide, its completed visit is not to do again', async () => {
+    const copy = await into(document, fresh());
+    const at = `/api/studies/${copy.study_id}`;
+    const people = (await http.expect<{ items: Loose[] }>(200, 'GET', `${at}/participants?sort=created_at`)).items;
+    expect(people.map(({ participant_code, status }) => [participant_code, status])).to.deep.include.members([['=1+1', 'enrolled'], ['Zoë, "the third"', 'withdrawn']]);
+    const person = people.find(({ participant_code }) => participant_code === '=1+1')!;
+    const of = `${at}/participants/${person.id}`, from = `/api/studies/${filled.study.id}/participants/${filled.people[0]!.id}`;
+    const history = async (path: string) => (await http.expect<Loose[]>(200, 'GET', `${path}/anchor-date/history`)).map(({ event_type, enrollment_date_value, reason, created_at }) => [event_type, enrollment_date_value, reason, created_at]);
+    expect(await history(of)).to.deep.equal(await history(from));
+    const versions = async (path: string) => (await http.expect<Loose[]>(200, 'GET', `${path}/schedule-versions`)).map(({ version_number, is_current, status, generated_at }) => [version_number, is_current, status, generated_at]);
+    expect(await versions(of)).to.deep.equal(await versions(from));
+    const visits = async (id: string) => (await http.expect<{ items: Loose[] }>(200, 'GET', `/api/schedules/visits?participant_id=${id}&sort=target_date`)).items.map(({ name, status, target_date }) => [name, status, target_date]).sort();
+    expect(await visits(person.id)).to.deep.equal(await visits(filled.people[0]!.id));
+    const session = (await http.expect<{ items: Loose[] }>(200, 'GET', `/api/sessions?participant_id=${person.id}`)).items[0]!;
+    expect((await http.expect(200, 'GET', `/api/sessions/${session.id}/trials`)).total).to.equal(1_200);
+    const moved = await until(async () => {
+      const answer = await http.post(`${of}/anchor-date/override`, { new_enrollment_date: day(-4), reason: 'the copy moves' });
+      if (answer.status === 503) return undefined;
+      expect(answer.status, answer.text).to.equal(200);
+      return answer.body;
+    }, { timeout: 60_000, what: 'the copy to decide' });
+    expect(moved.impact).to.include({ completed_visits_to_reconcile: 1 });
+    expect((await visits(person.id)).filter(([name, status]) => name === 'Visit W0' && status !== 'superseded')).to.have.length(1);
+    expect(await visits(filled.people[0]!.id)).to.have.length(document.tables.scheduled_visits!.length);
+    const [first] = await http.expect<Loose[]>(200, 'GET', `${of}/anchor-date/history`);
+    expect((await http.expect(200, 'POST', `${of}/anchor-date/decisions/${first!.id}/rederive`)).same).to.equal(true);
+  });
+
+  it('into an empty study, named by header, query, body or form; a second time it is not empty', async () => {
+    const study = await newStudy(http);
+    const answer = await http.post(`/api/studies/import/full`, document, { headers: { 'X-Study-ID': study.id } });
+    expect(answer.status, answer.text.slice(0, 300)).to.equal(201);
+    expect(answer.body).to.include({ study_id: study.id, study_code: study.study_code });
+    expect((await load(document, `?study_id=${study.id}`)).body.code).to.equal('STUDY_NOT_EMPTY');
+    const others = [await newStudy(http), await newStudy(http), await newStudy(http)];
+    expect((await load({ study_id: others[0]!.id, document })).status).to.equal(201);
+    expect((await load({ ...document, study_id: others[1]!.id })).status).to.equal(201);
+    const form = await http.post('/api/studies/import/full', undefined, { raw: await formOf(JSON.stringify(document), { study_id: others[2]!.id }) });
+    expect(form.status, form.text.slice(0, 300)).to.equal(201);
+    const taken = await newStudy(http);
+    await newParticipant(http, taken.id);
+    expect((await load(document, `?study_id=${taken.id}`)).status).to.equal(409);
+  });
+
+  it('what is no such document, or names no target, changes nothing', async () => {
+    expect((await load(document)).status).to.equal(422);
+    expect((await load(document, `?study_code=${unique('X')}`)).status).to.equal(422);
+    expect((await load({ hello: 'world' }, fresh())).body.code).to.equal('FILE_UNREADABLE');
+    expect((await load({ ...document, format_version: 99 }, fresh())).body.code).to.equal('FILE_UNREADABLE');
+    expect((await load({ ...document, tables: { ...document.tables, users: [{ id: 1 }] } }, fresh())).body.code).to.equal('FILE_UNREADABLE');
+    expect((await load(document, `?study_code=${filled.study.study_code as string}&study_name=x`)).body.code).to.equal('STUDY_CODE_TAKEN');
+    expect((await http.post(`/api/studies/import/full${fresh()}`, undefined, { raw: { type: 'application/json', content: '{' } })).status).to.equal(400);
+    const stranger = await newParticipant(http, (await newStudy(http)).id);
+    const code = unique('FOREIGN');
+    const foreign = await load({ ...document, tables: { ...document.tables, consents: [{ ...document.tables.consents![0], participant_id: stranger.id }] } }, `?study_code=${code}&study_name=x`);
+    expect([foreign.status, foreign.body.code]).to.deep.equal([400, 'FILE_UNREADABLE']);
+    const broken = await load({ ...document, tables: { ...document.tables, participants: document.tables.participants!.map((row) => ({ ...row, status: 'lost' })) } }, `?study_code=${code}&study_name=x`);
+    expect(broken.status).to.equal(422);
+    expect((await http.expect(200, 'GET', `/api/studies?search=${code}`)).total).to.equal(0);
+  });
+
+  it('a study out of reach is 404, out and in; a data manager loads into a study, and makes none', async () => {
+    const study = await newStudy(http);
+    const manager = await user(http, 'data_manager', { study_ids: [study.id] });
+    expect((await manager.get(`/api/exports/studies/${filled.study.id}/full`)).status).to.equal(404);
+    expect((await load(document, `?study_id=${filled.study.id}`, manager)).status).to.equal(404);
+    expect((await load(document, fresh(), manager)).status).to.equal(403);
+    expect((await load(document, `?study_id=${study.id}`, manager)).status).to.equal(201);
+    const researcher = await user(http, 'researcher', { study_ids: [] });
+    expect((await load(document, fresh(), researcher)).status).to.equal(201);
+  });
+});
