@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { access, constants, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { escaped } from '../reports/markup.js';
 
@@ -48,8 +49,8 @@ async function unpacked(cacheDir: string): Promise<string> {
   await mkdir(work, { recursive: true, mode: 0o755 });
   try {
     // VERCEL must stand before the import: only then does it bring its libraries along.
-    const program = `const { default: chromium } = await import(${JSON.stringify(import.meta.resolve(PACKAGE))}); await chromium.executablePath();`;
-    await run(process.execPath, ['--input-type=module', '-e', program], { env: { ...process.env, NODE_OPTIONS: '', TMPDIR: work, VERCEL: '1' }, timeout: 120_000 });
+    const program = `const { default: chromium } = await import('${PACKAGE}'); await chromium.executablePath();`;
+    await run(process.execPath, ['--input-type=module', '-e', program], { cwd: dirname(fileURLToPath(import.meta.url)), env: { ...process.env, NODE_OPTIONS: '', TMPDIR: work, VERCEL: '1' }, timeout: 120_000 });
     await writeFile(join(work, 'fonts', 'fonts.conf'), fontsOf(folder));
     await rename(work, folder).catch((fault: NodeJS.ErrnoException) => {
       // Another process was first.
