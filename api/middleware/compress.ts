@@ -15,7 +15,7 @@ const TEXT = /^(application\/(json|[\w.+-]+\+json|javascript)|text\/|image\/svg\
 export async function compress(ctx: Context, next: Next): Promise<void> {
   await next();
   const { body } = ctx;
-  if (!(typeof body === 'string' || Buffer.isBuffer(body)) || !TEXT.test(ctx.response.get('content-type') ?? '') || ctx.response.get('etag') !== '' || ctx.response.get('content-encoding') !== '') return;
+  if (!(typeof body === 'string' || Buffer.isBuffer(body)) || !TEXT.test(ctx.response.get('content-type') ?? '') || ctx.response.get('etag') || ctx.response.get('content-encoding')) return;
   ctx.vary('Accept-Encoding');
   if (ctx.method === 'HEAD' || Buffer.byteLength(body) <= LEAST_BYTES) return;
   const encoding = ctx.acceptsEncodings('br', 'gzip', 'identity');
