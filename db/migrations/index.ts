@@ -17,6 +17,7 @@ import * as push from './0016-push.js';
 import * as pushPace from './0016b-push-pace.js';
 import * as poll from './0017-poll.js';
 import * as dataOut from './0018-exports.js';
+import * as exportCost from './0018b-export-cost.js';
 import * as templates from './0019-templates.js';
 import * as reminders from './0020-reminders.js';
 import * as secondFactors from './0021-identity.js';
@@ -28,5 +29,5 @@ import * as userLinks from './0023-user-links.js';
 export interface SqlMigration { name: string; up: string }
 
 /** In order; forward only. A released migration is never edited: a change is a new one at the end. */
-export const migrations: readonly SqlMigration[] = [identity, studies, anchor, recordKeeping, capture, request, asOf, edc, assessments, pages, waitingTriggers, isolationCost, outboxSubject, portal, regenerationCost, push, pushPace, poll, dataOut, templates, reminders, secondFactors, audit, events, erasure, userLinks];
+export const migrations: readonly SqlMigration[] = [identity, studies, anchor, recordKeeping, capture, request, asOf, edc, assessments, pages, waitingTriggers, isolationCost, outboxSubject, portal, regenerationCost, push, pushPace, poll, dataOut, exportCost, templates, reminders, secondFactors, audit, events, erasure, userLinks];
 export const latestRevision = migrations.at(-1)!.name;

@@ -1,10 +1,11 @@
 /**
- * `npm run bench [-- P1 P2 P3 P6 START MEM …] [-- --rounds N] [-- --write]`: measures figures against bare programs on
+ * `npm run bench [-- P1 P2 P3 P6 START MEM …] [-- --rounds N] [-- --rows N] [-- --write]`: measures figures against bare programs on
  * the same machine and the same servers, a line for each (docs/BENCHMARKS.md).
  */
 import { parseArgs } from 'node:util';
 import { cleanUp } from '../support/service.js';
 import { anchorFigures } from './anchor.js';
+import { exportFigures, importFigures } from './data.js';
 import { decisionFigures, simulationFigures } from './deciding.js';
 import { writeDocument } from './document.js';
 import { lineOf } from './figure.js';
@@ -21,17 +22,17 @@ import { syncFigures } from './sync.js';
 import { processingFigures } from './processing.js';
 import { triggerFigures } from './triggers.js';
 
-const USUAL = ['START', 'MEM', 'P1', 'P1_RUNNING', 'P1_FRESH', 'P2', 'P3', 'P3_PROCESSED', 'SYNC', 'PUSH', 'P6', 'P9', 'DECIDE', 'PREVIEW'];
+const USUAL = ['START', 'MEM', 'P1', 'P1_RUNNING', 'P1_FRESH', 'P2', 'P3', 'P3_PROCESSED', 'SYNC', 'PUSH', 'P4', 'P5', 'P6', 'P9', 'DECIDE', 'PREVIEW'];
 /** These need no service, or have one of their own. */
 const PURE = ['P9', 'DECIDE', 'PUSH'];
 /** Only when it is asked for: it installs everything again. */
 const ON_DEMAND = ['START_COLD'];
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { rounds: { type: 'string', default: '5' }, write: { type: 'boolean', default: false } } });
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { rounds: { type: 'string', default: '5' }, rows: { type: 'string', default: '1000000' }, write: { type: 'boolean', default: false } } });
 const rounds = Number(values.rounds);
 const unknown = positionals.filter((name) => ![...USUAL, ...ON_DEMAND].includes(name));
 if (unknown.length > 0 || !Number.isInteger(rounds) || rounds < 1) {
-  process.stderr.write(`${unknown.length > 0 ? `There is no figure ${unknown.join(', ')}` : '--rounds must be a whole number of at least 1'}. Usage: npm run bench [-- ${[...USUAL, ...ON_DEMAND].join(' ')}] [--rounds N] [--write]\n`);
+  process.stderr.write(`${unknown.length > 0 ? `There is no figure ${unknown.join(', ')}` : '--rounds must be a whole number of at least 1'}. Usage: npm run bench [-- ${[...USUAL, ...ON_DEMAND].join(' ')}] [--rounds N] [--rows N] [--write]\n`);
   process.exit(1);
 }
 const chosen = positionals.length > 0 ? positionals : USUAL;
@@ -69,6 +70,8 @@ try {
       if (wanted('P3')) tell(await triggerFigures(stage, rounds));
       if (wanted('P3_PROCESSED')) tell(await processingFigures(stage));
       if (wanted('SYNC')) tell(await syncFigures(stage));
+      if (wanted('P4')) tell(await importFigures(stage, rounds));
+      if (wanted('P5')) tell(await exportFigures(stage, rounds, Math.max(1_000, Number(values.rows))));
       if (wanted('PREVIEW')) tell(await previewFigures(stage, rounds));
       if (wanted('P6')) tell(await studyChangeFigures(stage));
     });

@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import pg from 'pg';
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
+import { canonicalJson } from '../../db/canonical-json.js';
+import { TRIAL_ROWS } from '../../db/queries/trials.js';
+import { median, ofLimit } from './figure.js';
+import type { Figure } from './figure.js';
+import type { Measured } from './load.js';
+import { compared, inPairs } from './pairs.js';
+import { studyWithWindows } from './setting.js';
+import type { Stage } from './stage.js';
+
+const PARTICIPANTS = 10_000;
+const CHUNK = 1_000;
+const EXTRA_MB = 150;
+
+const timed = async (count: number, work: () => Promise<unknown>): Promise<Measured> => {
+  const began = performance.now();
+  await work();
+  const ms = performance.now() - began;
+  return { count, perSecond: count / (ms / 1000), p50: ms, p99: ms };
+};
+
+async function asOwner<T>(stage: Stage, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await stage.sql.connect();
+  try {
+    await client.query(`select set_config('app.studies', '*', false)`);
+    return await work(client);
+  } finally {
+    client.release();
+  }
+}
+
+/** The API's resident memory while `work` runs, above what it was before, in MB. */
+async function growth(stage: Stage, work: () => Promise<unknown>): Promise<number> {
+  const pid = stage.service.current().pids.api!;
+  const resident = () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
+  const before = resident();
+  let most = before;
+  const look = setInterval(() => { most = Math.max(most, resident()); }, 20);
+  await work();
+  clearInterval(look);
+  return Math.max(0, most - before);
+}
+
+/**
+ * P4: 10,000 participants from a CSV file, each with its anchor, its audit record in the chain and the start of its
+ * workflow; held against a COPY of the same rows and the same number of audit records, in one transaction.
+ */
+export async function importFigures(stage: Stage, rounds: number): Promise<Figure[]> {
+  const lines = Array.from({ length: PARTICIPANTS }, (_, i) => `P-${i},${randomUUID()},,en`);
+  const csv = `participant_code,external_id,site_code,preferred_language\n${lines.join('\n')}\n`;
+  const entries = JSON.stringify(lines.map(() => ({ user_id: stage.adminId, action: 'participant_created', resource_type: 'participant', resource_id: randomUUID(), metadata: canonicalJson({ fields: ['external_id', 'participant_code', 'preferred_language'] }), request_id: null })));
+  // The workflows' starts give way to everything, and would still be going on in the next round.
+  const after = async (studyId: string) => { await stage.sql.query('delete from outbox where study_id = $1', [studyId]); };
+  const ours = async (): Promise<Measured> => {
+    const studyId = await studyWithWindows(stage, 0);
+    const form = new FormData();
+    form.set('file', new Blob([csv]), 'participants.csv');
+    const { 'content-type': _type, ...headers } = stage.headers;
+    const measured = await timed(PARTICIPANTS, async () => {
+      const response = await fetch(`${stage.service.run.api}/api/studies/${studyId}/participants/import/csv`, { method: 'POST', headers, body: form });
+      const result = await response.json() as { imported_count: number };
+      if (result.imported_count !== PARTICIPANTS) throw new Error(`the import answered ${response.status}: ${JSON.stringify(result).slice(0, 300)}`);
+    });
+    await after(studyId);
+    return measured;
+  };
+  const theirs = async (): Promise<Measured> => {
+    const studyId = await studyWithWindows(stage, 0);
+    return timed(PARTICIPANTS, () => asOwner(stage, async (client) => {
+      await client.query('begin');
+      await pipeline(Readable.from([lines.map((line) => { const [code, external, , language] = line.split(','); return `${studyId},${code!},${external!},${language!}\n`; }).join('')]),
+        client.query(copyFrom('copy participants (study_id, participant_code, external_id, preferred_language) from stdin with (format csv)')));
+      await client.query('select audit_append($1, $2::jsonb)', [studyId, entries]);
+      await client.query('commit');
+    }));
+  };
+  const grown = await growth(stage, ours);
+  const pairs = await inPairs(rounds, async () => { await stage.quiet(); return ours(); }, async () => { await stage.quiet(); return theirs(); });
+  return [
+    { name: 'P4', what: `import of ${PARTICIPANTS} participants from CSV`, ...compared(pairs, (m) => m.p50), goal: { is: '<=', value: 6 }, unit: 'ms' },
+    ofLimit('P4_MEM', grown, EXTRA_MB, 'MB', 'what the API holds above idle while it imports'),
+  ];
+}
+
+/** P5: raw trials as CSV through the API, isolation, formulas and times included; held against a COPY of the same rows by a bare client. */
+export async function exportFigures(stage: Stage, rounds: number, rows: number): Promise<Figure[]> {
+  const studyId = await studyWithWindows(stage, 0);
+  await asOwner(stage, (client) => client.query(TRIALS, [studyId, Math.ceil(rows / CHUNK), CHUNK]));
+  await stage.sql.query('vacuum analyze raw_trial_chunks, assessment_sessions, participants');
+  const total = Math.ceil(rows / CHUNK) * CHUNK;
+  const first: number[] = [];
+  const ours = () => timed(total, async () => {
+    const began = performance.now();
+    const response = await fetch(`${stage.service.run.api}/api/exports/csv`, { method: 'POST', headers: stage.headers, body: JSON.stringify({ study_id: studyId, dataset: 'raw_trials' }) });
+    let lines = 0;
+    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+      if (lines === 0) first.push(performance.now() - began);
+      for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines += 1;
+    }
+    if (lines !== total + 1) throw new Error(`${lines} lines came of ${total + 1}`);
+  });
+  const theirs = () => timed(total, () => asOwner(stage, async (client) => {
+    let lines = 0;
+    await pipeline(client.query(copyTo(`copy (select x.session_id, p.id, p.participant_code, null::text, s.visit_id, x.task, x.trial_index, x.rt, x.correct, x.at, x.data
+      from (${TRIAL_ROWS}) x join assessment_sessions s on s.id = x.session_id join participants p on p.id = s.participant_id where x.study_id = '${studyId}') to stdout with (format csv)`)),
+      new Writable({ write: (chunk: Buffer, _encoding, done) => { for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines += 1; done(); } }));
+    if (lines !== total) throw new Error(`${lines} lines came of ${total}`);
+  }));
+  const grown = await growth(stage, ours);
+  first.length = 0;
+  const pairs = await inPairs(rounds, ours, theirs);
+  return [
+    { name: 'P5', what: `CSV export of ${total} raw trials`, ...compared(pairs, (m) => m.perSecond), goal: { is: '>=', value: 0.5 }, unit: 'rows/s' },
+    ofLimit('P5_FIRST', median(first), 200, 'ms', 'its first byte'),
+    ofLimit('P5_MEM', grown, EXTRA_MB, 'MB', 'what the API holds above idle while it exports'),
+  ];
+}
+
+const TRIALS = `
+with person as (
+  insert into participants (study_id, participant_code, created_at) select $1, 'P-' || n, now() + interval '1 day' from generate_series(1, 10) n returning id
+), numbered as (select id, row_number() over () - 1 as n from person
+), sessions as (
+  insert into assessment_sessions (study_id, participant_id, status, completed_at, expires_at, started_at)
+  select $1, p.id, 'completed', now(), now(), now() - g * interval '1 hour' from generate_series(1, $2::integer) g join numbered p on p.n = g % 10 returning id
+)
+insert into raw_trial_chunks (session_id, task, chunk, study_id, trials, trial_index, rt, correct, at)
+select s.id, 'stroop', 0, $1, $3::integer, array(select generate_series(0, $3::integer - 1)), array(select 250 + random() * 500 from generate_series(1, $3::integer) where s.id is not null),
+  array(select random() < 0.9 from generate_series(1, $3::integer) where s.id is not null), array(select date_trunc('milliseconds', now()) + i * interval '1 second' from generate_series(1, $3::integer) i)
+from sessions s`;
