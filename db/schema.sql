@@ -1585,7 +1585,7 @@ CREATE OR REPLACE FUNCTION public.csv_text(t text)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
-AS $function$ select case when t ~ '^[=+@\t\r\n-]' and t !~ '^-[0-9]+([.][0-9]+){0,1}([eE][-+]{0,1}[0-9]+){0,1}$' then '''' || t else t end $function$;
+AS $function$ select case when ascii(t) in (9, 10, 13, 43, 45, 61, 64) and t !~ '^-[0-9]+([.][0-9]+){0,1}([eE][-+]{0,1}[0-9]+){0,1}$' then '''' || t else t end $function$;
 
 CREATE OR REPLACE FUNCTION public.erase_participant(p_id uuid, p_by uuid, p_reason text, p_code text, p_items text[])
  RETURNS jsonb
@@ -1621,10 +1621,9 @@ end $function$;
 CREATE OR REPLACE FUNCTION public.export_instant(t timestamp with time zone)
  RETURNS text
  LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
+ STABLE PARALLEL SAFE
 AS $function$
-  select case when date_trunc('milliseconds', t at time zone 'UTC') = t at time zone 'UTC' then to_char(t at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
-              else rtrim(to_char(t at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), '0') || 'Z' end $function$;
+  select case when date_trunc('milliseconds', t) = t then to_char(t, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') else rtrim(to_char(t, 'YYYY-MM-DD"T"HH24:MI:SS.US'), '0') || 'Z' end $function$;
 
 CREATE OR REPLACE FUNCTION public.facts_without_identity(facts jsonb, named text[])
  RETURNS jsonb
