@@ -23,8 +23,8 @@ import * as reminders from './0020-reminders.js';
 import * as secondFactors from './0021-identity.js';
 import * as audit from './0022-audit.js';
 import * as events from './0023-events.js';
-import * as erasure from './0032-erasure.js';
-import * as userLinks from './0023-user-links.js';
+import * as erasure from './0024-erasure.js';
+import * as userLinks from './0025-user-links.js';
 
 export interface SqlMigration { name: string; up: string }
 

@@ -1,5 +1,5 @@
 /** Links to users are sent by themselves: notifications belong to studies, these to none. */
-export const name = '0023-user-links';
+export const name = '0025-user-links';
 export const up = `
 -- The token is made when the message is written: until then a link has neither hash nor end.
 drop table user_links;

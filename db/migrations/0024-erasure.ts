@@ -1,5 +1,5 @@
 /** Erasure: what identifies a participant is removed, and stays removed; what was decided about it and its audit stay. */
-export const name = '0032-erasure';
+export const name = '0024-erasure';
 export const up = `
 alter table participants
   add column erased_at timestamptz,
