@@ -98,19 +98,23 @@ export class Relay {
     }
   }
 
-  /** Leases what is due. Of one subject only the oldest is taken: its messages keep their order. */
+  /**
+   * Leases what is due. Of one subject only the oldest is taken: its messages keep their order. What is due is found
+   * once (`materialized`): as a condition of the update it may be looked for anew for every row, which takes minutes
+   * with thousands of them.
+   */
   private async claim(): Promise<OutboxRow[]> {
     return inScope(this.deps.database, '*', async ({ tx }) => {
       const [fresh] = await prepared<{ triggers: number }>(tx,
         `select count(*) as triggers from (select from outbox where topic = 'trigger' and attempts = 0 and available_at > clock_timestamp() - interval '1 second' limit $1) f`, [BURST]);
       this.holding = fresh!.triggers >= BURST;
       const rows = await prepared<OutboxRow>(tx,
-        `update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1
-         where o.id in (
+        `with due as materialized (
            select d.id from outbox d where d.available_at <= clock_timestamp() and not d.patient
              and (d.topic <> 'trigger' or not $3::boolean or d.created_at < clock_timestamp() - $4 * interval '1 second')
              and not exists (select from outbox e where e.subject = d.subject and e.id < d.id and not e.patient)
            order by d.id limit $2 for update skip locked)
+         update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1 from due where o.id = due.id
          returning o.id, o.topic, o.study_id, o.subject, o.payload, o.attempts`, [LEASE_SECONDS, BATCH, this.holding, PATIENCE_SECONDS]);
       this.notePace(rows, fresh!.triggers);
       const left = await this.merge(tx, rows);
@@ -136,8 +140,8 @@ export class Relay {
     if (now < this.patientAt) return [];
     const most = now < this.busyUntil ? 1 : PATIENT_BATCH;
     const rows = await prepared<OutboxRow>(tx,
-      `update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1
-       where o.id in (select d.id from outbox d where d.patient and d.available_at <= clock_timestamp() order by d.available_at, d.id limit $2 for update skip locked)
+      `with due as materialized (select d.id from outbox d where d.patient and d.available_at <= clock_timestamp() order by d.available_at, d.id limit $2 for update skip locked)
+       update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1 from due where o.id = due.id
        returning o.id, o.topic, o.study_id, o.subject, o.payload, o.attempts`, [LEASE_SECONDS, most]);
     this.patientAt = now + (rows.length > 0 || now < this.busyUntil ? PATIENT_EVERY_MS : 0);
     this.patientLeft = rows.length === most;

@@ -73,9 +73,10 @@ export async function completeSession(tx: Tx, id: string, visitId: string | null
 /** Marks a batch of sessions whose time is up; those that are being worked on are left to the next sweep. */
 export async function expireSessions(tx: Tx, limit: number): Promise<{ id: string; study_id: string }[]> {
   const { rows } = await tx.raw(
-    `update assessment_sessions s set status = 'expired' where s.id in (
+    `with due as materialized (
        select d.id from assessment_sessions d where d.status = 'active' and d.source = 'online' and d.expires_at <= clock_timestamp()
        order by d.expires_at limit ? for update skip locked)
+     update assessment_sessions s set status = 'expired' from due where s.id = due.id
      returning s.id, s.study_id`, [limit]);
   return rows;
 }
