@@ -47,10 +47,11 @@ describe('a participant’s own device', function () {
   it('acts for nobody else, and learns of nobody else', async () => {
     expect((await start({ participant_id: other.id })).status).to.equal(404);
     const theirs = await site.session({ participant_id: other.id });
-    const items = { sessions: [site.item('own-1'), site.item('theirs-1', { participantId: other.id })], responses: [{ id: 'r', sessionId: theirs, task: 'stroop', summary: { accuracy: 1 }, trials: [] }] };
+    const own = site.item('own-1');
+    const items = { sessions: [own, site.item('theirs-1', { participantId: other.id })], responses: [{ id: 'r', sessionId: theirs, task: 'stroop', summary: { accuracy: 1 }, trials: [] }] };
     const { results } = await device.expect<BulkView>(200, 'POST', '/api/sync/bulk', items);
     expect(results.map(({ status, code }) => [status, code])).to.deep.equal([['created', undefined], ['rejected', 'UNKNOWN_PARTICIPANT'], ['rejected', 'UNKNOWN_SESSION']]);
-    const asked = await device.expect<{ has_conflicts: boolean }>(200, 'POST', '/api/sync/check-conflicts', { sessions: [site.item('own-1')], responses: [] });
+    const asked = await device.expect<{ has_conflicts: boolean }>(200, 'POST', '/api/sync/check-conflicts', { sessions: [own], responses: [] });
     expect(asked.has_conflicts).to.equal(false);
     expect((await device.get(`/api/sessions/${theirs}`)).status).to.equal(401);
   });
