@@ -12,8 +12,17 @@ export function answersJsonOnly({ answers, query }: Route): boolean {
   return !formats && success.length > 0 && success.every(([, schema]) => schema !== undefined);
 }
 
+/** Routes are declared once: what holds for one holds for the life of the process. */
+const known = new WeakMap<Route, boolean>();
+function jsonOnly(route: Route): boolean {
+  let found = known.get(route);
+  if (found === undefined) known.set(route, found = answersJsonOnly(route));
+  return found;
+}
+
 /** Before anything is done: an answer that the client would not take is none. @throws 406 */
 export function requireAcceptable(ctx: Context, route: Route): void {
-  if (ctx.get('accept') === '' || !answersJsonOnly(route) || ctx.accepts(TAKEN) !== false) return;
+  const asked = ctx.get('accept');
+  if (asked === '' || asked === '*/*' || asked === 'application/json' || !jsonOnly(route) || ctx.accepts(TAKEN) !== false) return;
   throw problem('NOT_ACCEPTABLE');
 }

@@ -17,7 +17,7 @@ export async function compress(ctx: Context, next: Next): Promise<void> {
   const { body } = ctx;
   if (!(typeof body === 'string' || Buffer.isBuffer(body)) || !TEXT.test(ctx.response.get('content-type') ?? '') || ctx.response.get('etag') || ctx.response.get('content-encoding')) return;
   ctx.vary('Accept-Encoding');
-  if (ctx.method === 'HEAD' || Buffer.byteLength(body) <= LEAST_BYTES) return;
+  if (ctx.get('accept-encoding') === '' || ctx.method === 'HEAD' || Buffer.byteLength(body) <= LEAST_BYTES) return;
   const encoding = ctx.acceptsEncodings('br', 'gzip', 'identity');
   if (encoding !== 'br' && encoding !== 'gzip') return;
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
