@@ -8,7 +8,8 @@ export type Match =
 
 /** Finds a request's route, and tells a known path with an unknown method from an unknown path. */
 export class Router {
-  private readonly router = new KoaRouter({ strict: true, sensitive: true });
+  /** By the number of segments: the library tries every layer it has, and of hundreds most cannot fit. */
+  private readonly routers = new Map<number, KoaRouter>();
   private readonly routes = new Map<string, Route>();
 
   constructor(routes: readonly Route[]) {
@@ -17,12 +18,14 @@ export class Router {
       if (this.routes.has(name)) throw new Error(`${name} is declared twice`);
       this.routes.set(name, route);
       // What is done with a match is the frame's (serve.ts): a layer only bears the route's name.
-      this.router.register(route.path.replaceAll(/\{(\w+)\}/g, ':$1'), [route.method], (_ctx, next) => next(), { name });
+      this.ofLength(segmentsOf(route.path)).register(route.path.replaceAll(/\{(\w+)\}/g, ':$1'), [route.method], (_ctx, next) => next(), { name });
     }
   }
 
   match(method: string, path: string): Match {
-    const { path: known, pathAndMethod } = this.router.match(path, method);
+    const router = this.routers.get(segmentsOf(path));
+    if (!router) return { kind: 'none' };
+    const { path: known, pathAndMethod } = router.match(path, method);
     const layer = pathAndMethod[0];
     if (!layer) {
       if (known.length === 0) return { kind: 'none' };
@@ -38,7 +41,15 @@ export class Router {
     }
     return { kind: 'route', route: this.routes.get(layer.name!)!, params };
   }
+
+  private ofLength(segments: number): KoaRouter {
+    let router = this.routers.get(segments);
+    if (!router) this.routers.set(segments, router = new KoaRouter({ strict: true, sensitive: true }));
+    return router;
+  }
 }
+
+const segmentsOf = (path: string): number => path.split('/').length;
 
 /** A fixed segment goes before a parameter. */
 const rank = (path: string): string => path.split('/').map((segment) => (segment.includes('{') ? '1' : `0${segment}`)).join('/');

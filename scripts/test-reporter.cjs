@@ -1,4 +1,4 @@
-/** mocha's spec reporter, which also tells `npm test` the counts over the channel. CommonJS: mocha loads reporters by require. */
+/** mocha's spec reporter, which also tells `npm test` over the channel of each failure and, at the end, the counts. CommonJS: mocha loads reporters by require. */
 const { reporters } = require('mocha');
 
 module.exports = class CountingReporter extends reporters.Spec {
@@ -8,6 +8,7 @@ module.exports = class CountingReporter extends reporters.Spec {
     process.on('disconnect', () => process.exit(1));
     // The listener alone would keep this process alive when all is done.
     process.channel?.unref();
+    runner.on('fail', () => process.send?.({ failed: true }));
     runner.once('end', () => {
       const { passes, failures, pending } = runner.stats;
       process.send?.({ passes, failures, pending });

@@ -60,7 +60,7 @@ async function runTests(args) {
       return { passes: 0, failures: 0, pending: 0 };
     }
     const env = { ...testEnvironment(), TEST_DATA_ROOT: folder, TEST_RUN_JSON: join(service.dataDir, 'run.json') };
-    return await mocha(args, env);
+    return await mocha(args, env, () => service.output());
   } finally {
     await cleanUp();
     await removeDataRoot(folder);
@@ -75,7 +75,10 @@ async function removeAbandoned(lives, removeDataRoot) {
   }
 }
 
-async function mocha(args, env) {
+/** What a failed test leaves behind: the last that the service it shares with the others has said. */
+const LAST_LINES = 30;
+
+async function mocha(args, env, said) {
   const files = args.some((arg) => /\.ts$/.test(arg)) ? [] : ['test/**/*.test.ts'];
   const child = spawn(process.execPath, [
     '--import', 'tsx', join(root, 'node_modules', 'mocha', 'bin', '_mocha'), '--reporter', join(root, 'scripts', 'test-reporter.cjs'), ...(process.env.CI ? ['--forbid-only'] : []), ...args, ...files,
@@ -83,6 +86,10 @@ async function mocha(args, env) {
   let told;
   let patience;
   child.on('message', (message) => {
+    if (message.failed) {
+      process.stderr.write(`--- the service, ${new Date().toISOString()} ---\n${said().trimEnd().split('\n').slice(-LAST_LINES).join('\n')}\n---\n`);
+      return;
+    }
     told = message;
     patience = setTimeout(() => {
       process.stderr.write('\nThe tests are over, but something they opened keeps their process alive: a test does not close what it opens.\n');

@@ -7,7 +7,6 @@ import { withSmallRuns } from './small-runs.js';
 import { DAY, Stage } from './stage.js';
 
 describe('a participant’s workflow over many runs', function () {
-  this.timeout(60_000);
   let stage: Stage;
   before(async () => { stage = await Stage.open(); });
   after(() => stage.close());

@@ -12,7 +12,6 @@ const TIMEOUT_HOURS = 4 / 3600;
 interface Mail { to: { address: string }[]; subject: string; text: string; time: string }
 
 describe('deadlines of an override request, and lost workflows', function () {
-  this.timeout(40_000);
   let stage: Stage;
   let study: AnchorStudy;
   let asker: Http;
@@ -44,7 +43,7 @@ describe('deadlines of an override request, and lost workflows', function () {
   const expires = (person: Person) => until(async () => {
     const request = await requestOf(person);
     return request.status === 'expired' ? request : undefined;
-  }, { timeout: 15_000, what: 'the request to expire' });
+  }, { what: 'the request to expire' });
 
   it('the approver is told, reminded at half of the time, and at its end the request is denied with reason expired', async () => {
     const { person, request } = await asked();
@@ -124,7 +123,7 @@ describe('deadlines of an override request, and lost workflows', function () {
     await stage.handle(person.id).terminate('lost');
     const database = openDatabase({ url: (await service()).database_url, name: 'overdue-test', poolMax: 1 });
     try {
-      await until(async () => (await wakeOverdue(database, 0)) > 0, { timeout: 10_000, what: 'the deadline to pass' });
+      await until(async () => (await wakeOverdue(database, 0)) > 0, { what: 'the deadline to pass' });
     } finally {
       await database.destroy();
     }

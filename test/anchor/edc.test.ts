@@ -56,7 +56,6 @@ const workedThrough = async (study: EdcStudy) => {
 };
 
 describe('edc scheduling: events, instances, holidays', function () {
-  this.timeout(60_000);
   let stage: Stage;
   before(async () => { stage = await Stage.open(); });
   after(() => stage.close());

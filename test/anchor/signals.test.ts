@@ -179,7 +179,6 @@ describe('the participant’s workflow, by a Temporal client that is not the API
       ['null', 'OVERRIDE_REQUEST_NOT_FOUND', async () => null, async () => null],
     ];
     it('each of them', async function () {
-      this.timeout(60_000);
       const [{ person, request }, other] = [await asked(), await asked()];
       const before = [await person.anchor(), await person.history(), await person.visits()];
       for (const [name, code, message, user] of rows) {
@@ -217,7 +216,6 @@ describe('the participant’s workflow, by a Temporal client that is not the API
   });
 
   it('with the temporal command: update, signal and query as an operator would', async function () {
-    this.timeout(30_000);
     const { temporal_cli: cli, temporal, temporal_namespace } = stage.run;
     if (!cli || !existsSync(cli)) return this.skip();
     const { person, request } = await asked();

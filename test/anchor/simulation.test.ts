@@ -41,7 +41,6 @@ const text = (result: SimulationResult) => JSON.stringify(result);
 const allHold = (result: SimulationResult) => expect(result.checks).to.deep.equal({ visits_add_up: true, days_add_up: true, weekdays_add_up: true, no_completion_lost: true, no_visit_doubled: true });
 
 describe('the simulation of a study, pure', function () {
-  this.timeout(60_000);
 
   describe('chance', () => {
     it('gives the same numbers for the same seed and stream, others for others', () => {
@@ -241,7 +240,6 @@ describe('the simulation of a study, pure', function () {
 });
 
 describe('npm run simulate', function () {
-  this.timeout(60_000);
   const folder = mkdtempSync(join(tmpdir(), 'simulate-'));
   after(() => rmSync(folder, { recursive: true }));
   const file = (content: unknown) => {

@@ -47,7 +47,6 @@ describe('The contract', () => {
   }
 
   it('is 404 with ENABLE_API_DOCS=false, and the service serves on', async function off() {
-    this.timeout(60_000);
     const api = await startApi({ ENABLE_API_DOCS: 'false' });
     try {
       for (const path of ['/openapi.json', '/docs', '/redoc', '/docs/swagger-ui.css', '/redoc/redoc.standalone.js']) {

@@ -5,7 +5,6 @@ import type { Loose } from '../support/http.js';
 import { service } from '../support/service.js';
 
 describe('Erasure of a participant', function suite() {
-  this.timeout(60_000);
   const secret = unique('zora').replace('-', '');
   let root: Http;
   let study: Loose;

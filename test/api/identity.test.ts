@@ -142,7 +142,6 @@ describe('Identity', () => {
     let api: ApiProcess;
     let id: string;
     before(async function start() {
-      this.timeout(60_000);
       api = await startApi({ JWT_SECRET: secret });
       id = (await admin(api.url)).userId ?? '';
     });

@@ -11,7 +11,6 @@ const TOKEN = 'a-metrics-token-of-tests.0123456789';
 interface Endpoint { method: string; path: string; count: number; errors: number; p50_ms: number; p90_ms: number; p95_ms: number; p99_ms: number; mean_ms: number; max_ms: number }
 
 describe('Metrics of the API', function suite() {
-  this.timeout(60_000);
   let api: ApiProcess;
   let root: Http;
   before(async () => {

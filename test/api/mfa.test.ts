@@ -155,7 +155,6 @@ describe('A second factor', () => {
     let api: ApiProcess;
     let there: Http;
     before(async function start() {
-      this.timeout(60_000);
       api = await startApi({ MFA_REQUIRED_ROLES: 'researcher,investigator' });
       there = new Http(api.url);
     });

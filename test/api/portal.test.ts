@@ -23,7 +23,6 @@ const DAY = '2024-03-10';
 const ownDate = { permissions: { participant_can_set: true }, prerequisites: { require_consent_signed: false }, sources: [{ type: 'manual_entry', priority: 1, is_active: true }] };
 
 describe('The portal', function portal() {
-  this.timeout(60_000);
   let stage: Stage;
   let study: AnchorStudy;
   let anybody: Http;

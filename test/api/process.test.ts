@@ -10,7 +10,6 @@ import { service } from '../support/service.js';
 import { until } from '../support/until.js';
 
 describe('The API process', function suite() {
-  this.timeout(60_000);
 
   it('says in one sentence why it does not start, and exits with 1', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
@@ -113,7 +112,7 @@ describe('The API process', function suite() {
       const down = await http.get('/api/health/db');
       expect([down.status, down.body.status]).to.deep.equal([503, 'down']);
       open = true;
-      await until(async () => (await http.get('/api/studies')).status === 200 || undefined, { timeout: 15_000, what: 'the API to serve again' });
+      await until(async () => (await http.get('/api/studies')).status === 200 || undefined, { what: 'the API to serve again' });
       expect((await http.get('/api/health/db')).body.status).to.equal('ok');
     } finally {
       await api.stop();

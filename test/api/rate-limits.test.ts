@@ -8,7 +8,6 @@ describe('Rate limits', () => {
   let two: ApiProcess;
   let root: Http;
   before(async function start() {
-    this.timeout(60_000);
     // One secret, so that a token is good at both processes.
     const limits = { RATE_LIMIT_PER_MINUTE: '20', AUTH_RATE_LIMIT_PER_MINUTE: '8', TRUST_PROXY: 'true' };
     [one, two] = await Promise.all([startApi(limits), startApi(limits)]);

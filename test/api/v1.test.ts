@@ -307,7 +307,6 @@ describe('/api/v1', () => {
   });
 
   it('counts requests by token', async function limited() {
-    this.timeout(90_000);
     const api = await startApi({ RATE_LIMIT_PER_MINUTE: '5' });
     try {
       // Whose minute nobody else has begun: the counters are shared.
@@ -324,7 +323,6 @@ describe('/api/v1', () => {
   });
 
   it('is 404 with ENABLE_API_V1=false, and not in the contract', async function off() {
-    this.timeout(90_000);
     const api = await startApi({ ENABLE_API_V1: 'false' });
     try {
       const { http } = await login(api.url, researcher.email, goodPassword);

@@ -5,7 +5,6 @@ import { Site, trials } from './stage.js';
 import type { BulkView } from './stage.js';
 
 describe('a participant’s own device', function () {
-  this.timeout(60_000);
   let site: Site;
   let other: Loose;
   let device: Http;

@@ -148,7 +148,6 @@ describe('Assessment sessions', () => {
     }
 
     it('takes 50,000 trials and refuses 50,001 with 413; they are read back as a stream, in order', async function () {
-      this.timeout(60_000);
       const id = await site.session();
       const many = Array.from({ length: 50_001 }, (_, i) => ({ task: 'stroop', trial_index: i, rt: 300 + (i % 1000) + 0.123456, correct: i % 2 === 0, timestamp: '2026-01-05T10:00:00.000Z' }));
       // Larger than any other body may be: trials are counted, not weighed.
@@ -255,7 +254,6 @@ describe('Assessment sessions', () => {
 
   describe('expiry', () => {
     it('shuts a session whose time is up, at once for callers and by the sweep in the record', async function () {
-      this.timeout(60_000);
       const api = await startApi({ ASSESSMENT_SESSION_MINUTES: '0.02' });
       try {
         const short = await Site.open({}, await admin(api.url));

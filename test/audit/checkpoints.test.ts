@@ -16,7 +16,6 @@ interface Shown { id: string; chain: string; rows: number; head: string; root: s
 interface Page { items: Shown[]; total: number }
 
 describe('Audit checkpoints', function suite() {
-  this.timeout(60_000);
   let root: Http;
   let study: Loose;
   let folder: string;
@@ -114,9 +113,9 @@ describe('Audit checkpoints', function suite() {
     try {
       await ledger.append(null, 3);
       sweeps.forEach((sweep) => sweep.start());
-      await until(async () => (await ledger.folder.read('service')).at(-1)?.rows === 3, { timeout: 30_000, what: 'the first checkpoint' });
+      await until(async () => (await ledger.folder.read('service')).at(-1)?.rows === 3, { what: 'the first checkpoint' });
       await ledger.append(null, 4);
-      await until(async () => (await ledger.folder.read('service')).at(-1)?.rows === 7, { timeout: 30_000, what: 'the next checkpoint' });
+      await until(async () => (await ledger.folder.read('service')).at(-1)?.rows === 7, { what: 'the next checkpoint' });
       await Promise.all(sweeps.map((sweep) => sweep.stop()));
       const rows = (await ledger.folder.read('service')).map((checkpoint) => checkpoint.rows);
       expect(new Set(rows).size).to.equal(rows.length);

@@ -3,7 +3,6 @@ import { admin, login, newStudy, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 
 describe('What is an audit record', function suite() {
-  this.timeout(60_000);
   let root: Http;
   before(async () => { root = await admin(); });
   const recordsOf = async (userId: string, action: string) => (await root.expect(200, 'GET', `/api/audit?user_id=${userId}&action=${action}`)).items;

@@ -33,7 +33,6 @@ describe('capture-system secrets (AES-256-GCM)', () => {
   });
 
   describe('rotation', function () {
-    this.timeout(60_000);
     let stage: Stage;
     before(async function () {
       this.timeout(240_000);

@@ -6,7 +6,6 @@ import { CaptureClient } from '../../activities/capture/client.js';
 import { CaptureFailure } from '../../activities/capture/failure.js';
 
 describe('capture client: nothing that the capture system says is trusted', function () {
-  this.timeout(10_000);
   const token = 'ABCDEF0123456789ABCDEF0123456789';
   let server: Server, answer: RequestListener;
   before((done) => { server = createServer((request, response) => answer(request, response)).listen(0, '127.0.0.1', done); });

@@ -13,7 +13,6 @@ describe('the range of a poll', () => {
 });
 
 describe('reconciling poll: what no trigger is sent for', function () {
-  this.timeout(90_000);
   let stage: Stage;
   let connection: Connection;
   let client: Client;
@@ -37,7 +36,7 @@ describe('reconciling poll: what no trigger is sent for', function () {
       throw fault;
     }
   };
-  const becomes = (studyId: string, minutes: number) => until(async () => await interval(studyId) === minutes, { timeout: 30_000, what: `a poll every ${minutes} minutes` });
+  const becomes = (studyId: string, minutes: number) => until(async () => await interval(studyId) === minutes, { what: `a poll every ${minutes} minutes` });
 
   /** Has the schedule run now; answers the report of the poll after `known` others. */
   async function poll(study: CaptureStudy, known: number): Promise<SyncReport> {

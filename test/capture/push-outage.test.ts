@@ -74,7 +74,7 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
       const { breaker } = await until(async () => {
         const status = await study.status();
         return status.breaker.state === 'open' ? status : undefined;
-      }, { timeout: 30_000, what: 'the breaker to open' });
+      }, { what: 'the breaker to open' });
       expect(breaker.consecutive_failures).to.be.at.least(3);
       expect(breaker.last_error).to.match(/^http_error: .*503/);
       expect(Date.parse(breaker.next_attempt_at!)).to.be.above(Date.parse(breaker.opened_at!));
@@ -86,7 +86,7 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
           if (found) return { session, ...found };
         }
         return undefined;
-      }, { timeout: 30_000, what: 'an attempt that met the open breaker' });
+      }, { what: 'an attempt that met the open breaker' });
       expect(met).to.include({ status: 'failed', records_imported: null });
       expect(Date.parse(met.next_attempt_at!)).to.be.at.least(Date.parse(met.at));
       expect((await study.see(met.session)).sync_status).to.equal('failed');
@@ -95,7 +95,7 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
     it('lets one call a cooldown through while the capture system is away', async () => {
       const before = study.calls(), began = performance.now();
       // Five more cooldowns of a second; the dictionary is asked for first.
-      await until(async () => study.calls() >= before + 3, { timeout: 30_000, what: 'three probes' });
+      await until(async () => study.calls() >= before + 3, { what: 'three probes' });
       expect(study.calls() - before).to.be.at.most(Math.ceil((performance.now() - began) / 1_000) + 1);
     });
 
@@ -111,7 +111,7 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
     it('is of its configuration: others push, and another address or token starts closed', async () => {
       study.fault({ status: 503 });
       const stuck = await study.ended();
-      await until(async () => (await study.status()).breaker.state === 'open', { timeout: 30_000, what: 'the breaker to open' });
+      await until(async () => (await study.status()).breaker.state === 'open', { what: 'the breaker to open' });
       const other = await stage.study();
       const { session } = await other.ended();
       await other.synced(session);
@@ -148,7 +148,7 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
     // Down altogether, then up.
     study.fault({ status: 503 });
     await Promise.all(sessions.slice(0, 2).map(({ session }) => study.push(session)));
-    await until(async () => (await study.status()).breaker.state !== 'closed', { timeout: 30_000, what: 'the breaker to open' });
+    await until(async () => (await study.status()).breaker.state !== 'closed', { what: 'the breaker to open' });
     study.fault();
     await until(async () => {
       const status = await study.status();
@@ -168,7 +168,7 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
     const study = await stage.study();
     study.fault({ content: [IMPORT], slow_body_ms: 2_000 });
     const sessions = await Promise.all(Array.from({ length: 4 }, () => study.ended()));
-    await until(() => stage.simulator.control.calls(study.projectId).some(({ applied }) => applied), { timeout: 30_000, what: 'an import to be written' });
+    await until(() => stage.simulator.control.calls(study.projectId).some(({ applied }) => applied), { what: 'an import to be written' });
     const pid = stage.own!.current().pids['worker']!;
     process.kill(pid, 'SIGKILL');
     study.fault();

@@ -128,7 +128,7 @@ export class PushStudy {
   }
   /** Waits for an attempt that is as described. */
   attempt(session: string, fits: (attempt: AttemptView) => boolean, what: string): Promise<AttemptView> {
-    return until(async () => (await this.attempts(session)).find(fits), { timeout: 30_000, what });
+    return until(async () => (await this.attempts(session)).find(fits), { what });
   }
 
   /** What the capture system does to the calls of this project from now on; nothing named: nothing any more. */
@@ -149,7 +149,7 @@ export class PushStudy {
     const email = `${person.id}@example.org`;
     await this.http.expect(200, 'PATCH', `/api/participants/${person.id}`, { email });
     await this.http.expect(202, 'POST', '/api/portal/magic-link', { participant_id: person.id, channel: 'email' });
-    const mail = await until(async () => (await (await fetch(`${this.stage.run.mail_ui}/email`)).json() as { text: string; to: { address: string }[] }[]).find(({ to }) => to.some(({ address }) => address === email)), { timeout: 30_000, what: 'the mail with the link' });
+    const mail = await until(async () => (await (await fetch(`${this.stage.run.mail_ui}/email`)).json() as { text: string; to: { address: string }[] }[]).find(({ to }) => to.some(({ address }) => address === email)), { what: 'the mail with the link' });
     const { portal_token } = await new Http(this.stage.run.api).expect<{ portal_token: string }>(200, 'POST', '/api/portal/session', { token: /token=([\w-]+)/.exec(mail.text)![1] });
     const portal = new Http(this.stage.run.api, portal_token);
     return async () => (await portal.expect<{ has_failed_sync: boolean }>(200, 'GET', '/api/portal/data-status')).has_failed_sync;

@@ -8,7 +8,6 @@ import type { AttemptView, Ended, PushStudy } from './push-stage.js';
 const ended = (attempts: AttemptView[]) => attempts.map(({ status, error_type }) => error_type ?? status);
 
 describe('results are pushed to the capture system', function () {
-  this.timeout(60_000);
   let stage: PushStage;
   let study: PushStudy;
   before(async () => {

@@ -3,7 +3,6 @@ import { Stage } from './support.js';
 import type { CaptureStudy } from './support.js';
 
 describe('data access group and site', function () {
-  this.timeout(60_000);
   let stage: Stage;
   before(async function () {
     this.timeout(240_000);

@@ -7,7 +7,6 @@ import { Stage, syncReport, synced } from './support.js';
 import type { CaptureStudy } from './support.js';
 
 describe('sync: every record of the enrollment instrument', function () {
-  this.timeout(90_000);
   let stage: Stage;
   before(async function () {
     this.timeout(240_000);
@@ -51,7 +50,7 @@ describe('sync: every record of the enrollment instrument', function () {
     const connection = await Connection.connect({ address: stage.run.temporal });
     const [participant] = await study.participants();
     const handle = new Client({ connection }).workflow.getHandle(participantAnchorId(participant!.id));
-    await until(async () => (await handle.describe()).status.name === 'RUNNING', { timeout: 30_000, what: 'the participant\'s workflow' });
+    await until(async () => (await handle.describe()).status.name === 'RUNNING', { what: 'the participant\'s workflow' });
     await connection.close();
   });
 

@@ -19,7 +19,6 @@ function announced(url: string, length: number): Promise<number> {
 }
 
 describe('trigger webhook: from the capture system to a schedule', function () {
-  this.timeout(60_000);
   let stage: Stage;
   let study: CaptureStudy;
   before(async function () {

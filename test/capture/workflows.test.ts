@@ -5,7 +5,6 @@ import { until } from '../support/service.js';
 import { Stage } from './support.js';
 
 describe('the workflows behind a trigger', function () {
-  this.timeout(60_000);
   let stage: Stage;
   let connection: Connection;
   let client: Client;
@@ -28,7 +27,7 @@ describe('the workflows behind a trigger', function () {
     const [event] = await study.settled(1);
     await until(async () => await statusOf(datacaptureTriggerId(event!.id)) === 'COMPLETED', { what: 'the trigger\'s workflow' });
     const id = participantAnchorId(event!.participant_id!);
-    await until(async () => await statusOf(id) === 'RUNNING', { timeout: 20_000, what: 'the participant\'s workflow' });
+    await until(async () => await statusOf(id) === 'RUNNING', { what: 'the participant\'s workflow' });
     const state = await until(() => client.workflow.getHandle(id).query<{ status: string; waiting_for: string[] } | null>('anchorState'), { timeout: 20_000 });
     expect(state).to.deep.include({ status: 'provisional', waiting_for: ['consent'] });
   });
@@ -39,7 +38,7 @@ describe('the workflows behind a trigger', function () {
     const [event] = await study.settled(1);
     const consent = await stage.call('POST', `/api/studies/${study.id}/participants/${event!.participant_id}/consents`, { status: 'signed', signed_at: '2026-01-15T09:00:00Z' });
     expect(consent.status).to.equal(201);
-    await until(async () => (await study.anchor(event!.participant_id!))['status'] === 'finalized', { timeout: 20_000, what: 'the consent to finalize the anchor' });
+    await until(async () => (await study.anchor(event!.participant_id!))['status'] === 'finalized', { what: 'the consent to finalize the anchor' });
     expect(await study.versions(event!.participant_id!), 'the schedule that fitted stays').to.have.length(1);
   });
 });

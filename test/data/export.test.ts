@@ -182,7 +182,7 @@ describe('Exports', () => {
     await until(async () => (await running()) === 1, { what: 'the statement to be seen' });
     await sleep(100);
     sent.destroy();
-    await until(async () => (await running()) === 0, { timeout: 20_000, what: 'the statement to end' });
+    await until(async () => (await running()) === 0, { what: 'the statement to end' });
     expect((await http.get('/api/health')).status).to.equal(200);
     expect((await http.post('/api/exports/csv', { study_id: filled.study.id, dataset: 'participants' })).status).to.equal(200);
     await database.query('delete from participants where study_id = $1', [large.id]);

@@ -50,7 +50,7 @@ describe('Importing participants from CSV', () => {
     expect(result.imported_count).to.equal(2_000);
     const [last] = (await http.expect<{ items: Loose[] }>(200, 'GET', `/api/studies/${study.id}/participants?search=M-1999`)).items;
     await http.expect(201, 'POST', `/api/studies/${study.id}/participants/${last!.id}/consents`, { status: 'signed', signed_at: '2026-01-05T10:00:00Z' });
-    await until(async () => (await http.get(`/api/studies/${study.id}/participants/${last!.id}/anchor-date`)).body.status === 'finalized', { timeout: 20_000, what: 'the consent to count' });
+    await until(async () => (await http.get(`/api/studies/${study.id}/participants/${last!.id}/anchor-date`)).body.status === 'finalized', { what: 'the consent to count' });
     expect((await database.query(`select from outbox where study_id = $1`, [study.id])).rowCount).to.be.greaterThan(0);
     await database.query('delete from outbox where study_id = $1', [study.id]);
   });

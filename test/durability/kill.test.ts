@@ -49,7 +49,7 @@ describe('a service whose parts are killed in the middle of its work', function 
   async function kill(name: (typeof VICTIMS)[number]): Promise<void> {
     const pid = pidOf(name);
     process.kill(pid, 'SIGKILL');
-    await until(() => pidOf(name) !== undefined && pidOf(name) !== pid, { timeout: 30_000, what: `${name} to be back` });
+    await until(() => pidOf(name) !== undefined && pidOf(name) !== pid, { what: `${name} to be back` });
   }
   const temporalIsUp = () => new Promise<boolean>((resolve) => {
     const [host, port] = service.run.temporal.split(':');
@@ -109,7 +109,7 @@ describe('a service whose parts are killed in the middle of its work', function 
     const [kept] = await stage.sql('select topic from outbox where subject = ?', [person.id]);
     expect(kept, 'kept in the outbox').to.deep.equal({ topic: 'sources-changed' });
     expect(await temporalIsUp(), 'Temporal still down').to.equal(false);
-    await until(() => pidOf('temporal') !== undefined && pidOf('temporal') !== pid, { timeout: 30_000, what: 'Temporal to be back' });
+    await until(() => pidOf('temporal') !== undefined && pidOf('temporal') !== pid, { what: 'Temporal to be back' });
     await until(async () => (await person.anchor()).status === 'finalized', { timeout: 60_000, what: 'the anchor to be final' });
     expect((await stage.sql('select id from outbox where subject = ?', [person.id]))).to.deep.equal([]);
   });

@@ -33,7 +33,7 @@ describe('An event that does not arrive', function retryTests() {
     const all = await deliveries(study, id);
     if (!wanted(all)) throw new Error(JSON.stringify(all));
     return all;
-  }, { timeout: 45_000, what });
+  }, { what });
   const delivered = (count: number) => (all: Delivery[]) => all.filter(({ status }) => status === 'delivered').length === count;
 
   it('is repeated by a workflow until it does', async () => {

@@ -32,7 +32,6 @@ async function follow(by: Http, studyId: string, headers: Record<string, string>
 }
 
 describe('The stream of a study’s events', function streamTests() {
-  this.timeout(90_000);
   let stage: Stage;
   let study: AnchorStudy;
   before(async () => {
@@ -41,7 +40,7 @@ describe('The stream of a study’s events', function streamTests() {
     await setDate(study);
   });
   after(() => stage.close());
-  const has = (stream: Followed, count: number) => until(() => stream.events.length >= count, { timeout: 30_000, what: `${count} events, not ${stream.events.length}` });
+  const has = (stream: Followed, count: number) => until(() => stream.events.length >= count, { what: `${count} events, not ${stream.events.length}` });
 
   it('gives what there is, then what comes, as the list has it', async () => {
     const stream = await follow(stage.admin, study.id);
@@ -102,7 +101,7 @@ describe('The stream of a study’s events', function streamTests() {
     const stream = await follow(someone, study.id);
     await has(stream, 1);
     await stage.admin.expect(200, 'PATCH', `/api/users/${someone.userId!}`, { status: 'inactive' });
-    await until(() => stream.ended, { timeout: 30_000, what: 'the stream to end' });
+    await until(() => stream.ended, { what: 'the stream to end' });
     expect(stream.texts.at(-1)).to.include('event: end').and.include('INVALID_TOKEN');
   });
 

@@ -13,7 +13,6 @@ import type { Delivery, Emitted } from './stage.js';
 const verified = (secret: string, { headers, body }: Received): Emitted => new Webhook(secret).verify(body, headers as Record<string, string>) as Emitted;
 
 describe('Event subscriptions', function subscriptionTests() {
-  this.timeout(60_000);
   let stage: Stage;
   let study: AnchorStudy;
   let receiver: Receiver;
@@ -26,11 +25,11 @@ describe('Event subscriptions', function subscriptionTests() {
     await receiver.close();
     await stage.close();
   });
-  const arrived = (path: string, count = 1): Promise<Received[]> => until(() => (receiver.at(path).length >= count ? receiver.at(path) : undefined), { timeout: 30_000, what: `${count} events at ${path}` });
+  const arrived = (path: string, count = 1): Promise<Received[]> => until(() => (receiver.at(path).length >= count ? receiver.at(path) : undefined), { what: `${count} events at ${path}` });
   const settled = (id: string, count: number): Promise<Delivery[]> => until(async () => {
     const all = await deliveries(study, id);
     return all.length === count && all.every(({ status }) => status === 'delivered') ? all : undefined;
-  }, { timeout: 30_000, what: 'deliveries to be noted' });
+  }, { what: 'deliveries to be noted' });
 
   it('send the event as it is listed, signed so that an independent library verifies it', async () => {
     const made = await subscribe(study, `${receiver.url}/one`);

@@ -11,7 +11,6 @@ const changing = fc.constantFrom('2026-03-29', '2026-10-25', '2026-03-08', '2026
 const one = fc.record({ date: fc.oneof(date, changing), send_at: fc.oneof(clock, fc.constantFrom('02:30', '01:30', '00:00')), quiet: fc.option(fc.record({ from: clock, to: clock })), zone: fc.constantFrom(...ZONES) });
 
 describe('When a reminder is due', function due() {
-  this.timeout(60_000);
   let desk: Desk;
   before(async () => { desk = await Desk.open(); });
   after(() => desk.close());

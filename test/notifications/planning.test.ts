@@ -7,7 +7,6 @@ import type { NotificationView } from './stage.js';
 const brief = ({ kind, channel, days_before, status, due_at, reason }: NotificationView) => ({ kind, channel, days_before, status, due_at: due_at.slice(0, 16), reason });
 
 describe('Reminders are planned with their visits', function planning() {
-  this.timeout(60_000);
   let desk: Desk;
   before(async () => { desk = await Desk.open(); });
   after(() => desk.close());

@@ -22,7 +22,6 @@ const words = {
 };
 
 describe('Reminders are sent', function sending() {
-  this.timeout(90_000);
   let desk: Desk;
   before(async () => { desk = await Desk.open(); });
   after(() => desk.close());

@@ -21,7 +21,6 @@ async function replay(workflowBundle: WorkflowBundleOption): Promise<Map<string,
 }
 
 describe('workflows that run already', function () {
-  this.timeout(60_000);
 
   it('go on under the present code: every recorded history replays', async () => {
     const results = await replay(await workflowBundle());

@@ -6,7 +6,6 @@ import type { Loose } from '../support/http.js';
 const STUDY_REPORTS = ['summary', 'enrollment', 'completion', 'modules', 'sites', 'visits'];
 
 describe('Reports', function () {
-  this.timeout(60_000);
   let root: Http;
   let study: Loose;
   before(async () => {

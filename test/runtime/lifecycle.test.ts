@@ -90,7 +90,7 @@ describe('a running service', function () {
       const now = await until(() => {
         const run = service.current();
         return run.pids[name] !== undefined && run.pids[name] !== before.pids[name] && service.output().includes(`${name} is back (process ${run.pids[name]})`) ? run : undefined;
-      }, { timeout: 30_000, what: `${name} to be back` });
+      }, { what: `${name} to be back` });
       expect({ ...now, pids: {} }).to.deep.equal({ ...before, pids: {} });
       expect(service.output()).to.contain(`${name} ended by SIGKILL; starting it again in`);
       if (name === 'postgres') expect((await query(now, 'select 1 as one')).rows[0].one).to.equal(1);

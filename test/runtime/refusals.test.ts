@@ -16,7 +16,6 @@ const refused = async (overrides: Record<string, string>): Promise<string> => {
 };
 
 describe('a start that cannot go on', function () {
-  this.timeout(60_000);
 
   it('names every fault of the settings at once', async () => {
     const output = await refused({ PORT: '80000', HOST: '127.0.0.1', REMINDER_INTERVAL_SECONDS: 'soon', ENABLE_API_DOCS: 'perhaps', DATACAPTURE_ENCRYPTION_KEY: 'short' });

@@ -11,7 +11,9 @@ export function readPdf(bytes: Buffer): PdfRead {
   const streamOf = (body: string): string => {
     const at = body.search(/stream\r?\n/);
     if (at < 0) return '';
-    const data = Buffer.from(body.slice(at).replace(/^stream\r?\n/, '').replace(/\r?\n?endstream\s*$/, ''), 'latin1');
+    const begin = at + /^stream\r?\n/.exec(body.slice(at))![0].length;
+    // By its length: its last byte may well be one that ends a line.
+    const data = Buffer.from(body.slice(begin, begin + Number(/\/Length (\d+)(?! \d+ R)/.exec(body.slice(0, at))![1])), 'latin1');
     return body.includes('/FlateDecode') ? inflateSync(data).toString('latin1') : data.toString('latin1');
   };
   const reference = (body: string, name: string) => new RegExp(`/${name} (\\d+) 0 R`).exec(body)?.[1];

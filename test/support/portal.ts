@@ -15,7 +15,7 @@ export async function sendLink(staff: Http, participantId: string): Promise<stri
     const caught = await (await fetch(`${run.mail_ui}/email`)).json() as Mail[];
     const texts = caught.filter(({ to }) => to.some((one) => one.address === address)).map(({ text }) => text);
     return texts.map((text) => /\/portal\?token=([\w-]+)/.exec(text)?.[1]).find((token) => token !== undefined);
-  }, { timeout: 30_000, what: 'the mail with the link' });
+  }, { what: 'the mail with the link' });
 }
 
 /** The participant's own caller: a link is sent, read from the mail catcher, and opened. */

@@ -7,7 +7,6 @@ interface Full extends Loose { category: string; study: { config: { notification
 interface Applied { study_id: string; study_code: string; study_name: string; message: string; batteries_created: number; visit_windows_created: number }
 
 describe('Study templates', function () {
-  this.timeout(60_000);
   let root: Http;
   let all: Full[];
   before(async () => {

@@ -12,7 +12,6 @@ interface Item { at: string; kind: string; title: string; data: Record<string, u
 interface Page { items: Item[]; total: number }
 
 describe('The timeline of a participant', function timelineTests() {
-  this.timeout(90_000);
   let stage: Stage;
   let study: AnchorStudy;
   let person: Person;

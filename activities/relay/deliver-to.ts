@@ -1,0 +1,64 @@
+import type { Client } from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import type { AnchorMessages } from '../../workflows/client.js';
+import * as contract from '../../workflows/contract.js';
+import type { OutboxRow } from './claims.js';
+import { kindOf } from './claims.js';
+import type { Deliver } from './index.js';
+
+/** What each kind of message means to Temporal. `eager`: the client shares its connection with a worker, which takes a new run at once. */
+export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQueue: string; eager?: boolean; sendNotification: (id: string) => Promise<void>; sendUserLink: (id: string) => Promise<void>; setPoll: (studyId: string) => Promise<void> }): Deliver {
+  return async (message) => {
+    const { id, topic, study_id, subject, payload } = message;
+    const participant = { participant_id: subject, study_id: study_id!, site_id: (payload.site_id as string | undefined) ?? null };
+    const sender = { actor_user_id: (payload.actor_user_id as string | undefined) ?? null, request_id: (payload.request_id as string | undefined) ?? null };
+    switch (topic) {
+      case 'participant-start': return deps.anchors.start(participant);
+      case 'sources-changed': return deps.anchors.sourcesChanged(participant, sender);
+      case 'participant-withdrawn': return deps.anchors.withdrawn(participant, sender);
+      case 'trigger': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.datacaptureTrigger, {
+        workflowId: contract.datacaptureTriggerId(subject), taskQueue: deps.taskQueue, args: [{ event_id: subject, study_id: study_id!, local_first: true }],
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE', workflowIdConflictPolicy: 'USE_EXISTING', staticSummary: 'data-entry trigger', requestEagerStart: deps.eager === true,
+      }));
+      case 'study-changed': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.studyReanchoring, {
+        workflowId: contract.studyReanchoringId(study_id!, String(payload.change_id ?? id)), taskQueue: deps.taskQueue,
+        args: [{ study_id: study_id!, kind: kindOf(message), actor_user_id: sender.actor_user_id }],
+        workflowIdReusePolicy: 'REJECT_DUPLICATE', staticSummary: `re-anchoring after a change of ${kindOf(message)}`,
+      }));
+      // A push that runs already is woken; one that has ended is begun again.
+      case 'push': await deps.client.workflow.signalWithStart(contract.workflowTypes.pushResults, {
+        workflowId: contract.pushResultsId(subject), taskQueue: deps.taskQueue, args: [{ session_id: subject, study_id: study_id! }], signal: contract.pushNow,
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE', staticSummary: 'results of one session to the capture system', staticDetails: `study ${study_id}`,
+      });
+        return;
+      case 'notification': return deps.sendNotification(subject);
+      case 'user-link': return deps.sendUserLink(subject);
+      case 'datacapture-sync': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.datacaptureSync, {
+        workflowId: contract.datacaptureSyncId(subject), taskQueue: deps.taskQueue, args: [{ sync_id: subject, study_id: study_id! }],
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE', workflowIdConflictPolicy: 'USE_EXISTING', staticSummary: 'sync with the capture system',
+      }));
+      case 'datacapture-poll': return deps.setPoll(subject);
+      case 'export': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.studyExport, {
+        workflowId: contract.studyExportId(subject), taskQueue: deps.taskQueue, args: [{ export_id: subject, study_id: study_id! }],
+        workflowIdReusePolicy: 'REJECT_DUPLICATE', staticSummary: 'export of a dataset',
+      }));
+      case 'simulation': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.studySimulation, {
+        workflowId: contract.studySimulationId(subject), taskQueue: deps.taskQueue, args: [{ simulation_id: subject, study_id: study_id! }],
+        workflowIdReusePolicy: 'REJECT_DUPLICATE', staticSummary: 'simulation of a study',
+      }));
+      // A delivery that was sent again by hand may have a workflow that waits for a later moment: it is told to look.
+      case 'event-delivery': return void (await deps.client.workflow.signalWithStart(contract.workflowTypes.eventDelivery, {
+        workflowId: contract.eventDeliveryId(subject), taskQueue: deps.taskQueue, args: [{ delivery_id: subject, study_id: study_id! }], signal: contract.deliveryChanged,
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE', staticSummary: 'repeat the delivery of an event',
+      }));
+    }
+  };
+}
+
+async function startOnce(start: () => Promise<unknown>): Promise<void> {
+  try {
+    await start();
+  } catch (fault) {
+    if (!(fault instanceof WorkflowExecutionAlreadyStartedError)) throw fault;
+  }
+}

@@ -1,0 +1,5 @@
+/** Messages to persons are taken from the outbox by themselves. */
+export const name = '0026-message-lane';
+export const up = `
+create index outbox_messages on outbox (available_at, id) where topic in ('notification', 'user-link');
+`;
