@@ -2,7 +2,6 @@ import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { AnchorMessages } from '../../workflows/client.js';
 import * as contract from '../../workflows/contract.js';
-import type { OutboxRow } from './claims.js';
 import { kindOf } from './claims.js';
 import type { Deliver } from './index.js';
 

@@ -1,0 +1,49 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import { SMTPServer } from 'smtp-server';
+import { Stage } from '../anchor/stage.js';
+import { unique } from '../support/http.js';
+import { startService, until } from '../support/service.js';
+import type { Service } from '../support/service.js';
+
+/** Eight at a time, each given up after ten seconds: whoever waits behind them waits for more than a minute. */
+const MAILS = 60, AT_ONCE_MS = 20_000;
+
+describe('A mail server that hangs', function hanging() {
+  this.timeout(240_000);
+  let smtp: SMTPServer;
+  let service: Service;
+  let stage: Stage;
+  let begun = 0;
+  const letGo: (() => void)[] = [];
+  before(async () => {
+    smtp = new SMTPServer({
+      authOptional: true, disabledCommands: ['STARTTLS'], closeTimeout: 100,
+      onMailFrom: (_address, _session, done) => { begun += 1; letGo.push(() => { done(); }); },
+      onData: (stream, _session, done) => { stream.resume().on('end', () => { done(); }); },
+    });
+    // What has been given up closes its connection in the middle.
+    smtp.on('error', () => undefined);
+    smtp.listen(0, '127.0.0.1');
+    await once(smtp.server, 'listening');
+    service = await startService({ SMTP_URL: `smtp://127.0.0.1:${(smtp.server.address() as AddressInfo).port}` });
+    stage = await Stage.open(service.run);
+  });
+  after(async () => {
+    for (const answer of letGo) answer();
+    await stage?.close();
+    await service?.stop();
+    await new Promise<void>((resolve) => { smtp.close(resolve); });
+  });
+
+  it('keeps no participant waiting', async () => {
+    const study = await stage.study();
+    for (let i = 0; i < MAILS; i += 1) await stage.admin.expect(201, 'POST', '/api/users/invite', { email: `${unique()}@example.org`, name: 'Somebody', role: 'coordinator', study_ids: [study.id] });
+    await until(() => begun >= 8, { what: 'the first mails to hang' });
+    const person = await study.person();
+    await person.consent('2024-03-01T09:00:00Z');
+    await until(async () => (await person.anchor()).enrollment_date === '2024-03-01', { timeout: AT_ONCE_MS, what: 'the consent to count' });
+    expect(begun, 'mails begun meanwhile').to.be.lessThan(MAILS);
+  });
+});
