@@ -15,6 +15,8 @@ endWithNpm();
 process.chdir(root);
 /** After the last test, how long whatever a test has left open may hold the process. */
 const OPEN_HANDLES_PATIENCE = 15_000;
+/** What a failed test leaves behind: the last that the service it shares with the others has said. */
+const LAST_LINES = 30;
 const FOLDERS = 'research-assessment-';
 const OWNER = 'owner.json';
 
@@ -74,9 +76,6 @@ async function removeAbandoned(lives, removeDataRoot) {
     if (existsSync(owner) && !lives(JSON.parse(readFileSync(owner, 'utf8')))) await removeDataRoot(join(tmpdir(), name));
   }
 }
-
-/** What a failed test leaves behind: the last that the service it shares with the others has said. */
-const LAST_LINES = 30;
 
 async function mocha(args, env, said) {
   const files = args.some((arg) => /\.ts$/.test(arg)) ? [] : ['test/**/*.test.ts'];
