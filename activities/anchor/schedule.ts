@@ -46,13 +46,14 @@ export async function writeSchedules(tx: Tx, studyId: string, orders: readonly S
     const id = randomUUID();
     // A first version has none before it.
     if (order.inputs.current_date !== null || next.change.supersede.length > 0) end(order, 'superseded', next.change.supersede.map((v) => v.id));
-    completed.push(...next.change.completed.map((c) => reconciled(c, policy, order.inputs)));
+    // Before a first version there was no anchor that a completion could be at odds with.
+    if (order.inputs.latest_number > 0) completed.push(...next.change.completed.map((c) => reconciled(c, policy)));
     versions.push({
       id, participant_id: row.participant_id, study_id: studyId, version_number: next.version_number, anchor_date_used: order.date,
       anchor_version: order.anchorVersion, anchor_date_id: row.anchor.id, scheduling_mode: next.scheduling_mode, holiday_calendar_id: next.holiday_calendar_id,
       scheduling_settings: {
         zone: order.case.facts.zone, policy_version: row.policy_version, completed_visit_handling: policy.re_anchoring.completed_visit_handling,
-        carried_visit_ids: next.change.completed.filter((c) => c.planned).map((c) => c.visit.id),
+        carried_visit_ids: [...next.change.completed.filter((c) => c.planned), ...next.change.kept].map((c) => c.visit.id),
       },
       visits_generated: next.change.create.length, generation_warnings: next.warnings, generated_by_id: order.generatedBy,
     });
@@ -75,9 +76,9 @@ export async function writeSchedules(tx: Tx, studyId: string, orders: readonly S
  * What `completed_visit_handling` asks beyond the mark. A visit is looked at again only where its target would have
  * moved, and not to a day that a review has held it against already.
  */
-function reconciled({ visit, planned }: Regeneration['completed'][number], policy: Policy, inputs: ScheduleInputs): CompletedWrite {
+function reconciled({ visit, planned }: Regeneration['completed'][number], policy: Policy): CompletedWrite {
   const handling = policy.re_anchoring.completed_visit_handling;
-  const moved = planned !== null && planned.target_date !== (visit.reporting_target_date ?? visit.target_date) && planned.target_date !== visit.reviewed_target_date && inputs.latest_number > 0;
+  const moved = planned !== null && planned.target_date !== (visit.reporting_target_date ?? visit.target_date) && planned.target_date !== visit.reviewed_target_date;
   return {
     id: visit.id,
     needs_review: visit.needs_review || (handling === 'flag_for_review' && moved),

@@ -29,9 +29,9 @@ export const Visit = Type.Object({
   adherence: nullable(oneOf('early', 'in_window', 'late', 'missed', 'pending', 'cancelled')), days_off_target: nullable(Type.Integer({ description: 'of a completed visit, by the calendar of its site or study; negative: early' })),
   created_at: Instant, updated_at: Instant,
 });
-/** Without a window a visit names everything itself; with one, what is left out comes from the window. */
+/** Without a window a visit names everything itself; with one, what is left out comes from the window. `study_id` is the participant's. */
 export const NewVisit = body({
-  participant_id: Uuid, visit_window_id: Type.Optional(nullable(Uuid)), name: Type.Optional(text(300, 1)), battery_id: Type.Optional(BatteryId),
+  participant_id: Uuid, study_id: Type.Optional(Uuid), visit_window_id: Type.Optional(nullable(Uuid)), name: Type.Optional(text(300, 1)), battery_id: Type.Optional(BatteryId),
   target_date: IsoDate, window_open: Type.Optional(IsoDate), window_close: Type.Optional(IsoDate), datacapture_event: Type.Optional(Event),
 });
 export const VisitChange = body({

@@ -38,7 +38,7 @@ export const V1Schedule = Type.Object({
   ...versionFields,
   visits: Type.Array(Type.Object({
     id: Uuid, visit_key: Uuid, name: Type.String(), target_date: IsoDate, window_open: IsoDate, window_close: IsoDate, battery_id: nullable(Type.Integer()), status: Type.String(),
-    completed_at: nullable(Instant), carried: Type.Boolean({ description: 'completed under an earlier version, or not of a window' }),
+    completed_at: nullable(Instant), carried: Type.Boolean({ description: 'completed under an earlier version, scheduled by hand, or not of a window' }),
   }, { additionalProperties: false })),
 }, { additionalProperties: false });
 export const V1Session = Type.Object({

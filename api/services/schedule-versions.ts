@@ -22,7 +22,7 @@ export async function schedule(tx: Tx, participantId: string): Promise<Record<st
   const current = (await listVersions(tx, participantId) as VersionRow[]).find((v) => v.is_current);
   const version = current && await readVersion(tx, participantId, current.id) as VersionRow;
   const visits = version ? await versionVisits(tx, version) : [];
-  const unscheduled = await tx('scheduled_visits').where({ participant_id: participantId, schedule_version_id: null }).orderBy('target_date').select('*', tx.raw('false as carried'));
+  const unscheduled = await tx('scheduled_visits').where({ participant_id: participantId, schedule_version_id: null }).whereNotIn('id', visits.map((visit) => visit.id as string)).orderBy('target_date').select('*', tx.raw('false as carried'));
   return { participant_id: participantId, schedule_version: version ?? null, visits: [...visits, ...unscheduled] };
 }
 

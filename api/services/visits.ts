@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Static } from 'typebox';
+import { visitKey } from '../../db/hashing.js';
 import { putOutbox } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
+import { lockAnchors } from '../../db/queries/anchors.js';
 import { statusToday } from '../../db/queries/visit-statuses.js';
-import { insertVisit, updateVisit, visitById } from '../../db/queries/visits.js';
+import { hasLiveVisit, insertVisit, updateVisit, visitById } from '../../db/queries/visits.js';
 import type { VisitRecord } from '../../db/queries/visits.js';
 import { addDays } from '../../workflows/domain/dates.js';
+import { windowIdentity } from '../../workflows/domain/schedule.js';
 import { invalid, problem } from '../errors.js';
 import { by, changedFields } from '../record.js';
 import type { Completion, NewVisit, VisitChange } from '../schemas/schedules.js';
@@ -13,9 +16,14 @@ import { existing as existingParticipant, pastInstant, sourcesChanged } from './
 import type { Change } from './studies.js';
 import { existingWindow, requireBattery } from './windows.js';
 
-/** Schedules a visit by hand: it belongs to no schedule version, and re-anchoring leaves it alone. @throws 404, 409 PARTICIPANT_WITHDRAWN, 422 */
+/**
+ * Schedules a visit by hand: it belongs to no schedule version. The first one of a window is that window's visit: a
+ * schedule that is made later does not plan the window again (domain/schedule.ts).
+ * @throws 404, 409 PARTICIPANT_WITHDRAWN, 422
+ */
 export async function scheduleVisit({ tx, audit, actor, context }: Change, given: Static<typeof NewVisit>): Promise<VisitRecord> {
   const participant = await existingParticipant(tx, given.participant_id);
+  if (given.study_id && given.study_id.toLowerCase() !== participant.study_id) throw invalid('study_id', 'OTHER_STUDY', 'is not the study of the participant');
   if (participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn: the schedule is frozen.' });
   const window = given.visit_window_id ? await existingWindow(tx, given.visit_window_id) : undefined;
   if (window && window.study_id !== participant.study_id) throw problem('NOT_FOUND', { detail: 'There is no such visit window.' });
@@ -29,12 +37,20 @@ export async function scheduleVisit({ tx, audit, actor, context }: Change, given
   };
   requireOrder(dates);
   const id = await insertVisit(tx, {
-    ...dates, name, visit_key: randomUUID(), study_id: participant.study_id, participant_id: participant.id, visit_window_id: window?.id ?? null,
+    ...dates, name, visit_key: window ? await keyWithin(tx, participant.id, window.id) : randomUUID(), is_baseline: window?.is_baseline ?? false, study_id: participant.study_id, participant_id: participant.id, visit_window_id: window?.id ?? null,
     battery_id: given.battery_id === undefined ? window?.battery_id ?? null : given.battery_id,
     datacapture_event: given.datacapture_event === undefined ? window?.datacapture_event ?? null : given.datacapture_event,
   });
   audit.record({ ...by(actor, context), study_id: participant.study_id, action: 'visit_scheduled', resource_type: 'visit', resource_id: id, metadata: { participant_id: participant.id, ...dates } });
   return existingVisit(tx, id);
+}
+
+/** The key of the window's visit where the participant has none that counts, else one of its own: it is one visit more. */
+async function keyWithin(tx: Tx, participantId: string, windowId: string): Promise<string> {
+  // Who makes the schedule holds the anchor: neither sees half of what the other does.
+  await lockAnchors(tx, [participantId]);
+  const key = visitKey(participantId, windowIdentity(windowId));
+  return await hasLiveVisit(tx, participantId, key) ? randomUUID() : key;
 }
 
 /** Corrects a visit that is still to be done, cancels it, or takes back its mark for review. @throws 404, 409 VISIT_CLOSED or STALE, 400, 422 */

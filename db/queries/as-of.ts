@@ -63,15 +63,16 @@ export async function readVersionAsOf(tx: Tx, participantId: string, at: string)
  * Visits that were not there yet are left out.
  */
 export async function readVisitsAsOf(tx: Tx, participantId: string, at: string, version: VersionThen | undefined): Promise<Record<string, unknown>[]> {
+  const carried = version?.scheduling_settings.carried_visit_ids ?? [];
   const { rows } = await tx.raw(
     `select v.id, v.visit_key, v.study_id, v.participant_id, v.visit_window_id, v.schedule_version_id, v.is_baseline, v.event_definition_id, v.event_oid, v.event_occurrence,
        s.name, s.battery_id, s.datacapture_event, s.status, s.status_reason, s.target_date, s.window_open, s.window_close, s.completed_at, s.session_id,
        s.anchor_reconciled_at is not null as anchor_reconciled, s.anchor_reconciled_at, s.needs_review, s.reporting_target_date, v.created_at,
-       s.changed_at as updated_at, coalesce(v.schedule_version_id <> ?::uuid, false) as carried
+       s.changed_at as updated_at, v.id = any(?::uuid[]) as carried
      from (select distinct on (visit_id) * from visit_states where participant_id = ? and changed_at <= ?::timestamptz order by visit_id, seq desc) s
      join scheduled_visits v on v.id = s.visit_id
      where v.schedule_version_id is null or v.schedule_version_id = ?::uuid or v.id = any(?::uuid[])
      order by v.schedule_version_id is null, s.target_date, v.id`,
-    [version?.id ?? null, participantId, at, version?.id ?? null, version?.scheduling_settings.carried_visit_ids ?? []]);
+    [carried, participantId, at, version?.id ?? null, carried]);
   return rows as Record<string, unknown>[];
 }

@@ -36,7 +36,7 @@ export const datasets = {
     columns: `${VERSION}, coalesce((select jsonb_agg(jsonb_build_object('id', x.id, 'visit_key', x.visit_key, 'name', x.name, 'target_date', x.target_date, 'window_open', x.window_open,
       'window_close', x.window_close, 'battery_id', x.battery_id, 'status', x.status, 'completed_at', ${iso('x.completed_at')}, 'carried', x.schedule_version_id is distinct from v.id)
       order by x.target_date, x.id) from scheduled_visits x where x.participant_id = v.participant_id and x.status not in ('superseded', 'cancelled')
-        and (x.schedule_version_id = v.id or x.status = 'completed')), '[]') as visits`,
+        and (x.schedule_version_id = v.id or x.status = 'completed' or jsonb_exists(v.scheduling_settings->'carried_visit_ids', x.id::text))), '[]') as visits`,
     from: `schedule_versions v ${PERSON} v.participant_id`, study: 'v.study_id', at: 'v.generated_at', id: 'v.id', where: 'v.is_current',
   },
   schedule_versions: { columns: `${VERSION}, v.superseded_at, v.supersede_reason`, from: `schedule_versions v ${PERSON} v.participant_id`, study: 'v.study_id', at: 'v.generated_at', id: 'v.id' },

@@ -1,7 +1,9 @@
+import { reportingShift } from '../effective.js';
 import type { Tx } from '../knex.js';
 import { ScheduledVisit } from '../models/records.js';
 import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
+import { statusToday } from './visit-statuses.js';
 
 const COLUMNS = `v.id, v.visit_key, v.study_id, v.participant_id, v.visit_window_id, v.schedule_version_id, v.name, v.battery_id, v.target_date,
   v.window_open, v.window_close, v.datacapture_event, v.is_baseline, v.status, v.status_reason, v.completed_at, v.session_id, v.data_sync_status, v.synced_at,
@@ -12,7 +14,7 @@ const COLUMNS = `v.id, v.visit_key, v.study_id, v.participant_id, v.visit_window
 const FROM = 'scheduled_visits as v';
 // The calendar that adherence is judged on, and by how many days a re-anchoring moved what is reported.
 const CALENDAR = `join studies y on y.id = v.study_id left join sites w on w.id = p.site_id
-  cross join lateral (select coalesce(w.timezone, y.timezone) as zone, coalesce(v.reporting_target_date - v.target_date, 0) as shift) z`;
+  cross join lateral (select coalesce(w.timezone, y.timezone) as zone, ${reportingShift('v')} as shift) z`;
 
 export type VisitRecord = ScheduledVisit & { adherence: string | null; days_off_target: number | null };
 
@@ -38,13 +40,15 @@ export async function visitById(tx: Tx, id: string, lock = false): Promise<Visit
   return (await tx.raw(`select ${COLUMNS} from scheduled_visits v join participants p on p.id = v.participant_id ${CALENDAR} where v.id = ? ${lock ? 'for update of v' : ''}`, [id])).rows[0];
 }
 
-/** Inserts a visit that somebody schedules by hand; it is open where its window is, on the participant's own day. */
-export async function insertVisit(tx: Tx, visit: Partial<ScheduledVisit> & { study_id: string; participant_id: string; window_open: string }): Promise<string> {
-  const { rows } = await tx.raw(
-    `select ?::date <= (now() at time zone coalesce(t.timezone, s.timezone))::date as open
-     from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id where p.id = ?`, [visit.window_open, visit.participant_id]);
-  const row = await ScheduledVisit.query(tx).insert({ ...visit, status: rows[0]?.open ? 'open' : 'scheduled' }).returning('id');
+/** Inserts a visit that somebody schedules by hand, as the participant's own calendar has it today: a window in the past is missed. */
+export async function insertVisit(tx: Tx, visit: Partial<ScheduledVisit> & { study_id: string; participant_id: string; window_open: string; window_close: string }): Promise<string> {
+  const row = await ScheduledVisit.query(tx).insert({ ...visit, status: await statusToday(tx, visit) }).returning('id');
   return row.id;
+}
+
+/** Whether a visit of this key counts: one that is neither superseded nor cancelled. */
+export async function hasLiveVisit(tx: Tx, participantId: string, visitKey: string): Promise<boolean> {
+  return (await tx(FROM).where({ participant_id: participantId, visit_key: visitKey }).whereNotIn('status', ['superseded', 'cancelled']).first('id')) !== undefined;
 }
 
 export async function updateVisit(tx: Tx, id: string, change: Partial<ScheduledVisit>): Promise<void> {

@@ -64,6 +64,12 @@ describe('Visits and the calendar', () => {
     expect(changed.status).to.equal('open');
   });
 
+  it('with a window that has closed is missed from the start, and completed all the same', async () => {
+    const visit = await site.visit({}, [-6, -4]);
+    expect(visit).to.include({ status: 'missed', adherence: 'missed' });
+    expect((await site.http.expect(200, 'POST', `/api/visits/${visit.id}/complete`, {})).status).to.equal('completed');
+  });
+
   for (const [title, [open, close], completed, adherence, off] of [
     ['before its window', [2, 4], 0, 'early', -2], ['in its window', [-1, 1], 0, 'in_window', 1], ['after its window', [-6, -4], 0, 'late', 6],
   ] as const) {

@@ -17,6 +17,9 @@ export function impactOf(change: Regeneration, next: { version_number: number; t
     visit_key: visit.visit_key, name: visit.name, action: 'keep', from: visit.target_date, ...(planned && { to: planned.target_date }),
     notes: ['completed: stays as it is', ...(planned && planned.target_date !== visit.target_date ? [`its target would now be ${planned.target_date}`] : [])],
   }));
+  for (const { visit, planned } of change.kept) {
+    visits.push({ visit_key: visit.visit_key, name: visit.name, action: 'keep', from: visit.target_date, to: planned.target_date, notes: ['scheduled by hand: stays as it is'] });
+  }
   const pending = new Map(change.supersede.map((visit) => [visit.visit_key, visit]));
   for (const visit of change.create) {
     const was = pending.get(visit.visit_key);

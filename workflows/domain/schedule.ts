@@ -23,6 +23,8 @@ export interface PlannedVisit {
   window_open: string;
   window_close: string;
 }
+/** The identity of the visit that a window plans. */
+export const windowIdentity = (windowId: string): string => `window:${windowId}`;
 export interface Plan { visits: PlannedVisit[]; warnings: string[] }
 
 /**
@@ -41,7 +43,7 @@ export function planVisits(anchorDate: string, windows: readonly WindowDefinitio
     const window = windowOf.get(event);
     if (window) mapped.add(window.id);
     visits.push(place(anchorDate, {
-      identity: window ? `window:${window.id}` : `event:${event}`,
+      identity: window ? windowIdentity(window.id) : `event:${event}`,
       visit_window_id: window?.id ?? null,
       name: window?.name ?? event,
       battery_id: rule.battery_id ?? window?.battery_id ?? null,
@@ -52,7 +54,7 @@ export function planVisits(anchorDate: string, windows: readonly WindowDefinitio
   for (const window of windows) {
     if (mapped.has(window.id)) continue;
     visits.push(place(anchorDate, {
-      identity: `window:${window.id}`, visit_window_id: window.id, name: window.name, battery_id: window.battery_id,
+      identity: windowIdentity(window.id), visit_window_id: window.id, name: window.name, battery_id: window.battery_id,
       datacapture_event: window.datacapture_event, is_baseline: window.is_baseline,
     }, window));
   }
@@ -83,6 +85,8 @@ export interface Regeneration {
   supersede: StandingVisit[];
   /** Completed visits: they stay the one row that they are; the new version refers to those whose window is still planned. */
   completed: { visit: StandingVisit; planned: KeyedVisit | null }[];
+  /** Visits to do that were scheduled by hand for a window: they stay, the new version refers to them in place of its own. */
+  kept: { visit: StandingVisit; planned: KeyedVisit }[];
   /** Whether the next version would differ from the current one at all. */
   changes: boolean;
 }
@@ -90,21 +94,25 @@ export interface Regeneration {
 /**
  * What the next schedule version is made of, so that over any sequence of re-anchorings no completion is lost or
  * doubled: a completed visit's window is not planned again, everything else of the older versions gives way.
- * A visit without a version was scheduled by hand and is left alone.
+ * A visit without a version was scheduled by hand and is left alone; where it is the visit of a planned window it stands
+ * for it, until it is missed: then the window is planned as any that is to do again.
  */
 export function regenerate(planned: readonly KeyedVisit[], standing: readonly StandingVisit[]): Regeneration {
-  const scheduled = standing.filter((visit) => visit.schedule_version_id !== null);
   const plannedByKey = new Map(planned.map((visit) => [visit.visit_key, visit]));
+  const byHand = (visit: StandingVisit) => visit.schedule_version_id === null;
+  const toDo = (visit: StandingVisit) => visit.status === 'scheduled' || visit.status === 'open';
+  const scheduled = standing.filter((visit) => !byHand(visit) || plannedByKey.has(visit.visit_key));
+  const kept = scheduled.filter((visit) => byHand(visit) && toDo(visit)).map((visit) => ({ visit, planned: plannedByKey.get(visit.visit_key)! }));
   const completed = scheduled.filter((visit) => visit.status === 'completed')
     .map((visit) => ({ visit, planned: plannedByKey.get(visit.visit_key) ?? null }));
-  const done = new Set(completed.map(({ visit }) => visit.visit_key));
-  const supersede = scheduled.filter((visit) => visit.status === 'scheduled' || visit.status === 'open' || visit.status === 'missed');
-  const create = planned.filter((visit) => !done.has(visit.visit_key));
+  const stands = new Set([...completed, ...kept].map(({ visit }) => visit.visit_key));
+  const supersede = scheduled.filter((visit) => visit.status === 'missed' || (toDo(visit) && !byHand(visit)));
+  const create = planned.filter((visit) => !stands.has(visit.visit_key));
   const pending = new Map(supersede.map((visit) => [visit.visit_key, visit]));
   const changes = create.length !== supersede.length || create.some((visit) => {
     const was = pending.get(visit.visit_key);
     return !was || was.target_date !== visit.target_date || was.window_open !== visit.window_open || was.window_close !== visit.window_close
       || was.name !== visit.name || was.battery_id !== visit.battery_id || was.datacapture_event !== visit.datacapture_event;
   });
-  return { create, supersede, completed, changes };
+  return { create, supersede, completed, kept, changes };
 }
