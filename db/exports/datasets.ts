@@ -1,3 +1,5 @@
+import { reportingShift, sessionStatus, visitStatus } from '../effective.js';
+
 /**
  * What a column holds, which says how it is written and what becomes of it in a de-identified export:
  * - text: what people wrote; a spreadsheet must not run it. Left out de-identified where `personal`
@@ -43,14 +45,16 @@ export const datasets = {
   },
   visits: {
     from: `scheduled_visits t join participants p on p.id = t.participant_id join studies s on s.id = t.study_id left join sites st on st.id = p.site_id
-      left join visit_windows w on w.id = t.visit_window_id left join batteries b on b.id = t.battery_id left join schedule_versions v on v.id = t.schedule_version_id`,
+      left join visit_windows w on w.id = t.visit_window_id left join batteries b on b.id = t.battery_id left join schedule_versions v on v.id = t.schedule_version_id
+      cross join lateral (select coalesce(st.timezone, s.timezone) as zone, ${reportingShift('t')} as shift) z
+      cross join lateral (select ${visitStatus('t', '(now() at time zone z.zone)::date')} as status) o`,
     study: 't.study_id', date: 't.target_date', order: 'p.participant_code, t.target_date, v.version_number, t.id',
     columns: [
       id('id', 'the visit'), ...whose, id('visit_key', 'the same across schedule versions'), text('name', 'name'), code('window_code', 'its window', 'w.code'),
       number('schedule_version', 'number of its schedule version', 'v.version_number'), code('battery_code', 'its battery', 'b.code'),
-      date('target_date', 'due on'), date('window_open', 'first day'), date('window_close', 'last day'), word('status', 'scheduled, open, completed, missed, superseded or cancelled'),
-      word('adherence', 'early, in_window, late, missed, pending or cancelled', `visit_adherence(t.status, t.completed_at, t.window_open, t.window_close, coalesce(st.timezone, s.timezone))`),
-      number('days_off_target', 'days after (before: negative) the target', `(t.completed_at at time zone coalesce(st.timezone, s.timezone))::date - t.target_date`),
+      date('target_date', 'due on'), date('window_open', 'first day'), date('window_close', 'last day'), word('status', 'scheduled, open, completed, missed, superseded or cancelled', 'o.status'),
+      word('adherence', 'early, in_window, late, missed, pending or cancelled', `visit_adherence(o.status, t.completed_at, t.window_open + z.shift, t.window_close + z.shift, z.zone)`),
+      number('days_off_target', 'days after (before: negative) the target that is reported against', '(t.completed_at at time zone z.zone)::date - t.target_date - z.shift'),
       instant('completed_at', 'when it was completed'), id('session_id', 'the session that completed it'), boolean('is_baseline', 'the baseline visit'),
       text('datacapture_event', 'event in the capture system'), word('data_sync_status', 'pending, synced or failed'), instant('synced_at', 'when its results were pushed'),
       boolean('anchor_reconciled', 'completed under an older anchor date'), instant('anchor_reconciled_at', 'since when'), boolean('needs_review', 'waits for a review'),
@@ -62,7 +66,7 @@ export const datasets = {
     study: 't.study_id', date: utcDate('t.started_at'), order: 't.started_at, t.id',
     columns: [
       id('id', 'the session'), ...whose, id('visit_id', 'its visit'), code('battery_code', 'its battery', 'b.code'), number('battery_version', 'of this version'), word('language', 'BCP 47'),
-      word('status', 'active, completed, expired or abandoned'), word('source', 'online or offline'), personal(text('local_id', 'id on the device')), instant('started_at', 'start'), instant('expires_at', 'end of its life'),
+      word('status', 'active, completed, expired or abandoned', sessionStatus('t')), word('source', 'online or offline'), personal(text('local_id', 'id on the device')), instant('started_at', 'start'), instant('expires_at', 'end of its life'),
       instant('completed_at', 'end'), personal(text('timezone', 'IANA zone of the device')), number('trial_count', 'raw trials', '(select coalesce(sum(x.trial_count), 0) from session_tasks x where x.session_id = t.id)'),
       word('sync_status', 'pending, synced or failed'), instant('synced_at', 'when its results were pushed'),
     ],

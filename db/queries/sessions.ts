@@ -1,3 +1,4 @@
+import { sessionStatus } from '../effective.js';
 import type { Tx } from '../knex.js';
 import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
@@ -11,7 +12,7 @@ export interface SessionRecord {
 }
 
 /** A session whose time is up is expired from that moment; the sweep writes it down a little later. */
-const STATUS = `case when s.status = 'active' and s.source = 'online' and s.expires_at <= clock_timestamp() then 'expired' else s.status end`;
+const STATUS = sessionStatus('s');
 const OWN = `s.id, s.study_id, s.site_id, s.participant_id, s.visit_id, s.battery_id, s.battery_version, s.language, ${STATUS} as status, s.source, s.local_id, s.device_id,
   s.clock_skew_ms, s.started_at, s.expires_at, s.completed_at, s.timezone, s.sync_status, s.synced_at`;
 const COLUMNS = `${OWN}, coalesce(k.task_summaries, '{}') as task_summaries, coalesce(k.trial_count, 0)::integer as trial_count, s.created_at, s.updated_at`;

@@ -9,7 +9,7 @@ import { admin, newStudy, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';
-import { day } from '../assessment/stage.js';
+import { Site, day } from '../assessment/stage.js';
 import { filledStudy } from './filled-study.js';
 import type { FilledStudy } from './filled-study.js';
 
@@ -55,6 +55,23 @@ describe('Exports', () => {
     const one = await http.expect<Row>(200, 'GET', `/api/participants/${filled.people[0]!.id}`);
     const row = (await json('participants')).find(({ id }) => id === one.id)!;
     for (const [name, value] of Object.entries(row)) expect(value, name).to.deep.equal(one[name]);
+  });
+
+  it('visits and sessions say what the reports say of them, whatever is stored', async () => {
+    const site = await Site.open({ timezone: 'UTC' }, http);
+    const [moved, passed] = [await site.visit({ name: 'moved' }, [-10, -8]), await site.visit({ name: 'passed' }, [0, 0])];
+    await site.visit({ name: 'to come' }, [3, 5]);
+    await http.expect(200, 'POST', `/api/visits/${moved.id}/complete`, {});
+    const session = await site.session({ visit_id: null });
+    await database.query(`update scheduled_visits set reporting_target_date = current_date where id = $1`, [moved.id]);
+    await database.query(`update scheduled_visits set target_date = current_date - 9, window_open = current_date - 9, window_close = current_date - 8 where id = $1`, [passed.id]);
+    await database.query(`update assessment_sessions set expires_at = now() - interval '1 minute' where id = $1`, [session]);
+    const rowsOf = async (dataset: string) => (await http.expect<{ rows: Row[] }>(200, 'POST', '/api/exports/json', { study_id: site.study.id, dataset })).rows;
+    const told = ({ name, status, adherence, days_off_target }: Row) => ({ name, status, adherence, days_off_target });
+    const reported = (await http.expect<{ items: Row[] }>(200, 'GET', `/api/reports/studies/${site.study.id}/visits`)).items.map(told);
+    expect((await rowsOf('visits')).map(told)).to.deep.equal(reported).and.deep.include({ name: 'moved', status: 'completed', adherence: 'in_window', days_off_target: 0 })
+      .and.deep.include({ name: 'passed', status: 'missed', adherence: 'missed', days_off_target: null });
+    expect((await rowsOf('sessions')).map(({ status }) => status)).to.deep.equal(['expired']);
   });
 
   it('the file has a name, and JSON says what it is', async () => {

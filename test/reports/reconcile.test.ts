@@ -58,6 +58,7 @@ describe('The reports of a study', function () {
         expect(sum(by_window, (w) => w.due)).to.equal(summary.adherence.due);
         expect(sum(by_window, (w) => w.in_window)).to.equal(summary.adherence.completed_in_window);
         expect(sum(by_window, (w) => w.completed)).to.equal(summary.visits.completed);
+        expect(sum(by_window, (w) => w.missed)).to.equal(summary.visits.missed);
         expect(sum(by_window, (w) => w.late)).to.equal(visits.filter((v) => v.adherence === 'late').length);
 
         const sites = await world.report<Sites>('sites', query);

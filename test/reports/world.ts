@@ -90,7 +90,9 @@ export class World {
       [this.study, person.id, given.window === null ? null : this.windows[given.window], target, open, close, status, noon]);
     const adherence = status === 'superseded' ? null : status === 'cancelled' ? 'cancelled'
       : status === 'completed' ? (done < open ? 'early' : done > close ? 'late' : 'in_window') : closed ? 'missed' : 'pending';
-    this.visits.push({ person, window: given.window === null ? null : `W${given.window}`, target, status, adherence, off: status === 'completed' ? given.shift : null });
+    // What a report says of it: also the withdrawn's is missed once its window has closed.
+    const said = closed && (status === 'scheduled' || status === 'open') ? 'missed' : status;
+    this.visits.push({ person, window: given.window === null ? null : `W${given.window}`, target, status: said, adherence, off: status === 'completed' ? given.shift : null });
   }
 
   private async session(person: PersonKnown, given: SessionGiven): Promise<void> {

@@ -1,3 +1,4 @@
+import { reportingShift, sessionStatus, visitStatus } from '../../effective.js';
 import type { Tx } from '../../knex.js';
 
 /** What narrows a report. Dates are inclusive: of participants their enrollment date, of sessions the start (UTC), of visits the target. */
@@ -23,23 +24,20 @@ const between = (value: string, { from, to }: ReportFilter): string =>
 const enrolled = (asked: Asked): string => `enrolled as (select * from people where true ${between('enrollment_date', asked)})`;
 
 /**
- * Visits as a report judges them. `due`: completed, or the window has closed where the participant lives; that holds
- * also where the hourly move of statuses has not been yet, and for those who have withdrawn, whose statuses are frozen
- * (decisions, section 4). A completed visit whose reporting target was moved is judged against that one.
+ * Visits as a report judges them, status included, so that every count of them is of the same (see effective.ts). `due`:
+ * completed, or the window has closed where the participant lives (decisions, section 4). A completed visit whose
+ * reporting target was moved is judged against that one.
  */
 const judged = (asked: Asked): string => `judged as (
-  select v.id, v.participant_id, v.visit_window_id, v.event_definition_id, v.name, v.target_date, v.window_open, v.window_close, v.status, v.completed_at, p.participant_code, p.site_code, p.arm,
+  select v.id, v.participant_id, v.visit_window_id, v.event_definition_id, v.name, v.target_date, v.window_open, v.window_close, o.status, v.completed_at, p.participant_code, p.site_code, p.arm,
     visit_adherence(o.status, v.completed_at, v.window_open + o.shift, v.window_close + o.shift, p.zone) as adherence,
     (v.completed_at at time zone p.zone)::date - v.target_date - o.shift as days_off_target
   from scheduled_visits v join people p on p.id = v.participant_id
-  cross join lateral (select case when v.status in ('scheduled', 'open') and v.window_close < p.today then 'missed' else v.status end as status,
-    coalesce(v.reporting_target_date - v.target_date, 0) as shift) o
+  cross join lateral (select ${visitStatus('v', 'p.today')} as status, ${reportingShift('v')} as shift) o
   where true ${asked.study ? 'and v.study_id = :study' : ''} ${asked.participant ? 'and v.participant_id = :participant' : ''} ${between('v.target_date', asked)})`;
 
-/** Sessions; one whose time is up is expired from that moment, also before the sweep has written it down. */
 const sessions = (asked: Asked): string => `sessions as (
-  select x.id, x.participant_id, p.site_code, x.started_at,
-    case when x.status = 'active' and x.source = 'online' and x.expires_at <= clock_timestamp() then 'expired' else x.status end as status
+  select x.id, x.participant_id, p.site_code, x.started_at, ${sessionStatus('x')} as status
   from assessment_sessions x join people p on p.id = x.participant_id
   where true ${asked.study ? 'and x.study_id = :study' : ''} ${asked.participant ? 'and x.participant_id = :participant' : ''} ${between('x.started_at', asked)})`;
 

@@ -22,7 +22,7 @@ export interface StudySummary {
 
 const countOf = (word: string) => `'${word}', count(*) filter (where status = '${word}')`;
 
-/** Counts of statuses are of what is stored; adherence is judged by the calendar (see base.ts). */
+/** Statuses and adherence are both of this moment's calendar (see base.ts). */
 export async function studySummary(tx: Tx, asked: Asked): Promise<StudySummary> {
   const [row] = await ask<StudySummary>(tx, asked, ['people', 'enrolled', 'judged', 'sessions'], `
     select p.participants, s.sessions, v.visits, a.anchors, v.adherence
