@@ -1,9 +1,9 @@
 import { problem } from '../errors.js';
 
-/** What a column of the file may be, and other names that people give it. */
+/** What a column of the file may be, and other names that people give it; who is meant says one name alone. */
 const ALIASES = {
-  participant_code: ['participant', 'participant_id', 'code', 'subject', 'subject_id', 'subject_code'],
-  external_id: ['record_id', 'record', 'external', 'externalid'],
+  participant_code: [],
+  external_id: ['record_id', 'record', 'external'],
   site_code: ['site', 'site_id', 'centre', 'center'],
   preferred_language: ['language', 'lang'],
   email: ['e_mail', 'mail'],
@@ -21,16 +21,21 @@ export const templateColumns: readonly ImportColumn[] = ['participant_code', 'ex
 export interface Header { columns: (ImportColumn | undefined)[]; unknown: string[] }
 const MAX_COLUMNS = 500;
 
-const byName = new Map<string, ImportColumn>(importColumns.flatMap((column) => [column, ...ALIASES[column]].map((name) => [name, column] as const)));
+/** Case, blanks, underscores and hyphens do not matter. */
+const plain = (name: string): string => name.toLowerCase().replaceAll(/[\s_-]+/g, '');
+const byName = new Map(importColumns.map((column) => [plain(column), column]));
+const byAlias = new Map(importColumns.flatMap((column) => ALIASES[column].map((name) => [plain(name), column] as const)));
 
 /**
- * What each column of the file is. Case, blanks and hyphens do not matter; a column that is not known is left out and told.
+ * What each column of the file is. Another name counts only where the column's own is not there; a column that is not
+ * known is left out and told.
  * @throws 400 HEADER_INVALID: participant_code is missing, a column stands there twice, there are more than 500
  */
 export function readHeader(cells: readonly string[]): Header {
   if (cells.length > MAX_COLUMNS) throw problem('HEADER_INVALID', { detail: `The header has ${cells.length} columns; at most ${MAX_COLUMNS} are taken.` });
-  const names = cells.map((cell) => cell.trim().toLowerCase().replaceAll(/[\s-]+/g, '_'));
-  const columns = names.map((name) => byName.get(name));
+  const names = cells.map(plain);
+  const own = new Set(names.map((name) => byName.get(name)));
+  const columns = names.map((name) => byName.get(name) ?? (own.has(byAlias.get(name)) ? undefined : byAlias.get(name)));
   const keys = names.map((name, i) => columns[i] ?? name).filter((key) => key !== '');
   const twice = keys.find((key, i) => keys.indexOf(key) !== i);
   if (twice !== undefined) throw refused(twice.slice(0, 64), 'DUPLICATE_COLUMN', 'stands in the header twice');

@@ -90,6 +90,8 @@ describe('Importing participants from CSV', () => {
     const before = await count();
     const rehearsed = await imported(http, study.id, text, '?dry_run=true&create_missing_sites=true');
     expect(await count()).to.equal(before);
+    for (const [yes, no] of [['True', 'False'], ['1', '0'], ['TRUE', 'false']]) expect(await imported(http, study.id, text, `?dry_run=${yes}&create_missing_sites=${yes}&skip_duplicates=${no}`)).to.deep.equal(rehearsed);
+    expect((await sendFile(http, study.id, text, '?dry_run=maybe')).status).to.equal(422);
     const real = await imported(http, study.id, text, '?create_missing_sites=true');
     expect({ ...rehearsed, dry_run: false }).to.deep.equal(real);
     expect(real).to.deep.include({ imported_count: 1, created_sites: ['NEW'] });
@@ -127,6 +129,8 @@ describe('Importing participants from CSV', () => {
       ['windows-1252', Buffer.from(`${rows.join(',')}\nÅsa-é,BER,\n`, 'latin1'), { encoding: 'windows-1252', separator: 'comma' }],
       ['old line ends', `${rows.join(',')}\rÅsa-é,BER,\r`, { encoding: 'utf-8', separator: 'comma' }],
       ['other names for the columns', 'Participant Code,Site,Record ID\nÅsa-é,BER,\n', { encoding: 'utf-8', separator: 'comma' }],
+      ['names in one word', 'ParticipantCode,SITE-CODE,ExternalID\nÅsa-é,BER,\n', { encoding: 'utf-8', separator: 'comma' }],
+      ['other names beside the columns’ own', 'participant_code,site_code,site,participant_id\nÅsa-é,BER,MUC,7\n', { encoding: 'utf-8', separator: 'comma' }],
     ];
     for (const [name, content, notes] of wrote) {
       it(name, async () => {
@@ -141,6 +145,8 @@ describe('Importing participants from CSV', () => {
     const bad: [name: string, content: Uint8Array | string, status: number, code: string][] = [
       ['an empty file', '', 400, 'HEADER_INVALID'],
       ['a header without participant_code', 'name,site_code\nx,y\n', 400, 'HEADER_INVALID'],
+      ...['participant_id', 'participant', 'code', 'subject', 'subject_id', 'subject_code'].map((name): [string, string, number, string] => [`${name} in place of participant_code`, `${name},site_code\nx,BER\n`, 400, 'HEADER_INVALID']),
+      ['two names of one column, neither its own', 'participant_code,site,centre\nx,BER,BER\n', 400, 'HEADER_INVALID'],
       ['a column twice', 'participant_code,site_code,Participant-Code\nx,y,z\n', 400, 'HEADER_INVALID'],
       ['a quote that is never closed', `${HEADER}"P-1,,,\nP-2,,,\n`, 400, 'FILE_UNREADABLE'],
       ['a workbook', Buffer.from('PK\u0003\u0004 and so on', 'latin1'), 400, 'FILE_UNREADABLE'],
