@@ -26,7 +26,7 @@ export const policyRoutes = [
   }),
   route({
     method: 'POST', path, tag: 'Anchor policy', summary: 'Set the policy', may: staff.configure, within: 'change',
-    description: 'What is left out has its default. A new version is evaluated for every participant in the background: the header X-Change-Id names the change, whose progress is at /api/studies/{study_id}/reanchorings/{change_id}. With `dry_run=true` nothing is stored and the answer says what would change for how many. Expressions are CEL; a fault is a 422 that names its path.',
+    description: 'What is left out or null has its default. A new version is evaluated for every participant in the background: the header X-Change-Id names the change, whose progress is at /api/studies/{study_id}/reanchorings/{change_id}. With `dry_run=true` nothing is stored and the answer says what would change for how many. Expressions are CEL; a fault is a 422 that names its path.',
     query: Type.Object({ dry_run: Type.Optional(Type.Boolean({ default: false })) }),
     body: PolicyInput, answers: { 200: Type.Unsafe<Static<typeof Policy> | Static<typeof DryRun>>({ anyOf: [Policy, DryRun] }) },
     handle: async ({ tx, audit, actor, context, params, query, body }) => {

@@ -4,7 +4,7 @@ import { putOutbox } from '../../db/outbox.js';
 import { policyOf } from '../../workflows/domain/facts.js';
 import { completePolicy } from '../../workflows/domain/policy.js';
 import { policyFaults } from '../../workflows/domain/policy-check.js';
-import { PolicyInput } from '../../workflows/domain/policy-schema.js';
+import { PolicyInput, withoutNulls } from '../../workflows/domain/policy-schema.js';
 import type { Policy } from '../../workflows/domain/policy-schema.js';
 import { sameJson } from '../../workflows/domain/same.js';
 import type { Actor } from '../access.js';
@@ -28,7 +28,7 @@ export function acceptPolicy(given: unknown, sent: 'alone' | 'in study' = 'alone
   const prefix = sent === 'alone' ? '' : 'config.enrollment_date_policy.';
   if (sent === 'alone') check(PolicyInput, given, 'body');
   else check(InStudy, { config: { enrollment_date_policy: given } }, 'body');
-  const policy = completePolicy(given as PolicyInput);
+  const policy = completePolicy(withoutNulls(given) as PolicyInput);
   const errors = policyFaults(policy).map((f) => ({ ...f, path: `${prefix}${f.path}`, message: `${prefix}${f.message}` }));
   if (errors.length > 0) throw problem('VALIDATION_FAILED', { detail: errors.slice(0, 3).map((e) => e.message).join('; '), errors });
   return policy;

@@ -14,7 +14,6 @@ const meant: [name: string, policy: PolicyInput, path: string, code: string][] =
   ['a form_mapping at another source', { sources: [{ ...form('A'), type: 'manual_entry' }] }, 'sources.0.form_mapping', 'NOT_ALLOWED'],
   ['a computed_rule without its rule', { sources: [{ type: 'manual_entry' }, { type: 'computed_rule' }] }, 'sources.1.computed_rule', 'MISSING'],
   ['a rule at another source', { sources: [{ type: 'manual_entry', computed_rule: { expression: 'consent.date' } }] }, 'sources.0.computed_rule', 'NOT_ALLOWED'],
-  ['two sources of one priority', { sources: [{ type: 'manual_entry', priority: 1 }, { type: 'consent_workflow', priority: 1 }] }, 'sources.1.priority', 'DUPLICATE'],
   ['the same source twice', { sources: [{ type: 'manual_entry' }, { type: 'manual_entry' }] }, 'sources.1.type', 'DUPLICATE'],
   ['the same form item twice', { sources: [form('A'), form('A')] }, 'sources.1.type', 'DUPLICATE'],
   ['a custom anchor without sources', { anchor_type: 'custom', custom_anchor_definition: { name: 'Surgery' } }, 'sources', 'MISSING'],
@@ -49,6 +48,16 @@ describe('the anchor policy', () => {
     expect(defaultPolicy.re_anchoring).to.deep.equal({ allow_after_scheduling: true, allow_after_data_entered: true, allow_after_signature: false, allow_after_lock: false, max_shift_days: 0, completed_visit_handling: 'flag_for_review' });
   });
 
+  const order = (sources: NonNullable<PolicyInput['sources']>) => sourcesInOrder(completePolicy({ sources })).map(({ type, priority }) => [type, priority]);
+  it('sources of one priority stand in the order of the list', () => {
+    expect(order([{ type: 'manual_entry', priority: 1 }, { type: 'consent_workflow', priority: 1 }])).to.deep.equal([['manual_entry', 1], ['consent_workflow', 1]]);
+  });
+  it('a source without a priority has its place in the list, or the next that is free', () => {
+    expect(order([{ type: 'manual_entry' }, { type: 'consent_workflow' }])).to.deep.equal([['manual_entry', 1], ['consent_workflow', 2]]);
+    expect(order([{ type: 'manual_entry', priority: 2 }, { type: 'consent_workflow' }])).to.deep.equal([['manual_entry', 2], ['consent_workflow', 3]]);
+    expect(order([{ type: 'manual_entry' }, { type: 'consent_workflow', priority: 1 }, { type: 'randomization' }])).to.deep.equal([['consent_workflow', 1], ['manual_entry', 2], ['randomization', 3]]);
+  });
+
   for (const [type, first] of [['enrollment', 'consent_workflow'], ['consent', 'consent_workflow'], ['eligibility', 'eligibility_workflow'], ['randomization', 'randomization'], ['baseline_visit', 'computed_rule']] as const) {
     it(`anchor_type ${type} with no sources implies ${first}`, () => expect(sourcesInOrder(completePolicy({ anchor_type: type, sources: [] }))[0]!.type).to.equal(first));
   }
@@ -79,6 +88,19 @@ describe('the anchor policy', () => {
         if (at !== '') expect(paths, name).to.include(at);
       }
       expect(await stage.admin.expect(200, 'GET', path)).to.deep.equal(defaultPolicy);
+    });
+
+    it('null for what may be left out says the same, alone and within a study', async () => {
+      const nothing = {
+        anchor_type: null, sources: [{ type: 'manual_entry', priority: null, is_active: null, form_mapping: null, computed_rule: null }], prerequisites: { custom_rule: null }, permissions: { override_approver_roles: null },
+        multi_consent: { specific_consent_version_id: null }, time_precision: { study_timezone: null }, validation: { max_days_from_consent: null, custom_rules: null }, re_anchoring: null, custom_anchor_definition: null,
+      };
+      const left = completePolicy({ sources: [{ type: 'manual_entry' }] });
+      expect(await stage.admin.expect(200, 'POST', path, nothing)).to.deep.equal(left);
+      const study = await stage.study(nothing, { days: [] });
+      expect(await stage.admin.expect(200, 'GET', `/api/studies/${study.id}/config/enrollment-policy`)).to.deep.equal(left);
+      expect((await stage.admin.post(path, { sources: [{ type: null }] })).body.errors.map((e) => e.path)).to.deep.equal(['sources.0.type']);
+      await stage.admin.expect(200, 'POST', path, {});
     });
 
     it('all faults are told at once', async () => {

@@ -18,7 +18,6 @@ export function policyFaults(policy: Policy): PolicyFault[] {
     if (source.type === 'computed_rule' && !source.computed_rule) fault(`${at}.computed_rule`, 'MISSING', 'is required for a computed_rule');
     if (source.type !== 'computed_rule' && source.computed_rule) fault(`${at}.computed_rule`, 'NOT_ALLOWED', `is not allowed for ${source.type}`);
     policy.sources.slice(0, i).forEach((earlier, j) => {
-      if (earlier.priority === source.priority) fault(`${at}.priority`, 'DUPLICATE', `${source.priority} is the priority of sources.${j} already`);
       if (earlier.type === source.type && sameJson(earlier.form_mapping ?? null, source.form_mapping ?? null) && sameJson(earlier.computed_rule?.expression ?? null, source.computed_rule?.expression ?? null)) {
         fault(`${at}.type`, 'DUPLICATE', `${source.type} reads the same as sources.${j}`);
       }

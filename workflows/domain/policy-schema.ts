@@ -84,9 +84,9 @@ export const Policy = Type.Object({
 export type Policy = Static<typeof Policy>;
 export type PolicySource = Static<typeof PolicySource>;
 
-/** What a caller may send: any part of it; what is left out has its default. */
+/** Any part of it; what is left out has its default. */
 const someOf = (section: Type.TObject) => Type.Optional(Type.Partial(section, closed));
-export const PolicyInput = Type.Object({
+const Input = Type.Object({
   anchor_type: Type.Optional(Policy.properties.anchor_type),
   sources: Type.Optional(Type.Array(Type.Object({
     ...PolicySource.properties,
@@ -108,4 +108,34 @@ export const PolicyInput = Type.Object({
   schedule_on_provisional: Type.Optional(Type.Boolean()),
   override_approval_timeout_hours: Type.Optional(Policy.properties.override_approval_timeout_hours),
 }, { ...closed, $id: 'EnrollmentDatePolicyInput' });
-export type PolicyInput = Static<typeof PolicyInput>;
+export type PolicyInput = Static<typeof Input>;
+
+interface Parts { type?: string; enum?: unknown[]; items?: Type.TSchema; properties?: Record<string, Type.TSchema>; required?: string[] }
+/** The schema with null allowed for every field that may be left out. */
+function nullsAsAbsent(schema: Type.TSchema): Type.TSchema {
+  const { items, properties, required = [] } = schema as Parts;
+  if (items) return { ...schema, items: nullsAsAbsent(items) };
+  if (!properties) return schema;
+  return {
+    ...schema,
+    properties: Object.fromEntries(Object.entries(properties).map(([name, property]) => {
+      const inner = nullsAsAbsent(property);
+      return [name, required.includes(name) ? inner : Type.Optional(orNull(inner))];
+    })),
+  };
+}
+
+function orNull(schema: Type.TSchema): Type.TSchema {
+  const { type, enum: words } = schema as Parts;
+  return Type.Unsafe<unknown>({ ...schema, ...(type !== undefined && { type: [type, 'null'] }), ...(words && { enum: [...words, null] }) });
+}
+
+/** What a caller may send; null for a field says the same as leaving it out (`withoutNulls`). */
+export const PolicyInput = nullsAsAbsent(Input) as typeof Input;
+
+/** The value without the fields that are null. */
+export function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null).map(([name, field]) => [name, withoutNulls(field)]));
+}

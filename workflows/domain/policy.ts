@@ -34,9 +34,8 @@ export function completePolicy(input: PolicyInput): Policy {
   const sources = input.sources ?? (anchorType === 'enrollment' ? defaultPolicy.sources : []);
   const policy: Policy = {
     anchor_type: anchorType,
-    sources: sources.map((source, index) => ({
+    sources: prioritized(sources).map((source) => ({
       ...source,
-      priority: source.priority ?? index + 1,
       is_active: source.is_active ?? true,
       ...(source.form_mapping && {
         form_mapping: { ...source.form_mapping, partial_date_handling: source.form_mapping.partial_date_handling ?? 'reject' },
@@ -53,6 +52,17 @@ export function completePolicy(input: PolicyInput): Policy {
   };
   if (input.custom_anchor_definition) policy.custom_anchor_definition = input.custom_anchor_definition;
   return policy;
+}
+
+/** A source without a priority has its place in the list, or the next one that no other source has. */
+function prioritized<S extends { priority?: number }>(sources: readonly S[]): (S & { priority: number })[] {
+  const taken = new Set(sources.map((source) => source.priority));
+  return sources.map((source, index) => {
+    let priority = source.priority ?? index + 1;
+    while (source.priority === undefined && taken.has(priority)) priority += 1;
+    taken.add(priority);
+    return { ...source, priority };
+  });
 }
 
 const implied: Record<Exclude<Policy['anchor_type'], 'custom'>, PolicySource[]> = {
