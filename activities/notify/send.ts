@@ -2,6 +2,8 @@ import type { Database } from '../../db/knex.js';
 import { reminderById } from '../../db/queries/reminders.js';
 import { inScope, readInScope } from '../../db/transaction.js';
 import { addressesOf, standingOf } from '../../workflows/domain/reminders/standing.js';
+import { linkMessage } from '../../workflows/domain/reminders/words.js';
+import type { Languages } from '../../workflows/domain/reminders/words.js';
 import { writeLink } from './link.js';
 import type { LinkSettings } from './link.js';
 import { RefusedMessage, unconfigured } from './provider.js';
@@ -13,7 +15,8 @@ import type { NotificationKind } from './texts.js';
 
 interface NotificationRow {
   id: string; kind: string; channel: 'email' | 'sms' | 'push'; status: string; study_id: string | null; user_id: string | null;
-  study_code: string; participant_code: string | null; participant_status: string | null;
+  study_code: string; study_name: string; site_code: string | null; site_name: string | null; languages: Languages | null;
+  participant_code: string | null; participant_status: string | null; preferred_language: string | null;
   email: string | null; phone: string | null; details: Record<string, string> | null; draft: { to: string; subject: string; body: string } | null;
 }
 type Written = Omit<Message, 'id' | 'to'>;
@@ -46,9 +49,10 @@ export const sendNotification = (deps: SendDeps) => async (id: string): Promise<
 async function notification(database: Database, id: string): Promise<NotificationRow | undefined> {
   return inScope(database, '*', async ({ tx }) => {
     const { rows } = await tx.raw(
-      `select n.id, n.kind, n.channel, n.status, n.study_id, n.user_id, n.draft, s.study_code, p.participant_code, p.status as participant_status, coalesce(u.email, p.email) as email, p.phone,
+      `select n.id, n.kind, n.channel, n.status, n.study_id, n.user_id, n.draft, s.study_code, s.study_name, t.site_code, t.name as site_name, s.config #> '{notifications,languages}' as languages,
+         p.participant_code, p.status as participant_status, p.preferred_language, coalesce(u.email, p.email) as email, p.phone,
          case when o.id is not null then jsonb_build_object('previous', o.previous_enrollment_date, 'wanted', o.new_enrollment_date, 'expires', to_char(o.expires_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), 'study_id', o.study_id, 'participant_id', o.participant_id) end as details
-       from notifications n left join studies s on s.id = n.study_id left join participants p on p.id = n.participant_id
+       from notifications n left join studies s on s.id = n.study_id left join participants p on p.id = n.participant_id left join sites t on t.id = p.site_id
        left join users u on u.id = n.user_id left join override_requests o on o.id = n.subject_id where n.id = ?`, [id]);
     return rows[0];
   });
@@ -72,8 +76,13 @@ async function write({ database, links }: SendDeps, row: NotificationRow): Promi
     return await dailySummaryFor(database, row.user_id!, row.study_id!, links.publicUrl) ?? { stopped: 'cancelled', reason: 'the recipient may not see the study any more' };
   }
   if (row.kind === 'magic_link' && row.participant_status === 'withdrawn') return { stopped: 'cancelled', reason: 'the participant has withdrawn' };
-  const link = row.kind === 'magic_link' ? await writeLink(database, row.id, links) : {};
-  if (!link) return { stopped: 'sent', reason: null };
+  const link = row.kind === 'magic_link' ? await writeLink(database, row.id, links) : null;
+  if (link === undefined) return { stopped: 'sent', reason: null };
+  const own = link && linkMessage(row.preferred_language, row.languages ?? {}, {
+    ...link, portal_url: link.link, participant_code: row.participant_code ?? '', study_code: row.study_code, study_name: row.study_name,
+    site_code: row.site_code ?? '', site_name: row.site_name ?? row.site_code ?? '',
+  });
+  if (own) return { subject: own.subject, text: `${own.body}\n` };
   return textOf(row.kind as NotificationKind, { study: row.study_code, participant: row.participant_code ?? '', url: links.publicUrl, ...row.details, ...link });
 }
 

@@ -70,6 +70,21 @@ describe('The portal', function portal() {
       expect(asked).to.deep.include({ user_id: stage.admin.userId });
     });
 
+    it('is in the study’s own words where it has some, in the participant’s language; the link is in them or below', async () => {
+      const of = await stage.study(ownDate, { fields: { config: { enrollment_date_policy: ownDate, notifications: { languages: {
+        en: { magic_link: { subject: 'Welcome to {{study_code}}', body: 'Come in, {participant_code}.' }, override_pending: { subject: 'x', body: 'y' }, daily_summary: { subject: 'x', body: 'y' } },
+        de_AT: { magic_link: { subject: 'Servus', body: 'Bitte: {{link}} ({{minutes}} Minuten)' } },
+      } } } } });
+      for (const [preferred_language, subject, text] of [['de-AT', 'Servus', /^Bitte: http\S+\/portal\?token=[\w-]+ \(15 Minuten\)\s*$/], ['en_US', /^Welcome to /, /^Come in, \S+\.\s+http\S+\/portal\?token=[\w-]+\s*$/]] as const) {
+        const who = await person({ preferred_language }, of);
+        await ask(who);
+        const mail = await until(async () => (await mailsTo(await addressOf(who)))[0], { what: 'the mail' });
+        expect(mail.subject).to.match(new RegExp(subject));
+        expect(mail.text).to.match(text);
+        expect((await open(tokenIn(mail.text))).status).to.equal(200);
+      }
+    });
+
     it('goes as a text message', async () => {
       const phone = `+49${Date.now()}`;
       const ben = await person({ email: null, phone });

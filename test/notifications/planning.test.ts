@@ -138,6 +138,8 @@ describe('Reminders are planned with their visits', function planning() {
     ['quiet hours without an end', { quiet_hours: { from: '22:00' } }, 'config.notifications.quiet_hours.to', 'REQUIRED'],
     ['days that are no number', { days_before: ['one'] }, 'config.notifications.days_before.0', 'TYPE'],
     ['a variable that there is not', { languages: { de: { visit_reminder: { subject: 'Hallo', body: 'Am {{nonsense}} um {{visit_name}}' } } } }, 'config.notifications.languages.de.visit_reminder.body', 'UNKNOWN_VARIABLE'],
+    ['a variable that its kind of message has not', { languages: { de: { magic_link: { subject: 'Hallo', body: 'Am {{target_date}}' } } } }, 'config.notifications.languages.de.magic_link.body', 'UNKNOWN_VARIABLE'],
+    ['a kind of message that there is not', { languages: { de: { telegram: { subject: 'x', body: 'y' } } } }, 'config.notifications.languages.de.telegram', 'UNKNOWN_FIELD'],
     ['a field that there is not', { chanels: [] }, 'config.notifications.chanels', 'UNKNOWN_FIELD'],
   ] as const) {
     it(`settings with ${what} are refused with the path`, async () => {

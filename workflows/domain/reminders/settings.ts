@@ -18,8 +18,11 @@ export const NotificationSettings = Type.Object({
   send_at: Type.Optional(clock('default 09:00')),
   quiet_hours: Type.Optional(Type.Object({ from: clock('nothing is sent from'), to: clock('until before') }, closed)),
   languages: Type.Optional(Type.Record(
-    Type.String({ pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$' }),
-    Type.Object({ visit_reminder: Type.Optional(Template), visit_missed: Type.Optional(Template) }, closed), { ...closed, maxProperties: 100 })),
+    Type.String({ pattern: '^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$' }),
+    Type.Object({
+      visit_reminder: Type.Optional(Template), visit_missed: Type.Optional(Template), magic_link: Type.Optional(Template),
+      daily_summary: Type.Optional(Template), override_pending: Type.Optional(Template), trigger_override_required: Type.Optional(Template),
+    }, { ...closed, description: 'messages to staff (daily_summary, override_pending, trigger_override_required) keep their built-in words' }), { ...closed, maxProperties: 100 })),
 }, closed);
 export type NotificationSettings = Static<typeof NotificationSettings>;
 
@@ -27,9 +30,9 @@ export interface SettingsFault { path: string; code: string; message: string }
 
 /** What is wrong with settings that fit their schema: variables in a template that no message has. */
 export function settingsFaults(settings: NotificationSettings): SettingsFault[] {
-  return Object.entries(settings.languages ?? {}).flatMap(([language, kinds]) => WORDED.flatMap((kind) =>
+  return Object.entries(settings.languages ?? {}).flatMap(([language, kinds]) => ([...WORDED, 'magic_link'] as const).flatMap((kind) =>
     (['subject', 'body'] as const).flatMap((part) => {
       const path = `languages.${language}.${kind}.${part}`;
-      return unknownVariables(kinds[kind]?.[part] ?? '').map((name) => ({ path, code: 'UNKNOWN_VARIABLE', message: `${path} names a variable that there is not: ${name}` }));
+      return unknownVariables(kinds[kind]?.[part] ?? '', kind).map((name) => ({ path, code: 'UNKNOWN_VARIABLE', message: `${path} names a variable that there is not: ${name}` }));
     })));
 }
