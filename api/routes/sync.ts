@@ -35,7 +35,7 @@ export const syncRoutes = [
       counted(await sync({ tx, audit, caller: callerOf(actor), context, minutes: services.settings.ASSESSMENT_SESSION_MINUTES }, { sessions: body.sessions ?? [], responses: body.responses ?? [], deviceTime: deviceTime(headers) })),
   }),
   route({
-    method: 'POST', path: '/api/sync/check-conflicts', tag: 'Offline sync', summary: 'What a sync would meet', description: 'Changes nothing. At most 1,000 items (413).', may: sessionCallers, within: 'read',
+    method: 'POST', path: '/api/sync/check-conflicts', tag: 'Offline sync', summary: 'What a sync would meet', description: 'Changes nothing. At most 1,000 items (413). Items that a sync would reject stand in `rejected`, with code and message; a session that cannot be read while its id is known is a `duplicate_session` besides.', may: sessionCallers, within: 'read',
     large: true, body: Bulk, answers: { 200: ConflictReport },
     handle: ({ tx, actor, body }) => checkConflicts(tx, callerOf(actor), { sessions: body.sessions ?? [], responses: body.responses ?? [] }),
   }),

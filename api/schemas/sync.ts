@@ -37,7 +37,7 @@ export const BulkResult = Type.Object({
 });
 export const SyncStatus = Type.Object({ status: oneOf('ok'), server_time: Instant, max_items: Type.Integer() });
 const Found = Type.Object({ conflict_type: ConflictType, local_id: Type.String(), server_id: nullable(Type.String()), resolution: Resolution, message: Type.String() });
-export const ConflictReport = Type.Object({ has_conflicts: Type.Boolean(), session_conflicts: Type.Array(Found), response_conflicts: Type.Array(Found) });
+export const ConflictReport = Type.Object({ has_conflicts: Type.Boolean(), session_conflicts: Type.Array(Found), response_conflicts: Type.Array(Found), rejected: Type.Array(ItemResult) });
 
 export const Conflict = Type.Object({
   id: Uuid, study_id: Uuid, participant_id: Uuid, kind: oneOf('session', 'response'), conflict_type: ConflictType, resolution: Resolution, local_id: Type.String(),

@@ -13,7 +13,8 @@ import { contentFaults } from './sessions-content.js';
 import { modulesOf } from './sessions-submit.js';
 import type { Item, ResponseGiven, SessionGiven } from './sync-items.js';
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** What may be compared with an id in the database. */
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export interface SessionFacts { id: string; study_id: string; participant_id: string; battery_id: number | null; battery_version: number | null }
 export interface Decided { item: Item; decision: SyncDecision; offline?: OfflineSession; session?: SessionFacts; modules?: KnownModules | null }
 

@@ -1,9 +1,10 @@
 import type { AuditTrail } from '../../db/audit.js';
 import type { Tx } from '../../db/knex.js';
+import { sessionsByLocalId, syncParticipants } from '../../db/queries/offline.js';
 import { problem } from '../errors.js';
 import type { RequestContext } from '../route.js';
 import type { SessionCaller } from './sessions-caller.js';
-import { decideItems } from './sync-decide.js';
+import { UUID, decideItems } from './sync-decide.js';
 import { readItems, rejection } from './sync-items.js';
 import type { Item, ItemResult } from './sync-items.js';
 import { writeDecided } from './sync-write.js';
@@ -55,18 +56,42 @@ function isBadValue(fault: unknown): boolean {
 
 export interface ConflictFound { conflict_type: string; local_id: string; server_id: string | null; resolution: string; message: string }
 
-/** What a sync of these items would meet; nothing is written. @throws 413 */
-export async function checkConflicts(tx: Tx, caller: SessionCaller, sent: Omit<Sent, 'deviceTime'>): Promise<{ has_conflicts: boolean; session_conflicts: ConflictFound[]; response_conflicts: ConflictFound[] }> {
+export interface ConflictReport { has_conflicts: boolean; session_conflicts: ConflictFound[]; response_conflicts: ConflictFound[]; rejected: ItemResult[] }
+
+/**
+ * What a sync of these items would meet; nothing is written. What it would reject is named item by item, and a session
+ * that cannot be read while the server has its id is a conflict besides: the two cannot be the same.
+ * @throws 413
+ */
+export async function checkConflicts(tx: Tx, caller: SessionCaller, sent: Omit<Sent, 'deviceTime'>): Promise<ConflictReport> {
   requireFew(sent);
-  const { items } = readItems(sent.sessions, sent.responses);
+  const { items, results } = readItems(sent.sessions, sent.responses);
   const decided = await decideItems(tx, items, caller, false);
   const found = (kind: Item['kind']): ConflictFound[] => decided.filter(({ item }) => item.kind === kind).flatMap(({ item, decision }) =>
     (decision.status === 'conflict' ? decision.conflicts.map(({ conflict_type, resolution, message }) => ({
       conflict_type, resolution, message, local_id: item.given.id, server_id: decision.write?.kind === 'insert' ? null : decision.server_id,
     })) : []));
-  const session_conflicts = found('session');
+  const answered = new Map<number, ItemResult | null>(decided.map(({ item, decision }) =>
+    [item.index, decision.status === 'rejected' ? rejection(item.kind, item.given.id, decision.code, decision.message) : null]));
+  const rejected = results.flatMap((result, index) => (answered.has(index) ? answered.get(index) ?? [] : result));
+  const unreadable = sent.sessions.filter((_, index) => !answered.has(index));
+  const session_conflicts = [...found('session'), ...await conflictsOfUnreadable(tx, unreadable, caller)];
   const response_conflicts = found('response');
-  return { has_conflicts: session_conflicts.length + response_conflicts.length > 0, session_conflicts, response_conflicts };
+  return { has_conflicts: session_conflicts.length + response_conflicts.length > 0, session_conflicts, response_conflicts, rejected };
+}
+
+async function conflictsOfUnreadable(tx: Tx, sessions: readonly unknown[], caller: SessionCaller): Promise<ConflictFound[]> {
+  const named = sessions.flatMap((raw) => {
+    const { id, studyId } = (raw ?? {}) as { id?: unknown; studyId?: unknown };
+    return typeof id === 'string' && /^[^\0\p{Surrogate}]{1,200}$/u.test(id) && typeof studyId === 'string' && UUID.test(studyId) ? [{ study_id: studyId.toLowerCase(), local_id: id }] : [];
+  });
+  if (named.length === 0) return [];
+  const known = await sessionsByLocalId(tx, named);
+  const people = await syncParticipants(tx, known.map(({ study_id, participant_id }) => ({ study_id, ref: participant_id, as_id: participant_id })), false);
+  const inReach = new Set(people.map(({ id }) => id).filter((id) => caller.participantId === null || id === caller.participantId));
+  return known.filter(({ participant_id }) => inReach.has(participant_id)).map(({ id, local_id }) => ({
+    conflict_type: 'duplicate_session', resolution: 'server_wins', message: 'a session with this id is there, and what was sent of it cannot be read', local_id, server_id: id,
+  }));
 }
 
 function requireFew({ sessions, responses }: Pick<Sent, 'sessions' | 'responses'>): void {

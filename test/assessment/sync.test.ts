@@ -233,7 +233,21 @@ describe('Offline sync', () => {
       expect((report.response_conflicts as Loose[]).map((c) => [c.conflict_type, c.local_id])).to.deep.equal([['duplicate_response', 'r']]);
       expect((await site.conflicts()).total).to.equal(0);
       expect((await site.http.expect(200, 'GET', `/api/sessions?study_id=${site.study.id}`)).total).to.equal(1);
-      expect(await site.http.expect(200, 'POST', '/api/sync/check-conflicts', { sessions: [site.item('new')] })).to.deep.equal({ has_conflicts: false, session_conflicts: [], response_conflicts: [] });
+      expect(await site.http.expect(200, 'POST', '/api/sync/check-conflicts', { sessions: [site.item('new')] })).to.deep.equal({ has_conflicts: false, session_conflicts: [], response_conflicts: [], rejected: [] });
+    });
+
+    it('are told of what cannot be read as well, and what a sync would reject is named', async () => {
+      const { server_id } = await session(site.item('s'));
+      const { status: _status, ...bare } = site.item('s');
+      const check = (sessions: unknown[], by = site.http) => by.expect<Loose & { session_conflicts: Loose[]; rejected: ItemView[] }>(200, 'POST', '/api/sync/check-conflicts', { sessions, responses: [{ id: 'r' }] });
+      const sessions = [bare, { ...bare, id: 'new' }, null, site.item('ahead', { status: 'active', startedAt: instant(25 * HOUR), completedAt: null })];
+      const report = await check(sessions);
+      expect(report.has_conflicts).to.equal(true);
+      expect(report.session_conflicts.map((c) => [c.conflict_type, c.local_id, c.server_id, c.resolution])).to.deep.equal([['duplicate_session', 's', server_id, 'server_wins']]);
+      const { results } = await site.bulk({ sessions, responses: [{ id: 'r' }] });
+      expect(report.rejected).to.deep.equal(results.filter(({ status }) => status === 'rejected')).and.have.length(5);
+      const stranger = await user(site.http, 'coordinator', { study_ids: [(await newStudy(site.http)).id] });
+      expect(await check([bare], stranger)).to.include({ has_conflicts: false });
     });
   });
 
