@@ -18,7 +18,7 @@ export const BatteryVersion = Type.Object({
   published_at: nullable(Instant), published_by_id: nullable(Uuid), modules: Type.Array(Module),
 });
 
-/** `settings` are laid over the task's defaults; without `position` a module comes last. */
+/** `settings` are laid over the task's defaults. Modules stand at their `position`, those without one where there is room; one that is added without comes last. */
 export const NewModule = body({
   task: Task, name: Type.Optional(text(300, 1)), settings: Type.Optional(Json), required: Type.Optional(Type.Boolean()), estimated_minutes: Type.Optional(Minutes),
   position: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
@@ -29,7 +29,7 @@ export const ModuleChange = body({
 const modules = Type.Array(NewModule, { maxItems: 100 });
 const fields = { code: Code, name: text(300, 1), description: Type.Optional(nullable(text(10_000))) };
 /** The study comes from `study_id` here or from the context. */
-export const NewBattery = body({ ...fields, study_id: Type.Optional(Uuid), modules: Type.Optional(modules) });
+export const NewBattery = body({ ...fields, study_id: Type.Optional(Uuid), modules: Type.Optional(modules), status: Type.Optional(oneOf('draft', 'published')) });
 export const BatteryChange = partial(body({ ...fields, modules, status: BatteryStatus }));
 export const ModuleOrder = body({ module_ids: Type.Array(Uuid, { maxItems: 100 }) });
 export const Duplicate = body({ study_id: Uuid, code: Type.Optional(Code), name: Type.Optional(text(300, 1)) });

@@ -18,10 +18,10 @@ export interface GivenModule { task: TaskName; name?: string; settings?: Record<
 interface Fields { code?: string; name?: string; description?: string | null }
 type Unchanged = (record: Record<string, unknown>) => void;
 
-/** Creates a battery, version 1, as a draft. @throws 400 two studies, 404, 409 BATTERY_CODE_TAKEN, 422 no study or bad settings */
-export async function createBattery(change: Change, contextStudy: string | undefined, given: Fields & { code: string; name: string; study_id?: string; modules?: GivenModule[] }): Promise<BatteryRecord> {
+/** Creates a battery, version 1, as a draft or published at once. @throws 400 two studies, 404, 409 BATTERY_CODE_TAKEN, 422 no study or bad settings */
+export async function createBattery(change: Change, contextStudy: string | undefined, given: Fields & { code: string; name: string; study_id?: string; modules?: GivenModule[]; status?: 'draft' | 'published' }): Promise<BatteryRecord> {
   const { tx, audit, actor, context } = change;
-  const { study_id, modules = [], ...fields } = given;
+  const { study_id, modules = [], status = 'draft', ...fields } = given;
   if (study_id && contextStudy && study_id.toLowerCase() !== contextStudy) throw problem('CONTEXT_CONFLICT');
   const studyId = study_id ?? contextStudy;
   if (!studyId) throw invalid('study_id', 'REQUIRED', 'is required: in the body, as X-Study-ID or as a query');
@@ -30,7 +30,8 @@ export async function createBattery(change: Change, contextStudy: string | undef
   const id = await onViolation(unique, () => insertBattery(tx, { ...fields, study_id: studyId }));
   await insertModules(tx, { battery_id: id, version: 1, study_id: studyId }, accepted);
   audit.record({ ...by(actor, context), study_id: studyId, action: 'battery_created', resource_type: 'battery', resource_id: String(id), metadata: { code: given.code, modules: accepted.length } });
-  return existingBattery(tx, id);
+  const battery = await existingBattery(tx, id);
+  return status === 'draft' ? battery : move(change, battery, status);
 }
 
 /**
@@ -111,18 +112,32 @@ export async function batteryVersions(tx: Tx, id: number): Promise<{ items: Vers
   return { items, total: items.length };
 }
 
-/** Modules as they are stored: settings over the defaults, positions without gaps. @throws 422 */
+/** Modules as they are stored: settings over the defaults, in the order of their positions, which have no gaps. @throws 422 */
 export async function acceptModules(tx: Tx, studyId: string, given: readonly GivenModule[], path = 'modules'): Promise<Omit<ModuleRow, 'id'>[]> {
   if (given.length > MAX_MODULES) throw invalid(path, 'TOO_MANY', `has more than ${MAX_MODULES} modules`);
-  const accepted: Omit<ModuleRow, 'id'>[] = [];
+  const accepted: Omit<ModuleRow, 'id' | 'position'>[] = [];
   for (const [index, module] of given.entries()) {
     const definition = taskDefinition(module.task);
     accepted.push({
       task: module.task, name: module.name ?? definition.title, required: module.required ?? true, estimated_minutes: module.estimated_minutes ?? definition.estimated_minutes,
-      position: index + 1, settings: await acceptSettings(tx, studyId, module.task, module.settings ?? {}, `${path}.${index}.settings`),
+      settings: await acceptSettings(tx, studyId, module.task, module.settings ?? {}, `${path}.${index}.settings`),
     });
   }
-  return accepted;
+  return inOrder(given).map((index, place) => ({ ...accepted[index]!, position: place + 1 }));
+}
+
+/** The places in the list, in the order that its positions ask for: those without one fill what is left, equal ones stay as listed. */
+function inOrder(given: readonly { position?: number }[]): number[] {
+  const places = [...given.keys()];
+  const order = places.filter((index) => given[index]!.position === undefined);
+  const wanted = places.filter((index) => given[index]!.position !== undefined).sort((a, b) => given[a]!.position! - given[b]!.position!);
+  let free = 0;
+  for (const index of wanted) {
+    const at = Math.max(free, given[index]!.position! - 1);
+    order.splice(at, 0, index);
+    free = at + 1;
+  }
+  return order;
 }
 
 export async function existingBattery(tx: Tx, id: number, lock = false): Promise<BatteryRecord> {

@@ -27,6 +27,22 @@ describe('Batteries', () => {
     expect(battery.modules.map((m) => m.position)).to.deep.equal([1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
+  it('take their modules in the order of the positions, and are published at once where that is said', async () => {
+    for (const [given, order] of [
+      [[['stroop', 2], ['n_back', 1]], ['n_back', 'stroop']], [[['stroop', 2], ['n_back']], ['n_back', 'stroop']], [[['stroop'], ['n_back', 1], ['flanker']], ['n_back', 'stroop', 'flanker']],
+      [[['stroop', 5], ['n_back', 5], ['flanker', 1]], ['flanker', 'stroop', 'n_back']],
+    ] as [[string, number?][], string[]][]) {
+      const modules = given.map(([task, position]) => ({ task, ...(position && { position }) }));
+      const battery = await create(modules, { status: 'published' });
+      expect([battery.status, battery.version, battery.published_version]).to.deep.equal(['published', 1, 1]);
+      expect(battery.modules.map((m) => [m.task, m.position])).to.deep.equal(order.map((task, i) => [task, i + 1]));
+      expect((await patch((await create([], { status: 'draft' })).id, { modules })).modules.map((m) => m.task)).to.deep.equal(order);
+      expect((await compile(battery.id, '?version=1&language=de_AT')).body).to.deep.include({ language: 'de_AT' });
+    }
+    const retired = await site.http.post('/api/batteries', { study_id: site.study.id, code: unique('B'), name: 'x', status: 'retired' });
+    expect([retired.status, retired.body.errors[0]?.path]).to.deep.equal([422, 'status']);
+  });
+
   it('a code is unique in its study, and free in another', async () => {
     const { code } = await create();
     const again = await site.http.post('/api/batteries', { study_id: site.study.id, code, name: 'x' });
