@@ -104,9 +104,15 @@ export function declaredQuery(schema: TSchema | undefined, search: URLSearchPara
     if (values.some((v) => v.includes('\0'))) throw refused(name, 'PATTERN', 'has characters that are not allowed here');
     if (property.type === 'array') query[name] = values.flatMap((v) => v.split(','));
     else if (values.length > 1) throw refused(name, 'DUPLICATE', 'is given more than once');
-    else query[name] = values[0];
+    else query[name] = property.type === 'boolean' ? asBoolean(values[0]!) : values[0];
   }
   return query;
+}
+
+/** True, FALSE, 1 and 0 as their programs write them; anything else is left to the schema. */
+function asBoolean(value: string): string {
+  const word = value.toLowerCase();
+  return word === '1' ? 'true' : word === '0' ? 'false' : word;
 }
 
 const refused = (name: string, code: string, sentence: string) =>

@@ -318,7 +318,9 @@ create table consents (
   purpose character varying(200),
   created_at timestamp with time zone not null default clock_timestamp(),
   updated_at timestamp with time zone not null default clock_timestamp(),
+  revoked_at timestamp with time zone,
   constraint consents_check CHECK ((((status)::text <> 'signed'::text) OR (signed_at IS NOT NULL))),
+  constraint consents_revoked_at_check CHECK (((revoked_at IS NULL) OR ((status)::text = 'revoked'::text))),
   constraint consents_status_check CHECK (((status)::text = ANY ((ARRAY['pending'::character varying, 'signed'::character varying, 'declined'::character varying, 'revoked'::character varying])::text[]))),
   constraint consents_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
   constraint consents_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
@@ -804,6 +806,7 @@ create table outbox (
   constraint outbox_pkey PRIMARY KEY (id)
 );
 CREATE INDEX outbox_due ON public.outbox USING btree (available_at, id);
+CREATE INDEX outbox_messages ON public.outbox USING btree (available_at, id) WHERE ((topic)::text = ANY ((ARRAY['notification'::character varying, 'user-link'::character varying])::text[]));
 CREATE INDEX outbox_patient ON public.outbox USING btree (available_at, id) WHERE patient;
 CREATE INDEX outbox_subject ON public.outbox USING btree (subject, id);
 

@@ -31,7 +31,7 @@ const say = (key) => { at('said').textContent = key ? word(key) : ''; };
 const show = (id) => { for (const one of ['door', 'inside']) at(one).hidden = one !== id; };
 
 function speak(tag) {
-  const primary = String(tag || 'en').toLowerCase().split('-')[0];
+  const primary = String(tag || 'en').toLowerCase().split(/[-_]/)[0];
   language = primary in WORDS ? primary : 'en';
   document.documentElement.lang = language;
   document.title = word('title');

@@ -12,8 +12,8 @@ export const Instant = Type.String({ format: 'date-time' });
 /** An IANA zone that this runtime knows. */
 export const TimeZone = Type.String({ format: 'time-zone', maxLength: 50 });
 export const Email = Type.String({ format: 'email', maxLength: 320 });
-/** A BCP 47 tag. */
-export const Language = Type.String({ pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$', maxLength: 35 });
+/** A BCP 47 tag; `en_US`, as many systems write it, means `en-US`. */
+export const Language = Type.String({ pattern: '^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$', maxLength: 35 });
 /** A code that people give: any text without control characters and without blanks around it. */
 export const Code = Type.String({ minLength: 1, maxLength: 64, pattern: '^(?!\\s)[^\\u0000-\\u001f\\u007f]*(?<!\\s)$' });
 export const text = (maxLength: number, minLength = 0) => Type.String({ minLength, maxLength });

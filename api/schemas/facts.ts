@@ -5,16 +5,13 @@ import { Instant, IsoDate, Json, Type, Uuid, body, nullable, oneOf, partial, tex
 export const ConsentStatus = oneOf('pending', 'signed', 'declined', 'revoked');
 export const Consent = Type.Object({
   id: Uuid, study_id: Uuid, participant_id: Uuid, consent_version_id: nullable(Type.String()), status: ConsentStatus, signed_at: nullable(Instant),
-  purpose: nullable(Type.String()), created_at: Instant, updated_at: Instant,
+  revoked_at: nullable(Instant), purpose: nullable(Type.String()), created_at: Instant, updated_at: Instant,
 });
 export const NewConsent = body({
-  consent_version_id: Type.Optional(nullable(text(200))), status: Type.Optional(oneOf('pending', 'signed', 'declined')),
-  signed_at: Type.Optional(nullable(Instant)), purpose: Type.Optional(nullable(text(200))),
-});
-export const ConsentChange = body({
   consent_version_id: Type.Optional(nullable(text(200))), status: Type.Optional(ConsentStatus),
-  signed_at: Type.Optional(nullable(Instant)), purpose: Type.Optional(nullable(text(200))),
+  signed_at: Type.Optional(nullable(Instant)), revoked_at: Type.Optional(nullable(Instant)), purpose: Type.Optional(nullable(text(200))),
 });
+export const ConsentChange = partial(NewConsent);
 
 // --- eligibility
 

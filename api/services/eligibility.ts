@@ -6,7 +6,7 @@ import { eligibilityOf, putEligibility as put } from '../../db/queries/eligibili
 import { problem } from '../errors.js';
 import { by, changedFields } from '../record.js';
 import type { PutEligibility } from '../schemas/facts.js';
-import { existing, pastInstant, sourcesChanged } from './participants.js';
+import { existing, realInstant, sourcesChanged } from './participants.js';
 import type { Change } from './studies.js';
 
 /** Who may say that a person is eligible or not, or approve a waiver: a coordinator prepares the assessment. */
@@ -21,7 +21,7 @@ export async function eligibility(tx: Tx, participantId: string): Promise<Eligib
 /**
  * Puts the assessment in place of what was there. Eligible and ineligible are confirmations: who, and when
  * (`confirmed_at`, else now; the same status again keeps the time it was confirmed).
- * @throws 403 a confirmation or waiver by a role that may not, 400 a time ahead or without confirmation, 409 STALE
+ * @throws 403 a confirmation or waiver by a role that may not, 400 no instant or without confirmation, 409 STALE
  */
 export async function putEligibility({ tx, audit, actor, context }: Change, participantId: string, given: Static<typeof PutEligibility>, unchangedSince: (record: Record<string, unknown>) => void): Promise<Eligibility> {
   const participant = await existing(tx, participantId);
@@ -32,7 +32,7 @@ export async function putEligibility({ tx, audit, actor, context }: Change, part
   if (!confirmed && given.confirmed_at) throw notConfirmed(status);
   const same = before?.status === status;
   const confirmed_at = !confirmed ? null
-    : given.confirmed_at ? pastInstant(given.confirmed_at, 'confirmed_at') : (same ? before.confirmed_at : null) ?? new Date().toISOString();
+    : given.confirmed_at ? realInstant(given.confirmed_at, 'confirmed_at') : (same ? before.confirmed_at : null) ?? new Date().toISOString();
   const waiver = given.has_waiver ?? false;
   const newlyConfirmed = confirmed && !(same && Date.parse(confirmed_at ?? '') === Date.parse(before.confirmed_at ?? ''));
   const newlyWaived = waiver && !before?.has_waiver;

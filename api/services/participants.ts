@@ -78,13 +78,25 @@ export async function withdraw({ tx, audit, actor, context }: Change, id: string
 
 /**
  * The instant of an act that was done, in UTC as the database writes it.
- * @throws 400 IN_FUTURE when it lies ahead; a minute is left for clocks that differ
+ * @throws 400 IN_FUTURE when it lies ahead (a minute is left for clocks that differ), NO_INSTANT
  */
 export function pastInstant(instant: string, path: string): string {
-  const at = new Date(instant);
-  if (at.getTime() <= Date.now() + 60_000) return at.toISOString();
+  const at = realInstant(instant, path);
+  if (Date.parse(at) <= Date.now() + 60_000) return at;
   const message = `${path} lies in the future`;
   throw problem('RULE_VIOLATED', { detail: `${message}.`, errors: [{ path, code: 'IN_FUTURE', message }] });
+}
+
+/**
+ * An instant in UTC as the database writes it. What is recorded of a participant may lie ahead: whether such a date
+ * counts is said by the policy's rules (FUTURE_DATE).
+ * @throws 400 NO_INSTANT for what has the form of one and is none, such as a leap second
+ */
+export function realInstant(instant: string, path: string): string {
+  const at = new Date(instant);
+  if (!Number.isNaN(at.getTime())) return at.toISOString();
+  const message = `${path} is no instant of the calendar`;
+  throw problem('RULE_VIOLATED', { detail: `${message}.`, errors: [{ path, code: 'NO_INSTANT', message }] });
 }
 
 export async function existing(tx: Tx, id: string): Promise<ParticipantRecord> {

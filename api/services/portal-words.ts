@@ -4,7 +4,7 @@ export type PortalLanguage = typeof portalLanguages[number];
 
 /** The language for a BCP 47 tag: `de-AT` reads German. */
 export function languageOf(tag: string | null | undefined): PortalLanguage {
-  const primary = tag?.toLowerCase().split('-')[0];
+  const primary = tag?.toLowerCase().split(/[-_]/)[0];
   return portalLanguages.find((language) => language === primary) ?? 'en';
 }
 

@@ -5,7 +5,7 @@ import { insertRandomization, randomizationOf } from '../../db/queries/randomiza
 import { problem } from '../errors.js';
 import { onViolation } from '../faults.js';
 import { by } from '../record.js';
-import { existing, pastInstant, sourcesChanged } from './participants.js';
+import { existing, realInstant, sourcesChanged } from './participants.js';
 import type { Change } from './studies.js';
 
 export async function randomization(tx: Tx, participantId: string): Promise<Randomization> {
@@ -14,10 +14,10 @@ export async function randomization(tx: Tx, participantId: string): Promise<Rand
   return row;
 }
 
-/** Randomizes once; the arm is the participant's from then on. @throws 409 ALREADY_RANDOMIZED, 400 a time ahead */
+/** Randomizes once; the arm is the participant's from then on. @throws 409 ALREADY_RANDOMIZED, 400 no instant */
 export async function randomize({ tx, audit, actor, context }: Change, participantId: string, given: { arm: string; randomized_at: string; stratum?: string | null }): Promise<Randomization> {
   const participant = await existing(tx, participantId);
-  const randomized_at = pastInstant(given.randomized_at, 'randomized_at');
+  const randomized_at = realInstant(given.randomized_at, 'randomized_at');
   const row = await onViolation({ randomizations_participant_id_key: 'ALREADY_RANDOMIZED' }, () =>
     insertRandomization(tx, { ...given, randomized_at, study_id: participant.study_id, participant_id: participantId }));
   audit.record({

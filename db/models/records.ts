@@ -62,6 +62,7 @@ export class Consent extends Row {
   declare consent_version_id: string | null;
   declare status: 'pending' | 'signed' | 'declined' | 'revoked';
   declare signed_at: string | null;
+  declare revoked_at: string | null;
   declare purpose: string | null;
 }
 

@@ -3,7 +3,7 @@ import { Consent } from '../models/records.js';
 import { inOrder, page } from './paging.js';
 import type { Listed, Page } from './paging.js';
 
-const COLUMNS = 'id, study_id, participant_id, consent_version_id, status, signed_at, purpose, created_at, updated_at';
+const COLUMNS = 'id, study_id, participant_id, consent_version_id, status, signed_at, revoked_at, purpose, created_at, updated_at';
 
 export const listConsents = (tx: Tx, participantId: string, at: Page): Promise<Listed<Consent>> =>
   page(tx, tx('consents').where('participant_id', participantId), COLUMNS, at, { created_at: 'created_at', signed_at: 'signed_at' }, 'id');

@@ -35,7 +35,7 @@ const SOURCES = `
   union all select p.withdrawn_at, 0, 1, 'participant', 'withdrawn', p.id, jsonb_build_object('reason', p.withdrawal_reason), false from participants p where p.id = $1 and p.withdrawn_at is not null
   union all select c.signed_at, 2, 0, 'consent', 'signed', c.id, jsonb_build_object('consent_version_id', c.consent_version_id, 'purpose', c.purpose, 'status', c.status), false
     from consents c where c.participant_id = $1 and c.signed_at is not null
-  union all select case c.status when 'pending' then c.created_at else c.updated_at end, 2, 1, 'consent', c.status, c.id, jsonb_build_object('consent_version_id', c.consent_version_id, 'purpose', c.purpose, 'status', c.status), false
+  union all select case c.status when 'pending' then c.created_at else coalesce(c.revoked_at, c.updated_at) end, 2, 1, 'consent', c.status, c.id, jsonb_build_object('consent_version_id', c.consent_version_id, 'purpose', c.purpose, 'status', c.status), false
     from consents c where c.participant_id = $1 and c.status <> 'signed'
   union all select coalesce(e.confirmed_at, e.updated_at), 3, 0, 'eligibility', e.status, e.id, jsonb_build_object('status', e.status, 'has_waiver', e.has_waiver), false from eligibility_assessments e where e.participant_id = $1
   union all select r.randomized_at, 4, 0, 'randomization', 'randomized', r.id, jsonb_build_object('arm', r.arm, 'stratum', r.stratum), false from randomizations r where r.participant_id = $1

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { addDays, dateIn } from '../../workflows/domain/dates.js';
 import { until } from '../support/service.js';
+import type { Loose } from '../support/http.js';
 import { DAY, Stage } from './stage.js';
 
 const manual = { sources: [{ type: 'manual_entry' }] };
@@ -210,6 +211,82 @@ describe('evaluation rules of the anchor date', function () {
       expect(waiting.waiting_for).to.deep.equal(['randomization', 'custom_rule']);
       await stage.admin.expect(201, 'POST', `${person.path}/randomization`, { arm: 'A', randomized_at: '2024-03-14T10:00:00Z' });
       await person.becomes({ status: 'finalized', enrollment_date: DAY });
+    });
+  });
+
+  describe('the baseline visit, scheduled by hand before there is a schedule', () => {
+    const baseline = async (policy: Record<string, unknown>) => {
+      const study = await stage.study(policy, { days: [] });
+      const window = await study.window(0);
+      await study.window(30);
+      const person = await study.person();
+      const visit = await stage.admin.expect(201, 'POST', '/api/schedules/visits', { participant_id: person.id, study_id: study.id, visit_window_id: window.id, target_date: dateIn(new Date().toISOString(), 'UTC') });
+      expect(visit).to.include({ is_baseline: true, status: 'open' });
+      return { person, visit };
+    };
+    const current = async (person: Awaited<ReturnType<typeof baseline>>['person']) => (await stage.admin.expect<{ visits: Loose[] }>(200, 'GET', `${person.path}/schedule`)).visits;
+
+    it('meets the prerequisite when it is completed, and is not planned once more', async () => {
+      const { person, visit } = await baseline({ ...manual, prerequisites: { require_consent_signed: false, require_baseline_visit: true } });
+      expect((await person.set(DAY)).body.status).to.equal('provisional');
+      await person.complete(visit.id);
+      await person.becomes({ status: 'finalized', enrollment_date: DAY });
+      expect((await person.standing()).map(({ name }) => name)).to.have.members(['Day 0', 'Day 30']);
+      expect((await current(person)).map(({ name, carried }) => [name, carried])).to.have.deep.members([['Day 0', true], ['Day 30', false]]);
+      await person.override(addDays(DAY, 1));
+      expect((await person.standing()).filter(({ name }) => name === 'Day 0').map(({ id, anchor_reconciled }) => [id, anchor_reconciled])).to.deep.equal([[visit.id, true]]);
+    });
+
+    it('is the source of an anchor of the type baseline_visit', async () => {
+      const { person, visit } = await baseline({ anchor_type: 'baseline_visit', ...free });
+      const done = await person.complete(visit.id);
+      await person.becomes({ status: 'finalized', enrollment_date: String(done.completed_at).slice(0, 10) });
+      expect((await person.standing()).filter(({ name }) => name === 'Day 0')).to.have.length(1);
+    });
+
+    it('stays the one to do where the schedule is made first; another one of the window is one visit more', async () => {
+      const { person, visit } = await baseline({ ...manual, ...free });
+      const again = await stage.admin.expect(201, 'POST', '/api/schedules/visits', { participant_id: person.id, visit_window_id: visit.visit_window_id, target_date: visit.target_date });
+      expect(again.visit_key).to.not.equal(visit.visit_key);
+      await person.set(DAY);
+      const standing = await person.standing();
+      expect(standing.filter(({ name }) => name === 'Day 0').map(({ id, status }) => [id, status])).to.have.deep.members([[visit.id, 'open'], [again.id, 'open']]);
+      expect((await current(person)).filter(({ carried }) => carried).map(({ id }) => id)).to.deep.equal([visit.id]);
+    });
+
+    it('of another study than the participant’s is refused', async () => {
+      const other = await stage.study({}, { days: [] });
+      const { person } = await baseline({ ...manual });
+      const answer = await stage.admin.post('/api/schedules/visits', { participant_id: person.id, study_id: other.id, name: 'X', target_date: DAY });
+      expect([answer.status, answer.body.errors[0]?.path]).to.deep.equal([422, 'study_id']);
+    });
+  });
+
+  describe('a date ahead', () => {
+    const tomorrow = () => new Date(Date.now() + 2 * 86_400_000).toISOString();
+    for (const [source, record] of [
+      ['consent_workflow', (path: string) => stage.admin.expect(201, 'POST', `${path}/consents`, { status: 'signed', signed_at: tomorrow() })],
+      ['eligibility_workflow', (path: string) => stage.admin.expect(200, 'PUT', `${path}/eligibility`, { status: 'eligible', confirmed_at: tomorrow() })],
+      ['randomization', (path: string) => stage.admin.expect(201, 'POST', `${path}/randomization`, { arm: 'A', randomized_at: tomorrow() })],
+    ] as const) {
+      it(`is taken as the record of a ${source}, and refused as the anchor date`, async () => {
+        const person = await (await stage.study({ ...free, sources: [{ type: source }] })).person();
+        await record(person.path);
+        await person.settled();
+        const { status, body } = await person.post<{ result: string; errors: { code: string }[] }>('/evaluate');
+        expect([status, body.result, body.errors.map(({ code }) => code)]).to.deep.equal([200, 'validation_failed', ['FUTURE_DATE']]);
+        expect((await person.anchor()).status).to.equal('unset');
+      });
+      it(`is the anchor date from a ${source} where the policy allows it`, async () => {
+        const person = await (await stage.study({ ...free, sources: [{ type: source }], validation: { cannot_be_future: false } })).person();
+        await record(person.path);
+        await person.becomes({ status: 'finalized', source_type: source });
+      });
+    }
+    it('that is no instant is refused', async () => {
+      const person = await (await stage.study()).person();
+      const answer = await stage.admin.post(`${person.path}/consents`, { status: 'signed', signed_at: '2016-12-31T23:59:60Z' });
+      expect([answer.status, answer.body.errors[0]?.code]).to.deep.equal([400, 'NO_INSTANT']);
     });
   });
 

@@ -101,7 +101,30 @@ describe('Participants and the facts about them', () => {
     expect(revoked.signed_at, 'it was signed once').to.equal(before.signed_at);
     expect(await code('PATCH', signed, { purpose: 'x' })).to.deep.equal([409, 'INVALID_TRANSITION']);
     expect(await code('POST', `${of}/consents`, { status: 'pending', signed_at: '2026-01-01T00:00:00Z' })).to.deep.equal([400, 'RULE_VIOLATED']);
-    expect(await code('POST', `${of}/consents`, { status: 'signed', signed_at: '2999-01-01T00:00:00Z' })).to.deep.equal([400, 'RULE_VIOLATED']);
+    expect(await code('POST', `${of}/consents`, { status: 'signed', signed_at: '2999-01-01T00:00:00Z' })).to.deep.equal([201, 'signed']);
+  });
+
+  it('a consent may be recorded as revoked, since a time or now; only a revoked one has that time', async () => {
+    const record = (body: object) => http.expect(201, 'POST', `${of}/consents`, body);
+    expect(await record({ status: 'revoked', revoked_at: '2026-01-06T10:00:00+02:00', signed_at: '2026-01-05T08:00:00Z' })).to.include({ status: 'revoked', revoked_at: '2026-01-06T08:00:00.000Z', signed_at: '2026-01-05T08:00:00.000Z' });
+    const now = await record({ status: 'revoked' });
+    expect(now.signed_at).to.equal(null);
+    expect(Date.now() - Date.parse(now.revoked_at as string)).to.be.within(-60_000, 60_000);
+    const { id, revoked_at } = await record({ status: 'signed' });
+    expect(revoked_at).to.equal(null);
+    expect(await code('PATCH', `${of}/consents/${id}`, { revoked_at: '2026-01-06T08:00:00Z' })).to.deep.equal([400, 'RULE_VIOLATED']);
+    const revoked = await http.expect(200, 'PATCH', `${of}/consents/${id}`, { status: 'revoked', revoked_at: '2026-01-06T08:00:00Z' });
+    expect(revoked).to.include({ status: 'revoked', revoked_at: '2026-01-06T08:00:00.000Z' });
+    expect(await http.expect(200, 'PATCH', `${of}/consents/${id}`, { status: 'revoked' })).to.deep.equal(revoked);
+    expect(await code('POST', `${of}/consents`, { status: 'revoked', revoked_at: '2999-01-01T00:00:00Z' })).to.deep.equal([400, 'RULE_VIOLATED']);
+    expect((await audited(id)).map(({ action }) => action)).to.deep.equal(['consent_signed', 'consent_revoked']);
+  });
+
+  it('languages are written as people write them, telephone numbers too', async () => {
+    for (const [field, good, bad] of [['preferred_language', ['en_US', 'pt-BR', 'de'], ['e', 'en US', 'en__US']], ['phone', ['(555) 123-4567', '+49 30 123', '030/123'], ['call me', '()', '((']]] as const) {
+      for (const value of good) expect(await http.expect(200, 'PATCH', `/api/participants/${participant.id}`, { [field]: value })).to.include({ [field]: value });
+      for (const value of bad) expect((await http.patch(`/api/participants/${participant.id}`, { [field]: value })).status, value).to.equal(422);
+    }
   });
 
   it('eligibility: none is 404; a confirmation has its time and its person and keeps them', async () => {

@@ -7,10 +7,11 @@ export interface CompiledBattery {
   battery_id: number; version: number; language: string; modules: BatteryModule[]; estimated_minutes: number;
 }
 
-/** The best of the languages that a text has: the one asked for, its base, English, else the first by name. */
+/** The best of the languages that a text has: the one asked for, its base, English, else the first by name. `de_AT` is `de-AT`. */
 export function chooseLanguage(available: readonly string[], wanted: string): string | undefined {
-  const base = wanted.split('-')[0]!;
-  const same = (a: string) => (b: string) => a.toLowerCase() === b.toLowerCase();
+  const tag = (language: string) => language.toLowerCase().replaceAll('_', '-');
+  const base = tag(wanted).split('-')[0]!;
+  const same = (a: string) => (b: string) => tag(a) === tag(b);
   return [...available].sort().find(same(wanted)) ?? [...available].sort().find(same(base)) ?? available.find(same('en')) ?? [...available].sort()[0];
 }
 

@@ -15,7 +15,7 @@ const milliseconds = (maximum = 600_000): JsonSchema => ({ type: 'number', minim
 const share: JsonSchema = { type: 'number', minimum: 0, maximum: 1 };
 /** Text by language; compiled to the one text of the language asked for. */
 const byLanguage: JsonSchema = {
-  type: 'object', maxProperties: 100, propertyNames: { pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$' }, additionalProperties: { type: 'string', maxLength: 10_000 },
+  type: 'object', maxProperties: 100, propertyNames: { pattern: '^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$' }, additionalProperties: { type: 'string', maxLength: 10_000 },
 };
 /** Settings that are texts by language, whatever the task. */
 export const LOCALISED = ['title', 'instructions'] as const;
