@@ -3,8 +3,9 @@ import { deprecation } from './deprecation.js';
 import { problem } from './errors.js';
 import { compress } from './middleware/compress.js';
 import { cors } from './middleware/cors.js';
+import { count } from './middleware/count.js';
 import { envelope } from './middleware/envelope.js';
-import { requireAcceptable } from './negotiation.js';
+import { isAcceptable } from './negotiation.js';
 import type { Route } from './route.js';
 import { Router } from './router.js';
 import { serve } from './serve.js';
@@ -25,6 +26,8 @@ export function createApp(services: Services, routes: readonly Route[], isDraini
   app.use(compress);
   app.use(async (ctx) => {
     const match = router.match(ctx.method, ctx.path);
+    // What no route answers counts for the address: nobody has looked at a token yet.
+    if (match.kind !== 'route') await count(ctx, 'general', undefined, services);
     if (match.kind === 'none') throw problem('NOT_FOUND', { detail: 'There is nothing at this path.' });
     if (match.kind === 'method') {
       const allow = { Allow: match.allow.join(', ') };
@@ -35,7 +38,10 @@ export function createApp(services: Services, routes: readonly Route[], isDraini
     }
     (ctx.state as State).route = match.route.path;
     if (match.route.deprecated) ctx.set(deprecation(match.route.deprecated));
-    requireAcceptable(ctx, match.route);
+    if (!isAcceptable(ctx, match.route)) {
+      await count(ctx, match.route.limit ?? 'general', undefined, services);
+      throw problem('NOT_ACCEPTABLE');
+    }
     await serve(ctx, match.route, match.params, services);
   });
   // What fails after the answer began (a client that went away) has no answer left to give.

@@ -1,7 +1,8 @@
-import { createHmac } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database, Tx } from '../db/knex.js';
-import { answerOf, claimKey, claimOf, dropKey, takeOverKey } from '../db/queries/idempotency.js';
+import { answerOf, claimKey, claimOf, dropKey, holdKey, takeOverKey } from '../db/queries/idempotency.js';
 import type { KeyName } from '../db/queries/idempotency.js';
 import { problem } from './errors.js';
 import { Reply } from './route.js';
@@ -20,6 +21,10 @@ export function keyed(caller: string, method: string, path: string, key: string,
   // Keyed, so that a stored hash says nothing of a short body's content.
   return { name: { caller, method, path: path.slice(0, 500), key }, bodyHash: createHmac('sha256', secret).update(raw).digest() };
 }
+
+/** The id of the command that a request sends: another caller, path, key or body is another command. */
+export const commandIdOf = ({ name, bodyHash }: Keyed): string =>
+  createHash('sha256').update([name.caller, name.method, name.path, name.key, bodyHash.toString('hex')].join(' ')).digest('hex');
 
 /**
  * Inside the change's own transaction: claim, change and answer commit together. A twin's insert waits on the claim
@@ -43,7 +48,8 @@ export async function claimOutside(database: Database, request: Keyed, waitSecon
     if (await claimKey(database, request.name, request.bodyHash)) return undefined;
     const stored = await claimOf(database, request.name);
     if (stored) {
-      if (stored.finished || !stored.body_hash.equals(request.bodyHash)) return replay(stored, request);
+      if (!stored.body_hash.equals(request.bodyHash)) throw problem('IDEMPOTENCY_KEY_REUSED');
+      if (stored.finished) return stored.status === null ? undefined : replay(stored, request);
       if (await takeOverKey(database, request.name, ABANDONED_SECONDS)) return undefined;
     }
     if (Date.now() > deadline) throw problem('IDEMPOTENCY_IN_PROGRESS', { headers: { 'Retry-After': '1' } });
@@ -51,8 +57,12 @@ export async function claimOutside(database: Database, request: Keyed, waitSecon
   }
 }
 
-/** Keeps the answer. Errors are not kept: they changed nothing, and the next attempt may do better. */
+/**
+ * Keeps the answer. Errors are not kept: they changed nothing, and the next attempt may do better. Nor is a stream,
+ * which may be of any size: its key is held for its body alone, and the same again is answered anew.
+ */
 export async function keep(db: Database | Tx, request: Keyed, answer: Reply): Promise<void> {
+  if (answer.body instanceof Readable) return holdKey(db, request.name);
   await answerOf(db, request.name, { status: answer.status, headers: answer.headers, body: JSON.stringify(answer.body ?? null) });
 }
 

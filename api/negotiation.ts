@@ -1,5 +1,4 @@
 import type { Context } from 'koa';
-import { problem } from './errors.js';
 import type { Route } from './route.js';
 
 /** A stream of events is an answer of some lists; who asks for it gets it there, and JSON elsewhere. */
@@ -20,9 +19,8 @@ function jsonOnly(route: Route): boolean {
   return found;
 }
 
-/** Before anything is done: an answer that the client would not take is none. @throws 406 */
-export function requireAcceptable(ctx: Context, route: Route): void {
+/** Whether the client would take the answer; asked before anything is done. */
+export function isAcceptable(ctx: Context, route: Route): boolean {
   const asked = ctx.get('accept');
-  if (asked === '' || asked === '*/*' || asked === 'application/json' || !jsonOnly(route) || ctx.accepts(TAKEN) !== false) return;
-  throw problem('NOT_ACCEPTABLE');
+  return asked === '' || asked === '*/*' || asked === 'application/json' || !jsonOnly(route) || ctx.accepts(TAKEN) !== false;
 }

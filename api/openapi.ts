@@ -3,6 +3,7 @@ import type { Access } from './access.js';
 import { CSRF_HEADER, PORTAL_COOKIE } from './auth/portal.js';
 import { registered } from './errors.js';
 import { answersJsonOnly } from './negotiation.js';
+import { bodySchema, takesKey } from './route.js';
 import type { Route } from './route.js';
 import { ErrorBody } from './schemas/common.js';
 import { Event, eventCatalogue } from './schemas/events.js';
@@ -102,7 +103,7 @@ function parameters(route: Route): Json[] {
   const headers: Json[] = [];
   if (route.may.signed && route.studyContext !== false && !route.path.includes('{study_id}')) headers.push(header('X-Study-ID', { type: 'string', format: 'uuid' }));
   if (route.may.signed && route.may.study) headers.push(header('X-Site-ID', { type: 'string', format: 'uuid' }));
-  if (route.method === 'POST' && route.may.signed && !route.secret) headers.push(header('Idempotency-Key', { type: 'string', minLength: 1, maxLength: 200 }));
+  if (takesKey(route)) headers.push(header('Idempotency-Key', { type: 'string', minLength: 1, maxLength: 200 }));
   if (route.method !== 'GET' && (route.may.signed === 'portal' || route.may.signed === 'either')) headers.push(header(CSRF_HEADER, { type: 'string', enum: ['1'] }));
   if (['PATCH', 'PUT', 'DELETE'].includes(route.method)) headers.push(header('If-Match', { type: 'string' }));
   return [...path, ...declared(route.query, 'query'), ...declared(route.headers, 'header'), ...headers];
@@ -128,9 +129,10 @@ function requestBody(route: Route): Json {
     const others = (route.consumes ?? []).map((type) => [type, { schema: route.body ? plain(route.body) : {} }]);
     return { requestBody: { required: true, content: { 'multipart/form-data': { schema: form }, ...Object.fromEntries(others) as Json } } };
   }
-  if (!route.body) return {};
-  const { required = [] } = plain(route.body) as { required?: string[] };
-  return { requestBody: { required: required.length > 0, content: { 'application/json': { schema: plain(route.body) } } } };
+  const schema = bodySchema(route);
+  if (!schema) return {};
+  const { required = [] } = plain(schema) as { required?: string[] };
+  return { requestBody: { required: required.length > 0, content: { 'application/json': { schema: plain(schema) } } } };
 }
 
 /** What the frame itself may answer to this kind of route, beside what the route declares. */
@@ -139,7 +141,7 @@ function standardErrors(route: Route): number[] {
   return [
     ...(may.signed ? [401, 403] : []),
     ...(may.study || route.path.includes('{') ? [404] : []),
-    ...(route.body ? [400, 413, 415, 422] : route.takes === 'bytes' ? [413, 415] : route.takes === 'upload' ? [400, 413, 415, 422] : []),
+    ...(bodySchema(route) ? [400, 413, 415, 422] : route.takes === 'bytes' ? [413, 415] : route.takes === 'upload' ? [400, 413, 415, 422] : []),
     ...(answersJsonOnly(route) ? [406] : []),
     ...(route.query || route.headers ? [422] : []),
     ...(may.signed && route.studyContext !== false ? [400] : []),

@@ -2,8 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Static, TSchema } from 'typebox';
 import type { AuditTrail } from '../db/audit.js';
 import type { Tx } from '../db/knex.js';
+import type { SessionRow } from '../db/queries/sessions.js';
 import type { PageStatement } from '../db/request.js';
 import type { Access, CallerOf, Signing } from './access.js';
+import { body } from './schemas/common.js';
 import type { Services } from './services.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -28,10 +30,11 @@ export interface Credential { audience: 'api' | 'mfa'; jti: string; sid: string 
  * - `read`: the handler gets `tx`, a read-only transaction narrowed to the caller
  * - `change`: the handler gets `tx` and `audit`; records, an Idempotency-Key's answer and the change commit together
  * - `snapshot`: as `read`, at one instant (repeatable read), and open until a streamed answer is through; few at a time
+ * - `session`: as `change`, in the study of the assessment session that X-Session-ID names, which is locked and handed over
  * - absent: no transaction (routes that talk to Temporal: never call it inside one)
  */
-export type Within = 'read' | 'change' | 'snapshot';
-type Opened<W> = W extends 'change' ? { tx: Tx; audit: AuditTrail } : W extends 'read' | 'snapshot' ? { tx: Tx } : unknown;
+export type Within = 'read' | 'change' | 'snapshot' | 'session';
+type Opened<W> = W extends 'change' ? { tx: Tx; audit: AuditTrail } : W extends 'session' ? { tx: Tx; audit: AuditTrail; session: SessionRow } : W extends 'read' | 'snapshot' ? { tx: Tx } : unknown;
 
 export type Input<P extends string, Q extends TSchema, B extends TSchema, Signed extends Signing, W> = {
   params: PathParams<P>;
@@ -46,6 +49,8 @@ export type Input<P extends string, Q extends TSchema, B extends TSchema, Signed
   studyId: string | undefined;
   context: RequestContext;
   services: Services;
+  /** What a command that this request sends is known by: a repeat under the same Idempotency-Key bears the same, else no two do. */
+  commandId: string;
   /** Refuses with 409 STALE when the request has an If-Match that is not this record's tag. */
   unchangedSince: (record: Record<string, unknown>) => void;
   /** The body's bytes, for routes with `takes: 'bytes'`; the file's, for those with `takes: 'upload'`. */
@@ -91,7 +96,7 @@ export interface RouteDefinition<P extends string, Q extends TSchema, B extends 
   further?: readonly string[];
   /** Also a refusal before the handler (token, role, out of reach) is an audit record of the study, by this action. */
   refusedAs?: string;
-  /** Its answer carries a secret, or its body a password: Idempotency-Key is ignored, nothing of it is stored. */
+  /** Its answer carries a secret: Idempotency-Key is ignored, nothing of it is stored. */
   secret?: boolean;
   /** `general` (default) by user or address; `auth` by address, at the login's rate; `none`: not counted, or counted by itself. */
   limit?: 'general' | 'auth' | 'none';
@@ -114,6 +119,14 @@ export type Route = Omit<RouteDefinition<string, TSchema, TSchema, Signing, With
   handle: (input: AnyInput) => unknown;
   page?: (input: { params: Record<string, string>; query: unknown; studyId: string | undefined }) => PageStatement;
 };
+
+/** What a POST that takes no fields may send: nothing, or an object without any. */
+const NoFields = body({});
+/** What a request's body is held against; undefined where none is read. */
+export const bodySchema = (route: Route): TSchema | undefined => route.body ?? (route.method === 'POST' && !route.takes ? NoFields : undefined);
+
+/** Whether an Idempotency-Key counts: there is a caller whose key it is, and no secret in the answer. */
+export const takesKey = ({ method, may, within, secret }: Route): boolean => method === 'POST' && !secret && (may.signed !== false || within === 'session');
 
 /**
  * Declares a route. Validation, types, the OpenAPI document and the role matrix all come from this one definition.

@@ -4,6 +4,7 @@ import { changeAs, loadCaller, pageAs, readAs } from '../db/request.js';
 import type { Caller, CallerRow } from '../db/request.js';
 import { changeAsParticipant, loadParticipant, readAsParticipant } from '../db/queries/portal.js';
 import type { PortalCallerRow } from '../db/queries/portal.js';
+import type { SessionRow } from '../db/queries/sessions.js';
 import type { Work } from '../db/transaction.js';
 import type { Tx } from '../db/knex.js';
 import { inScope, readInScope } from '../db/transaction.js';
@@ -19,14 +20,15 @@ import { readUpload, requireFile } from './upload.js';
 import type { Upload } from './upload.js';
 import { Problem, problem } from './errors.js';
 import { etagOf, names } from './etag.js';
-import { claimInside, claimOutside, keep, keyed, release } from './idempotency.js';
+import { claimInside, claimOutside, commandIdOf, keep, keyed, release } from './idempotency.js';
 import type { Keyed } from './idempotency.js';
 import { count } from './middleware/count.js';
 import { studyContext } from './context.js';
 import { recordingForbidden } from './refusals.js';
-import { Reply } from './route.js';
+import { Reply, bodySchema, takesKey } from './route.js';
 import type { Credential, RequestContext, Route } from './route.js';
 import type { Services } from './services.js';
+import { inSession, sessionIdOf } from './services/sessions-credential.js';
 import { check, declaredQuery } from './validation.js';
 
 /** `handled`: the handler was reached. */
@@ -45,10 +47,11 @@ export async function serve(ctx: Context, route: Route, params: Record<string, s
   if (holder?.kind === 'user' || holder?.kind === 'token') state.userId = holder.userId;
   await count(ctx, route.limit ?? 'general', holder && `${holder.kind}:${holder.id}`, services);
   requireUuids(route, params);
+  if (route.within === 'session') sessionIdOf(ctx.headers);
   const upload = route.takes === 'upload' ? await readUpload(ctx, services.settings.MAX_UPLOAD_BYTES, route.consumes) : undefined;
   const raw = upload ? upload.bytes : await readBody(ctx, route, services);
   const request = new Request(ctx, route, params, services, raw, upload);
-  const answer = holder ? await asCaller(request, holder) : await asAnyone(request);
+  const answer = holder ? await asCaller(request, holder) : route.within === 'session' ? await asSession(request) : await asAnyone(request);
   send(ctx, answer);
 }
 
@@ -69,17 +72,18 @@ class Request {
   }
 
   /** Validates and calls the handler. `opened` is what the frame opened for it: tx, audit, or nothing. */
-  async handle(actor: Actor | Participant | undefined, studyId: string | undefined, opened: Partial<Work>, credential?: Credential): Promise<Reply> {
+  async handle(actor: Actor | Participant | undefined, studyId: string | undefined, opened: Partial<Work> & { session?: SessionRow }, key?: Keyed, credential?: Credential): Promise<Reply> {
     const { route, ctx } = this;
     const query = this.query();
     if (route.headers) check(route.headers, { ...ctx.headers }, 'headers');
-    const body = route.body ? parseJson(this.raw) : undefined;
-    if (route.body) check(route.body, body, 'body');
+    const schema = bodySchema(route);
+    const body = schema ? parseJson(this.raw) : undefined;
+    if (schema) check(schema, body, 'body');
     if (this.upload) requireFile(this.upload);
     this.state.handled = true;
     const result = await route.handle({
       params: this.params, query, body, headers: ctx.headers, actor, credential, studyId, raw: this.raw, parts: this.upload?.parts ?? {},
-      context: this.state.context, services: this.services,
+      context: this.state.context, services: this.services, commandId: key ? commandIdOf(key) : this.state.context.requestId,
       unchangedSince: (record: Record<string, unknown>) => refuseStale(ctx, record),
       ...opened,
     } as Parameters<Route['handle']>[0]);
@@ -89,7 +93,7 @@ class Request {
   /** The request under its Idempotency-Key, if it has one that counts. */
   keyed(caller: string): Keyed | undefined {
     const key = this.ctx.get('idempotency-key');
-    if (key === '' || this.route.method !== 'POST' || this.route.secret || !this.route.may.signed) return undefined;
+    if (key === '' || !takesKey(this.route)) return undefined;
     // Of a form its parts count: what stands between them is another at each sending.
     const content = this.upload ? Buffer.concat([this.raw, Buffer.from(JSON.stringify(this.upload.parts))]) : this.raw;
     return keyed(caller, this.route.method, this.ctx.path, key, content, jwtSecret(this.services.settings));
@@ -142,29 +146,32 @@ async function through(request: Request, holder: Holder, studyId: string | undef
   const { route, services } = request;
   const key = request.keyed(holder.id);
   const credential = holder.kind === 'user' ? holder.credential : undefined;
-  if (route.within === 'change') {
-    return door.change(async (work, actor) => {
-      const stored = key && await claimInside(work.tx, key);
-      if (stored) return stored;
-      const answer = await request.handle(actor, studyId, work, credential);
-      if (key) await keep(work.tx, key, answer);
-      return answer;
-    });
-  }
-  if (route.within === 'read') return door.read((tx, actor) => request.handle(actor, studyId, { tx }, credential));
-  if (route.within === 'snapshot' && door.snapshot) return heldOpen(door.snapshot, (tx, actor) => request.handle(actor, studyId, { tx }, credential));
+  if (route.within === 'change') return door.change((work, actor) => onceInside(work.tx, key, () => request.handle(actor, studyId, work, key, credential)));
+  const reading = () => door.read((tx, actor) => request.handle(actor, studyId, { tx }, key, credential));
+  if (route.within === 'read' && !key) return reading();
+  if (route.within === 'snapshot' && door.snapshot) return heldOpen(door.snapshot, (tx, actor) => request.handle(actor, studyId, { tx }, key, credential));
   const actor = await door.load();
-  if (!key) return request.handle(actor, studyId, {}, credential);
+  if (!key) return request.handle(actor, studyId, {}, key, credential);
   const stored = await claimOutside(services.database, key, services.settings.REQUEST_TIMEOUT_SECONDS + 5);
   if (stored) return stored;
   try {
-    const answer = await request.handle(actor, studyId, {}, credential);
+    const answer = route.within === 'read' ? await reading() : await request.handle(actor, studyId, {}, key, credential);
     await keep(services.database, key, answer);
     return answer;
   } catch (fault) {
     await release(services.database, key);
     throw fault;
   }
+}
+
+/** A change under its key, claim and answer in its transaction. */
+async function onceInside(tx: Tx, key: Keyed | undefined, work: () => Promise<Reply>): Promise<Reply> {
+  if (!key) return work();
+  const stored = await claimInside(tx, key);
+  if (stored) return stored;
+  const answer = await work();
+  await keep(tx, key, answer);
+  return answer;
 }
 
 /**
@@ -189,6 +196,13 @@ async function recordingRefusal(request: Request, caller: Caller, work: () => Pr
   }
 }
 
+/** Of an assessment session, whose id is the credential and whose keys are its own. */
+async function asSession(request: Request): Promise<Reply> {
+  const id = sessionIdOf(request.ctx.headers);
+  const key = request.keyed(id);
+  return inSession(request.services.database, id, (work, session) => onceInside(work.tx, key, () => request.handle(undefined, undefined, { ...work, session }, key)));
+}
+
 /** Routes without a token see no study's rows; a service that must (a trigger, a session) opens its own scope. */
 async function asAnyone(request: Request): Promise<Reply> {
   const { route, services } = request;
@@ -210,12 +224,13 @@ async function readBody(ctx: Context, route: Route, services: Services): Promise
     if (route.consumes && !route.consumes.includes(type)) throw wrongType(route.consumes);
     return readBytes(ctx, services.settings.MAX_BODY_BYTES);
   }
-  if (!route.body) return Buffer.alloc(0);
+  const schema = bodySchema(route);
+  if (!schema) return Buffer.alloc(0);
   const isJson = type === 'application/json' || /^application\/[a-z0-9.+-]+\+json$/.test(type);
   if (hasBody(ctx.req) && type === '') throw wrongType(['application/json']);
   const bytes = await readBytes(ctx, route.large ? services.settings.MAX_UPLOAD_BYTES : services.settings.MAX_BODY_BYTES);
   // No body at all where every field may be left out is an empty object.
-  if (bytes.length === 0 && ((route.body as { required?: string[] }).required ?? []).length === 0) return Buffer.from('{}');
+  if (bytes.length === 0 && ((schema as { required?: string[] }).required ?? []).length === 0) return Buffer.from('{}');
   if (!isJson) throw wrongType(['application/json']);
   return bytes;
 }

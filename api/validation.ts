@@ -96,7 +96,7 @@ function wording(error: ErrorObject, params: Record<string, unknown>): { code: s
 
 /** The declared keys of a query; others are ignored, a declared one that is given twice is refused (decisions, section 2). */
 export function declaredQuery(schema: TSchema | undefined, search: URLSearchParams): Record<string, unknown> {
-  const properties = (schema as { properties?: Record<string, { type?: unknown }> } | undefined)?.properties ?? {};
+  const properties = (schema as { properties?: Record<string, { type?: unknown; 'x-any-case'?: true }> } | undefined)?.properties ?? {};
   const query: Record<string, unknown> = {};
   for (const [name, property] of Object.entries(properties)) {
     const values = search.getAll(name);
@@ -104,6 +104,7 @@ export function declaredQuery(schema: TSchema | undefined, search: URLSearchPara
     if (values.some((v) => v.includes('\0'))) throw refused(name, 'PATTERN', 'has characters that are not allowed here');
     if (property.type === 'array') query[name] = values.flatMap((v) => v.split(','));
     else if (values.length > 1) throw refused(name, 'DUPLICATE', 'is given more than once');
+    else if (property['x-any-case']) query[name] = values[0]!.toLowerCase();
     else query[name] = property.type === 'boolean' ? asBoolean(values[0]!) : values[0];
   }
   return query;

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readHistory } from '../../db/queries/anchors.js';
 import { cancelProposal, evaluate, overrideBack, requestOverride, setEnrollmentDate } from '../../workflows/contract.js';
 import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
@@ -19,16 +18,12 @@ const canSet = noting(inStudy(), 'and the policy’s can_set');
 const canSetOwn = staffOrParticipant(noting(inStudy(), 'and the policy’s can_set; the participant where participant_can_set is true'));
 const canOverride = noting(inStudy(), 'and the policy’s can_override');
 
-type Acting = Pick<Input<typeof path, TSchema, TSchema, 'either', undefined>, 'params' | 'headers' | 'actor' | 'context' | 'services' | 'unchangedSince'>;
+type Acting = Pick<Input<typeof path, TSchema, TSchema, 'either', undefined>, 'params' | 'headers' | 'actor' | 'context' | 'services' | 'commandId' | 'unchangedSince'>;
 
 const senderOfEither = (actor: Actor | Participant, context: RequestContext): Sender => (actor.role === 'participant' ? participantSender(context) : senderOf(actor, context));
 
-/** Where a message goes. The same Idempotency-Key gives the same update id: also a repeat that crosses the first one is carried out once. */
-function addressOf({ params, headers, actor, context }: Acting) {
-  const key = headers['idempotency-key'];
-  const updateId = typeof key === 'string' ? createHash('sha256').update(`${actor.id} ${key}`).digest('hex') : context.requestId;
-  return { studyId: params.study_id, participantId: params.participant_id, updateId };
-}
+/** Where a message goes. A repeat under its Idempotency-Key has the same update id: also one that crosses the first is carried out once. */
+const addressOf = ({ params, commandId }: Acting) => ({ studyId: params.study_id, participantId: params.participant_id, updateId: commandId });
 
 /** The sender, and with an If-Match the version that the anchor must still have. */
 async function messageOf(acting: Acting): Promise<Sender & { expected_version?: number }> {

@@ -41,7 +41,7 @@ export const authRoutes = [
   }),
   route({
     method: 'POST', path: '/api/auth/register', tag: 'Authentication', summary: 'Register a user',
-    may: roles('admin'), within: 'change', limit: 'auth', secret: true, studyContext: false, body: Register, answers: { 201: User },
+    may: roles('admin'), within: 'change', limit: 'auth', studyContext: false, body: Register, answers: { 201: User },
     handle: async ({ tx, audit, actor, body, context }) => created(await register({ tx, audit, actor, context }, body)),
   }),
 ];

@@ -19,8 +19,6 @@ const headerOf = (value: string | string[] | undefined): string | undefined => (
 
 const exporting = (format: ExportFormat) => route({
   method: 'POST', path: `/api/exports/${format}`, tag, summary: summaries[format], description, may: exporters,
-  // Its answer is a stream of personal data: nothing of it is kept for an Idempotency-Key.
-  secret: true,
   body: NewExport, answers: { 200: format === 'json' ? ExportRows : undefined, 202: ExportAccepted, 400: undefined },
   handle: ({ services, actor, context, studyId, headers, body }) => exportData({ services, actor, context, studyId, siteId: headerOf(headers['x-site-id']) }, format, body),
 });

@@ -16,6 +16,8 @@ const basic = (path: '/api/health' | '/api/metrics/health') => route({
   handle: ({ services }) => ({ status: 'ok', environment: services.settings.NODE_ENV, version }),
 });
 
+const told = (status: string, body: object) => (status === 'down' ? reply(503, body, { 'Retry-After': '1' }) : reply(200, body));
+
 export const healthRoutes = [
   basic('/api/health'),
   basic('/api/metrics/health'),
@@ -24,7 +26,7 @@ export const healthRoutes = [
     answers: { 200: One, 503: One },
     handle: async ({ services }) => {
       const { status, latency_ms } = await checkDatabase(services);
-      return reply(status === 'down' ? 503 : 200, { status, latency_ms });
+      return told(status, { status, latency_ms });
     },
   }),
   route({
@@ -32,7 +34,7 @@ export const healthRoutes = [
     answers: { 200: One, 503: One },
     handle: async ({ services }) => {
       const { status, latency_ms } = await checkRedis(services);
-      return reply(status === 'down' ? 503 : 200, { status, latency_ms });
+      return told(status, { status, latency_ms });
     },
   }),
   route({
@@ -41,7 +43,7 @@ export const healthRoutes = [
     answers: { 200: Detailed, 503: Detailed },
     handle: async ({ services }) => {
       const detailed = await checkAll(services);
-      return reply(detailed.status === 'down' ? 503 : 200, detailed);
+      return told(detailed.status, detailed);
     },
   }),
 ];

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { listRequests, requestsOf } from '../../db/queries/override-requests.js';
 import { decideOverride } from '../../workflows/contract.js';
 import type { OverrideDecision } from '../../workflows/contract.js';
@@ -18,16 +17,14 @@ const decide = (decision: 'approve' | 'deny') => route({
   refusedAs: 'override_decision_refused',
   body: body({ reason: Type.Optional(nullable(text(2000))), ...(decision === 'approve' && { preview_hash: Type.Optional(text(64)) }) }),
   answers: { 200: decision === 'approve' ? OverrideApplied : OverrideDenied, 409: undefined },
-  handle: async ({ params, body: given, actor, context, services, headers }) => {
+  handle: async ({ params, body: given, actor, context, services, commandId }) => {
     const sender = senderOf(actor, context);
     const message: OverrideDecision = {
       request_id: params.override_request_id, decision, approver_user_id: actor.id, reason: given?.reason ?? null,
       preview_hash: (given as { preview_hash?: string } | undefined)?.preview_hash ?? null,
       http_request_id: sender.request_id ?? null, ip_address: sender.ip_address ?? null, user_agent: sender.user_agent ?? null,
     };
-    const key = headers['idempotency-key'];
-    const updateId = typeof key === 'string' ? createHash('sha256').update(`${actor.id} ${key}`).digest('hex') : context.requestId;
-    const outcome = await send(services, { studyId: params.study_id, participantId: params.participant_id, updateId, evenWithdrawn: true }, decideOverride, message);
+    const outcome = await send(services, { studyId: params.study_id, participantId: params.participant_id, updateId: commandId, evenWithdrawn: true }, decideOverride, message);
     const anchor = await anchorNow(services, params.study_id, params.participant_id);
     if (decision === 'deny') return { status: 'denied', override_request_id: params.override_request_id, anchor };
     return {

@@ -7,7 +7,7 @@ import { participantPdf, plot, sessionPdf, studyPdf } from '../services/report-d
 
 const tag = 'Reports';
 const language = { language: Type.Optional(oneOf('en', 'de')) };
-const printing = { page_size: Type.Optional(Type.Unsafe<'letter' | 'a4'>({ type: 'string', enum: ['letter', 'a4'], default: 'letter' })), ...language };
+const printing = { page_size: Type.Optional(Type.Unsafe<'letter' | 'a4'>({ type: 'string', enum: ['letter', 'a4'], default: 'letter', 'x-any-case': true })), ...language };
 const ofStudy = '/api/reports/studies/{study_id}';
 const common = { method: 'GET', tag, may: inStudy() } as const;
 const printed = 'A tagged PDF with cover, contents and page numbers; every page names the SHA-256 of its data and the audit head. Participants appear by their codes. Printing it is recorded in the audit log. 503 where no browser can print it now.';

@@ -6,12 +6,12 @@ import { IsoDate, Type, Uuid, listOf, oneOf, paging, sorting, text } from '../sc
 import { End, Ended, Session, SessionDetails, SessionStatus, Start, Started, Submission, Submitted, Trial } from '../schemas/sessions.js';
 import { existingSession, sessionDetails, startSession } from '../services/sessions.js';
 import { callerOf, sessionCallers, studyOf } from '../services/sessions-caller.js';
-import { inSession } from '../services/sessions-credential.js';
+import { requireNamed } from '../services/sessions-credential.js';
 import { endSession } from '../services/sessions-end.js';
 import { submit } from '../services/sessions-submit.js';
 import { streamTrials } from '../services/sessions-trials.js';
 
-const credential = 'No bearer token: the session id in the header `X-Session-ID` is the credential (unknown or missing 401, other than in the body 400, expired 401 SESSION_EXPIRED).';
+const credential = 'No bearer token: the session id in the header `X-Session-ID` is the credential (unknown or missing 401, expired 401 SESSION_EXPIRED, other than in the body 400). It is looked at before the body; an Idempotency-Key is the session’s own.';
 
 const sessionHeader = Type.Object({ 'x-session-id': Type.Optional(Type.String({ description: 'the session id' })) });
 
@@ -23,15 +23,21 @@ export const sessionRoutes = [
       created(await startSession({ tx, audit, caller: callerOf(actor), context, minutes: services.settings.ASSESSMENT_SESSION_MINUTES }, studyOf(actor, studyId), body)),
   }),
   route({
-    method: 'POST', path: '/api/session/end', tag: 'Sessions', summary: 'End a session and complete its visit', may: anyone, description: `${credential} Ending twice answers the same.`,
+    method: 'POST', path: '/api/session/end', tag: 'Sessions', summary: 'End a session and complete its visit', may: anyone, within: 'session', description: `${credential} Ending twice answers the same.`,
     headers: sessionHeader, body: End, answers: { 200: Ended, 400: undefined, 401: undefined, 409: undefined, 503: undefined },
-    handle: ({ services, headers, body, context }) => inSession(services.database, headers, body.session_id, (work, session) => endSession(work, session, context)),
+    handle: ({ tx, audit, session, body, context }) => {
+      requireNamed(session, body.session_id);
+      return endSession({ tx, audit }, session, context);
+    },
   }),
   route({
-    method: 'POST', path: '/api/submit', tag: 'Sessions', summary: 'Submit task summaries and raw trials', may: anyone,
+    method: 'POST', path: '/api/submit', tag: 'Sessions', summary: 'Submit task summaries and raw trials', may: anyone, within: 'session',
     description: `${credential} A submission is taken whole or not at all, at most 50,000 trials. Tasks may come in several submissions; the same again is \`duplicate\`, other data for a task 409 TASK_CONFLICT, anything new after the end 409 SESSION_ENDED. Implausible values and trials out of order are kept and reported.`,
     headers: sessionHeader, body: Submission, large: true, answers: { 200: Submitted, 400: undefined, 401: undefined, 409: undefined, 503: undefined },
-    handle: ({ services, headers, body, context }) => inSession(services.database, headers, body.session_id, (work, session) => submit(work, session, context, body)),
+    handle: ({ tx, audit, session, body, context }) => {
+      requireNamed(session, body.session_id);
+      return submit({ tx, audit }, session, context, body);
+    },
   }),
   route({
     method: 'GET', path: '/api/sessions', tag: 'Sessions', summary: 'List sessions', may: inStudy(), within: 'read', description: '`from` and `to` are inclusive dates of the start.',

@@ -8,18 +8,27 @@ import { problem } from '../errors.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/**
- * Works on the session that X-Session-ID names: its id is the credential (decisions, section 4, "Submit"). The one
- * look for it sees every study; everything after that sees the session's own. The session is locked until the commit.
- * @throws 401 SESSION_UNKNOWN or SESSION_EXPIRED, 400 SESSION_MISMATCH
- */
-export async function inSession<T>(database: Database, headers: IncomingHttpHeaders, bodyId: string, work: (work: Work, session: SessionRow) => Promise<T>): Promise<T> {
+/** The session that X-Session-ID names. @throws 401 SESSION_UNKNOWN where it names none */
+export function sessionIdOf(headers: IncomingHttpHeaders): string {
   const header = headers['x-session-id'];
   if (typeof header !== 'string' || !UUID.test(header)) throw problem('SESSION_UNKNOWN');
+  return header.toLowerCase();
+}
+
+/** The body names the session too. @throws 400 SESSION_MISMATCH where it names another */
+export function requireNamed(session: SessionRow, bodyId: string): void {
+  if (bodyId.toLowerCase() !== session.id) throw problem('SESSION_MISMATCH');
+}
+
+/**
+ * Works on a session whose id is the credential (decisions, section 4, "Submit"). The one look for it sees every study;
+ * everything after that sees the session's own. The session is locked until the commit.
+ * @throws 401 SESSION_UNKNOWN or SESSION_EXPIRED
+ */
+export async function inSession<T>(database: Database, id: string, work: (work: Work, session: SessionRow) => Promise<T>): Promise<T> {
   return inScope(database, '*', async (opened) => {
-    if (!(await enterStudyOf(opened.tx, header))) throw problem('SESSION_UNKNOWN');
-    if (bodyId.toLowerCase() !== header.toLowerCase()) throw problem('SESSION_MISMATCH');
-    const session = await lockSession(opened.tx, header);
+    if (!(await enterStudyOf(opened.tx, id))) throw problem('SESSION_UNKNOWN');
+    const session = await lockSession(opened.tx, id);
     if (!session) throw problem('SESSION_UNKNOWN');
     if (session.status === 'expired') throw problem('SESSION_EXPIRED', { detail: `The session expired at ${session.expires_at}.` });
     return work(opened, session);

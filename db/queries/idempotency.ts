@@ -44,6 +44,11 @@ export async function answerOf(db: Database | Tx, name: KeyName, answer: { statu
   );
 }
 
+/** Ends a claim without an answer to repeat. */
+export async function holdKey(db: Database | Tx, name: KeyName): Promise<void> {
+  await db('idempotency_keys').where({ ...name }).update({ finished_at: db.fn.now() });
+}
+
 export async function dropKey(db: Database, name: KeyName): Promise<void> {
   await db('idempotency_keys').where({ ...name }).whereNull('finished_at').delete();
 }

@@ -228,5 +228,25 @@ describe('errors of the anchor date (interface, "Errors" 5 to 8)', function () {
       expect(first.text).to.equal(second.text);
       expect((await person.anchor()).version).to.equal(3);
     });
+
+    it('the same Idempotency-Key on another route of the participant is another command', async () => {
+      const person = await plain.person();
+      const options = { headers: { 'Idempotency-Key': `key-${person.id}` } };
+      expect((await person.post('', { enrollment_date: DAY }, undefined, options)).body).to.include({ status: 'finalized' });
+      const { status, body } = await person.post('/override', { new_enrollment_date: '2024-03-17', reason: 'x' }, undefined, options);
+      expect([status, body.status]).to.deep.equal([200, 'applied']);
+      expect(body.impact).to.be.an('object');
+      expect(await person.anchor()).to.include({ enrollment_date: '2024-03-17', version: 3 });
+      expect((await person.post('/override-back', { reason: 'x' }, undefined, options)).body).to.include({ status: 'provisional', enrollment_date: DAY });
+    });
+
+    it('what was refused under a key is tried again under it with a better body', async () => {
+      const person = await plain.person();
+      const set = (enrollment_date: string) => person.post('', { enrollment_date }, undefined, { headers: { 'Idempotency-Key': `key-${person.id}` } });
+      const first = await set('2999-01-01');
+      expect([first.status, first.body.errors[0]!.code]).to.deep.equal([400, 'FUTURE_DATE']);
+      expect((await set(DAY)).status).to.equal(200);
+      expect(await person.anchor()).to.include({ enrollment_date: DAY });
+    });
   });
 });

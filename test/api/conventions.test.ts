@@ -36,6 +36,8 @@ describe('HTTP conventions', () => {
     { title: 'JSON that breaks off', method: 'POST', path: studies, options: json('{"study_code":'), status: 400, code: 'MALFORMED_JSON' },
     { title: 'bytes that are no UTF-8', method: 'POST', path: studies, options: json(new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d])), status: 400, code: 'MALFORMED_JSON' },
     { title: 'nesting without end', method: 'POST', path: studies, options: json('['.repeat(50_000)), status: 400, code: 'MALFORMED_JSON' },
+    { title: 'a field for an action that takes none', method: 'POST', path: () => `${participants()}/${participant}/anchor-date/evaluate`, body: () => ({ colour: 1 }), status: 422, field: 'colour', rule: 'UNKNOWN_FIELD' },
+    { title: 'JSON that breaks off for an action that takes no fields', method: 'POST', path: () => `/api/studies/${study}/datacapture/sync-events`, options: json('{'), status: 400, code: 'MALFORMED_JSON' },
     { title: 'another content type', method: 'POST', path: studies, options: { raw: { type: 'text/plain', content: '{}' } }, status: 415, code: 'UNSUPPORTED_MEDIA_TYPE' },
     { title: 'a compressed body', method: 'POST', path: studies, body: () => ({}), options: { headers: { 'Content-Encoding': 'gzip' } }, status: 415 },
     { title: 'a body over 5 MiB', method: 'POST', path: studies, options: json(`{"study_code":"${'x'.repeat(5 * 1024 * 1024)}"}`), status: 413, code: 'TOO_LARGE' },
@@ -70,6 +72,11 @@ describe('HTTP conventions', () => {
       if (rule) expect(answer.body.errors.find((e) => e.path === field)?.code).to.equal(rule);
     });
   }
+
+  it('an action that takes no fields takes no body, an empty one and an empty object', async () => {
+    const evaluate = (options: Options) => http.send('POST', `${participants()}/${participant}/anchor-date/evaluate`, undefined, options);
+    for (const options of [{}, json(''), json('{}'), { raw: { type: 'application/x-www-form-urlencoded', content: '' } }]) expect((await evaluate(options)).status).to.equal(200);
+  });
 
   it('names every fault of a body at once', async () => {
     const { body } = await http.post('/api/studies', { study_code: '', status: 'x', colour: 1, end_date: 'soon' });
@@ -110,6 +117,14 @@ describe('HTTP conventions', () => {
     expect(two.headers.get('x-correlation-id')).to.match(/^[0-9a-f-]{36}$/);
     expect(one.headers.get('x-request-id')).to.match(/^[0-9a-f-]{36}$/).and.not.equal(two.headers.get('x-request-id'));
     for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) expect(Number(one.headers.get(name))).to.be.a('number').and.not.NaN;
+  });
+
+  it('says what is left of the rate for what no route answers as well', async () => {
+    for (const [method, path, options] of [['GET', '/api/nothing/here', {}], ['PUT', '/api/studies', {}], ['GET', '/api/studies', { headers: { Accept: 'image/png' } }]] as const) {
+      const answer = await http.send(method, path, undefined, options);
+      expect(answer.status).to.be.oneOf([404, 405, 406]);
+      for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) expect(answer.headers.get(name), `${answer.status} ${name}`).to.match(/^\d+$/);
+    }
   });
 
   it('answers HEAD as GET without a body, and OPTIONS with the methods', async () => {

@@ -68,10 +68,51 @@ describe('Idempotency-Key', () => {
     for (const key of ['x'.repeat(201), 'two words']) expect((await post(key, { participant_code: unique() })).status).to.equal(422);
   });
 
-  it('an answer with a secret, or a body with a password, is not kept', async () => {
+  it('a registration whose answer was lost is answered again; its password is not stored', async () => {
     const key = unique();
-    const email = `${unique()}@example.org`;
-    const register = () => http.post('/api/auth/register', { email, name: 'N', role: 'coordinator', password: 'correct blue staple 42' }, { headers: { 'Idempotency-Key': key } });
-    expect([(await register()).status, (await register()).status]).to.deep.equal([201, 409]);
+    const password = `correct blue staple ${unique()}`;
+    const register = (name: string) => http.post('/api/auth/register', { email: `${key}@example.org`, name, role: 'coordinator', password }, { headers: { 'Idempotency-Key': key } });
+    const [first, again, other] = [await register('N'), await register('N'), await register('M')];
+    expect([first.status, again.status, again.text]).to.deep.equal([201, 201, first.text]);
+    expect([other.status, other.body.code]).to.deep.equal([409, 'IDEMPOTENCY_KEY_REUSED']);
+    const client = new pg.Client({ connectionString: (await service()).database_url });
+    await client.connect();
+    const { rows } = await client.query<{ row: string }>('select k::text as row from idempotency_keys k where key = $1', [key]);
+    await client.end();
+    expect(rows.map(({ row }) => row).join('')).not.to.include(password);
+  });
+
+  it('an answer with a secret is not kept', async () => {
+    const subscribe = () => http.post(`/api/studies/${path.split('/')[3]!}/event-subscriptions`, { url: 'http://127.0.0.1:9/x', events: ['participant.enrolled'] }, { headers: { 'Idempotency-Key': 'secret' } });
+    expect((await subscribe()).headers.get('idempotent-replay')).to.equal(null);
+    expect((await subscribe()).headers.get('idempotent-replay')).to.equal(null);
+  });
+
+  describe('of exports', () => {
+    const ask = (key: string, body: object) => http.post('/api/exports/csv', { study_id: path.split('/')[3]!, ...body }, { headers: { 'Idempotency-Key': key } });
+
+    it('in the background: one export, however often it is asked for', async () => {
+      const key = unique();
+      const body = { dataset: 'participants', mode: 'background' };
+      const [first, again, other] = [await ask(key, body), await ask(key, body), await ask(key, { ...body, dataset: 'visits' })];
+      expect([first.status, again.status, again.body.export_id]).to.deep.equal([202, 202, first.body.export_id]);
+      expect([other.status, other.body.code]).to.deep.equal([409, 'IDEMPOTENCY_KEY_REUSED']);
+    });
+
+    it('streamed: the same is written again, another under the key is refused', async () => {
+      const key = unique();
+      const [first, again, other] = [await ask(key, { dataset: 'participants' }), await ask(key, { dataset: 'participants' }), await ask(key, { dataset: 'visits' })];
+      expect([first.status, again.status, again.text]).to.deep.equal([200, 200, first.text]);
+      expect([other.status, other.body.code]).to.deep.equal([409, 'IDEMPOTENCY_KEY_REUSED']);
+    });
+  });
+
+  it('counts where a POST only reads', async () => {
+    const key = { headers: { 'Idempotency-Key': unique() } };
+    const look = (body: object) => http.post('/api/sync/check-conflicts', body, key);
+    const [first, again] = [await look({ sessions: [] }), await look({ sessions: [] })];
+    expect([first.status, again.status, again.text]).to.deep.equal([200, 200, first.text]);
+    const other = await look({ responses: [] });
+    expect([other.status, other.body.code]).to.deep.equal([409, 'IDEMPOTENCY_KEY_REUSED']);
   });
 });

@@ -50,6 +50,13 @@ describe('Rate limits', () => {
     expect((await new Http(one.url, 'nonsense').get('/api/studies', from())).status, 'another address').to.equal(401);
   });
 
+  it('count by address what no route answers', async () => {
+    const options = from();
+    const statuses = [];
+    for (let i = 0; i < 21; i++) statuses.push((await new Http(one.url).get('/api/nothing/here', options)).status);
+    expect(statuses).to.deep.equal([...Array<number>(20).fill(404), 429]);
+  });
+
   it('the last forwarded address counts: the ones before it are whatever the client wrote', async () => {
     const own = from().headers['X-Forwarded-For'];
     for (let i = 0; i < 20; i++) await new Http(one.url).get('/api/studies', { headers: { 'X-Forwarded-For': `1.2.3.${i}, ${own}` } });

@@ -105,6 +105,30 @@ describe('Assessment sessions', () => {
       expect(await site.trials(id)).to.have.length(50);
     });
 
+    it('the credential is looked at before the body', async () => {
+      const { http } = site;
+      for (const path of ['/api/submit', '/api/session/end']) {
+        for (const [header, code] of [['', 'SESSION_UNKNOWN'], ['x', 'SESSION_UNKNOWN'], [NOBODY, 'SESSION_UNKNOWN']] as const) {
+          const { status, body } = await new Http(http.base).post(path, { colour: 1 }, { headers: header === '' ? {} : { 'X-Session-ID': header } });
+          expect([path, header, status, body.code]).to.deep.equal([path, header, 401, code]);
+        }
+        expect((await new Http(http.base).post(path, { colour: 1 }, { headers: { 'X-Session-ID': await site.session() } })).status).to.equal(422);
+      }
+    });
+
+    it('an Idempotency-Key is the session’s own: the answer is repeated, another body is 409', async () => {
+      const [one, two] = [await site.session(), await site.session()];
+      const send = (id: string, path: string, body: object) => new Http(site.http.base).post(path, { session_id: id, ...body }, { headers: { 'X-Session-ID': id, 'Idempotency-Key': 'k' } });
+      const results = { task_summaries: { stroop: { accuracy: 1 } } };
+      const [first, again] = [await send(one, '/api/submit', results), await send(one, '/api/submit', results)];
+      expect([first.body.status, again.body.status, again.text]).to.deep.equal(['accepted', 'accepted', first.text]);
+      const other = await send(one, '/api/submit', { task_summaries: { flanker: { accuracy: 1 } } });
+      expect([other.status, other.body.code]).to.deep.equal([409, 'IDEMPOTENCY_KEY_REUSED']);
+      expect((await send(two, '/api/submit', { task_summaries: { flanker: { accuracy: 1 } } })).body.status).to.equal('accepted');
+      const [ended, repeated] = [await send(one, '/api/session/end', {}), await send(one, '/api/session/end', {})];
+      expect([ended.status, repeated.text, repeated.headers.get('idempotent-replay')]).to.deep.equal([200, ended.text, 'true']);
+    });
+
     it('the session id is the credential: missing or unknown 401, other than the body’s 400', async () => {
       const id = await site.session();
       const body = { task_summaries: { stroop: { accuracy: 1 } } };
