@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Context } from 'koa';
 import { problem } from './errors.js';
 import type { Route } from './route.js';
@@ -18,6 +19,12 @@ export function studyContext(ctx: Context, route: Route, params: Record<string, 
   ].filter((id) => id !== undefined).map((id) => id.toLowerCase());
   if (new Set(given).size > 1) throw problem('CONTEXT_CONFLICT');
   return given[0];
+}
+
+/** The site of X-Site-ID, which the frame has checked, for where a handler narrows by itself. */
+export function siteNamed(headers: IncomingHttpHeaders): string | undefined {
+  const site = headers['x-site-id'];
+  return typeof site === 'string' && site !== '' ? site.toLowerCase() : undefined;
 }
 
 function uuid(value: string, path: string): string | undefined {

@@ -13,6 +13,9 @@ export function etagOf(record: unknown): string | undefined {
   return `"${createHash('sha256').update(source).digest('base64url').slice(0, 22)}"`;
 }
 
+/** The strong tag of what has no version of its own: of all that it says. */
+export const contentTag = (content: object): string => `"${createHash('sha256').update(JSON.stringify(content)).digest('base64url').slice(0, 22)}"`;
+
 /** Whether an If-Match or If-None-Match list names the tag (`*`: any). Weak tags are compared by value for If-None-Match. */
 export function names(list: string, tag: string, weak: boolean): boolean {
   return list.split(',').some((part) => {

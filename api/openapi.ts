@@ -145,7 +145,7 @@ function standardErrors(route: Route): number[] {
     ...(answersJsonOnly(route) ? [406] : []),
     ...(route.query || route.headers ? [422] : []),
     ...(may.signed && route.studyContext !== false ? [400] : []),
-    ...(route.method !== 'GET' && route.within === 'change' ? [409] : []),
+    ...(takesKey(route) || (route.method !== 'GET' && route.within === 'change') ? [409] : []),
     ...(route.limit === 'none' ? [] : [429]),
     ...(route.within || may.signed ? [503] : []),
     500,

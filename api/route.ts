@@ -5,6 +5,7 @@ import type { Tx } from '../db/knex.js';
 import type { SessionRow } from '../db/queries/sessions.js';
 import type { PageStatement } from '../db/request.js';
 import type { Access, CallerOf, Signing } from './access.js';
+import { contentTag } from './etag.js';
 import { body } from './schemas/common.js';
 import type { Services } from './services.js';
 
@@ -51,8 +52,8 @@ export type Input<P extends string, Q extends TSchema, B extends TSchema, Signed
   services: Services;
   /** What a command that this request sends is known by: a repeat under the same Idempotency-Key bears the same, else no two do. */
   commandId: string;
-  /** Refuses with 409 STALE when the request has an If-Match that is not this record's tag. */
-  unchangedSince: (record: Record<string, unknown>) => void;
+  /** Refuses with 409 STALE when the request has an If-Match that is not this record's tag, or where there is none yet. */
+  unchangedSince: (record: Record<string, unknown> | undefined) => void;
   /** The body's bytes, for routes with `takes: 'bytes'`; the file's, for those with `takes: 'upload'`. */
   raw: Buffer;
   /** The other parts of an upload, by name. */
@@ -64,6 +65,8 @@ export class Reply {
   constructor(readonly status: number, readonly body?: unknown, readonly headers: Record<string, string> = {}) {}
 }
 export const created = (body: unknown): Reply => new Reply(201, body);
+/** A single resource without a version of its own, under the tag of all that it says. */
+export const tagged = (body: object): Reply => new Reply(200, body, { ETag: contentTag(body) });
 export const accepted = (body: unknown): Reply => new Reply(202, body);
 export const noContent = (): Reply => new Reply(204);
 export const reply = (status: number, body?: unknown, headers?: Record<string, string>): Reply => new Reply(status, body, headers);

@@ -19,7 +19,7 @@ import { hasBody, mediaType, parseJson, readBytes } from './body.js';
 import { readUpload, requireFile } from './upload.js';
 import type { Upload } from './upload.js';
 import { Problem, problem } from './errors.js';
-import { etagOf, names } from './etag.js';
+import { contentTag, etagOf, names } from './etag.js';
 import { claimInside, claimOutside, commandIdOf, keep, keyed, release } from './idempotency.js';
 import type { Keyed } from './idempotency.js';
 import { count } from './middleware/count.js';
@@ -84,7 +84,7 @@ class Request {
     const result = await route.handle({
       params: this.params, query, body, headers: ctx.headers, actor, credential, studyId, raw: this.raw, parts: this.upload?.parts ?? {},
       context: this.state.context, services: this.services, commandId: key ? commandIdOf(key) : this.state.context.requestId,
-      unchangedSince: (record: Record<string, unknown>) => refuseStale(ctx, record),
+      unchangedSince: (record: Record<string, unknown> | undefined) => refuseStale(ctx, record),
       ...opened,
     } as Parameters<Route['handle']>[0]);
     return result instanceof Reply ? result : new Reply(200, result);
@@ -245,10 +245,12 @@ function siteContext(ctx: Context): string | undefined {
   return site.toLowerCase();
 }
 
-function refuseStale(ctx: Context, record: Record<string, unknown>): void {
+function refuseStale(ctx: Context, record: Record<string, unknown> | undefined): void {
   const given = ctx.get('if-match');
-  const tag = etagOf(record);
-  if (given !== '' && tag !== undefined && !names(given, tag, false)) throw problem('STALE', { headers: { ETag: tag } });
+  if (given === '') return;
+  if (!record) throw problem('STALE', { detail: 'There is nothing yet that If-Match could name.' });
+  const tag = etagOf(record) ?? contentTag(record);
+  if (!names(given, tag, false)) throw problem('STALE', { headers: { ETag: tag } });
 }
 
 function send(ctx: Context, answer: Reply): void {

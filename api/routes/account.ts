@@ -1,7 +1,7 @@
 import { sessionsOf } from '../../db/queries/users.js';
 import { anyone, roles, signedIn } from '../access.js';
 import { accepted, created, noContent, route } from '../route.js';
-import { Email, Type, body, listOf, nullable, text, Instant, Uuid, oneOf } from '../schemas/common.js';
+import { Email, Paged, Type, body, listOf, nullable, pageOf, text, Instant, Uuid, oneOf } from '../schemas/common.js';
 import { Invite, Password, User } from '../schemas/users.js';
 import { endAllSessions, endSession, forgotPassword, inviteAgain, inviteUser, resetPassword } from '../services/account.js';
 
@@ -33,11 +33,8 @@ export const accountRoutes = [
     },
   }),
   route({
-    method: 'GET', path: '/api/auth/sessions', tag, summary: 'One’s own logins that are open', may: signedIn, within: 'read', studyContext: false, answers: { 200: listOf(Session) },
-    handle: async ({ tx, actor, credential }) => {
-      const items = (await sessionsOf(tx, actor.id)).map((session) => ({ ...session, current: session.id === credential?.sid }));
-      return { items, total: items.length };
-    },
+    method: 'GET', path: '/api/auth/sessions', tag, summary: 'One’s own logins that are open', may: signedIn, within: 'read', studyContext: false, query: Paged, answers: { 200: listOf(Session) },
+    handle: async ({ tx, actor, credential, query }) => pageOf((await sessionsOf(tx, actor.id)).map((session) => ({ ...session, current: session.id === credential?.sid })), query),
   }),
   route({
     method: 'DELETE', path: '/api/auth/sessions/{id}', tag, summary: 'End one of one’s own logins', may: signedIn, within: 'change', studyContext: false,

@@ -5,7 +5,7 @@ import { created, noContent, route } from '../route.js';
 import {
   Battery, BatteryChange, BatteryStatus, BatteryVersion, CompileQuery, Compiled, Duplicate, ModuleChange, ModuleOfBattery, ModuleOrder, NewBattery, NewModule, TaskInfo,
 } from '../schemas/batteries.js';
-import { Type, Uuid, listOf, paging, sorting } from '../schemas/common.js';
+import { Paged, Type, Uuid, listOf, pageOf, paging, sorting } from '../schemas/common.js';
 import { batteryNumber, batteryVersions, changeBattery, createBattery, duplicateBattery, existingBattery, removeBattery } from '../services/batteries.js';
 import { compile } from '../services/batteries-compile.js';
 import { addModule, changeModule, removeModule, reorderModules } from '../services/batteries-modules.js';
@@ -15,11 +15,10 @@ const versions = 'A published version never changes: an edit makes draft version
 
 export const batteryRoutes = [
   route({
-    method: 'GET', path: '/api/tasks', tag: 'Batteries', summary: 'The cognitive tasks, with the schema and the defaults of their settings', may: signedIn, answers: { 200: listOf(TaskInfo) },
-    handle: () => ({
-      items: taskNames.map((task) => ({ task, title: TASKS[task].title, settings_schema: TASKS[task].settings, default_settings: TASKS[task].defaults, estimated_minutes: TASKS[task].estimated_minutes, metrics: TASKS[task].metrics })),
-      total: taskNames.length,
-    }),
+    method: 'GET', path: '/api/tasks', tag: 'Batteries', summary: 'The cognitive tasks, with the schema and the defaults of their settings', may: signedIn, query: Paged, answers: { 200: listOf(TaskInfo) },
+    handle: ({ query }) => pageOf(taskNames.map((task) => ({
+      task, title: TASKS[task].title, settings_schema: TASKS[task].settings, default_settings: TASKS[task].defaults, estimated_minutes: TASKS[task].estimated_minutes, metrics: TASKS[task].metrics,
+    })), query),
   }),
   route({
     method: 'GET', path: '/api/batteries', tag: 'Batteries', summary: 'List batteries', may: inStudy(), within: 'read',
@@ -48,8 +47,8 @@ export const batteryRoutes = [
     },
   }),
   route({
-    method: 'GET', path: '/api/batteries/{battery_id}/versions', plainParams, tag: 'Batteries', summary: 'Versions of a battery, newest first', may: inStudy(), within: 'read', answers: { 200: listOf(BatteryVersion) },
-    handle: ({ tx, params }) => batteryVersions(tx, batteryNumber(params.battery_id)),
+    method: 'GET', path: '/api/batteries/{battery_id}/versions', plainParams, tag: 'Batteries', summary: 'Versions of a battery, newest first', may: inStudy(), within: 'read', query: Paged, answers: { 200: listOf(BatteryVersion) },
+    handle: async ({ tx, params, query }) => pageOf(await batteryVersions(tx, batteryNumber(params.battery_id)), query),
   }),
   route({
     method: 'GET', path: '/api/batteries/{battery_id}/compile', plainParams, tag: 'Batteries', summary: 'The battery as a client is given it', may: staffOrParticipant(inStudy()), within: 'read',

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { listEvents } from '../../db/queries/events.js';
 import { inStudy } from '../access.js';
+import { siteNamed } from '../context.js';
 import { reply, route } from '../route.js';
 import { Instant, Type, Uuid, listOf, paging, sorting, text } from '../schemas/common.js';
 import { Event } from '../schemas/events.js';
@@ -25,7 +26,7 @@ With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on
       const filter = { type: query.type, participantId: query.participant_id, from: query.from, to: query.to };
       if (!headers.accept?.includes(STREAM)) return listEvents(tx, params.study_id, { skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'occurred_at', ...filter });
       const start = await startOf(tx, params.study_id, headers['last-event-id'] as string | undefined);
-      const site = headers['x-site-id'] as string | undefined;
+      const site = siteNamed(headers);
       const stream = eventStream({ services, access: may, caller: { userId: actor.id, studyId: params.study_id, ...(site && { siteId: site }) }, filter, start });
       return reply(200, Readable.from(stream), { 'Content-Type': `${STREAM}; charset=utf-8`, 'X-Accel-Buffering': 'no' });
     },

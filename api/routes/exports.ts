@@ -1,7 +1,8 @@
 import { exportFormats } from '../../db/exports/write.js';
 import type { ExportFormat } from '../../db/exports/write.js';
 import { exporters } from '../access.js';
-import { route } from '../route.js';
+import { siteNamed } from '../context.js';
+import { route, tagged } from '../route.js';
 import { Type } from '../schemas/common.js';
 import { ExportAccepted, ExportRows, ExportStatus, NewExport } from '../schemas/exports.js';
 import { exportDownload, exportStatus } from '../services/export-files.js';
@@ -15,19 +16,17 @@ const summaries: Record<ExportFormat, string> = {
 const description = 'Streamed, under the caller’s rights. `from` and `to` are inclusive dates (UTC) of the session’s start, the visit’s target, else of the record’s creation. '
   + 'Columns keep their order. In CSV a text that a spreadsheet would run as a formula begins with an apostrophe. `mode: background` writes a file instead: 202 with its status_url. That data were exported is an audit record.';
 
-const headerOf = (value: string | string[] | undefined): string | undefined => (typeof value === 'string' && value !== '' ? value.toLowerCase() : undefined);
-
 const exporting = (format: ExportFormat) => route({
   method: 'POST', path: `/api/exports/${format}`, tag, summary: summaries[format], description, may: exporters,
   body: NewExport, answers: { 200: format === 'json' ? ExportRows : undefined, 202: ExportAccepted, 400: undefined },
-  handle: ({ services, actor, context, studyId, headers, body }) => exportData({ services, actor, context, studyId, siteId: headerOf(headers['x-site-id']) }, format, body),
+  handle: ({ services, actor, context, studyId, headers, body }) => exportData({ services, actor, context, studyId, siteId: siteNamed(headers) }, format, body),
 });
 
 export const exportRoutes = [
   ...exportFormats.map(exporting),
   route({
     method: 'GET', path: '/api/exports/{export_id}', tag, summary: 'How far an export in the background is', may: exporters, within: 'read', answers: { 200: ExportStatus },
-    handle: ({ tx, params }) => exportStatus(tx, params.export_id),
+    handle: async ({ tx, params }) => tagged(await exportStatus(tx, params.export_id)),
   }),
   route({
     method: 'GET', path: '/api/exports/{export_id}/download', tag, summary: 'The file of an export in the background', may: exporters, within: 'read',

@@ -1,7 +1,7 @@
 import { listConsents } from '../../db/queries/consents.js';
 import { listForms } from '../../db/queries/forms.js';
 import { inStudy, noting, staff } from '../access.js';
-import { created, route } from '../route.js';
+import { created, route, tagged } from '../route.js';
 import { Type, listOf, paging, sorting, text } from '../schemas/common.js';
 import {
   Consent, ConsentChange, Eligibility, Form, FormChange, FormStatus, NewConsent, NewForm, NewRandomization, PutEligibility, Randomization,
@@ -44,7 +44,7 @@ export const factRoutes = [
   }),
   route({
     method: 'GET', path: `${of}/randomization`, tag: 'Randomization', summary: 'The participant’s randomization', may: inStudy(), within: 'read', answers: { 200: Randomization },
-    handle: ({ tx, params }) => randomization(tx, params.participant_id),
+    handle: async ({ tx, params }) => tagged(await randomization(tx, params.participant_id)),
   }),
   route({
     method: 'POST', path: `${of}/randomization`, tag: 'Randomization', summary: 'Record the randomization, once', may: staff.participants, within: 'change',

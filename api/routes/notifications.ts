@@ -1,6 +1,6 @@
 import { listNotifications } from '../../db/queries/notifications.js';
 import { anyone, portal, signedIn, staff, staffOrParticipant } from '../access.js';
-import { accepted, noContent, reply, route } from '../route.js';
+import { accepted, noContent, reply, route, tagged } from '../route.js';
 import { Type, Uuid, listOf, paging, sorting, text } from '../schemas/common.js';
 import {
   Channel, DeliveryReport, Device, NewDevice, Notification, NotificationStatus, Preferences, PreferencesChange, Preview, PreviewRequest, TestEmail, TestQueued, TestSms, VisitExplanation,
@@ -82,11 +82,11 @@ export const notificationRoutes = [
   }),
   route({
     method: 'GET', path: '/api/portal/preferences', tag: 'Portal', summary: 'On which channels one gets messages', may: portal, within: 'read', studyContext: false, answers: { 200: Preferences },
-    handle: ({ tx, actor }) => preferences(tx, actor.id),
+    handle: async ({ tx, actor }) => tagged({ ...await preferences(tx, actor.id) }),
   }),
   route({
     method: 'PATCH', path: '/api/portal/preferences', tag: 'Portal', summary: 'Choose on which channels one gets messages', may: portal, within: 'change', studyContext: false,
     body: PreferencesChange, answers: { 200: Preferences },
-    handle: ({ tx, audit, actor, context, body }) => changePreferences({ tx, audit, actor, context }, body),
+    handle: async ({ tx, audit, actor, context, body, unchangedSince }) => tagged({ ...await changePreferences({ tx, audit, actor, context }, body, unchangedSince) }),
   }),
 ];

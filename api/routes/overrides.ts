@@ -1,10 +1,10 @@
-import { listRequests, requestsOf } from '../../db/queries/override-requests.js';
+import { listRequests } from '../../db/queries/override-requests.js';
 import { decideOverride } from '../../workflows/contract.js';
 import type { OverrideDecision } from '../../workflows/contract.js';
 import { inStudy, noting } from '../access.js';
 import { route } from '../route.js';
 import { OverrideApplied, OverrideDenied, OverrideRequest } from '../schemas/anchor.js';
-import { Type, body, listOf, nullable, oneOf, paging, text } from '../schemas/common.js';
+import { Paged, Type, body, listOf, nullable, oneOf, paging, text } from '../schemas/common.js';
 import { anchorNow, send, senderOf } from '../services/anchors.js';
 import { currentVersion } from '../services/schedule-versions.js';
 
@@ -36,8 +36,8 @@ const decide = (decision: 'approve' | 'deny') => route({
 
 export const overrideRoutes = [
   route({
-    method: 'GET', path, tag: 'Anchor date', summary: 'Override requests of a participant, newest first', may: inStudy(), within: 'read', answers: { 200: Type.Array(OverrideRequest) },
-    handle: ({ tx, params }) => requestsOf(tx, params.participant_id),
+    method: 'GET', path, tag: 'Anchor date', summary: 'Override requests of a participant, newest first', may: inStudy(), within: 'read', query: Paged, answers: { 200: listOf(OverrideRequest) },
+    handle: ({ tx, params, query }) => listRequests(tx, { study_id: params.study_id, participant_id: params.participant_id, newestFirst: true, skip: query.skip ?? 0, limit: query.limit ?? 50 }),
   }),
   decide('approve'),
   decide('deny'),

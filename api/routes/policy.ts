@@ -1,8 +1,8 @@
 import { Policy, PolicyInput } from '../../workflows/domain/policy-schema.js';
 import { inStudy, staff } from '../access.js';
 import { problem } from '../errors.js';
-import { reply, route } from '../route.js';
-import { Instant, Type, Uuid, nullable, oneOf } from '../schemas/common.js';
+import { reply, route, tagged } from '../route.js';
+import { Instant, Paged, Type, Uuid, listOf, nullable, oneOf, pageOf } from '../schemas/common.js';
 import type { Static } from '../schemas/common.js';
 import { acceptPolicy, currentPolicy, policyVersions, savePolicy } from '../services/policy.js';
 import { dryRunPolicy, outcomes } from '../services/policy-dry-run.js';
@@ -22,7 +22,7 @@ const path = '/api/studies/{study_id}/config/enrollment-policy';
 export const policyRoutes = [
   route({
     method: 'GET', path, tag: 'Anchor policy', summary: 'The policy in force', may: inStudy(), within: 'read', answers: { 200: Policy },
-    handle: ({ tx, params }) => currentPolicy(tx, params.study_id),
+    handle: async ({ tx, params }) => tagged(await currentPolicy(tx, params.study_id)),
   }),
   route({
     method: 'POST', path, tag: 'Anchor policy', summary: 'Set the policy', may: staff.configure, within: 'change',
@@ -43,7 +43,7 @@ export const policyRoutes = [
   }),
   route({
     method: 'GET', path: `${path}/versions`, tag: 'Anchor policy', summary: 'Every version of the policy, newest first', may: inStudy(), within: 'read',
-    answers: { 200: Type.Array(PolicyVersion) }, handle: ({ tx, params }) => policyVersions(tx, params.study_id),
+    query: Paged, answers: { 200: listOf(PolicyVersion) }, handle: async ({ tx, params, query }) => pageOf(await policyVersions(tx, params.study_id), query),
   }),
   route({
     method: 'GET', path: `${path}/versions/{policy_version}`, plainParams: ['policy_version'], tag: 'Anchor policy', summary: 'One version of the policy', may: inStudy(), within: 'read',

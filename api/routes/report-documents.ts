@@ -1,5 +1,5 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { inStudy } from '../access.js';
+import { siteNamed } from '../context.js';
 import { route } from '../route.js';
 import { Type, Uuid, oneOf } from '../schemas/common.js';
 import { reportFilters } from '../schemas/reports.js';
@@ -12,27 +12,24 @@ const ofStudy = '/api/reports/studies/{study_id}';
 const common = { method: 'GET', tag, may: inStudy() } as const;
 const printed = 'A tagged PDF with cover, contents and page numbers; every page names the SHA-256 of its data and the audit head. Participants appear by their codes. Printing it is recorded in the audit log. 503 where no browser can print it now.';
 
-/** The frame has checked the header; it is taken again where a handler opens the database itself. */
-const siteOf = (headers: IncomingHttpHeaders): string | undefined => (typeof headers['x-site-id'] === 'string' && headers['x-site-id'] !== '' ? headers['x-site-id'].toLowerCase() : undefined);
-
 export const reportDocumentRoutes = [
   route({
     ...common, path: `${ofStudy}/pdf/summary`, summary: 'The study’s report as PDF', description: printed, query: Type.Object({ ...printing, ...reportFilters }), answers: { 200: undefined, 400: undefined },
-    handle: ({ services, actor, context, params, headers, query }) => studyPdf({ services, actor, context, query, studyId: params.study_id, siteId: siteOf(headers) }),
+    handle: ({ services, actor, context, params, headers, query }) => studyPdf({ services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) }),
   }),
   route({
     ...common, path: `${ofStudy}/participants/{participant_id}/pdf`, summary: 'A participant’s report as PDF', description: printed,
     query: Type.Object({ ...printing, from: reportFilters.from, to: reportFilters.to }), answers: { 200: undefined, 400: undefined },
-    handle: ({ services, actor, context, params, headers, query }) => participantPdf({ services, actor, context, query, studyId: params.study_id, siteId: siteOf(headers) }, params.participant_id),
+    handle: ({ services, actor, context, params, headers, query }) => participantPdf({ services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) }, params.participant_id),
   }),
   route({
     ...common, path: `${ofStudy}/sessions/{session_id}/pdf`, summary: 'A session’s report as PDF', description: printed, query: Type.Object(printing), answers: { 200: undefined, 400: undefined },
-    handle: ({ services, actor, context, params, headers, query }) => sessionPdf({ services, actor, context, query, studyId: params.study_id, siteId: siteOf(headers) }, params.session_id),
+    handle: ({ services, actor, context, params, headers, query }) => sessionPdf({ services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) }, params.session_id),
   }),
   route({
     ...common, path: `${ofStudy}/plots/{plot}`, summary: 'A plot of the study as SVG, as its PDF has it',
     description: '`plot` is `enrollment.svg`, `completion.svg`, `adherence.svg`, `metrics.svg`, or `course.svg` of the participant that `participant_id` names.',
     query: Type.Object({ ...language, ...reportFilters, participant_id: Type.Optional(Uuid) }), answers: { 200: undefined, 400: undefined },
-    handle: ({ services, actor, context, params, headers, query: { participant_id, ...query } }) => plot({ services, actor, context, query, studyId: params.study_id, siteId: siteOf(headers) }, params.plot, participant_id),
+    handle: ({ services, actor, context, params, headers, query: { participant_id, ...query } }) => plot({ services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) }, params.plot, participant_id),
   }),
 ];

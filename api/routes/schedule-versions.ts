@@ -1,6 +1,6 @@
 import { listVersions } from '../../db/queries/schedules.js';
 import { inStudy } from '../access.js';
-import { route } from '../route.js';
+import { route, tagged } from '../route.js';
 import { AsOf, VersionSummary, asOf } from '../schemas/anchor.js';
 import { IsoDate, Type, Uuid, nullable, oneOf } from '../schemas/common.js';
 import { scheduleAt } from '../services/as-of.js';
@@ -28,7 +28,7 @@ export const scheduleVersionRoutes = [
   route({
     method: 'GET', path: `${path}/schedule-versions/{version_id}`, tag: 'Schedules', summary: 'A schedule version with its visits', may: inStudy(), within: 'read', answers: { 200: VersionWithVisits },
     description: 'A completed visit stays the one row that it is on its older version; the newer ones refer to it (`carried: true`), as to a visit that was scheduled by hand for a window.',
-    handle: ({ tx, params }) => versionWithVisits(tx, params.participant_id, params.version_id),
+    handle: async ({ tx, params }) => tagged(await versionWithVisits(tx, params.participant_id, params.version_id)),
   }),
   route({
     method: 'GET', path: `${path}/schedule-versions/{a_id}/diff/{b_id}`, tag: 'Schedules', summary: 'What moved between two versions', may: inStudy(), within: 'read', answers: { 200: Diff },

@@ -1,7 +1,7 @@
 import { listSessions } from '../../db/queries/sessions.js';
 import { tasksOfSession } from '../../db/queries/submissions.js';
 import { anyone, inStudy } from '../access.js';
-import { created, route } from '../route.js';
+import { created, route, tagged } from '../route.js';
 import { IsoDate, Type, Uuid, listOf, oneOf, paging, sorting, text } from '../schemas/common.js';
 import { End, Ended, Session, SessionDetails, SessionStatus, Start, Started, Submission, Submitted, Trial } from '../schemas/sessions.js';
 import { existingSession, sessionDetails, startSession } from '../services/sessions.js';
@@ -54,12 +54,13 @@ export const sessionRoutes = [
   }),
   route({
     method: 'GET', path: '/api/sessions/{session_id}', tag: 'Sessions', summary: 'A session with what its tasks gave', may: inStudy(), within: 'read', answers: { 200: SessionDetails },
-    handle: ({ tx, params }) => sessionDetails(tx, params.session_id),
+    // What its tasks gave comes without a change of the session's own row.
+    handle: async ({ tx, params }) => tagged(await sessionDetails(tx, params.session_id)),
   }),
   route({
     method: 'GET', path: '/api/sessions/{session_id}/trials', tag: 'Sessions', summary: 'Raw trials of a session, streamed', may: inStudy(), within: 'read',
-    description: 'Tasks by name, the trials of each in the order that they were sent. `format=ndjson`: a trial a line.',
-    query: Type.Object({ task: Type.Optional(text(64, 1)), format: Type.Optional(oneOf('json', 'ndjson')) }),
+    description: 'Tasks by name, the trials of each in the order that they were sent; all of them where no `limit` is given. `format=ndjson`: a trial a line.',
+    query: Type.Object({ skip: paging.skip, limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'how many at most; default: all' })), task: Type.Optional(text(64, 1)), format: Type.Optional(oneOf('json', 'ndjson')) }),
     answers: { 200: Type.Object({ session_id: Uuid, total: Type.Integer(), items: Type.Array(Trial) }) },
     handle: async ({ tx, params, query, services }) => {
       const session = await existingSession(tx, params.session_id);

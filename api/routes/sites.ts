@@ -1,5 +1,6 @@
 import { listSites } from '../../db/queries/sites.js';
 import { inStudy } from '../access.js';
+import { siteNamed } from '../context.js';
 import { created, route } from '../route.js';
 import { Type, listOf, paging, sorting } from '../schemas/common.js';
 import { NewSite, Site, SiteChange, SiteStatus } from '../schemas/studies.js';
@@ -10,7 +11,7 @@ export const siteRoutes = [
     method: 'GET', path: '/api/studies/{study_id}/sites', tag: 'Sites', summary: 'List the study’s sites', may: inStudy(), within: 'read',
     query: Type.Object({ ...paging, sort: sorting('site_code', 'name', 'created_at'), status: Type.Optional(SiteStatus) }),
     answers: { 200: listOf(Site) },
-    handle: ({ tx, params, query }) => listSites(tx, params.study_id, { skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'site_code', status: query.status }),
+    handle: ({ tx, params, query, headers }) => listSites(tx, params.study_id, { skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'site_code', status: query.status, id: siteNamed(headers) }),
   }),
   route({
     method: 'POST', path: '/api/studies/{study_id}/sites', tag: 'Sites', summary: 'Add a site', may: inStudy('researcher'), within: 'change',

@@ -1,6 +1,6 @@
 import { inStudy, signedIn, staff } from '../access.js';
-import { created, noContent, route } from '../route.js';
-import { Type, listOf, oneOf, paging, text } from '../schemas/common.js';
+import { created, noContent, route, tagged } from '../route.js';
+import { Paged, Type, listOf, oneOf, pageOf, paging, text } from '../schemas/common.js';
 import { ApplyQuery, Category, SaveTemplate, Template, TemplateApplied, TemplatePreview, TemplateSaved, TemplateSummary } from '../schemas/templates.js';
 import { applyTemplate, previewTemplate } from '../services/templates-apply.js';
 import { categoriesOf, removeTemplate, saveTemplate, summaryOf, template, templates } from '../services/templates.js';
@@ -16,17 +16,16 @@ export const templateRoutes = [
     query: Type.Object({ ...paging, category: Type.Optional(text(100)), source: Type.Optional(oneOf('built_in', 'study')) }), answers: { 200: listOf(TemplateSummary) },
     handle: async ({ tx, query }) => {
       const found = (await templates(tx)).filter((t) => (query.category ?? t.category) === t.category && (query.source ?? t.source) === t.source);
-      const skip = query.skip ?? 0;
-      return { items: found.slice(skip, skip + (query.limit ?? 50)).map(summaryOf), total: found.length };
+      return pageOf(found.map(summaryOf), query);
     },
   }),
   route({
-    ...read, path: '/api/templates/categories', summary: 'Categories of study designs', answers: { 200: listOf(Category) },
-    handle: async ({ tx }) => categoriesOf(await templates(tx)),
+    ...read, path: '/api/templates/categories', summary: 'Categories of study designs', query: Paged, answers: { 200: listOf(Category) },
+    handle: async ({ tx, query }) => pageOf(categoriesOf(await templates(tx)), query),
   }),
   route({
     ...read, path: one, plainParams, summary: 'A study design in full', answers: { 200: Template },
-    handle: ({ tx, params }) => template(tx, params.template_id),
+    handle: async ({ tx, params }) => tagged(await template(tx, params.template_id)),
   }),
   route({
     ...read, path: `${one}/preview`, plainParams, summary: 'Everything that applying it would create', answers: { 200: TemplatePreview },
@@ -45,8 +44,8 @@ export const templateRoutes = [
   }),
   route({
     method: 'DELETE', path: one, plainParams, tag, summary: 'Remove a saved template', may: staff.configure, within: 'change', studyContext: false, answers: { 204: undefined },
-    handle: async ({ tx, audit, actor, context, params }) => {
-      await removeTemplate({ tx, audit, actor, context }, params.template_id);
+    handle: async ({ tx, audit, actor, context, params, unchangedSince }) => {
+      await removeTemplate({ tx, audit, actor, context }, params.template_id, unchangedSince);
       return noContent();
     },
   }),

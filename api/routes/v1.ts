@@ -3,7 +3,7 @@ import type { DatasetName } from '../../db/queries/datasets.js';
 import { listApiTokens } from '../../db/queries/api-tokens.js';
 import { noting, scoped, signedIn } from '../access.js';
 import type { TokenScope } from '../access.js';
-import { created, noContent, route } from '../route.js';
+import { created, noContent, route, tagged } from '../route.js';
 import { Type, Uuid, listOf, oneOf, paging, sorting } from '../schemas/common.js';
 import { Study } from '../schemas/studies.js';
 import {
@@ -46,12 +46,12 @@ export const v1Routes = [
   }),
   route({
     ...tokens, method: 'GET', path: '/api/v1/tokens/{id}', summary: 'A token of one’s own', within: 'read', answers: { 200: ApiToken },
-    handle: ({ tx, actor, params }) => existingToken(tx, actor, params.id),
+    handle: async ({ tx, actor, params }) => tagged(await existingToken(tx, actor, params.id)),
   }),
   route({
     ...tokens, method: 'DELETE', path: '/api/v1/tokens/{id}', summary: 'Revoke a token, at once', may: noting(signedIn, 'one’s own; an admin anybody’s'), within: 'change', answers: { 204: undefined },
-    handle: async ({ tx, audit, actor, context, params }) => {
-      await endToken({ tx, audit, actor, context }, params.id);
+    handle: async ({ tx, audit, actor, context, params, unchangedSince }) => {
+      await endToken({ tx, audit, actor, context }, params.id, unchangedSince);
       return noContent();
     },
   }),

@@ -43,6 +43,12 @@ export const paging = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'how many at most' })),
 };
 
+/** The query of a list that has nothing but paging. */
+export const Paged = Type.Object({ ...paging });
+/** The page of a list that is short enough to be read whole. */
+export const pageOf = <T>(all: readonly T[], { skip = 0, limit = 50 }: { skip?: number | undefined; limit?: number | undefined }): { items: T[]; total: number } =>
+  ({ items: all.slice(skip, skip + limit), total: all.length });
+
 /** `sort=field` or `sort=-field`. */
 export const sorting = <const F extends readonly string[]>(...fields: F) =>
   Type.Optional(Type.Unsafe<F[number] | `-${F[number]}`>({ type: 'string', enum: fields.flatMap((f) => [f, `-${f}`]), description: '`field` or `-field`' }));

@@ -106,10 +106,9 @@ export async function duplicateBattery(change: Change, id: number, given: { stud
   return existingBattery(tx, copy);
 }
 
-export async function batteryVersions(tx: Tx, id: number): Promise<{ items: VersionRow[]; total: number }> {
+export async function batteryVersions(tx: Tx, id: number): Promise<VersionRow[]> {
   await existingBattery(tx, id);
-  const items = await listBatteryVersions(tx, id);
-  return { items, total: items.length };
+  return listBatteryVersions(tx, id);
 }
 
 /** Modules as they are stored: settings over the defaults, in the order of their positions, which have no gaps. @throws 422 */

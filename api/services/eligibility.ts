@@ -21,12 +21,12 @@ export async function eligibility(tx: Tx, participantId: string): Promise<Eligib
 /**
  * Puts the assessment in place of what was there. Eligible and ineligible are confirmations: who, and when
  * (`confirmed_at`, else now; the same status again keeps the time it was confirmed).
- * @throws 403 a confirmation or waiver by a role that may not, 400 no instant or without confirmation, 409 STALE
+ * @throws 403 a confirmation or waiver by a role that may not, 400 no instant or without confirmation, 409 STALE (also an If-Match where there is none yet)
  */
-export async function putEligibility({ tx, audit, actor, context }: Change, participantId: string, given: Static<typeof PutEligibility>, unchangedSince: (record: Record<string, unknown>) => void): Promise<Eligibility> {
+export async function putEligibility({ tx, audit, actor, context }: Change, participantId: string, given: Static<typeof PutEligibility>, unchangedSince: (record: Record<string, unknown> | undefined) => void): Promise<Eligibility> {
   const participant = await existing(tx, participantId);
   const before = await eligibilityOf(tx, participantId, true);
-  if (before) unchangedSince({ ...before });
+  unchangedSince(before && { ...before });
   const status = given.status ?? 'pending';
   const confirmed = status === 'eligible' || status === 'ineligible';
   if (!confirmed && given.confirmed_at) throw notConfirmed(status);

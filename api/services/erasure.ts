@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { eraseIdentity, erasedAt, exportedParts, keptOf, mappedIdentityItems } from '../../db/queries/erasure.js';
+import { eraseIdentity, erasedAt, keptOf, mappedIdentityItems } from '../../db/queries/erasure.js';
 import { participantForUpdate } from '../../db/queries/participants.js';
 import { problem } from '../errors.js';
 import { by } from '../record.js';
@@ -28,9 +28,7 @@ export async function erase(change: Change, id: string, given: { reason: string;
 /** Everything that is kept of a participant, as one document for the person themself. That it was read is recorded. @throws 404 */
 export async function dataExport({ tx, audit, actor, context }: Change, id: string) {
   const participant = await existing(tx, id);
-  const [own] = await keptOf(tx, 'participant', id);
-  const parts: Record<string, Record<string, unknown>[]> = {};
-  for (const part of exportedParts.filter((name) => name !== 'participant')) parts[part] = await keptOf(tx, part, id);
+  const { participant: own, ...parts } = await keptOf(tx, id);
   audit.record({ ...by(actor, context), study_id: participant.study_id, action: 'participant_data_exported', resource_type: 'participant', resource_id: id });
-  return { exported_at: new Date().toISOString(), participant: { ...own, site_code: participant.site_code }, ...parts };
+  return { exported_at: new Date().toISOString(), participant: { ...own![0], site_code: participant.site_code }, ...parts };
 }

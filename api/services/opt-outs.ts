@@ -18,7 +18,8 @@ export async function preferences(tx: Tx, participantId: string): Promise<Prefer
   return Object.fromEntries(CHANNELS.map((channel) => [channel, !out.includes(channel)])) as Preferences;
 }
 
-export async function changePreferences({ tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: Participant; context: RequestContext }, given: Partial<Preferences>): Promise<Preferences> {
+export async function changePreferences({ tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: Participant; context: RequestContext }, given: Partial<Preferences>, unchangedSince: (record: Record<string, unknown>) => void): Promise<Preferences> {
+  unchangedSince({ ...await preferences(tx, actor.id) });
   for (const channel of CHANNELS.filter((name) => given[name] !== undefined)) {
     const changed = given[channel] ? await optIn(tx, actor.id, channel) : (await optOut(tx, actor.id, channel, 'portal'))?.isNew;
     if (changed) audit.record({ study_id: actor.study_id, user_id: null, request_id: context.requestId, action: given[channel] ? 'messages_opted_in' : 'messages_opted_out', resource_type: 'participant', resource_id: actor.id, metadata: { channel, by: 'participant' } });

@@ -57,8 +57,7 @@ export function summaryOf({ id, name, category, description, languages, source, 
 export function categoriesOf(list: readonly StudyTemplate[]) {
   const counts = new Map<string, number>();
   for (const { category } of list) counts.set(category, (counts.get(category) ?? 0) + 1);
-  const items = [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([category, count]) => ({ category, name: capital(category.replaceAll('-', ' ')), templates: count }));
-  return { items, total: items.length };
+  return [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([category, count]) => ({ category, name: capital(category.replaceAll('-', ' ')), templates: count }));
 }
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
@@ -80,9 +79,10 @@ export async function saveTemplate({ tx, audit, actor, context }: Change, studyI
 }
 
 /** Removes a saved template. @throws 404 also for one that comes with the service: only saved ones are records */
-export async function removeTemplate({ tx, audit, actor, context }: Change, id: string): Promise<void> {
+export async function removeTemplate({ tx, audit, actor, context }: Change, id: string, unchangedSince: (record: Record<string, unknown>) => void): Promise<void> {
   const saved = await savedTemplate(tx, id);
   if (!saved) throw problem('NOT_FOUND', { detail: 'There is no such saved template.' });
+  unchangedSince({ ...ofSaved(saved) });
   await deleteTemplate(tx, id);
   audit.record({ ...by(actor, context), study_id: saved.study_id, action: 'template_deleted', resource_type: 'template', resource_id: id });
 }

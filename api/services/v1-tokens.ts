@@ -44,8 +44,9 @@ export async function existingToken(tx: Tx, actor: Actor, id: string): Promise<A
 }
 
 /** Ends a token at once. @throws 404 */
-export async function endToken({ tx, audit, actor, context }: Change, id: string): Promise<void> {
+export async function endToken({ tx, audit, actor, context }: Change, id: string, unchangedSince: (record: Record<string, unknown>) => void): Promise<void> {
   const token = await existingToken(tx, actor, id);
+  unchangedSince({ ...token });
   await revokeApiToken(tx, token.id);
   audit.record({ ...by(actor, context), study_id: null, action: 'api_token_revoked', resource_type: 'api_token', resource_id: token.id, metadata: { user_id: token.user_id } });
 }

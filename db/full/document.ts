@@ -3,6 +3,7 @@ import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { copyOut } from '../exports/stream.js';
+import { columnsForJson } from '../instants.js';
 import type { Tx } from '../knex.js';
 import { latestRevision } from '../migrations/index.js';
 import { STUDY_COLUMNS, studyTables } from './tables.js';
@@ -28,17 +29,20 @@ export async function writeStudyDocument(tx: Tx, studyId: string, exportedAt: st
   // Parts in parallel would come in any order.
   await tx.raw('set local max_parallel_workers_per_gather = 0');
   sink.write(`${JSON.stringify({ format: FORMAT, format_version: FORMAT_VERSION, schema_revision: latestRevision, exported_at: exportedAt }).slice(0, -1)}`);
-  return copyOut(tx, `copy (${allSql(studyId)}) to stdout with (format csv, delimiter e'\\x02', quote e'\\x01')`, (source) => pipeline(source, assembled(), sink));
+  return copyOut(tx, `copy (${await allSql(tx, studyId)}) to stdout with (format csv, delimiter e'\\x02', quote e'\\x01')`, (source) => pipeline(source, assembled(), sink));
 }
 
-function allSql(studyId: string): string {
-  const id = `${pg.escapeLiteral(studyId)}::uuid`;
-  const part = (name: string, from: string) => `select '${name}' as part, row_to_json(x)::text as row from (${from}) x`;
+async function allSql(tx: Tx, studyId: string): Promise<string> {
+  const columns = await columnsForJson(tx, ['studies', ...studyTables.map(({ name }) => name), AUDIT]);
+  const part = (name: string, table: string, key: string, order: string, only?: readonly string[]) => {
+    const list = only ? only.map((column) => columns.get(table)!.find(({ name: known }) => known === column)!) : columns.get(table)!;
+    // By the table's own columns: those that are selected are JSON, which has no order.
+    const by = order.split(', ').map((column) => `t.${column}`).join(', ');
+    return `(select '${name}' as part, row_to_json(x)::text as row from (select ${list.map(({ sql }) => sql).join(', ')} from ${table} t where t.${key} = ${pg.escapeLiteral(studyId)}::uuid order by ${by}) x)`;
+  };
   return [
-    part('study', `select ${STUDY_COLUMNS.join(', ')} from studies where id = ${id}`),
-    ...studyTables.map(({ name, order }) => part(name, `select * from ${name} where study_id = ${id} order by ${order}`)),
-    part(AUDIT, `select * from audit_log where study_id = ${id} order by seq`),
-  ].map((sql) => `(${sql})`).join(' union all ');
+    part('study', 'studies', 'id', 'id', STUDY_COLUMNS), ...studyTables.map(({ name, order }) => part(name, name, 'study_id', order)), part(AUDIT, AUDIT, 'study_id', 'seq'),
+  ].join(' union all ');
 }
 
 const withouts = new Map(studyTables.filter(({ without }) => without).map(({ name, without }) => [name, new Set(without)]));

@@ -1,6 +1,7 @@
 import { SecretBox } from '../crypto.js';
 import type { Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
+import { OF_SITES } from './sites.js';
 
 /** A row of datacapture_configs; secrets only as cipher text. */
 export interface DatacaptureConfigRow {
@@ -74,7 +75,7 @@ export async function pushCounts(tx: Tx, studyId: string): Promise<{ pending: nu
     `select count(*) filter (where data_sync_status = 'pending') as pending,
             count(*) filter (where data_sync_status = 'synced') as synced,
             count(*) filter (where data_sync_status = 'failed') as failed
-       from scheduled_visits where study_id = ? and data_sync_status is not null`, [studyId]);
+       from scheduled_visits where study_id = ? and data_sync_status is not null and ${OF_SITES}`, [studyId]);
   return rows[0];
 }
 

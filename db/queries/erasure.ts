@@ -1,3 +1,4 @@
+import { columnsForJson } from '../instants.js';
 import type { Tx } from '../knex.js';
 
 /** Fields of a participant that say who it is. */
@@ -23,32 +24,39 @@ export async function eraseIdentity(tx: Tx, given: { id: string; by: string; rea
   return (rows as { erased: Erased }[])[0]!.erased;
 }
 
-const ownRows = (table: string, order: string) => `select to_jsonb(x) as row from ${table} x where x.participant_id = ? order by ${order}`;
-const ofSessions = (table: string, order: string) => `select to_jsonb(x) as row from ${table} x where x.session_id in (select id from assessment_sessions where participant_id = ?) order by ${order}`;
+/** What is kept of a participant in a table; `session`: by the participant's sessions. */
+interface Kept { table: string; of?: 'id' | 'session'; order: string; without?: string }
 /** Everything that is kept of a participant, by the names that the document has for it. */
-const KEPT: Record<string, string> = {
-  participant: `select to_jsonb(x) - 'erased_by_id' as row from participants x where x.id = ?`,
-  anchor_date: ownRows('anchor_dates', 'x.id'),
-  anchor_date_history: ownRows('anchor_date_history', 'x.seq'),
-  consents: ownRows('consents', 'x.created_at, x.id'),
-  eligibility: ownRows('eligibility_assessments', 'x.id'),
-  randomization: ownRows('randomizations', 'x.id'),
-  forms: ownRows('form_instances', 'x.created_at, x.id'),
-  override_requests: ownRows('override_requests', 'x.id'),
-  schedule_versions: ownRows('schedule_versions', 'x.version_number'),
-  visits: ownRows('scheduled_visits', 'x.target_date, x.id'),
-  sessions: ownRows('assessment_sessions', 'x.started_at, x.id'),
-  results: ofSessions('session_tasks', 'x.submitted_at, x.session_id, x.task'),
-  raw_trials: ofSessions('raw_trial_chunks', 'x.session_id, x.task, x.chunk'),
-  sync_conflicts: ownRows('sync_conflicts', 'x.seq'),
-  notifications: ownRows('notifications', 'x.created_at, x.id'),
-  webhook_events: `select to_jsonb(x) - 'raw_body_hash' as row from webhook_events x where x.participant_id = ? order by x.seq`,
-  events: ownRows('domain_events', 'x.seq'),
+const KEPT: Record<string, Kept> = {
+  participant: { table: 'participants', of: 'id', order: 't.id', without: 'erased_by_id' },
+  anchor_date: { table: 'anchor_dates', order: 't.id' },
+  anchor_date_history: { table: 'anchor_date_history', order: 't.seq' },
+  consents: { table: 'consents', order: 't.created_at, t.id' },
+  eligibility: { table: 'eligibility_assessments', order: 't.id' },
+  randomization: { table: 'randomizations', order: 't.id' },
+  forms: { table: 'form_instances', order: 't.created_at, t.id' },
+  override_requests: { table: 'override_requests', order: 't.id' },
+  schedule_versions: { table: 'schedule_versions', order: 't.version_number' },
+  visits: { table: 'scheduled_visits', order: 't.target_date, t.id' },
+  sessions: { table: 'assessment_sessions', order: 't.started_at, t.id' },
+  results: { table: 'session_tasks', of: 'session', order: 't.submitted_at, t.session_id, t.task' },
+  raw_trials: { table: 'raw_trial_chunks', of: 'session', order: 't.session_id, t.task, t.chunk' },
+  sync_conflicts: { table: 'sync_conflicts', order: 't.seq' },
+  notifications: { table: 'notifications', order: 't.created_at, t.id' },
+  webhook_events: { table: 'webhook_events', order: 't.seq', without: 'raw_body_hash' },
+  events: { table: 'domain_events', order: 't.seq' },
 };
 export const exportedParts = Object.keys(KEPT);
+const WHOSE = { id: 't.id = ?', participant: 't.participant_id = ?', session: 't.session_id in (select id from assessment_sessions where participant_id = ?)' };
 
-/** One part of what is kept of a participant. */
-export async function keptOf(tx: Tx, part: string, participantId: string): Promise<Record<string, unknown>[]> {
-  const { rows } = await tx.raw(KEPT[part]!, [participantId]);
-  return (rows as { row: Record<string, unknown> }[]).map(({ row }) => row);
+/** Everything that is kept of a participant, part by part. */
+export async function keptOf(tx: Tx, participantId: string): Promise<Record<string, Record<string, unknown>[]>> {
+  const columns = await columnsForJson(tx, Object.values(KEPT).map(({ table }) => table));
+  const kept: Record<string, Record<string, unknown>[]> = {};
+  for (const [part, { table, of = 'participant', order, without }] of Object.entries(KEPT)) {
+    const list = columns.get(table)!.filter(({ name }) => name !== without).map(({ sql }) => sql).join(', ');
+    const { rows } = await tx.raw(`select to_jsonb(x) as row from (select ${list} from ${table} t where ${WHOSE[of]} order by ${order}) x`, [participantId]);
+    kept[part] = (rows as { row: Record<string, unknown> }[]).map(({ row }) => row);
+  }
+  return kept;
 }

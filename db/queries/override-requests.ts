@@ -7,16 +7,16 @@ const requests = (tx: Tx) => tx('override_requests as o').join('participants as 
   tx.raw(`o.impact || jsonb_build_object('preview_hash', o.preview_hash) as impact`),
 );
 
-export const requestsOf = (tx: Tx, participantId: string): Promise<unknown[]> => requests(tx).where('o.participant_id', participantId).orderBy('o.requested_at', 'desc');
-
-export interface RequestFilter { study_id: string; status?: string | undefined; skip: number; limit: number }
+export interface RequestFilter { study_id: string; participant_id?: string; status?: string | undefined; newestFirst?: boolean; skip: number; limit: number }
 export async function listRequests(tx: Tx, filter: RequestFilter): Promise<{ items: unknown[]; total: number }> {
   const matching = (query: ReturnType<typeof requests>) => {
     void query.where('o.study_id', filter.study_id);
+    if (filter.participant_id) void query.where('o.participant_id', filter.participant_id);
     if (filter.status) void query.where('o.status', filter.status);
     return query;
   };
-  const items = await matching(requests(tx)).orderBy([{ column: 'o.requested_at' }, { column: 'o.id' }]).offset(filter.skip).limit(filter.limit);
+  const order = filter.newestFirst ? 'desc' : 'asc';
+  const items = await matching(requests(tx)).orderBy([{ column: 'o.requested_at', order }, { column: 'o.id', order }]).offset(filter.skip).limit(filter.limit);
   const [count] = await matching(tx('override_requests as o').join('participants as p', 'p.id', 'o.participant_id') as ReturnType<typeof requests>).count({ n: '*' });
   return { items, total: Number((count as unknown as { n: number }).n) };
 }

@@ -5,8 +5,12 @@ import type { Listed, Page } from './paging.js';
 
 const COLUMNS = 'id, study_id, site_code, name, timezone, status, created_at, updated_at';
 
-export function listSites(tx: Tx, studyId: string, filter: Page & { status?: string | undefined }): Promise<Listed<Site>> {
-  const found = tx('sites').where('study_id', studyId).modify((q) => { if (filter.status) q.where('status', filter.status); });
+/** @param filter `id`: the one site that the request is narrowed to */
+export function listSites(tx: Tx, studyId: string, filter: Page & { status?: string | undefined; id?: string | undefined }): Promise<Listed<Site>> {
+  const found = tx('sites').where('study_id', studyId).modify((q) => {
+    if (filter.status) q.where('status', filter.status);
+    if (filter.id) q.where('id', filter.id);
+  });
   return page(tx, found, COLUMNS, filter, { site_code: 'site_code', name: 'name', created_at: 'created_at' }, 'id');
 }
 
@@ -25,6 +29,12 @@ export async function insertSite(tx: Tx, site: Partial<Site> & { study_id: strin
 export async function updateSite(tx: Tx, id: string, change: Partial<Site>): Promise<void> {
   if (Object.keys(change).length > 0) await Site.query(tx).findById(id).patch(change);
 }
+
+/**
+ * What is of participants, where the transaction is narrowed to sites in the rows' study: of those that it sees alone.
+ * What is nobody's (yet) is not among it then.
+ */
+export const OF_SITES = `(study_id <> all ((select app_site_studies())::uuid[]) or participant_id in (select id from participants))`;
 
 /** Whether the transaction's narrowing to sites lets it write a participant of this site (as the policy on the table says). */
 export async function siteInReach(tx: Tx, studyId: string, siteId: string | null): Promise<boolean> {

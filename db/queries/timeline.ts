@@ -1,3 +1,4 @@
+import { isoTimestamp } from '../knex.js';
 import type { Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
 
@@ -78,5 +79,9 @@ export async function listTimeline(tx: Tx, of: { id: string; zone: string }, fil
        left join lateral (select * from found order by at, rank, seq, id offset $6 limit $7) f on true order by f.at, f.rank, f.seq, f.id`,
     [of.id, of.zone, filter.kinds ?? null, filter.from ?? null, filter.to ?? null, filter.skip, filter.limit, filter.settledOnly ?? false]);
   const total = rows[0]!.total;
-  return { total, items: rows.filter(({ id }) => id !== null).map(({ total: _total, ...row }) => row) };
+  return { total, items: rows.filter(({ id }) => id !== null).map(({ total: _total, data, ...row }) => ({ ...row, data: withZ(data) })) };
 }
+
+/** Instants inside of JSON come from the server with an offset. */
+const withZ = (data: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(data).map(([name, value]) => [name, name.endsWith('_at') && typeof value === 'string' ? isoTimestamp(value) : value]));

@@ -1,6 +1,7 @@
 import { nudgeRelay, putOutbox } from '../outbox.js';
 import type { Database, Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
+import { OF_SITES } from './sites.js';
 
 export type WebhookStatus = 'received' | 'processing' | 'processed' | 'duplicate' | 'failed';
 
@@ -115,18 +116,15 @@ export async function findWebhookEvent(tx: Tx, id: string, lock?: 'for update'):
 export interface WebhookFilter {
   status?: WebhookStatus;
   record?: string;
-  /** Only those of participants that the caller may see (row-level security narrows them to sites). */
-  ofVisibleParticipants?: boolean;
   skip: number;
   limit: number;
 }
 
-/** A study's triggers, newest first. */
+/** A study's triggers, newest first; where the caller is narrowed to sites, those of the participants there. */
 export async function listWebhookEvents(tx: Tx, studyId: string, filter: WebhookFilter): Promise<{ items: WebhookEventRow[]; total: number }> {
-  const query = tx<WebhookEventRow>('webhook_events').where({ study_id: studyId });
+  const query = tx<WebhookEventRow>('webhook_events').where({ study_id: studyId }).whereRaw(OF_SITES);
   if (filter.status) query.where({ status: filter.status });
   if (filter.record !== undefined) query.where({ record: filter.record });
-  if (filter.ofVisibleParticipants) query.whereIn('participant_id', tx('participants').where({ study_id: studyId }).select('id'));
   const [count] = await query.clone().count({ total: '*' });
   const items = await query.orderBy('seq', 'desc').offset(filter.skip).limit(filter.limit);
   return { items: items as WebhookEventRow[], total: Number(count!.total) };

@@ -88,7 +88,7 @@ async function showDiff(tell: Tell, stage: Stage, path: string): Promise<void> {
 }
 
 const requestOf = async (stage: Stage, path: string, id: string): Promise<OverrideRequest | undefined> =>
-  (await stage.coordinator.get<OverrideRequest[]>(path)).find((request) => request.id === id);
+  (await stage.coordinator.get<{ items: OverrideRequest[] }>(path)).items.find((request) => request.id === id);
 
 async function mailArrives(tell: Tell, mailUi: string, address: string): Promise<void> {
   const mail = await eventually(`A mail to ${address}`, async () => {

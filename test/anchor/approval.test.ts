@@ -50,8 +50,8 @@ describe('overrides that need an approval', function () {
     expect(entry).to.include({ study_id: study.id, participant_id: person.id, enrollment_date: DAY, new_enrollment_date: '2024-03-17', reason: 'the form was misread', requested_by_id: asker.userId });
     expect(entry.participant_code).to.be.a('string');
     expect(Date.parse(entry.expires_at as string) - Date.parse(entry.requested_at as string)).to.be.closeTo(168 * 3_600_000, 2000);
-    const own = await stage.admin.expect<{ id: string }[]>(200, 'GET', `${person.path}/anchor-date/override-requests`);
-    expect(own.map((r) => r.id)).to.deep.equal([request]);
+    const own = await stage.admin.expect(200, 'GET', `${person.path}/anchor-date/override-requests`);
+    expect([own.items.map((r) => r.id), own.total]).to.deep.equal([[request], 1]);
   });
 
   it('a second request while one is pending is 409, and so is an override_back', async () => {
@@ -72,7 +72,7 @@ describe('overrides that need an approval', function () {
     expect(history[0]).to.include({ reason: 'the form was misread', change_delta_days: 7, actor_user_id: approver.userId });
     const [row] = await stage.sql('select override_actor_id, override_approved, override_approved_by_id from anchor_dates where participant_id = ?', [person.id]);
     expect(row).to.deep.equal({ override_actor_id: asker.userId, override_approved: true, override_approved_by_id: approver.userId });
-    const [decided] = await stage.admin.expect<Record<string, unknown>[]>(200, 'GET', `${person.path}/anchor-date/override-requests`);
+    const { items: [decided] } = await stage.admin.expect(200, 'GET', `${person.path}/anchor-date/override-requests`);
     expect(decided).to.include({ status: 'approved', decided_by_id: approver.userId, decision_reason: 'looked at it' });
     expect((await person.versions()).map((v) => [v.version_number, v.is_current])).to.deep.equal([[1, false], [2, true]]);
   });
@@ -159,7 +159,7 @@ describe('overrides that need an approval', function () {
     const { person, request } = await asked();
     await person.withdraw();
     const decided = await until(async () => {
-      const [found] = await stage.admin.expect<Record<string, unknown>[]>(200, 'GET', `${person.path}/anchor-date/override-requests`);
+      const { items: [found] } = await stage.admin.expect(200, 'GET', `${person.path}/anchor-date/override-requests`);
       return found!.status === 'pending' ? undefined : found;
     }, { what: 'the request to end' });
     expect(decided).to.include({ status: 'denied', decision_reason: 'withdrawn', decided_by_id: null });

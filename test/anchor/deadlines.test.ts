@@ -35,7 +35,7 @@ describe('deadlines of an override request, and lost workflows', function () {
     expect(status).to.equal(202);
     return { person, request: body.override_request_id };
   };
-  const requestOf = async (person: Person) => (await stage.admin.expect<Record<string, unknown>[]>(200, 'GET', `${person.path}/anchor-date/override-requests`))[0]!;
+  const requestOf = async (person: Person) => (await stage.admin.expect<{ items: Record<string, unknown>[] }>(200, 'GET', `${person.path}/anchor-date/override-requests`)).items[0]!;
   const mailsTo = async (address: string): Promise<Mail[]> => {
     const mails = await (await fetch(`${stage.run.mail_ui}/email`)).json() as Mail[];
     return mails.filter((mail) => mail.to.some((to) => to.address === address)).sort((a, b) => (a.time < b.time ? -1 : 1));

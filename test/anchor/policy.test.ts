@@ -131,7 +131,9 @@ describe('the anchor policy', function () {
     expect(policy.validation).to.deep.include({ max_days_from_consent: 10, cannot_be_future: true });
     expect(patched.config.enrollment_date_policy).to.deep.equal(policy);
     expect(patched.config.note).to.equal('kept');
-    const versions = await stage.admin.expect<Loose[]>(200, 'GET', `${pathOf(other)}/versions`);
+    const { items: versions, total } = await stage.admin.expect(200, 'GET', `${pathOf(other)}/versions`);
+    expect(total).to.equal(2);
+    expect((await stage.admin.expect(200, 'GET', `${pathOf(other)}/versions?skip=1&limit=1`)).items.map((v) => v.policy_version)).to.deep.equal([1]);
     expect(versions.map((v) => v.policy_version)).to.deep.equal([2, 1]);
     expect(versions[0]).to.include({ author_id: stage.admin.userId });
     await stage.admin.expect(200, 'PATCH', `/api/studies/${other.id}`, { config: { enrollment_date_policy: null } });

@@ -43,6 +43,13 @@ describe('HTTP conventions', () => {
     { title: 'a body over 5 MiB', method: 'POST', path: studies, options: json(`{"study_code":"${'x'.repeat(5 * 1024 * 1024)}"}`), status: 413, code: 'TOO_LARGE' },
     { title: 'limit 0', method: 'GET', path: () => '/api/studies?limit=0', status: 422, field: 'query.limit' },
     { title: 'limit 501', method: 'GET', path: () => '/api/studies?limit=501', status: 422, field: 'query.limit' },
+    { title: 'limit 0 of a participant’s override requests', method: 'GET', path: () => `${participants()}/${participant}/anchor-date/override-requests?limit=0`, status: 422, field: 'query.limit' },
+    { title: 'limit 0 of the policy’s versions', method: 'GET', path: () => `/api/studies/${study}/config/enrollment-policy/versions?limit=0`, status: 422, field: 'query.limit' },
+    { title: 'limit 0 of the categories', method: 'GET', path: () => '/api/templates/categories?limit=0', status: 422, field: 'query.limit' },
+    { title: 'limit 501 of the tasks', method: 'GET', path: () => '/api/tasks?limit=501', status: 422, field: 'query.limit' },
+    { title: 'a negative skip of one’s logins', method: 'GET', path: () => '/api/auth/sessions?skip=-1', status: 422, field: 'query.skip' },
+    { title: 'limit 0 of a battery’s versions', method: 'GET', path: () => '/api/batteries/1/versions?limit=0', status: 422, field: 'query.limit' },
+    { title: 'limit 0 of a session’s trials', method: 'GET', path: () => `/api/sessions/${study}/trials?limit=0`, status: 422, field: 'query.limit' },
     { title: 'limit that is no number', method: 'GET', path: () => '/api/studies?limit=ten', status: 422, field: 'query.limit' },
     { title: 'a negative skip', method: 'GET', path: () => '/api/participants?skip=-1', status: 422, field: 'query.skip' },
     { title: 'a sort that is not offered', method: 'GET', path: () => '/api/participants?sort=email', status: 422, field: 'query.sort' },
@@ -76,6 +83,12 @@ describe('HTTP conventions', () => {
   it('an action that takes no fields takes no body, an empty one and an empty object', async () => {
     const evaluate = (options: Options) => http.send('POST', `${participants()}/${participant}/anchor-date/evaluate`, undefined, options);
     for (const options of [{}, json(''), json('{}'), { raw: { type: 'application/x-www-form-urlencoded', content: '' } }]) expect((await evaluate(options)).status).to.equal(200);
+  });
+
+  it('short lists are paged too', async () => {
+    const all = await http.expect(200, 'GET', '/api/tasks');
+    const page = await http.expect(200, 'GET', '/api/tasks?skip=2&limit=3');
+    expect([page.total, page.items]).to.deep.equal([all.items.length, all.items.slice(2, 5)]);
   });
 
   it('names every fault of a body at once', async () => {
@@ -151,6 +164,29 @@ describe('HTTP conventions', () => {
       const tag = (await read()).headers.get('etag') ?? '';
       const again = await http.get(`/api/participants/${participant}`, { headers: { 'If-None-Match': `"other", W/${tag}` } });
       expect([again.status, again.text]).to.deep.equal([304, '']);
+    });
+    it('is there for what has no version of its own, and holds for its change', async () => {
+      await http.expect(201, 'POST', `${participants()}/${participant}/randomization`, { arm: 'A', randomized_at: '2024-03-01T10:00:00Z' });
+      const { id } = await http.expect(201, 'POST', `/api/studies/${study}/template`, { template_id: unique('design'), name: 'A design' });
+      for (const path of [`/api/studies/${study}/config/enrollment-policy`, `${participants()}/${participant}/randomization`, '/api/templates/longitudinal-cognition', `/api/templates/${id}`]) {
+        const tag = (await http.get(path)).headers.get('etag') ?? '';
+        expect(tag, path).to.match(/^"[\w-]+"$/);
+        expect((await http.get(path, { headers: { 'If-None-Match': tag } })).status, path).to.equal(304);
+      }
+      const tag = (await http.get(`/api/templates/${id}`)).headers.get('etag')!;
+      expect((await http.delete(`/api/templates/${id}`, { headers: { 'If-Match': '"other"' } })).status).to.equal(409);
+      expect((await http.delete(`/api/templates/${id}`, { headers: { 'If-Match': tag } })).status).to.equal(204);
+      const token = await http.expect(201, 'POST', '/api/v1/tokens', { name: 'T', scopes: ['studies:read'], study_ids: [study] });
+      expect((await http.delete(`/api/v1/tokens/${token.id}`, { headers: { 'If-Match': '"other"' } })).status).to.equal(409);
+      const own = (await http.get(`/api/v1/tokens/${token.id}`)).headers.get('etag')!;
+      expect((await http.delete(`/api/v1/tokens/${token.id}`, { headers: { 'If-Match': own } })).status).to.equal(204);
+    });
+    it('refuses an If-Match where there is nothing yet', async () => {
+      const { id } = await newParticipant(http, study);
+      const put = (match: string) => http.put(`${participants()}/${id}/eligibility`, { status: 'pending' }, { headers: { 'If-Match': match } });
+      expect([(await put('"other"')).status, (await put('*')).status]).to.deep.equal([409, 409]);
+      const made = await http.put(`${participants()}/${id}/eligibility`, { status: 'pending' });
+      expect([made.status, (await put(made.headers.get('etag')!)).status, (await put('"other"')).status]).to.deep.equal([200, 200, 409]);
     });
     it('refuses a PATCH and a DELETE under a stale If-Match and takes a fresh one', async () => {
       const tag = (await read()).headers.get('etag') ?? '';

@@ -91,7 +91,8 @@ describe('Erasure of a participant', function suite() {
     expect(document.participant).to.include({ id, email: `${secret}@example.org` });
     expect(document.forms).to.have.length(1);
     expect(document.anchor_date_history!.length).to.be.greaterThan(0);
-    expect(JSON.stringify(document)).not.to.match(/token_hash|raw_body_hash/);
+    expect(JSON.stringify(document)).not.to.match(/token_hash|raw_body_hash|erased_by_id|\+00:00"/);
+    expect(document.participant.created_at).to.match(/Z$/);
     const { items: [record] } = await root.expect(200, 'GET', `/api/audit?study_id=${study.id}&action=participant_data_exported`);
     expect(record).to.include({ resource_id: id, user_id: researcher.userId });
     await root.expect(200, 'POST', `/api/participants/${id}/erase`, { reason: 'x', form_items: ['nickname'] });

@@ -110,7 +110,7 @@ describe('The API process', function suite() {
         expect(answer.body.code).to.equal('DATABASE_UNAVAILABLE');
       }
       const down = await http.get('/api/health/db');
-      expect([down.status, down.body.status]).to.deep.equal([503, 'down']);
+      expect([down.status, down.body.status, down.headers.get('retry-after')]).to.deep.equal([503, 'down', '1']);
       open = true;
       await until(async () => (await http.get('/api/studies')).status === 200 || undefined, { what: 'the API to serve again' });
       expect((await http.get('/api/health/db')).body.status).to.equal('ok');

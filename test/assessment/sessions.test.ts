@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { startApi } from '../support/api-process.js';
-import { admin, newStudy, user } from '../support/http.js';
+import { Http, admin, newStudy, user } from '../support/http.js';
 import { until } from '../support/service.js';
 import { Site, day, instant, runSchedule, trials } from './stage.js';
 
@@ -87,6 +87,29 @@ describe('Assessment sessions', () => {
       const session = await site.see(id);
       expect(session).to.deep.include({ task_summaries: { ...first.task_summaries, flanker: { accuracy: 1 } }, trial_count: 4 });
       expect(await site.trials(id)).to.deep.equal(first.raw_trials);
+    });
+
+    it('changes the session’s ETag', async () => {
+      const id = await site.session();
+      const look = (headers: Record<string, string> = {}) => site.http.get(`/api/sessions/${id}`, { headers });
+      const before = (await look()).headers.get('etag')!;
+      expect((await look({ 'If-None-Match': before })).status).to.equal(304);
+      await site.submit(id, { task_summaries: { stroop: { accuracy: 1 } }, raw_trials: trials('stroop', 5) });
+      const after = await look({ 'If-None-Match': before });
+      expect([after.status, after.body.trial_count]).to.deep.equal([200, 5]);
+    });
+
+    it('its trials can be read by pages, over the pieces that they are stored in', async () => {
+      const id = await site.session();
+      const [stroop, flanker] = [trials('stroop', 1200), trials('flanker', 30)];
+      await site.submit(id, { task_summaries: { stroop: { accuracy: 1 }, flanker: { accuracy: 1 } }, raw_trials: [...stroop, ...flanker] });
+      const all = await site.trials(id);
+      const read = (query: string) => site.http.expect(200, 'GET', `/api/sessions/${id}/trials${query}`);
+      for (const [skip, limit] of [[0, 1], [20, 20], [1000, 100], [1200, 500], [1230, 10], [2000, 1]] as const) {
+        const page = await read(`?skip=${skip}&limit=${limit}`);
+        expect([page.total, page.items], `${skip}, ${limit}`).to.deep.equal([1230, all.slice(skip, skip + limit)]);
+      }
+      expect((await read('?skip=1228')).items).to.deep.equal(all.slice(1228));
     });
 
     it('other data for a task is TASK_CONFLICT, and nothing of that submission is taken', async () => {

@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { admin } from '../support/http.js';
+import type { Loose } from '../support/http.js';
 import { Stage } from './support.js';
 import type { CaptureStudy } from './support.js';
 
@@ -33,6 +35,28 @@ describe('data access group and site', function () {
     expect(new Set((await study.participants()).map((p) => p.site_id))).to.deep.equal(new Set([site!.id]));
     const audit = await stage.sql<{ resource_id: string }>(`select resource_id from audit_log where study_id = ? and action = 'site_created'`, [study.id]);
     expect(audit.map((record) => record.resource_id)).to.deep.equal([site!.id]);
+  });
+
+  it('X-Site-ID narrows triggers, sites and the counts of pushes to a site', async () => {
+    const study = await stage.study({ config: { create_missing_sites: true } });
+    for (const [record, group] of [['a', 'site_north'], ['b', 'site_south'], ['c', 'site_south']] as const) await study.enroll(record, { enrolled: '2026-01-15' }, { data_access_group: group });
+    await study.trigger({ record: 'd', instrument: 'cognition' });
+    await study.settled(4);
+    const people = await study.participants();
+    for (const { id } of people) {
+      await stage.sql(`insert into scheduled_visits (id, visit_key, study_id, participant_id, name, target_date, window_open, window_close, status, data_sync_status)
+        values (gen_random_uuid(), gen_random_uuid(), ?, ?, 'V', '2026-01-15', '2026-01-15', '2026-01-15', 'scheduled', 'synced')`, [study.id, id]);
+    }
+    const all = await sites(study);
+    const http = await admin();
+    const narrowed = async (path: string, site?: string) => (await http.get<Loose & { pushes: { synced: number } }>(path, site ? { headers: { 'X-Site-ID': site } } : {})).body;
+    const seen = async (site?: string) => ({
+      triggers: (await narrowed(`/api/studies/${study.id}/webhook-events`, site)).items.map(({ record }) => record).sort(),
+      sites: (await narrowed(`/api/studies/${study.id}/sites`, site)).items.map(({ site_code }) => site_code),
+      synced: (await narrowed(`/api/datacapture/status/${study.id}`, site)).pushes.synced,
+    });
+    expect(await seen()).to.deep.equal({ triggers: ['a', 'b', 'c', 'd'], sites: ['site_north', 'site_south'], synced: 3 });
+    expect(await seen(all.find(({ site_code }) => site_code === 'site_south')!.id)).to.deep.equal({ triggers: ['b', 'c'], sites: ['site_south'], synced: 2 });
   });
 
   it('a mapped site code that the study does not have is treated alike', async () => {

@@ -38,6 +38,9 @@ describe('A whole study, out and in again', () => {
     }
     expect(document.audit!.length).to.be.greaterThan(5);
     expect(JSON.stringify(document)).not.to.match(/_encrypted|token_hash|pseudonym/);
+    expect(JSON.stringify(document)).not.to.match(/\d\+00:00"/);
+    expect(document.tables.participants![0]!.created_at).to.match(/Z$/);
+    expect(document.tables.raw_trial_chunks![0]!.at).to.satisfy((at: string[]) => at.every((one) => one.endsWith('Z')));
   });
 
   it('comes back the same: exported, loaded into a new study and exported again, the content is equal and every id is new', async () => {
@@ -50,6 +53,14 @@ describe('A whole study, out and in again', () => {
     const old = ids(document);
     for (const id of JSON.stringify({ ...again.tables, raw_trial_chunks: [] }).match(UUID)!) expect(old.has(id), id).to.equal(false);
     expect(contentHash({ ...document, tables: { ...document.tables, sites: [] } })).not.to.equal(contentHash(document));
+  });
+
+  it('a document whose instants bear an offset, as they were written once, is loaded as the same', async () => {
+    const earlier = JSON.parse(JSON.stringify(document, (_key, value: unknown) => (typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value) ? `${value.slice(0, -1)}+00:00` : value))) as StudyDocument;
+    expect(earlier.tables.participants![0]!.created_at).to.match(/\+00:00$/);
+    const loaded = await into(earlier, fresh());
+    expect(loaded.content_sha256).to.equal(contentHash(document));
+    expect((await full(loaded.study_id)).tables.consents!.map(({ signed_at }) => signed_at)).to.have.members(document.tables.consents!.map(({ signed_at }) => signed_at));
   });
 
   it('the copy lives: its participants, versions, history and visits are seen, its anchors decide, its completed visit is not to do again', async () => {

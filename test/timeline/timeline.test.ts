@@ -50,6 +50,12 @@ describe('The timeline of a participant', function timelineTests() {
     expect(visits.filter(({ data }) => data.what === 'completed')).to.have.length(1);
   });
 
+  it('every instant has a Z, inside of the data too', async () => {
+    const instants = (await read()).items.flatMap(({ at, data }) => [at, ...Object.entries(data).filter(([name, value]) => name.endsWith('_at') && value !== null).map(([, value]) => value)]);
+    expect(instants.length).to.be.greaterThan((await read()).items.length);
+    for (const instant of instants) expect(instant).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,6}Z$/);
+  });
+
   it('links each entry to what answers in the API, and to the workflow behind it', async () => {
     const { items } = await read();
     for (const { kind, links } of items.filter((item) => item.kind !== 'reminder')) {
