@@ -377,6 +377,15 @@ describe('The portal', function portal() {
       for (const who of [lea, other, far]) expect((await who.anchor()).status).to.equal('unset');
     });
 
+    it('channels are chosen under a tag', async () => {
+      const http = await entered(await person());
+      const choose = (match: string) => http.patch<Loose & { sms: boolean }>('/api/portal/preferences', { sms: false }, { headers: { 'If-Match': match } });
+      const tag = (await http.get('/api/portal/preferences')).headers.get('etag')!;
+      const chosen = await choose(tag);
+      expect([chosen.status, chosen.body.sms]).to.deep.equal([200, false]);
+      expect([(await choose(tag)).status, (await choose(chosen.headers.get('etag')!)).status]).to.deep.equal([409, 200]);
+    });
+
     it('that breaks a rule is 400, one that is none 422; the same key is answered once', async () => {
       const mia = await person();
       const http = await entered(mia);

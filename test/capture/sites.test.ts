@@ -39,7 +39,7 @@ describe('data access group and site', function () {
 
   it('X-Site-ID narrows triggers, sites and the counts of pushes to a site', async () => {
     const study = await stage.study({ config: { create_missing_sites: true } });
-    for (const [record, group] of [['a', 'site_north'], ['b', 'site_south'], ['c', 'site_south']] as const) await study.enroll(record, { enrolled: '2026-01-15' }, { data_access_group: group });
+    for (const [record, group] of [['a', {}], ['b', { data_access_group: 'site_north' }], ['c', { data_access_group: 'site_north' }]] as const) await study.enroll(record, { enrolled: '2026-01-15' }, group);
     await study.trigger({ record: 'd', instrument: 'cognition' });
     await study.settled(4);
     const people = await study.participants();
@@ -47,7 +47,8 @@ describe('data access group and site', function () {
       await stage.sql(`insert into scheduled_visits (id, visit_key, study_id, participant_id, name, target_date, window_open, window_close, status, data_sync_status)
         values (gen_random_uuid(), gen_random_uuid(), ?, ?, 'V', '2026-01-15', '2026-01-15', '2026-01-15', 'scheduled', 'synced')`, [study.id, id]);
     }
-    const all = await sites(study);
+    const other = await stage.call<{ id: string }>('POST', `/api/studies/${study.id}/sites`, { site_code: 'site_south', name: 'South' });
+    const [north] = await sites(study);
     const http = await admin();
     const narrowed = async (path: string, site?: string) => (await http.get<Loose & { pushes: { synced: number } }>(path, site ? { headers: { 'X-Site-ID': site } } : {})).body;
     const seen = async (site?: string) => ({
@@ -56,7 +57,8 @@ describe('data access group and site', function () {
       synced: (await narrowed(`/api/datacapture/status/${study.id}`, site)).pushes.synced,
     });
     expect(await seen()).to.deep.equal({ triggers: ['a', 'b', 'c', 'd'], sites: ['site_north', 'site_south'], synced: 3 });
-    expect(await seen(all.find(({ site_code }) => site_code === 'site_south')!.id)).to.deep.equal({ triggers: ['b', 'c'], sites: ['site_south'], synced: 2 });
+    expect(await seen(north!.id)).to.deep.equal({ triggers: ['b', 'c'], sites: ['site_north'], synced: 2 });
+    expect(await seen(other.body.id)).to.deep.equal({ triggers: [], sites: ['site_south'], synced: 0 });
   });
 
   it('a mapped site code that the study does not have is treated alike', async () => {
