@@ -781,13 +781,12 @@ create table notifications (
   constraint notifications_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
   constraint notifications_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
   constraint notifications_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
-  constraint notifications_pkey PRIMARY KEY (id),
-  constraint notifications_dedupe_key_key UNIQUE (dedupe_key)
+  constraint notifications_pkey PRIMARY KEY (id)
 );
-CREATE INDEX notifications_due ON public.notifications USING btree (due_at) WHERE ((status)::text = 'pending'::text);
 CREATE INDEX notifications_listing ON public.notifications USING btree (study_id, created_at, id);
 CREATE INDEX notifications_participant ON public.notifications USING btree (participant_id);
 CREATE INDEX notifications_sweep ON public.notifications USING btree (attempt_at) INCLUDE (study_id) WHERE (((status)::text = 'pending'::text) AND (visit_key IS NOT NULL));
+CREATE UNIQUE INDEX notifications_dedupe_key ON public.notifications USING btree (dedupe_key) WHERE (dedupe_key IS NOT NULL);
 CREATE UNIQUE INDEX notifications_of_visit ON public.notifications USING btree (visit_key, kind, channel, days_before) NULLS NOT DISTINCT WHERE (visit_key IS NOT NULL);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 

@@ -15,8 +15,8 @@ endWithNpm();
 process.chdir(root);
 /** After the last test, how long whatever a test has left open may hold the process. */
 const OPEN_HANDLES_PATIENCE = 15_000;
-/** What a failed test leaves behind: the last that the service it shares with the others has said. */
-const LAST_LINES = 30;
+/** Of each log of the shared service, shown with each test that fails. */
+const LAST_LINES = 15;
 const FOLDERS = 'research-assessment-';
 const OWNER = 'owner.json';
 
@@ -62,7 +62,7 @@ async function runTests(args) {
       return { passes: 0, failures: 0, pending: 0 };
     }
     const env = { ...testEnvironment(), TEST_DATA_ROOT: folder, TEST_RUN_JSON: join(service.dataDir, 'run.json') };
-    return await mocha(args, env, () => service.output());
+    return await mocha(args, env, () => lastWords(join(service.dataDir, 'logs')));
   } finally {
     await cleanUp();
     await removeDataRoot(folder);
@@ -77,6 +77,14 @@ async function removeAbandoned(lives, removeDataRoot) {
   }
 }
 
+/** The last warnings and faults in the service's own logs, which hold neither personal data nor secrets. */
+function lastWords(folder) {
+  return ['worker', 'api'].flatMap((part) => {
+    const lines = readFileSync(join(folder, `${part}.log`), 'utf8').trimEnd().split('\n');
+    return lines.filter((line) => /^{"level":[456]0\b/.test(line)).slice(-LAST_LINES).map((line) => `${part}: ${line}`);
+  }).join('\n');
+}
+
 async function mocha(args, env, said) {
   const files = args.some((arg) => /\.ts$/.test(arg)) ? [] : ['test/**/*.test.ts'];
   const child = spawn(process.execPath, [
@@ -86,7 +94,7 @@ async function mocha(args, env, said) {
   let patience;
   child.on('message', (message) => {
     if (message.failed) {
-      process.stderr.write(`--- the service, ${new Date().toISOString()} ---\n${said().trimEnd().split('\n').slice(-LAST_LINES).join('\n')}\n---\n`);
+      process.stderr.write(`--- the service, ${new Date().toISOString()} ---\n${said()}\n---\n`);
       return;
     }
     told = message;

@@ -161,7 +161,7 @@ async function tellApprovers(bench: Bench, requestId: string, requestedBy: strin
      select ?, ?, u.id, ?, 'override_pending', 'email', 'override:' || ? || ':' || ? || ':' || u.id
      from users u where u.status = 'active' and u.role = any(?) and u.id <> ?
        and (u.role = 'admin' or exists (select from user_studies s where s.user_id = u.id and s.study_id = ?))
-     on conflict (dedupe_key) do nothing returning id`,
+     on conflict (dedupe_key) where dedupe_key is not null do nothing returning id`,
     [row.study_id, row.participant_id, requestId, requestId, occasion, approverRoles(policy), requestedBy, row.study_id]);
   await putOutbox(bench.tx, (rows as { id: string }[]).map((n) => ({ topic: 'notification', studyId: row.study_id, subject: n.id })));
 }

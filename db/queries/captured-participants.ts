@@ -149,5 +149,5 @@ export async function tellCoordinators(tx: Tx, studyId: string, participantId: s
       where p.study_id = ? and p.id = ?
         and (not exists (select from user_sites x join sites s on s.id = x.site_id where x.user_id = u.id and s.study_id = p.study_id)
              or exists (select from user_sites x where x.user_id = u.id and x.site_id = p.site_id))
-     on conflict (dedupe_key) do nothing`, [cause.id, cause.key, studyId, participantId]);
+     on conflict (dedupe_key) where dedupe_key is not null do nothing`, [cause.id, cause.key, studyId, participantId]);
 }

@@ -12,7 +12,7 @@ export async function queueDailySummaries(tx: Tx): Promise<{ id: string; study_i
      select s.id, u.id, 'daily_summary', 'email', 'daily_summary:' || s.id || ':' || u.id || ':' || (now() at time zone 'UTC')::date
      from studies s join user_studies a on a.study_id = s.id join users u on u.id = a.user_id
      where s.status = 'active' and u.status = 'active' order by s.id, u.id
-     on conflict (dedupe_key) do nothing returning id, study_id`);
+     on conflict (dedupe_key) where dedupe_key is not null do nothing returning id, study_id`);
   const made = rows as { id: string; study_id: string }[];
   await putOutbox(tx, made.map(({ id, study_id }) => ({ topic: 'notification', studyId: study_id, subject: id })));
   return made;

@@ -5,10 +5,15 @@ import type { ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { root } from './environment.js';
 
-interface Operation { responses: Record<string, { content?: Record<string, { schema: object }> }> }
+interface Operation {
+  responses: Record<string, { content?: Record<string, { schema: object }> }>;
+  requestBody?: object;
+  'x-permissions'?: { roles: string[]; scope?: string; token_scope?: string };
+}
 interface Document { paths: Record<string, Record<string, Operation>>; components: object }
 
-const document = JSON.parse(readFileSync(join(root, 'docs', 'openapi.json'), 'utf8')) as Document;
+/** The contract as it is committed. */
+export const document: Document = JSON.parse(readFileSync(join(root, 'docs', 'openapi.json'), 'utf8')) as Document;
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats.default(ajv);
 ajv.addFormat('time-zone', true);
