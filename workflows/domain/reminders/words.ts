@@ -75,7 +75,8 @@ function ownWords(kind: MessageKind, language: string | null, languages: Languag
 export function wordsFor(kind: Worded, language: string | null, languages: Languages): Words & { language: string } {
   const found = ownWords(kind, language, languages);
   if (found) return found;
-  const code = primary(language ?? 'en') in builtIn ? primary(language!) : 'en';
+  const wanted = primary(language ?? 'en');
+  const code = wanted in builtIn ? wanted : 'en';
   return { language: code, ...builtIn[code]![kind] };
 }
 
