@@ -50,8 +50,10 @@ const number = (group: string, doc: string, fallback: number, { min = 0, max = N
 });
 /** Whole numbers of at least 1. */
 const count = (group: string, doc: string, fallback: number) => number(group, doc, fallback, { min: 1, integer: true });
+/** About a millisecond, or a tenth of a second for days: shorter than anybody waits for. */
+const SHORTEST = { SECONDS: 0.001, MINUTES: 0.0001, HOURS: 0.000001, DAYS: 0.000001 } as const;
 /** Durations: any fraction above zero. */
-const duration = (group: string, doc: string, fallback: number) => number(group, doc, fallback, { min: 0.001 });
+const duration = (unit: keyof typeof SHORTEST, doc: string, fallback: number) => number('Durations', doc, fallback, { min: SHORTEST[unit] });
 const port = (doc: string, fallback: number): Definition<number | 'auto'> => ({
   group: 'Ports', doc, fallback: String(fallback),
   parse: (raw) => {
@@ -154,27 +156,27 @@ export const definitions = {
   DATACAPTURE_ENCRYPTION_KEY: secret('Secrets', '32 bytes, hex or base64: encrypts capture-system tokens and secrets'),
   AUDIT_SIGNING_KEY: secret('Secrets', 'seed of the Ed25519 key that signs audit checkpoints; at least 32 characters'),
 
-  ACCESS_TOKEN_MINUTES: duration('Durations', 'life of an access token', 30),
-  REFRESH_TOKEN_DAYS: duration('Durations', 'life of a refresh token', 7),
-  ASSESSMENT_SESSION_MINUTES: duration('Durations', 'life of an assessment session', 120),
-  MAGIC_LINK_MINUTES: duration('Durations', 'life of a portal link', 15),
-  PASSWORD_RESET_MINUTES: duration('Durations', 'life of a link for a new password', 60),
-  INVITATION_DAYS: duration('Durations', 'life of an invitation', 7),
-  REMINDER_INTERVAL_SECONDS: duration('Durations', 'how often due reminders are sent', 300),
-  REMINDER_MAX_LATENESS_HOURS: duration('Durations', 'a reminder later than this is suppressed', 12),
-  VISIT_STATUS_INTERVAL_SECONDS: duration('Durations', 'how often visit states follow the calendar', 3600),
+  ACCESS_TOKEN_MINUTES: duration('MINUTES', 'life of an access token', 30),
+  REFRESH_TOKEN_DAYS: duration('DAYS', 'life of a refresh token', 7),
+  ASSESSMENT_SESSION_MINUTES: duration('MINUTES', 'life of an assessment session', 120),
+  MAGIC_LINK_MINUTES: duration('MINUTES', 'life of a portal link', 15),
+  PASSWORD_RESET_MINUTES: duration('MINUTES', 'life of a link for a new password', 60),
+  INVITATION_DAYS: duration('DAYS', 'life of an invitation', 7),
+  REMINDER_INTERVAL_SECONDS: duration('SECONDS', 'how often due reminders are sent', 300),
+  REMINDER_MAX_LATENESS_HOURS: duration('HOURS', 'a reminder later than this is suppressed', 12),
+  VISIT_STATUS_INTERVAL_SECONDS: duration('SECONDS', 'how often visit states follow the calendar', 3600),
   DATACAPTURE_BREAKER_FAILURES: count('Durations', 'failures in a row that open the circuit breaker', 5),
-  DATACAPTURE_BREAKER_COOLDOWN_SECONDS: duration('Durations', 'how long an open breaker refuses', 60),
-  PUSH_RETRY_INITIAL_SECONDS: duration('Durations', 'first wait before a push is repeated', 5),
-  PUSH_RETRY_MAX_DAYS: duration('Durations', 'how long a push is repeated', 7),
-  EVENT_RETRY_INITIAL_SECONDS: duration('Durations', 'first wait before an event delivery is repeated', 5),
-  EVENT_RETRY_MAX_DAYS: number('Durations', 'how long an event delivery is repeated', 3, { min: 0.00001 }),
-  EVENT_TIMEOUT_SECONDS: duration('Durations', 'how long a subscriber may take to answer', 10),
-  EVENT_SECRET_OVERLAP_HOURS: duration('Durations', 'how long a replaced signing secret signs beside the new one', 24),
-  AUDIT_CHECKPOINT_SECONDS: duration('Durations', 'how often chains that grew are signed', 3600),
-  WEBHOOK_DEDUPE_HOURS: duration('Durations', 'how long the same trigger counts as a duplicate', 24),
-  EXPORT_RETENTION_HOURS: duration('Durations', 'how long a file that was exported in the background is kept', 72),
-  REQUEST_TIMEOUT_SECONDS: duration('Durations', 'how long a request waits for the worker before 503', 10),
+  DATACAPTURE_BREAKER_COOLDOWN_SECONDS: duration('SECONDS', 'how long an open breaker refuses', 60),
+  PUSH_RETRY_INITIAL_SECONDS: duration('SECONDS', 'first wait before a push is repeated', 5),
+  PUSH_RETRY_MAX_DAYS: duration('DAYS', 'how long a push is repeated', 7),
+  EVENT_RETRY_INITIAL_SECONDS: duration('SECONDS', 'first wait before an event delivery is repeated', 5),
+  EVENT_RETRY_MAX_DAYS: duration('DAYS', 'how long an event delivery is repeated', 3),
+  EVENT_TIMEOUT_SECONDS: duration('SECONDS', 'how long a subscriber may take to answer', 10),
+  EVENT_SECRET_OVERLAP_HOURS: duration('HOURS', 'how long a replaced signing secret signs beside the new one', 24),
+  AUDIT_CHECKPOINT_SECONDS: duration('SECONDS', 'how often chains that grew are signed', 3600),
+  WEBHOOK_DEDUPE_HOURS: duration('HOURS', 'how long the same trigger counts as a duplicate', 24),
+  EXPORT_RETENTION_HOURS: duration('HOURS', 'how long a file that was exported in the background is kept', 72),
+  REQUEST_TIMEOUT_SECONDS: duration('SECONDS', 'how long a request waits for the worker before 503', 10),
 
   RATE_LIMIT_PER_MINUTE: count('Limits', 'requests a minute, by user or address', 60),
   AUTH_RATE_LIMIT_PER_MINUTE: count('Limits', 'login and registration, by address and by account', 10),
@@ -200,7 +202,23 @@ export type SettingName = keyof Definitions;
 type Raw = { [K in SettingName]: ReturnType<Definitions[K]['parse']> };
 export type Settings = Raw & { production: boolean };
 
-const knownDefault = /^(changeme|change-me|secret|password|default|admin|test|example|insecure|todo|xxx)/i;
+const PLACEHOLDERS = /change|(?<![a-z])(?:me|it|now)(?![a-z])|(?<=change)(?:me|it|this|now)|please|in[-_ ]?production|secret|passwor[dt]|default|admin(?:istrator)?|test(?:ing)?|example|insecure|placeholder|todo|x{3,}/gi;
+const COUNTED = /\d*(?:0123|1234|2345|3456|4567|5678|6789|7890|9876|4321)\d*|123|321/g;
+/** Below this a value is too simple, whatever it says. */
+const FEWEST_SIGNS = 5;
+
+/**
+ * Whether a secret is a default of ours, or nothing beside the words that stand for one (`changeme-changeme-…`,
+ * `Password1234!`). One that only begins with such a word and goes on with something of its own is good.
+ */
+export function isKnownDefault(value: string): boolean {
+  const lower = value.toLowerCase();
+  if (Object.values<Definition<unknown>>(definitions).some(({ fallback }) => fallback?.toLowerCase() === lower)) return true;
+  if (new Set(value).size < FEWEST_SIGNS) return true;
+  const own = lower.replaceAll(PLACEHOLDERS, ' ');
+  return own !== lower && new Set(own.replaceAll(COUNTED, '').replaceAll(/[^\p{L}\p{N}]/gu, '')).size < FEWEST_SIGNS;
+}
+
 const SECRETS = ['JWT_SECRET', 'SESSION_SECRET', 'DATACAPTURE_ENCRYPTION_KEY', 'AUDIT_SIGNING_KEY', 'ADMIN_PASSWORD'] as const;
 
 /**
@@ -241,7 +259,7 @@ function productionFaults(settings: Settings): string[] {
       continue;
     }
     if (value.length < least) faults.push(`${name} is shorter than ${least} characters`);
-    if (knownDefault.test(value) || new Set(value).size < 5) faults.push(`${name} is a known default or too simple`);
+    if (isKnownDefault(value)) faults.push(`${name} is a known default or too simple`);
     const twin = seen.get(value);
     if (twin) faults.push(`${name} is equal to ${twin}`);
     seen.set(value, name);
@@ -251,13 +269,10 @@ function productionFaults(settings: Settings): string[] {
     const value = settings[name];
     if (value === undefined) continue;
     if (name === 'DATABASE_APP_PASSWORD' && value.length < 12) faults.push(`${name} is shorter than 12 characters`);
-    if (knownDefault.test(value) || new Set(value).size < 5) faults.push(`${name} is a known default or too simple`);
+    if (isKnownDefault(value)) faults.push(`${name} is a known default or too simple`);
     const twin = seen.get(value);
     if (twin) faults.push(`${name} is equal to ${twin}`);
     seen.set(value, name);
-  }
-  for (const name of ['DATABASE_URL', 'TEMPORAL_ADDRESS'] as const) {
-    if (settings[name] === undefined) faults.push(`${name} is required in production`);
   }
   if (settings.PUBLIC_URL !== undefined && !/^https:\/\/[^/]/i.test(settings.PUBLIC_URL)) faults.push('PUBLIC_URL must be https in production');
   return faults;
@@ -269,6 +284,13 @@ export function encryptionKeyBytes(value: string): Buffer | undefined {
   const bytes = Buffer.from(value, 'base64');
   return bytes.length === 32 ? bytes : undefined;
 }
+
+/** Address to connect to, for something that listens on HOST. */
+export const reach = (host: string): string => {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+};
 
 /** Where audit checkpoints are kept outside the database. */
 export const checkpointFolder = ({ AUDIT_CHECKPOINT_DIR, DATA_DIR }: Pick<Settings, 'AUDIT_CHECKPOINT_DIR' | 'DATA_DIR'>): string =>

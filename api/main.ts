@@ -24,7 +24,8 @@ const LOG_BYTES = 8_192, LOG_MS = 200;
 /** Opens what handlers need. @throws Error in one sentence naming the setting that is missing */
 function openServices(settings: Settings, draining: AbortSignal): Services {
   jwtSecret(settings);
-  if (!settings.DATABASE_URL) throw new SettingsError(['DATABASE_URL is not set: name the database ("npm start" sets it for the embedded one)']);
+  const missing = (['DATABASE_URL', 'TEMPORAL_ADDRESS'] as const).filter((name) => settings[name] === undefined);
+  if (settings.DATABASE_URL === undefined || missing.length > 0) throw new SettingsError(missing.map((name) => `${name} is not set: name the server ("npm start" sets it for the embedded one)`));
   const log = pino({ level: settings.LOG_LEVEL, base: { process: 'api' }, timestamp: pino.stdTimeFunctions.isoTime }, gathered());
   const database = openDatabase({
     url: settings.DATABASE_URL, appPassword: settings.DATABASE_APP_PASSWORD, poolMax: settings.DATABASE_POOL_MAX, name: 'api',

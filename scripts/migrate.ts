@@ -1,10 +1,12 @@
 import { readSettings } from '../settings.js';
 import { migrate } from '../db/migrate.js';
+import { databaseUrlOf } from './runtime/database-url.js';
 
 const settings = readSettings();
-if (!settings.DATABASE_URL) {
-  console.error('DATABASE_URL is not set: name the database to migrate (the embedded one is migrated by "npm start").');
+const url = databaseUrlOf(settings);
+if (!url) {
+  console.error(`No database: set DATABASE_URL, or DATA_DIR to the folder of a running service (${settings.DATA_DIR}/run.json is not there). "npm start" migrates by itself.`);
   process.exit(1);
 }
-const { revision, applied } = await migrate(settings.DATABASE_URL, { appPassword: settings.DATABASE_APP_PASSWORD });
+const { revision, applied } = await migrate(url, { appPassword: settings.DATABASE_APP_PASSWORD });
 console.log(applied.length === 0 ? `Schema is at ${revision} already.` : `Schema is at ${revision}; applied ${applied.join(', ')}.`);

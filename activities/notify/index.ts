@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Database } from '../../db/knex.js';
 import { keepLatenessLimit } from '../../db/queries/reminders.js';
+import { reach } from '../../settings.js';
 import type { Settings } from '../../settings.js';
 import type { Channels } from './provider.js';
 import { pushGateway } from './push.js';
@@ -28,7 +29,7 @@ export interface Messaging {
 }
 
 export function openMessaging({ settings, database, log, heartbeat }: { settings: Settings; database: Database; log: Logger; heartbeat: (details: unknown) => void }): Messaging {
-  const publicUrl = settings.PUBLIC_URL ?? `http://${settings.HOST}:${settings.PORT}`;
+  const publicUrl = settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`;
   const channels: Channels = {
     email: settings.SMTP_URL ? smtpMailer(settings.SMTP_URL, settings.MAIL_FROM) : null,
     sms: settings.SMS_GATEWAY_URL ? smsGateway(settings.SMS_GATEWAY_URL) : null,

@@ -6,6 +6,7 @@ import type { NotificationRecord } from '../../db/queries/notifications.js';
 import { remindersOfVisit } from '../../db/queries/reminders.js';
 import { inScope } from '../../db/transaction.js';
 import { explain } from '../../workflows/domain/reminders/explain.js';
+import { reach } from '../../settings.js';
 import { settingsFaults } from '../../workflows/domain/reminders/settings.js';
 import type { NotificationSettings } from '../../workflows/domain/reminders/settings.js';
 import { valuesOf } from '../../workflows/domain/reminders/values.js';
@@ -82,7 +83,7 @@ export async function preview(tx: Tx, given: Static<typeof PreviewRequest>, sett
   const participant = await existingParticipant(tx, visit.participant_id);
   const { rows: [study] } = await tx.raw(`select study_code, study_name, status, coalesce(config -> 'notifications', '{}') as settings from studies where id = ?`, [visit.study_id]);
   const words = given.template ? { ...given.template, language: given.language ?? 'en' } : wordsFor(given.kind, given.language ?? participant.preferred_language, (study.settings as NotificationSettings).languages ?? {});
-  const base = (settings.PUBLIC_URL ?? `http://${settings.HOST}:${settings.PORT}`).replace(/\/+$/, '');
+  const base = (settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`).replace(/\/+$/, '');
   const values = valuesOf({
     kind: given.kind, channel: given.channel ?? 'email', due_at: new Date().toISOString(), days_before: (study.settings as NotificationSettings).days_before?.[0] ?? 1, visit,
     participant_status: participant.status, participant_code: participant.participant_code, preferred_language: participant.preferred_language, zone: await zoneOf(tx, participant.id),

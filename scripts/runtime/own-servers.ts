@@ -8,19 +8,23 @@ import { StartError } from './start-error.js';
 const PATIENCE = 5000;
 
 /**
- * Servers of your own are looked at before anything is started.
+ * Servers of your own are looked at before anything is started. Without mail the service starts all the same, and in
+ * development without Redis too: each process counts for itself meanwhile, and health says that it is away.
+ * @returns warnings about those that it starts without
  * @throws StartError naming every one that does not answer, with its setting
  */
-export async function checkOwnServers(settings: Settings): Promise<void> {
+export async function checkOwnServers(settings: Settings): Promise<string[]> {
   const { DATABASE_URL, TEMPORAL_ADDRESS, REDIS_URL, SMTP_URL } = settings;
-  const faults = await Promise.all([
-    DATABASE_URL && faultOf('DATABASE_URL', 'PostgreSQL', withoutSecret(DATABASE_URL), () => askDatabase(DATABASE_URL)),
-    TEMPORAL_ADDRESS && faultOf('TEMPORAL_ADDRESS', 'The Temporal server', TEMPORAL_ADDRESS, () => ensureNamespace({ address: TEMPORAL_ADDRESS, namespace: settings.TEMPORAL_NAMESPACE, retentionDays: settings.TEMPORAL_RETENTION_DAYS })),
-    REDIS_URL && faultOf('REDIS_URL', 'Redis', withoutSecret(REDIS_URL), () => askRedis(REDIS_URL)),
-    SMTP_URL && faultOf('SMTP_URL', 'The mail server', withoutSecret(SMTP_URL), () => askMail(SMTP_URL)),
+  const [database, temporal, redis, mail] = await Promise.all([
+    DATABASE_URL === undefined ? undefined : faultOf('DATABASE_URL', 'PostgreSQL', withoutSecret(DATABASE_URL), () => askDatabase(DATABASE_URL)),
+    TEMPORAL_ADDRESS === undefined ? undefined : faultOf('TEMPORAL_ADDRESS', 'The Temporal server', TEMPORAL_ADDRESS, () => ensureNamespace({ address: TEMPORAL_ADDRESS, namespace: settings.TEMPORAL_NAMESPACE, retentionDays: settings.TEMPORAL_RETENTION_DAYS })),
+    REDIS_URL === undefined ? undefined : faultOf('REDIS_URL', 'Redis', withoutSecret(REDIS_URL), () => askRedis(REDIS_URL)),
+    SMTP_URL === undefined ? undefined : faultOf('SMTP_URL', 'The mail server', withoutSecret(SMTP_URL), () => askMail(SMTP_URL)),
   ]);
-  const found = faults.filter(Boolean);
-  if (found.length > 0) throw new StartError(found.join('\n'));
+  const faults = [database, temporal, settings.production ? redis : undefined].filter((fault) => fault !== undefined);
+  const warnings = [redis, mail].filter((fault) => fault !== undefined && !faults.includes(fault));
+  if (faults.length > 0) throw new StartError([...faults, ...warnings].join('\n'));
+  return warnings as string[];
 }
 
 async function faultOf(setting: string, what: string, where: string, ask: () => Promise<void>): Promise<string | undefined> {

@@ -12,13 +12,6 @@ export interface Reservation { port: number; release(): Promise<void> }
  */
 const AUTO = { from: 20_000, to: 32_000 };
 
-/** Address to connect to, for something that listens on HOST. */
-export const reach = (host: string): string => {
-  if (host === '0.0.0.0') return '127.0.0.1';
-  if (host === '::') return '[::1]';
-  return host.includes(':') ? `[${host}]` : host;
-};
-
 /**
  * Reserves all ports or none.
  * @param wanted setting name → number or `auto`

@@ -7,7 +7,7 @@ import pg from 'pg';
 import { readIfThere } from './files.js';
 import type { PartPlan } from './part.js';
 import type { PostgresPlace } from './postgres-place.js';
-import { reach } from './ports.js';
+import { reach } from '../../settings.js';
 import { StartError } from './start-error.js';
 import { stopLeftovers } from './postgres-leftovers.js';
 

@@ -17,7 +17,7 @@ export interface RunJson {
   mail_ui: string | null;
   smtp: string | null;
   admin_email: string;
-  /** null in production: there it is never written down. */
+  /** null when the account has another one than was given or kept. */
   admin_password: string | null;
   data_dir: string;
   pids: { supervisor: number } & Partial<Record<'postgres' | 'temporal' | 'mail' | 'worker' | 'api', number>>;

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Settings } from '../../settings.js';
+import { reach, type Settings } from '../../settings.js';
 import type { DataDir } from './data-dir.js';
 import { adminPasswords, keep, keepAdminPassword, type Secrets } from './keys.js';
 import { nodePart } from './node-part.js';
 import type { Part, PartPlan } from './part.js';
-import { reach, type Reservation } from './ports.js';
+import type { Reservation } from './ports.js';
 import { placePostgres } from './postgres-place.js';
 import { postgresPart, postgresUrl, prepareCluster } from './postgres.js';
 import { prepareDatabase, workingPassword } from './prepare-database.js';
@@ -74,11 +74,11 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
       appPassword: secrets.DATABASE_APP_PASSWORD, encryptionKey: secrets.DATACAPTURE_ENCRYPTION_KEY, admin: { email: settings.ADMIN_EMAIL, password: secrets.ADMIN_PASSWORD },
     }));
     if (applied.length > 0) say(`applied ${applied.join(', ')}`);
-    if (!settings.production) {
-      if (adminCreated) keepAdminPassword(dir.keys, secrets.ADMIN_PASSWORD);
-      adminPassword = adminCreated ? secrets.ADMIN_PASSWORD : ((await workingPassword(databaseUrl, settings.ADMIN_EMAIL, adminPasswords(dir.keys, secrets.ADMIN_PASSWORD))) ?? null);
-      if (adminPassword !== secrets.ADMIN_PASSWORD) say(`ADMIN_PASSWORD counts only when the first admin is made: ${settings.ADMIN_EMAIL} has another one`);
-    }
+    // In production it is not kept beyond this run: whoever starts it gives it.
+    if (adminCreated && !settings.production) keepAdminPassword(dir.keys, secrets.ADMIN_PASSWORD);
+    const candidates = settings.production ? [secrets.ADMIN_PASSWORD] : adminPasswords(dir.keys, secrets.ADMIN_PASSWORD);
+    adminPassword = adminCreated ? secrets.ADMIN_PASSWORD : ((await workingPassword(databaseUrl, settings.ADMIN_EMAIL, candidates)) ?? null);
+    if (adminPassword !== secrets.ADMIN_PASSWORD) say(`ADMIN_PASSWORD counts only when the first admin is made: ${settings.ADMIN_EMAIL} has another one`);
     return databaseUrl;
   };
   const temporal = async (): Promise<{ address: string; cli: string | null; ui: string | null }> => {

@@ -1,5 +1,5 @@
 import { SchemaError } from '../../db/migrate.js';
-import { readSettings, SettingsError } from '../../settings.js';
+import { readSettings, SettingsError, type Settings } from '../../settings.js';
 import { openDataDir, type DataDir } from './data-dir.js';
 import { secretsFor } from './keys.js';
 import { takeLock } from './lock.js';
@@ -33,6 +33,7 @@ export async function supervise(): Promise<number> {
     const { leftBehind } = supervision.lock;
     if (Object.keys(leftBehind).length > 0) await step('clearing up after a service that was killed', () => endLeftBehind(leftBehind));
     const secrets = secretsFor(settings, dir.keys);
+    for (const warning of embeddedInProduction(settings)) say(`warning: ${warning}`);
     await checkOwn(settings);
     supervision.ports = await reservePorts<PortName>(settings.HOST, neededPorts(settings) as Record<PortName, number | 'auto'>);
     stop.signal.throwIfAborted();
@@ -41,7 +42,8 @@ export async function supervise(): Promise<number> {
     const run = await Promise.race([started, aborted(stop.signal)]);
     if (run) {
       supervision.ready(run);
-      process.stdout.write(readyText(run, dir));
+      // What production prints is collected by others.
+      process.stdout.write(readyText(settings.production ? { ...run, admin_password: null } : run, dir));
       await aborted(stop.signal);
     } else {
       // Whatever was about to start hears of the stop through its part.
@@ -110,11 +112,22 @@ class Supervision {
   }
 }
 
-async function checkOwn(settings: ReturnType<typeof readSettings>): Promise<void> {
+/** Production may run on the embedded servers; whoever does so by mistake is told. */
+function embeddedInProduction({ production, DATABASE_URL, TEMPORAL_ADDRESS, SMTP_URL }: Settings): string[] {
+  if (!production) return [];
+  return [
+    ...(DATABASE_URL === undefined ? ['DATABASE_URL is not set: the embedded PostgreSQL keeps the data in DATA_DIR, which nobody backs up for you.'] : []),
+    ...(TEMPORAL_ADDRESS === undefined ? ['TEMPORAL_ADDRESS is not set: the embedded Temporal server is one process without a replica.'] : []),
+    ...(SMTP_URL === undefined ? ['SMTP_URL is not set: no mail is sent.'] : []),
+  ];
+}
+
+async function checkOwn(settings: Settings): Promise<void> {
   if ([settings.DATABASE_URL, settings.TEMPORAL_ADDRESS, settings.REDIS_URL, settings.SMTP_URL].every((own) => own === undefined)) return;
   // Only then: the clients of four servers are some memory that the supervisor otherwise does not need.
   const { checkOwnServers } = await import('./own-servers.js');
-  await step('looking at your own servers', () => checkOwnServers(settings));
+  const warnings = await step('looking at your own servers', () => checkOwnServers(settings));
+  for (const warning of warnings) say(`warning: ${warning}`);
 }
 
 interface Stop { signal: AbortSignal; again: () => void; done: () => void }

@@ -2,7 +2,7 @@ import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { promisify } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PartPlan } from './part.js';
-import { reach } from './ports.js';
+import { reach } from '../../settings.js';
 
 const run = promisify(execFile);
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Http, admin, goodPassword, unique } from '../support/http.js';
-import { startApi } from '../support/api-process.js';
+import { freePort, startApi } from '../support/api-process.js';
 import type { ApiProcess } from '../support/api-process.js';
 
 describe('Rate limits', () => {
@@ -75,6 +75,22 @@ describe('Rate limits', () => {
     const statuses = [];
     for (let i = 0; i < 9; i++) statuses.push((await loginAt(i % 2 ? one.url : two.url, i % 3 ? email : email.toUpperCase(), 'x', from())).status);
     expect(statuses).to.deep.equal([...Array<number>(8).fill(401), 429]);
+  });
+
+  it('a Redis that is away: each process counts for itself, and health says so', async () => {
+    const alone = await startApi({ AUTH_RATE_LIMIT_PER_MINUTE: '8', TRUST_PROXY: 'true', REDIS_URL: `redis://127.0.0.1:${await freePort()}` });
+    try {
+      const options = from();
+      const statuses = [];
+      for (let i = 0; i < 9; i++) statuses.push((await loginAt(alone.url, `nobody-${i}-${address}@example.org`, 'x', options)).status);
+      expect(statuses).to.deep.equal([...Array<number>(8).fill(401), 429]);
+      const health = await new Http(alone.url).get('/api/health/redis');
+      expect([health.status, health.body.status]).to.deep.equal([503, 'down']);
+      expect((await new Http(alone.url).get('/api/health/detailed')).body).to.include({ status: 'degraded' });
+      expect(alone.output()).to.contain('redis is not reached');
+    } finally {
+      await alone.stop();
+    }
   });
 
   it('health is never refused', async () => {

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +11,7 @@ import type { Database, Tx } from '../../db/knex.js';
 import { migrate } from '../../db/migrate.js';
 import { inScope } from '../../db/transaction.js';
 import { root, testEnvironment } from '../support/environment.js';
+import { ran } from '../support/program.js';
 import { unique } from '../support/http.js';
 import { service } from '../support/service.js';
 
@@ -85,10 +85,4 @@ export function offline(folder: string, ...args: string[]): Promise<{ code: numb
   const key = join(folder, 'public.pem');
   writeFileSync(key, signer.publicKey);
   return ran([join(root, 'scripts', 'audit-verify-export.mjs'), ...args, ...(args.includes('--key') ? [] : ['--key', key])], { PATH: process.env.PATH });
-}
-
-function ran(args: string[], env: NodeJS.ProcessEnv): Promise<{ code: number; output: string }> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, args, { cwd: root, env }, (fault, stdout, stderr) => resolve({ code: typeof fault?.code === 'number' ? fault.code : fault ? -1 : 0, output: stdout + stderr }));
-  });
 }

@@ -2,7 +2,9 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { failedApi, freePort, startApi } from '../support/api-process.js';
 import { Http, unique } from '../support/http.js';
-import { service } from '../support/service.js';
+import { testEnvironment } from '../support/environment.js';
+import { ran } from '../support/program.js';
+import { service, startService } from '../support/service.js';
 
 const good = {
   NODE_ENV: 'production', PUBLIC_URL: 'https://study.example.org', JWT_SECRET: 'k7Qd0sPz2vLx8mNb4rTy6wHc1jGf3aEu', SESSION_SECRET: 'p1Wn9bVe5cXq2zMr7tYk4uHs8dJf6gLo',
@@ -15,15 +17,21 @@ describe('The API process in production', function suite() {
   it('names every fault of its settings at once and exits with 1', async () => {
     const { code, output } = await failedApi({
       ...good, PUBLIC_URL: 'http://study.example.org', JWT_SECRET: '', SESSION_SECRET: 'short', DATACAPTURE_ENCRYPTION_KEY: '00'.repeat(32), AUDIT_SIGNING_KEY: 'changeme-changeme-changeme-changeme', ADMIN_PASSWORD: 'password1234',
-      DATABASE_APP_PASSWORD: 'secret', METRICS_TOKEN: 'a-short-one', TEMPORAL_ADDRESS: '',
+      DATABASE_APP_PASSWORD: 'secret', METRICS_TOKEN: 'a-short-one',
     });
     expect(code).to.equal(1);
     for (const fault of [
       'JWT_SECRET is required in production', 'SESSION_SECRET is shorter than 32', 'DATACAPTURE_ENCRYPTION_KEY is a known default or too simple', 'AUDIT_SIGNING_KEY is a known default', 'ADMIN_PASSWORD is a known default',
-      'DATABASE_APP_PASSWORD is shorter than 12', 'METRICS_TOKEN is shorter than 32', 'TEMPORAL_ADDRESS is required in production', 'PUBLIC_URL must be https in production',
+      'DATABASE_APP_PASSWORD is shorter than 12', 'METRICS_TOKEN is shorter than 32', 'PUBLIC_URL must be https in production',
     ]) expect(output).to.contain(fault);
     expect(output, 'no secret').not.to.contain('changeme-').and.not.to.contain('password1234');
     expect(output, 'no stack').not.to.match(/^\s+at /m);
+  });
+
+  it('names the servers that it was not told of', async () => {
+    const { code, output } = await failedApi({ ...good, DATABASE_URL: '', TEMPORAL_ADDRESS: '' });
+    expect(code).to.equal(1);
+    expect(output).to.contain('DATABASE_URL is not set').and.contain('TEMPORAL_ADDRESS is not set');
   });
 
   it('names secrets that are equal to each other, whichever they are', async () => {
@@ -56,6 +64,21 @@ describe('The API process in production', function suite() {
     } finally {
       await owner.query(`drop database if exists ${name} with (force)`);
       await owner.end();
+    }
+  });
+
+  it('runs on the embedded servers, asks its admin for a second factor, and tells run.json alone the password', async () => {
+    const own = await startService(good);
+    try {
+      expect(own.run).to.include({ admin_password: good.ADMIN_PASSWORD, mail_ui: null });
+      expect(own.output()).not.to.contain(good.ADMIN_PASSWORD);
+      for (const setting of ['DATABASE_URL', 'TEMPORAL_ADDRESS', 'SMTP_URL']) expect(own.output()).to.contain(`warning: ${setting} is not set`);
+      const answer = await new Http(own.run.api).post('/api/auth/login', { email: own.run.admin_email, password: own.run.admin_password });
+      expect([answer.status, answer.body.mfa_setup_required]).to.deep.equal([200, true]);
+      const migrated = await ran(['--import', 'tsx', 'scripts/migrate.ts'], testEnvironment({ DATA_DIR: own.dataDir }));
+      expect([migrated.code, migrated.output]).to.satisfy(() => migrated.code === 0 && migrated.output.includes('Schema is at'));
+    } finally {
+      await own.stop();
     }
   });
 

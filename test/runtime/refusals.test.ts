@@ -1,10 +1,11 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openDataDir } from '../../scripts/runtime/data-dir.js';
+import { checkOwnServers } from '../../scripts/runtime/own-servers.js';
 import { StartError } from '../../scripts/runtime/start-error.js';
+import { readSettings } from '../../settings.js';
+import { freePort } from '../support/api-process.js';
 import { failedStart, temporaryDataDir } from '../support/service.js';
 
 /** A start that cannot go on says so in a sentence, without a stack, and exits with 1. */
@@ -30,7 +31,7 @@ describe('a start that cannot go on', function () {
     const output = await refused({ DATA_DIR: dataDir, NODE_ENV: 'production', JWT_SECRET: twice, SESSION_SECRET: twice, AUDIT_SIGNING_KEY: 'changeme', ADMIN_PASSWORD: 'password1' });
     for (const fault of [
       'SESSION_SECRET is equal to JWT_SECRET', 'DATACAPTURE_ENCRYPTION_KEY is required in production', 'AUDIT_SIGNING_KEY is shorter than 32', 'AUDIT_SIGNING_KEY is a known default',
-      'ADMIN_PASSWORD is shorter than 12', 'ADMIN_PASSWORD is a known default', 'DATABASE_URL is required in production', 'TEMPORAL_ADDRESS is required in production',
+      'ADMIN_PASSWORD is shorter than 12', 'ADMIN_PASSWORD is a known default',
     ]) expect(output).to.contain(fault);
     expect(existsSync(dataDir)).to.equal(false);
   });
@@ -56,16 +57,26 @@ describe('a start that cannot go on', function () {
   });
 
   it('names every server of your own that does not answer, with its setting and without its password', async () => {
-    const closed = createServer().listen(0, '127.0.0.1');
-    await once(closed, 'listening');
-    const address = closed.address();
-    const port = typeof address === 'object' && address ? address.port : 0;
-    closed.close();
+    const port = await freePort();
     const output = await refused({
       DATABASE_URL: `postgres://someone:hidden-word@127.0.0.1:${port}/research`, REDIS_URL: `redis://127.0.0.1:${port}`, SMTP_URL: `smtp://127.0.0.1:${port}`, TEMPORAL_ADDRESS: `127.0.0.1:${port}`,
     });
     for (const setting of ['DATABASE_URL', 'REDIS_URL', 'SMTP_URL', 'TEMPORAL_ADDRESS']) expect(output).to.match(new RegExp(`\\(${setting}\\) does not answer: .+`));
     expect(output).not.to.contain('hidden-word');
+  });
+
+  it('is none for Redis and mail that are away in development, and for mail in production', async () => {
+    const port = await freePort();
+    const away = { REDIS_URL: `redis://127.0.0.1:${port}`, SMTP_URL: `smtp://127.0.0.1:${port}` };
+    const [redis, mail] = await checkOwnServers(readSettings(away));
+    expect(redis).to.match(/\(REDIS_URL\) does not answer: /);
+    expect(mail).to.match(/\(SMTP_URL\) does not answer: /);
+    const production = { ...readSettings(away), production: true };
+    const refusal = await checkOwnServers(production).then(() => undefined, (fault: Error) => fault);
+    expect(refusal).to.be.instanceOf(StartError);
+    expect(refusal?.message).to.contain('(REDIS_URL) does not answer');
+    const { REDIS_URL: _redis, ...onlyMail } = production;
+    expect(await checkOwnServers(onlyMail as typeof production)).to.have.length(1);
   });
 
   it('says why the Temporal command named in the settings will not do', async () => {

@@ -1,0 +1,15 @@
+import { join } from 'node:path';
+import type { Settings } from '../../settings.js';
+import { readIfThere } from './files.js';
+import type { RunJson } from './run-json.js';
+
+/** The database that a tool is to work on: DATABASE_URL, else the one of the service that runs on DATA_DIR. */
+export function databaseUrlOf({ DATABASE_URL, DATA_DIR }: Pick<Settings, 'DATABASE_URL' | 'DATA_DIR'>): string | undefined {
+  return DATABASE_URL ?? runningOn(DATA_DIR)?.database_url;
+}
+
+/** run.json of the service that runs on a data folder; undefined when none does. */
+export function runningOn(dataDir: string): RunJson | undefined {
+  const text = readIfThere(join(dataDir, 'run.json'));
+  return text === undefined ? undefined : (JSON.parse(text) as RunJson);
+}
