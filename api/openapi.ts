@@ -110,12 +110,14 @@ function parameters(route: Route): Json[] {
 }
 
 /** The properties of an object schema as parameters. */
-function declared(schema: TSchema | undefined, where: 'query' | 'header'): Json[] {
-  if (!schema) return [];
-  const { properties = {}, required = [] } = plain(schema) as { properties?: Record<string, Json>; required?: string[] };
+function declared(of: TSchema | undefined, where: 'query' | 'header'): Json[] {
+  if (!of) return [];
+  const { properties = {}, required = [] } = plain(of) as { properties?: Record<string, Json>; required?: string[] };
   return Object.entries(properties).map(([name, property]) => {
     const { description: about, ...rest } = property;
-    return { name, in: where, required: required.includes(name), schema: rest, ...(about !== undefined && { description: about }) };
+    // A format of our own says nothing to others.
+    const schema: Json = rest.format === 'date-or-date-time' ? { type: 'string', anyOf: [{ format: 'date' }, { format: 'date-time' }] } : rest;
+    return { name, in: where, required: required.includes(name), schema, ...(about !== undefined && { description: about }) };
   });
 }
 
@@ -140,7 +142,7 @@ function standardErrors(route: Route): number[] {
   const { may } = route;
   return [
     ...(may.signed ? [401, 403] : []),
-    ...(may.study || route.path.includes('{') ? [404] : []),
+    ...(may.study || route.studyContext === 'filter' || route.path.includes('{') ? [404] : []),
     ...(bodySchema(route) ? [400, 413, 415, 422] : route.takes === 'bytes' ? [413, 415] : route.takes === 'upload' ? [400, 413, 415, 422] : []),
     ...(answersJsonOnly(route) ? [406] : []),
     ...(route.query || route.headers ? [422] : []),

@@ -101,12 +101,15 @@ export interface RouteDefinition<P extends string, Q extends TSchema, B extends 
   refusedAs?: string;
   /** Its answer carries a secret: Idempotency-Key is ignored, nothing of it is stored. */
   secret?: boolean;
-  /** `general` (default) by user or address; `auth` by address, at the login's rate; `none`: not counted, or counted by itself. */
+  /** By user when authenticated, else by address: `general` (default), `auth` at the login's rate; `none`: not counted, or counted by itself. */
   limit?: 'general' | 'auth' | 'none';
   /** It goes away: since when, when for good, and what to read. Its answers say so (RFC 9745, RFC 8594), the document too. */
   deprecated?: { since: string; sunset?: string; link?: string };
-  /** Named by these in X-Study-ID and query as well; false for routes whose `study_id` means something else. */
-  studyContext?: boolean;
+  /**
+   * The study is named by X-Study-ID and query as well; false for routes whose `study_id` means something else. `filter`:
+   * it is named so, and the handler gets it, but it may be one that was deleted, and what the route sees is not narrowed to it.
+   */
+  studyContext?: boolean | 'filter';
   handle: (input: Input<P, Q, B, Signed, W>) => unknown;
 }
 

@@ -122,9 +122,10 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
     });
   }
   const token = holder.kind === 'token' ? { id: holder.id, hash: holder.hash } : undefined;
-  const caller: Caller = { userId: holder.userId, studyId, siteId, participantId, token };
+  const narrowed = route.studyContext === 'filter' ? undefined : studyId;
+  const caller: Caller = { userId: holder.userId, studyId: narrowed, siteId, participantId, token };
   const epoch = holder.kind === 'user' && holder.credential.audience === 'api' ? holder.epoch : undefined;
-  const enter = (row: CallerRow | undefined) => admit(route.may, row, studyId, epoch);
+  const enter = (row: CallerRow | undefined) => admit(route.may, row, narrowed, epoch);
   if (route.page) {
     const query = request.query();
     const page = route.page({ params: request.params, query, studyId });
@@ -136,7 +137,7 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
     snapshot: (work) => readAs(database, caller, enter, work, true),
     load: async () => enter(await loadCaller(database, caller)),
   });
-  const answer = await (route.refusedAs && !route.within ? recordingRefusal(request, caller, serving) : recordingForbidden(request, caller, serving));
+  const answer = await (route.refusedAs && !route.within ? recordingRefusal(request, caller, serving) : recordingForbidden(request, { ...caller, studyId }, serving));
   if (token) await noteUse(request.services, token.id);
   return answer;
 }

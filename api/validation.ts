@@ -26,6 +26,8 @@ function build(coerceTypes: boolean): Ajv2020 {
   // The package is CommonJS: under NodeNext its function stands behind `default`.
   addFormats.default(ajv, ['date', 'date-time', 'time', 'email', 'uuid', 'uri']);
   ajv.addFormat('time-zone', isTimeZone);
+  const [date, instant] = [ajv.compile({ type: 'string', format: 'date' }), ajv.compile({ type: 'string', format: 'date-time' })];
+  ajv.addFormat('date-or-date-time', (value: string) => date(value) || instant(value));
   return ajv;
 }
 // Text becomes a number or a boolean only where everything is text: in query and headers.

@@ -50,6 +50,12 @@ export class CheckpointFolder {
     return [...found.values()].sort((a, b) => a.rows - b.rows);
   }
 
+  /** The checkpoints of every chain, or of one. */
+  async readAll(only?: string): Promise<Map<string, Checkpoint[]>> {
+    const chains = (await this.chains()).filter((chain) => only === undefined || chain === only);
+    return new Map(await Promise.all(chains.map(async (chain) => [chain, await this.read(chain)] as const)));
+  }
+
   /** Adds what is not there yet, and returns when it is on the disk. */
   async keep(chain: string, checkpoints: readonly Checkpoint[]): Promise<void> {
     const there = new Set((await this.read(chain)).map(({ signature }) => signature));

@@ -1,5 +1,4 @@
 import { statedOnly } from './audit-checkpoints.js';
-import type { CheckpointFolder } from './audit-folder.js';
 import { GENESIS, faultOf, recordsAfter } from './audit-records.js';
 import { checkpointHash, isSigned } from './audit-signing.js';
 import type { Checkpoint } from './audit-signing.js';
@@ -7,8 +6,8 @@ import type { Database, Tx } from './knex.js';
 import { checkpointsOf } from './queries/audit-checkpoints.js';
 
 export interface ChainReport { chain: string; valid: boolean; rows: number; head: string | null; checkpoints: number; first_bad_id?: string; fault?: string }
-/** Where checkpoints are looked for beside the database, and the public keys that are trusted (PEM by key id). */
-export interface Outside { folder: CheckpointFolder; keys: ReadonlyMap<string, string> }
+/** The checkpoints kept beside the database, by chain, and the public keys that are trusted (PEM by key id). */
+export interface Outside { checkpoints: ReadonlyMap<string, readonly Checkpoint[]>; keys: ReadonlyMap<string, string> }
 
 interface Fault { seq: number; fault: string }
 
@@ -16,7 +15,9 @@ interface Fault { seq: number; fault: string }
  * Recomputes a chain from its first record: every hash, every link, no gap, the head that is kept beside it, and what
  * checkpoints have stated of it. Reads in batches; `first_bad_id` is `chain/seq` of the first record that does not
  * hold (for a chain cut short, the first that is no more there).
- * @param outside without it the chain is held against itself alone
+ * @param db a transaction that sees one instant (repeatable read): records are sealed while this reads
+ * @param outside without it the chain is held against itself alone. Read before the transaction began: a checkpoint is
+ * kept outside only after it was committed, so the transaction sees each of them
  */
 export async function verifyChain(db: Database | Tx, chain: string, outside?: Outside): Promise<ChainReport> {
   const { trusted, fault: ofCheckpoints } = outside ? await checkpoints(db, chain, outside) : { trusted: [], fault: undefined };
@@ -44,13 +45,13 @@ export async function verifyChain(db: Database | Tx, chain: string, outside?: Ou
 /** Every chain of the database, those that only a record, a head or a checkpoint names too; and those of the folder. */
 export async function allChains(db: Database | Tx, outside?: Outside): Promise<string[]> {
   const { rows } = await db.raw('select chain from audit_chains union select distinct chain from audit_log union select distinct chain from audit_checkpoints') as { rows: { chain: string }[] };
-  return [...new Set([...rows.map((row) => row.chain), ...(await outside?.folder.chains() ?? [])])].sort();
+  return [...new Set([...rows.map((row) => row.chain), ...(outside?.checkpoints.keys() ?? [])])].sort();
 }
 
 /** A chain's checkpoints from the database and from outside whose signatures hold, and what is wrong with the others. */
-async function checkpoints(db: Database | Tx, chain: string, { folder, keys }: Outside): Promise<{ trusted: Checkpoint[]; fault?: Fault }> {
+async function checkpoints(db: Database | Tx, chain: string, { checkpoints: kept, keys }: Outside): Promise<{ trusted: Checkpoint[]; fault?: Fault }> {
   const inside = (await checkpointsOf(db, chain)).map(statedOnly);
-  const outside = await folder.read(chain);
+  const outside = kept.get(chain) ?? [];
   const known = new Set(inside.map(({ signature }) => signature));
   const all = [...inside, ...outside.filter(({ signature }) => !known.has(signature))].sort((a, b) => a.rows - b.rows);
   const trusted: Checkpoint[] = [];

@@ -47,6 +47,11 @@ export async function readInScope<T>(database: Database, scope: Scope, work: (tx
   return openedBy(database, { readOnly: true, sql: scopeSql(scope) }, work);
 }
 
+/** `readInScope` whose statements all see the database as it was at the first. */
+export async function snapshotInScope<T>(database: Database, scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return openedBy(database, { readOnly: true, snapshot: true, sql: scopeSql(scope) }, work);
+}
+
 /** One statement under `scope` as a transaction of one round trip. */
 export async function readOneInScope<Row>(database: Database, scope: Scope, statement: Statement): Promise<Row[]> {
   return (await readOnce<Row>(database, scopeSql(scope), statement)).rows;

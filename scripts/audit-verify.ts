@@ -2,32 +2,49 @@
  * Verifies every audit chain of the database, and holds it against the checkpoints in the database and in the folder
  * outside; a fault is named by record and ends with exit code 1.
  */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { CheckpointFolder } from '../db/audit-folder.js';
-import { allChains, verifyChain } from '../db/audit-verify.js';
-import { openDatabase } from '../db/knex.js';
-import { checkpointFolder, readSettings } from '../settings.js';
+import { isOfDatabase, keysBesideCheckpoints, trustedKeys } from '../db/audit-outside.js';
+import type { Kept } from '../db/audit-outside.js';
 import { auditSigner } from '../db/audit-signing.js';
+import { allChains, verifyChain } from '../db/audit-verify.js';
+import type { Outside } from '../db/audit-verify.js';
+import { openDatabase } from '../db/knex.js';
+import type { Tx } from '../db/knex.js';
+import { snapshotInScope } from '../db/transaction.js';
+import { checkpointFolder, definitions, readSettings } from '../settings.js';
+import { databaseUrlOf } from './runtime/database-url.js';
 
 const settings = readSettings();
-const runFile = join(settings.DATA_DIR, 'run.json');
-const url = settings.DATABASE_URL ?? (existsSync(runFile) ? (JSON.parse(readFileSync(runFile, 'utf8')) as { database_url: string }).database_url : undefined);
+const url = databaseUrlOf(settings);
 if (!url) {
-  console.error(`No database: set DATABASE_URL, or DATA_DIR to the folder of a running service (${runFile} is not there).`);
+  console.error(`No database: set DATABASE_URL, or DATA_DIR to the folder of a running service (${settings.DATA_DIR}/run.json is not there).`);
   process.exit(1);
 }
 const folder = new CheckpointFolder(checkpointFolder(settings));
-const keys = await folder.keys();
-if (settings.AUDIT_SIGNING_KEY !== undefined) {
-  const { keyId, publicKey } = auditSigner(settings.AUDIT_SIGNING_KEY);
-  keys.set(keyId, publicKey);
+/** Read before the database: what is kept here was committed there. */
+const kept = await folder.readAll();
+const own = settings.AUDIT_SIGNING_KEY === undefined ? undefined : auditSigner(settings.AUDIT_SIGNING_KEY);
+
+/**
+ * DATABASE_URL alone says nothing of where its checkpoints are kept: the folder of the default DATA_DIR may be of
+ * another database, and is then left aside.
+ */
+async function belongs(tx: Tx): Promise<boolean> {
+  if (settings.AUDIT_CHECKPOINT_DIR !== undefined || settings.DATABASE_URL === undefined) return true;
+  return kept.size > 0 && (settings.DATA_DIR !== definitions.DATA_DIR.fallback || isOfDatabase(tx, kept));
 }
-const outside = { folder, keys };
+
+async function outsideOf(tx: Tx): Promise<Outside> {
+  if (await belongs(tx)) return { checkpoints: kept, keys: await trustedKeys(folder, own) };
+  console.log(`Nothing outside the database was compared: ${folder.path} holds no checkpoint of it. DATA_DIR or AUDIT_CHECKPOINT_DIR names the folder.`);
+  const none: Kept = new Map();
+  return { checkpoints: none, keys: own ? new Map([[own.keyId, own.publicKey]]) : await keysBesideCheckpoints(tx) };
+}
+
 const database = openDatabase({ url, name: 'audit-verify', asOwner: true, poolMax: 1 });
 let faults = 0, checkpoints = 0;
-await database.transaction(async (tx) => {
-  await tx.raw(`select set_config('app.studies', '*', true)`);
+await snapshotInScope(database, '*', async (tx) => {
+  const outside = await outsideOf(tx);
   const chains = await allChains(tx, outside);
   for (const chain of chains) {
     const report = await verifyChain(tx, chain, outside);
@@ -39,6 +56,6 @@ await database.transaction(async (tx) => {
   }
   if (checkpoints === 0) console.log(`No checkpoint covers any of this (none in the database, none in ${folder.path}): a chain that was cut short at its end would not be known.`);
   console.log(faults === 0 ? `${chains.length} chains are valid.` : `${faults} of ${chains.length} chains are broken.`);
-}, { isolationLevel: 'repeatable read', readOnly: true });
+});
 await database.destroy();
 process.exit(faults === 0 ? 0 : 1);

@@ -5,7 +5,7 @@ import type { Tx } from '../../db/knex.js';
 import { readScheduleInputs } from '../../db/queries/schedules.js';
 import type { OverrideDecision, RequestOverride, Sender } from '../../workflows/contract.js';
 import { isDate } from '../../workflows/domain/dates.js';
-import { judgeOverride, standStill } from '../../workflows/domain/decide.js';
+import { judgeOverride, overrideRefusalCode, standStill } from '../../workflows/domain/decide.js';
 import type { Impact } from '../../workflows/domain/preview.js';
 import type { DecisionCommand } from '../../workflows/domain/rederive.js';
 import { previewBasis, previewOf } from '../../workflows/domain/regeneration.js';
@@ -45,7 +45,7 @@ export async function requestOverride(bench: Bench, message: RequestOverride): P
   if (row.pending_override) return refuse(409, 'OVERRIDE_PENDING', 'an override request waits for its decision already');
   const judged = await judge(bench, message.new_enrollment_date, message.regenerate_schedule ?? true, message.actor_user_id!);
   const { errors, warnings } = judged.judgement;
-  if (errors.length > 0) return refuse(400, errors[0]!.code === 'NO_CHANGE' ? 'NO_CHANGE' : 'VALIDATION_FAILED', errors.map((e) => e.message).join('; '), { errors, warnings });
+  if (errors.length > 0) return refuse(400, overrideRefusalCode(errors), errors.map((e) => e.message).join('; '), { errors, warnings });
   const stale = staleness(message.preview_hash, judged);
   if (stale) return stale;
   const asked = { new_enrollment_date: judged.date, regenerate_schedule: judged.regenerate, requested_by: message.actor_user_id! };
@@ -108,7 +108,7 @@ export async function decideOverride(bench: Bench, message: OverrideDecision): P
   if (row.participant.status === 'withdrawn') return refuse(409, 'PARTICIPANT_WITHDRAWN', 'the participant has withdrawn: the anchor stays as it is');
   const judged = await judge(bench, request.new_enrollment_date, request.regenerate_schedule, request.requested_by_id);
   const { errors, warnings } = judged.judgement;
-  if (errors.length > 0) return refuse(400, 'VALIDATION_FAILED', errors.map((e) => e.message).join('; '), { errors, warnings });
+  if (errors.length > 0) return refuse(400, overrideRefusalCode(errors), errors.map((e) => e.message).join('; '), { errors, warnings });
   const stale = staleness(message.preview_hash, judged);
   if (stale) return stale;
   await settle(bench.tx, request.id, 'approved', message.approver_user_id, reason);

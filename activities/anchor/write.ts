@@ -142,18 +142,22 @@ function eventsOf(outcome: Outcome, transition: Transition, entry: HistoryWrite)
     history_id: entry.id, anchor_version: entry.anchor_version, enrollment_date: entry.enrollment_date_value, status: entry.status_after,
     source_type: entry.source_type, source_ref: entry.source_ref, actor, schedule_version_id: entry.schedule_version_created_id,
   };
-  const changed = { previous_value: entry.previous_enrollment_date, new_value: entry.enrollment_date_value, change_delta_days: entry.change_delta_days, reason: outcome.reason };
+  const changed = { previous_value: entry.previous_enrollment_date, previous_enrollment_date: entry.previous_enrollment_date, new_value: entry.enrollment_date_value, change_delta_days: entry.change_delta_days, reason: outcome.reason };
   const event = (type: string, data: Record<string, unknown>): DomainEvent =>
     ({ type: `ENROLLMENT_DATE_${type}`, study_id: entry.study_id, participant_id: entry.participant_id, data: { ...common, ...data } });
   switch (transition.event_type) {
     case 'PROPOSED': case 'SET': return [event(transition.event_type, {})];
     case 'CHANGED': return [event('CHANGED', changed)];
-    case 'FINALIZED': return [event('FINALIZED', { finalized_by: actor, ...(outcome.reason !== null && { reason: outcome.reason }) })];
+    case 'FINALIZED': return [event('FINALIZED', { finalized_by: actor, finalized_by_id: entry.actor_user_id, ...(outcome.reason !== null && { reason: outcome.reason }) })];
     case 'OVERRIDE_REQUESTED': return [event('OVERRIDE_REQUESTED', { reason: outcome.reason, requested_value: 'new_enrollment_date' in outcome.command ? outcome.command.new_enrollment_date : null })];
     case 'OVERRIDE_GRANTED': return [
-      event('OVERRIDE_GRANTED', { approver: outcome.approver ?? null, ...changed }),
+      // Where no approval is needed, who may override has granted it.
+      event('OVERRIDE_GRANTED', { approver: outcome.approver ?? outcome.override?.requested_by ?? null, ...changed }),
       event('CHANGED', changed),
     ];
-    case 'OVERRIDE_DENIED': return [event('OVERRIDE_DENIED', { approver: outcome.approver ?? null, denial_reason: outcome.denialReason ?? outcome.reason })];
+    case 'OVERRIDE_DENIED': {
+      const reason = outcome.denialReason ?? outcome.reason;
+      return [event('OVERRIDE_DENIED', { approver: outcome.approver ?? null, denial_reason: reason, reason })];
+    }
   }
 }

@@ -11,7 +11,7 @@ export async function count(ctx: Context, limit: 'general' | 'auth' | 'none', ca
     show(ctx, { allowed: true, limit: general.limit, remaining: general.limit, resetAt: Math.ceil(Date.now() / 1000), retryAfterSeconds: 0 });
     return;
   }
-  await take(ctx, limit === 'auth' ? auth : general, limit === 'general' && caller ? caller : `ip:${ctx.ip}`);
+  await take(ctx, limit === 'auth' ? auth : general, caller ?? `ip:${ctx.ip}`);
 }
 
 /** Takes one point of a limit. @throws 429 RATE_LIMITED with Retry-After when there is none left */

@@ -15,7 +15,7 @@ const Session = Type.Object({
 /** One's own account: a password by a mailed link, and the list of one's logins. */
 export const accountRoutes = [
   route({
-    method: 'POST', path: '/api/auth/password/forgot', tag, summary: 'Ask for a link to choose a new password by', may: anyone, limit: 'auth', secret: true,
+    method: 'POST', path: '/api/auth/password/forgot', tag, summary: 'Ask for a link to choose a new password by', may: anyone, secret: true,
     description: 'Answered alike whether there is such an account or not. The link is in the mail alone, good once, for PASSWORD_RESET_MINUTES.',
     body: body({ email: Email }), answers: { 202: Queued, 503: undefined },
     handle: async ({ services, body: given, context }) => {
@@ -24,7 +24,7 @@ export const accountRoutes = [
     },
   }),
   route({
-    method: 'POST', path: '/api/auth/password/reset', tag, summary: 'Choose a password by the token of a mailed link', may: anyone, limit: 'auth', secret: true,
+    method: 'POST', path: '/api/auth/password/reset', tag, summary: 'Choose a password by the token of a mailed link', may: anyone, secret: true,
     description: 'Of a forgotten password or an invitation. Ends all logins and every other such link; a second factor stays. A link that was used, has expired or is not known is 401 INVALID_LINK.',
     body: body({ token: text(200, 1), new_password: Password }), answers: { 204: undefined, 401: undefined, 503: undefined },
     handle: async ({ services, body: given, context }) => {

@@ -1,12 +1,14 @@
 import { listAudit } from '../../db/queries/audit.js';
 import { listCheckpoints } from '../../db/queries/audit-checkpoints.js';
 import { anyone, roles } from '../access.js';
+import { endOf, startOf } from '../moments.js';
 import { created, reply, route } from '../route.js';
 import { AuditRecord, Checkpoint, ConsistencyProof, InclusionProof, NewCheckpoints, PublicKey, Verdict } from '../schemas/audit.js';
-import { Instant, Type, Uuid, listOf, oneOf, paging, text } from '../schemas/common.js';
-import { checkpointNow, consistencyProof, exportAudit, inclusionProof, signer, verify } from '../services/audit.js';
+import { Moment, Type, Uuid, listOf, oneOf, paging, since, text } from '../schemas/common.js';
+import { checkpointNow, consistencyProof, exportAudit, inclusionProof, requireChain, signer, verify } from '../services/audit.js';
 
-const admin = { tag: 'Audit', may: roles('admin') } as const;
+/** A deleted study’s chain stays: its id is looked for, not required to be a study’s. */
+const admin = { tag: 'Audit', may: roles('admin'), studyContext: 'filter' } as const;
 const ofStudy = Type.Object({ study_id: Type.Optional(Uuid) });
 
 export const auditRoutes = [
@@ -14,24 +16,31 @@ export const auditRoutes = [
     ...admin, method: 'GET', path: '/api/audit', summary: 'Audit records, newest first', within: 'read',
     query: Type.Object({
       ...paging, study_id: Type.Optional(Uuid), user_id: Type.Optional(Uuid), action: Type.Optional(text(100)), resource_type: Type.Optional(text(60)), resource_id: Type.Optional(text(200)),
-      request_id: Type.Optional(text(36)), from: Type.Optional(Instant), to: Type.Optional(Instant),
+      request_id: Type.Optional(text(36)), from: Type.Optional(since), to: Type.Optional({ ...Moment, description: 'until this instant, inclusive; a date: until its end (UTC)' }),
     }),
-    answers: { 200: listOf(AuditRecord) }, handle: ({ tx, query }) => listAudit(tx, { ...query, skip: query.skip ?? 0, limit: query.limit ?? 50 }),
+    answers: { 200: listOf(AuditRecord) },
+    handle: async ({ tx, query, studyId }) => {
+      await requireChain(tx, studyId);
+      return listAudit(tx, { ...query, from: query.from && startOf(query.from), to: query.to && endOf(query.to), study_id: studyId, skip: query.skip ?? 0, limit: query.limit ?? 50 });
+    },
   }),
   route({
-    ...admin, method: 'GET', path: '/api/audit/verify', summary: 'Recompute a study’s chain, or every chain, and hold it against its checkpoints', within: 'read',
-    query: ofStudy, answers: { 200: Verdict }, handle: ({ services, tx, query }) => verify(services, tx, query.study_id),
+    ...admin, method: 'GET', path: '/api/audit/verify', summary: 'Recompute a study’s chain, or every chain, and hold it against its checkpoints',
+    query: ofStudy, answers: { 200: Verdict }, handle: ({ services, studyId }) => verify(services, studyId),
   }),
   route({
     ...admin, method: 'GET', path: '/api/audit/checkpoints', summary: 'Signed checkpoints, newest first', within: 'read',
     query: Type.Object({ ...paging, study_id: Type.Optional(Uuid) }), answers: { 200: listOf(Checkpoint) },
-    handle: ({ tx, query, studyId }) => listCheckpoints(tx, { chain: studyId, skip: query.skip ?? 0, limit: query.limit ?? 50 }),
+    handle: async ({ tx, query, studyId }) => {
+      await requireChain(tx, studyId);
+      return listCheckpoints(tx, { chain: studyId, skip: query.skip ?? 0, limit: query.limit ?? 50 });
+    },
   }),
   route({
     ...admin, method: 'POST', path: '/api/audit/checkpoints', summary: 'Sign every chain that grew, or a study’s',
     description: 'Answers the checkpoints that were made: none of a chain that did not grow. A chain that is not what its last checkpoint stated is not signed: 409 AUDIT_BROKEN names the record.',
     body: NewCheckpoints, answers: { 201: listOf(Checkpoint), 409: undefined },
-    handle: async ({ services, actor, context, body, studyId }) => created(await checkpointNow(services, actor, context, body.study_id ?? studyId)),
+    handle: async ({ services, actor, context, body, studyId }) => created(await checkpointNow(services, actor, context, body.study_id?.toLowerCase() ?? studyId)),
   }),
   route({
     ...admin, method: 'GET', path: '/api/audit/checkpoints/{id}/consistency', summary: 'Proof that an earlier checkpoint’s records begin this one’s', within: 'read',

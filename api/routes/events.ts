@@ -2,10 +2,11 @@ import { Readable } from 'node:stream';
 import { listEvents } from '../../db/queries/events.js';
 import { inStudy } from '../access.js';
 import { siteNamed } from '../context.js';
+import { afterEndOf, startOf } from '../moments.js';
 import { reply, route } from '../route.js';
-import { Instant, Type, Uuid, listOf, paging, sorting, text } from '../schemas/common.js';
+import { Type, Uuid, before, listOf, paging, since, sorting, text } from '../schemas/common.js';
 import { Event } from '../schemas/events.js';
-import { eventStream, startOf } from '../services/event-stream.js';
+import { eventStream, startOf as streamStart } from '../services/event-stream.js';
 
 const may = inStudy();
 const STREAM = 'text/event-stream';
@@ -18,14 +19,14 @@ export const eventRoutes = [
 With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on and then as they come: \`id\` and \`event\` are the event’s id and type, \`data\` the event. \`Last-Event-ID\` goes on after that event, at any API process; \`skip\`, \`limit\` and \`sort\` mean nothing there. The stream ends, with an event \`end\` that says why, when the caller may no longer see the study.`,
     query: Type.Object({
       ...paging, sort: sorting('occurred_at'), type: Type.Optional(text(60)), participant_id: Type.Optional(Uuid),
-      from: Type.Optional({ ...Instant, description: 'at or after this instant' }), to: Type.Optional({ ...Instant, description: 'before this instant' }),
+      from: Type.Optional(since), to: Type.Optional(before),
     }),
     headers: Type.Object({ 'last-event-id': Type.Optional(Type.String({ maxLength: 100, description: 'of a stream: the last event that was seen' })) }),
     answers: { 200: listOf(Event) }, further: [STREAM],
     handle: async ({ tx, services, actor, params, query, headers }) => {
-      const filter = { type: query.type, participantId: query.participant_id, from: query.from, to: query.to };
+      const filter = { type: query.type, participantId: query.participant_id, from: query.from && startOf(query.from), to: query.to && afterEndOf(query.to) };
       if (!headers.accept?.includes(STREAM)) return listEvents(tx, params.study_id, { skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'occurred_at', ...filter });
-      const start = await startOf(tx, params.study_id, headers['last-event-id'] as string | undefined);
+      const start = await streamStart(tx, params.study_id, headers['last-event-id'] as string | undefined);
       const site = siteNamed(headers);
       const stream = eventStream({ services, access: may, caller: { userId: actor.id, studyId: params.study_id, ...(site && { siteId: site }) }, filter, start });
       return reply(200, Readable.from(stream), { 'Content-Type': `${STREAM}; charset=utf-8`, 'X-Accel-Buffering': 'no' });

@@ -27,7 +27,7 @@ export const portalPages = [
 ];
 
 export const portalLogout = route({
-  method: 'POST', path: '/api/portal/logout', tag: 'Portal', summary: 'Take the portal’s cookie back', may: anyone, limit: 'auth', studyContext: false,
+  method: 'POST', path: '/api/portal/logout', tag: 'Portal', summary: 'Take the portal’s cookie back', may: anyone, studyContext: false,
   description: 'Of the browser that asks; without a cookie it changes nothing.', answers: { 204: undefined },
   handle: ({ services }) => reply(204, undefined, { 'Set-Cookie': clearedCookie(services.settings) }),
 });

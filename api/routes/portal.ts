@@ -19,7 +19,7 @@ export const portalRoutes = [
     },
   }),
   route({
-    method: 'POST', path: '/api/portal/session', tag: 'Portal', summary: 'Open a link: a portal token, and the same as a cookie', may: anyone, limit: 'auth', secret: true,
+    method: 'POST', path: '/api/portal/session', tag: 'Portal', summary: 'Open a link: a portal token, and the same as a cookie', may: anyone, secret: true,
     description: 'The link bears the token as `?token=`. A link that was used, has expired or is not known is 401 INVALID_LINK. The cookie `portal_session` is HttpOnly and SameSite=Strict.',
     body: OpenLink, answers: { 200: PortalSession, 401: undefined, 503: undefined },
     handle: async ({ services, body, context }) => {

@@ -1,7 +1,8 @@
 import { timelineKinds } from '../../db/queries/timeline.js';
 import { inStudy, portal } from '../access.js';
+import { afterEndOf, startOf } from '../moments.js';
 import { reply, route } from '../route.js';
-import { Instant, Json, Type, listOf, nullable, oneOf, paging } from '../schemas/common.js';
+import { Instant, Json, Type, before, listOf, nullable, oneOf, paging, since } from '../schemas/common.js';
 import { timeline, wholeTimeline } from '../services/timeline/index.js';
 import { PAGE_POLICY, timelinePage } from '../services/timeline/page.js';
 import { timelineSvg } from '../services/timeline/picture.js';
@@ -13,9 +14,8 @@ const Item = Type.Object({
 });
 const OwnItem = Type.Object({ at: Instant, kind: oneOf(...portalKinds), title: Type.String(), data: Json }, { additionalProperties: false });
 
-const narrowing = {
-  from: Type.Optional({ ...Instant, description: 'at or after this instant' }), to: Type.Optional({ ...Instant, description: 'before this instant' }),
-};
+const narrowing = { from: Type.Optional(since), to: Type.Optional(before) };
+const period = ({ from, to }: { from?: string; to?: string }) => ({ from: from && startOf(from), to: to && afterEndOf(to) });
 const kinds = <const K extends readonly string[]>(...of: K) => Type.Optional(Type.Array(oneOf(...of), { description: 'of these kinds, with commas between' }));
 
 const SVG = 'image/svg+xml', HTML = 'text/html';
@@ -33,7 +33,7 @@ export const timelineRoutes = [
     query: Type.Object({ ...paging, ...narrowing, kind: kinds(...timelineKinds), format: Type.Optional(oneOf('json', 'svg', 'html')) }),
     answers: { 200: listOf(Item) }, further: [SVG, HTML],
     handle: async ({ tx, services, params, query, headers }) => {
-      const filter = { kinds: query.kind, from: query.from, to: query.to };
+      const filter = { kinds: query.kind, ...period(query) };
       const format = formatOf(query.format, headers.accept);
       const vary = { Vary: 'Accept' };
       if (format === 'json') {
@@ -49,6 +49,6 @@ export const timelineRoutes = [
     method: 'GET', path: '/api/portal/timeline', tag: 'Portal', summary: 'One’s own timeline: visits, sessions, consents and messages', may: portal, within: 'read', studyContext: false,
     description: 'In the participant’s language where there is one for it (de, en, es).',
     query: Type.Object({ ...paging, ...narrowing, kind: kinds(...portalKinds) }), answers: { 200: listOf(OwnItem) },
-    handle: ({ tx, actor, query }) => portalTimeline(tx, actor, { kinds: query.kind, from: query.from, to: query.to, skip: query.skip ?? 0, limit: query.limit ?? 50 }),
+    handle: ({ tx, actor, query }) => portalTimeline(tx, actor, { kinds: query.kind, ...period(query), skip: query.skip ?? 0, limit: query.limit ?? 50 }),
   }),
 ];

@@ -4,7 +4,7 @@ const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
 export const AuditRecord = Type.Object({
   id: Type.String({ description: 'chain/seq' }), seq: Type.Integer(), chain: Type.String({ description: 'the study’s id, or `service`' }), study_id: nullable(Uuid), user_id: nullable(Uuid),
   action: Type.String(), resource_type: Type.String(), resource_id: nullable(Type.String()), audit_metadata: Type.Object({}, { additionalProperties: true }),
-  request_id: nullable(Type.String()), created_at: Instant, prev_hash: Hash, hash: Hash,
+  request_id: nullable(Type.String()), created_at: Instant, prev_hash: Hash, hash: Hash, hash_version: Type.Integer({ description: 'how the hash is computed' }),
 }, { $id: 'AuditRecord' });
 
 export const Verdict = Type.Object({

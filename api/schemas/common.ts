@@ -9,6 +9,10 @@ export const Uuid = Type.String({ format: 'uuid' });
 export const IsoDate = Type.String({ format: 'date' });
 /** An instant; answers are UTC with Z. */
 export const Instant = Type.String({ format: 'date-time' });
+/** An instant or a calendar date, to narrow a list by: see api/moments.ts. */
+export const Moment = Type.Unsafe<string>({ type: 'string', format: 'date-or-date-time' });
+export const since = { ...Moment, description: 'at or after this instant; a date: from its beginning (UTC)' };
+export const before = { ...Moment, description: 'before this instant; a date: to its end (UTC)' };
 /** An IANA zone that this runtime knows. */
 export const TimeZone = Type.String({ format: 'time-zone', maxLength: 50 });
 export const Email = Type.String({ format: 'email', maxLength: 320 });

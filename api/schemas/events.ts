@@ -18,17 +18,17 @@ const common = {
   history_id: Uuid, anchor_version: Type.Integer(), enrollment_date: nullable(IsoDate), status: oneOf('unset', 'provisional', 'finalized'),
   source_type: Type.String(), source_ref: nullable(Json), actor: Actor, schedule_version_id: nullable(Uuid),
 };
-const change = { previous_value: nullable(IsoDate), new_value: nullable(IsoDate), change_delta_days: nullable(Type.Integer()), reason: nullable(Type.String()) };
+const change = { previous_value: nullable(IsoDate), previous_enrollment_date: nullable({ ...IsoDate, description: 'the same as previous_value, by the history’s name' }), new_value: nullable(IsoDate), change_delta_days: nullable(Type.Integer()), reason: nullable(Type.String()) };
 
 /** What stands in `data` of each type, and when it is emitted. */
 export const eventCatalogue: Record<EventType, { when: string; data: TSchema }> = {
   ENROLLMENT_DATE_PROPOSED: { when: 'A date is first set provisionally.', data: Type.Object(common) },
   ENROLLMENT_DATE_SET: { when: 'A date is set with its prerequisites met.', data: Type.Object(common) },
   ENROLLMENT_DATE_CHANGED: { when: 'The value changed.', data: Type.Object({ ...common, ...change }) },
-  ENROLLMENT_DATE_FINALIZED: { when: 'A provisional date became final.', data: Type.Object({ ...common, finalized_by: Actor, reason: Type.Optional(Type.String()) }) },
+  ENROLLMENT_DATE_FINALIZED: { when: 'A provisional date became final.', data: Type.Object({ ...common, finalized_by: Actor, finalized_by_id: nullable(Uuid), reason: Type.Optional(Type.String()) }) },
   ENROLLMENT_DATE_OVERRIDE_REQUESTED: { when: 'An override was asked for where it needs an approval.', data: Type.Object({ ...common, reason: nullable(Type.String()), requested_value: nullable(IsoDate) }) },
-  ENROLLMENT_DATE_OVERRIDE_GRANTED: { when: 'An override was approved, or applied where it needs none.', data: Type.Object({ ...common, ...change, approver: nullable(Uuid) }) },
-  ENROLLMENT_DATE_OVERRIDE_DENIED: { when: 'An override was rejected.', data: Type.Object({ ...common, approver: nullable(Uuid), denial_reason: nullable(Type.String()) }) },
+  ENROLLMENT_DATE_OVERRIDE_GRANTED: { when: 'An override was approved, or applied where it needs none.', data: Type.Object({ ...common, ...change, approver: nullable({ ...Uuid, description: 'who asked, where no approval is needed' }) }) },
+  ENROLLMENT_DATE_OVERRIDE_DENIED: { when: 'An override was rejected.', data: Type.Object({ ...common, approver: nullable(Uuid), denial_reason: nullable(Type.String()), reason: nullable({ ...Type.String(), description: 'the same as denial_reason' }) }) },
 };
 
 const fields = {

@@ -8,7 +8,7 @@ import type { AnchorResponse } from '../../db/queries/anchors.js';
 import { readFacts } from '../../db/queries/facts.js';
 import { readScheduleInputs } from '../../db/queries/schedules.js';
 import { hashOf, visitKey } from '../../db/hashing.js';
-import { judgeOverride } from '../../workflows/domain/decide.js';
+import { judgeOverride, overrideRefusalCode } from '../../workflows/domain/decide.js';
 import { factsOf, policyOf } from '../../workflows/domain/facts.js';
 import type { Impact } from '../../workflows/domain/preview.js';
 import { previewBasis, previewOf } from '../../workflows/domain/regeneration.js';
@@ -73,7 +73,7 @@ export async function previewOverride(tx: Tx, participantId: string, date: strin
   if (row.participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
   if (facts.anchor.status !== 'finalized') throw problemOf(409, 'NOT_FINALIZED', `only a finalized date is overridden; the anchor is ${facts.anchor.status}`, {});
   const { errors, warnings } = judgeOverride(policy, facts, date, actorId);
-  if (errors.length > 0) throw problemOf(400, errors[0]!.code === 'NO_CHANGE' ? 'NO_CHANGE' : 'VALIDATION_FAILED', errors.map((e) => e.message).join('; '), { errors, warnings });
+  if (errors.length > 0) throw problemOf(400, overrideRefusalCode(errors), errors.map((e) => e.message).join('; '), { errors, warnings });
   const inputs = (await readScheduleInputs(tx, row.study_id, [participantId])).get(participantId)!;
   const impact = previewOf(date, inputs, (identity) => visitKey(participantId, identity), { today: facts.today, warnings: warnings.map((w) => `${w.code}: ${w.message}`), regenerate });
   return { ...impact, preview_hash: hashOf(previewBasis(inputs, { policy_version: row.policy_version, anchor_version: row.anchor.version, date, regenerate })) };

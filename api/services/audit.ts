@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { makeCheckpoints, statedOnly } from '../../db/audit-checkpoints.js';
 import { exportLines } from '../../db/audit-export.js';
 import { CheckpointFolder } from '../../db/audit-folder.js';
+import { trustedKeys } from '../../db/audit-outside.js';
 import { recordBySeq } from '../../db/audit-records.js';
 import { auditSigner } from '../../db/audit-signing.js';
 import type { AuditSigner, Checkpoint } from '../../db/audit-signing.js';
@@ -10,9 +11,10 @@ import type { ChainReport, Outside } from '../../db/audit-verify.js';
 import type { Tx } from '../../db/knex.js';
 import { consistencyPath, inclusionPath } from '../../db/merkle.js';
 import type { Leaves } from '../../db/merkle.js';
+import { hasChain } from '../../db/queries/audit.js';
 import { chainHashes, checkpointById, checkpointCovering } from '../../db/queries/audit-checkpoints.js';
 import type { StoredCheckpoint } from '../../db/queries/audit-checkpoints.js';
-import { inScope } from '../../db/transaction.js';
+import { inScope, readInScope, snapshotInScope } from '../../db/transaction.js';
 import { checkpointFolder } from '../../settings.js';
 import type { Actor } from '../access.js';
 import { problem } from '../errors.js';
@@ -28,16 +30,30 @@ export function signer({ settings }: Services): AuditSigner {
 
 const folderOf = ({ settings }: Services): CheckpointFolder => new CheckpointFolder(checkpointFolder(settings));
 
-async function outside(services: Services): Promise<Outside> {
+async function outside(services: Services, only: string | undefined): Promise<Outside> {
   const folder = folderOf(services);
-  const own = services.settings.AUDIT_SIGNING_KEY === undefined ? [] : [signer(services)];
-  return { folder, keys: new Map([...await folder.keys(), ...own.map(({ keyId, publicKey }) => [keyId, publicKey] as const)]) };
+  const own = services.settings.AUDIT_SIGNING_KEY === undefined ? undefined : signer(services);
+  return { checkpoints: await folder.readAll(only), keys: await trustedKeys(folder, own) };
 }
 
-/** A chain, or all of them, recomputed and held against the checkpoints in the database and outside. */
-export async function verify(services: Services, tx: Tx, studyId: string | undefined) {
-  const where = await outside(services);
+/** @throws 404 for a study that never was */
+export async function requireChain(tx: Tx, studyId: string | undefined): Promise<void> {
+  if (studyId !== undefined && !(await hasChain(tx, studyId))) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
+}
+
+/**
+ * A chain, or all of them, recomputed and held against the checkpoints in the database and outside. The chains are seen
+ * at one instant, and all of each, whatever else the request names.
+ * @throws 404 for a study that never was
+ */
+export async function verify(services: Services, studyId: string | undefined) {
+  const where = await outside(services, studyId);
+  return snapshotInScope(services.database, '*', (tx) => verdict(tx, studyId, where));
+}
+
+async function verdict(tx: Tx, studyId: string | undefined, where: Outside) {
   if (studyId) {
+    if (!where.checkpoints.has(studyId)) await requireChain(tx, studyId);
     const { chain: _chain, ...report } = await verifyChain(tx, studyId, where);
     return report;
   }
@@ -57,12 +73,15 @@ const shown = ({ id, ...checkpoint }: Checkpoint & { id: string }) => {
   return { id, ...stated };
 };
 
+const requireChainNow = ({ database }: Services, studyId: string | undefined) => readInScope(database, '*', (tx) => requireChain(tx, studyId));
+
 /**
  * Signs every chain that grew, or one. That somebody asked is a record of its own, which is covered as well.
- * @throws 409 AUDIT_BROKEN when a chain is not what its last checkpoint stated: that one is not signed
+ * @throws 404 for a study that never was, 409 AUDIT_BROKEN when a chain is not what its last checkpoint stated: that one is not signed
  */
 export async function checkpointNow(services: Services, actor: Actor, context: RequestContext, studyId: string | undefined) {
   const key = signer(services);
+  await requireChainNow(services, studyId);
   await inScope(services.database, '*', async ({ audit }) => audit.record({
     ...by(actor, context), study_id: null, action: 'audit_checkpoint_requested', resource_type: 'audit_checkpoint', resource_id: studyId ?? null,
   }));
@@ -93,8 +112,9 @@ export async function consistencyProof(tx: Tx, id: string, fromId: string) {
   return { consistency: { first_size: from.rows, second_size: to.rows, path: hex(path) }, from: whole(from), checkpoint: whole(to) };
 }
 
-/** Starts the export, which reads in batches as its lines are taken. Who exports is recorded before, in the chain that is exported. */
+/** Starts the export, which reads in batches as its lines are taken. Who exports is recorded before, in the chain that is exported. @throws 404 for a study that never was */
 export async function exportAudit(services: Services, actor: Actor, context: RequestContext, studyId: string | undefined): Promise<Readable> {
+  await requireChainNow(services, studyId);
   await inScope(services.database, '*', async ({ audit }) => audit.record({
     ...by(actor, context), study_id: studyId ?? null, action: 'audit_exported', resource_type: 'audit_log', resource_id: null,
   }));

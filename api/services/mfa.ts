@@ -56,7 +56,7 @@ export async function setUpMfa({ services, actor, credential, context }: Own): P
 
 /**
  * Turns the second factor on by the first code. With the mfa token of a login this completes the login and gives its
- * tokens; there the code counts as used.
+ * tokens. The code is still good for one login: who logs in right after setting up has no other to show yet.
  * @throws 400 WRONG_CODE, 401 an mfa token that was used, 409 MFA_ENABLED or MFA_NOT_SET_UP
  */
 export async function verifyMfa({ services, actor, credential, context }: Own, code: string) {
@@ -65,13 +65,11 @@ export async function verifyMfa({ services, actor, credential, context }: Own, c
     const factor = await secondFactor(tx, actor.id);
     if (!factor) throw problem('MFA_NOT_SET_UP');
     if (factor.verified) throw problem('MFA_ENABLED');
-    const step = stepOf(services.settings, actor.id, factor, code);
-    if (step === undefined) throw problem('WRONG_CODE', { errors: [{ path: 'code', code: 'WRONG_CODE', message: 'code is not the one that the authenticator shows now' }] });
+    if (stepOf(services.settings, actor.id, factor, code) === undefined) throw problem('WRONG_CODE', { errors: [{ path: 'code', code: 'WRONG_CODE', message: 'code is not the one that the authenticator shows now' }] });
     await confirmSecondFactor(tx, actor.id);
     const entry = entryOf(actor.id, context);
     audit.record({ ...entry, action: 'mfa_enabled' });
     if (credential?.audience !== 'mfa') return { mfa_enabled: true as const };
-    await takeStep(tx, actor.id, step);
     await endChallenge(tx, credential.jti);
     audit.record({ ...entry, action: 'login', metadata: { factor: 'totp' } });
     return { mfa_enabled: true as const, ...await signIn(services, tx, (await userSecretForUpdate(tx, actor.id))!, context) };

@@ -7,6 +7,14 @@ export interface AuditFilter {
 
 const EQUAL = ['study_id', 'user_id', 'action', 'resource_type', 'resource_id', 'request_id'] as const;
 
+/** Whether there is a study of this id, or was one: its chain stays. */
+export async function hasChain(tx: Tx, studyId: string): Promise<boolean> {
+  const { rows: [found] } = await tx.raw(
+    `select exists (select from studies where id = ?::uuid) or exists (select from audit_chains where chain = ?) or exists (select from audit_log where chain = ?)
+       or exists (select from audit_checkpoints where chain = ?) as there`, [studyId, studyId, studyId, studyId]) as { rows: { there: boolean }[] };
+  return found!.there;
+}
+
 /** Audit records that fit a filter, newest first. Order within a chain is by seq, never by time alone. */
 export async function listAudit(tx: Tx, filter: AuditFilter): Promise<{ items: unknown[]; total: number }> {
   const matching = () => {
@@ -17,7 +25,7 @@ export async function listAudit(tx: Tx, filter: AuditFilter): Promise<{ items: u
     return query;
   };
   const items = await matching().orderBy([{ column: 'created_at', order: 'desc' }, { column: 'seq', order: 'desc' }]).offset(filter.skip).limit(filter.limit)
-    .select(tx.raw(`chain || '/' || seq as id`), 'seq', 'chain', 'study_id', 'user_id', 'action', 'resource_type', 'resource_id', 'audit_metadata', 'request_id', 'created_at', 'prev_hash', 'hash');
+    .select(tx.raw(`chain || '/' || seq as id`), 'seq', 'chain', 'study_id', 'user_id', 'action', 'resource_type', 'resource_id', 'audit_metadata', 'request_id', 'created_at', 'prev_hash', 'hash', 'hash_version');
   const [count] = await matching().count({ n: '*' });
   return { items, total: Number(count?.n ?? 0) };
 }

@@ -137,7 +137,12 @@ describe('errors of the anchor date (interface, "Errors" 5 to 8)', function () {
         const strict = await finalized(await stage.study({ ...free, re_anchoring: { ...all, [rule]: false } }));
         await arrange(strict);
         const refused = await strict.override('2024-03-17');
-        expect([refused.status, codes(refused)]).to.deep.equal([400, [code]]);
+        expect([refused.status, refused.body.code, codes(refused)]).to.deep.equal([400, code, [code]]);
+        const seen = await strict.post('/override/preview', { new_enrollment_date: '2024-03-17' });
+        expect([seen.status, seen.body.code]).to.deep.equal([400, code]);
+        const outside = await strict.override('2999-01-01');
+        expect([outside.status, outside.body.code], 'a date rule beside the guard').to.deep.equal([400, 'VALIDATION_FAILED']);
+        expect(codes(outside)).to.include(code);
         const back = await strict.post('/override-back', { reason: 'x' });
         expect(back.status, 'a reopening that moves nothing is no re-anchoring').to.equal(200);
         const open = await finalized(await stage.study({ ...free, re_anchoring: all }));

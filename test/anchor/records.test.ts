@@ -100,18 +100,27 @@ describe('what the anchor service leaves on record', function () {
 
   it('ENROLLMENT_DATE_CHANGED carries previous and new value, change_delta_days, reason: provisional, and after finalization', () => {
     const [early, late] = only('ENROLLMENT_DATE_CHANGED');
-    expect(early!.data).to.include({ previous_value: DAY, new_value: '2024-03-12', change_delta_days: 2, reason: 'read again' });
+    expect(early!.data).to.include({ previous_value: DAY, previous_enrollment_date: DAY, new_value: '2024-03-12', change_delta_days: 2, reason: 'read again' });
     expect(late!.data).to.include({ previous_value: '2024-03-12', new_value: '2024-03-05', change_delta_days: -7, reason: 'shown now' });
   });
 
   it('ENROLLMENT_DATE_FINALIZED carries finalized_by', () => {
-    expect(only('ENROLLMENT_DATE_FINALIZED')[0]!.data.finalized_by).to.deep.equal({ user_id: stage.admin.userId, type: 'workflow' });
+    expect(only('ENROLLMENT_DATE_FINALIZED')[0]!.data).to.deep.include({ finalized_by: { user_id: stage.admin.userId, type: 'workflow' }, finalized_by_id: stage.admin.userId });
   });
 
   it('ENROLLMENT_DATE_OVERRIDE_REQUESTED carries actor and reason, _GRANTED approver and reason, _DENIED approver and denial reason', () => {
     expect(only('ENROLLMENT_DATE_OVERRIDE_REQUESTED')[0]!.data).to.deep.include({ actor: { user_id: ids.coordinator, type: 'user' }, reason: 'the form was misread' });
     expect(only('ENROLLMENT_DATE_OVERRIDE_GRANTED')[0]!.data).to.include({ approver: ids.approver, reason: 'shown now' });
-    expect(only('ENROLLMENT_DATE_OVERRIDE_DENIED')[0]!.data).to.include({ approver: ids.approver, denial_reason: 'not shown' });
+    expect(only('ENROLLMENT_DATE_OVERRIDE_DENIED')[0]!.data).to.include({ approver: ids.approver, denial_reason: 'not shown', reason: 'not shown' });
+  });
+
+  it('an override that needs no approval was granted by who asked for it', async () => {
+    const { permissions: _approval, ...free } = policy;
+    const own = await (await stage.study({ ...free, permissions: { override_requires_approval: false } }, { fields: { consent_mode: 'external' } })).person();
+    await own.set(DAY);
+    expect((await own.override('2024-03-17')).status).to.equal(200);
+    const granted = (await own.events()).find((event) => event.type === 'ENROLLMENT_DATE_OVERRIDE_GRANTED');
+    expect(granted!.data).to.include({ approver: stage.admin.userId, previous_enrollment_date: DAY });
   });
 
   it('an audit record of the study stands beside every entry, with the request that caused it, and the chain verifies', async () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Http, admin, goodPassword, unique } from '../support/http.js';
+import { Http, admin, goodPassword, unique, user } from '../support/http.js';
 import { freePort, startApi } from '../support/api-process.js';
 import type { ApiProcess } from '../support/api-process.js';
 
@@ -75,6 +75,29 @@ describe('Rate limits', () => {
     const statuses = [];
     for (let i = 0; i < 9; i++) statuses.push((await loginAt(i % 2 ? one.url : two.url, i % 3 ? email : email.toUpperCase(), 'x', from())).status);
     expect(statuses).to.deep.equal([...Array<number>(8).fill(401), 429]);
+  });
+
+  it('registration: by the admin who registers, whatever else comes from that address', async () => {
+    const options = from();
+    const { email } = await user(root, 'admin');
+    const { tokens } = (await loginAt(one.url, email, goodPassword, options)).body;
+    for (let i = 0; i < 8; i++) await loginAt(one.url, `nobody-${i}-${address}@example.org`, 'x', options);
+    const register = () => new Http(one.url, tokens.access_token).post('/api/auth/register', { email: `${unique()}@example.org`, name: 'N', password: goodPassword, role: 'coordinator' }, options);
+    const statuses = [];
+    for (let i = 0; i < 9; i++) statuses.push((await register()).status);
+    expect(statuses).to.deep.equal([...Array<number>(8).fill(201), 429]);
+  });
+
+  it('a second factor, a portal link and a forgotten password use nothing of the logins of their address up', async () => {
+    const options = from();
+    const nobody = new Http(one.url);
+    const answers = [
+      await nobody.post('/api/auth/mfa/login', { mfa_token: 'nonsense', code: '123456' }, options), await nobody.post('/api/portal/session', { token: 'nonsense' }, options),
+      await nobody.post('/api/auth/password/forgot', { email: `${unique()}@example.org` }, options), await nobody.post('/api/portal/logout', undefined, options),
+    ];
+    expect(answers.map((answer) => answer.headers.get('x-ratelimit-limit'))).to.deep.equal(['20', '20', '20', '20']);
+    const login = await loginAt(one.url, `nobody-${address}@example.org`, 'x', options);
+    expect([login.headers.get('x-ratelimit-limit'), login.headers.get('x-ratelimit-remaining')]).to.deep.equal(['8', '7']);
   });
 
   it('a Redis that is away: each process counts for itself, and health says so', async () => {

@@ -76,6 +76,8 @@ describe('The timeline of a participant', function timelineTests() {
     for (let skip = 0; skip < all.total; skip += 4) paged.push(...(await stage.admin.expect<Page>(200, 'GET', `${path}?skip=${skip}&limit=4`)).items);
     expect(paged).to.deep.equal(all.items);
     expect((await read(`&skip=${all.total}`))).to.deep.equal({ items: [], total: all.total });
+    const days = await read('&from=2024-03-01&to=2024-03-02');
+    expect(days).to.deep.equal(await read('&from=2024-03-01T00:00:00Z&to=2024-03-03T00:00:00Z'));
     for (const wrong of ['kind=nothing', 'format=pdf', 'from=yesterday', 'limit=0']) expect((await stage.admin.get(`${path}?${wrong}`)).status, wrong).to.equal(422);
   });
 

@@ -88,6 +88,12 @@ export function judgeOverride(policy: Policy, facts: Facts, newDate: string, act
   };
 }
 
+/** What an override was refused for: the first guard where nothing but the guards refuse it, so that a caller need not look further. */
+export function overrideRefusalCode(errors: readonly Fault[]): string {
+  const [first] = errors;
+  return first && (first.code === 'NO_CHANGE' || errors.every(({ code }) => code.startsWith('NOT_ALLOWED_AFTER_'))) ? first.code : 'VALIDATION_FAILED';
+}
+
 /** Undoes an override, or reopens an anchor never overridden: back to what the sources give now, provisional. */
 export function judgeOverrideBack(policy: Policy, facts: Facts): { errors: Fault[]; transition: Transition | null; trace: Decision['trace'] } {
   const sight = new Sight(policy, facts);
