@@ -1,4 +1,5 @@
-import { appendFile, mkdir, open, readFile, readdir, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { appendFile, mkdir, open, readFile, readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { keyIdOf } from './audit-signing.js';
 import type { AuditSigner, Checkpoint } from './audit-signing.js';
@@ -22,7 +23,12 @@ export class CheckpointFolder {
   /** Makes the folder and keeps the signer's public key in it. @throws Error when it cannot be written */
   async prepare(signer: AuditSigner): Promise<void> {
     await mkdir(join(this.path, 'keys'), { recursive: true, mode: 0o700 });
-    await writeFile(join(this.path, 'keys', signer.keyId + PEM), signer.publicKey, { mode: 0o600 });
+    const file = join(this.path, 'keys', signer.keyId + PEM);
+    if (await readIfThere(file) === signer.publicKey) return;
+    // Whole or not at all: somebody may be reading it.
+    const draft = `${file}.${randomUUID()}`;
+    await writeFile(draft, signer.publicKey, { mode: 0o600 });
+    await rename(draft, file);
   }
 
   /** The public keys that signed at any time, by key id. A file under another key's name counts for what it holds. */

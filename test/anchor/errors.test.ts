@@ -138,7 +138,7 @@ describe('errors of the anchor date (interface, "Errors" 5 to 8)', function () {
         await arrange(strict);
         const refused = await strict.override('2024-03-17');
         expect([refused.status, refused.body.code, codes(refused)]).to.deep.equal([400, code, [code]]);
-        const seen = await strict.post('/override/preview', { new_enrollment_date: '2024-03-17' });
+        const seen = await strict.post('/override/preview', { new_enrollment_date: '2024-03-17', reason: 'x' });
         expect([seen.status, seen.body.code]).to.deep.equal([400, code]);
         const outside = await strict.override('2999-01-01');
         expect([outside.status, outside.body.code], 'a date rule beside the guard').to.deep.equal([400, 'VALIDATION_FAILED']);
