@@ -77,7 +77,7 @@ export interface RequestOverride extends Sender {
 export interface CancelProposal extends Sender { reason?: string | null; expected_version?: number | null }
 export interface OverrideBack extends Sender { reason?: string | null; expected_version?: number | null }
 export interface Evaluate extends Sender {
-  /** Makes schedule version 1 also from an unset or provisional anchor (a participant that a trigger created). */
+  /** The date that the evaluation gives makes the next schedule version also where it is a proposal (a trigger's changed date). */
   ensure_schedule?: boolean;
 }
 export interface OverrideDecision {

@@ -6,7 +6,7 @@ import { inScope } from '../../db/transaction.js';
 import type { AnchorOutcome } from '../../workflows/contract.js';
 import { carryOut, refuse } from './carry-out.js';
 import type { Carried } from './carry-out.js';
-import { faultOfMessage } from './commands.js';
+import { faultOfMessage, withPlainIds } from './commands.js';
 import type { AnchorCommand } from './commands.js';
 import { readCases } from './context.js';
 import type { Case } from './context.js';
@@ -27,7 +27,7 @@ export const applyAnchorCommand = (database: Database) => async (command: Anchor
       if (!current) return { result: 'refused', refused: { status: 404, code: 'NOT_FOUND', detail: 'there is no such participant' }, errors: [], warnings: [], waiting: goneState() };
 
       const malformed = faultOfMessage(command.message);
-      const carried = malformed ? refuse(422, 'INVALID_MESSAGE', malformed) : await carryOut({ tx, audit, case: current }, command);
+      const carried = malformed ? refuse(422, 'INVALID_MESSAGE', malformed) : await carryOut({ tx, audit, case: current }, withPlainIds(command));
       const { refused } = carried;
       if (refused) {
         const sender = command.kind === 'decide_override' ? command.message.approver_user_id : command.message.actor_user_id;

@@ -3,7 +3,7 @@ import type { Tx } from '../../db/knex.js';
 import { readScheduleInputs } from '../../db/queries/schedules.js';
 import { replaceManualEntry } from '../../db/queries/anchors.js';
 import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
-import { cancelTransition, evaluate, judgeOverrideBack } from '../../workflows/domain/decide.js';
+import { cancelTransition, evaluate, factsAfter, judgeOverrideBack, restsReopened, standingFacts } from '../../workflows/domain/decide.js';
 import { isDate } from '../../workflows/domain/dates.js';
 import { nextVersion, scheduleFollows } from '../../workflows/domain/regeneration.js';
 import type { DecisionCommand } from '../../workflows/domain/rederive.js';
@@ -39,7 +39,7 @@ export async function carryOut(bench: Bench, command: AnchorCommand): Promise<Ca
   switch (command.kind) {
     case 'withdrawn': return frozen ? { result: 'withdrawn', errors: [], warnings: [] } : reevaluate(bench, command.message);
     case 'resume': return frozen || bench.case.facts.anchor.reopened ? unchanged : reevaluate(bench, command.message);
-    case 'sources_changed': return frozen ? unchanged : reevaluate(bench, command.message);
+    case 'sources_changed': return frozen || restsReopened(bench.case.policy, bench.case.facts) ? unchanged : reevaluate(bench, command.message);
     case 'evaluate': return frozen ? withdrawnRefusal : reevaluate(bench, command.message, command.message.ensure_schedule);
     case 'remind': return remindApprovers(bench);
     case 'expire': return expireOverride(bench);
@@ -58,7 +58,7 @@ export async function carryOut(bench: Bench, command: AnchorCommand): Promise<Ca
 const unchanged: Carried = { result: 'unchanged', errors: [], warnings: [] };
 const withdrawnRefusal = refuse(409, 'PARTICIPANT_WITHDRAWN', 'the participant has withdrawn: the anchor stays as it is');
 
-/** Evaluates all sources and writes what follows. `ensureSchedule`: a version is made also without a finalized date. */
+/** Evaluates all sources and writes what follows. `ensureSchedule`: the date that it gives makes a version also where it is a proposal. */
 async function reevaluate(bench: Bench, sender: Sender, ensureSchedule = false): Promise<Carried> {
   const decision = evaluate(bench.case.policy, bench.case.facts);
   return write(bench, decision, { ...sender, actor_type: 'workflow' }, { kind: 'evaluate' }, null, ensureSchedule);
@@ -116,7 +116,8 @@ async function overrideBack(bench: Bench, message: import('../../workflows/contr
   if (!transition || errors.length > 0) return refuse(400, errors[0]!.code, errors[0]!.message, errors);
   const inputs = (await readScheduleInputs(bench.tx, row.study_id, [row.participant_id])).get(row.participant_id)!;
   const [written] = await writeOutcomes(bench.tx, bench.audit, row.study_id, [{
-    case: bench.case, transitions: [transition], trace, command: { kind: 'override_back' }, sender: message, reason: message.reason, reopened: true,
+    case: bench.case, transitions: [transition], trace, command: { kind: 'override_back' }, sender: message, reason: message.reason,
+    reopenedFacts: standingFacts(policy, factsAfter(facts, transition)),
     schedule: { inputs, date: transition.value!.date, reason: 'override_back' },
   }]);
   return { result: 'reverted', errors: [], warnings: [], schedule_version_id: written!.schedule_version_id ?? null };
@@ -147,7 +148,7 @@ async function write(bench: Bench, decision: Decision, sender: Sender, command: 
   const last = decision.transitions.at(-1);
   const date = last ? last.value!.date : facts.anchor.date;
   const current = row.anchor.current_schedule_version_id;
-  if (decision.transitions.length === 0 && !(ensureSchedule && current === null)) return followSite(bench, carried, sender, command);
+  if (decision.transitions.length === 0) return followSite(bench, carried, sender, command);
 
   let schedule: Outcome['schedule'];
   if (ensureSchedule || scheduleFollows(decision, policy, current !== null)) {

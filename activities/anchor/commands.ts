@@ -16,6 +16,15 @@ const TEXT = ['enrollment_date', 'new_enrollment_date', 'reason', 'actor_user_id
 const ACTOR_TYPES = ['user', 'participant', 'system', 'workflow'];
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
+const USER_IDS = ['actor_user_id', 'approver_user_id'];
+
+/** The command with its users' ids as the database writes them: who sends by hand may write capitals, which name the same. */
+export function withPlainIds<C extends AnchorCommand>(command: C): C {
+  const plain = Object.entries(command.message).map(([field, value]: [string, unknown]) =>
+    [field, USER_IDS.includes(field) && typeof value === 'string' && UUID.test(value) ? value.toLowerCase() : value]);
+  return { ...command, message: Object.fromEntries(plain) as C['message'] };
+}
+
 /** What is wrong with a message's fields, in a sentence; null when nothing is. They may be sent by hand, from the CLI. */
 export function faultOfMessage(message: object): string | null {
   for (const [field, value] of Object.entries(message)) {

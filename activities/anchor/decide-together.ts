@@ -1,7 +1,7 @@
 import { lockAnchors } from '../../db/queries/anchors.js';
 import { readScheduleInputs, readScheduleSources } from '../../db/queries/schedules.js';
 import type { Work } from '../../db/transaction.js';
-import { evaluate } from '../../workflows/domain/decide.js';
+import { evaluate, restsReopened } from '../../workflows/domain/decide.js';
 import type { ScheduleInputs } from '../../workflows/domain/regeneration.js';
 import { scheduleFollows } from '../../workflows/domain/regeneration.js';
 import type { Decision, Fault } from '../../workflows/domain/types.js';
@@ -10,17 +10,32 @@ import type { Case } from './context.js';
 import { writeOutcomes } from './write.js';
 import type { Outcome } from './write.js';
 
-/** What an evaluation has come to. `changed`: the anchor's status is another one, so that its process waits for other things. */
-export interface Decided { result: Decision['result'] | 'withdrawn'; errors: Fault[]; candidate: string | null; changed: boolean }
+/** What an evaluation has come to. */
+export interface Decided {
+  result: Decision['result'] | 'withdrawn';
+  errors: Fault[];
+  candidate: string | null;
+  /** The anchor's status is another one, so that its process waits for other things. */
+  changed: boolean;
+  /** The date of an anchor that was finalized before, and the zone in which days are told; null: it was not. */
+  final: { date: string; zone: string } | null;
+}
+const WITHDRAWN: Decided = { result: 'withdrawn', errors: [], candidate: null, changed: false, final: null };
 
 /**
- * Evaluates anchors of one study in the caller's transaction and writes what follows, schedule version 1 included
- * where there is none: what the participants' workflows do with the message `evaluate`, in sets. For participants that
- * this transaction makes, whose workflows do not run yet, and for what concerns a whole study (decisions, section 5);
- * the writes compare the anchors' versions as always.
+ * Which schedules are made beyond rule 7: `always` of a participant that the capture system creates (from today where
+ * there is no date), `of_date` of one whose date it changed (the date makes the next version, a proposal as well).
  */
-export async function decideTogether({ tx, audit }: Work, studyId: string, participantIds: readonly string[]): Promise<Map<string, Decided>> {
+export type Ensuring = 'always' | 'of_date' | 'rule_7';
+
+/**
+ * Evaluates anchors of one study in the caller's transaction and writes what follows: what the participants' workflows
+ * do with the message `evaluate`, in sets. For participants that this transaction makes, whose workflows do not run
+ * yet, and for what concerns a whole study (decisions, section 5); the writes compare the anchors' versions as always.
+ */
+export async function decideTogether({ tx, audit }: Work, studyId: string, wanted: ReadonlyMap<string, Ensuring>): Promise<Map<string, Decided>> {
   const decided = new Map<string, Decided>();
+  const participantIds = [...wanted.keys()].sort();
   if (participantIds.length === 0) return decided;
   await lockAnchors(tx, participantIds);
   const cases = await readCases(tx, participantIds);
@@ -30,26 +45,37 @@ export async function decideTogether({ tx, audit }: Work, studyId: string, parti
   for (const each of cases) {
     const id = each.row.participant_id;
     if (each.row.participant.status === 'withdrawn') {
-      decided.set(id, { result: 'withdrawn', errors: [], candidate: null, changed: false });
+      decided.set(id, WITHDRAWN);
       continue;
     }
-    const decision = evaluate(each.policy, each.facts);
-    const outcome = outcomeOf(each, decision, inputs.get(id)!);
+    const decision = decisionOf(each);
+    const outcome = outcomeOf(each, decision, inputs.get(id)!, wanted.get(id)!);
     if (outcome) outcomes.push(outcome);
-    const last = decision.transitions.at(-1);
-    decided.set(id, {
-      result: decision.result, errors: decision.errors, candidate: decision.candidate?.date ?? null,
-      changed: last !== undefined && last.status_after !== each.facts.anchor.status,
-    });
+    decided.set(id, decidedOf(each, decision));
   }
   await writeOutcomes(tx, audit, studyId, outcomes);
   return decided;
 }
 
-function outcomeOf(each: Case, decision: Decision, inputs: ScheduleInputs): Outcome | null {
-  const hasCurrent = each.row.anchor.current_schedule_version_id !== null;
-  if (decision.transitions.length === 0 && hasCurrent) return null;
-  const schedule = scheduleAfter(each, decision, inputs, true);
+/** What a capture system's reading comes to: a reopened anchor that rests is left alone by what changes none of its sources. */
+function decisionOf({ policy, facts }: Case): Decision {
+  const decision = evaluate(policy, facts);
+  return restsReopened(policy, facts) ? { ...decision, result: 'unchanged', transitions: [] } : decision;
+}
+
+function decidedOf({ facts: { anchor, zone } }: Case, decision: Decision): Decided {
+  const last = decision.transitions.at(-1);
+  return {
+    result: decision.result, errors: decision.errors, candidate: decision.candidate?.date ?? null,
+    changed: last !== undefined && last.status_after !== anchor.status,
+    final: anchor.status === 'finalized' && anchor.date !== null ? { date: anchor.date, zone } : null,
+  };
+}
+
+function outcomeOf(each: Case, decision: Decision, inputs: ScheduleInputs, ensuring: Ensuring): Outcome | null {
+  const makesFirst = ensuring === 'always' && each.row.anchor.current_schedule_version_id === null;
+  if (decision.transitions.length === 0 && !makesFirst) return null;
+  const schedule = scheduleAfter(each, decision, inputs, ensuring !== 'rule_7');
   return {
     case: each, transitions: decision.transitions, trace: decision.trace, command: { kind: 'evaluate' }, sender: { actor_type: 'workflow' }, reason: null,
     ...(schedule && { schedule }),
@@ -68,11 +94,11 @@ export function scheduleAfter({ policy, facts, row }: Case, decision: Decision, 
   return inputs.current_date === from ? undefined : { inputs, date: from, reason: hasCurrent ? 'anchor_changed' : 'first' };
 }
 
-/** Whether an evaluation would write anything: where not, a participant's workflow need not be asked. */
-export async function wouldDecide({ tx }: Work, participantId: string): Promise<{ needed: true } | { needed: false; decided: Decided }> {
+/** What an evaluation would come to, and whether it would write anything: where not, a participant's workflow need not be asked. */
+export async function wouldDecide({ tx }: Work, participantId: string): Promise<{ needed: boolean; decided: Decided }> {
   const [each] = await readCases(tx, [participantId]);
-  if (!each || each.row.participant.status === 'withdrawn' || each.row.anchor.current_schedule_version_id === null || each.row.study.scheduling_mode === 'edc') return { needed: true };
-  const decision = evaluate(each.policy, each.facts);
-  if (decision.transitions.length > 0) return { needed: true };
-  return { needed: false, decided: { result: decision.result, errors: decision.errors, candidate: decision.candidate?.date ?? null, changed: false } };
+  if (!each || each.row.participant.status === 'withdrawn') return { needed: true, decided: WITHDRAWN };
+  const decision = decisionOf(each);
+  // In `edc` mode a schedule follows the participant's site as well.
+  return { needed: decision.transitions.length > 0 || each.row.study.scheduling_mode === 'edc', decided: decidedOf(each, decision) };
 }

@@ -103,7 +103,7 @@ export async function decideOverride(bench: Bench, message: OverrideDecision): P
   const reason = message.reason?.trim() ? message.reason : null;
   if (message.decision === 'deny') {
     if (reason === null) return refuse(400, 'REASON_REQUIRED', 'a denial needs a reason');
-    return close(bench, request, 'denied', { decided_by: message.approver_user_id, reason, sender });
+    return deny(bench, request, { decided_by: message.approver_user_id, reason, sender });
   }
   if (row.participant.status === 'withdrawn') return refuse(409, 'PARTICIPANT_WITHDRAWN', 'the participant has withdrawn: the anchor stays as it is');
   const judged = await judge(bench, request.new_enrollment_date, request.regenerate_schedule, request.requested_by_id);
@@ -118,8 +118,8 @@ export async function decideOverride(bench: Bench, message: OverrideDecision): P
   return { ...granted, override_request_id: request.id };
 }
 
-async function close(bench: Bench, request: RequestRow, status: 'denied' | 'expired', by: { decided_by: string | null; reason: string; sender: Sender }): Promise<Carried> {
-  await settle(bench.tx, request.id, status, by.decided_by, by.reason);
+async function deny(bench: Bench, request: RequestRow, by: { decided_by: string | null; reason: string; sender: Sender }): Promise<Carried> {
+  await settle(bench.tx, request.id, 'denied', by.decided_by, by.reason);
   await writeOutcomes(bench.tx, bench.audit, bench.case.row.study_id, [{
     case: bench.case, transitions: [standStill(bench.case.facts.anchor, 'OVERRIDE_DENIED')], trace: { sources: [], validation: [], prerequisites: [] },
     sender: by.sender, reason: by.reason, denialReason: by.reason, approver: by.decided_by,
@@ -128,7 +128,7 @@ async function close(bench: Bench, request: RequestRow, status: 'denied' | 'expi
   return { result: 'denied', errors: [], warnings: [], override_request_id: request.id };
 }
 
-const settle = (tx: Tx, id: string, status: string, decidedBy: string | null, reason: string | null) =>
+const settle = (tx: Tx, id: string, status: 'approved' | 'denied', decidedBy: string | null, reason: string | null) =>
   tx.raw('update override_requests set status = ?, decided_by_id = ?, decided_at = clock_timestamp(), decision_reason = ? where id = ?', [status, decidedBy, reason, id]);
 
 async function pendingRequest(bench: Bench): Promise<RequestRow | undefined> {
@@ -140,7 +140,7 @@ export async function expireOverride(bench: Bench): Promise<Carried> {
   const request = await pendingRequest(bench);
   const withdrawn = bench.case.row.participant.status === 'withdrawn';
   if (!request || (!withdrawn && request.expires_at > bench.case.facts.now)) return { result: 'unchanged', errors: [], warnings: [] };
-  return close(bench, request, withdrawn ? 'denied' : 'expired', { decided_by: null, reason: withdrawn ? 'withdrawn' : 'expired', sender: { actor_type: 'system' } });
+  return deny(bench, request, { decided_by: null, reason: withdrawn ? 'withdrawn' : 'expired', sender: { actor_type: 'system' } });
 }
 
 /** Half of the time is over: the approvers are reminded once. */

@@ -5,7 +5,7 @@ import { insertVersions, reconcileCompleted, supersedeVersions, unpointAnchors }
 import type { CompletedWrite, VersionWrite, VisitWrite } from '../../db/queries/schedules.js';
 import type { Policy } from '../../workflows/domain/policy-schema.js';
 import type { NextVersion, ScheduleInputs } from '../../workflows/domain/regeneration.js';
-import { nextVersion } from '../../workflows/domain/regeneration.js';
+import { anchorMoved, nextVersion } from '../../workflows/domain/regeneration.js';
 import type { Regeneration } from '../../workflows/domain/schedule.js';
 import type { Case } from './context.js';
 
@@ -46,8 +46,7 @@ export async function writeSchedules(tx: Tx, studyId: string, orders: readonly S
     const id = randomUUID();
     // A first version has none before it.
     if (order.inputs.current_date !== null || next.change.supersede.length > 0) end(order, 'superseded', next.change.supersede.map((v) => v.id));
-    // Before a first version there was no anchor that a completion could be at odds with.
-    if (order.inputs.latest_number > 0) completed.push(...next.change.completed.map((c) => reconciled(c, policy)));
+    if (anchorMoved(order.date, order.inputs)) completed.push(...next.change.completed.map((c) => reconciled(c, policy)));
     versions.push({
       id, participant_id: row.participant_id, study_id: studyId, version_number: next.version_number, anchor_date_used: order.date,
       anchor_version: order.anchorVersion, anchor_date_id: row.anchor.id, scheduling_mode: next.scheduling_mode, holiday_calendar_id: next.holiday_calendar_id,

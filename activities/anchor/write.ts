@@ -29,7 +29,8 @@ export interface Outcome {
   /** What the schedule is to become; absent: it stays. */
   schedule?: Omit<ScheduleOrder, 'case' | 'anchorVersion' | 'generatedBy'>;
   cancelledFacts?: string | null;
-  reopened?: boolean;
+  /** Set where an override-back reopens the anchor: what has to change before it moves by itself. */
+  reopenedFacts?: string;
   denialReason?: string | null;
 }
 
@@ -131,7 +132,7 @@ function anchorOf(outcome: Outcome, version: number): AnchorWrite {
     is_override: granted, override_reason: granted ? outcome.reason : null,
     override_actor_id: granted ? outcome.override!.requested_by : null, override_at: granted ? facts.now : null,
     override_approved: approved ? true : null, override_approved_by_id: approved, override_approved_at: approved ? facts.now : null,
-    reopened: outcome.reopened ?? false, cancelled_facts: outcome.cancelledFacts ?? null,
+    reopened: outcome.reopenedFacts !== undefined, reopened_facts: outcome.reopenedFacts ?? null, cancelled_facts: outcome.cancelledFacts ?? null,
   };
 }
 

@@ -12,7 +12,13 @@ import type { Notice } from './notice.js';
 
 export interface TriggerReport { status: string; outcome: string | null }
 /** What a trigger's reading has made of the participant. */
-export interface Written { participant_id: string; outcome: string; notices: Notice[] }
+export interface Written {
+  participant_id: string;
+  outcome: string;
+  notices: Notice[];
+  /** It changed a date that anchors are decided from: the schedule follows a proposal as well. */
+  dated: boolean;
+}
 
 /**
  * Has the participant's workflow evaluate the anchor (it alone changes it), and ends the trigger with what came of it.
@@ -22,19 +28,21 @@ export async function settleTrigger(deps: CaptureDeps, event: WebhookEventRow, w
   const { study_id, id } = event;
   // A retry by hand is another command: the answer to the first one is not repeated.
   const updateId = event.attempt === 0 ? `trigger-${id}` : `trigger-${id}-${event.attempt}`;
-  const answer = await deps.anchors.evaluate(written.participant_id, study_id, { ensure_schedule: true, actor_type: 'workflow' }, updateId);
+  const answer = await deps.anchors.evaluate(written.participant_id, study_id, { ensure_schedule: written.dated, actor_type: 'workflow' }, updateId);
   return inScope(deps.database, study_id, async ({ tx }) => {
     await participantStarted(tx, written.participant_id);
-    return endTrigger(tx, event, written, answer);
+    // The anchor may have become final after the record was read.
+    const held = written.dated && answer.result === 'override_required';
+    return endTrigger(tx, event, held ? { ...written, outcome: 'override_required' } : written, answer);
   });
 }
 
 /** Ends a trigger with what its reading and the evaluation have come to, and gives its record back. */
 export async function endTrigger(tx: Tx, event: WebhookEventRow, written: Written, answer: Pick<AnchorOutcome, 'result' | 'errors'>): Promise<TriggerReport> {
   const { study_id, id } = event;
-  const outcome = answer.result === 'override_required' ? 'override_required' : written.outcome;
+  const { outcome } = written;
   await endWebhookEvent(tx, id, { status: 'processed', outcome, error: dateRefused(answer), participant_id: written.participant_id, warnings: written.notices });
-  if (answer.result === 'override_required') await tellCoordinators(tx, study_id, written.participant_id, { id, key: id });
+  if (outcome === 'override_required') await tellCoordinators(tx, study_id, written.participant_id, { id, key: id });
   await releaseRecord(tx, study_id, event.record, id);
   return { status: 'processed', outcome };
 }

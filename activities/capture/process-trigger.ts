@@ -9,6 +9,7 @@ import type { WebhookEventRow } from '../../db/queries/webhook-events.js';
 import { inScope } from '../../db/transaction.js';
 import type { Work } from '../../db/transaction.js';
 import type { DatacaptureTriggerStart } from '../../workflows/contract.js';
+import { asksForOverride } from '../../workflows/domain/capture/changed-dates.js';
 import { duplicateOf, isUnchanged } from '../../workflows/domain/capture/duplicates.js';
 import { readingOf } from '../../workflows/domain/capture/reading.js';
 import { rowsOfRecord } from '../../workflows/domain/capture/record.js';
@@ -21,6 +22,7 @@ import type { TriggerReport, Written } from './end-trigger.js';
 import { recordBusy, TriggerRefused } from './failure.js';
 import { contentHashOf, readingHashOf } from './hashes.js';
 import { writeParticipants } from './write-participants.js';
+import type { WrittenParticipant } from './write-participants.js';
 
 /** Longer than an attempt may take: a lease that runs out belongs to an attempt that is no more. */
 const LEASE_SECONDS = 90;
@@ -110,28 +112,33 @@ async function write(deps: CaptureDeps, work: Work, material: Opened & Fetched):
     return { status: 'duplicate', outcome: null };
   }
 
-  const origin = { study_id: event.study_id, form_oid: event.instrument, create_missing_sites: config.create_missing_sites, from: { webhook_event_id: event.id } };
+  const origin = { study_id: event.study_id, form_oid: event.instrument, date_field: config.participant_field_mapping['enrollment_date'], create_missing_sites: config.create_missing_sites, from: { webhook_event_id: event.id } };
   const result = (await writeParticipants(work, origin, [reading])).get(event.record)!;
   if (result instanceof TriggerRefused) throw result;
-  // A repeated attempt finds everything as it wrote it: what the first one did is what the event tells.
-  const outcome = event.outcome === 'created' || (result.outcome === 'unchanged' && event.outcome) ? event.outcome : result.outcome;
-  const written = { participant_id: result.participant_id, outcome, notices: result.notices };
-  return (await decideHere(work, event, written, result)) ?? await handOver(tx, event, written);
+  return decideHere(work, event, result);
 }
 
 /**
  * The decision as a part of this transaction: for a participant that it makes, whose workflow does not run yet, and
  * where there is nothing to decide. All else is the participant's workflow's, which alone changes an anchor.
  */
-async function decideHere(work: Work, event: WebhookEventRow, written: Written, result: { participant_id: string; outcome: string; moved: boolean }): Promise<TriggerReport | null> {
-  const { study_id } = event;
-  const { participant_id } = result;
+async function decideHere(work: Work, event: WebhookEventRow, result: WrittenParticipant): Promise<Written | TriggerReport> {
+  const { participant_id, notices, dates } = result;
   if (result.outcome === 'created') {
-    const decided = (await decideTogether(work, study_id, [participant_id])).get(participant_id)!;
-    return endTrigger(work.tx, event, written, decided);
+    const decided = (await decideTogether(work, event.study_id, new Map([[participant_id, 'always']]))).get(participant_id)!;
+    return endTrigger(work.tx, event, { participant_id, notices, outcome: 'created', dated: dates.any }, decided);
   }
-  const decision = await wouldDecide(work, participant_id);
-  return decision.needed ? null : endTrigger(work.tx, event, written, decision.decided);
+  const { needed, decided } = await wouldDecide(work, participant_id);
+  // An attempt before this one wrote the reading, and broke off before the participant's workflow had answered.
+  const handedOver = event.participant_id !== null && result.outcome === 'unchanged';
+  const written = { participant_id, notices, outcome: outcomeOf(event, result, asksForOverride(dates, decided)), dated: dates.any || handedOver };
+  return needed ? handOver(work.tx, event, written) : endTrigger(work.tx, event, written, decided);
+}
+
+/** A repeated attempt finds everything as it wrote it: what the first one did is what the event tells. */
+function outcomeOf(event: WebhookEventRow, { outcome }: WrittenParticipant, held: boolean): string {
+  if (held || event.outcome === 'override_required') return 'override_required';
+  return event.outcome === 'created' || (outcome === 'unchanged' && event.outcome) ? event.outcome : outcome;
 }
 
 async function handOver(tx: Tx, event: WebhookEventRow, written: Written): Promise<Written> {

@@ -7,11 +7,12 @@ import { storeOutcomes } from '../../db/queries/datacapture-syncs.js';
 import type { RecordOutcome } from '../../db/queries/datacapture-syncs.js';
 import { putOutbox } from '../../db/outbox.js';
 import type { Work } from '../../db/transaction.js';
+import { asksForOverride } from '../../workflows/domain/capture/changed-dates.js';
 import { readingOf } from '../../workflows/domain/capture/reading.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
 import { decideTogether } from '../anchor/decide-together.js';
-import type { Decided } from '../anchor/decide-together.js';
+import type { Decided, Ensuring } from '../anchor/decide-together.js';
 import { dateRefused } from './end-trigger.js';
 import { isEnrolled } from './export.js';
 import type { ExportPlan } from './export.js';
@@ -76,7 +77,7 @@ function readingsOf({ config, plan, missing, rows, claims }: ReadBatch, policy: 
 async function writeFresh(work: Work, { config, sync_id, plan }: ReadBatch, readings: readonly Reading[], outcomes: RecordOutcome[]): Promise<string[]> {
   if (readings.length === 0) return [];
   const { study_id, create_missing_sites } = config;
-  const results = await writeParticipants(work, { study_id, form_oid: plan.instrument, create_missing_sites, from: { sync_id } }, readings);
+  const results = await writeParticipants(work, { study_id, form_oid: plan.instrument, date_field: config.participant_field_mapping['enrollment_date'], create_missing_sites, from: { sync_id } }, readings);
   const written = new Map<string, WrittenParticipant>();
   const refused: string[] = [];
   for (const [record, result] of results) {
@@ -87,19 +88,22 @@ async function writeFresh(work: Work, { config, sync_id, plan }: ReadBatch, read
     refused.push(record);
     outcomes.push({ record, outcome: 'failed', participant_id: null, issues: [{ code: result.code, message: result.message }] });
   }
-  const decided = await decideTogether(work, study_id, [...written.values()].map(({ participant_id }) => participant_id).sort());
+  const decided = await decideTogether(work, study_id, new Map([...written.values()].map((result) => [result.participant_id, ensuring(result)])));
   for (const [record, result] of written) outcomes.push(outcomeOf(record, result, decided.get(result.participant_id)!));
   await tell(work, study_id, sync_id, [...written.values()].map((result) => ({ result, decided: decided.get(result.participant_id)! })));
   return refused;
 }
 
-function outcomeOf(record: string, { participant_id, outcome, notices }: WrittenParticipant, decided: Decided): RecordOutcome {
+const ensuring = ({ outcome, dates }: WrittenParticipant): Ensuring => (outcome === 'created' ? 'always' : dates.any ? 'of_date' : 'rule_7');
+
+function outcomeOf(record: string, { participant_id, outcome, notices, dates }: WrittenParticipant, decided: Decided): RecordOutcome {
+  const held = asksForOverride(dates, decided);
   const refusedDate = dateRefused(decided.result === 'withdrawn' ? { result: 'refused', errors: [] } : { result: decided.result, errors: decided.errors });
   return {
-    record, participant_id, outcome: decided.result === 'override_required' ? 'override_required' : outcome,
+    record, participant_id, outcome: held ? 'override_required' : outcome,
     issues: [
       ...notices, ...(refusedDate === null ? [] : [{ code: 'DATE_NOT_TAKEN', message: refusedDate }]),
-      ...(decided.result === 'override_required' ? [{ code: 'OVERRIDE_REQUIRED', message: 'The capture system has another date; the anchor is final, and nothing was moved.' }] : []),
+      ...(held ? [{ code: 'OVERRIDE_REQUIRED', message: 'The capture system has another date; the anchor is final, and nothing was moved.' }] : []),
     ],
   };
 }
@@ -107,7 +111,7 @@ function outcomeOf(record: string, { participant_id, outcome, notices }: Written
 /** Who is to know: coordinators of dates that need an override, and workflows that wait for something else from now on. */
 async function tell({ tx }: Work, studyId: string, syncId: string, all: readonly { result: WrittenParticipant; decided: Decided }[]): Promise<void> {
   for (const { result, decided } of all) {
-    if (decided.result === 'override_required') await tellCoordinators(tx, studyId, result.participant_id, { id: syncId, key: `${result.participant_id}/${decided.candidate}` });
+    if (asksForOverride(result.dates, decided)) await tellCoordinators(tx, studyId, result.participant_id, { id: syncId, key: `${result.participant_id}/${result.dates.mapped ?? decided.candidate}` });
   }
   const awake = all.filter(({ result, decided }) => result.outcome !== 'created' && (decided.changed || result.moved));
   await putOutbox(tx, awake.map(({ result }) => ({ topic: 'sources-changed', studyId, subject: result.participant_id })));

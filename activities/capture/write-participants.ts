@@ -1,6 +1,8 @@
 import * as captured from '../../db/queries/captured-participants.js';
 import type { CapturedColumns, CapturedRow, CaptureFormWrite, NewCaptured } from '../../db/queries/captured-participants.js';
 import type { Work } from '../../db/transaction.js';
+import { changedDates, noDates } from '../../workflows/domain/capture/changed-dates.js';
+import type { ChangedDates } from '../../workflows/domain/capture/changed-dates.js';
 import { isParticipantCode } from '../../workflows/domain/capture/participant.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
 import { recordBusy, TriggerRefused } from './failure.js';
@@ -13,6 +15,8 @@ const LONGEST_RECORD = 200;
 export interface Origin {
   study_id: string;
   form_oid: string;
+  /** The field that the enrollment date is mapped to. */
+  date_field: string | undefined;
   create_missing_sites: boolean;
   /** For the audit records: what has read the record. */
   from: Record<string, string>;
@@ -23,6 +27,8 @@ export interface WrittenParticipant {
   notices: Notice[];
   /** The participant has moved to another site. */
   moved: boolean;
+  /** The dates that this reading changed. */
+  dates: ChangedDates;
 }
 export type WriteResult = WrittenParticipant | TriggerRefused;
 interface Case { reading: Reading; columns: CapturedColumns; notices: Notice[] }
@@ -76,7 +82,7 @@ async function enroll({ tx, audit }: Work, origin: Origin, cases: readonly Case[
     const id = made.get(reading.record);
     if (id === undefined) continue;
     audit.record({ ...about(origin, id), action: 'participant_created', metadata: { ...sourceOf(origin, reading), fields: Object.keys(columns) } });
-    results.set(reading.record, { participant_id: id, outcome: 'created', notices, moved: false });
+    results.set(reading.record, { participant_id: id, outcome: 'created', notices, moved: false, dates: noDates });
   }
 }
 
@@ -102,7 +108,10 @@ async function update({ tx, audit }: Work, origin: Origin, cases: readonly (Case
       audit.record({ ...about(origin, row.id), action: 'form_updated', metadata: { ...sourceOf(origin, reading), form_oid: origin.form_oid, fields: form.fields } });
     }
     const touched = fields.length + (form?.fields.length ?? 0) > 0;
-    results.set(reading.record, { participant_id: row.id, outcome: touched ? 'updated' : 'unchanged', notices, moved: changed.site_id !== undefined });
+    results.set(reading.record, {
+      participant_id: row.id, outcome: touched ? 'updated' : 'unchanged', notices, moved: changed.site_id !== undefined,
+      dates: changedDates(reading.items, form?.fields ?? [], origin.date_field),
+    });
   }
   await unlessTaken(() => captured.updateCaptured(tx, rows));
   await captured.writeCaptureForms(tx, origin.study_id, origin.form_oid, writes);

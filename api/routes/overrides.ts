@@ -43,7 +43,7 @@ export const overrideRoutes = [
   decide('deny'),
   route({
     method: 'GET', path: '/api/studies/{study_id}/approvals', tag: 'Anchor date', summary: 'An approver’s inbox, oldest first', may: inStudy(), within: 'read',
-    query: Type.Object({ ...paging, status: Type.Optional(oneOf('pending', 'approved', 'denied', 'expired')) }), answers: { 200: listOf(OverrideRequest) },
+    query: Type.Object({ ...paging, status: Type.Optional(oneOf('pending', 'approved', 'denied')) }), answers: { 200: listOf(OverrideRequest) },
     handle: ({ tx, params, query }) => listRequests(tx, { study_id: params.study_id, status: query.status, skip: query.skip ?? 0, limit: query.limit ?? 50 }),
   }),
 ];

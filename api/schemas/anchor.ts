@@ -59,6 +59,6 @@ export const OverrideDenied = Type.Object({ status: oneOf('denied'), override_re
 
 export const OverrideRequest = Type.Object({
   id: Uuid, override_request_id: Uuid, study_id: Uuid, participant_id: Uuid, participant_code: Type.String(), enrollment_date: IsoDate, new_enrollment_date: IsoDate, reason: nullable(Type.String()),
-  regenerate_schedule: Type.Boolean(), requested_by_id: Uuid, requested_at: Instant, expires_at: Instant, status: oneOf('pending', 'approved', 'denied', 'expired'),
+  regenerate_schedule: Type.Boolean(), requested_by_id: Uuid, requested_at: Instant, expires_at: Instant, status: oneOf('pending', 'approved', 'denied'),
   decided_by_id: nullable(Uuid), decided_at: nullable(Instant), decision_reason: nullable(Type.String()), impact: Preview,
 }, { $id: 'OverrideRequest' });

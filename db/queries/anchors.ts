@@ -51,6 +51,7 @@ export interface AnchorWrite {
   override_approved_at: string | null;
   version: number;
   reopened: boolean;
+  reopened_facts: string | null;
   cancelled_facts: string | null;
 }
 
@@ -59,7 +60,7 @@ export class StaleAnchor extends Error {}
 const ANCHOR_COLUMNS = [
   'enrollment_date_value', 'enrollment_datetime_value', 'partial_value', 'precision', 'timezone', 'source_type', 'source_ref', 'captured_at',
   'status', 'finalized_at', 'finalized_by_id', 'is_override', 'override_reason', 'override_actor_id', 'override_at', 'override_approved',
-  'override_approved_by_id', 'override_approved_at', 'version', 'reopened', 'cancelled_facts',
+  'override_approved_by_id', 'override_approved_at', 'version', 'reopened', 'reopened_facts', 'cancelled_facts',
 ] as const satisfies readonly (keyof AnchorWrite)[];
 
 // The ids stand beside the rows: how many rows a JSON document holds nobody knows, and the planner, guessing a hundred,

@@ -1,4 +1,5 @@
 import type { Tx } from '../knex.js';
+import { putOutbox } from '../outbox.js';
 import { prepared } from '../prepared.js';
 
 /** Of a participant, what the capture system may change. */
@@ -137,10 +138,11 @@ export async function participantStarted(tx: Tx, participantId: string): Promise
 
 /**
  * Tells the study's active coordinators, those of the participant's site where they are assigned to sites, that the
- * capture system brought another date for a finalized anchor. Told once for each cause: a trigger, or a date that a sync found.
+ * capture system brought another date for a finalized anchor: a mail to each, sent by the message. Told once for each
+ * cause: a trigger, or a date that a sync found.
  */
 export async function tellCoordinators(tx: Tx, studyId: string, participantId: string, cause: { id: string; key: string }): Promise<void> {
-  await tx.raw(
+  const { rows } = await tx.raw(
     `insert into notifications (study_id, participant_id, user_id, subject_id, kind, channel, dedupe_key)
      select p.study_id, p.id, u.id, ?::uuid, 'trigger_override_required', 'email', 'trigger-override/' || ? || '/' || u.id
        from participants p
@@ -149,5 +151,6 @@ export async function tellCoordinators(tx: Tx, studyId: string, participantId: s
       where p.study_id = ? and p.id = ?
         and (not exists (select from user_sites x join sites s on s.id = x.site_id where x.user_id = u.id and s.study_id = p.study_id)
              or exists (select from user_sites x where x.user_id = u.id and x.site_id = p.site_id))
-     on conflict (dedupe_key) where dedupe_key is not null do nothing`, [cause.id, cause.key, studyId, participantId]);
+     on conflict (dedupe_key) where dedupe_key is not null do nothing returning id`, [cause.id, cause.key, studyId, participantId]);
+  await putOutbox(tx, (rows as { id: string }[]).map(({ id }) => ({ topic: 'notification', studyId, subject: id })));
 }

@@ -15,7 +15,7 @@ export interface FactRow {
   anchor: {
     id: string; enrollment_date_value: string | null; enrollment_datetime_value: string | null; partial_value: string | null;
     precision: string; timezone: string | null; source_type: string | null; source_ref: Record<string, unknown> | null; status: string;
-    is_override: boolean; version: number; reopened: boolean; cancelled_facts: string | null; current_schedule_version_id: string | null; updated_at: string;
+    is_override: boolean; version: number; reopened: boolean; reopened_facts: string | null; cancelled_facts: string | null; current_schedule_version_id: string | null; updated_at: string;
   };
   consents: { id: string; consent_version_id: string | null; status: string; signed_at: string | null }[];
   eligibility: { id: string; status: string; confirmed_at: string | null } | null;
@@ -42,7 +42,7 @@ select p.id as participant_id, p.study_id, p.site_id, ${iso('clock_timestamp()')
   site.timezone as site_timezone,
   jsonb_build_object('id', a.id, 'enrollment_date_value', a.enrollment_date_value, 'enrollment_datetime_value', ${iso('a.enrollment_datetime_value')},
     'partial_value', a.partial_value, 'precision', a.precision, 'timezone', a.timezone, 'source_type', a.source_type, 'source_ref', a.source_ref,
-    'status', a.status, 'is_override', a.is_override, 'version', a.version, 'reopened', a.reopened, 'cancelled_facts', a.cancelled_facts,
+    'status', a.status, 'is_override', a.is_override, 'version', a.version, 'reopened', a.reopened, 'reopened_facts', a.reopened_facts, 'cancelled_facts', a.cancelled_facts,
     'current_schedule_version_id', a.current_schedule_version_id, 'updated_at', ${iso('a.updated_at')}) as anchor,
   coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'consent_version_id', c.consent_version_id, 'status', c.status, 'signed_at', ${iso('c.signed_at')}) order by c.created_at, c.id)
     from consents c where c.participant_id = p.id), '[]') as consents,
@@ -57,7 +57,8 @@ select p.id as participant_id, p.study_id, p.site_id, ${iso('clock_timestamp()')
   jsonb_build_object(
     'has_schedule', a.current_schedule_version_id is not null,
     'data_entered', exists (select from scheduled_visits v where v.participant_id = p.id and v.status = 'completed')
-      or exists (select from form_instances f where f.participant_id = p.id and f.origin = 'service' and f.items <> '{}'),
+      or exists (select from form_instances f where f.participant_id = p.id and f.origin = 'service' and f.items <> '{}')
+      or exists (select from assessment_sessions x join session_tasks k on k.session_id = x.id where x.participant_id = p.id),
     'signed', exists (select from form_instances f where f.participant_id = p.id and f.status in ('signed', 'locked')),
     'locked', exists (select from form_instances f where f.participant_id = p.id and f.status = 'locked')) as stored,
   (select jsonb_build_object('date', b.enrollment_date_value, 'datetime', ${iso('b.enrollment_datetime_value')}, 'precision', b.precision, 'timezone', b.timezone, 'source_type', b.source_type, 'source_ref', b.source_ref)

@@ -44,7 +44,7 @@ export interface StandingRow {
   schedule_version_id: string | null; needs_review: boolean; reporting_target_date: string | null;
   reviewed_target_date: string | null;
 }
-export interface CurrentVersionRow { participant_id: string; id: string | null; latest_number: number; anchor_date_used: string | null }
+export interface CurrentVersionRow { participant_id: string; id: string | null; latest_number: number; anchor_date_used: string | null; latest_date: string }
 
 interface Standing { visits: StandingRow[]; versions: CurrentVersionRow[] }
 /** The visits that count and the current version, for each participant. */
@@ -52,7 +52,8 @@ const standing = (whose: string) => `coalesce((select jsonb_agg(to_jsonb(v)) fro
          select participant_id, id, visit_key, status, name, target_date, window_open, window_close, battery_id, datacapture_event, schedule_version_id, needs_review, reporting_target_date, reviewed_target_date
          from scheduled_visits where participant_id ${whose} and status not in ('superseded', 'cancelled')) v), '[]') as visits,
        coalesce((select jsonb_agg(to_jsonb(c)) from (
-         select participant_id, max(version_number) as latest_number, max(id::text) filter (where is_current) as id, max(anchor_date_used) filter (where is_current) as anchor_date_used
+         select participant_id, max(version_number) as latest_number, max(id::text) filter (where is_current) as id, max(anchor_date_used) filter (where is_current) as anchor_date_used,
+           (array_agg(anchor_date_used order by version_number desc))[1] as latest_date
          from schedule_versions where participant_id ${whose} group by participant_id) c), '[]') as versions`;
 /** One participant is asked for as one: an array is planned anew every time (as in facts.ts), 4 ms of a preview's 6. */
 const OF_ONE = { alone: `select ${standing('= $2')} from studies s where s.id = $1`, withSources: `select ${SOURCES}, ${standing('= $2')} from studies s where s.id = $1` };
@@ -61,7 +62,7 @@ const OF_MANY = { alone: `select ${standing('= any($2)')} from studies s where s
 /** What a participant's next schedule would be made from. */
 export interface ScheduleInputRows extends Omit<ScheduleSources, 'edc'> {
   edc: { events: EventRow[]; calendar: CalendarRow | null } | null;
-  standing: StandingRow[]; latest_number: number; current_date: string | null;
+  standing: StandingRow[]; latest_number: number; latest_date: string | null; current_date: string | null;
 }
 
 /** The inputs of each participant's next schedule; all belong to one study. */
@@ -72,10 +73,10 @@ export async function readScheduleInputs(tx: Tx, studyId: string, participantIds
   const { windows, mapping, edc } = sources ?? read as ScheduleSources & Standing;
   const calendarOf = edc ? await calendarsOf(tx, edc.calendars, participantIds) : () => null;
   const inputs = new Map<string, ScheduleInputRows>(participantIds.map((id) => [id, {
-    windows, mapping, edc: edc && { events: edc.events, calendar: calendarOf(id) }, standing: [], latest_number: 0, current_date: null,
+    windows, mapping, edc: edc && { events: edc.events, calendar: calendarOf(id) }, standing: [], latest_number: 0, latest_date: null, current_date: null,
   }]));
   for (const visit of visits) inputs.get(visit.participant_id)!.standing.push(visit);
-  for (const version of versions) Object.assign(inputs.get(version.participant_id)!, { latest_number: version.latest_number, current_date: version.id === null ? null : version.anchor_date_used });
+  for (const version of versions) Object.assign(inputs.get(version.participant_id)!, { latest_number: version.latest_number, latest_date: version.latest_date, current_date: version.id === null ? null : version.anchor_date_used });
   return inputs;
 }
 

@@ -89,7 +89,7 @@ function factsOf(i: number): Facts {
   return {
     anchor: {
       date: null, datetime: null, partial: null, precision: 'date', timezone: null, status: 'unset', source_type: null, source_ref: null,
-      is_override: false, version: 1, reopened: false, cancelled_facts: null,
+      is_override: false, version: 1, reopened: false, reopened_facts: null, cancelled_facts: null,
     },
     zone: i % 4 === 0 ? 'America/New_York' : 'Europe/Berlin', now: '2024-09-01T10:00:00.000Z', today: '2024-09-01',
     study: { start_date: '2023-12-01', consent_mode: 'econsent', timezone: 'Europe/Berlin' },

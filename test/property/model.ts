@@ -38,7 +38,7 @@ export class Participant {
   get completed(): Row[] { return this.rows.filter((r) => r.status === 'completed'); }
 
   inputs(): ScheduleInputs {
-    return { windows: this.windows, mapping: {}, standing: this.live, latest_number: this.versions.at(-1)?.number ?? 0, current_date: this.current?.date ?? null };
+    return { windows: this.windows, mapping: {}, standing: this.live, latest_number: this.versions.at(-1)?.number ?? 0, current_date: this.current?.date ?? null, latest_date: this.versions.at(-1)?.date ?? null };
   }
 
   keyOf = (identity: string) => visitKey(this.id, identity);
@@ -108,7 +108,7 @@ export class Participant {
       ...this.facts, beforeOverride: last.is_override ? this.facts.beforeOverride : null,
       anchor: {
         ...value, status: last.status_after, is_override: last.is_override, version: this.facts.anchor.version + transitions.length,
-        reopened: more.reopened ?? false, cancelled_facts: more.cancelled_facts ?? null,
+        reopened: more.reopened ?? false, reopened_facts: null, cancelled_facts: more.cancelled_facts ?? null,
       },
     };
   }
@@ -132,7 +132,7 @@ export function emptyFacts(zone = 'UTC', now = NOW): Facts {
   return {
     anchor: {
       date: null, datetime: null, partial: null, precision: 'date', timezone: null, status: 'unset', source_type: null, source_ref: null, is_override: false, version: 1,
-      reopened: false, cancelled_facts: null,
+      reopened: false, reopened_facts: null, cancelled_facts: null,
     },
     zone, now, today: dateIn(now, zone),
     study: { start_date: null, consent_mode: 'econsent', timezone: zone },

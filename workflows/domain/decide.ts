@@ -4,7 +4,7 @@ import { prerequisites } from './prerequisites.js';
 import type { Policy } from './policy-schema.js';
 import { sameJson } from './same.js';
 import { Sight } from './sight.js';
-import { firstValidSource, ofDate, sourceFingerprint } from './sources.js';
+import { firstValidSource, identityOf, ofDate, sourceFingerprint } from './sources.js';
 import type { AnchorState, AnchorStatus, Candidate, Decision, Facts, Fault, HistoryType, SourceType, Transition } from './types.js';
 import { reAnchoringGuards, validate } from './validation.js';
 
@@ -109,6 +109,21 @@ export function judgeOverrideBack(policy: Policy, facts: Facts): { errors: Fault
   return { errors: moved ? reAnchoringGuards(policy, facts) : [], transition: move(anchor, 'CHANGED', 'provisional', value), trace };
 }
 
+/** What moves a reopened anchor, as one text: its sources, and which prerequisites are met. */
+export function standingFacts(policy: Policy, facts: Facts): string {
+  const sight = new Sight(policy, facts);
+  const { candidate } = firstValidSource(policy, facts, sight);
+  return `${sourceFingerprint(policy, facts, sight)}#${prerequisites(policy, facts, candidate, sight).map(({ name, met }) => `${name}:${met}`).join()}`;
+}
+
+/** Whether an anchor that an override-back reopened rests: no source and no prerequisite has changed since (decisions, section 5). */
+export const restsReopened = (policy: Policy, facts: Facts): boolean =>
+  facts.anchor.reopened && facts.anchor.reopened_facts !== null && facts.anchor.reopened_facts === standingFacts(policy, facts);
+
+/** The facts as a transition leaves them. */
+export const factsAfter = (facts: Facts, { value, status_after, is_override }: Transition): Facts =>
+  ({ ...facts, anchor: { ...facts.anchor, ...(value ?? { date: null }), status: status_after, is_override, version: facts.anchor.version + 1 } });
+
 /** Takes a proposal back: the value is cleared. */
 export const cancelTransition = (anchor: AnchorState): Transition => ({
   event_type: 'CHANGED', status_before: anchor.status, status_after: 'unset', value: null,
@@ -140,7 +155,5 @@ const sameValue = (anchor: AnchorState, to: Candidate) =>
 
 /** The date or where it comes from: a proposal follows its source also when the date stays. */
 const differs = (anchor: AnchorState, to: Candidate) =>
-  !sameValue(anchor, to) || anchor.source_type !== to.source_type || !sameJson(identity(anchor.source_ref), identity(to.source_ref));
-/** What a rule saw (today's date, say) may change every day without the source being another. */
-const identity = (ref: Record<string, unknown> | null) => ({ ...ref, inputs: undefined });
+  !sameValue(anchor, to) || anchor.source_type !== to.source_type || !sameJson(identityOf(anchor.source_ref), identityOf(to.source_ref));
 const after = (anchor: AnchorState, to: Candidate): AnchorState => ({ ...anchor, ...to, status: 'provisional' });

@@ -14,7 +14,7 @@ export interface StoredFacts {
   anchor: {
     enrollment_date_value: string | null; enrollment_datetime_value: string | null; partial_value: string | null; precision: string;
     timezone: string | null; source_type: string | null; source_ref: Record<string, unknown> | null; status: string;
-    is_override: boolean; version: number; reopened: boolean; cancelled_facts: string | null;
+    is_override: boolean; version: number; reopened: boolean; reopened_facts: string | null; cancelled_facts: string | null;
   };
   consents: Facts['consents'];
   eligibility: Facts['eligibility'];
@@ -68,7 +68,7 @@ const anchorOf = (stored: StoredFacts['anchor']): AnchorState => ({
   date: stored.enrollment_date_value, datetime: stored.enrollment_datetime_value, partial: stored.partial_value,
   precision: stored.precision as AnchorState['precision'], timezone: stored.timezone, status: stored.status as AnchorState['status'],
   source_type: stored.source_type as AnchorState['source_type'], source_ref: stored.source_ref, is_override: stored.is_override,
-  version: stored.version, reopened: stored.reopened, cancelled_facts: stored.cancelled_facts,
+  version: stored.version, reopened: stored.reopened, reopened_facts: stored.reopened_facts, cancelled_facts: stored.cancelled_facts,
 });
 
 /** Of the forms only those items that the policy's mappings and expressions name. */

@@ -12,7 +12,7 @@ export interface Impact {
 }
 
 /** Tells visit by visit what stays, moves, gives way or is new, with what deserves a look. */
-export function impactOf(change: Regeneration, next: { version_number: number; today: string; warnings: readonly string[] }): Impact {
+export function impactOf(change: Regeneration, next: { version_number: number; today: string; reconciles: boolean; warnings: readonly string[] }): Impact {
   const visits: PreviewVisit[] = change.completed.map(({ visit, planned }) => ({
     visit_key: visit.visit_key, name: visit.name, action: 'keep', from: visit.target_date, ...(planned && { to: planned.target_date }),
     notes: ['completed: stays as it is', ...(planned && planned.target_date !== visit.target_date ? [`its target would now be ${planned.target_date}`] : [])],
@@ -35,7 +35,7 @@ export function impactOf(change: Regeneration, next: { version_number: number; t
   visits.sort((a, b) => ((a.to ?? a.from)! < (b.to ?? b.from)! ? -1 : (a.to ?? a.from)! > (b.to ?? b.from)! ? 1 : a.visit_key < b.visit_key ? -1 : 1));
   const closed = visits.filter((visit) => visit.notes.includes(CLOSED)).length;
   return {
-    completed_visits_to_reconcile: change.completed.length,
+    completed_visits_to_reconcile: next.reconciles ? change.completed.length : 0,
     pending_visits_to_reschedule: change.supersede.length,
     new_schedule_version: next.version_number,
     warnings: [...next.warnings, ...(closed > 0 ? [`WINDOW_ALREADY_CLOSED: ${closed} ${closed === 1 ? 'visit' : 'visits'}`] : [])],

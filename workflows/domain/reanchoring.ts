@@ -1,4 +1,4 @@
-import { evaluate } from './decide.js';
+import { evaluate, restsReopened } from './decide.js';
 import type { Policy } from './policy-schema.js';
 import { nextVersion } from './regeneration.js';
 import type { KeyOf, NextVersion, ScheduleInputs } from './regeneration.js';
@@ -14,7 +14,9 @@ export interface Reanchoring {
  * and whether the schedule would be another one. The same for the change itself and for its dry run.
  */
 export function reanchor(policy: Policy, facts: Facts, inputs: ScheduleInputs, keyOf: KeyOf): Reanchoring & { decision: Decision } {
-  const decision = evaluate(policy, facts);
+  const evaluated = evaluate(policy, facts);
+  // What does not change its sources or prerequisites leaves a reopened anchor where it is.
+  const decision: Decision = restsReopened(policy, facts) ? { ...evaluated, result: 'unchanged', transitions: [] } : evaluated;
   return { decision, schedule: reschedule(policy, facts, inputs, keyOf, decision.transitions.at(-1)) };
 }
 

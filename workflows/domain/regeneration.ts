@@ -16,6 +16,8 @@ export interface ScheduleInputs {
   standing: readonly StandingVisit[];
   /** The highest version number so far; 0 where there is none. */
   latest_number: number;
+  /** The date that the highest version was made from, current or not. */
+  latest_date: string | null;
   /** The date that the current version was made from; null where none is current. */
   current_date: string | null;
 }
@@ -47,6 +49,12 @@ export function nextVersion(date: string, inputs: ScheduleInputs, keyOf: KeyOf):
   };
 }
 
+/**
+ * Whether the anchor has moved since the version before: completed visits are reconciled with another anchor, not with a
+ * changed window, and before a first version there was no anchor that a completion could be at odds with.
+ */
+export const anchorMoved = (date: string, inputs: Pick<ScheduleInputs, 'latest_date'>): boolean => inputs.latest_date !== null && date !== inputs.latest_date;
+
 /** What an override to `date` would do to the participant's visits; without regeneration nothing but a warning. */
 export function previewOf(date: string, inputs: ScheduleInputs, keyOf: KeyOf, context: { today: string; warnings: readonly string[]; regenerate: boolean }): Impact {
   if (!context.regenerate) {
@@ -56,7 +64,7 @@ export function previewOf(date: string, inputs: ScheduleInputs, keyOf: KeyOf, co
     };
   }
   const next = nextVersion(date, inputs, keyOf);
-  return impactOf(next.change, { version_number: next.version_number, today: context.today, warnings: [...context.warnings, ...next.warnings] });
+  return impactOf(next.change, { version_number: next.version_number, today: context.today, reconciles: anchorMoved(date, inputs), warnings: [...context.warnings, ...next.warnings] });
 }
 
 /** What a preview depends on; its hash is the `preview_hash`. When any of it changes, the preview is stale. */

@@ -74,21 +74,21 @@ function namedInputs(expression: string, context: Record<string, unknown>): Reco
   return JSON.parse(JSON.stringify(Object.fromEntries(named), (_key, value: unknown) => (typeof value === 'bigint' ? Number(value) : value))) as Record<string, unknown>;
 }
 
-/**
- * The first source that yields a valid date, in ascending priority, inactive ones skipped (rule 1), with what each
- * source said. The capture system's mapped date counts last where the policy lists no form item.
- */
+/** All that a date may come from, in order: the capture system's mapped date counts last where the policy lists no form item. */
+function sourcesOf(policy: Policy, facts: Facts): readonly PolicySource[] {
+  const sources = sourcesInOrder(policy);
+  if (!facts.captureMapping || sources.some((source) => source.type === 'form_item')) return sources;
+  return [...sources, {
+    type: 'form_item', priority: (sources.at(-1)?.priority ?? 0) + 1, is_active: true,
+    form_mapping: { ...facts.captureMapping, partial_date_handling: 'reject' },
+  }];
+}
+
+/** The first source that yields a valid date, in ascending priority, inactive ones skipped (rule 1), with what each source said. */
 export function firstValidSource(policy: Policy, facts: Facts, sight = new Sight(policy, facts)): { candidate: Candidate | null; trace: SourceTrace[] } {
-  let sources = sourcesInOrder(policy);
-  if (facts.captureMapping && !sources.some((source) => source.type === 'form_item')) {
-    sources = [...sources, {
-      type: 'form_item', priority: (sources.at(-1)?.priority ?? 0) + 1, is_active: true,
-      form_mapping: { ...facts.captureMapping, partial_date_handling: 'reject' },
-    }];
-  }
   const trace: SourceTrace[] = [];
   let candidate: Candidate | null = null;
-  for (const source of sources) {
+  for (const source of sourcesOf(policy, facts)) {
     const line = { type: source.type, priority: source.priority };
     if (!source.is_active) {
       trace.push({ ...line, outcome: 'inactive' });
@@ -107,13 +107,16 @@ export function firstValidSource(policy: Policy, facts: Facts, sight = new Sight
   return { candidate, trace };
 }
 
+/** What says which source it is. What a rule saw (today's date, say) may change every day without the source being another. */
+export const identityOf = (ref: Record<string, unknown> | null) => ({ ...ref, inputs: undefined });
+
 /** The facts that sources are read from, as one text: what must differ before anything is proposed after a cancel. */
 export function sourceFingerprint(policy: Policy, facts: Facts, sight = new Sight(policy, facts)): string {
-  return sourcesInOrder(policy)
+  return sourcesOf(policy, facts)
     .filter((source) => source.is_active)
     .map((source) => {
       const reading = readers[source.type](source, facts, policy, sight);
-      return 'reason' in reading ? `${source.type}:-` : `${source.type}:${reading.date}:${reading.datetime ?? ''}:${JSON.stringify(reading.source_ref)}`;
+      return 'reason' in reading ? `${source.type}:-` : `${source.type}:${reading.date}:${reading.datetime ?? ''}:${JSON.stringify(identityOf(reading.source_ref))}`;
     })
     .join('|');
 }

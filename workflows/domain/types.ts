@@ -30,6 +30,8 @@ export interface AnchorState extends Omit<AnchorValue, 'date'> {
   version: number;
   /** Reopened by an override-back: a mere restart does not finalize it. */
   reopened: boolean;
+  /** Sources and prerequisites as they stood at that override-back; while they are the same only `evaluate` moves it. */
+  reopened_facts: string | null;
   /** The source facts as they stood at a cancel; while they are the same nothing is proposed. */
   cancelled_facts: string | null;
 }

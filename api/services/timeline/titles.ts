@@ -34,8 +34,7 @@ const titles: Record<TimelineRow['kind'], (what: string, data: Data) => string> 
   randomization: (_what, d) => `Randomized to ${String(d.arm)}`,
   form: (what, d) => `Form ${String(d.form_oid)} ${d.origin === 'datacapture' && what === 'entered' ? 'taken from the capture system' : what}`,
   trigger: (what, d) => `Trigger of ${String(d.instrument)}: ${words(d.outcome ?? what)}${what === 'failed' ? ', failed' : ''}`,
-  approval: (what, d) => (what === 'requested' ? `Override to ${date(d.new_enrollment_date)} requested${because(d.reason)}`
-    : what === 'expired' ? `Override to ${date(d.new_enrollment_date)} expired undecided` : `Override to ${date(d.new_enrollment_date)} ${what}${because(d.reason)}`),
+  approval: (what, d) => `Override to ${date(d.new_enrollment_date)} ${what}${because(d.reason)}`,
   anchor: (what, d) => anchor[what]?.(d) ?? words(what),
   schedule: (what, d) => (what === 'superseded' ? `Schedule version ${String(d.version_number)} superseded` : `Schedule version ${String(d.version_number)} made from ${date(d.anchor_date_used)}: ${String(d.visits_generated)} new ${d.visits_generated === 1 ? 'visit' : 'visits'}`),
   visit: (what, d) => visit[what]?.(d) ?? `${String(d.name)} ${what}`,

@@ -264,7 +264,7 @@ const emptyFacts = ({ inputs }: World, site: Site): StoredFacts => ({
   participant: { status: 'enrolled', site_code: site.site_code, arm: null, preferred_language: null, date_of_birth: null },
   anchor: {
     enrollment_date_value: null, enrollment_datetime_value: null, partial_value: null, precision: 'date', timezone: null, source_type: null, source_ref: null,
-    status: 'unset', is_override: false, version: 1, reopened: false, cancelled_facts: null,
+    status: 'unset', is_override: false, version: 1, reopened: false, reopened_facts: null, cancelled_facts: null,
   },
   consents: [], eligibility: null, randomization: null, forms: [], baseline: [], manual: null, capture: null, before_override: null,
   stored: { has_schedule: false, data_entered: false, signed: false, locked: false },

@@ -37,7 +37,7 @@ export class Visits {
   regenerate(date: string, today: number): void {
     const { inputs, tally } = this.world;
     const sources: ScheduleInputs = {
-      windows: inputs.windows, mapping: inputs.mapping, standing: this.standing, latest_number: this.number, current_date: this.date,
+      windows: inputs.windows, mapping: inputs.mapping, standing: this.standing, latest_number: this.number, latest_date: this.date, current_date: this.date,
       edc: inputs.scheduling_mode === 'edc' ? { events: inputs.events, calendar: this.site.calendar } : null,
     };
     const { change, warnings, version_number } = nextVersion(date, sources, (identity) => `${this.owner.index}/${identity}`);
