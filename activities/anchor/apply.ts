@@ -17,7 +17,8 @@ import { goneState, waitingState } from './waiting.js';
  * history, schedule, visits, audit records and events written. Idempotent by the command's id; what it returns stands
  * in the workflow's history, with the facts and the trace that it was decided from.
  */
-export const applyAnchorCommand = (database: Database) => async (command: AnchorCommand): Promise<AnchorOutcome> => {
+export const applyAnchorCommand = (database: Database) => async (given: AnchorCommand): Promise<AnchorOutcome> => {
+  const command = withPlainIds(given);
   try {
     return await inScope(database, command.study_id, async ({ tx, audit }) => {
       const { found, earlier } = await lockAnchor(tx, command.participant_id, command.id);
@@ -27,7 +28,7 @@ export const applyAnchorCommand = (database: Database) => async (command: Anchor
       if (!current) return { result: 'refused', refused: { status: 404, code: 'NOT_FOUND', detail: 'there is no such participant' }, errors: [], warnings: [], waiting: goneState() };
 
       const malformed = faultOfMessage(command.message);
-      const carried = malformed ? refuse(422, 'INVALID_MESSAGE', malformed) : await carryOut({ tx, audit, case: current }, withPlainIds(command));
+      const carried = malformed ? refuse(422, 'INVALID_MESSAGE', malformed) : await carryOut({ tx, audit, case: current }, command);
       const { refused } = carried;
       if (refused) {
         const sender = command.kind === 'decide_override' ? command.message.approver_user_id : command.message.actor_user_id;

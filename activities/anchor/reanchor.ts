@@ -1,6 +1,6 @@
 import type { Database, Tx } from '../../db/knex.js';
 import { lockAnchors } from '../../db/queries/anchors.js';
-import { newerChanges, readScheduleInputs, readScheduleSources } from '../../db/queries/schedules.js';
+import { followBaseline, newerChanges, readScheduleInputs, readScheduleSources } from '../../db/queries/schedules.js';
 import { putOutbox } from '../../db/outbox.js';
 import { inScope } from '../../db/transaction.js';
 import { policyOf } from '../../workflows/domain/facts.js';
@@ -15,6 +15,8 @@ import type { Outcome } from './write.js';
 
 /** Changes that no anchor depends on. */
 const SCHEDULE_ONLY = ['windows', 'events', 'calendar', 'mapping'];
+/** Another window or event is the baseline: its visits are marked where they stand, which makes no new schedule. */
+const BASELINE = 'baseline';
 
 export interface StudyChange { study_id: string; kind: string; actor_user_id: string | null }
 export interface Batch { change: StudyChange; after: string; size: number }
@@ -30,6 +32,7 @@ export const reanchorBatch = (database: Database) => async ({ change, after, siz
     const ids: string[] = await tx('participants').where({ study_id: change.study_id, status: 'enrolled' }).where('id', '>', after).orderBy('id').limit(size).pluck('id');
     if (ids.length === 0) return { last: null, seen: 0, moved: 0, schedules: 0 };
     await lockAnchors(tx, ids);
+    if (change.kind === BASELINE) await followBaseline(tx, ids);
     const cases = await readCases(tx, ids);
     const sources = await readScheduleSources(tx, change.study_id);
     const inputs = await readScheduleInputs(tx, change.study_id, ids, sources);

@@ -35,20 +35,28 @@ export async function clientOf(deps: CaptureDeps, config: DatacaptureConfigRow, 
 const FRESH_MS = 10 * 60_000;
 const codes = new Map<string, { codes: ReadonlySet<string>; until: number }>();
 
-/** The project's missing-data codes, asked for once in ten minutes. A token that may not read the project has none. */
+/** How long a project that could not be read is not asked again. */
+const SOON_MS = 30_000;
+
+/**
+ * The project's missing-data codes, asked for once in ten minutes. Where the project cannot be read (the token may not,
+ * or the capture system does not tell) there are those that were known, or none: records are read all the same.
+ */
 export async function projectMissingCodes(deps: CaptureDeps, { config, client }: Connection): Promise<ReadonlySet<string>> {
   // Another URL or token may be another project.
   const key = `${config.api_url}\0${config.api_token_encrypted}`;
   const known = codes.get(key);
   if (known && known.until > Date.now()) return known.codes;
-  let found: ReadonlySet<string> = new Set();
+  let found = known?.codes ?? new Set<string>();
+  let fresh = FRESH_MS;
   try {
     found = missingDataCodes((await client.project())['missing_data_codes']);
   } catch (failure) {
-    if (!(failure instanceof CaptureFailure) || failure.errorType !== 'rejected') throw failure;
+    if (!(failure instanceof CaptureFailure)) throw failure;
+    if (failure.errorType !== 'rejected') fresh = SOON_MS;
     deps.log.warn({ study_id: config.study_id, reason: failure.message }, 'missing-data codes cannot be read');
   }
   if (codes.size >= 1_000) codes.clear();
-  codes.set(key, { codes: found, until: Date.now() + FRESH_MS });
+  codes.set(key, { codes: found, until: Date.now() + fresh });
   return found;
 }

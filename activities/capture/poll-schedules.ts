@@ -14,7 +14,7 @@ const PREFIX = datacapturePollId('');
 /** Brings a study's poll to what its configuration says now: made, changed, or taken away. Safe to repeat. */
 export async function setPoll(deps: PollDeps, studyId: string): Promise<void> {
   const polled = await readInScope(deps.database, '*', (tx) => polledStudies(tx, studyId));
-  await schedule(deps, studyId, polled.get(studyId) ?? 0);
+  await schedule(deps, studyId, everyMs(polled.get(studyId) ?? 0));
 }
 
 /**
@@ -25,16 +25,18 @@ export async function reconcilePolls(deps: PollDeps): Promise<void> {
   const wanted = await readInScope(deps.database, '*', (tx) => polledStudies(tx));
   const there = new Map<string, number>();
   for await (const { scheduleId, spec } of deps.client.schedule.list()) {
-    if (scheduleId.startsWith(PREFIX)) there.set(scheduleId.slice(PREFIX.length), Number(spec?.intervals?.[0]?.every ?? 0) / 60_000);
+    if (scheduleId.startsWith(PREFIX)) there.set(scheduleId.slice(PREFIX.length), Number(spec?.intervals?.[0]?.every ?? 0));
   }
-  for (const [studyId, minutes] of wanted) if (there.get(studyId) !== minutes) await schedule(deps, studyId, minutes);
+  for (const [studyId, minutes] of wanted) if (there.get(studyId) !== everyMs(minutes)) await schedule(deps, studyId, everyMs(minutes));
   for (const studyId of there.keys()) if (!wanted.has(studyId)) await schedule(deps, studyId, 0);
 }
 
-async function schedule({ client, taskQueue }: PollDeps, studyId: string, minutes: number): Promise<void> {
+/** Temporal counts whole seconds, of which one is the least. */
+const everyMs = (minutes: number): number => (minutes === 0 ? 0 : Math.max(1, Math.round(minutes * 60)) * 1_000);
+
+async function schedule({ client, taskQueue }: PollDeps, studyId: string, every: number): Promise<void> {
   const handle = client.schedule.getHandle(datacapturePollId(studyId));
-  if (minutes === 0) return unlessGone(() => handle.delete());
-  const every = minutes * 60_000;
+  if (every === 0) return unlessGone(() => handle.delete());
   const options = {
     scheduleId: datacapturePollId(studyId),
     // Counted from now: a capture system that was just connected is not polled in the middle of its configuration.

@@ -1,16 +1,21 @@
 import { inStudy } from '../access.js';
-import { created, route } from '../route.js';
+import { etagOf } from '../etag.js';
+import { reply, route } from '../route.js';
 import * as schema from '../schemas/datacapture.js';
 import { withDefaults } from '../services/capture-mapping.js';
 import { askCaptureOrRefuse } from '../services/capture-query.js';
-import { captureStatus, configView, replaceEventMapping, requireConfig, saveConfig } from '../services/datacapture.js';
+import { captureStatus, configView, replaceEventMapping, requireConfig, saveConfig, versioned } from '../services/datacapture.js';
 import type { Warning } from '../services/datacapture.js';
+import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
 import { readInScope } from '../../db/transaction.js';
 import { syncEvents } from '../services/sync-events.js';
 
 const reader = inStudy();
 const configurer = inStudy('researcher', 'data_manager');
 const told = (warnings: Warning[]) => (warnings.length > 0 ? { warnings } : {});
+
+/** An answer about the configuration, with its tag: the event mapping is a part of it and has the same. */
+const tagged = (row: DatacaptureConfigRow, body: unknown, status = 200) => reply(status, body, { ETag: etagOf(versioned(row))! });
 
 /** The configuration's routes, under their path and under the former one. */
 const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
@@ -20,34 +25,38 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
     route({
       method: 'GET', path: `${prefix}/config/{study_id}`, tag, summary: `The capture-system configuration${former}`,
       may: reader, within: 'read', answers: { 200: schema.Config },
-      handle: async ({ params, tx }) => configView(await requireConfig(tx, params.study_id)),
+      handle: async ({ params, tx }) => {
+        const row = await requireConfig(tx, params.study_id);
+        return tagged(row, configView(row));
+      },
     }),
     route({
       method: 'PATCH', path: `${prefix}/config/{study_id}`, tag, summary: `Create or change the capture-system configuration${former}`,
       description: 'Creates the configuration where there is none (`api_url` and `api_token` are required then). Mappings are merged: null takes an entry out. '
         + 'They are compared with the capture system\'s dictionary; `?strict=true` refuses what it does not know. Token and secret are stored encrypted and never returned.',
       may: configurer, query: schema.StrictQuery, body: schema.ConfigPatch, secret: true, answers: { 200: schema.Config, 201: schema.Config },
-      handle: async ({ params, query, body, actor, context, services }) => {
-        const saved = await saveConfig({ services, actor, context, studyId: params.study_id, strict: query.strict ?? false }, body);
-        const view = { ...configView(saved.row), ...told(saved.warnings) };
-        return saved.created ? created(view) : view;
+      handle: async ({ params, query, body, actor, context, services, unchangedSince }) => {
+        const saved = await saveConfig({ services, actor, context, studyId: params.study_id, strict: query.strict ?? false, unchangedSince }, body);
+        return tagged(saved.row, { ...configView(saved.row), ...told(saved.warnings) }, saved.created ? 201 : 200);
       },
     }),
     route({
       method: 'GET', path: `${prefix}/config/{study_id}/event-mapping`, tag, summary: `Which battery is done at which event${former}`,
       may: reader, within: 'read', answers: { 200: schema.EventMapping },
       handle: async ({ params, tx }) => {
-        const { study_id, event_battery_mapping, enrollment_instrument, enrollment_event } = await requireConfig(tx, params.study_id);
-        return { study_id, event_battery_mapping, enrollment_instrument, enrollment_event };
+        const row = await requireConfig(tx, params.study_id);
+        const { study_id, event_battery_mapping, enrollment_instrument, enrollment_event } = row;
+        return tagged(row, { study_id, event_battery_mapping, enrollment_instrument, enrollment_event });
       },
     }),
     route({
       method: 'PUT', path: `${prefix}/config/{study_id}/event-mapping`, tag, summary: `Replace the event mapping${former}`,
       may: configurer, query: schema.StrictQuery, body: schema.EventMappingPut, answers: { 200: schema.EventMappingUpdated },
-      handle: async ({ params, query, body, actor, context, services }) => ({
-        status: 'updated',
-        ...told(await replaceEventMapping({ services, actor, context, studyId: params.study_id, strict: query.strict ?? false }, withDefaults(body.event_battery_mapping))),
-      }),
+      handle: async ({ params, query, body, actor, context, services, unchangedSince }) => {
+        const saving = { services, actor, context, studyId: params.study_id, strict: query.strict ?? false, unchangedSince };
+        const { row, warnings } = await replaceEventMapping(saving, withDefaults(body.event_battery_mapping));
+        return tagged(row, { status: 'updated', ...told(warnings) });
+      },
     }),
     route({
       method: 'POST', path: `${prefix}/config/{study_id}/test-connection`, tag, summary: `Test the connection${former}`,
@@ -89,7 +98,7 @@ export const datacaptureRoutes = [
   route({
     method: 'POST', path: '/api/studies/{study_id}/datacapture/sync-events', tag: 'Capture system',
     summary: 'Make visit windows from the capture system\'s events',
-    description: 'A window for each event that has a day offset, found again by its event name and brought up to date; events without offsets are named in `skipped`.',
+    description: 'A window for each event that has a day offset, or days in the event mapping, found again by its event name and brought up to date; events with neither are named in `skipped`.',
     may: configurer, answers: { 200: schema.SyncEvents },
     handle: async ({ params, actor, context, services }) => {
       await readInScope(services.database, params.study_id, (tx) => requireConfig(tx, params.study_id));

@@ -29,7 +29,7 @@ export const ConfigPatch = body({
   webhook_enabled: Type.Optional(Type.Boolean()),
   webhook_secret: Type.Optional(nullable(text(500, 1))),
   webhook_auth: Type.Optional(oneOf('header', 'url')),
-  poll_interval_minutes: Type.Optional(Type.Integer({ minimum: 0, maximum: 525_600, description: '0: no poll' })),
+  poll_interval_minutes: Type.Optional(Type.Number({ minimum: 0, maximum: 525_600, description: '0: no poll; fractions are allowed, the shortest poll is one second' })),
   create_missing_sites: Type.Optional(Type.Boolean({ description: 'make a site of a site code or data access group that the study does not have; default false' })),
 });
 

@@ -10,6 +10,7 @@ import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
 import type { MappingWarning } from '../../workflows/domain/capture/mapping-check.js';
 import type { Actor } from '../access.js';
 import { Problem, problem, problemOf } from '../errors.js';
+import { contentTag } from '../etag.js';
 import { by, changedFields } from '../record.js';
 import type { RequestContext } from '../route.js';
 import type { ConfigPatch } from '../schemas/datacapture.js';
@@ -20,7 +21,10 @@ import { askCapture, askCaptureOrRefuse } from './capture-query.js';
 import { mergeMappings } from './capture-mapping.js';
 
 export type Change = Static<typeof ConfigPatch>;
-export interface Saving { services: Services; actor: Actor; context: RequestContext; studyId: string; strict: boolean }
+export interface Saving {
+  services: Services; actor: Actor; context: RequestContext; studyId: string; strict: boolean;
+  unchangedSince: (record: Record<string, unknown>) => void;
+}
 export interface Warning { code: string; path?: string; message: string }
 
 /** How long a save waits for the capture system's opinion of it, when nobody asked it to be strict. */
@@ -35,6 +39,15 @@ export const configView = (row: DatacaptureConfigRow) => ({
   webhook_enabled: row.webhook_enabled, sync_status: row.sync_status,
 });
 
+/**
+ * The configuration as its tag sees it: what somebody configured, and what is shown of it. Triggers and polls note their
+ * times on the row; they do not make it another configuration.
+ */
+export function versioned(row: DatacaptureConfigRow): { id: string; version: string } {
+  const { created_at: _created, updated_at: _updated, polled_at: _polled, last_webhook_received: _received, last_sync_at: _synced, sync_error_message: _error, ...configured } = row;
+  return { id: row.id, version: contentTag(configured) };
+}
+
 export async function requireConfig(tx: Tx, studyId: string): Promise<DatacaptureConfigRow> {
   return (await findConfig(tx, studyId)) ?? Promise.reject(configNotFound());
 }
@@ -42,13 +55,14 @@ export async function requireConfig(tx: Tx, studyId: string): Promise<Datacaptur
 /**
  * Creates a study's configuration or changes it. Mappings are merged, then compared with the capture system's
  * dictionary: what it does not know is named in `warnings`, or refuses the change when `strict`.
- * @throws 400 URL, unknown names; 422 what is missing
+ * @throws 400 URL, unknown names; 409 STALE; 422 what is missing
  */
 export async function saveConfig(saving: Saving, change: Change): Promise<{ created: boolean; row: DatacaptureConfigRow; warnings: Warning[] }> {
   if (change.api_url !== undefined) assertUrl(saving.services, change.api_url);
   if (saving.strict) await refuseUnknownNames(saving, change);
   const { created, row } = await inScope(saving.services.database, saving.studyId, async ({ tx, audit }) => {
     const stored = await findConfig(tx, saving.studyId, 'for update');
+    if (stored) saving.unchangedSince(versioned(stored));
     const whole = stored ? change : { ...await captureDefaults(tx, saving.studyId), ...change };
     const values = valuesOf(saving.services, saving.studyId, stored, whole);
     const saved = stored ? await updateConfig(tx, saving.studyId, values) : await insertConfig(tx, saving.studyId, values);
@@ -101,9 +115,10 @@ async function recordChange(work: { tx: Tx; audit: AuditTrail }, saving: Saving,
     resource_type: 'datacapture_config', resource_id: saved.id, metadata: { fields: [...fields, ...secrets] },
   });
   if (fields.includes('poll_interval_minutes') || !stored) await putOutbox(work.tx, [{ topic: 'datacapture-poll', studyId, subject: studyId }]);
-  // Schedules may be made from the event mapping, and candidates for anchors from the field mapping.
-  if (['event_battery_mapping', 'participant_field_mapping', 'enrollment_instrument'].some((name) => fields.includes(name))) {
-    await putOutbox(work.tx, [{ topic: 'study-changed', studyId, subject: studyId, payload: { kind: 'mapping', actor_user_id: actor.id, request_id: context.requestId } }]);
+  // Candidates for anchors come from the field mapping, and schedules may be made from the event mapping.
+  const kind = ['participant_field_mapping', 'enrollment_instrument'].some((name) => fields.includes(name)) ? 'fields' : fields.includes('event_battery_mapping') ? 'mapping' : null;
+  if (kind !== null) {
+    await putOutbox(work.tx, [{ topic: 'study-changed', studyId, subject: studyId, payload: { kind, actor_user_id: actor.id, request_id: context.requestId } }]);
   }
 }
 
@@ -155,12 +170,11 @@ async function batteryWarnings(saving: Saving, row: DatacaptureConfigRow): Promi
 }
 
 /** Replaces the event mapping. @throws 404 without a configuration */
-export async function replaceEventMapping(saving: Saving, mapping: DatacaptureConfigRow['event_battery_mapping']): Promise<Warning[]> {
+export async function replaceEventMapping(saving: Saving, mapping: DatacaptureConfigRow['event_battery_mapping']): Promise<{ row: DatacaptureConfigRow; warnings: Warning[] }> {
   const stored = await readInScope(saving.services.database, saving.studyId, (tx) => requireConfig(tx, saving.studyId));
   // As a merge: what the new mapping does not name is taken out.
   const removed = Object.fromEntries(Object.keys(stored.event_battery_mapping).map((event) => [event, null]));
-  const { warnings } = await saveConfig(saving, { event_battery_mapping: { ...removed, ...mapping } });
-  return warnings;
+  return saveConfig(saving, { event_battery_mapping: { ...removed, ...mapping } });
 }
 
 /** Where the exchange with the capture system stands. */

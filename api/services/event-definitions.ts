@@ -31,7 +31,7 @@ export async function changeEventDefinition(
   const fields = changedFields({ ...before }, given);
   if (fields.length === 0) return before;
   await onViolation(unique, () => updateEventDefinition(tx, id, given));
-  await noteChange(change, before, 'event_definition_changed', { fields });
+  await noteChange(change, before, 'event_definition_changed', { fields }, fields.includes('is_baseline') ? 'baseline' : 'events');
   return existingEventDefinition(tx, id);
 }
 
@@ -51,9 +51,9 @@ export async function existingEventDefinition(tx: Tx, id: string, lock = false):
   return event;
 }
 
-/** Records the change; every participant's schedule is looked at again, and those that stay as they are get no new version. */
-async function noteChange({ tx, audit, actor, context }: Change, event: EventDefinitionRecord, action: string, more: Record<string, unknown> = {}): Promise<void> {
+/** Records the change; every participant's schedule is looked at again, and those that stay as they are get no new version; `baseline` has the anchors evaluated. */
+async function noteChange({ tx, audit, actor, context }: Change, event: EventDefinitionRecord, action: string, more: Record<string, unknown> = {}, kind: 'events' | 'baseline' = 'events'): Promise<void> {
   const { id, study_id, event_oid } = event;
   audit.record({ ...by(actor, context), study_id, action, resource_type: 'event_definition', resource_id: id, metadata: { event_oid, ...more } });
-  await putOutbox(tx, [{ topic: 'study-changed', studyId: study_id, subject: study_id, payload: { kind: 'events', actor_user_id: actor.id } }]);
+  await putOutbox(tx, [{ topic: 'study-changed', studyId: study_id, subject: study_id, payload: { kind, actor_user_id: actor.id } }]);
 }

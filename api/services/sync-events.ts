@@ -1,6 +1,7 @@
 import { putOutbox } from '../../db/outbox.js';
 import { unknownBatteries } from '../../db/queries/datacapture-configs.js';
 import { insertEventWindow, lockEventWindows, updateEventWindow } from '../../db/queries/event-windows.js';
+import type { EventBattery } from '../../db/queries/datacapture-configs.js';
 import type { EventWindow, StoredEventWindow } from '../../db/queries/event-windows.js';
 import { inScope } from '../../db/transaction.js';
 import type { CaptureEvent } from '../../workflows/domain/capture/query.js';
@@ -24,9 +25,9 @@ export async function syncEvents(who: { services: Services; actor: Actor; contex
       audit.record({ ...by(actor, context), study_id: studyId, action, resource_type: 'visit_window', resource_id: id, metadata: { source: 'datacapture', fields } });
 
     for (const [index, event] of events.entries()) {
-      const wanted = windowOf(event, index);
+      const wanted = windowOf(event, mapping[event.unique_event_name], index);
       if (!wanted) {
-        result.skipped.push({ datacapture_event: event.unique_event_name, reason: 'The event has no day offset: the project does not use scheduling.' });
+        result.skipped.push({ datacapture_event: event.unique_event_name, reason: 'The event has no day offset (the project does not use scheduling), and the event mapping does not name it.' });
         continue;
       }
       const stored = windows.find((window) => window.datacapture_event === wanted.datacapture_event);
@@ -53,13 +54,17 @@ export async function syncEvents(who: { services: Services; actor: Actor; contex
   });
 }
 
+/** The window of an event that has days: its own, or those that the mapping says of it. */
+function windowOf(event: CaptureEvent, mapped: EventBattery | undefined, index: number): EventWindow | undefined {
+  const days = daysOf(event, mapped);
+  if (days === undefined || event.unique_event_name === '') return undefined;
+  return { datacapture_event: event.unique_event_name.slice(0, 200), name: (event.event_name || event.unique_event_name).slice(0, 300), ...days, sort_order: index };
+}
+
 /** Offsets are stored positive: the window is [target − offset_min, target + offset_max]. */
-function windowOf(event: CaptureEvent, index: number): EventWindow | undefined {
-  if (event.day_offset === null || event.unique_event_name === '') return undefined;
-  return {
-    datacapture_event: event.unique_event_name.slice(0, 200), name: (event.event_name || event.unique_event_name).slice(0, 300), target_day: event.day_offset,
-    window_before: Math.abs(event.offset_min ?? 0), window_after: Math.abs(event.offset_max ?? 0), sort_order: index,
-  };
+function daysOf({ day_offset, offset_min, offset_max }: CaptureEvent, mapped: EventBattery | undefined): Pick<EventWindow, 'target_day' | 'window_before' | 'window_after'> | undefined {
+  if (day_offset !== null) return { target_day: day_offset, window_before: Math.abs(offset_min ?? 0), window_after: Math.abs(offset_max ?? 0) };
+  return mapped && { target_day: mapped.target_day, window_before: mapped.window_before, window_after: mapped.window_after };
 }
 
 /** The first event on day 0 of a study that has no windows of events yet. */

@@ -36,7 +36,7 @@ export async function changeWindow(change: Change, id: string, given: Fields, un
   if (fields.length === 0) return before;
   await onViolation(unique, () => updateWindow(tx, id, given));
   audit.record({ ...by(actor, context), study_id: before.study_id, action: 'visit_window_changed', resource_type: 'visit_window', resource_id: id, metadata: { fields } });
-  await regenerate(change, before.study_id);
+  await regenerate(change, before.study_id, fields.includes('is_baseline') ? 'baseline' : 'windows');
   return existingWindow(tx, id);
 }
 
@@ -57,9 +57,12 @@ export async function existingWindow(tx: Tx, id: string, lock = false): Promise<
   return window;
 }
 
-/** Every participant's schedule is looked at again; those that stay as they are get no new version. */
-async function regenerate({ tx, actor }: Change, studyId: string): Promise<void> {
-  await putOutbox(tx, [{ topic: 'study-changed', studyId, subject: studyId, payload: { kind: 'windows', actor_user_id: actor.id } }]);
+/**
+ * Every participant's schedule is looked at again; those that stay as they are get no new version. Of which window the
+ * baseline visit is anchors depend as well: `baseline` has them evaluated.
+ */
+async function regenerate({ tx, actor }: Change, studyId: string, kind: 'windows' | 'baseline' = 'windows'): Promise<void> {
+  await putOutbox(tx, [{ topic: 'study-changed', studyId, subject: studyId, payload: { kind, actor_user_id: actor.id } }]);
 }
 
 /** @throws 422 UNKNOWN_BATTERY */

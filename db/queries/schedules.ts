@@ -182,6 +182,17 @@ export async function reconcileCompleted(tx: Tx, visits: readonly CompletedWrite
     [JSON.stringify(visits), visits.map((v) => v.id)]);
 }
 
+/** Brings the baseline mark of these participants' visits that count to what their windows and events say now. */
+export async function followBaseline(tx: Tx, participantIds: readonly string[]): Promise<void> {
+  await prepared(tx,
+    `with wanted as materialized (
+       select v.id, coalesce(w.is_baseline, e.is_baseline) as is_baseline
+       from scheduled_visits v left join visit_windows w on w.id = v.visit_window_id left join event_definitions e on e.id = v.event_definition_id
+       where v.participant_id = any($1) and v.status not in ('superseded', 'cancelled') and v.is_baseline <> coalesce(w.is_baseline, e.is_baseline)
+     )
+     update scheduled_visits v set is_baseline = n.is_baseline from wanted n where v.participant_id = any($1) and v.id = n.id`, [[...participantIds]]);
+}
+
 /** Schedule versions of a participant, newest last (interface, "Schedule version", summary). */
 export async function listVersions(tx: Tx, participantId: string): Promise<unknown[]> {
   return tx('schedule_versions').where({ participant_id: participantId }).orderBy('version_number').select(

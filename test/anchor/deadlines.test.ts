@@ -42,7 +42,7 @@ describe('deadlines of an override request, and lost workflows', function () {
   };
   const expires = (person: Person) => until(async () => {
     const request = await requestOf(person);
-    return request.status === 'expired' ? request : undefined;
+    return request.status === 'denied' ? request : undefined;
   }, { what: 'the request to expire' });
 
   it('the approver is told, reminded at half of the time, and at its end the request is denied with reason expired', async () => {
@@ -58,7 +58,9 @@ describe('deadlines of an override request, and lost workflows', function () {
     expect(await mailsTo((asker as typeof approver).email), 'who asked decides nothing').to.deep.equal([]);
 
     const ended = await expires(person);
-    expect(ended).to.include({ decision_reason: 'expired', decided_by_id: null });
+    expect(ended).to.include({ status: 'denied', decision_reason: 'expired', decided_by_id: null });
+    const denied = await stage.admin.expect<{ items: { override_request_id: string }[] }>(200, 'GET', `/api/studies/${study.id}/approvals?status=denied`);
+    expect(denied.items.map((each) => each.override_request_id)).to.include(request);
     expect(Date.parse(ended.decided_at as string)).to.be.at.least(Date.parse(expires_at));
     expect((await person.history())[0]).to.include({ event_type: 'OVERRIDE_DENIED', reason: 'expired', actor_type: 'system', actor_user_id: null });
     expect((await person.events()).at(-1)).to.deep.include({ type: 'ENROLLMENT_DATE_OVERRIDE_DENIED' });

@@ -125,6 +125,10 @@ describe('errors of the anchor date (interface, "Errors" 5 to 8)', function () {
     const guards: [code: string, rule: string, arrange: (person: Person) => Promise<unknown>][] = [
       ['NOT_ALLOWED_AFTER_SCHEDULING', 'allow_after_scheduling', async () => undefined],
       ['NOT_ALLOWED_AFTER_DATA_ENTERED', 'allow_after_data_entered', async (p) => p.complete((await p.standing())[0]!.id)],
+      ['NOT_ALLOWED_AFTER_DATA_ENTERED', 'allow_after_data_entered', async (p) => {
+        const { sessionId } = await stage.admin.expect<{ sessionId: string }>(201, 'POST', '/api/session/start', { participant_id: p.id, language: 'en' });
+        await stage.admin.expect(200, 'POST', '/api/submit', { session_id: sessionId, task_summaries: { stroop: { mean_rt: 400 } }, raw_trials: [] }, { headers: { 'X-Session-ID': sessionId } });
+      }],
       ['NOT_ALLOWED_AFTER_SIGNATURE', 'allow_after_signature', (p) => p.form('CRF', { a: 1 }, 'signed')],
       ['NOT_ALLOWED_AFTER_LOCK', 'allow_after_lock', async (p) => {
         const form = await p.form('CRF', { a: 1 }, 'signed');

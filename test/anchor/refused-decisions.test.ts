@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { overrideDecision } from '../../workflows/contract.js';
 import { Http } from '../support/http.js';
+import { until } from '../support/service.js';
 import { DAY, Stage } from './stage.js';
 
 /** Refused before the participant's workflow is asked: the study's audit chain tells of these as well. */
@@ -30,6 +32,11 @@ describe('a decision on an override that the door refuses is an audit record of 
       [leaver.userId, gone.body.request_id, 'INVALID_TOKEN', override_request_id],
     ]);
     expect((await person.anchor()).enrollment_date).to.equal(DAY);
+
+    // Capitals name the same user: who asked cannot decide by them, and the refusal is on record.
+    await stage.handle(person.id).signal(overrideDecision, { request_id: override_request_id, decision: 'approve', approver_user_id: stage.admin.userId!.toUpperCase(), reason: 'x' });
+    const refused = await until(async () => (await study.audit('override_decision_refused'))[2], { what: 'the refusal on record' });
+    expect([refused.user_id, refused.audit_metadata.code]).to.deep.equal([stage.admin.userId, 'SELF_APPROVAL']);
 
     const nowhere = randomUUID();
     const answer = await new Http(stage.run.api, stranger.token).post(`/api/studies/${nowhere}/participants/${person.id}/anchor-date/override-requests/${override_request_id}/approve`, {});

@@ -61,6 +61,49 @@ describe('changes of a study', () => {
     expect((await person.post('/evaluate')).body).to.deep.include({ result: 'finalized' });
   });
 
+  it('another baseline window: its standing visits are of it without a new version, and the anchor is evaluated', async () => {
+    const study = await stage.study({ sources: [{ type: 'manual_entry' }], prerequisites: { require_consent_signed: false, require_baseline_visit: true }, schedule_on_provisional: true }, { days: [] });
+    const [window] = await Promise.all([study.window(0, { is_baseline: false }), study.window(30)]);
+    const [before, after] = [await study.person(), await study.person()];
+    for (const person of [before, after]) await person.set(DAY);
+    await before.complete((await before.standing())[0]!.id);
+    await before.settled();
+    expect(await before.anchor()).to.include({ status: 'provisional' });
+    await stage.admin.expect(200, 'PATCH', `/api/schedules/windows/${window.id}`, { is_baseline: true });
+    await before.becomes({ status: 'finalized' });
+    await delivered(study.id);
+    await until(async () => (await stage.sql('select 1 from scheduled_visits where participant_id = ? and is_baseline', [after.id])).length === 1, { what: 'the mark' });
+    await after.complete((await after.standing())[0]!.id);
+    await after.becomes({ status: 'finalized' });
+    for (const person of [before, after]) expect(await person.versions()).to.have.length(1);
+  });
+
+  it('a changed field mapping is evaluated', async () => {
+    const study = await stage.study({ prerequisites: { require_consent_signed: false } }, { days: [0], fields: { consent_mode: 'external', datacapture_enabled: true } });
+    const person = await study.person();
+    await person.form('enroll', { day: DAY });
+    const config = (status: number, fields: Record<string, unknown>) => stage.admin.expect(status, 'PATCH', `/api/datacapture/config/${study.id}`, fields);
+    await config(201, { api_url: 'http://127.0.0.1:9/', api_token: 'T', enrollment_instrument: 'enroll', poll_interval_minutes: 0 });
+    await delivered(study.id);
+    expect(await person.anchor()).to.include({ status: 'unset' });
+    await config(200, { participant_field_mapping: { enrollment_date: 'day' } });
+    await person.becomes({ status: 'finalized', enrollment_date: DAY, source_type: 'form_item' });
+  });
+
+  it('a completed visit is reconciled with another anchor, not with a changed window', async () => {
+    const study = await stage.study({}, { days: [0], fields: { consent_mode: 'external' } });
+    const person = await study.person();
+    await person.set(DAY);
+    const [visit] = await person.standing();
+    await person.complete(visit!.id);
+    await study.window(30);
+    await until(async () => (await person.versions()).length === 2, { what: 'the new version' });
+    const done = async () => (await person.visits()).find(({ id }) => id === visit!.id)!;
+    expect(await done()).to.include({ anchor_reconciled: false, needs_review: false });
+    await person.override('2024-03-17');
+    expect(await done()).to.include({ anchor_reconciled: true, needs_review: true });
+  });
+
   it('a date that moves within its status tells nobody: the participant’s process has no message, the record the new date', async () => {
     const sources = (first: 'consent_workflow' | 'manual_entry') => ['consent_workflow', 'manual_entry'].map((type) => ({ type, priority: type === first ? 1 : 2, is_active: true }));
     const prerequisites = { require_eligibility_confirmed: true };

@@ -234,8 +234,25 @@ describe('states and transitions of the anchor date', function () {
     const person = await consentless.person();
     await person.set(DAY);
     await person.post('/override-back', { reason: 'reopened' });
+    await person.consent(`${DAY}T10:00:00Z`);
+    await person.becomes({ status: 'finalized', source_type: 'consent_workflow', version: 5 });
+  });
+
+  it('after override_back what changes neither source nor prerequisite leaves the anchor provisional', async () => {
+    const study = await stage.study({ sources: [{ type: 'eligibility_workflow' }], prerequisites: { require_consent_signed: false, require_randomization: true } });
+    const person = await study.person();
     await person.eligible(`${DAY}T10:00:00Z`);
-    await person.becomes({ status: 'finalized', version: 4 });
+    await stage.admin.expect(201, 'POST', `${person.path}/randomization`, { arm: 'A', randomized_at: `${DAY}T10:00:00Z` });
+    await person.becomes({ status: 'finalized' });
+    await person.override('2024-03-17');
+    expect((await person.post('/override-back', { reason: 'wrong' })).body).to.include({ status: 'provisional', enrollment_date: DAY });
+    await stage.admin.expect(200, 'PATCH', `/api/participants/${person.id}`, { preferred_language: 'fr' });
+    await person.form('unrelated', { note: 'x' });
+    await person.consent(`${DAY}T10:00:00Z`);
+    await person.settled();
+    expect(await person.anchor()).to.include({ status: 'provisional', enrollment_date: DAY });
+    await person.eligible('2024-03-12T10:00:00Z');
+    await person.becomes({ status: 'finalized', enrollment_date: '2024-03-12' });
   });
 
   it('override_back where no source gives a date any more → the date before the override', async () => {

@@ -166,6 +166,37 @@ describe('capture-system configuration', function () {
     expect(await sync()).to.include({ created: 0, updated: 1, unchanged: 1 });
   });
 
+  it('makes visit windows of events without offsets from the days of the event mapping; one with neither is named', async () => {
+    const study = await stage.study({ config: { event_battery_mapping: { month_3_arm_1: { battery_id: 1, target_day: 84, window_before: 5, window_after: 6 } } } });
+    stage.simulator.control.project(Number(study.projectId)).design.scheduling = false;
+    const { body } = await stage.call<{ created: number; skipped: { datacapture_event: string }[] }>('POST', `/api/studies/${study.id}/datacapture/sync-events`);
+    expect([body.created, body.skipped.map((each) => each.datacapture_event)]).to.deep.equal([1, ['baseline_arm_1']]);
+    expect(await stage.sql('select code, target_day, window_before, window_after from visit_windows where study_id = ?', [study.id])).to.deep.equal([
+      { code: 'month_3_arm_1', target_day: 84, window_before: 5, window_after: 6 },
+    ]);
+  });
+
+  it('has an ETag, which a trigger does not change, and honours If-Match', async () => {
+    const study = await stage.study();
+    const change = (suffix: string, method: string, tag: string, body: Record<string, unknown>) => fetch(`${stage.run.api}${path(study, suffix)}`, {
+      method, body: JSON.stringify(body), headers: { 'content-type': 'application/json', 'if-match': tag, authorization: `Bearer ${stage.token}` },
+    });
+    const tagOf = async (suffix = '') => (await stage.call('GET', path(study, suffix))).headers.get('etag')!;
+    const first = await tagOf();
+    expect(first).to.match(/^".+"$/).and.equal(await tagOf('/event-mapping'));
+    await study.enroll('e', { enrolled: '2026-01-15' });
+    await study.settled(1);
+    expect(await tagOf()).to.equal(first);
+    expect((await change('', 'PATCH', '"another"', { webhook_enabled: false })).status).to.equal(409);
+    const changed = await change('', 'PATCH', first, { webhook_enabled: false });
+    expect([changed.status, changed.headers.get('etag')]).to.deep.equal([200, await tagOf()]);
+    const mapping = { event_battery_mapping: { baseline_arm_1: { battery_id: 1, target_day: 1 } } };
+    const stale = await change('/event-mapping', 'PUT', first, mapping);
+    expect([stale.status, (await stale.json() as { code: string }).code]).to.deep.equal([409, 'STALE']);
+    expect((await change('/event-mapping', 'PUT', changed.headers.get('etag')!, mapping)).status).to.equal(200);
+    expect(await tagOf()).to.not.equal(changed.headers.get('etag'));
+  });
+
   it('a token that no longer decrypts is a clear status, not a crash', async () => {
     const study = await stage.study();
     await stage.sql(`update datacapture_configs set api_token_encrypted = 'v1:0123456789ab:AAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAA:AAAA', webhook_secret_encrypted = null where study_id = ?`, [study.id]);

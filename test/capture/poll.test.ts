@@ -54,6 +54,10 @@ describe('reconciling poll: what no trigger is sent for', function () {
     await becomes(study.id, 60);
     await study.configure({ poll_interval_minutes: 30 });
     await becomes(study.id, 30);
+    await study.configure({ poll_interval_minutes: 0.5 });
+    await becomes(study.id, 0.5);
+    await study.configure({ poll_interval_minutes: 0.001 });
+    await becomes(study.id, 1 / 60);
     await study.configure({ poll_interval_minutes: 0 });
     await becomes(study.id, 0);
     await study.configure({ poll_interval_minutes: 60 });

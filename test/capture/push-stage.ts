@@ -51,8 +51,8 @@ export class PushStage {
     await this.simulator.stop();
   }
 
-  /** An integrated study, connected to a project of its own. @param config null: no configuration */
-  async study(config: Record<string, unknown> | null = {}, fields: Record<string, unknown> = {}): Promise<PushStudy> {
+  /** An integrated study, connected to a project of its own. @param config null: no configuration @param key the field of the record id */
+  async study(config: Record<string, unknown> | null = {}, fields: Record<string, unknown> = {}, key = 'subject_id'): Promise<PushStudy> {
     const projectId = randomInt(100_000, 2_000_000_000), token = randomUUID().replaceAll('-', '').toUpperCase();
     this.simulator.control.addProject({
       project: {
@@ -64,7 +64,7 @@ export class PushStage {
         instruments: [{ name: 'enroll', label: 'Enrollment' }, { name: 'cognition', label: 'Cognition' }, { name: 'memory', label: 'Memory' }],
         users: [{ username: 'api', token }],
       },
-      dictionary: DICTIONARY, data: '',
+      dictionary: DICTIONARY.replace('subject_id', key), data: '',
     });
     const study = await this.http.expect(201, 'POST', '/api/studies', { study_code: unique('PUSH'), study_name: 'Push', datacapture_enabled: true, integration_mode: 'datacapture', consent_mode: 'external', ...fields });
     const made = new PushStudy(this, study.id, projectId, token);

@@ -13,7 +13,7 @@ export interface ParticipantRow { id: string; participant_code: string; external
 
 /** The service, a simulator of its own for the test file, and the database as the system itself sees it. */
 export class Stage {
-  private constructor(readonly run: RunJson, readonly simulator: Simulator, readonly database: Database, private readonly admin: string) {}
+  private constructor(readonly run: RunJson, readonly simulator: Simulator, readonly database: Database, readonly token: string) {}
 
   static async set(): Promise<Stage> {
     return Stage.on(await service());
@@ -30,21 +30,27 @@ export class Stage {
     await this.database.destroy();
   }
 
-  call<T = Record<string, unknown>>(method: string, path: string, body?: unknown, token = this.admin): Promise<Reply<T>> {
+  call<T = Record<string, unknown>>(method: string, path: string, body?: unknown, token = this.token): Promise<Reply<T>> {
     return call(this.run, method, path, body, token);
   }
 
   /** A user of a role in some studies; answers the access token. */
-  async user(role: string, studyIds: string[]): Promise<{ id: string; token: string }> {
+  async user(role: string, studyIds: string[]): Promise<{ id: string; email: string; token: string }> {
     const email = `${role}-${randomUUID()}@example.org`, password = `long enough ${randomUUID()}`;
     const { status, body } = await this.call<{ id: string }>('POST', '/api/auth/register', { email, name: role, password, role, study_ids: studyIds });
     if (status !== 201) throw new Error(`the user was not made: ${status} ${JSON.stringify(body)}`);
-    return { id: body.id, token: await login(this.run, email, password) };
+    return { id: body.id, email, token: await login(this.run, email, password) };
   }
 
   /** Rows of the whole database, for what no endpoint shows. */
   sql<T>(statement: string, values: unknown[] = []): Promise<T[]> {
     return inScope(this.database, '*', async ({ tx }) => (await tx.raw(statement, values as never)).rows as T[]);
+  }
+
+  /** What the mail catcher has for an address. */
+  async mailsTo(address: string): Promise<{ subject: string; text: string }[]> {
+    const mails = await (await fetch(`${this.run.mail_ui}/email`)).json() as { subject: string; text: string; to: { address: string }[] }[];
+    return mails.filter(({ to }) => to.some((each) => each.address === address));
   }
 
   /** A study with a capture system of its own, connected and tested. */
@@ -119,6 +125,11 @@ export class CaptureStudy {
 
   participants(): Promise<ParticipantRow[]> {
     return this.stage.sql('select * from participants where study_id = ? order by created_at', [this.id]);
+  }
+
+  /** The path of the anchor of the study's first participant. */
+  async anchorPath(): Promise<string> {
+    return `/api/studies/${this.id}/participants/${(await this.participants())[0]!.id}/anchor-date`;
   }
 
   anchor(participantId: string): Promise<Record<string, unknown>> {

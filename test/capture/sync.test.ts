@@ -72,6 +72,23 @@ describe('sync: every record of the enrollment instrument', function () {
     expect((await study.participants()).map((p) => p.participant_code).sort()).to.deep.equal(['P-1', 'P-3', 'P-9']);
   });
 
+  it('asks for an override of a changed date only, and makes no schedule of what somebody else enrolled', async () => {
+    const study = await stage.study({ study: { consent_mode: 'econsent' } });
+    const byHand = await stage.call<{ id: string }>('POST', `/api/studies/${study.id}/participants`, { participant_code: 'by hand', external_id: '2' });
+    load(study, [row('1', { lang: 'de' }), row('2', { enrolled: '', lang: 'de' })]);
+    expect(await outcomes(study)).to.deep.equal({ created: 1, updated: 1 });
+    expect(await study.versions(byHand.body.id)).to.deep.equal([]);
+    const first = (await study.participants()).find(({ external_id }) => external_id === '1')!;
+    const path = `/api/studies/${study.id}/participants/${first.id}`;
+    await stage.call('POST', `${path}/consents`, { status: 'signed', signed_at: '2026-01-18T09:00:00Z' });
+    await until(async () => (await study.anchor(first.id))['status'] === 'finalized', { what: 'the anchor to be final' });
+    load(study, [row('1', { lang: 'fr' }), row('2', { enrolled: '2026-01-12' })]);
+    expect(await outcomes(study)).to.deep.equal({ updated: 2 });
+    expect((await study.versions(byHand.body.id)).map((v) => v.anchor_date_used)).to.deep.equal(['2026-01-12']);
+    load(study, [row('1', { enrolled: '2026-02-01' })]);
+    expect(await outcomes(study)).to.deep.equal({ override_required: 1, unchanged: 1 });
+  });
+
   it('reports a record that was renamed or deleted, and follows nothing silently', async () => {
     const study = await stage.study();
     load(study, [row('old', { lang: 'de' }), row('gone', { lang: 'fr' }), row('stays', { lang: 'it' })]);

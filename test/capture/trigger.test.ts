@@ -161,6 +161,73 @@ describe('trigger webhook: from the capture system to a schedule', function () {
       expect(await fresh.versions(participant!.id)).to.have.length(1);
       const told = await stage.sql('select user_id, participant_id, channel from notifications where study_id = ? and kind = ?', [fresh.id, 'trigger_override_required']);
       expect(told).to.deep.equal([{ user_id: coordinator.id, participant_id: participant!.id, channel: 'email' }]);
+      await until(async () => (await stage.mailsTo(coordinator.email)).length === 1, { what: 'the mail to the coordinator' });
+      await until(async () => (await stage.sql(`select 1 from notifications where study_id = ? and kind = 'trigger_override_required' and status = 'sent'`, [fresh.id])).length === 1, { what: 'the message to be sent' });
+    });
+
+    it('a date that was overridden: what changes something else is updated, another date is override_required again', async () => {
+      const fresh = await stage.study();
+      await fresh.enroll('o', { enrolled: '2026-01-15', lang: 'de' });
+      await fresh.settled(1);
+      const path = await fresh.anchorPath();
+      expect((await stage.call('POST', `${path}/override`, { new_enrollment_date: '2026-01-20', reason: 'misread' })).status).to.equal(200);
+      const outcomes: [values: Record<string, string>, outcome: string][] = [
+        [{ lang: 'fr' }, 'updated'], [{ enrolled: '2026-02-01' }, 'override_required'], [{ lang: 'it' }, 'updated'], [{ enrolled: '2026-01-20' }, 'updated'],
+      ];
+      for (const [at, [values, outcome]] of outcomes.entries()) {
+        await fresh.enroll('o', values);
+        expect((await fresh.settled(at + 2)).at(-1), JSON.stringify(values)).to.include({ status: 'processed', outcome });
+      }
+      expect((await stage.call(`GET`, path)).body).to.include({ enrollment_date: '2026-01-20', is_override: true });
+      expect(await stage.sql(`select 1 from notifications where study_id = ? and kind = 'trigger_override_required'`, [fresh.id]), 'nobody coordinates').to.deep.equal([]);
+    });
+
+    it('another date than that of a finalized anchor is override_required, also where a higher source gave the anchor its date', async () => {
+      const fresh = await stage.study({ study: { consent_mode: 'econsent' } });
+      await fresh.enroll('c', { enrolled: '2026-01-10' });
+      await fresh.settled(1);
+      const path = await fresh.anchorPath();
+      expect((await stage.call('POST', path.replace('/anchor-date', '/consents'), { status: 'signed', signed_at: '2026-01-15T09:00:00Z' })).status).to.equal(201);
+      await until(async () => (await stage.call('GET', path)).body['status'] === 'finalized', { what: 'the anchor to be final' });
+      await fresh.enroll('c', { enrolled: '2026-02-20' });
+      expect((await fresh.settled(2)).at(-1)).to.include({ outcome: 'override_required' });
+      expect((await stage.call('GET', path)).body).to.include({ enrollment_date: '2026-01-15', source_type: 'consent_workflow' });
+    });
+
+    it('after a cancel something else makes no schedule, and another date proposes again and makes the next version', async () => {
+      const fresh = await stage.study({ study: { consent_mode: 'econsent' } });
+      await fresh.enroll('k', { enrolled: '2026-01-10', lang: 'de' });
+      await fresh.settled(1);
+      const path = await fresh.anchorPath();
+      const [participant] = await fresh.participants();
+      expect((await stage.call('POST', `${path}/cancel`, {})).status).to.equal(200);
+      await fresh.enroll('k', { lang: 'fr' });
+      expect((await fresh.settled(2)).at(-1)).to.include({ outcome: 'updated' });
+      expect((await fresh.versions(participant!.id)).map((v) => [v.version_number, v.is_current])).to.deep.equal([[1, false]]);
+      expect((await stage.call('POST', `${path}/evaluate`)).body['result']).to.equal('none');
+      await fresh.enroll('k', { enrolled: '2026-01-12' });
+      expect((await fresh.settled(3)).at(-1)).to.include({ outcome: 'updated' });
+      expect((await stage.call('GET', path)).body).to.include({ status: 'provisional', enrollment_date: '2026-01-12' });
+      expect((await fresh.versions(participant!.id)).map((v) => [v.version_number, v.is_current, v.anchor_date_used])).to.deep.equal([[1, false, '2026-01-10'], [2, true, '2026-01-12']]);
+    });
+
+    it('a participant that was enrolled by hand gets a schedule by a date, not by a trigger of anything else', async () => {
+      const fresh = await stage.study({ study: { consent_mode: 'econsent' } });
+      const made = await stage.call<{ id: string }>('POST', `/api/studies/${fresh.id}/participants`, { participant_code: 'by hand', external_id: '77' });
+      await fresh.enroll('77', { lang: 'fr' });
+      expect((await fresh.settled(1))[0]).to.include({ outcome: 'updated', participant_id: made.body.id });
+      expect(await fresh.versions(made.body.id)).to.deep.equal([]);
+      await fresh.enroll('77', { enrolled: '2026-01-12' });
+      await fresh.settled(2);
+      expect((await fresh.versions(made.body.id)).map((v) => v.anchor_date_used)).to.deep.equal(['2026-01-12']);
+    });
+
+    it('is carried out although the capture system does not describe its project', async () => {
+      const fresh = await stage.study();
+      stage.simulator.control.setFaults({ project_id: Number(fresh.projectId), content: ['project'], status: 500 });
+      await fresh.enroll('p', { enrolled: '2026-01-15' });
+      expect((await fresh.settled(1))[0]).to.include({ status: 'processed', outcome: 'created' });
+      stage.simulator.control.clearFaults();
     });
 
     it('puts a data access group to the site of that code', async () => {

@@ -37,18 +37,19 @@ describe('a result as the capture system wants it', () => {
   ];
   for (const [what, text, rule] of rules) {
     it(`${JSON.stringify(what)} ${rule ? 'refuses' : 'takes'} ${text}`, () => {
-      const found = checkValue('f', text, new Map([['f', field(what)]]), new Set(['cognition']));
+      const found = checkValue('f', text, new Map([['f', field(what)]]));
       if (rule) expect(found).to.match(rule);
       else expect(found).to.equal(undefined);
     });
   }
 
-  it('a box of a checkbox and the status of an instrument are fields as well; others are not there', () => {
-    const fields = new Map([['f', field({ field_type: 'checkbox', choices: '1, a | 2, b' })]]), instruments = new Set(['cognition']);
-    expect(checkValue('f___2', '1', fields, instruments)).to.equal(undefined);
-    expect(checkValue('f___2', '2', fields, instruments)).to.match(/only 0, 1/);
-    expect(checkValue('cognition_complete', '2', fields, instruments)).to.equal(undefined);
-    for (const name of ['f___3', 'g', 'memory_complete', '__proto__']) expect(checkValue(name, '1', fields, instruments), name).to.match(/no such field/);
+  it('a box of a checkbox and the status of an instrument are fields as well; of what the dictionary does not list nothing is said', () => {
+    const fields = new Map([['f', field({ field_type: 'checkbox', choices: '1, a | 2, b' })]]);
+    expect(checkValue('f___2', '1', fields)).to.equal(undefined);
+    expect(checkValue('f___2', '2', fields)).to.match(/only 0, 1/);
+    expect(checkValue('cognition_complete', '2', fields)).to.equal(undefined);
+    expect(checkValue('cognition_complete', '3', fields)).to.match(/only 0, 1, 2/);
+    for (const name of ['f___3', 'g', 'memory_complete', '__proto__']) expect(checkValue(name, '1', fields), name).to.equal(undefined);
   });
 });
 
@@ -69,9 +70,14 @@ describe('what is pushed of a session', () => {
     expect([planPush(subject(), undefined).kind, planPush(subject(), {}).kind]).to.deep.equal(['configuration', 'configuration']);
   });
 
-  it('a metric that is mapped to the record id, and an instrument that is not there, are faults', () => {
+  it('a metric that is mapped to the record id is a fault; an instrument that the dictionary does not list is sent', () => {
     const plan = { kind: 'push' as const, record: 'R1', event: 'e', metrics: [{ field: 'subject_id', value: 1 }], instruments: ['gone'] };
-    expect(valuesOf(plan, [key, field()]).faults).to.deep.equal([{ field: 'subject_id', rule: 'it is the record id' }, { field: 'gone_complete', rule: 'the capture system has no instrument "gone"' }]);
+    expect(valuesOf(plan, [key, field()])).to.deep.equal({ values: { gone_complete: '2' }, faults: [{ field: 'subject_id', rule: 'it is the record id' }] });
+  });
+
+  it('without a dictionary everything is sent as it is', () => {
+    const plan = { kind: 'push' as const, record: 'R1', event: 'e', metrics: [{ field: 'f', value: 22 }, { field: 'g', value: 1.239 }], instruments: ['cognition'] };
+    expect(valuesOf(plan, [])).to.deep.equal({ values: { f: '22', g: '1.24', cognition_complete: '2' }, faults: [] });
   });
 
   it('of what stands in the record already nothing is sent again', () => {

@@ -14,7 +14,13 @@ interface Delivery { attempt: Attempt; plan: Extract<PushPlan, { kind: 'push' }>
 const LIMITS = { timeoutMs: 10_000, maxBytes: 20 * 1024 * 1024 };
 
 /** What an attempt has come to so far, for the case that the next step fails. */
-interface Progress { contacted: boolean; sent: 'no' | 'perhaps' }
+interface Progress {
+  contacted: boolean; sent: 'no' | 'perhaps';
+  /** Why the dictionary could not be read: what is sent then is sent by guess. */
+  unread?: CaptureFailure | undefined;
+}
+/** What the capture system names its records by unless it was told otherwise. */
+const USUAL_KEY = 'record_id';
 
 /**
  * Brings the record to the capture system. `unanswered`: an earlier attempt may have written it; the record is read
@@ -30,7 +36,8 @@ export async function deliver(deps: PushDeps, { attempt, plan, config, unanswere
   };
   try {
     const client = await clientOf(deps, config, LIMITS);
-    const { primaryKey, values } = await checked(client, plan, connection, call);
+    const { primaryKey, values, unread } = await checked(client, plan, connection, call);
+    progress.unread = unread;
     const open = unanswered ? missingFrom(values, await standing(client, plan, primaryKey, values, call)) : values;
     if (Object.keys(open).length === 0) return { kind: 'success', records: 1, alreadyThere: true };
     await call();
@@ -41,25 +48,28 @@ export async function deliver(deps: PushDeps, { attempt, plan, config, unanswere
   } catch (failure) {
     if (!(failure instanceof CaptureFailure)) throw failure;
     if (failure.errorType === 'rejected') forgetDictionary(connection);
+    // A refusal of what was sent by guess is not the last word, where the dictionary may be read the next time.
+    const told = failure.errorType === 'rejected' && progress.unread?.retryable ? progress.unread : failure;
     // A refusal is an answer: nothing was written by what was sent last; by what was sent before it, perhaps.
     const sent = failure.errorType === 'rejected' && !unanswered ? 'no' : progress.sent;
-    return { kind: 'failed', type: failure.errorType, message: without(failure.message, plan.record), contacted: progress.contacted && failure.errorType !== 'configuration', sent };
+    return { kind: 'failed', type: told.errorType, message: without(told.message, plan.record), contacted: progress.contacted && told.errorType !== 'configuration', sent };
   }
 }
 
 /** The values as the dictionary wants them. @throws CaptureFailure `rejected`, naming each field and its rule */
-async function checked(client: CaptureClient, plan: Delivery['plan'], connection: string, call: () => Promise<void>): Promise<{ primaryKey: string; values: Row }> {
-  const dictionary = await dictionaryOf(client, connection, call);
+async function checked(client: CaptureClient, plan: Delivery['plan'], connection: string, call: () => Promise<void>): Promise<{ primaryKey: string; values: Row; unread: CaptureFailure | undefined }> {
+  let dictionary = await dictionaryOf(client, connection, call);
   let { fields } = dictionary;
   let { values, faults } = valuesOf(plan, fields);
   // What is wrong by what we remember may be right by now.
   if (faults.length > 0 && !dictionary.fresh) {
     forgetDictionary(connection);
-    ({ fields } = await dictionaryOf(client, connection, call));
+    dictionary = await dictionaryOf(client, connection, call);
+    ({ fields } = dictionary);
     ({ values, faults } = valuesOf(plan, fields));
   }
   if (faults.length > 0) throw new CaptureFailure('rejected', `The capture system does not take the results: ${faults.map(({ field, rule }) => `${field}: ${rule}`).join('; ')}.`.slice(0, 900));
-  return { primaryKey: fields[0]!.field_name, values };
+  return { primaryKey: fields[0]?.field_name ?? USUAL_KEY, values, unread: dictionary.unread };
 }
 
 /** The record's rows at the event. @throws CaptureFailure */

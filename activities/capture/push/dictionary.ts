@@ -5,20 +5,37 @@ import { CaptureFailure } from '../failure.js';
 const FRESH_MS = 10 * 60_000;
 const known = new Map<string, { fields: readonly DictionaryField[]; until: number }>();
 
+/** Nothing answers there: what is sent next would meet the same. */
+const AWAY = new Set<string>(['connection_error', 'timeout']);
+
+export interface Dictionary {
+  /** The primary key first; none where there is no dictionary to be had. */
+  fields: readonly DictionaryField[];
+  /** Whether they were read now. */
+  fresh: boolean;
+  /** Why it could not be read. */
+  unread?: CaptureFailure;
+}
+
 /**
- * The dictionary of a connection, asked for once in ten minutes.
- * @returns the fields, the primary key first, and whether they were read now
- * @throws CaptureFailure, also for an empty dictionary
+ * The dictionary of a connection, asked for once in ten minutes. One that is empty or cannot be read is no reason not to
+ * send: then the capture system alone judges. @throws CaptureFailure when it does not answer at all
  */
-export async function dictionaryOf(client: CaptureClient, connection: string, reading: () => Promise<void>): Promise<{ fields: readonly DictionaryField[]; fresh: boolean }> {
+export async function dictionaryOf(client: CaptureClient, connection: string, reading: () => Promise<void>): Promise<Dictionary> {
   const found = known.get(connection);
   if (found && found.until > Date.now()) return { fields: found.fields, fresh: false };
   await reading();
-  const fields = (await client.metadata()).map(fieldOf).filter(({ field_name }) => field_name !== '');
-  if (fields.length === 0) throw new CaptureFailure('invalid_response', 'The capture system has an empty dictionary.');
-  if (known.size >= 200) known.clear();
-  known.set(connection, { fields, until: Date.now() + FRESH_MS });
-  return { fields, fresh: true };
+  try {
+    const fields = (await client.metadata()).map(fieldOf).filter(({ field_name }) => field_name !== '');
+    if (fields.length === 0) return { fields, fresh: true };
+    if (known.size >= 200) known.clear();
+    known.set(connection, { fields, until: Date.now() + FRESH_MS });
+    return { fields, fresh: true };
+  } catch (failure) {
+    if (!(failure instanceof CaptureFailure) || AWAY.has(failure.errorType)) throw failure;
+    // What was known of it ten minutes ago says more than nothing.
+    return { fields: found?.fields ?? [], fresh: true, unread: failure };
+  }
 }
 
 /** What was refused may be so because the dictionary has changed: it is read again next time. */

@@ -37,17 +37,16 @@ const YES_NO = new Set(['yesno', 'truefalse']);
 const NOT_NUMBERS = /^(date|time|email|phone|zipcode|postalcode|ssn|vmrn|mrn|alpha_only)/;
 
 /**
- * Why a field takes no such value; undefined: it does. A checkbox is written to one box at a time (`field___code`), and
- * `<instrument>_complete` is on every instrument.
+ * Why a field takes no such value; undefined: it does, or the dictionary does not list it. A checkbox is written to one
+ * box at a time (`field___code`), and `<instrument>_complete` is on every instrument.
  */
-export function checkValue(name: string, text: string, fields: ReadonlyMap<string, DictionaryField>, instruments: ReadonlySet<string>): string | undefined {
+export function checkValue(name: string, text: string, fields: ReadonlyMap<string, DictionaryField>): string | undefined {
   const field = fields.get(name);
   if (field) return checkField(field, text);
-  if ([...instruments].some((instrument) => name === `${instrument}_complete`)) return oneOf(['0', '1', '2'], text);
+  if ([...fields.values()].some(({ form_name }) => name === `${form_name}_complete`)) return oneOf(['0', '1', '2'], text);
   const [base, code] = name.split('___', 2) as [string, string?];
   const box = code === undefined ? undefined : fields.get(base);
-  if (box?.field_type === 'checkbox' && codes(box).includes(code!)) return oneOf(['0', '1'], text);
-  return 'the capture system has no such field';
+  return box?.field_type === 'checkbox' && codes(box).includes(code!) ? oneOf(['0', '1'], text) : undefined;
 }
 
 function checkField(field: DictionaryField, text: string): string | undefined {
