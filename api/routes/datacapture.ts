@@ -15,7 +15,7 @@ const configurer = inStudy('researcher', 'data_manager');
 const told = (warnings: Warning[]) => (warnings.length > 0 ? { warnings } : {});
 
 /** An answer about the configuration, with its tag: the event mapping is a part of it and has the same. */
-const tagged = (row: DatacaptureConfigRow, body: unknown, status = 200) => reply(status, body, { ETag: etagOf(versioned(row))! });
+const withTag = (row: DatacaptureConfigRow, body: unknown, status = 200) => reply(status, body, { ETag: etagOf(versioned(row))! });
 
 /** The configuration's routes, under their path and under the former one. */
 const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
@@ -27,7 +27,7 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       may: reader, within: 'read', answers: { 200: schema.Config },
       handle: async ({ params, tx }) => {
         const row = await requireConfig(tx, params.study_id);
-        return tagged(row, configView(row));
+        return withTag(row, configView(row));
       },
     }),
     route({
@@ -37,7 +37,7 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       may: configurer, query: schema.StrictQuery, body: schema.ConfigPatch, secret: true, answers: { 200: schema.Config, 201: schema.Config },
       handle: async ({ params, query, body, actor, context, services, unchangedSince }) => {
         const saved = await saveConfig({ services, actor, context, studyId: params.study_id, strict: query.strict ?? false, unchangedSince }, body);
-        return tagged(saved.row, { ...configView(saved.row), ...told(saved.warnings) }, saved.created ? 201 : 200);
+        return withTag(saved.row, { ...configView(saved.row), ...told(saved.warnings) }, saved.created ? 201 : 200);
       },
     }),
     route({
@@ -46,7 +46,7 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       handle: async ({ params, tx }) => {
         const row = await requireConfig(tx, params.study_id);
         const { study_id, event_battery_mapping, enrollment_instrument, enrollment_event } = row;
-        return tagged(row, { study_id, event_battery_mapping, enrollment_instrument, enrollment_event });
+        return withTag(row, { study_id, event_battery_mapping, enrollment_instrument, enrollment_event });
       },
     }),
     route({
@@ -55,7 +55,7 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       handle: async ({ params, query, body, actor, context, services, unchangedSince }) => {
         const saving = { services, actor, context, studyId: params.study_id, strict: query.strict ?? false, unchangedSince };
         const { row, warnings } = await replaceEventMapping(saving, withDefaults(body.event_battery_mapping));
-        return tagged(row, { status: 'updated', ...told(warnings) });
+        return withTag(row, { status: 'updated', ...told(warnings) });
       },
     }),
     route({

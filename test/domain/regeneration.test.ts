@@ -9,7 +9,7 @@ const byHand = (status: VisitStatus, visit_key = keyOf(windowIdentity('W0'))): S
   id: 'hand', visit_key, status, name: 'Baseline', target_date: '2026-01-05', window_open: '2026-01-05', window_close: '2026-01-12', battery_id: null, datacapture_event: null,
   schedule_version_id: null, needs_review: false, reporting_target_date: null,
 });
-const next = (standing: StandingVisit[]) => nextVersion('2026-01-10', { windows: [window('W0', 0), window('W1', 30)], mapping: {}, standing, latest_number: 0, current_date: null }, keyOf).change;
+const next = (standing: StandingVisit[]) => nextVersion('2026-01-10', { windows: [window('W0', 0), window('W1', 30)], mapping: {}, standing, latest_number: 0, latest_date: null, current_date: null }, keyOf).change;
 
 describe('a visit that was scheduled by hand for a window, when a schedule is made', () => {
   for (const [status, made, list] of [
