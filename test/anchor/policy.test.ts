@@ -28,7 +28,6 @@ const WRONG: [name: string, policy: unknown, path: string, code: string, words?:
   ['a source without a type', { sources: [{ priority: 1 }] }, 'sources.0.type', 'REQUIRED'],
   ['a priority that is no whole number', { sources: [source('manual_entry', { priority: 1.5 })] }, 'sources.0.priority', 'TYPE'],
   ['a priority below 0', { sources: [source('manual_entry', { priority: -1 })] }, 'sources.0.priority', 'MINIMUM'],
-  ['one priority twice', { sources: [source('consent_workflow', { priority: 3 }), source('manual_entry', { priority: 3 })] }, 'sources.1.priority', 'DUPLICATE', /sources\.0/],
   ['a type twice without a reason', { sources: [source('consent_workflow'), source('manual_entry'), source('consent_workflow')] }, 'sources.2.type', 'DUPLICATE', /same as sources\.0/],
   ['the same form item twice', { sources: [form(), form()] }, 'sources.1.type', 'DUPLICATE'],
   ['the same rule twice', { sources: [rule('study.start_date'), rule('study.start_date')] }, 'sources.1.type', 'DUPLICATE'],
