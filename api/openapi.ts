@@ -142,7 +142,8 @@ function standardErrors(route: Route): number[] {
   const { may } = route;
   return [
     ...(may.signed ? [401, 403] : []),
-    ...(may.study || route.studyContext === 'filter' || route.path.includes('{') ? [404] : []),
+    // X-Study-ID and X-Site-ID may be no ids, or name what the caller does not see.
+    ...(may.signed && may.signed !== 'portal' ? [404, 422] : route.path.includes('{') ? [404] : []),
     ...(bodySchema(route) ? [400, 413, 415, 422] : route.takes === 'bytes' ? [413, 415] : route.takes === 'upload' ? [400, 413, 415, 422] : []),
     ...(answersJsonOnly(route) ? [406] : []),
     ...(route.query || route.headers ? [422] : []),

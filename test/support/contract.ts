@@ -7,7 +7,7 @@ import { root } from './environment.js';
 
 interface Operation {
   responses: Record<string, { content?: Record<string, { schema: object }> }>;
-  requestBody?: object;
+  requestBody?: { content: Record<string, object> };
   'x-permissions'?: { roles: string[]; scope?: string; token_scope?: string };
 }
 interface Document { paths: Record<string, Record<string, Operation>>; components: object }
