@@ -18,7 +18,8 @@ const SETTLED_SECONDS = 60;
 /**
  * Starts again what was lost. A workflow terminated by hand, or a Temporal server that lost its database, runs no
  * clean-up: the participants in Postgres are compared with the workflows that run, and who has none gets one. The
- * listing reads 1,000 a call, since visibility takes ten calls a second at most.
+ * listing reads 1,000 a call, since visibility takes ten calls a second at most. Thousands of lost ones give way to
+ * whoever is waited for.
  */
 export async function reconcileParticipants(deps: { database: Database; client: Client }): Promise<{ running: number; started: number }> {
   const running = new Set<string>();
@@ -35,7 +36,7 @@ export async function reconcileParticipants(deps: { database: Database; client: 
       // A start that waits for its turn is not lost.
       const waiting: string[] = await tx('outbox').where({ topic: 'participant-start' }).whereRaw('subject = any(?)', [missing.map((row) => row.id)]).pluck('subject');
       const lost = missing.filter((row) => !waiting.includes(row.id));
-      await putOutbox(tx, lost.map((row) => ({ topic: 'participant-start', studyId: row.study_id, subject: row.id, payload: { site_id: row.site_id } })));
+      await putOutbox(tx, lost.map((row) => ({ topic: 'participant-start', studyId: row.study_id, subject: row.id, payload: { site_id: row.site_id }, patient: true })));
       started += lost.length;
       return rows;
     });

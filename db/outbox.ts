@@ -26,13 +26,15 @@ export interface OutboxMessage {
   studyId: string | null;
   subject: string;
   payload?: Record<string, unknown>;
+  /** It gives way to everything that somebody waits for. */
+  patient?: boolean;
 }
 
 /** Commits messages for Temporal with the caller's change. Never call Temporal inside a transaction: the relay does. */
 export async function putOutbox(tx: Tx, messages: readonly OutboxMessage[]): Promise<void> {
   if (messages.length === 0) return;
   await tx('outbox').insert(messages.map((m) => ({
-    topic: m.topic, study_id: m.studyId, subject: m.subject, payload: JSON.stringify(m.payload ?? {}),
+    topic: m.topic, study_id: m.studyId, subject: m.subject, payload: JSON.stringify(m.payload ?? {}), patient: m.patient ?? false,
   })));
   (tx as TxWithMark).wroteOutbox = true;
 }
