@@ -1,0 +1,35 @@
+import { expect } from 'chai';
+import { reconcileParticipants } from '../../activities/reconcile.js';
+import { Stage } from '../anchor/stage.js';
+import type { AnchorStudy } from '../anchor/stage.js';
+import { until } from '../support/until.js';
+
+const LOST = 60;
+
+describe('Participants whose workflows were lost', function lost() {
+  this.timeout(300_000);
+  let stage: Stage;
+  let study: AnchorStudy;
+  before(async () => {
+    stage = await Stage.open();
+    study = await stage.study({ prerequisites: { require_eligibility_confirmed: false } });
+  });
+  after(() => stage.close());
+
+  it('get them again, after whoever is waited for', async () => {
+    const ids = (await stage.sql<{ id: string }>(
+      `with made as (insert into participants (study_id, participant_code, created_at) select ?, 'L-' || n, now() - interval '5 minutes' from generate_series(1, ?::integer) n returning id, study_id),
+         anchors as (insert into anchor_dates (participant_id, study_id) select id, study_id from made)
+       select id from made`, [study.id, LOST])).map(({ id }) => id);
+    const { started } = await reconcileParticipants({ database: stage.database, client: stage.temporal });
+    expect(started).to.be.at.least(LOST);
+    const waiting = async () => (await stage.sql(`select 1 from outbox where topic = 'participant-start' and subject = any(?)`, [ids])).length;
+    const person = await study.person();
+    await person.consent('2024-03-01T09:00:00Z');
+    await person.becomes({ status: 'finalized' });
+    expect(await waiting(), 'they give way').to.be.greaterThan(0);
+    await until(async () => await waiting() === 0, { timeout: 240_000, what: 'the lost ones to be started' });
+    for (const id of ids.slice(-3)) expect((await stage.handle(id).describe()).status.name).to.equal('RUNNING');
+    expect((await reconcileParticipants({ database: stage.database, client: stage.temporal })).started, 'who has one is left alone').to.be.lessThan(LOST);
+  });
+});
