@@ -40,15 +40,22 @@ export async function putOutbox(tx: Tx, messages: readonly OutboxMessage[]): Pro
 }
 
 export const OUTBOX_CHANNEL = 'outbox';
-const pending = new WeakSet<Database>();
+/** A nudge waits for the commits of the same moment; while many come they are told of so often a second, not of each. */
+const GATHER_MS = 5, BETWEEN_MS = 50;
+const nudges = new WeakMap<Database, { pending: boolean; at: number }>();
 
 /** Wakes the relay after a commit; many commits within a moment wake it once. It polls as well, so a lost nudge costs a second. */
 export function nudgeRelay(database: Database): void {
-  if (pending.has(database)) return;
-  pending.add(database);
-  setTimeout(() => {
-    pending.delete(database);
+  const now = performance.now();
+  let nudge = nudges.get(database);
+  if (!nudge) nudges.set(database, nudge = { pending: false, at: now - BETWEEN_MS });
+  if (nudge.pending) return;
+  const { at } = nudge;
+  nudge.pending = true;
+  setTimeout((told: { pending: boolean; at: number }) => {
+    told.pending = false;
+    told.at = performance.now();
     // A nudge that fails is made good by the relay's own poll; the message itself is committed.
     database.raw(`select pg_notify('${OUTBOX_CHANNEL}', '')`).then(undefined, () => undefined);
-  }, 5).unref();
+  }, Math.max(GATHER_MS, at + BETWEEN_MS - now), nudge).unref();
 }
