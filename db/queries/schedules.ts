@@ -48,10 +48,10 @@ export interface CurrentVersionRow { participant_id: string; id: string | null; 
 
 interface Standing { visits: StandingRow[]; versions: CurrentVersionRow[] }
 /** The visits that count and the current version, for each participant. */
-const standing = (whose: string) => `coalesce((select jsonb_agg(to_jsonb(v)) from (
+const standing = (whose: string) => `coalesce((select json_agg(row_to_json(v)) from (
          select participant_id, id, visit_key, status, name, target_date, window_open, window_close, battery_id, datacapture_event, schedule_version_id, needs_review, reporting_target_date, reviewed_target_date
          from scheduled_visits where participant_id ${whose} and status not in ('superseded', 'cancelled')) v), '[]') as visits,
-       coalesce((select jsonb_agg(to_jsonb(c)) from (
+       coalesce((select json_agg(row_to_json(c)) from (
          select participant_id, max(version_number) as latest_number, max(id::text) filter (where is_current) as id, max(anchor_date_used) filter (where is_current) as anchor_date_used,
            (array_agg(anchor_date_used order by version_number desc))[1] as latest_date
          from schedule_versions where participant_id ${whose} group by participant_id) c), '[]') as versions`;
