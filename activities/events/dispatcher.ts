@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { anySubscription, claimDeliveries } from '../../db/queries/event-deliveries.js';
 import type { ClaimedDelivery } from '../../db/queries/event-deliveries.js';
 import { inScope, readInScope } from '../../db/transaction.js';
+import { Pause } from '../pause.js';
 import { attempt, leaseSeconds } from './attempt.js';
 import type { EventDeps } from './attempt.js';
 
@@ -17,7 +18,7 @@ const POLL_MS = 250, IDLE_POLL_MS = 1_000, LAST_WAIT_MS = 3_000;
  */
 export class EventDispatcher {
   private stopping = false;
-  private wake: () => void = () => {};
+  private readonly pause = new Pause();
   private loop: Promise<void> | undefined;
   private readonly inHand = new Map<string, { subscription: string; done: Promise<void> }>();
 
@@ -30,7 +31,7 @@ export class EventDispatcher {
   /** Takes nothing more and waits a moment for what is in hand; what is not done then is taken up again when its lease ends. */
   async stop(): Promise<void> {
     this.stopping = true;
-    this.wake();
+    this.pause.wake();
     await this.loop;
     await Promise.race([Promise.all([...this.inHand.values()].map(({ done }) => done)), sleep(LAST_WAIT_MS, undefined, { ref: false })]);
   }
@@ -49,7 +50,7 @@ export class EventDispatcher {
       } catch (fault) {
         this.deps.log.warn({ fault: (fault as { code?: unknown }).code ?? (fault as Error).name }, 'events: the database is away');
       }
-      if (pause > 0 && !this.stopping) await this.rest(pause);
+      if (pause > 0 && !this.stopping) await this.pause.wait(pause);
     }
   }
 
@@ -67,15 +68,8 @@ export class EventDispatcher {
     }).finally(() => {
       this.inHand.delete(delivery.id);
       // The next of a subscription in order waits for this one, and all wait when hands are full.
-      if (delivery.ordered || this.inHand.size === MOST - 1) this.wake();
+      if (delivery.ordered || this.inHand.size === MOST - 1) this.pause.wake();
     });
     this.inHand.set(delivery.id, { subscription: delivery.subscription_id, done });
-  }
-
-  private rest(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, milliseconds);
-      this.wake = () => { clearTimeout(timer); resolve(); };
-    });
   }
 }

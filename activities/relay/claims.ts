@@ -30,6 +30,9 @@ const SETTLING_MS = 250;
 
 export const kindOf = ({ payload }: OutboxRow): string => String(payload.kind ?? 'policy');
 
+/** Topics that are messages to persons (the condition of the index outbox_messages, too). */
+const TO_PERSONS = `('notification', 'user-link')`;
+
 /** What a lane of the relay takes its messages from. */
 export interface Claims {
   /** Leases at most so many that are due, in the order in which they were written. */
@@ -49,7 +52,7 @@ export class MessageClaims implements Claims {
   async claim(most: number): Promise<OutboxRow[]> {
     return inScope(this.database, '*', ({ tx }) => prepared<OutboxRow>(tx,
       `with due as materialized (
-         select d.id from outbox d where d.available_at <= clock_timestamp() and d.topic in ('notification', 'user-link') order by d.available_at, d.id limit $2 for update skip locked)
+         select d.id from outbox d where d.available_at <= clock_timestamp() and d.topic in ${TO_PERSONS} order by d.available_at, d.id limit $2 for update skip locked)
        update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1 from due where o.id = due.id
        returning o.id, o.topic, o.study_id, o.subject, o.payload, o.attempts`, [LEASE_SECONDS, most]));
   }
@@ -96,7 +99,7 @@ export class WorkflowClaims implements Claims {
       this.holding = fresh!.triggers >= BURST;
       const rows = await prepared<OutboxRow>(tx,
         `with due as materialized (
-           select d.id from outbox d where d.available_at <= clock_timestamp() and not d.patient and d.topic not in ('notification', 'user-link')
+           select d.id from outbox d where d.available_at <= clock_timestamp() and not d.patient and d.topic not in ${TO_PERSONS}
              and (d.topic <> 'trigger' or not $3::boolean or d.created_at < clock_timestamp() - $4 * interval '1 second')
              and not exists (select from outbox e where e.subject = d.subject and e.id < d.id and not e.patient)
            order by d.id limit $2 for update skip locked)

@@ -3,7 +3,7 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { AnchorMessages } from '../../workflows/client.js';
 import * as contract from '../../workflows/contract.js';
 import { kindOf } from './claims.js';
-import type { Deliver } from './index.js';
+import type { Deliver } from './lane.js';
 
 /** What each kind of message means to Temporal. `eager`: the client shares its connection with a worker, which takes a new run at once. */
 export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQueue: string; eager?: boolean; sendNotification: (id: string) => Promise<void>; sendUserLink: (id: string) => Promise<void>; setPoll: (studyId: string) => Promise<void> }): Deliver {

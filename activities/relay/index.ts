@@ -3,12 +3,9 @@ import pg from 'pg';
 import type { Logger } from 'pino';
 import type { Database } from '../../db/knex.js';
 import { OUTBOX_CHANNEL } from '../../db/outbox.js';
-import type { OutboxRow } from './claims.js';
 import { MessageClaims, WorkflowClaims } from './claims.js';
 import { Lane } from './lane.js';
-
-/** Delivers one message; it may be delivered again when the relay dies before it has noted it. Throws to have it repeated later. */
-export type Deliver = (message: OutboxRow) => Promise<void>;
+import type { Deliver } from './lane.js';
 
 const RECONNECT_MS = 1000;
 

@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../../db/knex.js';
+import { Pause } from '../pause.js';
 import type { Claims, OutboxRow } from './claims.js';
 import { LEASE_SECONDS } from './claims.js';
-import type { Deliver } from './index.js';
+
+/** Delivers one message; it may be delivered again when the relay dies before it has noted it. Throws to have it repeated later. */
+export type Deliver = (message: OutboxRow) => Promise<void>;
 
 const BATCH = 50;
 const CONCURRENCY = 8;
@@ -18,7 +21,7 @@ interface Taken { message: OutboxRow; until: number }
  */
 export class Lane {
   private stopping = false;
-  private wake: () => void = () => {};
+  private readonly pause = new Pause();
   /** A nudge came since the last look: what it was for may have been committed just after that. */
   private nudged = false;
   private delayed: NodeJS.Timeout | undefined;
@@ -34,7 +37,7 @@ export class Lane {
 
   async stop(): Promise<void> {
     this.stopping = true;
-    this.wake();
+    this.pause.wake();
     await this.loop;
     // Those not begun yet are due again when their lease ends.
     this.queue.length = 0;
@@ -45,8 +48,8 @@ export class Lane {
   nudge(): void {
     this.nudged = true;
     const { delay } = this.claims;
-    if (delay === 0) this.wake();
-    else if (delay !== undefined) this.delayed ??= setTimeout(() => { this.delayed = undefined; this.wake(); }, delay);
+    if (delay === 0) this.pause.wake();
+    else if (delay !== undefined) this.delayed ??= setTimeout(() => { this.delayed = undefined; this.pause.wake(); }, delay);
   }
 
   private async run(): Promise<void> {
@@ -65,10 +68,7 @@ export class Lane {
         this.deps.log.warn({ fault: codeOf(fault) }, 'relay: the database is away');
       }
       if (this.stopping) return;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, this.claims.pause());
-        this.wake = () => { clearTimeout(timer); resolve(); };
-      });
+      await this.pause.wait(this.claims.pause());
     }
   }
 
