@@ -12,6 +12,7 @@ import { RequestMetrics } from './metrics/requests.js';
 import { Printer } from './pdf/printer.js';
 import { assertReady } from './ready.js';
 import { openRedis, rateLimits } from './rate-limits.js';
+import { ReportCache } from './reports/cache.js';
 import { Drawing } from './reports/drawing.js';
 import { routesOf } from './routes/index.js';
 import { listen } from './server.js';
@@ -34,7 +35,7 @@ function openServices(settings: Settings, draining: AbortSignal): Services {
   const temporal = new Temporal(settings);
   const anchors = createAnchorMessages(temporal.unchecked, { taskQueue: settings.TEMPORAL_TASK_QUEUE, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS });
   const printer = new Printer({ path: settings.CHROMIUM_PATH, cacheDir: join(process.cwd(), '.cache'), log });
-  return { settings, database, redis, temporal, anchors, rateLimits: rateLimits(settings, database, redis), metrics: new RequestMetrics(), drawing: new Drawing(), printer, log, draining };
+  return { settings, database, redis, temporal, anchors, rateLimits: rateLimits(settings, database, redis), metrics: new RequestMetrics(), drawing: new Drawing(), reports: new ReportCache(), printer, log, draining };
 }
 
 /**

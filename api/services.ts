@@ -6,6 +6,7 @@ import type { AnchorMessages } from '../workflows/client.js';
 import type { RequestMetrics } from './metrics/requests.js';
 import type { Printer } from './pdf/printer.js';
 import type { RateLimits } from './rate-limits.js';
+import type { ReportCache } from './reports/cache.js';
 import type { Drawing } from './reports/drawing.js';
 import type { Temporal } from './temporal.js';
 
@@ -21,6 +22,8 @@ export interface Services {
   metrics: RequestMetrics;
   /** Draws plots and the pages of reports, apart from the process's own thread. */
   drawing: Drawing;
+  /** Reports that were computed and are still so. */
+  reports: ReportCache;
   /** Prints pages as PDF. */
   printer: Printer;
   log: Logger;

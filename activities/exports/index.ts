@@ -7,8 +7,9 @@ import { Context, log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { exportFile, exportsFolder } from '../../db/exports/files.js';
 import { TooManyRows } from '../../db/exports/sheet.js';
-import { countSql } from '../../db/exports/statement.js';
+import { countRows, shapeOf } from '../../db/exports/statement.js';
 import type { ExportRequest } from '../../db/exports/statement.js';
+import { TooManyColumns } from '../../db/exports/wide.js';
 import { writeExport } from '../../db/exports/write.js';
 import type { Database } from '../../db/knex.js';
 import { beginExport, completeExport, expireExport, exportById, failExport, noteExportProgress } from '../../db/queries/exports.js';
@@ -69,9 +70,8 @@ async function write(database: Database, order: ExportRecord, path: string, cont
     if (!row || row.status !== 'active' || !MAY.includes(row.role) || !row.study_seen || !row.site_seen) throw refused('Whoever asked for the export may not have it any more.');
   };
   const rows = await readAs(database, { userId: order.requested_by_id, studyId: study_id, siteId: order.site_id ?? undefined }, admit, async (tx) => {
-    const { rows: [counted] } = await tx.raw(countSql(request)) as { rows: { n: number }[] };
     const sink = new PassThrough();
-    const meter = meterOf(database, order, counted!.n, hash, context);
+    const meter = meterOf(database, order, await countRows(tx, await shapeOf(tx, request), request), hash, context);
     const filed = pipeline(sink, meter, createWriteStream(path, { mode: 0o600 }), { signal: context.cancellationSignal });
     const [count] = await Promise.all([
       writeExport(tx, request, format, { study_code, exported_at: new Date().toISOString() }, sink).catch((fault: unknown) => { sink.destroy(); throw fault; }),
@@ -104,6 +104,7 @@ function meterOf(database: Database, { id, study_id }: ExportRecord, total: numb
 /** A worker that stops or a database that is away is tried again. */
 function asFailure(fault: unknown, stopping: boolean): Error {
   if (fault instanceof ApplicationFailure) return fault;
+  if (fault instanceof TooManyColumns) return refused(`The export is too wide: ${fault.message}.`);
   if (fault instanceof TooManyRows) return refused(`The export does not fit a workbook: ${fault.message}.`);
   if (stopping) return ApplicationFailure.create({ type: 'Stopped', message: 'The export was stopped with its worker.' });
   const code = (fault as { code?: unknown }).code;

@@ -1,24 +1,27 @@
-import { setPriority } from 'node:os';
+import { writeFile } from 'node:fs/promises';
+import { availableParallelism, setPriority } from 'node:os';
 import type { Browser, HTTPRequest, Page } from 'puppeteer-core';
 import type { Logger } from 'pino';
 import { problem } from '../errors.js';
 import { findChromium } from './chromium.js';
+import { pagesOfAnchors } from './destinations.js';
 import { fontFile } from '../reports/fonts.js';
 
 export type PageSize = 'letter' | 'a4';
 
-const AT_ONCE = 2;
+/** On a small machine one: a page takes a processor for itself, and another is for those who do not print. */
+const AT_ONCE = Math.min(4, Math.max(1, Math.floor(availableParallelism() / 2)));
 const MOST_WAITING = 40;
 /** A browser grows with what it has printed; after so many documents the next one has a new one. */
 const DOCUMENTS_PER_BROWSER = 200;
 const IDLE_MS = 300_000;
 const TIMEOUT_MS = 30_000;
-const LOW_PRIORITY = 10;
+const LOW_PRIORITY = 15;
 const HOST = 'http://report.invalid';
 
 /**
- * Prints pages as PDF: one browser for the process, started when the first page is printed, two pages at a time, the
- * others wait in line. The page sees nothing but its fonts, and no script runs in it.
+ * Prints pages as PDF: one browser for the process, started when the first page is printed, a page at a time for
+ * every two processors, the others wait in line. The page sees nothing but its fonts, and no script runs in it.
  */
 export class Printer {
   private browser: Promise<Browser> | undefined;
@@ -30,10 +33,14 @@ export class Printer {
 
   constructor(private readonly options: { path: string | undefined; cacheDir: string; log: Logger }) {}
 
-  /** @throws 503 when no browser can be had, or too many wait already */
-  async print(html: string, size: PageSize): Promise<Buffer> {
+  /**
+   * @param make the page, put together when its turn has come
+   * @throws 503 when no browser can be had, or too many wait already
+   */
+  async print(make: () => Promise<string>, size: PageSize): Promise<Buffer> {
     await this.turn();
     try {
+      const html = await make();
       // A browser that died under the page is replaced once; what fails then fails for another reason.
       return await this.attempt(html, size).catch((fault: unknown) => {
         if (this.closed || !isGone(fault)) throw fault;
@@ -105,6 +112,16 @@ export class Printer {
     });
   }
 
+  /**
+   * Printing gives way to answering. Where the kernel shares its time out among sessions, and the browser has one of its
+   * own, only the session's own number counts. Where the system does not allow it, it prints all the same.
+   */
+  private async giveWay(pid: number): Promise<void> {
+    const keeps = (fault: unknown) => { this.options.log.debug({ err: fault }, 'the browser keeps its priority'); };
+    try { setPriority(pid, LOW_PRIORITY); } catch (fault) { keeps(fault); }
+    if (process.platform === 'linux') await writeFile(`/proc/${pid}/autogroup`, String(LOW_PRIORITY)).catch(keeps);
+  }
+
   private async launch(): Promise<Browser> {
     const { path, cacheDir, log } = this.options;
     const found = await findChromium(path, cacheDir).catch((fault: unknown) => {
@@ -121,10 +138,7 @@ export class Printer {
     });
     browser.once('disconnected', () => { this.browser = undefined; });
     const pid = browser.process()?.pid;
-    if (pid !== undefined) {
-      // Printing gives way to answering. Where the system does not allow it, it prints all the same.
-      try { setPriority(pid, LOW_PRIORITY); } catch (fault) { log.debug({ err: fault }, 'the browser keeps its priority'); }
-    }
+    if (pid !== undefined) await this.giveWay(pid);
     return browser;
   }
 }
@@ -141,7 +155,16 @@ async function printed(page: Page, html: string, size: PageSize): Promise<Buffer
   page.on('request', (request) => { void served(request, html); });
   await page.goto(`${HOST}/`, { waitUntil: 'load', timeout: TIMEOUT_MS });
   // Tagged for screen readers, with the headings as bookmarks.
-  return Buffer.from(await page.pdf({ format: size, preferCSSPageSize: true, printBackground: true, tagged: true, outline: true, timeout: TIMEOUT_MS }));
+  const print = async () => Buffer.from(await page.pdf({ format: size, preferCSSPageSize: true, printBackground: true, tagged: true, outline: true, timeout: TIMEOUT_MS }));
+  const first = await print();
+  // On which page something stands is known when it is printed; the browser has no other way to say it.
+  const pages = pagesOfAnchors(first);
+  const listed = await page.$$eval('nav a[href^="#"]', (links, known) => links.filter((link) => {
+    const number = known[link.getAttribute('href')!.slice(1)];
+    if (number !== undefined) link.lastElementChild!.textContent = String(number);
+    return number !== undefined;
+  }).length, Object.fromEntries(pages));
+  return listed === 0 ? first : print();
 }
 
 const POLICY = `default-src 'none'; style-src 'unsafe-inline'; font-src 'self'; img-src data:`;

@@ -1,7 +1,11 @@
 /** The thread in which plots are drawn and pages put together: the API answers meanwhile. */
+import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import type { Task } from './data.js';
 import { made } from './documents.js';
+
+// Of this thread alone: on Linux each has a priority of its own. Elsewhere it would be the whole process's.
+if (process.platform === 'linux') setPriority(0, 10);
 
 parentPort!.on('message', ({ id, task }: { id: number; task: Task }) => {
   made(task).then(

@@ -42,7 +42,7 @@ export async function document(cover: { kind: string; title: string; subtitle: s
 body { font: 9.5pt/1.45 ${FONT_NAMES}; color: #222; margin: 0; }
 h1 { font-size: 26pt; line-height: 1.2; margin: 0 0 3mm; overflow-wrap: anywhere; } h2 { font-size: 15pt; margin: 0 0 4mm; color: #0b3c5d; break-after: avoid; } h3 { font-size: 11pt; margin: 6mm 0 2mm; break-after: avoid; }
 .cover { break-after: page; padding-top: 45mm; } .cover .kind { font-size: 12pt; color: #0b3c5d; font-weight: 600; margin: 0 0 3mm; } .cover .sub { font-size: 13pt; color: #444; margin: 0 0 14mm; overflow-wrap: anywhere; }
-nav { break-after: page; } nav ol { padding-left: 6mm; font-size: 11pt; line-height: 2; } nav a { color: inherit; text-decoration: none; }
+nav { break-after: page; } nav ol { padding: 0; list-style: none; font-size: 11pt; line-height: 2; } nav a { display: flex; align-items: baseline; gap: 2mm; color: inherit; text-decoration: none; } nav i { flex: 1; border-bottom: 0.3mm dotted #999; } nav b { min-width: 8mm; text-align: right; font-weight: 400; font-variant-numeric: tabular-nums; }
 section { margin-bottom: 10mm; } section.new { break-before: page; }
 dl { margin: 0; } dl div { display: flex; gap: 4mm; padding: 1mm 0; border-bottom: 0.2mm solid #e2e2e2; } dt { width: 45mm; flex: none; color: #555; } dd { margin: 0; font-size: 9pt; overflow-wrap: anywhere; min-width: 0; }
 table { border-collapse: collapse; width: 100%; margin: 2mm 0 5mm; font-size: 8.5pt; } thead { display: table-header-group; } tr { break-inside: avoid; }
@@ -52,7 +52,7 @@ figure { margin: 0 0 4mm; break-inside: avoid; } figure svg { width: 100%; heigh
 </style></head><body>
 <div class="cover"><p class="kind">${escaped(cover.kind)}</p><h1>${escaped(cover.title)}</h1><p class="sub">${escaped(cover.subtitle)}</p>
 ${facts([...cover.facts, [words.generated, speech.instant(imprint.generated_at)], [words.filters, filters], [words.checksum, imprint.checksum], [words.auditHead, `#${imprint.audit.seq} ${imprint.audit.head}`]])}</div>
-<nav><h2>${escaped(words.contents)}</h2><ol>${sections.map(({ title }, at) => `<li><a href="#s${at}">${escaped(title)}</a></li>`).join('')}</ol></nav>
+<nav><h2>${escaped(words.contents)}</h2><ol>${sections.map(({ title }, at) => `<li><a href="#s${at}"><span>${at + 1} ${escaped(title)}</span><i></i><b></b></a></li>`).join('')}</ol></nav>
 ${sections.map(({ title, html }, at) => `<section id="s${at}"><h2>${at + 1} ${escaped(title)}</h2>${html}</section>`).join('\n')}
 </body></html>`;
 }

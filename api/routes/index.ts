@@ -35,6 +35,7 @@ import { scheduleVersionRoutes } from './schedule-versions.js';
 import { sessionRoutes } from './sessions.js';
 import { simulationRoutes } from './simulations.js';
 import { siteRoutes } from './sites.js';
+import { standardRoutes } from './standards.js';
 import { studyRoutes } from './studies.js';
 import { syncRoutes } from './sync.js';
 import { templateRoutes } from './templates.js';
@@ -59,6 +60,7 @@ export const described: readonly Route[] = [
   ...participantImportRoutes,
   ...exportRoutes,
   ...fullStudyRoutes,
+  ...standardRoutes,
   ...factRoutes,
   ...visitRoutes,
   ...visitStateRoutes,

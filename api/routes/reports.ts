@@ -1,3 +1,5 @@
+import type { Tx } from '../../db/knex.js';
+import type { Asked, ReportFilter } from '../../db/queries/reports/base.js';
 import * as study from '../../db/queries/reports/study.js';
 import { reportedVisits } from '../../db/queries/reports/visits.js';
 import { inStudy } from '../access.js';
@@ -6,12 +8,19 @@ import { route } from '../route.js';
 import {
   CompletionReport, EnrollmentReport, ModulesReport, ParticipantReport, PersonReportQuery, ReportQuery, SitesReport, SummaryReport, TotalsReport, VisitReportQuery, VisitsReport,
 } from '../schemas/reports.js';
+import type { Services } from '../services.js';
 import { asked, participantReport, report } from '../services/reports.js';
 
 const tag = 'Reports';
 const counts = { method: 'GET', tag, may: inStudy(), within: 'read', query: ReportQuery } as const;
 const ofStudy = '/api/reports/studies/{study_id}';
 const judged = 'A visit is due when it is completed or its window has closed on the participant’s own calendar; superseded and cancelled ones never are. Withdrawn participants’ visits count.';
+
+/** A study's report as it was computed, or is now (see reports/cache.ts). */
+async function kept<T extends object>({ tx, services, params, query }: { tx: Tx; services: Services; params: { study_id: string }; query: ReportFilter }, name: string, compute: (tx: Tx, asked: Asked) => Promise<T>) {
+  const question = { ...asked(params.study_id, query), study: params.study_id };
+  return report(query, await services.reports.answer(tx, name, question, () => compute(tx, question)));
+}
 
 export const reportRoutes = [
   route({
@@ -21,27 +30,27 @@ export const reportRoutes = [
   route({
     ...counts, path: `${ofStudy}/summary`, summary: 'A study in numbers', answers: { 200: SummaryReport, 400: undefined },
     description: `Visits, sessions and anchors by their status. \`overridden\` anchors are among the finalized. \`rate\` is the share of due visits that were completed inside their window. ${judged}`,
-    handle: async ({ tx, params, query }) => report(query, await study.studySummary(tx, asked(params.study_id, query))),
+    handle: (given) => kept(given, 'summary', study.studySummary),
   }),
   route({
     ...counts, path: `${ofStudy}/enrollment`, summary: 'Enrollment by month and by site', answers: { 200: EnrollmentReport, 400: undefined },
     description: 'The month is that of `enrollment_date`; `total` is of all participants, those without a date (`without_date`) stand in no month.',
-    handle: async ({ tx, params, query }) => report(query, await study.enrollment(tx, asked(params.study_id, query))),
+    handle: (given) => kept(given, 'enrollment', study.enrollment),
   }),
   route({
     ...counts, path: `${ofStudy}/completion`, summary: 'What became of each window’s visits', answers: { 200: CompletionReport, 400: undefined },
     description: `\`rate\` is completed of due; \`missed\` is due and not completed. ${judged} Visits of no window stand last, with \`code\` null.`,
-    handle: async ({ tx, params, query }) => report(query, { by_window: await study.completion(tx, asked(params.study_id, query)) }),
+    handle: (given) => kept(given, 'completion', async (tx, question) => ({ by_window: await study.completion(tx, question) })),
   }),
   route({
     ...counts, path: `${ofStudy}/modules`, summary: 'Distribution of each task’s metrics', answers: { 200: ModulesReport, 400: undefined },
     description: 'Of the task summaries of all sessions. `sd` is the sample’s; percentiles are interpolated.',
-    handle: async ({ tx, params, query }) => report(query, { by_task: await study.modules(tx, asked(params.study_id, query)) }),
+    handle: (given) => kept(given, 'modules', async (tx, question) => ({ by_task: await study.modules(tx, question) })),
   }),
   route({
     ...counts, path: `${ofStudy}/sites`, summary: 'Sites side by side', answers: { 200: SitesReport, 400: undefined },
     description: 'Sessions and visits count for their participant’s site; participants without one stand last, with `site_code` null.',
-    handle: async ({ tx, params, query }) => report(query, { items: await study.sites(tx, asked(params.study_id, query)) }),
+    handle: (given) => kept(given, 'sites', async (tx, question) => ({ items: await study.sites(tx, question) })),
   }),
   route({
     method: 'GET', path: `${ofStudy}/visits`, tag, summary: 'Visits with their adherence and days off target', may: inStudy(), within: 'change', query: VisitReportQuery, answers: { 200: VisitsReport, 400: undefined },

@@ -11,6 +11,7 @@ export const NewExport = body({
   site_code: Type.Optional(nullable(text(64, 1))),
   participant_ids: Type.Optional(nullable(Type.Array(Uuid, { maxItems: 10_000 }))),
   deidentify: Type.Optional(Type.Boolean({ description: 'pseudonyms for codes and ids, each participant’s dates moved by days of its own, nothing that names a person' })),
+  layout: Type.Optional(Type.Unsafe<'long' | 'wide'>({ type: 'string', enum: ['long', 'wide'], default: 'long', description: '`wide`, of task_summaries alone: a row for each session with its visit, a column `task.metric` for each metric' })),
   mode: Type.Optional(oneOf('stream', 'background')),
 });
 export const ExportRows = Type.Object({ dataset: DatasetName, study_code: Type.String(), exported_at: Instant, rows: Type.Array(Type.Record(Type.String(), Type.Unknown())) });

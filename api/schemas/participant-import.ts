@@ -1,4 +1,4 @@
-import { Type, nullable, oneOf } from './common.js';
+import { Instant, Type, Uuid, nullable, oneOf } from './common.js';
 
 const flag = (fallback: boolean, description: string) => Type.Optional(Type.Boolean({ default: fallback, description }));
 export const ImportQuery = Type.Object({
@@ -6,6 +6,7 @@ export const ImportQuery = Type.Object({
   create_missing_sites: flag(false, 'makes sites that are not there; false: an unknown site is an error of its row'),
   dry_run: flag(false, 'the same answer, nothing written'),
   mode: Type.Optional(Type.Unsafe<'insert' | 'upsert'>({ type: 'string', enum: ['insert', 'upsert'], default: 'insert', description: '`upsert`: a participant that is there gets the row’s non-empty values' })),
+  import_id: Type.Optional(Type.Unsafe<string>({ ...Uuid, description: 'of the caller’s choice: …/participants/imports/{import_id} says meanwhile how far a long file is' })),
   answer: Type.Optional(Type.Unsafe<'result' | 'failed_rows'>({ type: 'string', enum: ['result', 'failed_rows'], default: 'result', description: '`failed_rows`: the rows that failed as a CSV file, with the reasons, to be mended and sent again' })),
 });
 
@@ -23,3 +24,9 @@ export const ImportResult = Type.Object({
   file: Type.Record(Type.String(), Type.String(), { description: 'what was found out about it: encoding, separator, sheet' }),
 });
 export const TemplateQuery = Type.Object({ format: Type.Optional(oneOf('csv', 'xlsx')) });
+export const ImportStatus = Type.Object({
+  import_id: Uuid, study_id: Uuid, requested_by_id: Uuid, format: oneOf('csv', 'excel'), sha256: Type.String({ description: 'of the file' }), dry_run: Type.Boolean(), mode: oneOf('insert', 'upsert'),
+  status: oneOf('running', 'completed', 'failed'), phase: oneOf('reading', 'deciding', 'writing', 'recording', 'done'), progress: Type.Number({ minimum: 0, maximum: 1 }),
+  total_rows: nullable(Type.Integer()), imported_count: nullable(Type.Integer()), updated_count: nullable(Type.Integer()), skipped_count: nullable(Type.Integer()), error_count: nullable(Type.Integer()),
+  created_at: Instant, completed_at: nullable(Instant),
+});

@@ -32,7 +32,7 @@ export async function exportDownload(tx: Tx, id: string, dataDir: string, range:
   const tag = `"${found.sha256}"`;
   const headers = {
     'Content-Type': contentTypes[found.format], 'Accept-Ranges': 'bytes', ETag: tag,
-    'Content-Disposition': `attachment; filename="${fileName(found.study_code, { dataset: found.dataset, deidentify: found.filters.deidentify }, found.format)}"`,
+    'Content-Disposition': `attachment; filename="${fileName(found.study_code, { dataset: found.dataset, deidentify: found.filters.deidentify, layout: found.filters.layout }, found.format)}"`,
   };
   const part = range === undefined || (ifRange !== undefined && ifRange !== tag) ? undefined : rangeOf(range, size);
   if (!part) return reply(200, createReadStream(path), { ...headers, 'Content-Length': String(size) });

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import type { Static } from 'typebox';
 import { datasetOf } from '../../db/exports/datasets.js';
+import { metricsOf } from '../../db/exports/statement.js';
 import type { ExportRequest } from '../../db/exports/statement.js';
+import { MOST_METRICS } from '../../db/exports/wide.js';
 import { contentTypes, writeExport } from '../../db/exports/write.js';
 import type { ExportFormat } from '../../db/exports/write.js';
 import { putOutbox } from '../../db/outbox.js';
@@ -26,7 +28,7 @@ export interface Asked { services: Services; actor: Actor; context: RequestConte
 /**
  * An export as it was asked for: the file, streamed under the caller's own rights, or, in the background, the promise of
  * one. That it was asked for is an audit record either way, committed before the first row goes out.
- * @throws 400 two studies, from after to, a dataset that cannot be de-identified; 404; 422 no study
+ * @throws 400 two studies, from after to, a dataset that cannot be de-identified or made wide; 404; 422 no study
  */
 export async function exportData(asked: Asked, format: ExportFormat, given: Static<typeof NewExport>): Promise<Reply> {
   const { services: { database }, actor, context } = asked;
@@ -36,11 +38,13 @@ export async function exportData(asked: Asked, format: ExportFormat, given: Stat
   const background = given.mode === 'background';
   const study = await changeAs(database, caller, (row) => admit(exporters, row, request.study_id), async ({ tx, audit }) => {
     const found = await existing(tx, request.study_id);
+    // Now, and not when half of the answer is out.
+    if (request.layout === 'wide' && (await metricsOf(tx, request)).length > MOST_METRICS) throw broken('layout', 'TOO_MANY_COLUMNS', `cannot be wide: there are more than ${MOST_METRICS} metrics`);
     if (request.deidentify) await ensurePseudonymKey(tx, request.study_id);
     const { study_id, dataset, ...filters } = request;
     audit.record({
       ...by(actor, context), study_id, action: 'data_exported', resource_type: 'export', resource_id: id,
-      metadata: { dataset, format, deidentify: request.deidentify === true, filters: Object.keys(given).filter((name) => ['from', 'to', 'site_code', 'participant_ids'].includes(name)).sort() },
+      metadata: { dataset, format, deidentify: request.deidentify === true, ...(request.layout === 'wide' && { layout: 'wide' }), filters: Object.keys(given).filter((name) => ['from', 'to', 'site_code', 'participant_ids'].includes(name)).sort() },
     });
     if (background) {
       await insertExport(tx, { id, study_id, requested_by_id: actor.id, site_id: asked.siteId ?? null, dataset, format, filters });
@@ -67,14 +71,15 @@ function requestOf({ mode: _mode, study_id, dataset, ...rest }: Static<typeof Ne
   if (given.from && given.to && given.from > given.to) throw broken('from', 'FROM_AFTER_TO', 'lies after to');
   const { identified } = datasetOf(dataset);
   if (given.deidentify && identified) throw broken('deidentify', 'NOT_DEIDENTIFIABLE', `is not possible here: ${identified}`);
+  if (given.layout === 'wide' && dataset !== 'task_summaries') throw broken('layout', 'ONLY_LONG', `is wide for task_summaries only: ${dataset} has no metrics`);
   return { ...given, study_id: study, dataset };
 }
 
 const broken = (path: string, code: string, sentence: string) => problem('RULE_VIOLATED', { detail: `${path} ${sentence}.`, errors: [{ path, code, message: `${path} ${sentence}` }] });
 
 /** Without a code that tells where it is from when it is de-identified. */
-export function fileName(studyCode: string, { dataset, deidentify }: Pick<ExportRequest, 'dataset' | 'deidentify'>, format: ExportFormat): string {
-  return `${deidentify ? 'deidentified' : safeName(studyCode)}-${dataset}.${format}`;
+export function fileName(studyCode: string, { dataset, deidentify, layout }: Pick<ExportRequest, 'dataset' | 'deidentify' | 'layout'>, format: ExportFormat): string {
+  return `${deidentify ? 'deidentified' : safeName(studyCode)}-${dataset}${layout === 'wide' ? '-wide' : ''}.${format}`;
 }
 
 /** A code as the part of a file's name that every system takes. */

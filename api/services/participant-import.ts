@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto';
 import { putOutbox } from '../../db/outbox.js';
+import { completeImport, importById, importedBefore } from '../../db/queries/imports.js';
 import { addSites, insertImported, knownParticipants, rehearse, updateImported } from '../../db/queries/participant-import.js';
+import type { ImportProgress } from '../import/progress.js';
 import { readRows } from '../import/rows.js';
 import type { ReadFile } from '../import/rows.js';
 import type { Sheet } from '../import/sheet.js';
@@ -22,30 +23,43 @@ const MAKES_SITES = ['admin', 'researcher', 'data_manager'];
 /**
  * Imports a file's participants (decisions, "Import"): valid rows are taken although others fail, all in one
  * transaction, each with the same audit record, anchor and workflow as POST …/participants gives it. A dry run does
- * the same and undoes it.
- * @throws 400 a file that cannot be read, 403 create_missing_sites by a role that may not
+ * the same and undoes it. The same file again finds everything there, and is told to be the same.
+ * @param open reads the file, when it is known that it may be imported
+ * @throws 400 a file that cannot be read, 403 create_missing_sites by a role that may not, 409 an import_id that is taken
  */
-export async function importParticipants(change: Change, studyId: string, sheet: Sheet, bytes: Buffer, options: ImportOptions) {
+export async function importParticipants(change: Change, studyId: string, open: () => Promise<Sheet>, options: ImportOptions, progress: ImportProgress) {
   const { tx, audit, actor, context } = change;
+  const { id, sha256 } = progress.made;
+  if (await importById(tx, studyId, id)) throw problem('CONFLICT', { detail: 'import_id is that of another import.', errors: [{ path: 'query.import_id', code: 'TAKEN', message: 'import_id is that of another import' }] });
   if (options.create_missing_sites && !MAKES_SITES.includes(actor.role)) throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not create sites.` });
+  const before = await importedBefore(tx, studyId, sha256);
+  progress.note('reading', 0, null);
+  const sheet = await open();
   const file = await readRows(sheet);
+  const rows = file.rows.length;
+  progress.note('deciding', 0.2, rows);
   const work = async () => {
     const plan = await planImport(tx, studyId, file.rows, options);
-    await write(change, studyId, plan, options);
+    progress.note('writing', 0.3, rows);
+    await write(change, studyId, plan, options, (done) => progress.note('writing', 0.3 + 0.5 * (done / rows), rows));
+    progress.note('recording', 0.85, rows);
     return plan;
   };
   const plan = options.dry_run ? await rehearse(tx, work) : await work();
   if (!options.dry_run) {
     audit.record({
       ...by(actor, context), study_id: studyId, action: 'participants_imported', resource_type: 'study', resource_id: studyId,
-      metadata: { rows: file.rows.length, imported: plan.fresh.length, updated: plan.changed.length, skipped: plan.skipped.length, errors: plan.errors.length, sha256: createHash('sha256').update(bytes).digest('hex') },
+      metadata: { rows: file.rows.length, imported: plan.fresh.length, updated: plan.changed.length, skipped: plan.skipped.length, errors: plan.errors.length, sha256 },
     });
   }
-  return { result: resultOf(file, plan, options, sheet.notes), file, plan };
+  const result = resultOf(file, plan, options, sheet.notes, before);
+  // A rehearsal leaves a record only where somebody asked how far it is.
+  if (!options.dry_run || progress.asked) await completeImport(tx, progress.made, result);
+  return { result, file };
 }
 
 /** Writes what the plan says, and moves those rows of it that somebody else was faster with to where they belong. */
-async function write({ tx, audit, actor, context }: Change, studyId: string, plan: ImportPlan, options: ImportOptions): Promise<void> {
+async function write({ tx, audit, actor, context }: Change, studyId: string, plan: ImportPlan, options: ImportOptions, told: (done: number) => void): Promise<void> {
   const record = (action: string, type: string, id: string, fields: string[]) => {
     if (!options.dry_run) audit.record({ ...by(actor, context), study_id: studyId, action, resource_type: type, resource_id: id, metadata: { fields } });
   };
@@ -60,7 +74,7 @@ async function write({ tx, audit, actor, context }: Change, studyId: string, pla
       participant_code: fields.participant_code, site_id: siteId ?? (site_code ? siteIds.get(site_code) ?? null : null),
     };
   };
-  const ids = await insertImported(tx, studyId, plan.fresh.map(values));
+  const ids = await insertImported(tx, studyId, plan.fresh.map(values), told);
   for (const row of plan.fresh) {
     const id = ids.get(row.fields.participant_code);
     if (id) record('participant_created', 'participant', id, Object.keys(row.fields).sort());
@@ -90,7 +104,7 @@ async function settle(tx: Change['tx'], studyId: string, plan: ImportPlan, ids: 
   }
 }
 
-function resultOf({ header, rows }: ReadFile, plan: ImportPlan, options: ImportOptions, notes: Record<string, string>) {
+function resultOf({ header, rows }: ReadFile, plan: ImportPlan, options: ImportOptions, notes: Record<string, string>, before: string | undefined) {
   const inOrder = <T extends { row: number }>(list: T[]): T[] => [...list].sort((a, b) => a.row - b.row);
   return {
     success: plan.errors.length === 0, dry_run: options.dry_run, total_rows: rows.length,
@@ -100,7 +114,10 @@ function resultOf({ header, rows }: ReadFile, plan: ImportPlan, options: ImportO
     skipped_participants: inOrder(plan.skipped).map((row) => ({ ...brief(row), reason: row.reason })),
     updated_participants: plan.changed.map((row) => ({ ...brief(row), fields: row.changes })),
     created_sites: plan.newSites,
-    warnings: header.unknown.map((column) => ({ code: 'UNKNOWN_COLUMN', message: `The column ${column} is not known and was left out` })),
+    warnings: [
+      ...(before === undefined ? [] : [{ code: 'FILE_IMPORTED_BEFORE', message: `The same file was imported at ${before}: what it brought is there` }]),
+      ...header.unknown.map((column) => ({ code: 'UNKNOWN_COLUMN', message: `The column ${column} is not known and was left out` })),
+    ],
     file: notes,
   };
 }

@@ -5,8 +5,9 @@ import { adherenceMap, auditHead, participantOfSession, sessionTasks, studyHead 
 import { reportedPerson, reportedSessions } from '../../db/queries/reports/participant.js';
 import { completion, enrollment, modules, sites, studySummary } from '../../db/queries/reports/study.js';
 import { snapshotAs } from '../../db/request.js';
-import type { ReportFilter } from '../../db/queries/reports/base.js';
+import type { Asked, ReportFilter } from '../../db/queries/reports/base.js';
 import { inScope } from '../../db/transaction.js';
+import { Turns } from '../pdf/turns.js';
 import { admit, staff } from '../access.js';
 import type { Actor } from '../access.js';
 import { problem } from '../errors.js';
@@ -25,9 +26,15 @@ export interface Ordering {
 }
 type Read<T> = (tx: Tx) => Promise<T>;
 
+/** One document is read at a time: it takes seconds of the database, for which nobody waits who only asks for a page. */
+const reading = new Turns(1);
+
 /** Everything of a document is read in one snapshot, under the caller's rights; no connection is held while it is printed. */
 function snapshot<T>({ services, actor, studyId, siteId }: Ordering, participantId: string | undefined, read: Read<T>): Promise<T> {
-  return snapshotAs(services.database, { userId: actor.id, studyId, siteId, participantId }, (row) => admit(staff.read, row, studyId), read);
+  return reading.run(() => snapshotAs(services.database, { userId: actor.id, studyId, siteId, participantId }, (row) => admit(staff.read, row, studyId), async (tx) => {
+    await tx.raw('set local max_parallel_workers_per_gather = 0');
+    return read(tx);
+  }));
 }
 
 const head = async (tx: Tx, studyId: string) => {
@@ -36,12 +43,16 @@ const head = async (tx: Tx, studyId: string) => {
   return { study, audit: await auditHead(tx, studyId) };
 };
 
+const ofStudy = async (tx: Tx, question: Asked): Promise<Omit<StudyData, 'study'>> => ({
+  summary: await studySummary(tx, question), enrollment: await enrollment(tx, question), completion: await completion(tx, question),
+  adherence: await adherenceMap(tx, question), sites: await sites(tx, question), modules: await modules(tx, question),
+});
+
 /** The PDF of a study. @throws 404, 400 FROM_AFTER_TO, 503 BROWSER_UNAVAILABLE */
 export async function studyPdf(ordering: Ordering): Promise<Reply> {
-  const question = asked(ordering.studyId, ordering.query);
+  const question = { ...asked(ordering.studyId, ordering.query), study: ordering.studyId };
   const { audit, ...data } = await snapshot(ordering, undefined, async (tx): Promise<StudyData & Pick<Imprint, 'audit'>> => ({
-    ...await head(tx, ordering.studyId), summary: await studySummary(tx, question), enrollment: await enrollment(tx, question), completion: await completion(tx, question),
-    adherence: await adherenceMap(tx, question), sites: await sites(tx, question), modules: await modules(tx, question),
+    ...await head(tx, ordering.studyId), ...await ordering.services.reports.answer(tx, 'document', question, () => ofStudy(tx, question)),
   }));
   return printed(ordering, { kind: 'study', data }, audit, [data.study.study_code, 'summary'], { type: 'study', id: ordering.studyId });
 }
@@ -73,7 +84,7 @@ async function printed({ services, actor, context, studyId, query }: Ordering, c
   const imprint: Imprint = {
     generated_at: new Date().toISOString(), checksum: createHash('sha256').update(canonicalJson(content.data)).digest('hex'), audit, filters: { from, to, site_code, arm }, language, page_size,
   };
-  const pdf = await services.printer.print(await services.drawing.draw({ ...content, imprint } as Task), page_size);
+  const pdf = await services.printer.print(() => services.drawing.draw({ ...content, imprint } as Task), page_size);
   await inScope(services.database, studyId, async (work) => {
     work.audit.record({ ...by(actor, context), study_id: studyId, action: 'report_printed', resource_type: resource.type, resource_id: resource.id, metadata: { kind: content.kind, page_size, language, data_sha256: imprint.checksum } });
   });

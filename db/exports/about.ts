@@ -1,3 +1,4 @@
+import type { Column, Dataset } from './datasets.js';
 import { columnsOf } from './statement.js';
 import type { ExportRequest } from './statement.js';
 
@@ -8,9 +9,13 @@ const WRITTEN: Record<string, string> = {
   text: 'text', word: 'text', code: 'text', id: 'text', number: 'number', boolean: 'true or false', date: 'YYYY-MM-DD', instant: 'ISO 8601, UTC', json: 'JSON',
 };
 
+const FORMULA = /^[\t\n\r+\-=@]/;
+/** The first line of a CSV file. Names of metrics are what people wrote, too. */
+export const csvHeader = (columns: readonly Column[]): string => `${columns.map(({ name }) => quoted(FORMULA.test(name) ? `'${name}` : name)).join(',')}\n`;
+
 /** The columns of an export in their order: name, how it is written, what it means. */
-export const dictionaryCsv = ({ dataset, deidentify }: ExportRequest): string =>
-  ['column,written_as,meaning', ...columnsOf(dataset, deidentify).map(({ name, type, about }) => [name, WRITTEN[type]!, about].map(quoted).join(','))].join('\n') + '\n';
+export const dictionaryCsv = (of: Dataset, { deidentify }: ExportRequest): string =>
+  ['column,written_as,meaning', ...columnsOf(of, deidentify).map(({ name, type, about }) => [name, WRITTEN[type]!, about].map(quoted).join(','))].join('\n') + '\n';
 
 /** What whoever finds the file a year later needs to know. */
 export const readme = ({ dataset, deidentify, ...filters }: ExportRequest, { study_code, exported_at }: About): string => `${dataset}, of the study ${deidentify ? '(de-identified)' : study_code}, as of ${exported_at}.

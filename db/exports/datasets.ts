@@ -22,14 +22,14 @@ export interface Dataset {
 }
 
 const column = (type: ColumnType) => (name: string, about: string, sql = `t.${name}`): Column => ({ name, type, sql, about });
-const text = column('text'), word = column('word'), code = column('code'), id = column('id'), number = column('number');
-const boolean = column('boolean'), date = column('date'), instant = column('instant'), json = column('json');
+export const text = column('text'), code = column('code'), id = column('id'), date = column('date'), instant = column('instant');
+const word = column('word'), number = column('number'), boolean = column('boolean'), json = column('json');
 const personal = (one: Column): Column => ({ ...one, personal: true });
 
 /** Of every row about a participant, in front. */
-const whose = [id('participant_id', 'the participant', 'p.id'), code('participant_code', 'its code', 'p.participant_code'), code('site_code', 'its site', 'st.site_code')];
+export const whose = [id('participant_id', 'the participant', 'p.id'), code('participant_code', 'its code', 'p.participant_code'), code('site_code', 'its site', 'st.site_code')];
 const ofParticipant = (table: string) => `${table} t join participants p on p.id = t.participant_id left join sites st on st.id = p.site_id`;
-const utcDate = (sql: string) => `(${sql} at time zone 'UTC')::date`;
+export const utcDate = (sql: string) => `(${sql} at time zone 'UTC')::date`;
 
 export const datasets = {
   participants: {

@@ -3,10 +3,11 @@ import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Tx } from '../knex.js';
 import { pseudonymKey } from '../queries/exports.js';
-import { columnsOf, copySql } from './statement.js';
+import type { Dataset } from './datasets.js';
+import { columnsOf, copySql, shapeOf } from './statement.js';
 import type { ExportRequest } from './statement.js';
 import { commas, copyOut } from './stream.js';
-import { dictionaryCsv, readme } from './about.js';
+import { csvHeader, dictionaryCsv, readme } from './about.js';
 import type { About } from './about.js';
 import { writeSheet } from './sheet.js';
 
@@ -23,40 +24,41 @@ export const contentTypes: Record<ExportFormat, string> = {
  */
 export async function writeExport(tx: Tx, request: ExportRequest, format: ExportFormat, about: About, sink: Writable): Promise<number> {
   if (request.deidentify) await tx.raw(`select set_config('app.pseudonym_key', ?, true)`, [await pseudonymKey(tx, request.study_id)]);
+  const of = await shapeOf(tx, request);
   switch (format) {
-    case 'csv': return writeCsv(tx, request, sink);
-    case 'ndjson': return copyOut(tx, copySql(request, 'json'), (source) => pipeline(source, sink));
-    case 'json': return writeJson(tx, request, about, sink);
-    case 'xlsx': return copyOut(tx, copySql(request, 'json'), (source) => writeSheet(source, columnsOf(request.dataset, request.deidentify), request.dataset, sink));
-    case 'zip': return writeZip(tx, request, about, sink);
+    case 'csv': return writeCsv(tx, of, request, sink);
+    case 'ndjson': return copyOut(tx, copySql(of, request, 'json'), (source) => pipeline(source, sink));
+    case 'json': return writeJson(tx, of, request, about, sink);
+    case 'xlsx': return copyOut(tx, copySql(of, request, 'json'), (source) => writeSheet(source, columnsOf(of, request.deidentify), request.dataset, sink));
+    case 'zip': return writeZip(tx, of, request, about, sink);
   }
 }
 
 /** The header goes out before the first row is found. */
-async function writeCsv(tx: Tx, request: ExportRequest, sink: Writable): Promise<number> {
-  sink.write(`${columnsOf(request.dataset, request.deidentify).map(({ name }) => name).join(',')}\n`);
-  return copyOut(tx, copySql(request, 'csv'), (source) => pipeline(source, sink));
+async function writeCsv(tx: Tx, of: Dataset, request: ExportRequest, sink: Writable): Promise<number> {
+  sink.write(csvHeader(columnsOf(of, request.deidentify)));
+  return copyOut(tx, copySql(of, request, 'csv'), (source) => pipeline(source, sink));
 }
 
-async function writeJson(tx: Tx, request: ExportRequest, about: About, sink: Writable): Promise<number> {
+async function writeJson(tx: Tx, of: Dataset, request: ExportRequest, about: About, sink: Writable): Promise<number> {
   sink.write(`${JSON.stringify({ dataset: request.dataset, study_code: about.study_code, exported_at: about.exported_at }).slice(0, -1)},"rows":[\n`);
-  const rows = await copyOut(tx, copySql(request, 'json'), (source) => pipeline(source, commas(), sink, { end: false }));
+  const rows = await copyOut(tx, copySql(of, request, 'json'), (source) => pipeline(source, commas(), sink, { end: false }));
   await ended(sink, '\n]}\n');
   return rows;
 }
 
 /** The data with what is needed to read it: a data dictionary and a README. */
-async function writeZip(tx: Tx, request: ExportRequest, about: About, sink: Writable): Promise<number> {
+async function writeZip(tx: Tx, of: Dataset, request: ExportRequest, about: About, sink: Writable): Promise<number> {
   const { default: yazl } = await import('yazl');
   const zip = new yazl.ZipFile();
   const data = new PassThrough();
   zip.addBuffer(Buffer.from(readme(request, about)), 'README.txt');
-  zip.addBuffer(Buffer.from(dictionaryCsv(request)), 'data-dictionary.csv');
+  zip.addBuffer(Buffer.from(dictionaryCsv(of, request)), 'data-dictionary.csv');
   zip.addReadStream(data, `${request.dataset}.csv`);
   zip.end();
   const archived = pipeline(zip.outputStream as unknown as Readable, sink);
   const [rows] = await Promise.all([
-    writeCsv(tx, request, data).catch((fault: unknown) => { sink.destroy(); throw fault; }),
+    writeCsv(tx, of, request, data).catch((fault: unknown) => { sink.destroy(); throw fault; }),
     archived.catch((fault: unknown) => { data.destroy(); throw fault; }),
   ]);
   return rows;

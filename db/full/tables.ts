@@ -59,6 +59,7 @@ export const LEFT_OUT: Record<string, string> = {
   event_deliveries: 'sent by this service',
   event_subscriptions: 'secrets',
   exports: 'files of this service',
+  participant_imports: 'files that were sent to this service',
   portal_links: 'secrets',
   push_attempts: 'made by this service',
   push_targets: 'made by this service',

@@ -30,14 +30,16 @@ select id, participant_code from made`;
 /**
  * Enrolls participants as `enroll` does: record, anchor (`unset`, version 1), start of the workflow. One whose code or
  * external id is taken is left out.
+ * @param told how many are done, after each batch
  * @returns the new ids by participant_code
  */
-export async function insertImported(tx: Tx, studyId: string, participants: readonly ImportedParticipant[]): Promise<Map<string, string>> {
+export async function insertImported(tx: Tx, studyId: string, participants: readonly ImportedParticipant[], told: (done: number) => void = () => undefined): Promise<Map<string, string>> {
   const ids = new Map<string, string>();
   for (let at = 0; at < participants.length; at += BATCH) {
     const batch = participants.slice(at, at + BATCH);
     const rows = await prepared<{ id: string; participant_code: string }>(tx, INSERT, [studyId, ...FIELDS.map((field) => batch.map((one) => one[field]))]);
     for (const { id, participant_code } of rows) ids.set(participant_code, id);
+    told(Math.min(participants.length, at + BATCH));
   }
   if (ids.size > 0) (tx as TxWithMark).wroteOutbox = true;
   return ids;

@@ -13,7 +13,9 @@ import type { Figure } from './figure.js';
 import { listingFigures } from './listing.js';
 import { memoryFigures } from './memory.js';
 import { previewFigures } from './preview.js';
+import { printingFigures } from './printing.js';
 import { pushFigures } from './pushes.js';
+import { reportFigures } from './reports.js';
 import { setStage } from './stage.js';
 import type { Stage } from './stage.js';
 import { coldStart, warmStart } from './start.js';
@@ -22,7 +24,7 @@ import { syncFigures } from './sync.js';
 import { processingFigures } from './processing.js';
 import { triggerFigures } from './triggers.js';
 
-const USUAL = ['START', 'MEM', 'P1', 'P1_RUNNING', 'P1_FRESH', 'P2', 'P3', 'P3_PROCESSED', 'SYNC', 'PUSH', 'P4', 'P5', 'P6', 'P9', 'DECIDE', 'PREVIEW'];
+const USUAL = ['START', 'MEM', 'P1', 'P1_RUNNING', 'P1_FRESH', 'P2', 'P3', 'P3_PROCESSED', 'SYNC', 'PUSH', 'P4', 'P5', 'P6', 'P9', 'DECIDE', 'PREVIEW', 'REPORTS', 'PDF'];
 /** These need no service, or have one of their own. */
 const PURE = ['P9', 'DECIDE', 'PUSH'];
 /** Only when it is asked for: it installs everything again. */
@@ -73,6 +75,8 @@ try {
       if (wanted('P4')) tell(await importFigures(stage, rounds));
       if (wanted('P5')) tell(await exportFigures(stage, rounds, Math.max(1_000, Number(values.rows))));
       if (wanted('PREVIEW')) tell(await previewFigures(stage, rounds));
+      if (wanted('REPORTS')) tell(await reportFigures(stage, rounds));
+      if (wanted('PDF')) tell(await printingFigures(stage, rounds));
       if (wanted('P6')) tell(await studyChangeFigures(stage));
     });
   }

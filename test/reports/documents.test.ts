@@ -38,6 +38,10 @@ describe('Reports as PDF', function () {
       expect(read).to.include({ language, tagged: true }).and.to.have.deep.property('box', [...box]);
       expect(read.bookmarks).to.include.members([...headings]);
       expect(read.text).to.match(new RegExp(`1\\s*/\\s*${read.pages}`)).and.to.include('stroop').and.to.include('W0');
+      const [, contents, ...body] = read.text.split('\n').map((page) => page.replaceAll(/\s+/g, ''));
+      for (const heading of read.bookmarks.filter((one) => /^\d /.test(one)).map((one) => one.replaceAll(/\s+/g, ''))) {
+        expect(contents, heading).to.include(`${heading}${body.findIndex((page) => page.includes(heading)) + 3}`);
+      }
       const audit = await world.http.expect<{ items: { action: string; audit_metadata: { data_sha256?: string } }[] }>(200, 'GET', `/api/audit?study_id=${world.study}&limit=500`);
       expect(audit.items.some(({ action, audit_metadata }) => action === 'report_printed' && read.text.includes(audit_metadata.data_sha256!))).to.equal(true);
     });

@@ -7,21 +7,35 @@ export interface ReportFilter { from?: string | undefined; to?: string | undefin
 /** A report's question: about one study, or (null) about every study that the transaction sees; or about one participant. */
 export interface Asked extends ReportFilter { study: string | null; participant?: string | undefined }
 
+const narrowed = ({ site_code, arm }: Asked): string => `${site_code === undefined ? '' : 'and s.site_code = :site_code'} ${arm === undefined ? '' : 'and p.arm = :arm'}`;
+
+/**
+ * Rows of a table under the alias `t` that are to be counted and no more: without a filter, and for who is narrowed to no
+ * site, nobody has to be looked up for them.
+ */
+export const counted = (asked: Asked, date: string): string => {
+  const everybody = asked.site_code === undefined && asked.arm === undefined ? '(select app_all_sites()) or' : '';
+  return `${asked.study ? 't.study_id = :study' : 'true'} ${between(date, asked)} and (${everybody} t.participant_id in (
+    select p.id from participants p left join sites s on s.id = p.site_id where true ${asked.study ? 'and p.study_id = :study' : ''} ${narrowed(asked)}))`;
+};
+
 /**
  * The people of a report, with the day that it is where they live; every other row is found through them, so that
  * isolation by site holds for it. Materialized: the local date is worked out once a person, not once a visit.
  */
-const people = ({ study, participant, site_code, arm }: Asked): string => `people as materialized (
+const people = (asked: Asked): string => `people as materialized (
   select p.id, p.study_id, p.participant_code, p.site_id, s.site_code, p.status, p.arm, p.enrollment_date, z.zone, (now() at time zone z.zone)::date as today
   from participants p join studies y on y.id = p.study_id left join sites s on s.id = p.site_id
   cross join lateral (select coalesce(s.timezone, y.timezone) as zone) z
-  where true ${study ? 'and p.study_id = :study' : ''} ${participant ? 'and p.id = :participant' : ''} ${site_code === undefined ? '' : 'and s.site_code = :site_code'} ${arm === undefined ? '' : 'and p.arm = :arm'})`;
+  where true ${asked.study ? 'and p.study_id = :study' : ''} ${asked.participant ? 'and p.id = :participant' : ''} ${narrowed(asked)})`;
 
 const between = (value: string, { from, to }: ReportFilter): string =>
   `${from === undefined ? '' : `and ${value} >= :from::date`} ${to === undefined ? '' : `and ${value} < :to::date + 1`}`;
 
-/** Those whose enrollment date the filter takes; without dates everybody. */
-const enrolled = (asked: Asked): string => `enrolled as (select * from people where true ${between('enrollment_date', asked)})`;
+/** Those whose enrollment date the filter takes; without dates everybody. Counting them asks nobody's calendar. */
+const enrolled = (asked: Asked): string => `enrolled as (
+  select p.id, p.study_id, s.site_code, p.status, p.enrollment_date from participants p left join sites s on s.id = p.site_id
+  where true ${asked.study ? 'and p.study_id = :study' : ''} ${narrowed(asked)} ${between('p.enrollment_date', asked)})`;
 
 /**
  * Visits as a report judges them, status included, so that every count of them is of the same (see effective.ts). `due`:

@@ -1,14 +1,14 @@
 import type { Tx } from '../../knex.js';
-import { DUE, ask } from './base.js';
+import { DUE, ask, counted } from './base.js';
 import type { Asked } from './base.js';
 
 export interface Totals { studies: number; participants: number; sessions: number; visits: number }
 
 /** Of all studies that the transaction sees, or of the one asked for. */
 export async function totals(tx: Tx, asked: Asked): Promise<Totals> {
-  const [row] = await ask<Totals>(tx, asked, ['people', 'enrolled', 'judged', 'sessions'], `
+  const [row] = await ask<Totals>(tx, asked, ['enrolled'], `
     select (select count(*) from studies ${asked.study ? 'where id = :study' : ''}) as studies, (select count(*) from enrolled) as participants,
-      (select count(*) from sessions) as sessions, (select count(*) from judged) as visits`);
+      (select count(*) from assessment_sessions t where ${counted(asked, 't.started_at')}) as sessions, (select count(*) from scheduled_visits t where ${counted(asked, 't.target_date')}) as visits`);
   return row!;
 }
 
@@ -45,7 +45,7 @@ export interface Enrollment {
 
 /** `total` is of all participants; those who have no date yet stand in `without_date` and in no month. Months without anybody are left in. */
 export async function enrollment(tx: Tx, asked: Asked): Promise<Enrollment> {
-  const [row] = await ask<Enrollment>(tx, asked, ['people', 'enrolled'], `, counted as (
+  const [row] = await ask<Enrollment>(tx, asked, ['enrolled'], `, counted as (
       select date_trunc('month', enrollment_date::timestamp)::date as month, count(*) as enrolled from enrolled where enrollment_date is not null group by 1
     ), months as (
       select m::date as month, coalesce(c.enrolled, 0) as enrolled, sum(coalesce(c.enrolled, 0)) over (order by m)::integer as cumulative

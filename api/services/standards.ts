@@ -1,0 +1,42 @@
+import { PassThrough } from 'node:stream';
+import { standardStudy, subjectOf } from '../../db/queries/standards.js';
+import { changeAs, readAs } from '../../db/request.js';
+import type { Caller, CallerRow } from '../../db/request.js';
+import { admit, exporters } from '../access.js';
+import { problem } from '../errors.js';
+import { by } from '../record.js';
+import { reply } from '../route.js';
+import type { Reply } from '../route.js';
+import type { Services } from '../services.js';
+import { fhirBundle } from '../standards/fhir.js';
+import { writeOdm } from '../standards/odm/document.js';
+import { safeName } from './exports.js';
+import type { Asked } from './exports.js';
+import { streamed } from './streamed.js';
+import { existing } from './studies.js';
+import type { Change } from './studies.js';
+
+/** Where codes of ours are from, for who has no address of us. */
+const SYSTEM = 'urn:research-assessment:platform';
+
+/** A study as CDISC ODM, streamed, of one moment; told in the study's audit before it begins. @throws 404 */
+export async function exportOdm({ services, actor, context, siteId }: Asked, studyId: string): Promise<Reply> {
+  const caller: Caller = { userId: actor.id, studyId, siteId };
+  const enter = (row: CallerRow | undefined) => admit(exporters, row, studyId);
+  const study = await changeAs(services.database, caller, enter, async ({ tx, audit }) => {
+    audit.record({ ...by(actor, context), study_id: studyId, action: 'study_exported', resource_type: 'study', resource_id: studyId, metadata: { format: 'odm' } });
+    return existing(tx, studyId);
+  });
+  const sink = new PassThrough();
+  const body = streamed(services, sink, () => readAs(services.database, caller, enter, (tx) => writeOdm(tx, studyId, new Date().toISOString(), sink), true));
+  return reply(200, body, { 'Content-Type': 'application/xml; charset=utf-8', 'Content-Disposition': `attachment; filename="${safeName(study.study_code)}-odm.xml"` });
+}
+
+/** A participant as a FHIR R4 bundle; told in the study's audit. @throws 404 */
+export async function exportFhir({ tx, audit, actor, context }: Change, { PUBLIC_URL }: Services['settings'], studyId: string, participantId: string): Promise<Reply> {
+  const [study, subject] = [await standardStudy(tx, studyId), await subjectOf(tx, studyId, participantId)];
+  if (!study || !subject) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  audit.record({ ...by(actor, context), study_id: studyId, action: 'participant_data_exported', resource_type: 'participant', resource_id: participantId, metadata: { format: 'fhir' } });
+  const bundle = fhirBundle(study, subject, PUBLIC_URL?.replace(/\/+$/, '') ?? SYSTEM, new Date().toISOString());
+  return reply(200, JSON.stringify(bundle), { 'Content-Type': 'application/fhir+json; charset=utf-8' });
+}

@@ -1,0 +1,71 @@
+/**
+ * What each report answers, asked by hand: one plain statement for each, with the owner's rights, on no isolation and no
+ * filters. `$1` is the study, of the participant's report its participant. Each answers one row, `answer`.
+ */
+const JUDGED = `
+visits as (
+  select v.*, p.participant_code, s.site_code, p.arm, z.zone,
+    case when v.status in ('scheduled', 'open') and v.window_close < (now() at time zone z.zone)::date then 'missed' else v.status end as said,
+    (v.completed_at at time zone z.zone)::date as done, coalesce(v.reporting_target_date - v.target_date, 0) as shift
+  from scheduled_visits v join participants p on p.id = v.participant_id join studies y on y.id = p.study_id left join sites s on s.id = p.site_id
+  cross join lateral (select coalesce(s.timezone, y.timezone) as zone) z where v.study_id = $1
+), judged as (
+  select *, case said when 'completed' then case when done < window_open + shift then 'early' when done > window_close + shift then 'late' else 'in_window' end
+    when 'missed' then 'missed' when 'cancelled' then 'cancelled' when 'scheduled' then 'pending' when 'open' then 'pending' end as adherence, done - target_date - shift as off
+  from visits
+)`;
+const SESSION = `case when x.status = 'active' and x.source = 'online' and x.expires_at <= now() then 'expired' else x.status end`;
+const DUE = `adherence in ('early', 'in_window', 'late', 'missed')`;
+const n = (condition: string) => `count(*) filter (where ${condition})`;
+
+const summary = `with ${JUDGED}
+select jsonb_build_object(
+  'participants', (select jsonb_build_object('total', count(*), 'enrolled', ${n(`status = 'enrolled'`)}, 'withdrawn', ${n(`status = 'withdrawn'`)}) from participants where study_id = $1),
+  'sessions', (select jsonb_build_object('total', count(*), 'completed', ${n(`s = 'completed'`)}, 'expired', ${n(`s = 'expired'`)}) from (select ${SESSION} as s from assessment_sessions x where study_id = $1) s),
+  'visits', jsonb_build_object('total', count(*), ${['scheduled', 'open', 'completed', 'missed', 'superseded', 'cancelled'].map((status) => `'${status}', ${n(`said = '${status}'`)}`).join(', ')}),
+  'anchors', (select jsonb_build_object('unset', ${n(`status = 'unset'`)}, 'provisional', ${n(`status = 'provisional'`)}, 'finalized', ${n(`status = 'finalized'`)}, 'overridden', ${n('is_override')}) from anchor_dates where study_id = $1),
+  'adherence', jsonb_build_object('due', ${n(DUE)}, 'completed_in_window', ${n(`adherence = 'in_window'`)}, 'rate', ${n(`adherence = 'in_window'`)}::float8 / nullif(${n(DUE)}, 0))) as answer
+from judged`;
+
+const enrollment = `with counted as (
+  select to_char(enrollment_date, 'YYYY-MM') as month, count(*) as enrolled from participants where study_id = $1 and enrollment_date is not null group by 1
+), months as (
+  select to_char(m, 'YYYY-MM') as month, coalesce(c.enrolled, 0) as enrolled, sum(coalesce(c.enrolled, 0)) over (order by m) as cumulative
+  from generate_series((select min(month) || '-01' from counted)::timestamp, (select max(month) || '-01' from counted)::timestamp, interval '1 month') m left join counted c on c.month = to_char(m, 'YYYY-MM'))
+select jsonb_build_object(
+  'total', (select count(*) from participants where study_id = $1), 'without_date', (select count(*) from participants where study_id = $1 and enrollment_date is null),
+  'by_month', (select jsonb_agg(jsonb_build_object('month', month, 'enrolled', enrolled, 'cumulative', cumulative) order by month) from months),
+  'by_site', (select jsonb_agg(jsonb_build_object('site_code', site_code, 'enrolled', enrolled) order by site_code nulls last) from (
+    select s.site_code, count(*) as enrolled from participants p left join sites s on s.id = p.site_id where p.study_id = $1 group by 1) b)) as answer`;
+
+const completion = `with ${JUDGED}
+select jsonb_build_object('by_window', jsonb_agg(jsonb_build_object('code', w.code, 'name', w.name, 'due', c.due, 'completed', c.completed, 'in_window', c.in_window, 'late', c.late, 'missed', c.missed,
+  'rate', c.completed::float8 / nullif(c.due, 0)) order by w.sort_order, w.target_day, w.code)) as answer
+from (select visit_window_id, ${n(DUE)} as due, ${n(`said = 'completed'`)} as completed, ${n(`adherence = 'in_window'`)} as in_window, ${n(`adherence = 'late'`)} as late, ${n(`adherence = 'missed'`)} as missed
+  from judged where said <> 'superseded' group by 1) c join visit_windows w on w.id = c.visit_window_id`;
+
+const modules = `with metrics as (
+  select t.task, m.key, (m.value)::text::float8 as value from session_tasks t cross join lateral jsonb_each(t.summary) m where t.study_id = $1 and jsonb_typeof(m.value) = 'number'
+), distributions as (
+  select task, key, jsonb_build_object('n', count(*), 'mean', avg(value), 'sd', stddev_samp(value), 'median', percentile_cont(0.5) within group (order by value),
+    'p25', percentile_cont(0.25) within group (order by value), 'p75', percentile_cont(0.75) within group (order by value), 'min', min(value), 'max', max(value)) as distribution from metrics group by 1, 2)
+select jsonb_build_object('by_task', jsonb_agg(jsonb_build_object('task', s.task, 'sessions', s.sessions, 'metrics', d.metrics) order by s.task)) as answer
+from (select task, count(*) as sessions from session_tasks where study_id = $1 group by 1) s join (select task, jsonb_object_agg(key, distribution) as metrics from distributions group by 1) d using (task)`;
+
+const sites = `with ${JUDGED}
+select jsonb_build_object('items', jsonb_agg(jsonb_build_object('site_code', p.site_code, 'participants', p.participants, 'sessions', coalesce(s.sessions, 0), 'visits_completed', coalesce(v.completed, 0), 'visits_missed', coalesce(v.missed, 0)) order by p.site_code nulls last)) as answer
+from (select s.site_code, count(*) as participants from participants p left join sites s on s.id = p.site_id where p.study_id = $1 group by 1) p
+left join (select s.site_code, count(*) as sessions from assessment_sessions x join participants p on p.id = x.participant_id left join sites s on s.id = p.site_id where x.study_id = $1 group by 1) s on s.site_code is not distinct from p.site_code
+left join (select site_code, ${n(`said = 'completed'`)} as completed, ${n(`said = 'missed'`)} as missed from judged group by 1) v on v.site_code is not distinct from p.site_code`;
+
+/** A page of fifty, by target date, and how many there are. */
+const visits = `with ${JUDGED}, page as (select * from judged where said <> 'superseded' order by target_date, id limit 50)
+select jsonb_build_object('total', (select count(*) from scheduled_visits where study_id = $1 and status <> 'superseded'),
+  'items', (select jsonb_agg(jsonb_build_object('id', j.id, 'status', j.said, 'adherence', j.adherence, 'days_off_target', j.off, 'participant_code', j.participant_code, 'site_code', j.site_code, 'window_code', w.code) order by j.target_date, j.id)
+    from page j left join visit_windows w on w.id = j.visit_window_id)) as answer`;
+
+const totals = `select jsonb_build_object('studies', 1, 'participants', (select count(*) from participants where study_id = $1), 'sessions', (select count(*) from assessment_sessions where study_id = $1),
+  'visits', (select count(*) from scheduled_visits where study_id = $1)) as answer`;
+
+export const reportSql = { summary, enrollment, completion, modules, sites, visits, totals } as const;
+export type ReportName = keyof typeof reportSql;

@@ -1,0 +1,71 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Figure } from './figure.js';
+import { median } from './figure.js';
+import type { Measured } from './load.js';
+import { compared, inPairs } from './pairs.js';
+import { reportSql } from './report-sql.js';
+import type { ReportName } from './report-sql.js';
+import { reportedStudy } from './report-study.js';
+import type { Stage } from './stage.js';
+
+const PARTICIPANTS = 10_000, WINDOWS = 20, SESSIONS_OF_A_HUNDRED = 20, MOST = 1.5, ROUNDS = 3;
+const PER_ROUND = 3;
+
+const pathOf = (study: string, name: ReportName): string => (name === 'totals' ? `/api/reports/summary?study_id=${study}` : `/api/reports/studies/${study}/${name}`);
+
+/**
+ * REPORTS: every JSON report over 10,000 participants and 200,000 visits, each asked for after a change of the study, so
+ * that nothing is answered from what was computed before; held against one plain statement that answers the same. The
+ * participant's report is held against those of its parts that it is made of.
+ */
+export async function reportFigures(stage: Stage, rounds: number): Promise<Figure[]> {
+  const study = await reportedStudy(stage, PARTICIPANTS, WINDOWS, SESSIONS_OF_A_HUNDRED);
+  const figures: Figure[] = [];
+  for (const name of Object.keys(reportSql) as ReportName[]) {
+    await assertSame(stage, study, name);
+    const pairs = await inPairs(Math.min(rounds, ROUNDS),
+      () => times(async () => { await changed(stage, study); }, async () => { await answerOf(stage, study, name); }),
+      () => times(async () => undefined, async () => { await stage.sql.query(reportSql[name], [study]); }));
+    figures.push({ name: `REPORTS_${name.toUpperCase()}`, what: `the report ${name} over ${PARTICIPANTS.toLocaleString('en')} participants and ${(PARTICIPANTS * WINDOWS).toLocaleString('en')} visits, computed anew, against one plain statement`, ...compared(pairs, (m) => m.p50), goal: { is: '<=', value: MOST }, unit: 'ms' });
+  }
+  return figures;
+}
+
+/** The middle of some repetitions; `before` is outside the clock. */
+async function times(before: () => Promise<void>, work: () => Promise<void>): Promise<Measured> {
+  const took: number[] = [];
+  for (let i = 0; i < PER_ROUND; i += 1) {
+    await before();
+    const began = performance.now();
+    await work();
+    took.push(performance.now() - began);
+  }
+  const p50 = median(took);
+  return { count: PER_ROUND, perSecond: 1000 / p50, p50, p99: Math.max(...took) };
+}
+
+let changes = 0;
+const changed = (stage: Stage, study: string) => stage.call('PATCH', `/api/studies/${study}`, { description: `change ${(changes += 1)}` });
+
+async function answerOf(stage: Stage, study: string, name: ReportName): Promise<Record<string, unknown>> {
+  const { generated_at: _at, filters: _filters, ...answer } = await stage.call<Record<string, unknown>>('GET', pathOf(study, name));
+  return answer;
+}
+
+/** Both sides must say the same, or the comparison says nothing. */
+async function assertSame(stage: Stage, study: string, name: ReportName): Promise<void> {
+  const ours = await answerOf(stage, study, name);
+  const theirs = (await stage.sql.query<{ answer: Record<string, unknown> }>(reportSql[name], [study])).rows[0]!.answer;
+  if (!isDeepStrictEqual(rounded(name === 'visits' ? reduced(ours, theirs) : ours), rounded(theirs))) {
+    throw new Error(`the plain statement does not answer what the report ${name} says:\n${JSON.stringify(ours).slice(0, 800)}\n${JSON.stringify(theirs).slice(0, 800)}`);
+  }
+}
+
+/** A mean depends in its last digits on the order in which it was summed. */
+const rounded = (answer: unknown): unknown => JSON.parse(JSON.stringify(answer, (_key, value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(10)) : value)));
+
+/** Of a page of visits what the plain statement names. */
+const reduced = (ours: Record<string, unknown>, theirs: Record<string, unknown>) => {
+  const [first] = theirs.items as object[];
+  return { ...ours, items: (ours.items as Record<string, unknown>[]).map((item) => Object.fromEntries(Object.keys(first!).map((key) => [key, item[key]]))) };
+};

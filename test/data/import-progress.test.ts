@@ -1,0 +1,69 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import pg from 'pg';
+import { admin, newStudy, user } from '../support/http.js';
+import type { Http, Loose } from '../support/http.js';
+import { service } from '../support/service.js';
+import { imported, sendFile } from './stage.js';
+
+const HEADER = 'participant_code,external_id,site_code,preferred_language\n';
+
+describe('An import of participants, watched', function () {
+  this.timeout(180_000);
+  let http: Http;
+  let study: Loose;
+  before(async () => { http = await admin(); });
+  beforeEach(async () => { study = await newStudy(http); });
+  const seen = (id: string) => http.get(`/api/studies/${study.id}/participants/imports/${id}`);
+
+  it('of the same file is known by its hash: everything is there, nothing is made twice, and a dry run tells so before', async () => {
+    const text = `${HEADER}P-1,,,\nP-2,,,de\n`;
+    expect((await imported(http, study.id, text)).warnings).to.deep.equal([]);
+    const rehearsed = await imported(http, study.id, text, '?dry_run=true');
+    expect(rehearsed.warnings.map(({ code }) => code)).to.deep.equal(['FILE_IMPORTED_BEFORE']);
+    expect(await imported(http, study.id, text)).to.deep.include({ success: true, imported_count: 0, skipped_count: 2, warnings: rehearsed.warnings });
+    expect((await imported(http, study.id, `${text}P-3,,,\n`)).warnings).to.deep.equal([]);
+    expect((await imported(http, (await newStudy(http)).id, text)).warnings).to.deep.equal([]);
+    const { items, total } = await http.expect(200, 'GET', `/api/studies/${study.id}/participants/imports`);
+    expect(total).to.equal(3);
+    expect(items[2]).to.include({ status: 'completed', phase: 'done', progress: 1, format: 'csv', mode: 'insert', total_rows: 2, imported_count: 2, skipped_count: 0, error_count: 0, sha256: createHash('sha256').update(text).digest('hex') });
+  });
+
+  it('says how far it is while it runs, to others too, and what became of it', async () => {
+    const rows = 12_000, id = randomUUID();
+    const manager = await user(http, 'data_manager', { study_ids: [study.id] });
+    const running = imported(manager, study.id, `${HEADER}${Array.from({ length: rows }, (_, i) => `L-${i},,,`).join('\n')}\n`, `?import_id=${id}`);
+    const looks: Loose[] = [];
+    let over = false;
+    void running.finally(() => { over = true; }).catch(() => undefined);
+    while (!over) {
+      const look = await seen(id);
+      if (look.status === 200) looks.push(look.body);
+      else expect(look.status).to.equal(404);
+    }
+    expect(await running).to.include({ success: true, imported_count: rows });
+    expect(looks.some(({ status, total_rows, progress }) => status === 'running' && total_rows === rows && (progress as number) > 0 && (progress as number) < 1), JSON.stringify(looks.slice(0, 3))).to.equal(true);
+    const shares = looks.map(({ progress }) => progress as number);
+    expect(shares).to.deep.equal([...shares].sort((a, b) => a - b));
+    expect((await seen(id)).body).to.include({ import_id: id, status: 'completed', progress: 1, total_rows: rows, imported_count: rows, requested_by_id: manager.userId });
+    // Thousands of starts are of no use to the tests that follow.
+    const database = new pg.Client({ connectionString: (await service()).database_url });
+    await database.connect();
+    await database.query('delete from outbox where study_id = $1', [study.id]);
+    await database.end();
+  });
+
+  it('that is refused as a whole has failed; an id is taken once; strangers see none', async () => {
+    const id = randomUUID();
+    expect((await sendFile(http, study.id, `${HEADER}"never closed`, `?import_id=${id}`)).status).to.equal(400);
+    expect((await seen(id)).body).to.include({ status: 'failed', imported_count: null });
+    const again = await sendFile(http, study.id, `${HEADER}P-1,,,\n`, `?import_id=${id}`);
+    expect([again.status, again.body.code]).to.deep.equal([409, 'CONFLICT']);
+    expect((await sendFile(http, study.id, HEADER, '?import_id=no-uuid')).status).to.equal(422);
+    expect((await seen(randomUUID())).status).to.equal(404);
+    const stranger = await user(http, 'data_manager', { study_ids: [] });
+    expect((await stranger.get(`/api/studies/${study.id}/participants/imports`)).status).to.equal(404);
+    // In another study the id is nobody's.
+    expect((await sendFile(http, (await newStudy(http)).id, `${HEADER}P-1,,,\n`, `?import_id=${id}`)).status).to.equal(200);
+  });
+});
