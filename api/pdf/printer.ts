@@ -15,8 +15,9 @@ const MOST_WAITING = 40;
 /** A browser grows with what it has printed; after so many documents the next one has a new one. */
 const DOCUMENTS_PER_BROWSER = 200;
 const IDLE_MS = 300_000;
-const TIMEOUT_MS = 30_000;
-const LOW_PRIORITY = 15;
+const TIMEOUT_MS = 60_000;
+/** Enough to stand behind those who are waited for, not so much that a busy machine never prints. */
+const LOW_PRIORITY = 5;
 const HOST = 'http://report.invalid';
 
 /**

@@ -42,8 +42,7 @@ function study({ study: head, summary, enrollment, completion, adherence, sites,
     { title: w.metrics, html: (modules.length === 0 ? '' : plot({ name: 'metrics', data: modules })) + table([w.task, w.metric, w.n, w.mean, w.sd, w.min, w.p25, w.median, w.p75, w.max], metricRows(modules), speech) },
     { title: w.method, html: `<p>${escaped(w.methodText)}</p>` },
   ];
-  const period = `${speech.date(head.start_date)} – ${speech.date(head.end_date)}`;
-  return document({ kind: w.studyReport, title: head.study_name, subtitle: head.study_code, mark: head.study_code, facts: [[w.status, head.status], [w.period, period], [w.timezone, head.timezone]] }, sections, imprint, speech);
+  return document({ kind: w.studyReport, title: head.study_name, subtitle: head.study_code, mark: head.study_code, facts: [[w.status, speech.word(head.status)], [w.period, speech.period(head.start_date, head.end_date)], [w.timezone, head.timezone]] }, sections, imprint, speech);
 }
 
 const metricRows = (modules: readonly TaskReport[]) => modules.flatMap(({ task, metrics }) => Object.entries(metrics).sort(([a], [b]) => (a < b ? -1 : 1))
@@ -64,7 +63,7 @@ function participant({ study: head, identity, anchor, schedule, visits, sessions
       { early: w.early, in_window: w.inWindow, late: w.late, missed: w.missed, pending: w.pending, cancelled: w.cancelled }[v.adherence], v.days_off_target]), speech) },
     { title: w.course, html: metrics.length === 0 ? table([], [], speech) : figure(svgOf(chartOf({ name: 'course', data: { participant_code: identity.participant_code, metrics, modules } }, speech)))
       + table([w.task, w.metric, w.n, w.first, w.last, w.reference], metrics.map(({ task, metric, points }) => [task, metric, points.length, points[0]!.value, points.at(-1)!.value, band(modules, task, metric, speech)]), speech) },
-    { title: w.sessions, html: table([w.started, w.status, w.source, w.language, w.tasks, w.trials], sessions.map((s) => [speech.instant(s.started_at), s.status, s.source, s.language, Object.keys(s.task_summaries).length, s.trial_count]), speech) },
+    { title: w.sessions, html: table([w.started, w.status, w.source, w.language, w.tasks, w.trials], sessions.map((s) => [speech.instant(s.started_at), speech.word(s.status), speech.word(s.source), s.language, Object.keys(s.task_summaries).length, s.trial_count]), speech) },
     { title: w.method, html: `<p>${escaped(w.methodText)}</p>` },
   ];
   return document({ kind: w.participantReport, title: identity.participant_code, subtitle: `${head.study_name} (${head.study_code})`, mark: `${head.study_code} ${identity.participant_code}`, facts: [[w.site, identity.site_code ?? w.noSite]] }, sections, imprint, speech);
@@ -73,7 +72,7 @@ function participant({ study: head, identity, anchor, schedule, visits, sessions
 function session({ study: head, identity, session: s, tasks, modules }: SessionData, imprint: Imprint): Promise<string> {
   const speech = new Speech(imprint.language), { words: w } = speech;
   const sections: Section[] = [
-    { title: w.session, html: facts([[w.code, identity.participant_code], [w.status, s.status], [w.started, speech.instant(s.started_at)], [w.completed, speech.instant(s.completed_at)], [w.source, s.source], [w.language, s.language ?? '–'], [w.trials, speech.count(s.trial_count)]]) },
+    { title: w.session, html: facts([[w.code, identity.participant_code], [w.status, speech.word(s.status)], [w.started, speech.instant(s.started_at)], [w.completed, speech.instant(s.completed_at)], [w.source, speech.word(s.source)], [w.language, s.language ?? '–'], [w.trials, speech.count(s.trial_count)]]) },
     { title: w.tasks, html: tasks.length === 0 ? table([], [], speech) : tasks.map(({ task, summary, computed_summary, quality_flags, trial_count }) =>
       `<h3>${escaped(task)} (${w.trials}: ${speech.count(trial_count)})</h3>`
       + table([w.metric, w.value, w.fromTrials, w.reference], Object.entries(summary).sort(([a], [b]) => (a < b ? -1 : 1)).map(([metric, value]) => [metric, value, computed_summary[metric] ?? null, band(modules, task, metric, speech)]), speech)

@@ -5,7 +5,7 @@ import type { Task } from './data.js';
 import { made } from './documents.js';
 
 // Of this thread alone: on Linux each has a priority of its own. Elsewhere it would be the whole process's.
-if (process.platform === 'linux') setPriority(0, 10);
+if (process.platform === 'linux') setPriority(0, 5);
 
 parentPort!.on('message', ({ id, task }: { id: number; task: Task }) => {
   made(task).then(

@@ -29,7 +29,8 @@ const css = (text: string) => `"${text.replaceAll(/["\\\n]/g, (c) => `\\${c.char
 export async function document(cover: { kind: string; title: string; subtitle: string; mark: string; facts: readonly (readonly [string, string])[] }, sections: readonly Section[], imprint: Imprint, speech: Speech): Promise<string> {
   const { words } = speech;
   const foot = `${words.checksum} ${imprint.checksum}`, head = `${words.auditHead} #${imprint.audit.seq} ${imprint.audit.head}`;
-  const filters = Object.entries(imprint.filters).filter(([, value]) => value !== null).map(([name, value]) => `${name} = ${value}`).join(', ') || words.none;
+  const filters = Object.entries(imprint.filters).filter(([, value]) => value !== null)
+    .map(([name, value]) => `${speech.word(name === 'site_code' ? 'site' : name)} ${name === 'from' || name === 'to' ? speech.date(value) : value}`).join(', ') || words.none;
   return `<!DOCTYPE html>
 <html lang="${speech.language}"><head><meta charset="utf-8"><title>${escaped(`${cover.kind}: ${cover.title}`)}</title>
 <style>${await fontCss()}
@@ -43,7 +44,7 @@ body { font: 9.5pt/1.45 ${FONT_NAMES}; color: #222; margin: 0; }
 h1 { font-size: 26pt; line-height: 1.2; margin: 0 0 3mm; overflow-wrap: anywhere; } h2 { font-size: 15pt; margin: 0 0 4mm; color: #0b3c5d; break-after: avoid; } h3 { font-size: 11pt; margin: 6mm 0 2mm; break-after: avoid; }
 .cover { break-after: page; padding-top: 45mm; } .cover .kind { font-size: 12pt; color: #0b3c5d; font-weight: 600; margin: 0 0 3mm; } .cover .sub { font-size: 13pt; color: #444; margin: 0 0 14mm; overflow-wrap: anywhere; }
 nav { break-after: page; } nav ol { padding: 0; list-style: none; font-size: 11pt; line-height: 2; } nav a { display: flex; align-items: baseline; gap: 2mm; color: inherit; text-decoration: none; } nav i { flex: 1; border-bottom: 0.3mm dotted #999; } nav b { min-width: 8mm; text-align: right; font-weight: 400; font-variant-numeric: tabular-nums; }
-section { margin-bottom: 10mm; } section.new { break-before: page; }
+section { margin-bottom: 10mm; } p { break-inside: avoid; }
 dl { margin: 0; } dl div { display: flex; gap: 4mm; padding: 1mm 0; border-bottom: 0.2mm solid #e2e2e2; } dt { width: 45mm; flex: none; color: #555; } dd { margin: 0; font-size: 9pt; overflow-wrap: anywhere; min-width: 0; }
 table { border-collapse: collapse; width: 100%; margin: 2mm 0 5mm; font-size: 8.5pt; } thead { display: table-header-group; } tr { break-inside: avoid; }
 th, td { text-align: left; padding: 1.1mm 1.6mm; border-bottom: 0.2mm solid #ddd; font-weight: 400; overflow-wrap: anywhere; } thead th { font-weight: 600; border-bottom: 0.35mm solid #555; color: #333; } .r { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }

@@ -9,7 +9,7 @@ const en = {
   anchors: 'Anchor dates', unset: 'Unset', provisional: 'Provisional', finalized: 'Finalized', overridden: 'Overridden', due: 'Due', inWindow: 'In window', late: 'Late', early: 'Early', pending: 'Pending', rate: 'Rate', adherenceRate: 'Completed in window, of those due',
   month: 'Month', cumulative: 'Cumulative', withoutDate: 'Without a date', noSite: 'no site', window: 'Window', task: 'Task', metric: 'Metric', n: 'n', mean: 'Mean', sd: 'SD', median: 'Median', p25: '25 %', p75: '75 %', min: 'Min', max: 'Max',
   visitsCompleted: 'Visits completed', visitsMissed: 'Visits missed', date: 'Date', target: 'Target', windowOpen: 'Opens', windowClose: 'Closes', doneAt: 'Completed', daysOff: 'Days off target', started: 'Started', source: 'Source', trials: 'Trials',
-  version: 'Version', value: 'Value', fromTrials: 'From trials', reference: 'Study, 25–75 %', quality: 'Quality flags', override: 'Override', nothing: 'There is nothing to show yet.', first: 'First', last: 'Last',
+  version: 'Version', value: 'Value', fromTrials: 'From trials', reference: 'Study, 25–75 %', quality: 'Quality flags', override: 'Override', nothing: 'There is nothing to show yet.', draft: 'Draft', active: 'Active', paused: 'Paused', archived: 'Archived', abandoned: 'Abandoned', online: 'Online', offline: 'Offline', since: 'since {0}', until: 'until {0}', first: 'First', last: 'Last',
   plotEnrollment: 'Enrollment', plotEnrollmentText: 'Participants by month of enrollment, and their cumulative number: {0} in {1} months.',
   plotCompletion: 'Completion by window', plotCompletionText: 'For each of {0} windows how many due visits were completed in their window, early, late, or missed.',
   plotAdherence: 'Adherence by site and window', plotAdherenceText: 'Share of due visits completed in their window, for {0} sites and {1} windows.',
@@ -28,7 +28,7 @@ const de: Words = {
   anchors: 'Ankerdaten', unset: 'Nicht gesetzt', provisional: 'Vorläufig', finalized: 'Endgültig', overridden: 'Überschrieben', due: 'Fällig', inWindow: 'Im Fenster', late: 'Verspätet', early: 'Verfrüht', pending: 'Ausstehend', rate: 'Anteil', adherenceRate: 'Im Fenster abgeschlossen, von den fälligen',
   month: 'Monat', cumulative: 'Kumuliert', withoutDate: 'Ohne Datum', noSite: 'ohne Zentrum', window: 'Zeitfenster', task: 'Aufgabe', metric: 'Kennwert', n: 'n', mean: 'Mittelwert', sd: 'SD', median: 'Median', p25: '25 %', p75: '75 %', min: 'Min', max: 'Max',
   visitsCompleted: 'Termine abgeschlossen', visitsMissed: 'Termine versäumt', date: 'Datum', target: 'Ziel', windowOpen: 'Beginn', windowClose: 'Ende', doneAt: 'Abgeschlossen', daysOff: 'Tage vom Ziel', started: 'Begonnen', source: 'Quelle', trials: 'Durchgänge',
-  version: 'Version', value: 'Wert', fromTrials: 'Aus Durchgängen', reference: 'Studie, 25–75 %', quality: 'Qualitätshinweise', override: 'Überschreibung', nothing: 'Noch gibt es nichts zu zeigen.', first: 'Erster Wert', last: 'Letzter Wert',
+  version: 'Version', value: 'Wert', fromTrials: 'Aus Durchgängen', reference: 'Studie, 25–75 %', quality: 'Qualitätshinweise', override: 'Überschreibung', nothing: 'Noch gibt es nichts zu zeigen.', draft: 'Entwurf', active: 'Aktiv', paused: 'Unterbrochen', archived: 'Archiviert', abandoned: 'Abgebrochen', online: 'Online', offline: 'Offline', since: 'seit {0}', until: 'bis {0}', first: 'Erster Wert', last: 'Letzter Wert',
   plotEnrollment: 'Einschluss', plotEnrollmentText: 'Teilnehmende nach Einschlussmonat und ihre kumulierte Zahl: {0} in {1} Monaten.',
   plotCompletion: 'Durchführung nach Zeitfenster', plotCompletionText: 'Wie viele fällige Termine in {0} Zeitfenstern im Fenster, verfrüht oder verspätet abgeschlossen oder versäumt wurden.',
   plotAdherence: 'Einhaltung nach Zentrum und Zeitfenster', plotAdherenceText: 'Anteil der fälligen Termine, die im Fenster abgeschlossen wurden, für {0} Zentren und {1} Zeitfenster.',
@@ -51,6 +51,12 @@ export class Speech {
 
   say(key: keyof Words, ...values: (string | number)[]): string {
     return this.words[key].replaceAll(/\{(\d)\}/g, (_, at: string) => String(values[Number(at)]));
+  }
+  /** One of the program's own words; one that has none here is shown as it is. */
+  word(key: string): string { return Object.hasOwn(this.words, key) ? this.words[key as keyof Words] : key; }
+  period(from: string | null, to: string | null): string {
+    if (from !== null && to !== null) return `${this.date(from)} – ${this.date(to)}`;
+    return from !== null ? this.say('since', this.date(from)) : to !== null ? this.say('until', this.date(to)) : '–';
   }
   number(value: number | null): string { return value === null ? '–' : this.numbers.format(value); }
   count(value: number): string { return new Intl.NumberFormat(this.language).format(value); }

@@ -1,0 +1,81 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { parse } from 'csv-parse/sync';
+import { expect } from 'chai';
+import { admin, newStudy } from '../support/http.js';
+import type { Http } from '../support/http.js';
+import { filledStudy } from './filled-study.js';
+import type { FilledStudy } from './filled-study.js';
+import { imported } from './stage.js';
+
+const run = promisify(execFile);
+const isThere = (program: string) => run(program, ['--version']).then(() => true, (fault: NodeJS.ErrnoException) => {
+  if (fault.code === 'ENOENT') return false;
+  throw fault;
+});
+
+/** Where LibreOffice or R is not installed, these are pending, not passed: neither is small enough to be brought along. */
+describe('A spreadsheet program and R', function () {
+  this.timeout(300_000);
+  let http: Http;
+  let filled: FilledStudy;
+  let office: boolean, r: boolean;
+  const folder = mkdtempSync(join(tmpdir(), 'office-'));
+  before(async function () {
+    [office, r] = [await isThere('soffice'), await isThere('Rscript')];
+    if (!office && !r) this.skip();
+    http = await admin();
+    filled = await filledStudy(http);
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  async function exported(format: string, dataset: string): Promise<string> {
+    const response = await fetch(`${http.base}/api/exports/${format}`, {
+      method: 'POST', headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': 'application/json' }, body: JSON.stringify({ study_id: filled.study.id, dataset }),
+    });
+    expect(response.status).to.equal(200);
+    const file = join(folder, `${dataset}.${format}`);
+    await writeFile(file, Buffer.from(await response.arrayBuffer()));
+    return file;
+  }
+  /** A file as LibreOffice writes it again in another format. */
+  async function converted(file: string, to: string, into: string): Promise<Buffer> {
+    await run('soffice', [`-env:UserInstallation=file://${folder}/profile`, '--headless', '--convert-to', to, '--outdir', join(folder, into), file], { timeout: 120_000 });
+    return readFile(join(folder, into, `${file.split('/').at(-1)!.replace(/\.\w+$/, '')}.${to.split(':')[0]!}`));
+  }
+
+  it('LibreOffice opens a workbook and a CSV file, and what it says of them is what is in them', async function () {
+    if (!office) this.skip();
+    const sheet = parse(await converted(await exported('xlsx', 'raw_trials'), 'csv:Text - txt - csv (StarCalc):44,34,76', 'from-xlsx'), { columns: true }) as Record<string, string>[];
+    expect(sheet).to.have.length(1_200);
+    expect(sheet[3]).to.include({ trial_index: '3', rt: '303', correct: 'TRUE', participant_code: '=1+1' });
+    const people = parse(await converted(await exported('csv', 'participants'), 'csv:Text - txt - csv (StarCalc):44,34,76', 'from-csv'), { columns: true }) as Record<string, string>[];
+    expect(people.map(({ external_id }) => external_id)).to.include('E-1');
+    // The code was not run as a formula: two would stand there.
+    expect(people.map(({ participant_code }) => participant_code)).to.include.members(["'=1+1", 'Zoë, "the third"']).and.not.to.include('2');
+  });
+
+  it('a list that LibreOffice saved is imported, from the template and from CSV', async function () {
+    if (!office) this.skip();
+    const study = await newStudy(http);
+    const list = join(folder, 'list.csv');
+    await writeFile(list, 'participant_code,external_id,date_of_birth\nL-1,A,1960-02-29\nL-2,B,1971-12-31\n');
+    expect(await imported(http, study.id, await converted(list, 'xlsx', 'saved'), '', 'excel')).to.include({ success: true, imported_count: 2 });
+    const people = (await http.expect<{ items: { participant_code: string; date_of_birth: string }[] }>(200, 'GET', `/api/studies/${study.id}/participants?sort=created_at`)).items;
+    expect(people.map(({ participant_code, date_of_birth }) => [participant_code, date_of_birth])).to.deep.equal([['L-1', '1960-02-29'], ['L-2', '1971-12-31']]);
+  });
+
+  it('R reads the exports with the right types', async function () {
+    if (!r) this.skip();
+    const [visits, trials] = [await exported('csv', 'visits'), await exported('csv', 'raw_trials')];
+    const program = `v <- read.csv(${JSON.stringify(visits)}); t <- read.csv(${JSON.stringify(trials)}, na.strings = "")
+t$correct <- as.logical(toupper(t$correct)); d <- as.Date(v$target_date)
+cat(nrow(t), class(t$rt), class(t$trial_index), sum(t$correct), class(d), anyNA(d), nrow(v), class(v$days_off_target), "\\n")`;
+    const { stdout } = await run('Rscript', ['--vanilla', '-e', program]);
+    expect(stdout.trim().split(' ')).to.deep.equal(['1200', 'integer', 'integer', '900', 'Date', 'FALSE', String(parse(await readFile(visits)).length - 1), 'integer']);
+  });
+});
