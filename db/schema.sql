@@ -843,6 +843,39 @@ CREATE UNIQUE INDEX override_requests_one_pending ON public.override_requests US
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table participant_imports (
+  study_id uuid not null,
+  id uuid not null,
+  requested_by_id uuid not null,
+  format character varying(10) not null,
+  sha256 character(64) not null,
+  dry_run boolean not null,
+  mode character varying(10) not null,
+  status character varying(20) not null default 'running'::character varying,
+  phase character varying(20) not null default 'reading'::character varying,
+  progress real not null default 0,
+  total_rows integer,
+  imported_count integer,
+  updated_count integer,
+  skipped_count integer,
+  error_count integer,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  completed_at timestamp with time zone,
+  constraint participant_imports_check CHECK ((((status)::text <> 'completed'::text) OR ((total_rows IS NOT NULL) AND (imported_count IS NOT NULL) AND (completed_at IS NOT NULL)))),
+  constraint participant_imports_format_check CHECK (((format)::text = ANY ((ARRAY['csv'::character varying, 'excel'::character varying])::text[]))),
+  constraint participant_imports_mode_check CHECK (((mode)::text = ANY ((ARRAY['insert'::character varying, 'upsert'::character varying])::text[]))),
+  constraint participant_imports_phase_check CHECK (((phase)::text = ANY ((ARRAY['reading'::character varying, 'deciding'::character varying, 'writing'::character varying, 'recording'::character varying, 'done'::character varying])::text[]))),
+  constraint participant_imports_progress_check CHECK (((progress >= (0)::double precision) AND (progress <= (1)::double precision))),
+  constraint participant_imports_status_check CHECK (((status)::text = ANY ((ARRAY['running'::character varying, 'completed'::character varying, 'failed'::character varying])::text[]))),
+  constraint participant_imports_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint participant_imports_pkey PRIMARY KEY (study_id, id)
+);
+CREATE INDEX participant_imports_file ON public.participant_imports USING btree (study_id, sha256);
+CREATE INDEX participant_imports_study ON public.participant_imports USING btree (study_id, created_at, id);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table participants (
   id uuid not null default gen_random_uuid(),
   study_id uuid not null,
