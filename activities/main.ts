@@ -8,6 +8,8 @@ import { pino } from 'pino';
 import { CheckpointFolder } from '../db/audit-folder.js';
 import { auditSigner } from '../db/audit-signing.js';
 import { openDatabase } from '../db/knex.js';
+import { noteChange } from '../db/queries/open-work.js';
+import { inScope } from '../db/transaction.js';
 import { assertLatestRevision } from '../db/migrate.js';
 import { checkpointFolder, readSettings } from '../settings.js';
 import { createAnchorMessages } from '../workflows/client.js';
@@ -73,10 +75,14 @@ const eagerClient = new Client({ connection: native, namespace });
 const eager = { client: eagerClient, anchors: createAnchorMessages(eagerClient, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS, eager: true }), eager: true };
 const relay = new Relay({
   database, log, listenUrl: settings.DATABASE_URL,
-  deliver: deliverTo({ ...eager, taskQueue, setPoll: (studyId) => setPoll({ client, database, taskQueue }, studyId), sendNotification: messaging.send, sendUserLink: messaging.sendUserLink }),
+  deliver: deliverTo({ ...eager, taskQueue, setPoll: (studyId) => setPoll({ client, database, taskQueue }, studyId), sendNotification: messaging.send, sendUserLink: messaging.sendUserLink, noteChange: (change) => inScope(database, '*', ({ tx }) => noteChange(tx, change)) }),
 });
 relay.start();
-const reconciler = new Reconciler({ database, client, taskQueue, log });
+const ensureJobs = async (keep: boolean) => {
+  await ensureVisitSchedules(client, { taskQueue, visitStatusSeconds: settings.VISIT_STATUS_INTERVAL_SECONDS, sessionMinutes: settings.ASSESSMENT_SESSION_MINUTES, keep });
+  await messaging.prepare(client, taskQueue, keep);
+};
+const reconciler = new Reconciler({ database, client, taskQueue, log, ensureJobs: () => ensureJobs(true) });
 reconciler.start();
 const checkpointer = settings.AUDIT_SIGNING_KEY === undefined ? undefined : new Checkpointer({
   database, log, signer: auditSigner(settings.AUDIT_SIGNING_KEY), folder: new CheckpointFolder(checkpointFolder(settings)), everySeconds: settings.AUDIT_CHECKPOINT_SECONDS,
@@ -91,8 +97,7 @@ process.on('SIGTERM', drain);
 process.on('SIGINT', drain);
 // The supervisor is gone: a worker that nobody knows of must not go on.
 process.on('disconnect', drain);
-await ensureVisitSchedules(client, { taskQueue, visitStatusSeconds: settings.VISIT_STATUS_INTERVAL_SECONDS, sessionMinutes: settings.ASSESSMENT_SESSION_MINUTES });
-await messaging.prepare(client, taskQueue);
+await ensureJobs(false);
 const running = worker.run();
 process.send?.({ ready: true });
 log.info({ taskQueue }, 'worker is ready');

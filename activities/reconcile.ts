@@ -5,11 +5,14 @@ import { putOutbox } from '../db/outbox.js';
 import { wakeOverdue as wakeOverduePushes } from '../db/queries/push-requests.js';
 import { inScope } from '../db/transaction.js';
 import { reconcilePolls } from './capture/poll-schedules.js';
+import { restoreWork } from './lost-work.js';
 import { participantAnchorId, workflowTypes } from '../workflows/contract.js';
 
 const BATCH = 1000;
 const EVERY_MS = 5 * 60_000;
 const DEADLINES_EVERY_MS = 30_000;
+/** How often it is looked whether Temporal is still the one that it was: one small call. */
+const PLACE_EVERY_MS = 5_000;
 /** A deadline passed this long ago and nothing happened: whoever should have woken is not there. */
 const OVERDUE_SECONDS = 20;
 /** Longer than the visibility store lags behind. */
@@ -21,7 +24,7 @@ const SETTLED_SECONDS = 60;
  * listing reads 1,000 a call, since visibility takes ten calls a second at most. Thousands of lost ones give way to
  * whoever is waited for.
  */
-export async function reconcileParticipants(deps: { database: Database; client: Client }): Promise<{ running: number; started: number }> {
+export async function reconcileParticipants(deps: { database: Database; client: Client }, settledSeconds = SETTLED_SECONDS): Promise<{ running: number; started: number }> {
   const running = new Set<string>();
   for await (const execution of deps.client.workflow.list({ query: `WorkflowType = '${workflowTypes.participantAnchor}' AND ExecutionStatus = 'Running'`, pageSize: BATCH })) {
     running.add(execution.workflowId);
@@ -31,7 +34,7 @@ export async function reconcileParticipants(deps: { database: Database; client: 
   for (;;) {
     const batch = await inScope(deps.database, '*', async ({ tx }) => {
       const rows: { id: string; study_id: string; site_id: string | null }[] = await tx('participants').where({ status: 'enrolled' }).where('id', '>', after)
-        .whereRaw(`created_at < clock_timestamp() - ? * interval '1 second'`, [SETTLED_SECONDS]).orderBy('id').limit(BATCH).select('id', 'study_id', 'site_id');
+        .whereRaw(`created_at < clock_timestamp() - ? * interval '1 second'`, [settledSeconds]).orderBy('id').limit(BATCH).select('id', 'study_id', 'site_id');
       const missing = rows.filter((row) => !running.has(participantAnchorId(row.id)));
       // A start that waits for its turn is not lost.
       const waiting: string[] = await tx('outbox').where({ topic: 'participant-start' }).whereRaw('subject = any(?)', [missing.map((row) => row.id)]).pluck('subject');
@@ -61,15 +64,18 @@ export async function wakeOverdue(database: Database, overdueSeconds = OVERDUE_S
 /** Runs the sweep at the worker's start and then every five minutes; of several workers one at a time. */
 export class Reconciler {
   private timers: NodeJS.Timeout[] = [];
+  /** Of the namespace: another one is of a Temporal server that knows nothing of ours. */
+  private place: string | undefined;
   private work: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly deps: { database: Database; client: Client; taskQueue: string; log: Logger }) {}
+  /** @param deps ensureJobs: makes the periodic jobs that are missing */
+  constructor(private readonly deps: { database: Database; client: Client; taskQueue: string; log: Logger; ensureJobs: () => Promise<void> }) {}
 
   start(): void {
-    const then = (next: () => Promise<void>) => () => { this.work = this.work.then(next); };
+    const then = (next: () => Promise<unknown>) => () => { this.work = this.work.then(next); };
     const sweep = then(() => this.sweep());
     sweep();
-    this.timers = [setInterval(sweep, EVERY_MS), setInterval(then(() => this.deadlines()), DEADLINES_EVERY_MS)];
+    this.timers = [setInterval(sweep, EVERY_MS), setInterval(then(() => this.deadlines()), DEADLINES_EVERY_MS), setInterval(then(() => this.lookForPlace()), PLACE_EVERY_MS)];
   }
 
   async stop(): Promise<void> {
@@ -88,18 +94,41 @@ export class Reconciler {
     }
   }
 
-  private async sweep(): Promise<void> {
+  /** A Temporal server with another database has none of our workflows: they are started again at once. */
+  private async lookForPlace(): Promise<void> {
+    const { client, log } = this.deps;
+    try {
+      const { namespaceInfo } = await client.connection.withDeadline(Date.now() + PLACE_EVERY_MS / 2, () => client.workflowService.describeNamespace({ namespace: client.options.namespace }));
+      const before = this.place, now = namespaceInfo?.id ?? undefined;
+      if (before !== undefined && now !== undefined && now !== before) {
+        log.warn('Temporal has lost its database: everything is started again from ours');
+        if (!await this.sweep(0)) return;
+      }
+      this.place = now;
+    } catch (fault) {
+      log.debug({ fault: fault instanceof Error ? fault.name : 'fault' }, 'Temporal is not reached; it is looked for again');
+    }
+  }
+
+  /** False: it did not get through, and comes again. @param settledSeconds younger than this may just be on its way */
+  private async sweep(settledSeconds = SETTLED_SECONDS): Promise<boolean> {
     const { database, log } = this.deps;
     try {
       await database.transaction(async (lock) => {
         const { rows } = await lock.raw(`select pg_try_advisory_xact_lock(hashtext('reconcile-participants')) as mine`);
         if (!rows[0].mine) return;
-        const { running, started } = await reconcileParticipants(this.deps);
+        await this.deps.ensureJobs();
         await reconcilePolls(this.deps);
+        const restored = await restoreWork(this.deps, settledSeconds);
+        if (restored > 0) log.warn({ restored }, 'work had no running workflow: it is started again from the database');
+        const { running, started } = await reconcileParticipants(this.deps, settledSeconds);
+        if (settledSeconds === 0) await inScope(database, '*', ({ tx }) => wakeOverduePushes(tx, 0));
         if (started > 0) log.warn({ running, started }, 'participants had no running workflow: they are started again from the database');
       });
     } catch (fault) {
       log.warn({ fault: fault instanceof Error ? fault.name : 'fault' }, 'the sweep for lost workflows did not finish; it comes again');
+      return false;
     }
+    return true;
   }
 }

@@ -9,26 +9,27 @@ const { reanchorBatch, countParticipants } = proxyActivities<AnchorActivities>({
   retry: { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '10s' },
 });
 
-export interface StudyReanchoringStart extends StudyChange { progress?: { after: string; seen: number; moved: number; schedules: number } }
+/** `change_id`: runs that began without it end without it. */
+export interface StudyReanchoringStart extends StudyChange { change_id?: string; progress?: { after: string; seen: number; moved: number; schedules: number } }
 
 const BATCH = 250;
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 /** What concerns a whole study: a changed policy, window, mapping or calendar, worked through its participants in sets. */
 export async function studyReanchoring(start: StudyReanchoringStart): Promise<ReanchoringProgress> {
-  const { progress, ...change } = start;
+  const { progress, change_id, ...change } = start;
   let { after, seen, moved, schedules } = progress ?? { after: BEFORE_ALL, seen: 0, moved: 0, schedules: 0 };
   let total = seen;
   setHandler(reanchoringProgress, () => ({ seen, total, moved, schedules }), { description: 'How far the change has got' });
   total = await countParticipants(change.study_id);
   for (;;) {
     setCurrentDetails(`${change.kind} changed: ${seen} of ${total} participants, ${moved} dates moved, ${schedules} schedules made`);
-    const batch = await reanchorBatch({ change, after, size: BATCH });
+    const batch = await reanchorBatch({ change, after, size: BATCH, ...(change_id !== undefined && { change_id }) });
     if (batch.last === null) return { seen, total, moved, schedules };
     after = batch.last;
     seen += batch.seen;
     moved += batch.moved;
     schedules += batch.schedules;
-    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof studyReanchoring>({ ...change, progress: { after, seen, moved, schedules } });
+    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof studyReanchoring>({ ...change, ...(change_id !== undefined && { change_id }), progress: { after, seen, moved, schedules } });
   }
 }

@@ -1,5 +1,6 @@
 import type { Database, Tx } from '../../db/knex.js';
 import { lockAnchors } from '../../db/queries/anchors.js';
+import { closeChange } from '../../db/queries/open-work.js';
 import { followBaseline, newerChanges, readScheduleInputs, readScheduleSources } from '../../db/queries/schedules.js';
 import { putOutbox } from '../../db/outbox.js';
 import { inScope } from '../../db/transaction.js';
@@ -19,7 +20,8 @@ const SCHEDULE_ONLY = ['windows', 'events', 'calendar', 'mapping'];
 const BASELINE = 'baseline';
 
 export interface StudyChange { study_id: string; kind: string; actor_user_id: string | null }
-export interface Batch { change: StudyChange; after: string; size: number }
+/** `change_id`: the change is through when nobody is left. */
+export interface Batch { change: StudyChange; after: string; size: number; change_id?: string }
 export interface BatchReport { last: string | null; seen: number; moved: number; schedules: number }
 
 /**
@@ -27,10 +29,13 @@ export interface BatchReport { last: string | null; seen: number; moved: number;
  * compare-and-set write as for one, done in sets. Repeating a batch changes nothing: who is where the facts put him
  * has nothing to write.
  */
-export const reanchorBatch = (database: Database) => async ({ change, after, size }: Batch): Promise<BatchReport> =>
+export const reanchorBatch = (database: Database) => async ({ change, after, size, change_id }: Batch): Promise<BatchReport> =>
   inScope(database, change.study_id, async ({ tx, audit }) => {
     const ids: string[] = await tx('participants').where({ study_id: change.study_id, status: 'enrolled' }).where('id', '>', after).orderBy('id').limit(size).pluck('id');
-    if (ids.length === 0) return { last: null, seen: 0, moved: 0, schedules: 0 };
+    if (ids.length === 0) {
+      if (change_id !== undefined) await closeChange(tx, change.study_id, change_id);
+      return { last: null, seen: 0, moved: 0, schedules: 0 };
+    }
     await lockAnchors(tx, ids);
     if (change.kind === BASELINE) await followBaseline(tx, ids);
     const cases = await readCases(tx, ids);

@@ -24,7 +24,7 @@ export interface Messaging {
   /** Sends a user a link to choose a password by, for the relay. */
   sendUserLink: (id: string) => Promise<void>;
   /** Makes the periodic jobs, and lets the database judge lateness as the settings say. */
-  prepare: (client: Client, taskQueue: string) => Promise<void>;
+  prepare: (client: Client, taskQueue: string, keep?: boolean) => Promise<void>;
   close: () => void;
 }
 
@@ -48,9 +48,9 @@ export function openMessaging({ settings, database, log, heartbeat }: { settings
       database, mail: channels.email, secret: settings.SESSION_SECRET, publicUrl,
       minutes: { password_reset: settings.PASSWORD_RESET_MINUTES, invitation: settings.INVITATION_DAYS * 1440 },
     }),
-    prepare: async (client, taskQueue) => {
+    prepare: async (client, taskQueue, keep = false) => {
       await keepLatenessLimit(database, settings.REMINDER_MAX_LATENESS_HOURS);
-      await ensureNotificationSchedules(client, { taskQueue, reminderSeconds: settings.REMINDER_INTERVAL_SECONDS });
+      await ensureNotificationSchedules(client, { taskQueue, reminderSeconds: settings.REMINDER_INTERVAL_SECONDS, keep });
     },
     close: () => { channels.email?.close?.(); },
   };

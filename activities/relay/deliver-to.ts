@@ -1,12 +1,16 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import type { OpenChange } from '../../db/queries/open-work.js';
 import type { AnchorMessages } from '../../workflows/client.js';
 import * as contract from '../../workflows/contract.js';
 import { kindOf } from './claims.js';
 import type { Deliver } from './lane.js';
 
+/** Done is done; one that was terminated, or failed, may be begun again. */
+const AGAIN = 'ALLOW_DUPLICATE_FAILED_ONLY';
+
 /** What each kind of message means to Temporal. `eager`: the client shares its connection with a worker, which takes a new run at once. */
-export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQueue: string; eager?: boolean; sendNotification: (id: string) => Promise<void>; sendUserLink: (id: string) => Promise<void>; setPoll: (studyId: string) => Promise<void> }): Deliver {
+export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQueue: string; eager?: boolean; sendNotification: (id: string) => Promise<void>; sendUserLink: (id: string) => Promise<void>; setPoll: (studyId: string) => Promise<void>; noteChange: (change: OpenChange) => Promise<void> }): Deliver {
   return async (message) => {
     const { id, topic, study_id, subject, payload } = message;
     const participant = { participant_id: subject, study_id: study_id!, site_id: (payload.site_id as string | undefined) ?? null };
@@ -19,11 +23,15 @@ export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQ
         workflowId: contract.datacaptureTriggerId(subject), taskQueue: deps.taskQueue, args: [{ event_id: subject, study_id: study_id!, local_first: true }],
         workflowIdReusePolicy: 'ALLOW_DUPLICATE', workflowIdConflictPolicy: 'USE_EXISTING', staticSummary: 'data-entry trigger', requestEagerStart: deps.eager === true,
       }));
-      case 'study-changed': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.studyReanchoring, {
-        workflowId: contract.studyReanchoringId(study_id!, String(payload.change_id ?? id)), taskQueue: deps.taskQueue,
-        args: [{ study_id: study_id!, kind: kindOf(message), actor_user_id: sender.actor_user_id }],
-        workflowIdReusePolicy: 'REJECT_DUPLICATE', staticSummary: `re-anchoring after a change of ${kindOf(message)}`,
-      }));
+      case 'study-changed': {
+        const change = { study_id: study_id!, change_id: String(payload.change_id ?? id), kind: kindOf(message), actor_user_id: sender.actor_user_id };
+        // Before it is Temporal's alone.
+        await deps.noteChange(change);
+        return startOnce(() => deps.client.workflow.start(contract.workflowTypes.studyReanchoring, {
+          workflowId: contract.studyReanchoringId(change.study_id, change.change_id), taskQueue: deps.taskQueue, args: [change],
+          workflowIdReusePolicy: AGAIN, staticSummary: `re-anchoring after a change of ${change.kind}`,
+        }));
+      }
       // A push that runs already is woken; one that has ended is begun again.
       case 'push': await deps.client.workflow.signalWithStart(contract.workflowTypes.pushResults, {
         workflowId: contract.pushResultsId(subject), taskQueue: deps.taskQueue, args: [{ session_id: subject, study_id: study_id! }], signal: contract.pushNow,
@@ -39,11 +47,11 @@ export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQ
       case 'datacapture-poll': return deps.setPoll(subject);
       case 'export': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.studyExport, {
         workflowId: contract.studyExportId(subject), taskQueue: deps.taskQueue, args: [{ export_id: subject, study_id: study_id! }],
-        workflowIdReusePolicy: 'REJECT_DUPLICATE', staticSummary: 'export of a dataset',
+        workflowIdReusePolicy: AGAIN, staticSummary: 'export of a dataset',
       }));
       case 'simulation': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.studySimulation, {
         workflowId: contract.studySimulationId(subject), taskQueue: deps.taskQueue, args: [{ simulation_id: subject, study_id: study_id! }],
-        workflowIdReusePolicy: 'REJECT_DUPLICATE', staticSummary: 'simulation of a study',
+        workflowIdReusePolicy: AGAIN, staticSummary: 'simulation of a study',
       }));
       // A delivery that was sent again by hand may have a workflow that waits for a later moment: it is told to look.
       case 'event-delivery': return void (await deps.client.workflow.signalWithStart(contract.workflowTypes.eventDelivery, {

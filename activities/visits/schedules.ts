@@ -2,7 +2,8 @@ import type { Client, ScheduleOptions } from '@temporalio/client';
 import { ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import { scheduleIds, workflowTypes } from '../../workflows/contract.js';
 
-export interface PeriodicJob { id: string; workflowType: string; taskQueue: string; when: { everySeconds: number } | { atHour: number } }
+/** `keep`: one that is there stays as it is. */
+export interface PeriodicJob { keep?: boolean; id: string; workflowType: string; taskQueue: string; when: { everySeconds: number } | { atHour: number } }
 
 /** Temporal takes no shorter interval. */
 const SHORTEST_SECONDS = 1;
@@ -34,6 +35,7 @@ export async function ensureSchedule(client: Client, job: PeriodicJob): Promise<
     await client.schedule.create({ ...options, state: { triggerImmediately } });
   } catch (fault) {
     if (!(fault instanceof ScheduleAlreadyRunning)) throw fault;
+    if (job.keep) return;
     await client.schedule.getHandle(job.id).update((before) => ({ ...options, state: { paused: before.state.paused, ...(before.state.note !== undefined && { note: before.state.note }) } }));
   }
 }
@@ -42,8 +44,8 @@ export async function ensureSchedule(client: Client, job: PeriodicJob): Promise<
 const EXPIRY_SECONDS = 300;
 
 /** The periodic jobs on visits and sessions. */
-export async function ensureVisitSchedules(client: Client, of: { taskQueue: string; visitStatusSeconds: number; sessionMinutes: number }): Promise<void> {
-  const { taskQueue } = of;
-  await ensureSchedule(client, { id: scheduleIds.visitStatuses, workflowType: workflowTypes.updateVisitStatuses, when: { everySeconds: of.visitStatusSeconds }, taskQueue });
-  await ensureSchedule(client, { id: scheduleIds.sessionExpiry, workflowType: workflowTypes.expireSessions, when: { everySeconds: Math.min(EXPIRY_SECONDS, of.sessionMinutes * 30) }, taskQueue });
+export async function ensureVisitSchedules(client: Client, of: { taskQueue: string; visitStatusSeconds: number; sessionMinutes: number; keep?: boolean }): Promise<void> {
+  const { taskQueue, keep = false } = of;
+  await ensureSchedule(client, { keep, id: scheduleIds.visitStatuses, workflowType: workflowTypes.updateVisitStatuses, when: { everySeconds: of.visitStatusSeconds }, taskQueue });
+  await ensureSchedule(client, { keep, id: scheduleIds.sessionExpiry, workflowType: workflowTypes.expireSessions, when: { everySeconds: Math.min(EXPIRY_SECONDS, of.sessionMinutes * 30) }, taskQueue });
 }

@@ -30,9 +30,10 @@ import * as consentRevocation from './0027-consent-revocation.js';
 import * as reminderCost from './0031-reminder-cost.js';
 import * as restingAnchors from './0030-resting-anchors.js';
 import * as imports from './0038-imports.js';
+import * as openChanges from './0040-open-changes.js';
 
 export interface SqlMigration { name: string; up: string }
 
 /** In order; forward only. A released migration is never edited: a change is a new one at the end. */
-export const migrations: readonly SqlMigration[] = [identity, studies, anchor, recordKeeping, capture, request, asOf, edc, assessments, pages, waitingTriggers, isolationCost, outboxSubject, portal, regenerationCost, push, pushPace, poll, dataOut, exportCost, templates, reminders, secondFactors, audit, events, erasure, userLinks, messageLane, consentRevocation, reminderCost, restingAnchors, imports];
+export const migrations: readonly SqlMigration[] = [identity, studies, anchor, recordKeeping, capture, request, asOf, edc, assessments, pages, waitingTriggers, isolationCost, outboxSubject, portal, regenerationCost, push, pushPace, poll, dataOut, exportCost, templates, reminders, secondFactors, audit, events, erasure, userLinks, messageLane, consentRevocation, reminderCost, restingAnchors, imports, openChanges];
 export const latestRevision = migrations.at(-1)!.name;

@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDataDir } from '../../scripts/runtime/data-dir.js';
@@ -27,8 +27,8 @@ export interface ClusterOptions {
   /** Settings of API and worker processes. */
   settings?: Record<string, string>;
   say?: (line: string) => void;
-  /** Where PostgreSQL keeps its files, instead of the data folder. */
-  dataDir?: string;
+  /** A folder that PostgreSQL keeps its files in, instead of the data folder. */
+  postgresAt?: string;
 }
 
 /** One process of the cluster: it can be killed, frozen, ended as an operator does, and started again. */
@@ -87,7 +87,7 @@ export class Cluster {
   private constructor(readonly dir: DataDir, private readonly options: ClusterOptions) {}
 
   static async start(options: ClusterOptions = {}): Promise<Cluster> {
-    const cluster = new Cluster(openDataDir(options.dataDir ?? temporaryDataDir()), options);
+    const cluster = new Cluster(openDataDir(temporaryDataDir()), options);
     try {
       await cluster.begin();
       return cluster;
@@ -133,6 +133,7 @@ export class Cluster {
     const at = (name: string) => ports[name]!.port;
     const release = (...names: string[]) => async () => { await Promise.all(names.map((name) => ports[name]!.release())); };
 
+    if (this.options.postgresAt !== undefined) symlinkSync(join(this.options.postgresAt, 'postgres'), join(dir.path, 'postgres'));
     const place = await placePostgres(dir.path, say);
     const password = keep(dir.keys, 'POSTGRES_PASSWORD');
     await prepareCluster(place, password, nothing);
@@ -208,6 +209,3 @@ async function sessions(url: string): Promise<number[]> {
     await client.end();
   }
 }
-
-/** Where a data folder of the cluster really lies (as root PostgreSQL's may be elsewhere). */
-export const realPostgres = (cluster: Cluster): string => realpathSync(join(cluster.dir.path, 'postgres'));

@@ -1,0 +1,44 @@
+import type { Tx } from '../knex.js';
+import { putOutbox } from '../outbox.js';
+import type { OutboxTopic } from '../outbox.js';
+
+/** A study's change on its way through the participants. */
+export interface OpenChange { study_id: string; change_id: string; kind: string; actor_user_id: string | null }
+
+/** Notes a change before Temporal has it, so that it is not Temporal's alone. */
+export async function noteChange(tx: Tx, change: OpenChange): Promise<void> {
+  await tx('open_study_changes').insert(change).onConflict(['study_id', 'change_id']).ignore();
+}
+
+/** The change has gone through all participants. */
+export async function closeChange(tx: Tx, studyId: string, changeId: string): Promise<void> {
+  await tx('open_study_changes').where({ study_id: studyId, change_id: changeId }).delete();
+}
+
+/** Work that a workflow is to be carrying out: of a topic, with what its message says. `key` tells it from others of its topic. */
+export interface OpenWork { topic: OutboxTopic; study_id: string; subject: string; key: string; payload: Record<string, unknown> }
+
+const MOST = 5_000;
+
+/**
+ * Work that has been open for so long that its workflow must be running: triggers, exports, simulations, readings of a
+ * capture system and changes of studies, the oldest first. What waits in the outbox is not on its way yet. (Polls are
+ * not among them: the next run goes on where one stopped.)
+ */
+export async function openWork(tx: Tx, olderSeconds: number): Promise<OpenWork[]> {
+  const { rows } = await tx.raw(
+    `select w.topic, w.study_id, w.subject, w.key, w.payload from (
+       select 'trigger' as topic, study_id, id::text as subject, id::text as key, '{}'::jsonb as payload, received_at as at from webhook_events where status in ('received', 'processing')
+       union all select 'export', study_id, id::text, id::text, '{}', created_at from exports where status in ('pending', 'running')
+       union all select 'simulation', study_id, id::text, id::text, '{}', created_at from simulations where status in ('pending', 'running')
+       union all select 'datacapture-sync', study_id, id::text, id::text, '{}', started_at from datacapture_syncs where status = 'running' and kind = 'sync'
+       union all select 'study-changed', study_id, study_id::text, change_id, jsonb_build_object('kind', kind, 'change_id', change_id, 'actor_user_id', actor_user_id), begun_at from open_study_changes
+     ) w where w.at < clock_timestamp() - :older * interval '1 second'
+       and not exists (select from outbox o where o.topic = w.topic and o.subject = w.subject and (w.topic <> 'study-changed' or o.payload->>'change_id' = w.key))
+     order by w.at limit :most`, { older: olderSeconds, most: MOST });
+  return rows;
+}
+
+/** Has the workflows of this work started again. */
+export const startAgain = (tx: Tx, work: readonly OpenWork[]): Promise<void> =>
+  putOutbox(tx, work.map(({ topic, study_id, subject, payload }) => ({ topic, studyId: study_id, subject, payload })));

@@ -1,0 +1,77 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, closeSync, mkdtempSync, openSync, rmSync, rmdirSync, statfsSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { errorCode } from '../../scripts/runtime/processes.js';
+import { trials } from '../assessment/stage.js';
+import { Cluster } from '../support/cluster.js';
+import { login, newParticipant, newStudy } from '../support/http.js';
+import type { Http, Loose } from '../support/http.js';
+import { until } from '../support/until.js';
+
+const SIZE = '320m', CHUNK = Buffer.alloc(256 * 1024, 1);
+
+describe('The disk of PostgreSQL is full', function () {
+  this.timeout(300_000);
+  let disk: string | undefined, cluster: Cluster, http: Http;
+  before(async function () {
+    const place = mkdtempSync(join(tmpdir(), 'full-disk-'));
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE}`, 'full-disk', place], { stdio: ['ignore', 'ignore', 'pipe'] });
+    } catch {
+      // Only who administers the machine may make a disk of a size.
+      rmdirSync(place);
+      this.skip();
+    }
+    disk = place;
+    chmodSync(place, 0o711);
+    cluster = await Cluster.start({ postgresAt: place });
+    ({ http } = await login(cluster.run.api, cluster.run.admin_email, cluster.run.admin_password ?? ''));
+  });
+  after(async () => {
+    await cluster?.stop();
+    if (disk === undefined) return;
+    execFileSync('umount', ['--lazy', disk]);
+    rmdirSync(disk);
+  });
+
+  it('is told as 503 with Retry-After, never as a fault; when there is room again the service goes on with all that it had acknowledged', async () => {
+    const study = await newStudy(http);
+    const person = await newParticipant(http, study.id);
+    const ballast = join(disk!, 'ballast');
+    const file = openSync(ballast, 'w');
+    try {
+      for (;;) writeSync(file, CHUNK);
+    } catch (fault) {
+      if (errorCode(fault) !== 'ENOSPC') throw fault;
+    } finally {
+      closeSync(file);
+    }
+    expect(statfsSync(disk!).bavail * statfsSync(disk!).bsize, 'room').to.be.below(CHUNK.length * 2);
+
+    const kept: { session: string; trials: number }[] = [], refused: { status: number; again: string | null; text: string }[] = [];
+    for (let n = 0; n < 400 && refused.length < 10; n += 1) {
+      const started = await http.post<Loose & { sessionId: string }>('/api/session/start', { participant_id: person.id, language: 'en' });
+      if (started.status !== 201) {
+        refused.push({ status: started.status, again: started.headers.get('retry-after'), text: started.text });
+        continue;
+      }
+      const session = started.body.sessionId;
+      const answer = await http.post('/api/submit', { session_id: session, task_summaries: { stroop: { accuracy: 1 } }, raw_trials: trials('stroop', 2_000, { data: { note: 'x'.repeat(200) } }) }, { headers: { 'X-Session-ID': session } });
+      if (answer.status === 200) kept.push({ session, trials: 2_000 });
+      else refused.push({ status: answer.status, again: answer.headers.get('retry-after'), text: answer.text });
+    }
+    expect(refused.length, 'the disk was felt').to.be.above(0);
+    for (const { status, again, text } of refused) {
+      expect(status, text).to.equal(503);
+      expect(Number(again), text).to.be.at.least(1);
+      expect(text).to.not.match(/space|disk|pg_|relation/i);
+    }
+
+    rmSync(ballast);
+    await until(async () => (await http.post(`/api/studies/${study.id}/participants`, { participant_code: 'AFTER' }, { headers: { 'Idempotency-Key': 'after' } })).status === 201, { timeout: 90_000, interval: 250, what: 'the service to take something again' });
+    for (const { session, trials: count } of kept) expect((await http.get(`/api/sessions/${session}`)).body.trial_count, session).to.equal(count);
+    expect((await http.expect<{ valid: boolean }>(200, 'GET', `/api/audit/verify?study_id=${study.id}`)).valid).to.equal(true);
+  });
+});
