@@ -1,21 +1,24 @@
 /**
- * `node scripts/run.mjs scripts/record-histories [data folder]`: leads participants of the running service through
- * every branch of the workflows and writes their histories to test/replay/histories, where the replay test finds them.
- * Run it when a branch is added, never to make a failing replay pass: what runs in production was recorded by the old code.
+ * `npm run record:histories [-- name …]`: starts a service of its own, leads workflows through the branches that have no
+ * history yet (or through those named), and writes their histories to test/replay/histories, where the replay test finds
+ * them. A history that is there is never written again unless it is named: what runs in production was recorded by the
+ * old code, and a new recording would only hide that it no longer replays.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import type { WorkflowHandle } from '@temporalio/client';
-import { readSettings } from '../settings.js';
+import { cleanUp, startService } from '../test/support/service.js';
 
-const dataDir = process.argv[2] ?? readSettings().DATA_DIR;
-process.env.TEST_RUN_JSON = join(dataDir, 'run.json');
-JSON.parse(readFileSync(process.env.TEST_RUN_JSON, 'utf8'));
+const { OtherRecording, QUICK } = await import('../test/replay/recording-others.js');
+const service = await startService(QUICK);
+process.env.TEST_RUN_JSON = join(service.dataDir, 'run.json');
 const { Recording } = await import('../test/replay/recording.js');
 
+const named = process.argv.slice(2);
 const folder = join(process.cwd(), 'test', 'replay', 'histories');
 mkdirSync(folder, { recursive: true });
+const wanted = (name: string) => (named.length > 0 ? named.includes(name) : !existsSync(join(folder, `${name}.json`)));
 
 /** Who ran it and where (workers and their own queues bear `process@machine`) is no matter of a replay. */
 const withoutIdentities = (key: string, value: unknown) => (key === 'stackTrace' ? '' : typeof value === 'string' && /^\d+@/.test(value) ? 'recorder' : value);
@@ -27,9 +30,19 @@ async function save(name: string, handle: Pick<WorkflowHandle, 'fetchHistory'>):
   console.log(`${name}: ${lines.length} events`);
 }
 
-const recording = await Recording.start(save);
 try {
-  for (const branch of recording.branches) await branch();
+  for (const [recording] of [[await Recording.start(save)], [await OtherRecording.start(save)]] as const) {
+    try {
+      for (const [name, branch] of Object.entries(recording.branches)) {
+        if (!wanted(name)) continue;
+        await branch().catch((fault: Error) => { process.exitCode = 1; console.error(`${name}: ${fault.message}`); });
+      }
+    } finally {
+      await recording.stop();
+    }
+  }
 } finally {
-  await recording.stop();
+  await service.stop();
+  await cleanUp();
 }
+process.exit();

@@ -31,7 +31,8 @@ export function createExportActivities({ database, settings }: { database: Datab
       const context = Context.current();
       const kept = settings.EXPORT_RETENTION_HOURS * 3_600_000;
       const order = await inScope(database, study_id, ({ tx }) => beginExport(tx, export_id));
-      if (!order) return kept;
+      // Written before now, by a run that was lost: what is left of its time.
+      if (!order) return leftOf(await readInScope(database, study_id, (tx) => exportById(tx, export_id)), kept);
       await mkdir(exportsFolder(settings.DATA_DIR), { recursive: true, mode: 0o700 });
       const file = exportFile(settings.DATA_DIR, export_id, order.format);
       try {
@@ -59,6 +60,8 @@ export function createExportActivities({ database, settings }: { database: Datab
   };
 }
 export type ExportActivities = ReturnType<typeof createExportActivities>;
+
+const leftOf = (written: ExportRecord | undefined, kept: number): number => (written?.expires_at ? Math.max(0, Date.parse(written.expires_at) - Date.now()) : kept);
 
 const MAY = ['admin', 'researcher', 'data_manager'];
 

@@ -21,15 +21,16 @@ export interface OpenWork { topic: OutboxTopic; study_id: string; subject: strin
 const MOST = 5_000;
 
 /**
- * Work that has been open for so long that its workflow must be running: triggers, exports, simulations, readings of a
- * capture system and changes of studies, the oldest first. What waits in the outbox is not on its way yet. (Polls are
- * not among them: the next run goes on where one stopped.)
+ * Work that has been open for so long that its workflow must be running: triggers, exports (until their files are
+ * removed), simulations, readings of a capture system and changes of studies, the oldest first. What waits in the outbox
+ * is not on its way yet. (Polls are not among them: the next run goes on where one stopped.)
  */
 export async function openWork(tx: Tx, olderSeconds: number): Promise<OpenWork[]> {
   const { rows } = await tx.raw(
     `select w.topic, w.study_id, w.subject, w.key, w.payload from (
        select 'trigger' as topic, study_id, id::text as subject, id::text as key, '{}'::jsonb as payload, received_at as at from webhook_events where status in ('received', 'processing')
        union all select 'export', study_id, id::text, id::text, '{}', created_at from exports where status in ('pending', 'running')
+       union all select 'export', study_id, id::text, id::text, '{}', expires_at from exports where status = 'completed' and expires_at < clock_timestamp()
        union all select 'simulation', study_id, id::text, id::text, '{}', created_at from simulations where status in ('pending', 'running')
        union all select 'datacapture-sync', study_id, id::text, id::text, '{}', started_at from datacapture_syncs where status = 'running' and kind = 'sync'
        union all select 'study-changed', study_id, study_id::text, change_id, jsonb_build_object('kind', kind, 'change_id', change_id, 'actor_user_id', actor_user_id), begun_at from open_study_changes

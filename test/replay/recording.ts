@@ -27,44 +27,45 @@ export class Recording {
     await this.stage.close();
   }
 
-  readonly branches = [
-    () => this.anchor('anchor-proposed-changed-finalized', async (person) => {
+  /** By the names of the histories that each makes. */
+  readonly branches: Record<string, () => Promise<void>> = {
+    'anchor-proposed-changed-finalized': () => this.anchor('anchor-proposed-changed-finalized', async (person) => {
       await person.set(DAY);
       await person.set('2024-03-12');
       await person.consent('2024-03-01T09:00:00Z');
       await person.becomes({ status: 'finalized' });
     }),
-    () => this.anchor('anchor-cancelled-and-proposed-again', async (person) => {
+    'anchor-cancelled-and-proposed-again': () => this.anchor('anchor-cancelled-and-proposed-again', async (person) => {
       await person.set(DAY);
       await person.post('/cancel', { reason: 'typed for somebody else' });
       await person.set('2024-03-12');
     }),
-    () => this.anchor('anchor-override-approved', async (person) => {
+    'anchor-override-approved': () => this.anchor('anchor-override-approved', async (person) => {
       const request = await this.requested(person);
       await this.stage.handle(person.id).signal(overrideDecision, { request_id: request, decision: 'approve', approver_user_id: (await this.study.as('researcher', 'second')).userId!, reason: 'seen' });
       await person.becomes({ is_override: true });
       await person.post('/override-back', { reason: 'wrong' });
       await person.post('/evaluate');
     }),
-    () => this.anchor('anchor-override-denied-after-refused-decisions', async (person) => {
+    'anchor-override-denied-after-refused-decisions': () => this.anchor('anchor-override-denied-after-refused-decisions', async (person) => {
       const request = await this.requested(person);
       await this.stage.handle(person.id).signal(overrideDecision, { request_id: request, decision: 'approve', approver_user_id: (await this.study.as('researcher')).userId! });
       await this.stage.handle(person.id).signal(sourcesChanged, 17 as never);
       await person.decide(request, 'deny', this.stage.admin, { reason: 'no' });
     }),
-    () => this.anchor('anchor-override-reminded-and-expired', async (person) => {
+    'anchor-override-reminded-and-expired': () => this.anchor('anchor-override-reminded-and-expired', async (person) => {
       await this.requested(person);
       await until(async () => (await person.history())[0]!.event_type === 'OVERRIDE_DENIED', { what: 'the request to expire' });
     }),
-    () => this.anchor('anchor-withdrawn-with-a-pending-override', async (person) => {
+    'anchor-withdrawn-with-a-pending-override': () => this.anchor('anchor-withdrawn-with-a-pending-override', async (person) => {
       await this.requested(person);
       await person.withdraw();
       await until(async () => (await this.stage.handle(person.id).describe()).status.name === 'COMPLETED', { what: 'the workflow to end' });
     }),
-    () => this.manyRuns(),
-    () => this.studyReanchoring(),
-    () => this.trigger(),
-  ];
+    'anchor-continued-as-new': () => this.manyRuns(),
+    'study-reanchoring': () => this.studyReanchoring(),
+    'datacapture-trigger': () => this.trigger(),
+  };
 
   private async anchor(name: string, life: (person: Person) => Promise<void>): Promise<void> {
     const person = await this.study.person();

@@ -32,7 +32,18 @@ describe('workflows that run already', function () {
     expect(histories.map((h) => h.workflowId)).to.include.members([
       'anchor-proposed-changed-finalized', 'anchor-cancelled-and-proposed-again', 'anchor-override-approved', 'anchor-override-denied-after-refused-decisions',
       'anchor-override-reminded-and-expired', 'anchor-withdrawn-with-a-pending-override', 'anchor-continued-as-new', 'study-reanchoring', 'datacapture-trigger',
+      'datacapture-trigger-local', 'datacapture-trigger-after-an-outage', 'datacapture-trigger-failed', 'datacapture-sync', 'datacapture-sync-failed', 'datacapture-poll', 'datacapture-query',
+      'push-results', 'push-results-after-an-outage', 'push-results-refused', 'push-results-cancelled', 'event-delivery', 'study-export', 'study-simulation', 'study-reanchoring-noted',
+      'update-visit-statuses', 'expire-sessions', 'process-pending-reminders', 'send-daily-summary',
     ]);
+  });
+
+  it('every workflow that a worker runs has one', () => {
+    const recorded = new Set(histories.map(({ history }) => history.events![0]!.workflowExecutionStartedEventAttributes!.workflowType!.name));
+    // The bundle's entry names them; loaded outside of a worker it would not run.
+    const entry = readFileSync(join(root, 'workflows', 'index.ts'), 'utf8');
+    const present = [...entry.matchAll(/^export \{([^}]+)\}/gm)].flatMap(([, names]) => names!.split(',').map((name) => name.trim()));
+    expect([...recorded].sort()).to.deep.equal(present.sort());
   });
 
   it('a change that breaks them is found: a workflow that waits before it works does not replay', async () => {
