@@ -791,6 +791,18 @@ CREATE UNIQUE INDEX notifications_dedupe_key ON public.notifications USING btree
 CREATE UNIQUE INDEX notifications_of_visit ON public.notifications USING btree (visit_key, kind, channel, days_before) NULLS NOT DISTINCT WHERE (visit_key IS NOT NULL);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table open_study_changes (
+  study_id uuid not null,
+  change_id character varying(100) not null,
+  kind character varying(40) not null,
+  actor_user_id uuid,
+  begun_at timestamp with time zone not null default clock_timestamp(),
+  constraint open_study_changes_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint open_study_changes_pkey PRIMARY KEY (study_id, change_id)
+);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
 -- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table outbox (
   id bigint not null generated always as identity,
