@@ -20,6 +20,8 @@ import type { Services } from './services.js';
 import { Temporal } from './temporal.js';
 
 const SWEEP_MS = 3_600_000;
+/** Whoever finds no connection for so long is told to come again: a queue that only grows helps nobody. */
+const ACQUIRE_MS = 5_000;
 const LOG_BYTES = 8_192, LOG_MS = 200;
 
 /** Opens what handlers need. @throws Error in one sentence naming the setting that is missing */
@@ -29,7 +31,7 @@ function openServices(settings: Settings, draining: AbortSignal): Services {
   if (settings.DATABASE_URL === undefined || missing.length > 0) throw new SettingsError(missing.map((name) => `${name} is not set: name the server ("npm start" sets it for the embedded one)`));
   const log = pino({ level: settings.LOG_LEVEL, base: { process: 'api' }, timestamp: pino.stdTimeFunctions.isoTime }, gathered());
   const database = openDatabase({
-    url: settings.DATABASE_URL, appPassword: settings.DATABASE_APP_PASSWORD, poolMax: settings.DATABASE_POOL_MAX, name: 'api',
+    url: settings.DATABASE_URL, appPassword: settings.DATABASE_APP_PASSWORD, poolMax: settings.DATABASE_POOL_MAX, name: 'api', acquireMs: ACQUIRE_MS,
   });
   const redis = settings.REDIS_URL ? openRedis(settings.REDIS_URL, (error) => log.warn({ code: (error as { code?: unknown }).code }, 'redis is not reached')) : undefined;
   const temporal = new Temporal(settings);

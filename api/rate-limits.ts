@@ -1,9 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Database } from '../db/knex.js';
 import type { Settings } from '../settings.js';
 
 const WINDOW_SECONDS = 60;
+/** A shared counter that takes longer is away: who waits for it waits for nothing else yet. */
+const STORE_MS = 2_000;
 
 /** What is left of a caller's minute. */
 export interface Allowance {
@@ -26,15 +29,14 @@ export class RateLimit {
   private readonly leases = new Map<string, Lease>();
   private readonly leaseSize: number;
   private readonly store: RateLimiterPostgres | RateLimiterRedis;
+  /** The shared counter is away: this process counts alone until it is back, rather than not at all. */
+  private readonly alone: RateLimiterMemory;
   private swept = Date.now();
 
   constructor(name: string, readonly limit: number, shared: { database: Database; redis: Redis | undefined }) {
     this.leaseSize = Math.max(1, Math.floor(limit / 1000));
-    const common = {
-      keyPrefix: name, points: limit, duration: WINDOW_SECONDS,
-      // The shared counter is away: this process counts alone until it is back, rather than not at all.
-      insuranceLimiter: new RateLimiterMemory({ keyPrefix: name, points: limit, duration: WINDOW_SECONDS }),
-    };
+    this.alone = new RateLimiterMemory({ keyPrefix: name, points: limit, duration: WINDOW_SECONDS });
+    const common = { keyPrefix: name, points: limit, duration: WINDOW_SECONDS, insuranceLimiter: this.alone };
     this.store = shared.redis
       ? new RateLimiterRedis({ ...common, storeClient: shared.redis })
       : new RateLimiterPostgres({ ...common, storeClient: shared.database, storeType: 'knex', tableName: 'rate_limits', tableCreated: true });
@@ -64,7 +66,7 @@ export class RateLimit {
 
   private async renew(key: string, lease: Lease): Promise<void> {
     try {
-      const result = await this.store.consume(key, this.leaseSize);
+      const result = await this.consume(key);
       lease.left += this.leaseSize;
       lease.stored = result.remainingPoints;
       lease.endsAt = Date.now() + result.msBeforeNext;
@@ -72,6 +74,20 @@ export class RateLimit {
       if (!(refusal instanceof RateLimiterRes)) throw refusal;
       lease.refused = true;
       lease.endsAt = Date.now() + Math.max(1, refusal.msBeforeNext);
+    }
+  }
+
+  private async consume(key: string): Promise<RateLimiterRes> {
+    const patience = new AbortController();
+    const late = sleep(STORE_MS, 'late' as const, { signal: patience.signal });
+    const stored = this.store.consume(key, this.leaseSize);
+    try {
+      const first = await Promise.race([stored, late]);
+      return first === 'late' ? await this.alone.consume(key, this.leaseSize) : first;
+    } finally {
+      patience.abort();
+      // Whoever lost the race has nobody any more who waits for it.
+      for (const loser of [late, stored]) loser.then(undefined, () => undefined);
     }
   }
 

@@ -28,6 +28,8 @@ export interface DatabaseOptions {
   /** Set: log in as research_app. Not set: log in as the owner and take the role. */
   appPassword?: string | undefined;
   poolMax?: number;
+  /** How long a connection is waited for when all are in use or the server does not answer; default 10 s. */
+  acquireMs?: number;
   /** Shown in pg_stat_activity. */
   name: string;
   /** Keep the owner's rights (migrations, verification): row-level security still holds for a plain owner. */
@@ -58,6 +60,6 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
     // A new connection plans everything anew: the first commands on it take three times as long. It is let go when it
     // was not used for ten minutes.
-    pool: { min: 0, max: options.poolMax ?? 10, acquireTimeoutMillis: 10_000, idleTimeoutMillis: 600_000 },
+    pool: { min: 0, max: options.poolMax ?? 10, acquireTimeoutMillis: options.acquireMs ?? 10_000, idleTimeoutMillis: 600_000 },
   }));
 }
