@@ -2,6 +2,7 @@
  * The one reader of the environment. Every setting is declared once, with its default and what it is for;
  * `.env.example` is written from the same table (`npm run env:example`), so that the two cannot differ.
  */
+import { createECDH } from 'node:crypto';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 
@@ -38,6 +39,13 @@ const bearerToken = (group: string, doc: string): Definition<string | undefined>
     return raw;
   },
 });
+const vapidKey = (group: string, doc: string): Definition<string | undefined> => ({
+  ...secret(group, doc),
+  parse: (raw) => {
+    if (raw !== undefined && !/^[A-Za-z0-9_-]{43}=?$/.test(raw)) throw new Error('must be 32 bytes, written as base64url');
+    return raw;
+  },
+});
 const number = (group: string, doc: string, fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER, integer = false } = {}): Definition<number> => ({
   group, doc, fallback: String(fallback),
   parse: (raw) => {
@@ -50,6 +58,8 @@ const number = (group: string, doc: string, fallback: number, { min = 0, max = N
 });
 /** Whole numbers of at least 1. */
 const count = (group: string, doc: string, fallback: number) => number(group, doc, fallback, { min: 1, integer: true });
+/** What a provider of messages takes in a minute. */
+const perMinute = (doc: string) => number('Limits', doc, 0);
 /** About a millisecond, or a tenth of a second for days: shorter than anybody waits for. */
 const SHORTEST = { SECONDS: 0.001, MINUTES: 0.0001, HOURS: 0.000001, DAYS: 0.000001 } as const;
 /** Durations: any fraction above zero. */
@@ -146,7 +156,8 @@ export const definitions = {
   SMTP_URL: optional('Servers of your own', 'mail server; set: no mail catcher is started'),
   MAIL_FROM: text('Servers of your own', 'sender of all mail', 'Research Assessment <no-reply@example.org>'),
   SMS_GATEWAY_URL: optional('Servers of your own', 'HTTP gateway for text messages'),
-  PUSH_GATEWAY_URL: optional('Servers of your own', 'HTTP gateway for push messages'),
+  PUSH_GATEWAY_URL: optional('Servers of your own', 'HTTP gateway for push messages to apps'),
+  VAPID_SUBJECT: optional('Servers of your own', 'whom push services of browsers may write to, mailto: or https:; default: the address of MAIL_FROM'),
 
   ADMIN_EMAIL: text('First admin', 'account made at the first start', 'admin@example.org'),
   ADMIN_PASSWORD: secret('First admin', 'development: generated once, printed and kept in DATA_DIR; production: required, at least 12 characters'),
@@ -154,6 +165,7 @@ export const definitions = {
   JWT_SECRET: secret('Secrets', 'signs access tokens; at least 32 characters'),
   SESSION_SECRET: secret('Secrets', 'signs portal cookies and links; at least 32 characters'),
   DATACAPTURE_ENCRYPTION_KEY: secret('Secrets', '32 bytes, hex or base64: encrypts capture-system tokens and secrets'),
+  VAPID_PRIVATE_KEY: vapidKey('Secrets', 'key of Web Push messages (RFC 8292): 32 bytes, base64url, as `npx web-push generate-vapid-keys` prints it; production without it: browsers get none'),
   AUDIT_SIGNING_KEY: secret('Secrets', 'seed of the Ed25519 key that signs audit checkpoints; at least 32 characters'),
 
   ACCESS_TOKEN_MINUTES: duration('MINUTES', 'life of an access token', 30),
@@ -181,6 +193,9 @@ export const definitions = {
   RATE_LIMIT_PER_MINUTE: count('Limits', 'requests a minute, by user or address', 60),
   AUTH_RATE_LIMIT_PER_MINUTE: count('Limits', 'login and registration, by address and by account', 10),
   WEBHOOK_RATE_LIMIT_PER_MINUTE: count('Limits', 'triggers a minute for each capture project', 600),
+  EMAIL_PER_MINUTE: perMinute('mails a minute that the mail server is given, by all workers together; 0: no limit'),
+  SMS_PER_MINUTE: perMinute('text messages a minute for their gateway, likewise'),
+  PUSH_PER_MINUTE: perMinute('push messages a minute, likewise'),
   DATACAPTURE_PUSHES_PER_MINUTE: count('Limits', 'calls a minute that pushes make to one capture system, of 600 that it allows before it bans', 300),
   WEBHOOK_ALLOWED_IPS: cidrs('Limits', 'CIDRs that triggers may come from; not set: any'),
   MAX_BODY_BYTES: count('Limits', 'JSON body', 5 * 1024 * 1024),
@@ -283,6 +298,13 @@ export function encryptionKeyBytes(value: string): Buffer | undefined {
   if (/^[0-9a-f]{64}$/i.test(value)) return Buffer.from(value, 'hex');
   const bytes = Buffer.from(value, 'base64');
   return bytes.length === 32 ? bytes : undefined;
+}
+
+/** The public half of VAPID_PRIVATE_KEY, which a page hands to its browser. */
+export function vapidPublicKey(privateKey: string): string {
+  const curve = createECDH('prime256v1');
+  curve.setPrivateKey(Buffer.from(privateKey, 'base64url'));
+  return curve.getPublicKey().toString('base64url');
 }
 
 /** Address to connect to, for something that listens on HOST. */

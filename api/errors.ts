@@ -82,6 +82,7 @@ const registry = {
   RANGE_NOT_SATISFIABLE: [416, 'The file does not reach that far.'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'This content type is not taken here.'],
   VALIDATION_FAILED: [422, 'The request does not fit its schema.'],
+  NO_DELIVERY_REPORT: [422, 'The mail is no delivery status notification (RFC 3464).'],
   INVALID_VALUE: [422, 'A value cannot be stored.'],
   RATE_LIMITED: [429, 'Too many requests.'],
   INTERNAL: [500, 'Something went wrong inside the service.'],

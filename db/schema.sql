@@ -445,6 +445,21 @@ CREATE INDEX datacapture_syncs_listing ON public.datacapture_syncs USING btree (
 CREATE UNIQUE INDEX datacapture_syncs_running ON public.datacapture_syncs USING btree (study_id, kind) WHERE ((status)::text = 'running'::text);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table dead_addresses (
+  participant_id uuid not null,
+  channel character varying(10) not null,
+  study_id uuid not null,
+  notification_id uuid,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint dead_addresses_channel_check CHECK (((channel)::text = ANY ((ARRAY['email'::character varying, 'sms'::character varying])::text[]))),
+  constraint dead_addresses_notification_id_fkey FOREIGN KEY (notification_id) REFERENCES notifications(id) ON DELETE SET NULL,
+  constraint dead_addresses_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
+  constraint dead_addresses_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint dead_addresses_pkey PRIMARY KEY (participant_id, channel)
+);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
 -- row-level security, forced; research_app may: INSERT, SELECT
 create table domain_events (
   id uuid not null default gen_random_uuid(),
@@ -923,6 +938,7 @@ CREATE INDEX participants_site ON public.participants USING btree (site_id);
 CREATE UNIQUE INDEX participants_external ON public.participants USING btree (study_id, external_id) WHERE (external_id IS NOT NULL);
 -- policy site_isolation restrictive for * using ((( SELECT app_all_sites() AS app_all_sites) OR (study_id <> ALL (( SELECT app_site_studies() AS app_site_studies)::uuid[])) OR (site_id = ANY (( SELECT app_sites() AS app_sites)::uuid[])))) check (-)
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER address_changed AFTER UPDATE OF email, phone ON public.participants FOR EACH ROW WHEN ((((old.email)::text IS DISTINCT FROM (new.email)::text) OR ((old.phone)::text IS DISTINCT FROM (new.phone)::text))) EXECUTE FUNCTION address_changed();
 CREATE TRIGGER keep_erased BEFORE UPDATE ON public.participants FOR EACH ROW WHEN ((old.erased_at IS NOT NULL)) EXECUTE FUNCTION keep_erased();
 CREATE TRIGGER reminders AFTER UPDATE OF timezone, site_id, email, phone, status ON public.participants FOR EACH ROW WHEN (((((((old.timezone)::text IS DISTINCT FROM (new.timezone)::text) OR (old.site_id IS DISTINCT FROM new.site_id)) OR ((old.email)::text IS DISTINCT FROM (new.email)::text)) OR ((old.phone)::text IS DISTINCT FROM (new.phone)::text)) OR ((old.status)::text IS DISTINCT FROM (new.status)::text))) EXECUTE FUNCTION participant_reminders();
 CREATE TRIGGER touch BEFORE UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
@@ -945,6 +961,14 @@ create table portal_links (
 );
 CREATE INDEX portal_links_participant ON public.portal_links USING btree (participant_id);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- no row-level security; research_app may: INSERT, SELECT, UPDATE
+create table provider_paces (
+  channel character varying(10) not null,
+  next_at timestamp with time zone not null default clock_timestamp(),
+  constraint provider_paces_channel_check CHECK (((channel)::text = ANY ((ARRAY['email'::character varying, 'sms'::character varying, 'push'::character varying])::text[]))),
+  constraint provider_paces_pkey PRIMARY KEY (channel)
+);
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT
 create table push_attempts (
@@ -1521,6 +1545,16 @@ CREATE INDEX webhook_events_body ON public.webhook_events USING btree (study_id,
 CREATE INDEX webhook_events_listing ON public.webhook_events USING btree (study_id, seq DESC);
 CREATE INDEX webhook_events_waiting ON public.webhook_events USING btree (study_id, record) WHERE ((status)::text = ANY ((ARRAY['received'::character varying, 'processing'::character varying])::text[]));
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+CREATE OR REPLACE FUNCTION public.address_changed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from dead_addresses where participant_id = new.id
+    and (channel = 'email' and old.email is distinct from new.email or channel = 'sms' and old.phone is distinct from new.phone);
+  return null;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.address_events()
  RETURNS trigger

@@ -21,9 +21,13 @@ export interface GatewayRequest {
  * @throws RefusedMessage where it would refuse again; Error to try again. Neither names address or text
  */
 export async function postToGateway({ called, setting, url, id, key, body, gone }: GatewayRequest): Promise<void> {
+  const about = setting.split('_')[0]!;
   const response = await fetch(url, {
-    method: 'POST', redirect: 'error', signal: AbortSignal.timeout(PATIENCE_MS),
+    method: 'POST', redirect: 'manual', signal: AbortSignal.timeout(PATIENCE_MS),
     headers: { 'Content-Type': 'application/json', 'X-Notification-Id': id, 'Idempotency-Key': key }, body: JSON.stringify(body),
+  }).catch((fault: unknown) => {
+    const isLate = fault instanceof Error && fault.name === 'TimeoutError';
+    throw Object.assign(new Error(`The ${called} (${setting}) ${isLate ? `did not answer within ${PATIENCE_MS / 1000} s` : 'is not reached, or broke off'}.`, { cause: fault }), { code: `${about}_${isLate ? 'TIMEOUT' : 'CONNECTION'}` });
   });
   if (response.ok) return void (await response.body?.cancel());
   const refused = response.status >= 400 && response.status < 500 && !ASK_AGAIN.includes(response.status);
@@ -34,5 +38,14 @@ export async function postToGateway({ called, setting, url, id, key, body, gone 
   }
   // The gateway has understood and says no: it would again.
   if (refused) throw new RefusedMessage(`the ${called} refused the message (${response.status})`);
-  throw Object.assign(new Error(`The ${called} (${setting}) answered ${response.status}.`), { code: `${setting.split('_')[0]}_${response.status}` });
+  throw Object.assign(new Error(`The ${called} (${setting}) answered ${response.status}.`), { code: `${about}_${response.status}`, retryAfterSeconds: retryAfter(response.headers.get('retry-after')) });
+}
+
+const LONGEST_RETRY_AFTER_SECONDS = 3600;
+
+/** What Retry-After asks for, in seconds, by its number or date; undefined: nothing usable. */
+export function retryAfter(header: string | null): number | undefined {
+  if (header === null) return undefined;
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;
+  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS) : undefined;
 }

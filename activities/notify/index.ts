@@ -4,8 +4,10 @@ import type { Database } from '../../db/knex.js';
 import { keepLatenessLimit } from '../../db/queries/reminders.js';
 import { reach } from '../../settings.js';
 import type { Settings } from '../../settings.js';
+import { Pace } from './pace.js';
 import type { Channels } from './provider.js';
 import { pushGateway } from './push.js';
+import { toBrowsersAndApps, webPush } from './web-push.js';
 import { createReminderActivities } from './reminders/index.js';
 import type { ReminderActivities } from './reminders/index.js';
 import { ensureNotificationSchedules } from './schedules.js';
@@ -33,17 +35,18 @@ export function openMessaging({ settings, database, log, heartbeat }: { settings
   const channels: Channels = {
     email: settings.SMTP_URL ? smtpMailer(settings.SMTP_URL, settings.MAIL_FROM) : null,
     sms: settings.SMS_GATEWAY_URL ? smsGateway(settings.SMS_GATEWAY_URL) : null,
-    push: settings.PUSH_GATEWAY_URL ? pushGateway(settings.PUSH_GATEWAY_URL) : null,
+    push: toBrowsersAndApps(webPush(settings), settings.PUSH_GATEWAY_URL ? pushGateway(settings.PUSH_GATEWAY_URL) : null),
   };
   const links = { secret: settings.SESSION_SECRET, minutes: settings.MAGIC_LINK_MINUTES, publicUrl };
+  const pace = new Pace(database, { email: settings.EMAIL_PER_MINUTE, sms: settings.SMS_PER_MINUTE, push: settings.PUSH_PER_MINUTE });
   const reminders = createReminderActivities({
-    database, channels, messages: links, maxLatenessHours: settings.REMINDER_MAX_LATENESS_HOURS, log, heartbeat,
+    database, channels, pace, messages: links, maxLatenessHours: settings.REMINDER_MAX_LATENESS_HOURS, log, heartbeat,
     // Sooner than the next run there is nobody to try again.
     retrySeconds: Math.min(settings.REMINDER_INTERVAL_SECONDS, 30),
   });
   return {
     activities: { ...reminders, ...createSummaryActivities({ database }) },
-    send: sendNotification({ database, channels, links }),
+    send: sendNotification({ database, channels, links, pace }),
     sendUserLink: sendUserLink({
       database, mail: channels.email, secret: settings.SESSION_SECRET, publicUrl,
       minutes: { password_reset: settings.PASSWORD_RESET_MINUTES, invitation: settings.INVITATION_DAYS * 1440 },

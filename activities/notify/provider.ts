@@ -14,6 +14,8 @@ export interface Message {
   calendar?: string;
   /** Where the provider may report what became of the message. */
   reportUrl?: string;
+  /** What a mail bears for the same: a report of its failure returns it. */
+  reportToken?: string;
 }
 
 /** What brings messages of one channel to people. An error of `send` means: try again later. */
@@ -25,7 +27,7 @@ export interface Provider {
 /** The provider took a look and will never take this message; the sentence stands on the notification and names no address. */
 export class RefusedMessage extends Error {
   override name = 'RefusedMessage';
-  /** The address itself is gone (an app that was removed). */
+  /** The address itself is gone (an app that was removed, a mailbox that there is not). */
   constructor(message: string, readonly addressIsGone = false) { super(message); }
 }
 

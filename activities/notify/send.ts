@@ -1,11 +1,12 @@
 import type { Database } from '../../db/knex.js';
-import { reminderById } from '../../db/queries/reminders.js';
+import { markAddressDead, reminderById } from '../../db/queries/reminders.js';
 import { inScope, readInScope } from '../../db/transaction.js';
 import { addressesOf, standingOf } from '../../workflows/domain/reminders/standing.js';
 import { linkMessage } from '../../workflows/domain/reminders/words.js';
 import type { Languages } from '../../workflows/domain/reminders/words.js';
 import { writeLink } from './link.js';
 import type { LinkSettings } from './link.js';
+import type { Pace } from './pace.js';
 import { RefusedMessage, unconfigured } from './provider.js';
 import type { Channels, Message } from './provider.js';
 import { deliver } from './reminders/deliver.js';
@@ -22,7 +23,7 @@ interface NotificationRow {
 type Written = Omit<Message, 'id' | 'to'>;
 /** A message that has become pointless, and what its notification says of it. */
 interface Stopped { stopped: 'sent' | 'cancelled' | 'suppressed'; reason: string | null }
-export interface SendDeps { database: Database; channels: Channels; links: LinkSettings }
+export interface SendDeps { database: Database; channels: Channels; links: LinkSettings; pace?: Pace | undefined }
 
 /**
  * Sends one notification and notes that it went. Sent again only when the process dies between the two: the message
@@ -37,12 +38,14 @@ export const sendNotification = (deps: SendDeps) => async (id: string): Promise<
       `update notifications set status = ?, attempts = attempts + 1, reason = ?, last_error = case when ? = 'failed' then ? else last_error end, draft = null,
          sent_at = case when ? = 'sent' then clock_timestamp() end where id = ? and status = 'pending'`, [status, reason, status, reason, status, id]);
   });
+  await deps.pace?.jumpIn(row.channel);
   try {
     const stopped = await (row.kind === 'visit_reminder' || row.kind === 'visit_missed' ? sendAgain(deps, id) : sendOnce(deps, row));
     await settle(stopped?.stopped ?? 'sent', stopped?.reason ?? null);
   } catch (fault) {
     if (!(fault instanceof RefusedMessage)) throw fault;
     await settle('failed', fault.message);
+    if (fault.addressIsGone) await inScope(deps.database, '*', ({ tx }) => markAddressDead(tx, id));
   }
 };
 

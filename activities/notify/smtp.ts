@@ -1,6 +1,7 @@
 import { createTransport } from 'nodemailer';
 import type { Transporter } from 'nodemailer';
 import type SMTPPool from 'nodemailer/lib/smtp-pool/index.js';
+import { REPORT_HEADER, isDeadAddress } from '../../workflows/domain/reminders/bounces.js';
 import { RefusedMessage } from './provider.js';
 import type { Provider } from './provider.js';
 
@@ -17,21 +18,28 @@ export function smtpMailer(url: string, from: string): Provider {
     url, pool: true, maxConnections: CONNECTIONS, maxMessages: 1_000, connectionTimeout: 5_000, greetingTimeout: 5_000, socketTimeout: 10_000,
   } as SMTPPool.Options & { url: string });
   return {
-    send: async ({ id, key, to, subject, text, html, unsubscribeUrl, calendar }) => {
+    send: async ({ id, key, to, subject, text, html, unsubscribeUrl, calendar, reportToken }) => {
       try {
         await transport.sendMail({
-          from, to, subject, text, messageId: `<${key ?? id}@research-assessment>`, ...(html !== undefined && { html }),
-          headers: { 'X-Notification-Id': id, ...(unsubscribeUrl !== undefined && { 'List-Unsubscribe': `<${unsubscribeUrl}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }) },
+          from, to, subject, text, dsn: { id, return: 'headers', notify: ['failure'] }, messageId: `<${key ?? id}@research-assessment>`, ...(html !== undefined && { html }),
+          headers: { 'X-Notification-Id': id, ...(reportToken !== undefined && { [REPORT_HEADER]: reportToken }), ...(unsubscribeUrl !== undefined && { 'List-Unsubscribe': `<${unsubscribeUrl}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }) },
           ...(calendar !== undefined && { attachments: [{ filename: 'visit.ics', content: calendar, contentType: 'text/calendar; charset=utf-8; method=PUBLISH' }] }),
         });
       } catch (fault) {
         const { responseCode, code } = fault as { responseCode?: number; code?: string };
         // The server's own words may name the recipient: its code says enough.
         const aboutMessage = code === 'EENVELOPE' || code === 'EMESSAGE';
-        if (aboutMessage && (responseCode === undefined || responseCode >= 500)) throw new RefusedMessage(`the mail server refused the message${responseCode === undefined ? ': its address is not usable' : ` (${responseCode})`}`);
+        if (aboutMessage && (responseCode === undefined || responseCode >= 500)) throw new RefusedMessage(`the mail server refused the message${responseCode === undefined ? ': its address is not usable' : ` (${responseCode})`}`, isUnknownMailbox(fault));
         throw Object.assign(new Error(`The mail server did not take the message${responseCode === undefined ? '' : ` (${responseCode})`}.`), { code: code ?? 'SMTP' });
       }
     },
     close: () => { transport.close(); },
   };
+}
+
+/** Whether the server says of the mailbox itself that it is not there (RFC 3463), and not of us or of the message. */
+function isUnknownMailbox(fault: unknown): boolean {
+  const { response = '', responseCode } = fault as { response?: string; responseCode?: number };
+  const enhanced = /^5\d\d[ -](5\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1];
+  return enhanced === undefined ? [550, 551, 553].includes(responseCode ?? 0) : isDeadAddress(enhanced);
 }

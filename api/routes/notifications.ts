@@ -5,8 +5,10 @@ import { Type, Uuid, listOf, paging, sorting, text } from '../schemas/common.js'
 import {
   Channel, DeliveryReport, Device, NewDevice, Notification, NotificationStatus, Preferences, PreferencesChange, Preview, PreviewRequest, TestEmail, TestQueued, TestSms, VisitExplanation,
 } from '../schemas/notifications.js';
-import { cancel, explainVisit, preview, registerDevice, resend, sendTest } from '../services/notifications.js';
-import { changePreferences, deliveryReport, preferences, unsubscribe, unsubscribePage } from '../services/opt-outs.js';
+import { takeBounce } from '../services/bounces.js';
+import { deliveryReport } from '../services/delivery-reports.js';
+import { cancel, explainVisit, preview, registerDevice, resend, sendTest, webPushKey } from '../services/notifications.js';
+import { changePreferences, preferences, unsubscribe, unsubscribePage } from '../services/opt-outs.js';
 
 const tag = 'Notifications';
 const Link = Type.Object({ token: text(400, 1) });
@@ -49,12 +51,16 @@ export const notificationRoutes = [
   }),
   route({
     method: 'POST', path: '/api/notifications/register', tag, summary: 'Register a device for push messages', may: staffOrParticipant(staff.participants), within: 'change', studyContext: false,
-    description: 'Of a participant: by its own portal token, or named by staff; without `participant_id` a user’s own. The same token again is 200.',
+    description: 'Of a participant: by its own portal token, or named by staff; without `participant_id` a user’s own. The same token again is 200. A browser (`web`) gives its `PushSubscription` as JSON text: it is reached by Web Push (RFC 8291, 8292).',
     body: NewDevice, answers: { 200: Device, 201: Device, 409: undefined },
-    handle: async ({ tx, audit, actor, context, body }) => {
-      const { device, isNew } = await registerDevice({ tx, audit, actor, context }, body);
+    handle: async ({ tx, audit, actor, context, body, services }) => {
+      const { device, isNew } = await registerDevice({ tx, audit, actor, context }, body, services.settings);
       return reply(isNew ? 201 : 200, device);
     },
+  }),
+  route({
+    method: 'GET', path: '/api/notifications/web-push-key', tag, summary: 'The key that a page hands to its browser to subscribe to push messages (applicationServerKey)', may: anyone, answers: { 200: Type.Object({ public_key: Type.String() }), 404: undefined },
+    handle: async ({ services }) => webPushKey(services),
   }),
   route({
     method: 'POST', path: '/api/test/email', tag, summary: 'Send an email of one’s own words', may: signedIn, studyContext: false, body: TestEmail, answers: { 202: TestQueued },
@@ -74,9 +80,17 @@ export const notificationRoutes = [
   }),
   route({
     method: 'POST', path: '/api/notifications/{notification_id}/delivery-report', tag, summary: 'What a gateway says has become of a message', may: anyone, query: Link, body: DeliveryReport, answers: { 204: undefined, 404: undefined },
-    description: 'The address, with its token, is given to the gateway with the message (`status_callback`).',
+    description: 'The address, with its token, is given to the gateway with the message (`status_callback`). A reminder that did not arrive is sent on the channel that the study names instead (`fallback`).',
     handle: async ({ services, params, query, body }) => {
       await deliveryReport(services, params.notification_id, query.token, body);
+      return noContent();
+    },
+  }),
+  route({
+    method: 'POST', path: '/api/notifications/bounces', tag, summary: 'Take a mail that came back', may: anyone, takes: 'bytes', consumes: ['message/rfc822'], answers: { 204: undefined, 404: undefined },
+    description: 'The whole mail, a delivery status notification (RFC 3464), as the mail server that MAIL_FROM names hands it on (`curl --data-binary @- -H "Content-Type: message/rfc822"`). It is known by a signed header of the mail that it returns. Where the mailbox is not there (5.1.x) no more reminders go to it until the address is changed; any other mail is 422 NO_DELIVERY_REPORT.',
+    handle: async ({ services, raw }) => {
+      await takeBounce(services, raw);
       return noContent();
     },
   }),

@@ -6,7 +6,9 @@ import type { NotificationRecord } from '../../db/queries/notifications.js';
 import { remindersOfVisit } from '../../db/queries/reminders.js';
 import { inScope } from '../../db/transaction.js';
 import { explain } from '../../workflows/domain/reminders/explain.js';
-import { reach } from '../../settings.js';
+import { reach, vapidPublicKey } from '../../settings.js';
+import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
+import { webSubscription, webSubscriptionFault } from '../../workflows/domain/reminders/web-subscription.js';
 import { settingsFaults } from '../../workflows/domain/reminders/settings.js';
 import type { NotificationSettings } from '../../workflows/domain/reminders/settings.js';
 import { valuesOf } from '../../workflows/domain/reminders/values.js';
@@ -87,7 +89,7 @@ export async function preview(tx: Tx, given: Static<typeof PreviewRequest>, sett
   const values = valuesOf({
     kind: given.kind, channel: given.channel ?? 'email', due_at: new Date().toISOString(), days_before: (study.settings as NotificationSettings).days_before?.[0] ?? 1, visit,
     participant_status: participant.status, participant_code: participant.participant_code, preferred_language: participant.preferred_language, zone: await zoneOf(tx, participant.id),
-    email: null, phone: null, push_tokens: [], opted_out: false, study_status: study.status, study_code: study.study_code, study_name: study.study_name,
+    email: null, phone: null, push_tokens: [], opted_out: false, address_dead: false, study_status: study.status, study_code: study.study_code, study_name: study.study_name,
     site_code: participant.site_code, site_name: participant.site_code, settings: study.settings,
   }, { portal_url: `${base}/portal`, unsubscribe_url: `${base}/api/notifications/unsubscribe` }, new Date().toISOString());
   return { ...compose(words, values), language: words.language };
@@ -106,12 +108,28 @@ export async function sendTest({ database }: Services, actor: Actor, context: Re
   });
 }
 
+/** A browser's token is its subscription, as JSON, or a token of a gateway. @throws 422 for a subscription that is none, 400 PRIVATE_URL */
+function requireToken({ platform, token }: Static<typeof NewDevice>, settings: Services['settings']): void {
+  if (platform !== 'web' || !token.startsWith('{')) return;
+  const fault = webSubscriptionFault(token);
+  if (fault) throw problem('VALIDATION_FAILED', { detail: `token ${fault}`, errors: [{ path: 'token', code: 'SUBSCRIPTION', message: `token ${fault}` }] });
+  const unreachable = captureUrlFault(webSubscription(token)!.endpoint, settings.ALLOW_PRIVATE_URLS ?? !settings.production, 'token.endpoint');
+  if (unreachable) throw problem('RULE_VIOLATED', { detail: `${unreachable}.`, errors: [{ path: 'token', code: 'PRIVATE_URL', message: unreachable }] });
+}
+
+/** The key that a page hands to its browser when it asks it for a subscription. @throws 404 */
+export function webPushKey({ settings }: Services): { public_key: string } {
+  if (!settings.VAPID_PRIVATE_KEY) throw problem('NOT_FOUND', { detail: 'No key for push messages to browsers is set (VAPID_PRIVATE_KEY).' });
+  return { public_key: vapidPublicKey(settings.VAPID_PRIVATE_KEY) };
+}
+
 /** Registers a device for push messages: the participant's own, one of a participant that staff name, or the caller's. @throws 404, 409 PARTICIPANT_WITHDRAWN */
-export async function registerDevice({ tx, audit, actor, context }: Omit<Change, 'actor'> & { actor: Actor | Participant }, given: Static<typeof NewDevice>) {
+export async function registerDevice({ tx, audit, actor, context }: Omit<Change, 'actor'> & { actor: Actor | Participant }, given: Static<typeof NewDevice>, settings: Services['settings']) {
   const own = actor.role === 'participant';
   if (own && given.participant_id && given.participant_id.toLowerCase() !== actor.id) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   const participant = own ? { id: actor.id, study_id: actor.study_id, status: actor.status } : given.participant_id ? await existingParticipant(tx, given.participant_id) : undefined;
   if (participant?.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
+  requireToken(given, settings);
   const device = await keepPushToken(tx, {
     study_id: participant?.study_id ?? null, participant_id: participant?.id ?? null, user_id: participant ? null : actor.id, platform: given.platform, token: given.token,
   });

@@ -1,6 +1,6 @@
 import type { AuditTrail } from '../../db/audit.js';
 import type { Tx } from '../../db/knex.js';
-import { keepDeliveryReport, optIn, optOut, optOutsOf } from '../../db/queries/notifications.js';
+import { optIn, optOut, optOutsOf } from '../../db/queries/notifications.js';
 import { subjectOf } from '../../db/signed-links.js';
 import { inScope } from '../../db/transaction.js';
 import type { Participant } from '../access.js';
@@ -54,14 +54,3 @@ export async function unsubscribe(services: Services, token: string, context: Re
 
 const page = (title: string, inside: string): string =>
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title></head><body style="font-family:sans-serif;line-height:1.5;max-width:32rem;margin:2rem auto;padding:0 1rem"><h1>${title}</h1>${inside}</body></html>`;
-
-/** What a gateway reports of a message that it took. @throws 404 for a link that is not ours, or a message that was not sent */
-export async function deliveryReport(services: Services, id: string, token: string, report: { status: 'delivered' | 'undelivered' | 'failed'; error_code?: string | null }): Promise<void> {
-  if (subjectOf(sessionSecret(services.settings), 'delivery-report', token) !== id.toLowerCase()) throw problem('NOT_FOUND', { detail: 'There is no such notification.' });
-  const status = report.status === 'delivered' ? 'delivered' : 'undelivered';
-  await inScope(services.database, '*', async ({ tx, audit }) => {
-    const found = await keepDeliveryReport(tx, id, { status, error: report.error_code ? `the gateway reported ${report.error_code}`.slice(0, 500) : null });
-    if (!found) throw problem('NOT_FOUND', { detail: 'There is no such notification.' });
-    audit.record({ study_id: found.study_id, user_id: null, action: 'delivery_reported', resource_type: 'notification', resource_id: id, metadata: { status } });
-  });
-}

@@ -52,6 +52,7 @@ export const studyTables: readonly StudyTable[] = [
 export const LEFT_OUT: Record<string, string> = {
   anchor_commands: 'answers to messages that were sent to this service',
   audit_log: 'in the document to be read; a chain cannot be loaded into another',
+  dead_addresses: 'what this service was told of them',
   datacapture_breakers: 'state of a connection',
   datacapture_records: 'leases, and what was last read there',
   datacapture_sync_records: 'readings of the capture system by this service',

@@ -31,9 +31,10 @@ import * as reminderCost from './0031-reminder-cost.js';
 import * as restingAnchors from './0030-resting-anchors.js';
 import * as imports from './0038-imports.js';
 import * as openChanges from './0040-open-changes.js';
+import * as deadAddresses from './0036-dead-addresses.js';
 
 export interface SqlMigration { name: string; up: string }
 
 /** In order; forward only. A released migration is never edited: a change is a new one at the end. */
-export const migrations: readonly SqlMigration[] = [identity, studies, anchor, recordKeeping, capture, request, asOf, edc, assessments, pages, waitingTriggers, isolationCost, outboxSubject, portal, regenerationCost, push, pushPace, poll, dataOut, exportCost, templates, reminders, secondFactors, audit, events, erasure, userLinks, messageLane, consentRevocation, reminderCost, restingAnchors, imports, openChanges];
+export const migrations: readonly SqlMigration[] = [identity, studies, anchor, recordKeeping, capture, request, asOf, edc, assessments, pages, waitingTriggers, isolationCost, outboxSubject, portal, regenerationCost, push, pushPace, poll, dataOut, exportCost, templates, reminders, secondFactors, audit, events, erasure, userLinks, messageLane, consentRevocation, reminderCost, restingAnchors, imports, openChanges, deadAddresses];
 export const latestRevision = migrations.at(-1)!.name;

@@ -5,6 +5,7 @@ import type { Listed, Page } from './paging.js';
 const COLUMNS = `n.id, n.study_id, n.participant_id, n.user_id, n.visit_id, n.kind, n.channel, n.status, n.days_before, n.due_at, n.sent_at, n.attempts, n.last_error, n.reason,
   case when n.status = 'pending' and n.attempts > 0 then n.attempt_at end as next_attempt_at, n.delivery_status, n.resend_of, n.fallback_of, n.created_at`;
 
+type Channel = 'email' | 'sms' | 'push';
 export interface NotificationRecord {
   id: string; study_id: string | null; participant_id: string | null; user_id: string | null; visit_id: string | null; kind: string; channel: 'email' | 'sms' | 'push';
   status: 'pending' | 'sent' | 'failed' | 'cancelled' | 'suppressed'; days_before: number | null; due_at: string; sent_at: string | null; attempts: number;
@@ -91,9 +92,13 @@ export async function optIn(tx: Tx, participantId: string, channel: string): Pro
   return (await tx('notification_opt_outs').where({ participant_id: participantId, channel }).delete()) > 0;
 }
 
-/** What a gateway says has become of a message that it took. @returns the message's study; undefined: no such message was sent */
-export async function keepDeliveryReport(tx: Tx, id: string, report: { status: 'delivered' | 'undelivered'; error: string | null }): Promise<{ study_id: string | null } | undefined> {
+export interface ReportedMessage { study_id: string | null; channel: Channel; visit_key: string | null; before: string | null; settings: unknown }
+
+/** What is said to have become of a message that was sent. @returns the message, and what was said `before`; undefined: no such message was sent */
+export async function keepDeliveryReport(tx: Tx, id: string, report: { status: 'delivered' | 'undelivered'; error: string | null }): Promise<ReportedMessage | undefined> {
   const { rows } = await tx.raw(
-    `update notifications set delivery_status = ?, last_error = coalesce(?, last_error) where id = ? and status = 'sent' returning study_id`, [report.status, report.error, id]);
+    `update notifications n set delivery_status = ?, last_error = coalesce(?, n.last_error) from (select id, delivery_status from notifications where id = ? and status = 'sent' for update) b
+     where n.id = b.id returning n.study_id, n.channel, n.visit_key, b.delivery_status as before, (select coalesce(s.config -> 'notifications', '{}') from studies s where s.id = n.study_id) as settings`,
+    [report.status, report.error, id]);
   return rows[0];
 }

@@ -8,7 +8,7 @@ export interface ReminderRow {
   id: string; study_id: string; participant_id: string; kind: 'visit_reminder' | 'visit_missed'; channel: 'email' | 'sms' | 'push'; due_at: string;
   days_before: number | null; visit_key: string; attempts: number; status: string; visit: ReminderVisit | null;
   participant_status: string; participant_code: string; preferred_language: string | null; zone: string; email: string | null; phone: string | null;
-  push_tokens: string[]; opted_out: boolean; study_status: string; study_code: string; study_name: string; site_code: string | null; site_name: string | null;
+  push_tokens: string[]; opted_out: boolean; address_dead: boolean; study_status: string; study_code: string; study_name: string; site_code: string | null; site_name: string | null;
   settings: unknown;
 }
 
@@ -19,6 +19,7 @@ const FACTS = `n.id, n.study_id, n.participant_id, n.kind, n.channel, n.due_at, 
     p.status as participant_status, p.participant_code, p.preferred_language, coalesce(p.timezone, t.timezone, s.timezone) as zone, p.email, p.phone,
     case when n.channel = 'push' then array(select k.token from push_tokens k where k.participant_id = p.id order by k.created_at) else '{}' end as push_tokens,
     exists (select from notification_opt_outs x where x.participant_id = p.id and x.channel = n.channel) as opted_out,
+    exists (select from dead_addresses x where x.participant_id = p.id and x.channel = n.channel) as address_dead,
     s.status as study_status, s.study_code, s.study_name, t.site_code, t.name as site_name, coalesce(s.config -> 'notifications', '{}') as settings
   from notifications n join participants p on p.id = n.participant_id join studies s on s.id = n.study_id left join sites t on t.id = p.site_id
   left join scheduled_visits o on n.visit_key is null and o.id = n.visit_id`;
@@ -55,6 +56,27 @@ export interface Settlement {
   due_at: string;
   /** A channel to try instead. */
   fallback: string | null;
+  /** The address is not there. */
+  gone: boolean;
+}
+
+/** A reminder on another channel instead of one that did not work; it is due as that one was. */
+const insteadOf = (channel: string): string =>
+  `insert into notifications as f (study_id, participant_id, visit_id, visit_key, kind, channel, days_before, due_at, attempt_at, fallback_of)
+   select study_id, participant_id, visit_id, visit_key, kind, ${channel}, days_before, due_at, now(), id`;
+const UNLESS_THERE = `on conflict (visit_key, kind, channel, days_before) where visit_key is not null do update
+   set status = 'pending', reason = null, due_at = excluded.due_at, attempt_at = excluded.attempt_at, visit_id = excluded.visit_id
+   where f.status in ('cancelled', 'suppressed', 'failed') and f.due_at <> excluded.due_at`;
+const DEAD = 'insert into dead_addresses (participant_id, channel, study_id, notification_id) select participant_id, channel, study_id, id';
+
+/** A reminder that is said not to have arrived is sent on this channel instead. */
+export async function insertInstead(tx: Tx, id: string, channel: string): Promise<void> {
+  await prepared(tx, `${insteadOf('$2')} from notifications where id = $1 ${UNLESS_THERE}`, [id, channel]);
+}
+
+/** The participant's address that a message went to is not there: no reminder goes to it until it is changed. */
+export async function markAddressDead(tx: Tx, notificationId: string): Promise<void> {
+  await prepared(tx, `${DEAD} from notifications where id = $1 and participant_id is not null and user_id is null and channel in ('email', 'sms') on conflict do nothing`, [notificationId]);
 }
 
 /**
@@ -65,7 +87,7 @@ export interface Settlement {
 export async function settleReminders(tx: Tx, by: string, settlements: readonly Settlement[]): Promise<{ id: string; study_id: string; status: string }[]> {
   return prepared(tx,
     `with o as materialized (
-       select * from jsonb_to_recordset($1::jsonb) as o(id uuid, status text, reason text, last_error text, attempt_at timestamptz, attempted boolean, due_at timestamptz, fallback text)),
+       select * from jsonb_to_recordset($1::jsonb) as o(id uuid, status text, reason text, last_error text, attempt_at timestamptz, attempted boolean, due_at timestamptz, fallback text, gone boolean)),
      held as materialized (select n.id from notifications n where n.id = any($2::uuid[]) and n.claimed_by = $3 for update skip locked),
      settled as (
        update notifications n set
@@ -77,13 +99,9 @@ export async function settleReminders(tx: Tx, by: string, settlements: readonly 
          attempt_at = case when n.due_at = o.due_at and o.attempt_at is not null then o.attempt_at when n.claimed_until = n.attempt_at then n.due_at else n.attempt_at end,
          claimed_by = null, claimed_until = null
        from o, held where held.id = o.id and n.id = any($2::uuid[]) and n.id = o.id
-       returning n.*, o.fallback as next_channel, n.status = o.status and n.due_at = o.due_at as holds),
-     instead as (
-       insert into notifications as f (study_id, participant_id, visit_id, visit_key, kind, channel, days_before, due_at, attempt_at, fallback_of)
-       select study_id, participant_id, visit_id, visit_key, kind, next_channel, days_before, due_at, now(), id from settled where next_channel is not null and holds
-       on conflict (visit_key, kind, channel, days_before) where visit_key is not null do update
-         set status = 'pending', reason = null, due_at = excluded.due_at, attempt_at = excluded.attempt_at, visit_id = excluded.visit_id
-         where f.status in ('cancelled', 'suppressed', 'failed') and f.due_at <> excluded.due_at)
+       returning n.*, o.gone, o.fallback as next_channel, n.status = o.status and n.due_at = o.due_at as holds),
+     dead as (${DEAD} from settled where gone and channel in ('email', 'sms') on conflict do nothing),
+     instead as (${insteadOf('next_channel')} from settled where next_channel is not null and holds ${UNLESS_THERE})
      select id, study_id, status from settled`,
     [JSON.stringify(settlements), settlements.map(({ id }) => id), by]);
 }

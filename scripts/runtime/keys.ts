@@ -10,6 +10,7 @@ export interface Secrets {
   SESSION_SECRET: string;
   DATACAPTURE_ENCRYPTION_KEY: string;
   AUDIT_SIGNING_KEY: string;
+  VAPID_PRIVATE_KEY: string;
   ADMIN_PASSWORD: string;
   /** Only for the embedded database: a server of your own has roles of its own. */
   DATABASE_APP_PASSWORD?: string;
@@ -50,6 +51,8 @@ export function secretsFor(settings: Settings, keysDir: string): Secrets {
     SESSION_SECRET: secret('SESSION_SECRET'),
     DATACAPTURE_ENCRYPTION_KEY: secret('DATACAPTURE_ENCRYPTION_KEY'),
     AUDIT_SIGNING_KEY: secret('AUDIT_SIGNING_KEY'),
+    // Subscriptions of browsers are bound to it.
+    VAPID_PRIVATE_KEY: secret('VAPID_PRIVATE_KEY', () => randomBytes(32).toString('base64url')),
     ADMIN_PASSWORD: secret('ADMIN_PASSWORD', password),
     ...(appPassword === undefined ? {} : { DATABASE_APP_PASSWORD: appPassword }),
   };

@@ -410,7 +410,7 @@ describe('The portal', function portal() {
 
   describe('a gateway for text messages', () => {
     const message = { id: 'n1', to: '+491701234567', subject: '', text: 'secret words' };
-    for (const [status, name] of [[422, 'RefusedMessage'], [503, 'Error'], [429, 'Error'], [302, 'TypeError']] as const) {
+    for (const [status, name] of [[422, 'RefusedMessage'], [503, 'Error'], [429, 'Error'], [302, 'Error']] as const) {
       it(`that answers ${status}: ${name}, telling nothing of the message`, async () => {
         const server = createServer((request, response) => { request.resume(); response.writeHead(status, { Location: '/elsewhere' }).end('no'); }).listen(0, '127.0.0.1');
         await once(server, 'listening');

@@ -8,6 +8,7 @@ import { anchorFigures } from './anchor.js';
 import { exportFigures, importFigures } from './data.js';
 import { decisionFigures, simulationFigures } from './deciding.js';
 import { writeDocument } from './document.js';
+import { eventFigures } from './events.js';
 import { lineOf } from './figure.js';
 import type { Figure } from './figure.js';
 import { listingFigures } from './listing.js';
@@ -15,6 +16,7 @@ import { memoryFigures } from './memory.js';
 import { previewFigures } from './preview.js';
 import { printingFigures } from './printing.js';
 import { pushFigures } from './pushes.js';
+import { reminderFigures } from './reminders.js';
 import { reportFigures } from './reports.js';
 import { setStage } from './stage.js';
 import type { Stage } from './stage.js';
@@ -24,9 +26,11 @@ import { syncFigures } from './sync.js';
 import { processingFigures } from './processing.js';
 import { triggerFigures } from './triggers.js';
 
-const USUAL = ['START', 'MEM', 'P1', 'P1_RUNNING', 'P1_FRESH', 'P2', 'P3', 'P3_PROCESSED', 'SYNC', 'PUSH', 'P4', 'P5', 'P6', 'P9', 'DECIDE', 'PREVIEW', 'REPORTS', 'PDF'];
+const USUAL = ['START', 'MEM', 'P1', 'P1_RUNNING', 'P1_FRESH', 'P2', 'P3', 'P3_PROCESSED', 'SYNC', 'PUSH', 'P4', 'P5', 'P6', 'P7', 'EVENTS', 'P9', 'DECIDE', 'PREVIEW', 'REPORTS', 'PDF'];
 /** These need no service, or have one of their own. */
 const PURE = ['P9', 'DECIDE', 'PUSH'];
+/** Reminders that are due (P7), where --rows says no less. */
+const DUE = 60_000;
 /** Only when it is asked for: it installs everything again. */
 const ON_DEMAND = ['START_COLD'];
 
@@ -74,6 +78,8 @@ try {
       if (wanted('SYNC')) tell(await syncFigures(stage));
       if (wanted('P4')) tell(await importFigures(stage, rounds));
       if (wanted('P5')) tell(await exportFigures(stage, rounds, Math.max(1_000, Number(values.rows))));
+      if (wanted('P7')) tell(await reminderFigures(stage, rounds, Math.min(DUE, Number(values.rows))));
+      if (wanted('EVENTS')) tell(await eventFigures(stage));
       if (wanted('PREVIEW')) tell(await previewFigures(stage, rounds));
       if (wanted('REPORTS')) tell(await reportFigures(stage, rounds));
       if (wanted('PDF')) tell(await printingFigures(stage, rounds));

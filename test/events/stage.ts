@@ -1,6 +1,6 @@
 import { DAY } from '../anchor/stage.js';
 import type { AnchorStudy } from '../anchor/stage.js';
-import type { Loose } from '../support/http.js';
+import type { Http, Loose } from '../support/http.js';
 
 export interface Subscription { id: string; secret: string; url: string; status: string; events: string[]; disabled_reason: string | null; updated_at: string }
 export interface Delivery {
@@ -26,4 +26,30 @@ export async function setDate(study: AnchorStudy): Promise<string> {
   const answer = await person.set(DAY);
   if (answer.status !== 200) throw new Error(answer.text);
   return person.id;
+}
+
+/** A stream that is being read. */
+export interface Followed { events: Emitted[]; texts: string[]; ended: boolean; status: number; headers: Headers; stop: () => void }
+
+/** Follows a study's events as a browser would. */
+export async function follow(by: Http, studyId: string, headers: Record<string, string> = {}, query = ''): Promise<Followed> {
+  const abort = new AbortController();
+  const response = await fetch(`${by.base}/api/studies/${studyId}/events${query}`, { headers: { Authorization: `Bearer ${by.token!}`, Accept: 'text/event-stream', ...headers }, signal: abort.signal });
+  const followed: Followed = { events: [], texts: [], ended: false, status: response.status, headers: response.headers, stop: () => abort.abort() };
+  const read = async () => {
+    let text = '';
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      const parts = text.split('\n\n');
+      text = parts.pop()!;
+      for (const part of parts) {
+        followed.texts.push(part);
+        const data = /^data: (.*)$/m.exec(part)?.[1];
+        if (data && !part.includes('event: end')) followed.events.push(JSON.parse(data) as Emitted);
+      }
+    }
+    followed.ended = true;
+  };
+  read().catch((fault: Error) => { if (fault.name !== 'AbortError') throw fault; });
+  return followed;
 }

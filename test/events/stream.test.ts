@@ -1,35 +1,9 @@
 import { expect } from 'chai';
 import { AnchorStudy, Stage } from '../anchor/stage.js';
 import { openDatabase } from '../../db/knex.js';
-import type { Http } from '../support/http.js';
 import { until } from '../support/until.js';
-import { FINAL_AT_ONCE, emitted, setDate } from './stage.js';
-import type { Emitted } from './stage.js';
-
-interface Followed { events: Emitted[]; texts: string[]; ended: boolean; status: number; headers: Headers; stop: () => void }
-
-/** Follows a study's events as a browser would. */
-async function follow(by: Http, studyId: string, headers: Record<string, string> = {}, query = ''): Promise<Followed> {
-  const abort = new AbortController();
-  const response = await fetch(`${by.base}/api/studies/${studyId}/events${query}`, { headers: { Authorization: `Bearer ${by.token!}`, Accept: 'text/event-stream', ...headers }, signal: abort.signal });
-  const followed: Followed = { events: [], texts: [], ended: false, status: response.status, headers: response.headers, stop: () => abort.abort() };
-  const read = async () => {
-    let text = '';
-    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
-      text += chunk;
-      const parts = text.split('\n\n');
-      text = parts.pop()!;
-      for (const part of parts) {
-        followed.texts.push(part);
-        const data = /^data: (.*)$/m.exec(part)?.[1];
-        if (data && !part.includes('event: end')) followed.events.push(JSON.parse(data) as Emitted);
-      }
-    }
-    followed.ended = true;
-  };
-  read().catch((fault: Error) => { if (fault.name !== 'AbortError') throw fault; });
-  return followed;
-}
+import { FINAL_AT_ONCE, emitted, follow, setDate } from './stage.js';
+import type { Followed } from './stage.js';
 
 describe('The stream of a study’s events', function streamTests() {
   let stage: Stage;

@@ -1,3 +1,7 @@
+import { Pace } from '../../activities/notify/pace.js';
+import { pushGateway } from '../../activities/notify/push.js';
+import { createReminderActivities } from '../../activities/notify/reminders/index.js';
+import type { SweepReport } from '../../activities/notify/reminders/index.js';
 import { AnchorStudy, Stage } from '../anchor/stage.js';
 import type { Person } from '../anchor/stage.js';
 import { runSchedule } from '../assessment/stage.js';
@@ -54,6 +58,16 @@ export class Desk {
 
   /** Runs the sweep now, and waits for what it does. */
   sweep<T>(look: () => Promise<T>, what: string): Promise<NonNullable<T>> { return runSchedule('process_pending_reminders', look, what); }
+
+  /** A worker's sweep in this process, beside the service's own. */
+  sweepHere(of: { pushUrl: string; pushPerMinute: number }): () => Promise<SweepReport> {
+    const { database } = this.stage;
+    const activities = createReminderActivities({
+      database, channels: { email: null, sms: null, push: pushGateway(of.pushUrl) }, messages: { publicUrl: 'https://study.example.org', secret: 'a secret of this test, long enough' },
+      pace: new Pace(database, { email: 0, sms: 0, push: of.pushPerMinute }), maxLatenessHours: 12, retrySeconds: 1, log: { warn: () => undefined }, heartbeat: () => undefined,
+    });
+    return () => activities.sweepReminders();
+  }
 
   async caught<T>(path: string): Promise<T> { return (await fetch(`${this.stage.run.mail_ui}${path}`)).json() as Promise<T>; }
   async mailsTo(address: string): Promise<Mail[]> { return (await this.caught<Mail[]>('/email')).filter((mail) => mail.to.some((to) => to.address === address)); }

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { AddressInfo } from 'node:net';
 
 /** A request that a subscriber was sent. */
-export interface Received { path: string; headers: IncomingHttpHeaders; body: string; at: number }
+export interface Received { path: string; headers: IncomingHttpHeaders; body: string; bytes: Buffer; at: number }
 export type Answering = (request: Received, response: ServerResponse, count: number) => void;
 
 /** An HTTP server that keeps what it is sent and answers as told (204 where nothing is said). */
@@ -27,7 +27,8 @@ export class Receiver {
   private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    const one: Received = { path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString('utf8'), at: performance.now() };
+    const bytes = Buffer.concat(chunks);
+    const one: Received = { path: request.url ?? '', headers: request.headers, body: bytes.toString('utf8'), bytes, at: performance.now() };
     this.received.push(one);
     response.on('error', () => response.destroy());
     this.answer(one, response, this.at(one.path).length);

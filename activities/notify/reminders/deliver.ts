@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Database } from '../../../db/knex.js';
 import { forgetPushToken } from '../../../db/queries/reminders.js';
 import type { ReminderRow } from '../../../db/queries/reminders.js';
@@ -21,11 +22,14 @@ export async function deliver(deps: { database: Database; channels: Channels; me
   await toDevices(deps.database, provider, row, message);
 }
 
+/** Of the device itself, not of its place in a list that grows shorter when one is gone. */
+const deviceKey = (token: string): string => createHash('sha256').update(token).digest('base64url').slice(0, 16);
+
 async function toDevices(database: Database, provider: Provider, row: ReminderRow, message: ReturnType<typeof reminderMessage>): Promise<void> {
   const faults: unknown[] = [];
-  for (const [i, to] of row.push_tokens.entries()) {
+  for (const to of row.push_tokens) {
     try {
-      await provider.send({ ...message, key: `${message.key ?? row.id}.${i}`, to });
+      await provider.send({ ...message, key: `${row.id}.${deviceKey(to)}`, to });
     } catch (fault) {
       faults.push(fault);
       if (fault instanceof RefusedMessage && fault.addressIsGone) {

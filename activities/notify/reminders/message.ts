@@ -20,18 +20,21 @@ export function reminderMessage(row: ReminderRow, settings: MessageSettings, now
   const words = wordsFor(row.kind, row.preferred_language, (row.settings as NotificationSettings).languages ?? {});
   const values = valuesOf(row, { portal_url: `${settings.publicUrl.replace(/\/+$/, '')}/portal`, unsubscribe_url: unsubscribeUrl(settings, row.participant_id, row.channel) }, now);
   const { subject, body } = compose(words, values);
-  // The same visit moved to another day is another message.
-  const message = { id: row.id, key: `${row.id}.${row.visit!.target_date}`, subject, text: body };
+  // Its id is its key, wherever its visit moves: one whose answer was lost may have been read, and who has been reminded
+  // is not reminded again.
+  const message = { id: row.id, subject, text: body };
   if (row.channel !== 'email') return row.channel === 'sms' ? { ...message, reportUrl: reportUrl(settings, row.id) } : message;
   const foot = footer(words.language, values.unsubscribe_url);
   return {
-    ...message, text: `${body}\n\n-- \n${foot}\n`, html: mailPage(words.language, subject, [...body.split(/\n{2,}/).map((paragraph) => `<p>${line(paragraph)}</p>`), `<p style="color:#555;font-size:.85em">${line(foot)}</p>`].join('\n')), unsubscribeUrl: values.unsubscribe_url,
+    ...message, text: `${body}\n\n-- \n${foot}\n`, html: mailPage(words.language, subject, [...body.split(/\n{2,}/).map((paragraph) => `<p>${line(paragraph)}</p>`), `<p style="color:#555;font-size:.85em">${line(foot)}</p>`].join('\n')), unsubscribeUrl: values.unsubscribe_url, reportToken: reportToken(settings, row.id),
     ...(row.kind === 'visit_reminder' && { calendar: calendarOf(row, now) }),
   };
 }
 
+const reportToken = ({ secret }: Pick<MessageSettings, 'secret'>, notificationId: string): string => signedToken(secret ?? '', 'delivery-report', notificationId);
+
 export const reportUrl = ({ publicUrl, secret }: MessageSettings, notificationId: string): string =>
-  `${publicUrl.replace(/\/+$/, '')}/api/notifications/${notificationId}/delivery-report?token=${signedToken(secret ?? '', 'delivery-report', notificationId)}`;
+  `${publicUrl.replace(/\/+$/, '')}/api/notifications/${notificationId}/delivery-report?token=${reportToken({ secret }, notificationId)}`;
 
 /** The visit for the participant's calendar. A message that is written later has seen later changes. */
 const calendarOf = ({ visit_key, visit }: ReminderRow, now: string): string => calendarFile([{

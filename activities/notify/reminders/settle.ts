@@ -4,7 +4,7 @@ import { settleReminders } from '../../../db/queries/reminders.js';
 import type { Settlement } from '../../../db/queries/reminders.js';
 import { inScope } from '../../../db/transaction.js';
 
-const PAUSE_MS = 25, MOST_TRIES = 200;
+const PAUSE_MS = 25, MOST_TRIES = 200, ROOM_MS = 2;
 
 /**
  * Writes down what came of reminders as it comes, many in one transaction: what has happened while one commits goes with
@@ -18,8 +18,14 @@ export class Settler {
   constructor(private readonly database: Database, private readonly by: string) {}
 
   add(settlement: Settlement): void {
+    if (this.fault !== undefined) throw this.fault;
     this.waiting.push(settlement);
     this.running ??= this.run().catch((fault: unknown) => { this.fault = fault; }).finally(() => { this.running = undefined; });
+  }
+
+  /** Waits while more than so many are unwritten: they would be in doubt if the worker died. */
+  async room(most: number): Promise<void> {
+    while (this.running && this.waiting.length >= most) await sleep(ROOM_MS);
   }
 
   /** Waits until everything is written. @throws what the database said */

@@ -1,4 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
+import { OF_THE_CHANNEL, channelInstead } from './fallback.js';
 import type { NotificationSettings } from './settings.js';
 import { judge, standingOf } from './standing.js';
 import type { ReminderFacts } from './standing.js';
@@ -9,7 +10,7 @@ export interface Explanation { outcome: 'sent' | 'will_be_sent' | 'will_not_be_s
 const reasons: Record<string, string> = {
   withdrawn: 'the participant has withdrawn', completed: 'the visit is completed', visit_cancelled: 'the visit was cancelled', superseded: 'the visit is not part of the current schedule',
   visit_over: 'the visit is over', not_missed: 'the visit is not missed any more', rule_removed: 'the study has no such rule any more', cancelled_by_staff: 'it was cancelled by hand',
-  opted_out: 'the participant does not want messages on this channel', no_address: 'the participant has no address for this channel', refused: 'the provider refused it',
+  opted_out: 'the participant does not want messages on this channel', no_address: 'the participant has no address for this channel', address_dead: 'messages to this address came back: it is to be corrected', refused: 'the provider refused it',
   study_completed: 'the study is completed', study_archived: 'the study is archived', study_paused: 'the study was paused at that time', study_draft: 'the study was not active yet at that time',
 };
 
@@ -21,7 +22,10 @@ export function explain(of: ExplainedRow, now: string, maxLatenessHours: number)
   if (of.status !== 'pending') return { outcome: 'will_not_be_sent', ...told, why: `It is not sent: ${wordsOf(of.reason, maxLatenessHours)}.` };
   // What the next run will find. Of one that is still to come: what it would find if it were time.
   const verdict = judge(standingOf(of), Temporal.Instant.compare(now, of.due_at) < 0 ? of.due_at : now, maxLatenessHours);
-  if (verdict.what === 'cancelled' || verdict.what === 'suppressed') return { outcome: 'will_not_be_sent', ...told, why: `As things are it will not be sent: ${wordsOf(verdict.reason, maxLatenessHours)}.` };
+  if (verdict.what === 'cancelled' || verdict.what === 'suppressed') {
+    const instead = OF_THE_CHANNEL.includes(verdict.reason) ? channelInstead(of) : null;
+    return { outcome: 'will_not_be_sent', ...told, why: `As things are it will not be sent: ${wordsOf(verdict.reason, maxLatenessHours)}${instead === null ? '' : `; ${instead} is tried instead`}.` };
+  }
   if (of.last_error !== null && of.attempts > 0) return { outcome: 'will_be_sent', ...told, why: `It is tried again: ${of.attempts} ${of.attempts === 1 ? 'attempt' : 'attempts'} so far, the last ended with ${of.last_error}.` };
   if (verdict.what === 'wait') return { outcome: 'will_be_sent', ...told, why: `It waits for the end of the quiet hours, ${verdict.until}.` };
   return { outcome: 'will_be_sent', ...told, why: Temporal.Instant.compare(now, of.due_at) < 0 ? 'It waits for its time.' : 'It is due: the next run sends it.' };

@@ -11,7 +11,7 @@ export interface Standing {
   channel: Channel;
   due_at: string;
   visit: { status: string; window_close: string } | null;
-  participant: { status: string; zone: string; has_address: boolean; opted_out: boolean };
+  participant: { status: string; zone: string; has_address: boolean; opted_out: boolean; address_dead: boolean };
   study_status: string;
   quiet_hours: Rule['quiet_hours'];
 }
@@ -19,7 +19,7 @@ export interface Standing {
 /** What the database knows of a reminder and of all that it depends on. */
 export interface ReminderFacts {
   kind: Worded; channel: Channel; due_at: string; days_before: number | null; visit: { name: string; status: string; target_date: string; window_open: string; window_close: string } | null;
-  participant_status: string; participant_code: string; preferred_language: string | null; zone: string; email: string | null; phone: string | null; push_tokens: readonly string[]; opted_out: boolean;
+  participant_status: string; participant_code: string; preferred_language: string | null; zone: string; email: string | null; phone: string | null; push_tokens: readonly string[]; opted_out: boolean; address_dead: boolean;
   study_status: string; study_code: string; study_name: string; site_code: string | null; site_name: string | null; settings: unknown;
 }
 
@@ -30,7 +30,7 @@ export const addressesOf = (of: ReminderFacts): readonly string[] =>
 /** What a reminder is judged by. */
 export const standingOf = (of: ReminderFacts): Standing => ({
   kind: of.kind, channel: of.channel, due_at: of.due_at, visit: of.visit, study_status: of.study_status,
-  participant: { status: of.participant_status, zone: of.zone, has_address: addressesOf(of).length > 0, opted_out: of.opted_out },
+  participant: { status: of.participant_status, zone: of.zone, has_address: addressesOf(of).length > 0, opted_out: of.opted_out, address_dead: of.address_dead },
   quiet_hours: (of.settings as NotificationSettings).quiet_hours ?? null,
 });
 
@@ -61,6 +61,7 @@ export function judge(of: Standing, now: string, maxLatenessHours: number): Verd
   if (of.study_status !== 'active') return stop('suppressed', `study_${of.study_status}`);
   if (participant.opted_out) return stop('suppressed', 'opted_out');
   if (!participant.has_address) return stop('suppressed', 'no_address');
+  if (participant.address_dead) return stop('suppressed', 'address_dead');
   const quiet = quietUntil(now, of.quiet_hours, participant.zone);
   return quiet === null ? { what: 'send' } : { what: 'wait', until: quiet, reason: 'quiet_hours' };
 }

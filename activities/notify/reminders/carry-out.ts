@@ -1,0 +1,62 @@
+import type { Logger } from 'pino';
+import type { Database } from '../../../db/knex.js';
+import { reminderById } from '../../../db/queries/reminders.js';
+import type { ReminderRow, Settlement } from '../../../db/queries/reminders.js';
+import { readInScope } from '../../../db/transaction.js';
+import { OF_THE_CHANNEL, channelInstead } from '../../../workflows/domain/reminders/fallback.js';
+import { judge, standingOf } from '../../../workflows/domain/reminders/standing.js';
+import { RefusedMessage } from '../provider.js';
+import type { Channels } from '../provider.js';
+import { deliver } from './deliver.js';
+import type { MessageSettings } from './message.js';
+import type { Claimed } from './supply.js';
+
+/** What was read longer ago than this is read again before it is sent by. */
+const FRESH_MS = 1_000;
+const MOST_WAIT_SECONDS = 900;
+
+export interface CarryOutDeps {
+  database: Database;
+  channels: Channels;
+  messages: MessageSettings;
+  /** REMINDER_MAX_LATENESS_HOURS. */
+  maxLatenessHours: number;
+  /** First wait after a provider that did not answer; doubled each time. */
+  retrySeconds: number;
+  log: Pick<Logger, 'warn'>;
+}
+
+/** Lets a reminder go that nothing was tried with. */
+export const putOff = (row: ReminderRow, attempt_at: string | null): Settlement =>
+  ({ id: row.id, due_at: row.due_at, status: 'pending', reason: null, last_error: null, attempt_at, attempted: false, fallback: null, gone: false });
+
+/** Judges and sends one claimed reminder. Undefined: the claim was lost meanwhile. */
+export async function carryOut(deps: CarryOutDeps, claimed: Claimed, by: string): Promise<Settlement | undefined> {
+  const fresh = performance.now() - claimed.readAt < FRESH_MS;
+  const row = fresh ? claimed.row : await readInScope(deps.database, '*', (tx) => reminderById(tx, claimed.row.id, by));
+  if (!row) return undefined;
+  const now = new Date().toISOString();
+  // Stopped since it was claimed: it stays as it was stopped.
+  if (row.status !== 'pending') return putOff(row, null);
+  const verdict = judge(standingOf(row), now, deps.maxLatenessHours);
+  if (verdict.what === 'wait') return putOff(row, verdict.until);
+  if (verdict.what !== 'send') {
+    return { ...putOff(row, null), status: verdict.what, reason: verdict.reason, fallback: OF_THE_CHANNEL.includes(verdict.reason) ? channelInstead(row) : null };
+  }
+  try {
+    await deliver(deps, row, now);
+    return { ...putOff(row, null), status: 'sent', attempted: true };
+  } catch (fault) {
+    if (fault instanceof RefusedMessage) {
+      return { ...putOff(row, null), status: 'failed', attempted: true, reason: 'refused', last_error: fault.message.slice(0, 500), gone: fault.addressIsGone && row.channel !== 'push', fallback: channelInstead(row) };
+    }
+    const { code: given, retryAfterSeconds = 0 } = fault as { code?: unknown; retryAfterSeconds?: number };
+    const code = given?.toString() ?? (fault instanceof Error ? fault.name : 'fault');
+    deps.log.warn({ notification: row.id, channel: row.channel, attempts: row.attempts + 1, fault: code }, 'a reminder was not taken, it is tried again');
+    const wait = Math.max(waitMs(deps.retrySeconds, row.attempts), retryAfterSeconds * 1_000);
+    return { ...putOff(row, new Date(Date.now() + wait).toISOString()), attempted: true, last_error: code.slice(0, 500) };
+  }
+}
+
+/** Doubled each time, and never the same for two: a provider that is back is not met by all at once. */
+const waitMs = (first: number, attempts: number): number => Math.min(first * 2 ** Math.min(attempts, 20), MOST_WAIT_SECONDS) * 1_000 * (0.8 + 0.4 * Math.random());
