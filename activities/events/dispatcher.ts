@@ -61,14 +61,21 @@ export class EventDispatcher {
     return inScope(this.deps.database, '*', ({ tx }) => claimDeliveries(tx, { each: EACH, most: MOST - this.inHand.size, leaseSeconds: leaseSeconds(this.deps), busy }));
   }
 
+  private of(subscription: string): number {
+    let count = 0;
+    for (const one of this.inHand.values()) if (one.subscription === subscription) count += 1;
+    return count;
+  }
+
   private take(delivery: ClaimedDelivery): void {
     const done = attempt(this.deps, delivery, true).catch((fault: unknown) => {
       // Its lease ends and it is taken up again.
       this.deps.log.warn({ delivery: delivery.id, fault: (fault as { code?: unknown }).code ?? (fault as Error).name }, 'events: an attempt was not noted');
     }).finally(() => {
       this.inHand.delete(delivery.id);
-      // The next of a subscription in order waits for this one, and all wait when hands are full.
-      if (delivery.ordered || this.inHand.size === MOST - 1) this.pause.wake();
+      // The next of a subscription in order waits for this one; those of one whose hands were full wait for room, and all
+      // where everybody's are. Waiting for the next look instead they would come at eight a look.
+      if (delivery.ordered || this.inHand.size === MOST - 1 || this.of(delivery.subscription_id) === EACH / 2) this.pause.wake();
     });
     this.inHand.set(delivery.id, { subscription: delivery.subscription_id, done });
   }

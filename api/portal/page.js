@@ -86,7 +86,7 @@ async function enterPage() {
   at('visits').replaceChildren(...visits.map((visit) => {
     const item = document.createElement('li');
     const what = document.createElement('span');
-    what.textContent = `${visit.name}, ${day(visit.target_date)}`;
+    what.append(line(visit.name, 'name'), line(day(visit.target_date)));
     const state = document.createElement('span');
     state.className = 'state';
     state.textContent = stateOf(visit);

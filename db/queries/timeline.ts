@@ -67,8 +67,9 @@ const SOURCES = `
     from assessment_sessions a where a.participant_id = $1
   union all select u.at, 10, u.number, 'push', u.status, u.id, jsonb_build_object('session_id', u.session_id, 'attempt', u.number, 'status', u.status, 'error_type', u.error_type, 'message', u.message, 'records_imported', u.records_imported, 'next_attempt_at', u.next_attempt_at), false
     from push_attempts u join assessment_sessions a on a.id = u.session_id where a.participant_id = $1
-  union all select coalesce(n.sent_at, n.due_at), 11, 0, 'reminder', n.status, n.id, jsonb_build_object('notification_kind', n.kind, 'channel', n.channel, 'status', n.status, 'due_at', n.due_at, 'sent_at', n.sent_at, 'visit_id', n.visit_id, 'reason', n.reason), n.status = 'pending'
-    from notifications n where n.participant_id = $1 and n.user_id is null`;
+  -- what was stopped before its time had come for this participant stands where that was decided
+  union all select coalesce(n.sent_at, case when n.status = 'pending' then n.due_at else greatest(n.due_at, n.created_at) end), 11, 0, 'reminder', n.status, n.id, jsonb_build_object('notification_kind', n.kind, 'channel', n.channel, 'status', n.status, 'due_at', n.due_at, 'sent_at', n.sent_at, 'visit_id', n.visit_id, 'visit_name', v.name, 'reason', n.reason), n.status = 'pending'
+    from notifications n left join scheduled_visits v on v.id = n.visit_id where n.participant_id = $1 and n.user_id is null`;
 
 /** A participant's timeline, oldest first, and how many entries there are. */
 export async function listTimeline(tx: Tx, of: { id: string; zone: string }, filter: TimelineFilter): Promise<{ items: TimelineRow[]; total: number }> {

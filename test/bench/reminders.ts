@@ -94,7 +94,7 @@ async function unsent(stage: Stage, study: string): Promise<number> {
 }
 
 /** A study in whose zone it is noon, its reminders due a few minutes ago for visits of tomorrow. */
-async function dueStudy(stage: Stage): Promise<string> {
+export async function dueStudy(stage: Stage): Promise<string> {
   const shift = 12 - new Date().getUTCHours();
   const timezone = shift === 0 ? 'UTC' : `Etc/GMT${shift > 0 ? '-' : '+'}${Math.abs(shift)}`;
   const send_at = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, hour: '2-digit', minute: '2-digit' }).format(Date.now() - 10 * 60_000);
@@ -103,7 +103,7 @@ async function dueStudy(stage: Stage): Promise<string> {
 }
 
 /** New participants with a visit tomorrow each: the database itself plans their reminders. */
-async function makeDue(stage: Stage, study: string, count: number): Promise<void> {
+export async function makeDue(stage: Stage, study: string, count: number): Promise<void> {
   const run = randomUUID().slice(0, 8);
   await stage.sql.query(
     `with s as (select id, (now() at time zone timezone)::date + 1 as day from studies where id = $1),

@@ -56,10 +56,16 @@ describe('properties of reminders on the running service, over random lives, wit
   const asPortal = (id: string) => new Http(service.run.api, portalSession({ JWT_SECRET: keys('JWT_SECRET'), SESSION_SECRET: keys('SESSION_SECRET'), ACCESS_TOKEN_MINUTES: 30, PUBLIC_URL: undefined } as unknown as Settings, id).token);
   const dateFor = (days: number) => dayIn('UTC', 1 + days - TARGET_DAY);
 
+  /** While the worker is away an anchor’s messages answer 503 and change nothing; whoever sent them sends them again. */
+  const answered = (ask: () => Promise<{ status: number }>): Promise<number> => until(async () => {
+    const { status } = await ask();
+    return status === 503 ? undefined : status;
+  }, { interval: 500, what: 'the service to be whole again' });
+
   async function take(person: Person, one: Step): Promise<void> {
     const { admin } = desk.stage;
     switch (one.kind) {
-      case 'move': expect([200, 400, 409]).to.include((await person.override(dateFor(one.days))).status); return;
+      case 'move': expect([200, 400, 409]).to.include(await answered(() => person.override(dateFor(one.days)))); return;
       case 'zone': await admin.expect(200, 'PATCH', `/api/participants/${person.id}`, { timezone: zoneOf(one.hours) }); return;
       // Who has withdrawn has no portal.
       case 'opt': expect([200, 401]).to.include((await asPortal(person.id).patch('/api/portal/preferences', { sms: !one.out })).status); return;
@@ -72,10 +78,10 @@ describe('properties of reminders on the running service, over random lives, wit
   async function run(lives: { zone: number; days: number; steps: Step[] }[], behaviour: string[]): Promise<void> {
     const taken: Taken[] = [];
     const victim = service.current().pids.worker!;
-    let killed = false;
+    let killed = false, ready = false;
     gateway.answer = ({ body, headers }, response, count) => {
       const way = behaviour[count % behaviour.length]!;
-      if (way === 'is down') return void response.writeHead(503).end();
+      if (way === 'is down' || !ready) return void response.writeHead(503).end();
       taken.push({ id: (JSON.parse(body) as { id: string }).id, key: String(headers['idempotency-key']) });
       if (!killed && taken.length === KILLED_AFTER) {
         killed = true;
@@ -90,6 +96,7 @@ describe('properties of reminders on the running service, over random lives, wit
       expect((await person.set(dateFor(of.days))).status).to.equal(200);
       return person;
     }));
+    ready = true;
     // Moves meet the sweeps, which go on all the while.
     await Promise.all(people.map(async (person, i) => { for (const one of lives[i]!.steps) await take(person, one); }));
     await until(() => killed, { what: 'the worker to be killed between a message and the note of it' });

@@ -42,7 +42,7 @@ describe('The timeline of a participant', function timelineTests() {
     expect(items.map(({ at }) => at)).to.deep.equal(items.map(({ at }) => at).sort());
     for (const kind of ['participant', 'consent', 'eligibility', 'approval', 'anchor', 'schedule', 'visit', 'reminder']) expect(items.some((item) => item.kind === kind), kind).to.equal(true);
     const story = items.filter(({ kind }) => ['anchor', 'schedule', 'approval'].includes(kind)).map(({ title }) => title);
-    const places = ['Enrollment date set to 2024-03-01', 'Schedule version 1 made', 'Override to 2024-03-10 requested', 'Override to 2024-03-10 approved', 'Enrollment date overridden: 2024-03-01 → 2024-03-10, 9 days later', 'Schedule version 2 made from 2024-03-10']
+    const places = ['Enrollment date set to 2024-03-01', 'Schedule version 1 made', 'Override to 2024-03-10 requested', 'Override to 2024-03-10 approved', 'Enrollment date overridden: from 2024-03-01 to 2024-03-10, 9 days later', 'Schedule version 2 made from 2024-03-10']
       .map((beginning) => story.findIndex((title) => title.startsWith(beginning)));
     expect(places.every((place, i) => place > -1 && (i === 0 || place > places[i - 1]!)), JSON.stringify(story)).to.equal(true);
     const visits = items.filter(({ kind }) => kind === 'visit');

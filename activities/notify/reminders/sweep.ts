@@ -33,23 +33,28 @@ export const sweepReminders = (deps: SweepDeps) => async (): Promise<SweepReport
   const report: SweepReport = { sent: 0, failed: 0, cancelled: 0, suppressed: 0, put_off: 0 };
   if (!(await anyReminderDue(deps.database))) return report;
   const beats = setInterval(() => { deps.heartbeat(report); }, HEARTBEAT_MS).unref();
+  const until = performance.now() + LONGEST_MS;
   try {
-    await sendAll(deps, randomUUID(), report);
+    // What goes to another channel instead is due at once.
+    while (await sendAll(deps, randomUUID(), report, until)) continue;
   } finally {
     clearInterval(beats);
   }
   return report;
 };
 
-async function sendAll(deps: SweepDeps, by: string, report: SweepReport): Promise<void> {
+/** @returns whether more became due by what was sent */
+async function sendAll(deps: SweepDeps, by: string, report: SweepReport, until: number): Promise<boolean> {
   const settler = new Settler(deps.database, by);
+  let more = false;
   const settle = (settlement: Settlement) => {
     settler.add(settlement);
+    more ||= settlement.fallback !== null;
     report[settlement.status === 'pending' ? 'put_off' : settlement.status]++;
   };
   const supply = new Supply({
-    database: deps.database, pace: deps.pace, by, leaseSeconds: deps.leaseSeconds ?? LEASE_SECONDS, until: performance.now() + LONGEST_MS,
-    letGo: (row, until) => settle(putOff(row, until)),
+    database: deps.database, pace: deps.pace, by, leaseSeconds: deps.leaseSeconds ?? LEASE_SECONDS, until,
+    letGo: (row, moment) => settle(putOff(row, moment)),
   });
   await Promise.all(Array.from({ length: CONCURRENCY }, async () => {
     for (let claimed = await supply.next(); claimed; claimed = await supply.next()) {
@@ -59,4 +64,5 @@ async function sendAll(deps: SweepDeps, by: string, report: SweepReport): Promis
     }
   }));
   await settler.done();
+  return more && performance.now() < until;
 }

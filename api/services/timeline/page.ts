@@ -14,7 +14,7 @@ th, td { text-align: left; vertical-align: top; padding: .35rem .6rem .35rem 0; 
 td.n { text-align: right; color: #57606a; font-variant-numeric: tabular-nums; width: 2.5rem; } td.t { white-space: nowrap; font-variant-numeric: tabular-nums; }
 tr.planned td { color: #57606a; font-style: italic; } tr { break-inside: avoid; }
 a { color: #0550ae; } footer { margin-top: 1.5rem; color: #57606a; font-size: .85rem; }
-@media (max-width: 40rem) { body { padding: .75rem; } td.k { display: none; } th.k { display: none; } }
+@media screen and (max-width: 40rem) { body { padding: .75rem; } figure svg { max-width: none; } thead { display: none; } tr { display: grid; grid-template-columns: 2rem 1fr auto; border-bottom: 1px solid #e2e6ea; padding: .4rem 0; } td { border: 0; padding: 0 .5rem 0 0; } td.k { display: none; } td.w { grid-column: 2 / 4; } td.links { grid-row: 1; grid-column: 3; } }
 @media print { @page { size: A4; margin: 14mm; } body { padding: 0; max-width: none; font-size: 10.5pt; } a { color: inherit; text-decoration: none; } .links { display: none; } thead { display: table-header-group; } figure { break-inside: avoid; } figure svg { border: 0; } h2 { break-after: avoid; } }
 `;
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
@@ -30,11 +30,11 @@ export function timelinePage(subject: TimelineSubject, items: readonly TimelineI
     const planned = item.data.planned === true;
     const at = new Date(item.at);
     const temporal = item.links.temporal ? ` · <a href="${escape(item.links.temporal)}">workflow</a>` : '';
-    return `<tr${planned ? ' class="planned"' : ''}><td class="n">${index + 1}</td><td class="t"><time datetime="${escape(item.at)}">${escape(item.kind === 'visit' && item.data.what !== 'completed' ? day.format(at) : when.format(at))}</time></td><td class="k">${escape(item.kind)}</td><td>${escape(item.title)}${planned ? ' <span>(to come)</span>' : ''}</td><td class="links"><a href="${escape(item.links.api)}" aria-label="${escape(`API: entry ${index + 1}`)}">API</a>${temporal}</td></tr>`;
+    return `<tr${planned ? ' class="planned"' : ''}><td class="n">${index + 1}</td><td class="t"><time datetime="${escape(item.at)}">${escape(item.kind === 'visit' && item.data.what !== 'completed' ? day.format(at) : when.format(at))}</time></td><td class="k">${escape(item.kind)}</td><td class="w">${escape(item.title)}${planned ? ' <span>(to come)</span>' : ''}</td><td class="links"><a href="${escape(item.links.api)}" aria-label="${escape(`API: entry ${index + 1}`)}">API</a>${temporal}</td></tr>`;
   };
   return `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Timeline of ${escape(subject.participant_code)} · ${escape(subject.study_code)}</title><style>${STYLE}</style></head>
-<body><main><h1>Timeline of ${escape(subject.participant_code)}</h1><p>${escape(subject.study_name)} (${escape(subject.study_code)})</p>
+<body><main><h1>Timeline of ${escape(subject.participant_code)}</h1><p>${escape(subject.study_name.includes(subject.study_code) ? subject.study_name : `${subject.study_name} (${subject.study_code})`)}</p>
 <dl>${fact('Status', subject.status)}${fact('Site', subject.site_code ?? 'none')}${fact('Enrollment date', `${subject.enrollment_date ?? 'not known yet'} (${subject.anchor_status})`)}${fact('Time zone', subject.zone)}</dl>
 <figure>${timelineSvg(subject, items)}</figure>
 <h2>Everything in order</h2>

@@ -31,6 +31,9 @@ export function explain(of: ExplainedRow, now: string, maxLatenessHours: number)
   return { outcome: 'will_be_sent', ...told, why: Temporal.Instant.compare(now, of.due_at) < 0 ? 'It waits for its time.' : 'It is due: the next run sends it.' };
 }
 
+/** A reason as it stands on a reminder, in words that complete a sentence. */
+export const reasonInWords = (reason: string): string => (reason === 'too_late' ? 'its time was over when it was planned or found' : reasons[reason] ?? reason.replaceAll('_', ' '));
+
 const wordsOf = (reason: string | null, limit: number): string =>
   reason === 'too_late' ? `its time was over for more than ${limit} hours when it was planned or found` : reasons[reason ?? ''] ?? reason ?? 'no reason is known';
 

@@ -28,6 +28,8 @@ const local = (day: Temporal.PlainDate, time: string, zone: string): string =>
 
 /** When quiet hours that hold at `now` end; null: they do not hold. */
 export function quietUntil(now: string, quiet: Rule['quiet_hours'], zone: string): string | null {
+  // Most studies have none, and what a clock shows somewhere is dear to find out.
+  if (!quiet || quiet.from === quiet.to) return null;
   const here = Temporal.Instant.from(now).toZonedDateTimeISO(zone);
   const time = here.toPlainTime().toString({ smallestUnit: 'minute' });
   if (!isQuiet(time, quiet)) return null;
