@@ -34,11 +34,13 @@ const escaped = (text: string): string => text.replaceAll(/[\\;,]/g, (c) => `\\$
 
 /** Lines are folded at 75 octets, never inside a character. */
 function folded(line: string): string[] {
+  // A sign is three octets at most, or two of its kind and four.
+  if (line.length * 3 <= LINE_OCTETS || (line.length <= LINE_OCTETS && isAscii(line))) return [line];
   const parts: string[] = [];
   let part = '';
   let octets = 0;
   for (const character of line) {
-    const size = new TextEncoder().encode(character).length;
+    const size = octetsOf(character.codePointAt(0)!);
     if (octets + size > LINE_OCTETS) {
       parts.push(part);
       part = ' ';
@@ -49,3 +51,8 @@ function folded(line: string): string[] {
   }
   return [...parts, part];
 }
+
+// eslint-disable-next-line no-control-regex
+const isAscii = (text: string): boolean => /^[\x00-\x7f]*$/.test(text);
+/** In UTF-8. An encoder for each sign took a tenth of a mail's time. */
+const octetsOf = (codePoint: number): number => (codePoint < 0x80 ? 1 : codePoint < 0x800 ? 2 : codePoint < 0x10000 ? 3 : 4);

@@ -5,6 +5,8 @@ import type { Settlement } from '../../../db/queries/reminders.js';
 import { inScope } from '../../../db/transaction.js';
 
 const PAUSE_MS = 25, MOST_TRIES = 200, ROOM_MS = 2;
+/** A commit for each costs more than the sending: so long the first waits for others, unless there are enough of them. */
+const GATHER_MS = 20, ENOUGH = 12;
 
 /**
  * Writes down what came of reminders as it comes, many in one transaction: what has happened while one commits goes with
@@ -36,6 +38,7 @@ export class Settler {
 
   private async run(): Promise<void> {
     for (let tries = 0; this.waiting.length > 0; ) {
+      if (this.waiting.length < ENOUGH) await sleep(GATHER_MS);
       const now = this.waiting;
       this.waiting = [];
       const written = new Set((await this.write(now)).map(({ id }) => id));

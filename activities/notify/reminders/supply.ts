@@ -7,9 +7,9 @@ import type { Channel } from '../../../workflows/domain/reminders/settings.js';
 import type { Pace } from '../pace.js';
 
 /** Of one claim. Small enough that a worker that dies holds little back until its lease is over. */
-const BATCH = 50;
+const BATCH = 100;
 /** When so few are left the next are claimed, so that senders do not wait for the database. */
-const AHEAD = 25;
+const AHEAD = 40;
 /** So far ahead a provider's pace is reserved; what would be later is claimed again then. */
 const PACE_AHEAD_MS = 10_000;
 /** Well within a claim's lease; what is not begun by then is left to the next. */
