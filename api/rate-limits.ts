@@ -7,6 +7,8 @@ import type { Settings } from '../settings.js';
 const WINDOW_SECONDS = 60;
 /** A shared counter that takes longer is away: who waits for it waits for nothing else yet. */
 const STORE_MS = 2_000;
+/** So long it is not asked again: requests of one caller wait for their points one after the other. */
+const AWAY_MS = 5_000;
 
 /** What is left of a caller's minute. */
 export interface Allowance {
@@ -31,6 +33,7 @@ export class RateLimit {
   private readonly store: RateLimiterPostgres | RateLimiterRedis;
   /** The shared counter is away: this process counts alone until it is back, rather than not at all. */
   private readonly alone: RateLimiterMemory;
+  private awayUntil = 0;
   private swept = Date.now();
 
   constructor(name: string, readonly limit: number, shared: { database: Database; redis: Redis | undefined }) {
@@ -78,12 +81,15 @@ export class RateLimit {
   }
 
   private async consume(key: string): Promise<RateLimiterRes> {
+    if (Date.now() < this.awayUntil) return this.alone.consume(key, this.leaseSize);
     const patience = new AbortController();
     const late = sleep(STORE_MS, 'late' as const, { signal: patience.signal });
     const stored = this.store.consume(key, this.leaseSize);
     try {
       const first = await Promise.race([stored, late]);
-      return first === 'late' ? await this.alone.consume(key, this.leaseSize) : first;
+      if (first !== 'late') return first;
+      this.awayUntil = Date.now() + AWAY_MS;
+      return await this.alone.consume(key, this.leaseSize);
     } finally {
       patience.abort();
       // Whoever lost the race has nobody any more who waits for it.

@@ -34,7 +34,7 @@ export class OtherRecording {
   readonly branches: Record<string, () => Promise<void>> = {
     'datacapture-trigger-local': () => this.trigger('datacapture-trigger-local', async (study) => study.enroll('R-1', { enrolled: '2024-03-10' })),
     'datacapture-trigger-after-an-outage': () => this.trigger('datacapture-trigger-after-an-outage', async (study) => {
-      this.capture.simulator.control.setFaults([{ project_id: Number(study.projectId), status: 503, times: 1 }]);
+      this.capture.simulator.control.setFaults([{ project_id: Number(study.projectId), content: ['record'], status: 503, times: 3 }]);
       await study.enroll('R-1', { enrolled: '2024-03-10' });
     }),
     'datacapture-trigger-failed': () => this.trigger('datacapture-trigger-failed', async (study) => { await study.trigger({ record: 'NOBODY' }); }),
