@@ -28,6 +28,7 @@ import { deliverTo } from './relay/deliver-to.js';
 import { Relay } from './relay/index.js';
 import { createExportActivities } from './exports/index.js';
 import { createSimulationActivities } from './simulation/index.js';
+import { Traffic } from './traffic.js';
 import { createVisitActivities } from './visits/index.js';
 import { ensureVisitSchedules } from './visits/schedules.js';
 
@@ -49,7 +50,8 @@ const connection = await Connection.connect({
 const client = new Client({ connection, namespace });
 const anchors = createAnchorMessages(client, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS });
 
-const capture = { database, settings, anchors, log };
+const traffic = new Traffic();
+const capture = { database, settings, anchors, log, traffic };
 const messaging = openMessaging({ settings, database, log, heartbeat });
 const bundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
 const metrics = settings.WORKER_METRICS_PORT === undefined ? undefined : await serveWorkerMetrics({ host: settings.HOST, port: settings.WORKER_METRICS_PORT, token: settings.METRICS_TOKEN, database, log });
@@ -74,7 +76,7 @@ const worker = await Worker.create({
 const eagerClient = new Client({ connection: native, namespace });
 const eager = { client: eagerClient, anchors: createAnchorMessages(eagerClient, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS, eager: true }), eager: true };
 const relay = new Relay({
-  database, log, listenUrl: settings.DATABASE_URL,
+  database, log, traffic, listenUrl: settings.DATABASE_URL,
   deliver: deliverTo({ ...eager, taskQueue, setPoll: (studyId) => setPoll({ client, database, taskQueue }, studyId), sendNotification: messaging.send, sendUserLink: messaging.sendUserLink, noteChange: (change) => inScope(database, '*', ({ tx }) => noteChange(tx, change)) }),
 });
 relay.start();

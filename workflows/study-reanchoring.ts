@@ -12,7 +12,7 @@ const { reanchorBatch, countParticipants } = proxyActivities<AnchorActivities>({
 /** `change_id`: runs that began without it end without it. */
 export interface StudyReanchoringStart extends StudyChange { change_id?: string; progress?: { after: string; seen: number; moved: number; schedules: number } }
 
-const BATCH = 250;
+const BATCH = 500;
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 /** What concerns a whole study: a changed policy, window, mapping or calendar, worked through its participants in sets. */

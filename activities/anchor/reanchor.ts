@@ -3,7 +3,7 @@ import { lockAnchors } from '../../db/queries/anchors.js';
 import { closeChange } from '../../db/queries/open-work.js';
 import { followBaseline, newerChanges, readScheduleInputs, readScheduleSources } from '../../db/queries/schedules.js';
 import { putOutbox } from '../../db/outbox.js';
-import { inScope } from '../../db/transaction.js';
+import { inScope, readInScope } from '../../db/transaction.js';
 import { policyOf } from '../../workflows/domain/facts.js';
 import type { Policy } from '../../workflows/domain/policy-schema.js';
 import { prerequisites } from '../../workflows/domain/prerequisites.js';
@@ -11,6 +11,7 @@ import { reanchor, reschedule } from '../../workflows/domain/reanchoring.js';
 import { noTrace } from './carry-out.js';
 import { readCases } from './context.js';
 import type { Case } from './context.js';
+import { overlapped } from './overlapped.js';
 import { writeOutcomes } from './write.js';
 import type { Outcome } from './write.js';
 
@@ -24,18 +25,31 @@ export interface StudyChange { study_id: string; kind: string; actor_user_id: st
 export interface Batch { change: StudyChange; after: string; size: number; change_id?: string }
 export interface BatchReport { last: string | null; seen: number; moved: number; schedules: number }
 
+/** Participants of one transaction: small enough that nobody waits long for a participant's lock. */
+const PIECE = 125;
+
 /**
- * Works a study's change through one batch of participants in one transaction: the same pure decision and the same
- * compare-and-set write as for one, done in sets. Repeating a batch changes nothing: who is where the facts put him
- * has nothing to write.
+ * Works a study's change through one batch of participants, piece by piece: each a transaction, with the same pure
+ * decision and the same compare-and-set write as for one, done in sets. Repeating a batch, or the part of it that was
+ * through, changes nothing: who is where the facts put him has nothing to write.
  */
-export const reanchorBatch = (database: Database) => async ({ change, after, size, change_id }: Batch): Promise<BatchReport> =>
+export const reanchorBatch = (database: Database) => async ({ change, after, size, change_id }: Batch): Promise<BatchReport> => {
+  const ids = await readInScope(database, change.study_id, async (tx): Promise<string[]> =>
+    tx('participants').where({ study_id: change.study_id, status: 'enrolled' }).where('id', '>', after).orderBy('id').limit(size).pluck('id'));
+  if (ids.length === 0) {
+    if (change_id !== undefined) await inScope(database, change.study_id, ({ tx }) => closeChange(tx, change.study_id, change_id));
+    return { last: null, seen: 0, moved: 0, schedules: 0 };
+  }
+  const pieces = Array.from({ length: Math.ceil(ids.length / PIECE) }, (_, i) => ids.slice(i * PIECE, (i + 1) * PIECE));
+  const done = await overlapped(pieces, (piece, writing) => reanchorPiece(database, change, piece, writing));
+  return {
+    last: ids.at(-1)!, seen: ids.length,
+    moved: done.reduce((sum, { moved }) => sum + moved, 0), schedules: done.reduce((sum, { schedules }) => sum + schedules, 0),
+  };
+};
+
+const reanchorPiece = async (database: Database, change: StudyChange, ids: string[], writing: () => Promise<void>): Promise<{ moved: number; schedules: number }> =>
   inScope(database, change.study_id, async ({ tx, audit }) => {
-    const ids: string[] = await tx('participants').where({ study_id: change.study_id, status: 'enrolled' }).where('id', '>', after).orderBy('id').limit(size).pluck('id');
-    if (ids.length === 0) {
-      if (change_id !== undefined) await closeChange(tx, change.study_id, change_id);
-      return { last: null, seen: 0, moved: 0, schedules: 0 };
-    }
     await lockAnchors(tx, ids);
     if (change.kind === BASELINE) await followBaseline(tx, ids);
     const cases = await readCases(tx, ids);
@@ -51,11 +65,10 @@ export const reanchorBatch = (database: Database) => async ({ change, after, siz
       if (outcome) outcomes.push(outcome);
       if (changesStatus(outcome) || (former && waitsForOther(each, former))) awake.push(id);
     }
+    await writing();
     await writeOutcomes(tx, audit, change.study_id, outcomes);
     await putOutbox(tx, awake.map((id) => ({ topic: 'sources-changed', studyId: change.study_id, subject: id, payload: { actor_user_id: change.actor_user_id } })));
-    return {
-      last: ids.at(-1)!, seen: ids.length, moved: outcomes.filter((o) => o.transitions.length > 0).length, schedules: outcomes.filter((o) => o.schedule).length,
-    };
+    return { moved: outcomes.filter((o) => o.transitions.length > 0).length, schedules: outcomes.filter((o) => o.schedule).length };
   });
 
 function outcomeFor(each: Case, inputs: NonNullable<Outcome['schedule']>['inputs'], change: StudyChange, cause: string): Outcome | null {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../../db/knex.js';
 import type { Settings } from '../../settings.js';
 import type { AnchorOutcome, Evaluate } from '../../workflows/contract.js';
+import type { Traffic } from '../traffic.js';
 import type { RetryLimits } from './failure.js';
 
 /** Sends a participant's workflow, which is started where it does not run, the command to evaluate. */
@@ -15,5 +16,6 @@ export interface CaptureDeps {
   settings: Pick<Settings, 'DATACAPTURE_ENCRYPTION_KEY' | 'ALLOW_PRIVATE_URLS' | 'WEBHOOK_DEDUPE_HOURS' | 'REQUEST_TIMEOUT_SECONDS' | 'production'>;
   anchors: AnchorEvaluation;
   log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  traffic: Pick<Traffic, 'note'>;
   limits?: Partial<RetryLimits>;
 }

@@ -31,6 +31,8 @@ export interface SyncActivities {
 const BATCH = 250;
 /** Longer than a batch may take. */
 const LEASE_SECONDS = 150;
+/** From one batch to the next, with some to spare: so long others give way to a sync. */
+const BETWEEN_MS = 2_000;
 /** Ids of one look for records that are gone. */
 const LOOK = 500;
 
@@ -98,6 +100,7 @@ async function vanishedOf(deps: CaptureDeps, { study_id, config, client, plan, p
 
 /** Reads the next records and writes what they say, in one transaction; a batch that is repeated goes on where the last one ended. */
 async function syncBatch(deps: CaptureDeps, { sync_id, study_id, plan }: DatacaptureSyncStart & { plan: ExportPlan }): Promise<{ left: number }> {
+  deps.traffic.note(BETWEEN_MS);
   const taken = await inScope(deps.database, study_id, async ({ tx }) => {
     const open = await syncs.openRecords(tx, sync_id, BATCH);
     const claims = await claimRecords(tx, study_id, open.records, sync_id, LEASE_SECONDS);

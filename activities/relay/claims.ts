@@ -2,6 +2,7 @@ import type { Database, Tx } from '../../db/knex.js';
 import type { OutboxTopic } from '../../db/outbox.js';
 import { prepared } from '../../db/prepared.js';
 import { inScope } from '../../db/transaction.js';
+import type { Traffic } from '../traffic.js';
 
 export interface OutboxRow { id: number; topic: OutboxTopic; study_id: string | null; subject: string; payload: Record<string, unknown>; attempts: number }
 
@@ -18,7 +19,7 @@ const BURST = 50, PATIENCE_SECONDS = 10, BURST_LOOK_MS = 250;
 /**
  * Messages that give way (the workflows of participants whom the capture system has enrolled, for which nothing waits)
  * go out so many at a time. A start costs Temporal and worker about 20 ms of processor time: 25 a second leave half of
- * one processor of two to others, and while more than so many triggers a second come in it is 5.
+ * one processor of two to others, and while more than so many triggers a second come in, or a sync reads, it is 5.
  */
 const PATIENT_BATCH = 5, PATIENT_EVERY_MS = 200, BUSY_TRIGGERS = 5;
 /**
@@ -75,12 +76,11 @@ export class WorkflowClaims implements Claims {
   private patientLeft = false;
   /** What a claim was merged into may be due already. */
   private lookAgain = false;
-  /** Triggers of the present second; until when their number makes others wait. */
+  /** Triggers of the present second. */
   private triggersOfSecond = 0;
   private paceSince = 0;
-  private busyUntil = 0;
 
-  constructor(private readonly database: Database) {}
+  constructor(private readonly database: Database, private readonly traffic: Traffic) {}
 
   get delay(): number | undefined {
     return this.holding ? undefined : 0;
@@ -117,7 +117,7 @@ export class WorkflowClaims implements Claims {
     const now = performance.now();
     if (now - this.paceSince > 1_000) [this.paceSince, this.triggersOfSecond] = [now, 0];
     this.triggersOfSecond += triggers;
-    if (this.triggersOfSecond > BUSY_TRIGGERS) this.busyUntil = now + 1_000;
+    if (this.triggersOfSecond > BUSY_TRIGGERS) this.traffic.note(1_000);
   }
 
   /**
@@ -127,12 +127,12 @@ export class WorkflowClaims implements Claims {
   private async claimPatient(tx: Tx): Promise<OutboxRow[]> {
     const now = performance.now();
     if (now < this.patientAt) return [];
-    const most = now < this.busyUntil ? 1 : PATIENT_BATCH;
+    const most = this.traffic.busy ? 1 : PATIENT_BATCH;
     const rows = await prepared<OutboxRow>(tx,
       `with due as materialized (select d.id from outbox d where d.patient and d.available_at <= clock_timestamp() order by d.available_at, d.id limit $2 for update skip locked)
        update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1 from due where o.id = due.id
        returning o.id, o.topic, o.study_id, o.subject, o.payload, o.attempts`, [LEASE_SECONDS, most]);
-    this.patientAt = now + (rows.length > 0 || now < this.busyUntil ? PATIENT_EVERY_MS : 0);
+    this.patientAt = now + (rows.length > 0 || this.traffic.busy ? PATIENT_EVERY_MS : 0);
     this.patientLeft = rows.length === most;
     return rows;
   }

@@ -6,6 +6,7 @@ import { OUTBOX_CHANNEL } from '../../db/outbox.js';
 import { MessageClaims, WorkflowClaims } from './claims.js';
 import { Lane } from './lane.js';
 import type { Deliver } from './lane.js';
+import type { Traffic } from '../traffic.js';
 
 const RECONNECT_MS = 1000;
 
@@ -19,8 +20,8 @@ export class Relay {
   private readonly lanes: Lane[];
   private listener: pg.Client | undefined;
 
-  constructor(private readonly deps: { database: Database; listenUrl: string; deliver: Deliver; log: Logger }) {
-    this.lanes = [new Lane(deps, new WorkflowClaims(deps.database)), new Lane(deps, new MessageClaims(deps.database))];
+  constructor(private readonly deps: { database: Database; listenUrl: string; deliver: Deliver; log: Logger; traffic: Traffic }) {
+    this.lanes = [new Lane(deps, new WorkflowClaims(deps.database, deps.traffic)), new Lane(deps, new MessageClaims(deps.database))];
   }
 
   start(): void {

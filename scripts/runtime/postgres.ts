@@ -72,8 +72,11 @@ export function postgresPart(place: PostgresPlace, at: { host: string; port: num
       // Only TCP: a socket's path is limited to about 100 signs, which a deep checkout exceeds.
       unix_socket_directories: '',
       max_connections: 200,
-      shared_buffers: '128MB',
+      // A study's change writes some hundred MB within a minute: it is to stay in memory, and out of the log as whole pages.
+      shared_buffers: '512MB',
       effective_cache_size: '1GB',
+      max_wal_size: '2GB',
+      wal_compression: 'on',
       // What is acknowledged has to survive a power cut: these two stay on.
       fsync: 'on',
       synchronous_commit: 'on',

@@ -182,3 +182,29 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
     expect(stage.own!.current().pids['worker']).to.not.equal(pid);
   });
 });
+
+describe('a capture system that does not come back', function () {
+  this.timeout(120_000);
+  let stage: PushStage;
+  // Nine seconds stand for the seven days.
+  before(async () => { stage = await PushStage.set({ ...QUICK, PUSH_RETRY_MAX_DAYS: '0.0001' }); });
+  after(() => stage?.clear());
+
+  it('a push is given up when it was tried for long enough: final, in the dead letters, and once more when somebody asks', async () => {
+    const study = await stage.study();
+    study.fault({ status: 503 });
+    const { session, visit, record } = await study.ended();
+    const last = await study.attempt(session, ({ next_attempt_at, error_type }) => next_attempt_at === null && error_type !== null, 'the last attempt');
+    expect(last.message).to.match(/PUSH_RETRY_MAX_DAYS/);
+    expect(Date.parse(last.at) - Date.parse((await study.attempts(session))[0]!.at), 'so long it was tried').to.be.above(5_000);
+    const { items: [failure] } = await study.failures();
+    expect(failure).to.include({ session_id: session, final: true });
+    expect([(await study.see(session)).sync_status, (await study.seeVisit(visit)).data_sync_status]).to.deep.equal(['failed', 'failed']);
+    expect((await study.status()).pushes).to.include({ pending: 0, failed: 1 });
+    study.fault();
+    await study.push(session);
+    await study.synced(session);
+    expect(study.writes(record!)).to.have.length(1);
+    expect((await study.failures()).total).to.equal(0);
+  });
+});
