@@ -48,7 +48,7 @@ export const applyAnchorCommand = (database: Database) => async (given: AnchorCo
       const outcome: AnchorOutcome = { ...told, waiting: waitingState(after, inWords(command, carried)) };
       await rememberCommands(tx, [{ id: command.id, study_id: command.study_id, participant_id: command.participant_id, kind: command.kind, outcome }]);
       return outcome;
-    });
+    }, 'one');
   } catch (fault) {
     throw asFailure(fault);
   }

@@ -41,7 +41,7 @@ export async function processTrigger(deps: CaptureDeps, start: DatacaptureTrigge
   let written: Written | TriggerReport;
   try {
     const fetched = await fetchRecord(deps, event, config);
-    written = await inScope(deps.database, event.study_id, (work) => write(deps, work, { ...opened, ...fetched }));
+    written = await inScope(deps.database, event.study_id, (work) => write(deps, work, { ...opened, ...fetched }), 'one');
   } catch (failure) {
     await inScope(deps.database, event.study_id, ({ tx }) => releaseRecord(tx, event.study_id, event.record, event.id));
     throw failure;
@@ -64,7 +64,7 @@ async function openTrigger(deps: CaptureDeps, start: DatacaptureTriggerStart): P
       return { ended: { status: 'processed', outcome: 'ignored' } };
     }
     return { event, config, claim: await takeRecord(tx, event) };
-  });
+  }, 'one');
 }
 
 /** Takes the record, or steps back for as long as those before it will need: waiting is Temporal's, which holds no slot. */
