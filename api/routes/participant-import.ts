@@ -15,6 +15,7 @@ import { ImportQuery, ImportResult, ImportStatus, TemplateQuery } from '../schem
 import { importParticipants } from '../services/participant-import.js';
 
 const path = '/api/studies/{study_id}/participants/import';
+const imports = '/api/studies/{study_id}/participant-imports';
 const tag = 'Participants';
 const description = 'Multipart form with the part `file`. Columns: participant_code, external_id, site_code, preferred_language; email, phone, timezone, date_of_birth and arm may stand beside them, others are left out. '
   + 'Valid rows are imported although others fail; each error names its row (the header is row 1), field and code. The header without participant_code, or with a column twice: 400 HEADER_INVALID. '
@@ -55,14 +56,14 @@ export const participantImportRoutes = [
     },
   }),
   route({
-    method: 'GET', path: `${path}s`, tag, summary: 'Files that were imported, the newest first', may: staff.read, within: 'read', query: Type.Object(paging), answers: { 200: listOf(ImportStatus) },
+    method: 'GET', path: imports, tag, summary: 'Files that were imported, the newest first', may: staff.read, within: 'read', query: Type.Object(paging), answers: { 200: listOf(ImportStatus) },
     handle: async ({ tx, params, query }) => {
       const { items, total } = await listImports(tx, params.study_id, { skip: query.skip ?? 0, limit: query.limit ?? 50 });
       return { items: items.map(shown), total };
     },
   }),
   route({
-    method: 'GET', path: `${path}s/{import_id}`, tag, summary: 'How far an import is, or what became of it', may: staff.read, within: 'read', answers: { 200: ImportStatus },
+    method: 'GET', path: `${imports}/{import_id}`, tag, summary: 'How far an import is, or what became of it', may: staff.read, within: 'read', answers: { 200: ImportStatus },
     description: 'By the `import_id` that the import was sent with. A long file is `running` until everything of it is there at once.',
     handle: async ({ tx, params }) => {
       const found = await importById(tx, params.study_id, params.import_id);

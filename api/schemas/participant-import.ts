@@ -6,7 +6,7 @@ export const ImportQuery = Type.Object({
   create_missing_sites: flag(false, 'makes sites that are not there; false: an unknown site is an error of its row'),
   dry_run: flag(false, 'the same answer, nothing written'),
   mode: Type.Optional(Type.Unsafe<'insert' | 'upsert'>({ type: 'string', enum: ['insert', 'upsert'], default: 'insert', description: '`upsert`: a participant that is there gets the row’s non-empty values' })),
-  import_id: Type.Optional(Type.Unsafe<string>({ ...Uuid, description: 'of the caller’s choice: …/participants/imports/{import_id} says meanwhile how far a long file is' })),
+  import_id: Type.Optional(Type.Unsafe<string>({ ...Uuid, description: 'of the caller’s choice: …/participant-imports/{import_id} says meanwhile how far a long file is' })),
   answer: Type.Optional(Type.Unsafe<'result' | 'failed_rows'>({ type: 'string', enum: ['result', 'failed_rows'], default: 'result', description: '`failed_rows`: the rows that failed as a CSV file, with the reasons, to be mended and sent again' })),
 });
 

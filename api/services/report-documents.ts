@@ -26,12 +26,18 @@ export interface Ordering {
 }
 type Read<T> = (tx: Tx) => Promise<T>;
 
-/** One document is read at a time: it takes seconds of the database, for which nobody waits who only asks for a page. */
-const reading = new Turns(1);
-
-/** Everything of a document is read in one snapshot, under the caller's rights; no connection is held while it is printed. */
+/** Everything of a document or a plot is read in one snapshot, under the caller's rights; no connection is held while it is drawn. */
 function snapshot<T>({ services, actor, studyId, siteId }: Ordering, participantId: string | undefined, read: Read<T>): Promise<T> {
-  return reading.run(() => snapshotAs(services.database, { userId: actor.id, studyId, siteId, participantId }, (row) => admit(staff.read, row, studyId), async (tx) => {
+  return snapshotAs(services.database, { userId: actor.id, studyId, siteId, participantId }, (row) => admit(staff.read, row, studyId), read);
+}
+
+/** One document is read at a time, by one process of the database: nobody who only asks for a page waits for it. */
+const reading = new Turns(1);
+const MOST_WAITING = 40;
+
+function snapshotInTurn<T>(ordering: Ordering, participantId: string | undefined, read: Read<T>): Promise<T> {
+  if (reading.length >= MOST_WAITING) throw problem('BROWSER_UNAVAILABLE', { detail: 'Too many documents wait to be printed.', headers: { 'Retry-After': '10' } });
+  return reading.run(() => snapshot(ordering, participantId, async (tx) => {
     await tx.raw('set local max_parallel_workers_per_gather = 0');
     return read(tx);
   }));
@@ -51,7 +57,7 @@ const ofStudy = async (tx: Tx, question: Asked): Promise<Omit<StudyData, 'study'
 /** The PDF of a study. @throws 404, 400 FROM_AFTER_TO, 503 BROWSER_UNAVAILABLE */
 export async function studyPdf(ordering: Ordering): Promise<Reply> {
   const question = { ...asked(ordering.studyId, ordering.query), study: ordering.studyId };
-  const { audit, ...data } = await snapshot(ordering, undefined, async (tx): Promise<StudyData & Pick<Imprint, 'audit'>> => ({
+  const { audit, ...data } = await snapshotInTurn(ordering, undefined, async (tx): Promise<StudyData & Pick<Imprint, 'audit'>> => ({
     ...await head(tx, ordering.studyId), ...await ordering.services.reports.answer(tx, 'document', question, () => ofStudy(tx, question)),
   }));
   return printed(ordering, { kind: 'study', data }, audit, [data.study.study_code, 'summary'], { type: 'study', id: ordering.studyId });
@@ -60,7 +66,7 @@ export async function studyPdf(ordering: Ordering): Promise<Reply> {
 /** The PDF of a participant, by its code. @throws 404, 503 BROWSER_UNAVAILABLE */
 export async function participantPdf(ordering: Ordering, participantId: string): Promise<Reply> {
   const { from, to } = ordering.query;
-  const { audit, ...data } = await snapshot(ordering, participantId, async (tx): Promise<ParticipantData & Pick<Imprint, 'audit'>> => ({
+  const { audit, ...data } = await snapshotInTurn(ordering, participantId, async (tx): Promise<ParticipantData & Pick<Imprint, 'audit'>> => ({
     ...await head(tx, ordering.studyId), ...await participantReport(tx, participantId, { from, to }), modules: await modules(tx, asked(ordering.studyId, {})),
   }));
   return printed(ordering, { kind: 'participant', data }, audit, [data.study.study_code, data.identity.participant_code], { type: 'participant', id: participantId });
@@ -68,7 +74,7 @@ export async function participantPdf(ordering: Ordering, participantId: string):
 
 /** The PDF of a session. @throws 404, 503 BROWSER_UNAVAILABLE */
 export async function sessionPdf(ordering: Ordering, sessionId: string): Promise<Reply> {
-  const { audit, ...data } = await snapshot(ordering, undefined, async (tx): Promise<SessionData & Pick<Imprint, 'audit'>> => {
+  const { audit, ...data } = await snapshotInTurn(ordering, undefined, async (tx): Promise<SessionData & Pick<Imprint, 'audit'>> => {
     const participantId = await participantOfSession(tx, ordering.studyId, sessionId);
     if (!participantId) throw problem('NOT_FOUND', { detail: 'There is no such session.' });
     const [session] = await reportedSessions(tx, { study: ordering.studyId, participant: participantId }, sessionId);

@@ -14,7 +14,7 @@ describe('An import of participants, watched', function () {
   let study: Loose;
   before(async () => { http = await admin(); });
   beforeEach(async () => { study = await newStudy(http); });
-  const seen = (id: string) => http.get(`/api/studies/${study.id}/participants/imports/${id}`);
+  const seen = (id: string) => http.get(`/api/studies/${study.id}/participant-imports/${id}`);
 
   it('of the same file is known by its hash: everything is there, nothing is made twice, and a dry run tells so before', async () => {
     const text = `${HEADER}P-1,,,\nP-2,,,de\n`;
@@ -24,7 +24,7 @@ describe('An import of participants, watched', function () {
     expect(await imported(http, study.id, text)).to.deep.include({ success: true, imported_count: 0, skipped_count: 2, warnings: rehearsed.warnings });
     expect((await imported(http, study.id, `${text}P-3,,,\n`)).warnings).to.deep.equal([]);
     expect((await imported(http, (await newStudy(http)).id, text)).warnings).to.deep.equal([]);
-    const { items, total } = await http.expect(200, 'GET', `/api/studies/${study.id}/participants/imports`);
+    const { items, total } = await http.expect(200, 'GET', `/api/studies/${study.id}/participant-imports`);
     expect(total).to.equal(3);
     expect(items[2]).to.include({ status: 'completed', phase: 'done', progress: 1, format: 'csv', mode: 'insert', total_rows: 2, imported_count: 2, skipped_count: 0, error_count: 0, sha256: createHash('sha256').update(text).digest('hex') });
   });
@@ -62,7 +62,7 @@ describe('An import of participants, watched', function () {
     expect((await sendFile(http, study.id, HEADER, '?import_id=no-uuid')).status).to.equal(422);
     expect((await seen(randomUUID())).status).to.equal(404);
     const stranger = await user(http, 'data_manager', { study_ids: [] });
-    expect((await stranger.get(`/api/studies/${study.id}/participants/imports`)).status).to.equal(404);
+    expect((await stranger.get(`/api/studies/${study.id}/participant-imports`)).status).to.equal(404);
     // In another study the id is nobody's.
     expect((await sendFile(http, (await newStudy(http)).id, `${HEADER}P-1,,,\n`, `?import_id=${id}`)).status).to.equal(200);
   });
