@@ -87,7 +87,7 @@ export const notificationRoutes = [
     },
   }),
   route({
-    method: 'POST', path: '/api/notifications/bounces', tag, summary: 'Take a mail that came back', may: anyone, takes: 'bytes', consumes: ['message/rfc822'], answers: { 204: undefined, 404: undefined },
+    method: 'POST', path: '/api/notifications/bounces', tag, summary: 'Take a mail that came back', may: anyone, takes: 'bytes', consumes: ['message/rfc822'], answers: { 204: undefined, 404: undefined, 422: undefined },
     description: 'The whole mail, a delivery status notification (RFC 3464), as the mail server that MAIL_FROM names hands it on (`curl --data-binary @- -H "Content-Type: message/rfc822"`). It is known by a signed header of the mail that it returns. Where the mailbox is not there (5.1.x) no more reminders go to it until the address is changed; any other mail is 422 NO_DELIVERY_REPORT.',
     handle: async ({ services, raw }) => {
       await takeBounce(services, raw);

@@ -14,7 +14,7 @@ th, td { text-align: left; vertical-align: top; padding: .35rem .6rem .35rem 0; 
 td.n { text-align: right; color: #57606a; font-variant-numeric: tabular-nums; width: 2.5rem; } td.t { white-space: nowrap; font-variant-numeric: tabular-nums; }
 tr.planned td { color: #57606a; font-style: italic; } tr { break-inside: avoid; }
 a { color: #0550ae; } footer { margin-top: 1.5rem; color: #57606a; font-size: .85rem; }
-@media screen and (max-width: 40rem) { body { padding: .75rem; } figure svg { max-width: none; } thead { display: none; } tr { display: grid; grid-template-columns: 2rem 1fr auto; border-bottom: 1px solid #e2e6ea; padding: .4rem 0; } td { border: 0; padding: 0 .5rem 0 0; } td.k { display: none; } td.w { grid-column: 2 / 4; } td.links { grid-row: 1; grid-column: 3; } }
+@media screen and (max-width: 40rem) { body { padding: .75rem; } figure svg { max-width: none; } thead { display: none; } tr { display: grid; grid-template-columns: 2rem 1fr auto; border-bottom: 1px solid #e2e6ea; padding: .4rem 0; } td { border: 0; padding: 0 .5rem 0 0; } td.n { width: auto; text-align: left; } td.k { display: none; } td.w { grid-column: 2 / 4; } td.links { grid-row: 1; grid-column: 3; } }
 @media print { @page { size: A4; margin: 14mm; } body { padding: 0; max-width: none; font-size: 10.5pt; } a { color: inherit; text-decoration: none; } .links { display: none; } thead { display: table-header-group; } figure { break-inside: avoid; } figure svg { border: 0; } h2 { break-after: avoid; } }
 `;
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
