@@ -104,6 +104,15 @@ const list = (group: string, doc: string): Definition<string[] | undefined> => (
   group, doc, fallback: undefined, parse: (raw) => raw?.split(',').map((s) => s.trim()).filter(Boolean),
 });
 
+/** An address of a server over HTTP. */
+const address = (group: string, doc: string): Definition<string | undefined> => ({
+  group, doc, fallback: undefined,
+  parse: (raw) => {
+    if (raw !== undefined && !(URL.canParse(raw) && /^https?:$/.test(new URL(raw).protocol))) throw new Error('is no http or https address');
+    return raw;
+  },
+});
+
 /** Origins by commas, as browsers write them: scheme, host and port, nothing behind. */
 const origins = (group: string, doc: string): Definition<string[] | undefined> => ({
   group, doc, fallback: undefined,
@@ -206,6 +215,8 @@ export const definitions = {
 
   METRICS_TOKEN: bearerToken('Switches', 'lets a monitoring system read /api/metrics/prometheus as its bearer token; at least 32 characters'),
   WORKER_METRICS_PORT: optionalPort('Switches', 'the worker’s metrics for Prometheus, at /metrics on HOST (behind METRICS_TOKEN where that is set); not set: not served'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: address('Switches', 'where OpenTelemetry traces are sent (OTLP over HTTP, such as http://collector:4318); not set: no traces'),
+  OTEL_SERVICE_NAME: text('Switches', 'the name of the service in its traces', 'research-assessment-platform'),
   ENABLE_API_DOCS: flag('Switches', 'serve /openapi.json, /docs, /redoc', true),
   ENABLE_API_V1: flag('Switches', 'serve /api/v1', true),
   AUDIT_CHECKPOINT_DIR: optional('Switches', 'where checkpoints are kept; default: DATA_DIR/audit-checkpoints'),

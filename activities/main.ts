@@ -13,6 +13,7 @@ import { inScope } from '../db/transaction.js';
 import { assertLatestRevision } from '../db/migrate.js';
 import { checkpointFolder, readSettings } from '../settings.js';
 import { createAnchorMessages } from '../workflows/client.js';
+import { createAuditActivities } from './audit/index.js';
 import { createCaptureActivities } from './capture/index.js';
 import { Checkpointer } from './checkpoints.js';
 import { createPushActivities } from './capture/push/index.js';
@@ -47,23 +48,27 @@ const native = await NativeConnection.connect({ address: settings.TEMPORAL_ADDRE
 const connection = await Connection.connect({
   address: settings.TEMPORAL_ADDRESS, channelArgs: { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000 },
 });
-const client = new Client({ connection, namespace });
+const endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT;
+const tracing = endpoint === undefined ? undefined : (await import('./tracing.js')).traceWorker(endpoint, settings.OTEL_SERVICE_NAME);
+const client = new Client({ connection, namespace, ...(tracing && { interceptors: tracing.client }) });
 const anchors = createAnchorMessages(client, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS });
 
 const traffic = new Traffic();
 const capture = { database, settings, anchors, log, traffic };
 const messaging = openMessaging({ settings, database, log, heartbeat });
 const bundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
+const [workflows] = ['../workflows/index.js', '../workflows/index.ts'].map((path) => fileURLToPath(new URL(path, import.meta.url))).filter((path) => existsSync(path)) as [string];
 const metrics = settings.WORKER_METRICS_PORT === undefined ? undefined : await serveWorkerMetrics({ host: settings.HOST, port: settings.WORKER_METRICS_PORT, token: settings.METRICS_TOKEN, database, log });
 const worker = await Worker.create({
-  ...(metrics && { interceptors: { activity: [activityMetrics(metrics.observe)] } }),
+  interceptors: { activity: [...(metrics ? [activityMetrics(metrics.observe)] : []), ...(tracing ? [tracing.activity] : [])], ...(tracing && { workflowModules: tracing.workflowModules }) },
+  ...(tracing && { sinks: tracing.sinks }),
   connection: native, namespace, taskQueue,
-  ...(existsSync(bundle) ? { workflowBundle: { codePath: bundle } } : { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }),
+  ...(existsSync(bundle) && !tracing ? { workflowBundle: { codePath: bundle } } : { workflowsPath: workflows }),
   activities: {
     ...createAnchorActivities({ database }), ...createExportActivities({ database, settings }), ...createSimulationActivities({ database }), ...createVisitActivities({ database, heartbeat }),
     ...createCaptureActivities(capture), ...createSyncActivities(capture), ...createPushActivities(capture),
     ...messaging.activities,
-    ...createEventActivities({ database, settings, log }),
+    ...createEventActivities({ database, settings, log }), ...createAuditActivities({ database, settings }),
   },
   maxConcurrentLocalActivityExecutions: settings.DATABASE_POOL_MAX,
   maxConcurrentActivityTaskExecutions: settings.DATABASE_POOL_MAX,
@@ -73,7 +78,7 @@ const worker = await Worker.create({
 });
 
 // A run that the worker itself starts goes to it with the answer, without a way through the task queue.
-const eagerClient = new Client({ connection: native, namespace });
+const eagerClient = new Client({ connection: native, namespace, ...(tracing && { interceptors: tracing.client }) });
 const eager = { client: eagerClient, anchors: createAnchorMessages(eagerClient, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS, eager: true }), eager: true };
 const relay = new Relay({
   database, log, traffic, listenUrl: settings.DATABASE_URL,
@@ -113,5 +118,6 @@ messaging.close();
 await connection.close();
 await native.close();
 await database.destroy();
+await tracing?.close();
 log.info('worker has drained');
 process.exit(0);

@@ -84,7 +84,7 @@ export interface Actor {
 export function admit(access: Access, row: CallerRow | undefined, studyId: string | undefined, epoch?: number): Actor {
   if (access.scope && !row) throw problem('INVALID_TOKEN', { detail: 'The token was revoked or has expired.' });
   if (!row || row.status !== 'active') throw problem('INVALID_TOKEN', { detail: 'The account of this access token is not active.' });
-  if (epoch !== undefined && epoch !== row.session_epoch) throw problem('INVALID_TOKEN', { detail: 'The login of this access token was ended.' });
+  if (row.login_ended || (epoch !== undefined && epoch !== row.session_epoch)) throw problem('INVALID_TOKEN', { detail: 'The login of this access token was ended.' });
   if (access.scope && !row.scopes?.includes(access.scope)) throw problem('MISSING_SCOPE', { detail: `The token lacks the scope ${access.scope}.`, extra: { scope: access.scope } });
   if (!access.roles.includes(row.role)) throw problem('FORBIDDEN', { detail: `The role ${row.role} does not allow this.` });
   if (!row.study_seen) throw problem('NOT_FOUND', { detail: 'There is no such study.' });

@@ -21,6 +21,7 @@ export function createApp(services: Services, routes: readonly Route[], isDraini
     app.maxIpsCount = 1;
   }
   const router = new Router(routes);
+  if (services.tracing) app.use(services.tracing.middleware);
   app.use(envelope(services, isDraining));
   app.use(cors(services.settings.CORS_ORIGINS ?? []));
   app.use(compress);

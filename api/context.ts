@@ -14,8 +14,8 @@ export function studyContext(ctx: Context, route: Route, params: Record<string, 
   if (route.studyContext === false) return params.study_id?.toLowerCase();
   const given = [
     params.study_id,
-    uuid(ctx.get('x-study-id'), 'header.x-study-id'),
-    uuid(search.getAll('study_id').at(-1) ?? '', 'query.study_id'),
+    uuid(ctx.headers['x-study-id'] as string | undefined, 'header.x-study-id'),
+    uuid(search.getAll('study_id').at(-1) || undefined, 'query.study_id'),
   ].filter((id) => id !== undefined).map((id) => id.toLowerCase());
   if (new Set(given).size > 1) throw problem('CONTEXT_CONFLICT');
   return given[0];
@@ -27,8 +27,8 @@ export function siteNamed(headers: IncomingHttpHeaders): string | undefined {
   return typeof site === 'string' && site !== '' ? site.toLowerCase() : undefined;
 }
 
-function uuid(value: string, path: string): string | undefined {
-  if (value === '') return undefined;
+function uuid(value: string | undefined, path: string): string | undefined {
+  if (value === undefined) return undefined;
   if (!UUID.test(value)) throw problem('VALIDATION_FAILED', { detail: `${path} is not a valid uuid`, errors: [{ path, code: 'FORMAT', message: `${path} is not a valid uuid` }] });
   return value;
 }

@@ -25,7 +25,7 @@ const ACQUIRE_MS = 5_000;
 const LOG_BYTES = 8_192, LOG_MS = 200;
 
 /** Opens what handlers need. @throws Error in one sentence naming the setting that is missing */
-function openServices(settings: Settings, draining: AbortSignal): Services {
+async function openServices(settings: Settings, draining: AbortSignal): Promise<Services> {
   jwtSecret(settings);
   const missing = (['DATABASE_URL', 'TEMPORAL_ADDRESS'] as const).filter((name) => settings[name] === undefined);
   if (settings.DATABASE_URL === undefined || missing.length > 0) throw new SettingsError(missing.map((name) => `${name} is not set: name the server ("npm start" sets it for the embedded one)`));
@@ -34,10 +34,12 @@ function openServices(settings: Settings, draining: AbortSignal): Services {
     url: settings.DATABASE_URL, appPassword: settings.DATABASE_APP_PASSWORD, poolMax: settings.DATABASE_POOL_MAX, name: 'api', acquireMs: ACQUIRE_MS,
   });
   const redis = settings.REDIS_URL ? openRedis(settings.REDIS_URL, (error) => log.warn({ code: (error as { code?: unknown }).code }, 'redis is not reached')) : undefined;
-  const temporal = new Temporal(settings);
+  const endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const tracing = endpoint === undefined ? undefined : (await import('./tracing.js')).traceApi(endpoint, settings.OTEL_SERVICE_NAME);
+  const temporal = new Temporal(settings, tracing?.client);
   const anchors = createAnchorMessages(temporal.unchecked, { taskQueue: settings.TEMPORAL_TASK_QUEUE, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS });
   const printer = new Printer({ path: settings.CHROMIUM_PATH, cacheDir: join(process.cwd(), '.cache'), log });
-  return { settings, database, redis, temporal, anchors, rateLimits: rateLimits(settings, database, redis), metrics: new RequestMetrics(), drawing: new Drawing(), reports: new ReportCache(), printer, log, draining };
+  return { settings, database, redis, temporal, anchors, rateLimits: rateLimits(settings, database, redis), metrics: new RequestMetrics(), drawing: new Drawing(), reports: new ReportCache(), printer, log, tracing, draining };
 }
 
 /**
@@ -52,7 +54,7 @@ function gathered(): DestinationStream {
 
 async function main(): Promise<void> {
   const draining = new AbortController();
-  const services = openServices(readSettings(), draining.signal);
+  const services = await openServices(readSettings(), draining.signal);
   const { log, database } = services;
   if (services.settings.production) await assertReady(services);
   else await assertLatestRevision(database);
@@ -71,7 +73,7 @@ async function main(): Promise<void> {
     clearInterval(sweep);
     draining.abort();
     await drain();
-    await Promise.all([database.destroy(), services.temporal.close(), services.printer.close(), services.drawing.close()]);
+    await Promise.all([database.destroy(), services.temporal.close(), services.printer.close(), services.drawing.close(), services.tracing?.close()]);
     services.redis?.disconnect();
     process.exit(0);
   };

@@ -94,17 +94,23 @@ export function permissions({ signed, roles, study, note, scope }: Access): Json
 const operationId = (route: Route): string =>
   `${route.method.toLowerCase()}_${route.path.replace(/^\/api\//, '').replaceAll(/[{}]/g, '').replaceAll(/[^a-zA-Z0-9]+/g, '_').replaceAll(/^_|_$/g, '')}`;
 
+/** Parameters of paths that are whole numbers, as the database keeps them. */
+const NUMBERS = ['battery_id', 'policy_version'];
+const MAX_INTEGER = 2_147_483_647;
+/** What `codeOf` takes: a code as people give them, in a path. */
+const CODE = { type: 'string', minLength: 1, maxLength: 64, pattern: '^(?!\\s)[^\\u0000-\\u001f\\u007f-\\u009f]*(?<!\\s)$' };
+
 function parameters(route: Route): Json[] {
   const path = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => {
     const isId = (name === 'id' || name!.endsWith('_id')) && !route.plainParams?.includes(name!);
-    return { name, in: 'path', required: true, schema: isId ? { type: 'string', format: 'uuid' } : { type: 'string' } };
+    return { name, in: 'path', required: true, schema: isId ? { type: 'string', format: 'uuid' } : NUMBERS.includes(name!) ? { type: 'integer', minimum: 1, maximum: MAX_INTEGER } : name === 'code' ? CODE : { type: 'string', minLength: 1 } };
   });
   const header = (name: string, schema: Json) => ({ name, in: 'header', required: false, schema });
   const headers: Json[] = [];
   if (route.may.signed && route.studyContext !== false && !route.path.includes('{study_id}')) headers.push(header('X-Study-ID', { type: 'string', format: 'uuid' }));
   if (route.may.signed && route.may.study) headers.push(header('X-Site-ID', { type: 'string', format: 'uuid' }));
-  if (takesKey(route)) headers.push(header('Idempotency-Key', { type: 'string', minLength: 1, maxLength: 200 }));
-  if (route.method !== 'GET' && (route.may.signed === 'portal' || route.may.signed === 'either')) headers.push(header(CSRF_HEADER, { type: 'string', enum: ['1'] }));
+  if (takesKey(route)) headers.push(header('Idempotency-Key', { type: 'string', minLength: 1, maxLength: 200, pattern: '^[\\x21-\\x7e]+$' }));
+  if (route.method !== 'GET' && (route.may.signed === 'portal' || route.may.signed === 'either')) headers.push({ ...header(CSRF_HEADER, { type: 'string' }), description: '`1`, for a change by the portal’s cookie' });
   if (['PATCH', 'PUT', 'DELETE'].includes(route.method)) headers.push(header('If-Match', { type: 'string' }));
   return [...path, ...declared(route.query, 'query'), ...declared(route.headers, 'header'), ...headers];
 }
@@ -165,14 +171,19 @@ function responses(route: Route): Json {
     result[status] = {
       description: error ? sentence(Number(status)) : names[Number(status)] ?? 'Answer',
       headers: { ...ID_HEADERS, ...RATE_HEADERS },
-      ...(schema ? { content: { 'application/json': { schema: plain(schema) }, ...(Number(status) === 200 && furtherContent(route)) } } : error && { content: errorContent }),
+      ...(error ? { content: schema ? { 'application/json': { schema: plain(schema) } } : errorContent } : content(route, Number(status), schema)),
     };
   }
   for (const status of new Set(standardErrors(route))) result[status] ??= { description: sentence(status), headers: ID_HEADERS, content: errorContent };
   return Object.fromEntries(Object.entries(result).sort(([a], [b]) => Number(a) - Number(b)));
 }
 
-const furtherContent = ({ further = [] }: Route): Json => Object.fromEntries(further.map((type) => [type, { schema: { type: 'string' } }]));
+/** What a success answers: JSON by its schema, and files. A record that was made, or work that was only begun, is told in JSON alone. */
+function content({ further = [] }: Route, status: number, schema: TSchema | undefined): Json {
+  const files = status === 200 || status === 206 ? further.map((type) => [type, { schema: /^text\/|svg|json/.test(type) ? { type: 'string' } : { type: 'string', format: 'binary' } }] as const) : [];
+  if (!schema && files.length === 0) return {};
+  return { content: { ...(schema && { 'application/json': { schema: plain(schema) } }), ...Object.fromEntries(files) } };
+}
 
 const names: Record<number, string> = { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'Done; no body' };
 const errorContent = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };

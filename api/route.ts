@@ -95,7 +95,7 @@ export interface RouteDefinition<P extends string, Q extends TSchema, B extends 
   large?: boolean;
   /** Schemas by status; undefined: no body. The standard errors are added to the document by the kind of route. */
   answers: Record<number, TSchema | undefined>;
-  /** Content types that it answers beside JSON where `Accept` or the query asks for one, with status 200. */
+  /** Content types of its success beside JSON, where `Accept` or the query asks for one; or all there are, where the answer has no schema. */
   further?: readonly string[];
   /** Also a refusal before the handler (token, role, out of reach) is an audit record of the study, by this action. */
   refusedAs?: string;

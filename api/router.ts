@@ -25,10 +25,12 @@ export class Router {
   match(method: string, path: string): Match {
     const router = this.routers.get(segmentsOf(path));
     if (!router) return { kind: 'none' };
-    const { path: known, pathAndMethod } = router.match(path, method);
-    const layer = pathAndMethod[0];
+    const { path: fitting, pathAndMethod } = router.match(path, method);
+    if (fitting.length === 0) return { kind: 'none' };
+    // The most specific template alone says which methods there are: /exports/csv is no export called csv.
+    const known = fitting.filter((one) => one.path === fitting[0]!.path);
+    const layer = pathAndMethod.find((one) => known.includes(one));
     if (!layer) {
-      if (known.length === 0) return { kind: 'none' };
       const methods = [...new Set(known.flatMap((one) => one.methods))];
       return { kind: 'method', allow: [...methods.filter((m) => m !== 'HEAD'), ...methods.filter((m) => m === 'HEAD'), 'OPTIONS'] };
     }

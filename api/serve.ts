@@ -92,11 +92,11 @@ class Request {
 
   /** The request under its Idempotency-Key, if it has one that counts. */
   keyed(caller: string): Keyed | undefined {
-    const key = this.ctx.get('idempotency-key');
-    if (key === '' || !takesKey(this.route)) return undefined;
+    const key = this.ctx.headers['idempotency-key'];
+    if (key === undefined || !takesKey(this.route)) return undefined;
     // Of a form its parts count: what stands between them is another at each sending.
     const content = this.upload ? Buffer.concat([this.raw, Buffer.from(JSON.stringify(this.upload.parts))]) : this.raw;
-    return keyed(caller, this.route.method, this.ctx.path, key, content, jwtSecret(this.services.settings));
+    return keyed(caller, this.route.method, this.ctx.path, String(key), content, jwtSecret(this.services.settings));
   }
 }
 
@@ -123,7 +123,8 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
   }
   const token = holder.kind === 'token' ? { id: holder.id, hash: holder.hash } : undefined;
   const narrowed = route.studyContext === 'filter' ? undefined : studyId;
-  const caller: Caller = { userId: holder.userId, studyId: narrowed, siteId, participantId, token };
+  const login = holder.kind === 'user' ? holder.credential.sid : undefined;
+  const caller: Caller = { userId: holder.userId, login, studyId: narrowed, siteId, participantId, token };
   const epoch = holder.kind === 'user' && holder.credential.audience === 'api' ? holder.epoch : undefined;
   const enter = (row: CallerRow | undefined) => admit(route.may, row, narrowed, epoch);
   if (route.page) {
@@ -241,7 +242,7 @@ const wrongType = (taken: readonly string[]) => problem('UNSUPPORTED_MEDIA_TYPE'
 /** X-Site-ID narrows to a site (interface, "Study and site context"). */
 function siteContext(ctx: Context): string | undefined {
   const site = ctx.get('x-site-id');
-  if (site === '') return undefined;
+  if (ctx.headers['x-site-id'] === undefined) return undefined;
   if (!UUID.test(site)) throw problem('VALIDATION_FAILED', { detail: 'X-Site-ID is not a valid uuid', errors: [{ path: 'header.x-site-id', code: 'FORMAT', message: 'X-Site-ID is not a valid uuid' }] });
   return site.toLowerCase();
 }

@@ -1,4 +1,6 @@
+import type { WorkflowClientInterceptor } from '@temporalio/client';
 import type { Redis } from 'ioredis';
+import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import type { Database } from '../db/knex.js';
 import type { Settings } from '../settings.js';
@@ -9,6 +11,9 @@ import type { RateLimits } from './rate-limits.js';
 import type { ReportCache } from './reports/cache.js';
 import type { Drawing } from './reports/drawing.js';
 import type { Temporal } from './temporal.js';
+
+/** A span around each request, and what passes the trace on to Temporal. */
+export interface Tracing { middleware: Middleware; client: { workflow: WorkflowClientInterceptor[] }; close: () => Promise<void> }
 
 /** What handlers work with; made once at the start of the process (main.ts). */
 export interface Services {
@@ -27,6 +32,8 @@ export interface Services {
   /** Prints pages as PDF. */
   printer: Printer;
   log: Logger;
+  /** Where traces are asked for. */
+  tracing: Tracing | undefined;
   /** Aborted when the process takes nothing new: what would go on without end, ends. */
   draining: AbortSignal;
 }

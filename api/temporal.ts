@@ -1,4 +1,5 @@
 import { Client, Connection } from '@temporalio/client';
+import type { WorkflowClientInterceptor } from '@temporalio/client';
 import type { Settings } from '../settings.js';
 import { problem } from './errors.js';
 
@@ -17,14 +18,14 @@ export class Temporal {
   private server: { at: number; probe: Promise<Probe> } | undefined;
   private worker: { at: number; probe: Promise<Probe> } | undefined;
 
-  constructor(private readonly settings: Settings) {
+  constructor(private readonly settings: Settings, interceptors: { workflow?: WorkflowClientInterceptor[] } = {}) {
     if (!settings.TEMPORAL_ADDRESS) throw new Error('TEMPORAL_ADDRESS is not set: name the Temporal server as host:port ("npm start" sets it for the embedded one).');
     this.connection = Connection.lazy({
       address: settings.TEMPORAL_ADDRESS,
       // The default lets a channel sleep for two minutes after an outage.
       channelArgs: { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000 },
     });
-    this.opened = new Client({ connection: this.connection, namespace: settings.TEMPORAL_NAMESPACE });
+    this.opened = new Client({ connection: this.connection, namespace: settings.TEMPORAL_NAMESPACE, interceptors });
   }
 
   /** The client. @throws Problem 503 TEMPORAL_UNAVAILABLE while the server is not reached. */

@@ -103,7 +103,7 @@ export function declaredQuery(schema: TSchema | undefined, search: URLSearchPara
   for (const [name, property] of Object.entries(properties)) {
     const values = search.getAll(name);
     if (values.length === 0) continue;
-    if (values.some((v) => v.includes('\0'))) throw refused(name, 'PATTERN', 'has characters that are not allowed here');
+    if (values.some((v) => v.includes('\0'))) throw refused(name, 'PATTERN', 'has a character that cannot be stored');
     if (property.type === 'array') query[name] = values.flatMap((v) => v.split(','));
     else if (values.length > 1) throw refused(name, 'DUPLICATE', 'is given more than once');
     else if (property['x-any-case']) query[name] = values[0]!.toLowerCase();

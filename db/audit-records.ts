@@ -14,11 +14,13 @@ const BATCH = 2000;
 const COLUMNS = `seq, chain, study_id, user_id, action, resource_type, resource_id, audit_metadata, request_id,
   to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at, prev_hash, hash, hash_version`;
 
-/** SHA-256 over the previous hash and the record's canonical JSON (decisions, section 7). */
-export function recordHash(row: AuditRow): string {
-  const { prev_hash, hash: _hash, ...record } = row;
-  return createHash('sha256').update(prev_hash + canonicalJson(record)).digest('hex');
+/** What a record's hash is taken of: the previous hash and the record's canonical JSON (decisions, section 7). */
+export function recordBytes({ prev_hash, hash: _hash, ...record }: AuditRow): string {
+  return prev_hash + canonicalJson(record);
 }
+
+/** SHA-256 over `recordBytes`. */
+export const recordHash = (row: AuditRow): string => createHash('sha256').update(recordBytes(row)).digest('hex');
 
 /** The records of a chain after `seq`, in order, in batches; up to `until` where it is given. */
 export async function* recordsAfter(db: Database | Tx, chain: string, seq: number, until = Number.MAX_SAFE_INTEGER): AsyncGenerator<AuditRow[]> {

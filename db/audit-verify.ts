@@ -1,5 +1,7 @@
 import { statedOnly } from './audit-checkpoints.js';
-import { GENESIS, faultOf, recordsAfter } from './audit-records.js';
+import { GENESIS } from './audit-records.js';
+import { faultAt, sealedAfter } from './audit-sealed.js';
+import type { Sealed } from './audit-sealed.js';
 import { checkpointHash, isSigned } from './audit-signing.js';
 import type { Checkpoint } from './audit-signing.js';
 import type { Database, Tx } from './knex.js';
@@ -11,35 +13,81 @@ export interface Outside { checkpoints: ReadonlyMap<string, readonly Checkpoint[
 
 interface Fault { seq: number; fault: string }
 
+/** How far a chain has been recomputed. */
+export interface Place { rows: number; head: string }
+const START: Place = { rows: 0, head: GENESIS };
+
 /**
  * Recomputes a chain from its first record: every hash, every link, no gap, the head that is kept beside it, and what
- * checkpoints have stated of it. Reads in batches; `first_bad_id` is `chain/seq` of the first record that does not
- * hold (for a chain cut short, the first that is no more there).
+ * checkpoints have stated of it. `first_bad_id` is `chain/seq` of the first record that does not hold (for a chain cut
+ * short, the first that is no more there).
  * @param db a transaction that sees one instant (repeatable read): records are sealed while this reads
  * @param outside without it the chain is held against itself alone. Read before the transaction began: a checkpoint is
  * kept outside only after it was committed, so the transaction sees each of them
  */
 export async function verifyChain(db: Database | Tx, chain: string, outside?: Outside): Promise<ChainReport> {
+  const { report } = await verifyPart(db, chain, START, Number.MAX_SAFE_INTEGER, outside);
+  return report!;
+}
+
+/**
+ * `verifyChain` of at most so many records after `from`, for which an earlier part has answered.
+ * @returns how far it came; the report where that is the end, or where something does not hold
+ */
+export async function verifyPart(db: Database | Tx, chain: string, from: Place, most: number, outside?: Outside): Promise<{ at: Place; report?: ChainReport }> {
   const { trusted, fault: ofCheckpoints } = outside ? await checkpoints(db, chain, outside) : { trusted: [], fault: undefined };
-  const stated = witnesses(trusted);
-  let head = GENESIS;
-  let rows = 0;
-  const bad = ({ seq, fault }: Fault): ChainReport => ({ chain, valid: false, rows, head: rows === 0 ? null : head, checkpoints: trusted.length, first_bad_id: `${chain}/${seq}`, fault });
-  for await (const batch of recordsAfter(db, chain, 0)) {
-    for (const row of batch) {
-      const fault = faultOf(row, { seq: rows + 1, head }) ?? stated(row.seq, row.hash);
-      if (fault) return bad({ seq: Math.min(row.seq, rows + 1), fault });
-      head = row.hash;
-      rows += 1;
+  const walk = new Walk(trusted, from);
+  const bad = ({ seq, fault }: Fault) => {
+    const { rows, head } = walk.at;
+    return { at: walk.at, report: { chain, valid: false, rows, head: rows === 0 ? null : head, checkpoints: trusted.length, first_bad_id: `${chain}/${seq}`, fault } };
+  };
+  const until = Math.min(Number.MAX_SAFE_INTEGER, from.rows + most);
+  for await (const { records, quick, again } of sealedAfter(db, chain, from.rows, until)) {
+    const before = walk.at;
+    let fault = walk.on(records);
+    if (fault && quick) {
+      walk.back(before);
+      fault = walk.on(await again());
     }
+    if (fault) return bad(fault);
   }
+  const { rows, head } = walk.at;
+  if (rows === until) return { at: walk.at };
   const last = trusted.at(-1);
   if (last && last.rows > rows) return bad({ seq: rows + 1, fault: `the chain ends at ${rows}, the checkpoint of ${last.created_at} covers ${last.rows} records` });
   const { rows: [kept] } = await db.raw('select seq, head from audit_chains where chain = ?', [chain]) as { rows: { seq: number; head: string }[] };
   if (kept && (kept.seq !== rows || kept.head !== head)) return bad({ seq: rows + 1, fault: `the chain ends at ${rows}, its head says ${kept.seq}` });
   if (!kept && rows > 0) return bad({ seq: 1, fault: 'the chain has no head' });
   if (ofCheckpoints) return bad(ofCheckpoints);
-  return { chain, valid: true, rows, head: rows === 0 ? null : head, checkpoints: trusted.length };
+  return { at: walk.at, report: { chain, valid: true, rows, head: rows === 0 ? null : head, checkpoints: trusted.length } };
+}
+
+/** Goes from record to record, each held against the one before it and against what a checkpoint has stated of it. */
+class Walk {
+  private stated: (seq: number, hash: string) => string | undefined;
+  constructor(private readonly trusted: readonly Checkpoint[], public at: Place) {
+    this.stated = witnesses(trusted);
+  }
+
+  on(records: readonly Sealed[]): Fault | undefined {
+    let { rows, head } = this.at;
+    for (const record of records) {
+      const fault = faultAt(record, { seq: rows + 1, head }) ?? this.stated(record.seq, record.hash);
+      if (fault) {
+        this.at = { rows, head };
+        return { seq: Math.min(record.seq, rows + 1), fault };
+      }
+      head = record.hash;
+      rows += 1;
+    }
+    this.at = { rows, head };
+    return undefined;
+  }
+
+  back(to: Place): void {
+    this.at = to;
+    this.stated = witnesses(this.trusted);
+  }
 }
 
 /** Every chain of the database, those that only a record, a head or a checkpoint names too; and those of the folder. */

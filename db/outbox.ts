@@ -1,4 +1,5 @@
 import type { Database, Tx } from './knex.js';
+import { carriedTrace } from './trace-context.js';
 import type { TxWithMark } from './transaction.js';
 
 /**
@@ -15,11 +16,12 @@ import type { TxWithMark } from './transaction.js';
  * - push: a session's results are to be pushed to the capture system, or tried again now
  * - datacapture-sync: every record of a study's capture system is to be read
  * - datacapture-poll: how often a study's capture system is polled may have changed
+ * - audit-verification: audit chains are to be verified in the background
  * - event-delivery: the first attempt at a delivery to a subscriber failed
  */
 export type OutboxTopic =
   | 'participant-start' | 'sources-changed' | 'participant-withdrawn' | 'trigger' | 'study-changed' | 'notification' | 'simulation' | 'export' | 'push'
-  | 'datacapture-sync' | 'datacapture-poll' | 'event-delivery' | 'user-link';
+  | 'datacapture-sync' | 'datacapture-poll' | 'event-delivery' | 'user-link' | 'audit-verification';
 
 export interface OutboxMessage {
   topic: OutboxTopic;
@@ -33,8 +35,9 @@ export interface OutboxMessage {
 /** Commits messages for Temporal with the caller's change. Never call Temporal inside a transaction: the relay does. */
 export async function putOutbox(tx: Tx, messages: readonly OutboxMessage[]): Promise<void> {
   if (messages.length === 0) return;
+  const trace = carriedTrace();
   await tx('outbox').insert(messages.map((m) => ({
-    topic: m.topic, study_id: m.studyId, subject: m.subject, payload: JSON.stringify(m.payload ?? {}), patient: m.patient ?? false,
+    topic: m.topic, study_id: m.studyId, subject: m.subject, payload: JSON.stringify({ ...m.payload, ...trace }), patient: m.patient ?? false,
   })));
   (tx as TxWithMark).wroteOutbox = true;
 }

@@ -9,6 +9,8 @@ import type { TxWithMark, Work } from './transaction.js';
 /** Who asks, and what the request names. */
 export interface Caller {
   userId: string;
+  /** The login that its access token came from. */
+  login?: string | undefined;
   studyId?: string | undefined;
   siteId?: string | undefined;
   participantId?: string | undefined;
@@ -30,6 +32,8 @@ export interface CallerRow {
   participant_seen: boolean;
   /** Of the logins that are good; it goes up when all of them are ended. */
   session_epoch: number;
+  /** The login that the caller named was ended. */
+  login_ended?: boolean;
   /** Of a token's caller: the token and what it may be used for. */
   token_id?: string;
   scopes?: string[];
@@ -42,9 +46,9 @@ function literal(id: string | undefined): string {
   if (!UUID.test(id)) throw new Error('not a uuid');
   return `'${id}'`;
 }
-function callerSql({ userId, studyId, siteId, participantId, token }: Caller): string {
+function callerSql({ userId, login, studyId, siteId, participantId, token }: Caller): string {
   const named = [studyId, siteId, participantId].map(literal).join(', ');
-  if (!token) return `select * from request_actor(${literal(userId)}, ${named})`;
+  if (!token) return `select a.*${login === undefined ? '' : `, login_ended(${literal(login)})`} from request_actor(${literal(userId)}, ${named}) a`;
   if (!/^[0-9a-f]{64}$/.test(token.hash)) throw new Error('not a hash');
   return `select * from request_token(${literal(token.id)}, '${token.hash}', ${named})`;
 }

@@ -15,6 +15,7 @@ export const datacaptureSyncId = (syncId: string) => `datacapture-sync/${syncId}
 export const datacapturePollId = (studyId: string) => `datacapture-poll/${studyId}`;
 export const studyExportId = (exportId: string) => `study-export/${exportId}`;
 export const studySimulationId = (simulationId: string) => `study-simulation/${simulationId}`;
+export const auditVerificationId = (verificationId: string) => `audit-verification/${verificationId}`;
 export const eventDeliveryId = (deliveryId: string) => `event-delivery/${deliveryId}`;
 export const studyReanchoringId = (studyId: string, changeId: string) => `study-reanchoring/${studyId}/${changeId}`;
 
@@ -35,6 +36,7 @@ export const workflowTypes = {
   processPendingReminders: 'processPendingReminders',
   sendDailySummary: 'sendDailySummary',
   eventDelivery: 'eventDelivery',
+  auditVerification: 'auditVerification',
 } as const;
 
 // --- search attributes, registered by `npm start` and the compose file
@@ -170,6 +172,10 @@ export interface StudyExportStart { export_id: string; study_id: string }
 // --- a simulation of a study
 
 export interface StudySimulationStart { simulation_id: string; study_id: string }
+
+// --- audit chains verified in the background
+
+export interface AuditVerificationStart { verification_id: string }
 
 // --- an event on its way to a subscriber
 

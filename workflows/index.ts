@@ -8,5 +8,6 @@ export { processPendingReminders, sendDailySummary } from './reminders.js';
 export { studyReanchoring } from './study-reanchoring.js';
 export { studyExport } from './study-export.js';
 export { studySimulation } from './study-simulation.js';
+export { auditVerification } from './audit-verification.js';
 export { expireSessions, updateVisitStatuses } from './visit-statuses.js';
 export { eventDelivery } from './event-delivery.js';

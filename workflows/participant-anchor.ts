@@ -4,6 +4,7 @@ import {
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { AnchorActivities } from '../activities/index.js';
 import type { AnchorCommand } from '../activities/anchor/commands.js';
+import { asHere } from './as-here.js';
 import * as contract from './contract.js';
 import type { AnchorOutcome, ParticipantAnchorStart, WaitingState } from './contract.js';
 
@@ -15,7 +16,7 @@ const { applyAnchorCommand } = proxyLocalActivities<AnchorActivities>({
 const awaitingSince = defineSearchAttributeKey('AwaitingSince', SearchAttributeType.DATETIME);
 const anchorStatus = defineSearchAttributeKey('AnchorStatus', SearchAttributeType.KEYWORD);
 
-interface Queued { command: AnchorCommand; settle: (outcome: AnchorOutcome) => void; fail: (fault: unknown) => void }
+interface Queued { command: AnchorCommand; within: ReturnType<typeof asHere>; settle: (outcome: AnchorOutcome) => void; fail: (fault: unknown) => void }
 
 /**
  * One participant's anchor as a process: it waits for messages and deadlines and has each carried out, one after the
@@ -33,7 +34,7 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
   const enqueue = (kind: AnchorCommand['kind'], message: unknown, id: string): Promise<AnchorOutcome> =>
     new Promise((settle, fail) => {
       const body = typeof message === 'object' && message !== null && !Array.isArray(message) ? message : {};
-      queue.push({ command: { id, kind, participant_id, study_id, message: body } as AnchorCommand, settle, fail });
+      queue.push({ command: { id, kind, participant_id, study_id, message: body } as AnchorCommand, within: asHere(), settle, fail });
     });
   // An update's id comes from its caller: the same one again, also after a continue-as-new, finds what it came to.
   const asUpdate = (kind: AnchorCommand['kind']) => (message?: object) =>
@@ -70,9 +71,9 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
   }
 
   async function carryOutNext(): Promise<void> {
-    const { command, settle, fail } = queue.shift()!;
+    const { command, within, settle, fail } = queue.shift()!;
     try {
-      const outcome = await applyAnchorCommand(command);
+      const outcome = await within(() => applyAnchorCommand(command));
       state = outcome.waiting;
       shown = showOperators(state, shown);
       // The facts and the trace stand in the history with the activity's result; who asked needs the answer alone.

@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { OpenChange } from '../../db/queries/open-work.js';
+import { inCarriedTrace } from '../../db/trace-context.js';
 import type { AnchorMessages } from '../../workflows/client.js';
 import * as contract from '../../workflows/contract.js';
 import { kindOf } from './claims.js';
@@ -11,7 +12,7 @@ const AGAIN = 'ALLOW_DUPLICATE_FAILED_ONLY';
 
 /** What each kind of message means to Temporal. `eager`: the client shares its connection with a worker, which takes a new run at once. */
 export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQueue: string; eager?: boolean; sendNotification: (id: string) => Promise<void>; sendUserLink: (id: string) => Promise<void>; setPoll: (studyId: string) => Promise<void>; noteChange: (change: OpenChange) => Promise<void> }): Deliver {
-  return async (message) => {
+  return (message) => inCarriedTrace(message.payload, async () => {
     const { id, topic, study_id, subject, payload } = message;
     const participant = { participant_id: subject, study_id: study_id!, site_id: (payload.site_id as string | undefined) ?? null };
     const sender = { actor_user_id: (payload.actor_user_id as string | undefined) ?? null, request_id: (payload.request_id as string | undefined) ?? null };
@@ -49,6 +50,10 @@ export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQ
         workflowId: contract.studyExportId(subject), taskQueue: deps.taskQueue, args: [{ export_id: subject, study_id: study_id! }],
         workflowIdReusePolicy: AGAIN, staticSummary: 'export of a dataset',
       }));
+      case 'audit-verification': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.auditVerification, {
+        workflowId: contract.auditVerificationId(subject), taskQueue: deps.taskQueue, args: [{ verification_id: subject }],
+        workflowIdReusePolicy: 'REJECT_DUPLICATE', staticSummary: 'verification of audit chains',
+      }));
       case 'simulation': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.studySimulation, {
         workflowId: contract.studySimulationId(subject), taskQueue: deps.taskQueue, args: [{ simulation_id: subject, study_id: study_id! }],
         workflowIdReusePolicy: AGAIN, staticSummary: 'simulation of a study',
@@ -59,7 +64,7 @@ export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQ
         workflowIdReusePolicy: 'ALLOW_DUPLICATE', staticSummary: 'repeat the delivery of an event',
       }));
     }
-  };
+  });
 }
 
 async function startOnce(start: () => Promise<unknown>): Promise<void> {

@@ -38,7 +38,7 @@ export const accountRoutes = [
   }),
   route({
     method: 'DELETE', path: '/api/auth/sessions/{id}', tag, summary: 'End one of one’s own logins', may: signedIn, within: 'change', studyContext: false,
-    description: 'It cannot be refreshed any more; its last access token ends by itself within ACCESS_TOKEN_MINUTES.', answers: { 204: undefined },
+    description: 'It cannot be refreshed any more, and its access tokens end at once.', answers: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params }) => {
       await endSession({ tx, audit, actor, context }, params.id.toLowerCase());
       return noContent();

@@ -2,10 +2,11 @@ import { listAudit } from '../../db/queries/audit.js';
 import { listCheckpoints } from '../../db/queries/audit-checkpoints.js';
 import { anyone, roles } from '../access.js';
 import { endOf, startOf } from '../moments.js';
-import { created, reply, route } from '../route.js';
-import { AuditRecord, Checkpoint, ConsistencyProof, InclusionProof, NewCheckpoints, PublicKey, Verdict } from '../schemas/audit.js';
+import { accepted, created, reply, route, tagged } from '../route.js';
+import { AuditRecord, Checkpoint, ConsistencyProof, InclusionProof, NewCheckpoints, PublicKey, Verdict, Verification, VerificationAccepted } from '../schemas/audit.js';
 import { Moment, Type, Uuid, listOf, oneOf, paging, since, text } from '../schemas/common.js';
 import { checkpointNow, consistencyProof, exportAudit, inclusionProof, requireChain, signer, verify } from '../services/audit.js';
+import { orderVerification, verification } from '../services/audit-verifications.js';
 
 /** A deleted study’s chain stays: its id is looked for, not required to be a study’s. */
 const admin = { tag: 'Audit', may: roles('admin'), studyContext: 'filter' } as const;
@@ -29,6 +30,16 @@ export const auditRoutes = [
     query: ofStudy, answers: { 200: Verdict }, handle: ({ services, studyId }) => verify(services, studyId),
   }),
   route({
+    ...admin, method: 'POST', path: '/api/audit-verifications', summary: 'Verify a study’s chain, or every chain, in the background', within: 'change',
+    description: 'As `GET /api/audit/verify`, in parts and with progress: for logs that take longer than a request may. Each part sees its chain at one instant, with the records that were added meanwhile.',
+    body: NewCheckpoints, answers: { 202: VerificationAccepted },
+    handle: async ({ tx, audit, actor, context, body, studyId }) => accepted(await orderVerification({ tx, audit, actor, context }, body.study_id?.toLowerCase() ?? studyId)),
+  }),
+  route({
+    ...admin, method: 'GET', path: '/api/audit-verifications/{verification_id}', summary: 'How far a verification is, and what it found', within: 'read', answers: { 200: Verification },
+    handle: async ({ tx, params }) => tagged(await verification(tx, params.verification_id)),
+  }),
+  route({
     ...admin, method: 'GET', path: '/api/audit/checkpoints', summary: 'Signed checkpoints, newest first', within: 'read',
     query: Type.Object({ ...paging, study_id: Type.Optional(Uuid) }), answers: { 200: listOf(Checkpoint) },
     handle: async ({ tx, query, studyId }) => {
@@ -49,14 +60,14 @@ export const auditRoutes = [
   route({
     ...admin, method: 'GET', path: '/api/audit/export', summary: 'Records and checkpoints as NDJSON, for the offline verifier',
     description: 'Without study_id every chain. `npm run audit:verify-export -- export.ndjson --key public.pem` checks it with nothing else.',
-    query: ofStudy, answers: { 200: undefined },
+    query: ofStudy, answers: { 200: undefined }, further: ['application/x-ndjson'],
     handle: async ({ services, actor, context, studyId }) => reply(200, await exportAudit(services, actor, context, studyId), {
       'Content-Type': 'application/x-ndjson', 'Content-Disposition': `attachment; filename="audit-${studyId ?? 'all'}.ndjson"`,
     }),
   }),
   route({
     method: 'GET', path: '/api/audit/public-key', tag: 'Audit', summary: 'The public key that checkpoints are signed with', may: anyone,
-    query: Type.Object({ format: Type.Optional(oneOf('json', 'pem')) }), answers: { 200: PublicKey, 503: undefined },
+    query: Type.Object({ format: Type.Optional(oneOf('json', 'pem')) }), answers: { 200: PublicKey, 503: undefined }, further: ['application/x-pem-file'],
     handle: ({ services, query }) => {
       const { keyId, publicKey } = signer(services);
       return query.format === 'pem' ? reply(200, publicKey, { 'Content-Type': 'application/x-pem-file' }) : { algorithm: 'Ed25519', key_id: keyId, public_key: publicKey };

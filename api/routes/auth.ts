@@ -14,12 +14,13 @@ export const authRoutes = [
   }),
   route({
     method: 'POST', path: '/api/auth/refresh', tag: 'Authentication', summary: 'Exchange a refresh token for new tokens',
-    description: 'Each refresh token is good once. A second use ends every token that came from the same login.',
+    description: 'Each refresh token is good once. A second use ends every token that came from the same login, access tokens at once.',
     may: anyone, secret: true, body: RefreshToken, answers: { 200: Tokens, 401: undefined },
     handle: ({ services, body, context }) => refresh(services, body.refresh_token, context),
   }),
   route({
     method: 'POST', path: '/api/auth/logout', tag: 'Authentication', summary: 'End a login by its refresh token',
+    description: 'Its access tokens end at once.',
     may: anyone, secret: true, body: RefreshToken, answers: { 204: undefined },
     handle: async ({ services, body, context }) => {
       await logout(services, body.refresh_token, context);

@@ -50,7 +50,7 @@ export const metricsRoutes = [
   }),
   route({
     method: 'GET', path: '/api/metrics/prometheus', tag: 'Metrics', summary: 'The metrics of the answering process in the text format of Prometheus',
-    may: { ...anyone, note: 'METRICS_TOKEN, or an admin’s access token, as bearer' }, limit: 'none', answers: { 200: undefined, 401: undefined, 403: undefined, 503: undefined },
+    may: { ...anyone, note: 'METRICS_TOKEN, or an admin’s access token, as bearer' }, limit: 'none', answers: { 200: undefined, 401: undefined, 403: undefined, 503: undefined }, further: ['text/plain'],
     handle: async ({ services, headers }) => {
       await admitScraper(services, headers.authorization);
       const { type, text } = await prometheusText(services.metrics);

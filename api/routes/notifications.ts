@@ -71,11 +71,11 @@ export const notificationRoutes = [
     handle: async ({ services, actor, context, body }) => accepted({ status: 'queued', notification_id: await sendTest(services, actor, context, { channel: 'sms', to: body.recipient, subject: '', body: body.body }) }),
   }),
   route({
-    method: 'GET', path: '/api/notifications/unsubscribe', tag, summary: 'The page behind the opt-out link of a message', may: anyone, query: Link, answers: { 200: undefined, 404: undefined },
+    method: 'GET', path: '/api/notifications/unsubscribe', tag, summary: 'The page behind the opt-out link of a message', may: anyone, query: Link, answers: { 200: undefined, 404: undefined }, further: ['text/html'],
     handle: ({ services, query }) => html(unsubscribePage(services, query.token)),
   }),
   route({
-    method: 'POST', path: '/api/notifications/unsubscribe', tag, summary: 'End the messages of a channel, by the link of one of them', may: anyone, takes: 'bytes', query: Link, answers: { 200: undefined, 404: undefined },
+    method: 'POST', path: '/api/notifications/unsubscribe', tag, summary: 'End the messages of a channel, by the link of one of them', may: anyone, takes: 'bytes', query: Link, answers: { 200: undefined, 404: undefined }, further: ['text/html'],
     description: 'One click is enough for mail programs (RFC 8058).', handle: async ({ services, query, context }) => html(await unsubscribe(services, query.token, context)),
   }),
   route({

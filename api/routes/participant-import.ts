@@ -15,6 +15,7 @@ import { ImportQuery, ImportResult, ImportStatus, TemplateQuery } from '../schem
 import { importParticipants } from '../services/participant-import.js';
 
 const path = '/api/studies/{study_id}/participants/import';
+/** Not below /participants, where a participant's id stands. */
 const imports = '/api/studies/{study_id}/participant-imports';
 const tag = 'Participants';
 const description = 'Multipart form with the part `file`. Columns: participant_code, external_id, site_code, preferred_language; email, phone, timezone, date_of_birth and arm may stand beside them, others are left out. '
@@ -25,7 +26,7 @@ const optionsOf = ({ skip_duplicates = true, create_missing_sites = false, dry_r
 
 const importing = (format: 'csv' | 'excel', summary: string, about: string, open: (bytes: Buffer) => ReturnType<typeof readXlsx>) => route({
   method: 'POST', path: `${path}/${format}`, tag, summary, description: description + about, may: staff.read, within: 'change', takes: 'upload',
-  query: ImportQuery, answers: { 200: ImportResult, 400: undefined, 403: undefined, 409: undefined },
+  query: ImportQuery, answers: { 200: ImportResult, 400: undefined, 403: undefined, 409: undefined }, further: ['text/csv'],
   handle: async ({ tx, audit, actor, context, services, params, query, raw }) => {
     const options = optionsOf(query);
     const progress = new ImportProgress(services, {
@@ -46,7 +47,7 @@ export const participantImportRoutes = [
   importing('csv', 'Import participants from a CSV file', 'UTF-8 (with or without a byte order mark), UTF-16 or windows-1252; comma, semicolon or tab.', async (bytes) => readCsv(bytes)),
   importing('excel', 'Import participants from a workbook (.xlsx)', 'The first sheet. Dates become YYYY-MM-DD, numbers keep the leading zeros of their format. Workbooks with macros are not taken.', readXlsx),
   route({
-    method: 'GET', path: `${path}/template`, tag, summary: 'An empty file to fill in', may: staff.read, within: 'read', query: TemplateQuery, answers: { 200: undefined },
+    method: 'GET', path: `${path}/template`, tag, summary: 'An empty file to fill in', may: staff.read, within: 'read', query: TemplateQuery, answers: { 200: undefined }, further: ['text/csv', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
     description: '`format=xlsx`: a workbook whose site_code column offers the study’s sites.',
     handle: async ({ tx, params, query }) => {
       const [body, type, name] = query.format === 'xlsx'

@@ -14,22 +14,22 @@ const printed = 'A tagged PDF with cover, contents and page numbers; every page 
 
 export const reportDocumentRoutes = [
   route({
-    ...common, path: `${ofStudy}/pdf/summary`, summary: 'The study’s report as PDF', description: printed, query: Type.Object({ ...printing, ...reportFilters }), answers: { 200: undefined, 400: undefined },
+    ...common, path: `${ofStudy}/pdf/summary`, summary: 'The study’s report as PDF', description: printed, query: Type.Object({ ...printing, ...reportFilters }), answers: { 200: undefined, 400: undefined }, further: ['application/pdf'],
     handle: ({ services, actor, context, params, headers, query }) => studyPdf({ services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) }),
   }),
   route({
     ...common, path: `${ofStudy}/participants/{participant_id}/pdf`, summary: 'A participant’s report as PDF', description: printed,
-    query: Type.Object({ ...printing, from: reportFilters.from, to: reportFilters.to }), answers: { 200: undefined, 400: undefined },
+    query: Type.Object({ ...printing, from: reportFilters.from, to: reportFilters.to }), answers: { 200: undefined, 400: undefined }, further: ['application/pdf'],
     handle: ({ services, actor, context, params, headers, query }) => participantPdf({ services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) }, params.participant_id),
   }),
   route({
-    ...common, path: `${ofStudy}/sessions/{session_id}/pdf`, summary: 'A session’s report as PDF', description: printed, query: Type.Object(printing), answers: { 200: undefined, 400: undefined },
+    ...common, path: `${ofStudy}/sessions/{session_id}/pdf`, summary: 'A session’s report as PDF', description: printed, query: Type.Object(printing), answers: { 200: undefined, 400: undefined }, further: ['application/pdf'],
     handle: ({ services, actor, context, params, headers, query }) => sessionPdf({ services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) }, params.session_id),
   }),
   route({
     ...common, path: `${ofStudy}/plots/{plot}`, summary: 'A plot of the study as SVG, as its PDF has it',
     description: '`plot` is `enrollment.svg`, `completion.svg`, `adherence.svg`, `metrics.svg`, or `course.svg` of the participant that `participant_id` names.',
-    query: Type.Object({ ...language, ...reportFilters, participant_id: Type.Optional(Uuid) }), answers: { 200: undefined, 400: undefined },
+    query: Type.Object({ ...language, ...reportFilters, participant_id: Type.Optional(Uuid) }), answers: { 200: undefined, 400: undefined }, further: ['image/svg+xml'],
     handle: ({ services, actor, context, params, headers, query: { participant_id, ...query } }) => plot({ services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) }, params.plot, participant_id),
   }),
 ];

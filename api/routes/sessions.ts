@@ -61,7 +61,7 @@ export const sessionRoutes = [
     method: 'GET', path: '/api/sessions/{session_id}/trials', tag: 'Sessions', summary: 'Raw trials of a session, streamed', may: inStudy(), within: 'read',
     description: 'Tasks by name, the trials of each in the order that they were sent; all of them where no `limit` is given. `format=ndjson`: a trial a line.',
     query: Type.Object({ skip: paging.skip, limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'how many at most; default: all' })), task: Type.Optional(text(64, 1)), format: Type.Optional(oneOf('json', 'ndjson')) }),
-    answers: { 200: Type.Object({ session_id: Uuid, total: Type.Integer(), items: Type.Array(Trial) }) },
+    answers: { 200: Type.Object({ session_id: Uuid, total: Type.Integer(), items: Type.Array(Trial) }) }, further: ['application/x-ndjson'],
     handle: async ({ tx, params, query, services }) => {
       const session = await existingSession(tx, params.session_id);
       const tasks = (await tasksOfSession(tx, session.id)).filter(({ task }) => query.task === undefined || task === query.task);

@@ -31,7 +31,7 @@ export const simulationRoutes = [
     handle: ({ tx, params }) => simulation(tx, params.study_id, params.simulation_id),
   }),
   route({
-    method: 'GET', path: `${path}/{simulation_id}/plots/{plot}`, tag, summary: 'A plot as SVG', may: inStudy(), within: 'read', answers: { 200: undefined, 409: undefined },
+    method: 'GET', path: `${path}/{simulation_id}/plots/{plot}`, tag, summary: 'A plot as SVG', may: inStudy(), within: 'read', answers: { 200: undefined, 409: undefined }, further: ['image/svg+xml'],
     description: '`plot` is a name of `plots` with `.svg` behind it, such as `visits_per_day.svg`.',
     handle: async ({ tx, params }) => reply(200, await simulationPlot(tx, params.study_id, params.simulation_id, params.plot), { 'Content-Type': 'image/svg+xml; charset=utf-8' }),
   }),

@@ -73,7 +73,7 @@ export const v1Routes = [
   route({
     method: 'GET', path: '/api/v1/studies/{study_id}/export', tag, summary: 'Everything of a study, history included', may: scoped('exports:read'), within: 'snapshot',
     description: 'As the snapshot, with the anchors’ history, all schedule versions and all visits; `include=raw_trials` adds the raw trials. `format=ndjson`: one object a line, `set` says of which kind, `head` first and `end` last.',
-    query: Type.Object({ format: Type.Optional(oneOf('json', 'ndjson')), include: Type.Optional(Type.Array(oneOf('raw_trials'), { maxItems: 10 })) }), answers: { 200: StudyExport },
+    query: Type.Object({ format: Type.Optional(oneOf('json', 'ndjson')), include: Type.Optional(Type.Array(oneOf('raw_trials'), { maxItems: 10 })) }), answers: { 200: StudyExport }, further: ['application/x-ndjson'],
     handle: ({ tx, services, actor, context, params, query }) => exportStudy({ tx, services, actor, context, studyId: params.study_id.toLowerCase() }, query),
   }),
   route({

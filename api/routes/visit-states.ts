@@ -17,7 +17,7 @@ export const visitStateRoutes = [
     handle: ({ tx, audit, actor, context, params, body }) => reopenVisit({ tx, audit, actor, context }, params.visit_id, body.reason),
   }),
   route({
-    method: 'GET', path: '/api/participants/{participant_id}/visits.ics', tag: 'Visits', summary: 'A participant’s visits as a calendar feed (text/calendar)', may: inStudy(), within: 'read', answers: { 200: undefined },
+    method: 'GET', path: '/api/participants/{participant_id}/visits.ics', tag: 'Visits', summary: 'A participant’s visits as a calendar feed (text/calendar)', may: inStudy(), within: 'read', answers: { 200: undefined }, further: ['text/calendar'],
     handle: async ({ tx, params }) => {
       await existingParticipant(tx, params.participant_id);
       return visitCalendar(tx, params.participant_id);

@@ -16,7 +16,7 @@ const det = (path: '/api/webhooks/datacapture/det' | '/api/webhooks/redcap/det')
   may: anyone, limit: 'none', studyContext: false,
   takes: 'bytes', consumes: ['application/x-www-form-urlencoded', 'multipart/form-data'],
   query: TriggerQuery,
-  answers: { 200: TriggerAccepted },
+  answers: { 200: TriggerAccepted, 400: undefined, 401: undefined, 403: undefined, 429: undefined, 503: undefined },
   handle: async ({ raw, headers, query, context, services }) => ({
     status: 'accepted', record: await receiveTrigger(services, { raw, headers, urlSignature: query.signature, ip: context.ip }),
   }),

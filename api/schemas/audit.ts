@@ -1,4 +1,4 @@
-import { Instant, Type, Uuid, body, nullable } from './common.js';
+import { Instant, Type, Uuid, body, nullable, oneOf } from './common.js';
 
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
 export const AuditRecord = Type.Object({
@@ -11,6 +11,13 @@ export const Verdict = Type.Object({
   valid: Type.Boolean(), rows: Type.Integer(), head: nullable(Hash), checkpoints: Type.Integer({ description: 'whose signatures hold' }), chains: Type.Optional(Type.Integer()),
   first_bad_id: Type.Optional(Type.String({ description: 'chain/seq of the first record that does not hold' })), fault: Type.Optional(Type.String()),
 });
+
+export const Verification = Type.Object({
+  verification_id: Uuid, study_id: nullable(Uuid), status: oneOf('pending', 'running', 'completed', 'failed'),
+  progress: Type.Object({ rows_verified: Type.Integer(), rows_total: Type.Integer(), chains_verified: Type.Integer(), chains_total: Type.Integer() }),
+  result: nullable(Verdict), error: nullable(Type.String()), created_at: Instant, started_at: nullable(Instant), completed_at: nullable(Instant),
+}, { additionalProperties: false });
+export const VerificationAccepted = Type.Object({ verification_id: Uuid, status: oneOf('pending'), status_url: Type.String() });
 
 const stated = {
   chain: Type.String(), rows: Type.Integer({ description: 'records covered, from the first on' }), head: Type.String({ description: 'hash of the last of them' }),

@@ -54,6 +54,8 @@ export async function changeModule(change: Change, id: number, moduleId: string,
   unchangedSince({ ...before });
   const module = found(before, moduleId);
   if (!isTask(module.task)) throw problem('NOT_FOUND', { detail: 'There is no such module.' });
+  // Nothing to change: of a published battery no draft comes of it either.
+  if (Object.keys(given).length === 0) return module;
   const settings = given.settings && await acceptSettings(change.tx, before.study_id, module.task, mergePatch(module.settings, given.settings) as Record<string, unknown>, 'settings');
   const battery = await editable(change, before);
   await updateModule(change.tx, { battery_id: id, version: battery.version, id: module.id }, { ...given, ...(settings && { settings }) });

@@ -86,6 +86,10 @@ export function postgresPart(place: PostgresPlace, at: { host: string; port: num
       timezone: 'UTC',
       log_timezone: 'UTC',
       log_line_prefix: '%m [%p] ',
+      // A fault that a statement runs into quotes its values, persons' addresses among them: the program that sent it logs its code.
+      log_min_messages: 'log',
+      log_min_error_statement: 'panic',
+      log_error_verbosity: 'terse',
     })], { ...place.user, cwd: dirname(realpathSync(place.data)), detached: true, env: { PATH: process.env.PATH, LC_ALL: 'C' }, stdio: ['ignore', output, output] }),
     ready: (_child: ChildProcess, cancelled) => accepts(postgresUrl(at.host, at.port, at.password, 'postgres'), place.data, cancelled),
     readyWithinSeconds: 60,

@@ -125,14 +125,28 @@ describe('One’s own account', () => {
       expect(before[0]).to.include.keys('created_at', 'last_used_at', 'expires_at', 'user_agent', 'ip_address');
     });
 
-    it('one is ended and cannot be refreshed; another’s is not there', async () => {
+    it('one is ended at once, its access token too; the others stay, and another’s is not there', async () => {
       const { email } = await user(root, 'coordinator');
+      const other = await login(root.base, email, goodPassword);
       const { http, tokens } = await login(root.base, email, goodPassword);
       const id = (await open(http)).find((one) => one.current)!.id;
       expect((await (await user(root, 'coordinator')).delete(`/api/auth/sessions/${id}`)).status).to.equal(404);
-      expect((await http.delete(`/api/auth/sessions/${id}`)).status).to.equal(204);
-      expect((await http.delete(`/api/auth/sessions/${id}`)).status).to.equal(404);
+      expect((await other.http.delete(`/api/auth/sessions/${id}`)).status).to.equal(204);
+      expect((await other.http.delete(`/api/auth/sessions/${id}`)).status).to.equal(404);
+      for (const path of ['/api/auth/me', '/api/participants', '/api/auth/sessions']) expect((await http.get(path)).status, path).to.equal(401);
+      expect((await other.http.get('/api/auth/me')).status).to.equal(200);
       expect((await nobody.post('/api/auth/refresh', { refresh_token: tokens.refresh_token })).status).to.equal(401);
+    });
+
+    it('a logout and a refresh token that comes again end the access tokens of the login', async () => {
+      const { email } = await user(root, 'coordinator');
+      const [one, two] = [await login(root.base, email, goodPassword), await login(root.base, email, goodPassword)];
+      expect((await nobody.post('/api/auth/logout', { refresh_token: one.tokens.refresh_token })).status).to.equal(204);
+      expect((await one.http.get('/api/auth/me')).status).to.equal(401);
+      const renewed = await nobody.expect<{ access_token: string }>(200, 'POST', '/api/auth/refresh', { refresh_token: two.tokens.refresh_token });
+      for (const token of [two.tokens.access_token, renewed.access_token]) expect((await new Http(root.base, token).get('/api/auth/me')).status).to.equal(200);
+      expect((await nobody.post('/api/auth/refresh', { refresh_token: two.tokens.refresh_token })).status).to.equal(401);
+      for (const token of [two.tokens.access_token, renewed.access_token]) expect((await new Http(root.base, token).get('/api/auth/me')).status).to.equal(401);
     });
 
     it('all are ended at once, access tokens too; a new login is good', async () => {

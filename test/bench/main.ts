@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util';
 import { cleanUp } from '../support/service.js';
 import { anchorFigures } from './anchor.js';
+import { auditFigures } from './audit.js';
 import { exportFigures, importFigures } from './data.js';
 import { decisionFigures, simulationFigures } from './deciding.js';
 import { writeDocument } from './document.js';
@@ -26,7 +27,7 @@ import { syncFigures } from './sync.js';
 import { processingFigures } from './processing.js';
 import { triggerFigures } from './triggers.js';
 
-const USUAL = ['START', 'MEM', 'P1', 'P1_RUNNING', 'P1_FRESH', 'P2', 'P3', 'P3_PROCESSED', 'SYNC', 'PUSH', 'P4', 'P5', 'P6', 'P7', 'EVENTS', 'P9', 'DECIDE', 'PREVIEW', 'REPORTS', 'PDF'];
+const USUAL = ['START', 'MEM', 'P1', 'P1_RUNNING', 'P1_FRESH', 'P2', 'P3', 'P3_PROCESSED', 'SYNC', 'PUSH', 'P4', 'P5', 'P6', 'P7', 'EVENTS', 'P8', 'P9', 'DECIDE', 'PREVIEW', 'REPORTS', 'PDF'];
 /** These need no service, or have one of their own. */
 const PURE = ['P9', 'DECIDE', 'PUSH'];
 /** Reminders that are due (P7), where --rows says no less. */
@@ -84,6 +85,7 @@ try {
       if (wanted('REPORTS')) tell(await reportFigures(stage, rounds));
       if (wanted('PDF')) tell(await printingFigures(stage, rounds));
       if (wanted('P6')) tell(await studyChangeFigures(stage));
+      if (wanted('P8')) tell(await auditFigures(stage, rounds, Math.max(1_000, Number(values.rows))));
     });
   }
   if (values.write) writeDocument(measured);

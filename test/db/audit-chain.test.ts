@@ -25,7 +25,7 @@ describe('the audit chain', () => {
     const study = randomUUID();
     await inScope(owner, '*', ({ tx }) => tx('studies').insert({ id: study, study_code: study.slice(0, 13), study_name: 'chain' }));
     for (const metadata of odd) {
-      await inScope(app, study, async ({ audit }) => audit.record({ study_id: study, user_id: randomUUID(), action: 'did "it"\n', resource_type: 'thing', resource_id: 'é\u0007', request_id: null, metadata }));
+      await inScope(app, study, async ({ audit }) => audit.record({ study_id: study, user_id: randomUUID(), action: 'did "it"\n', resource_type: 'thing', resource_id: 'empty' in metadata ? 'a\u001eb\u001fc' : 'é\u0007', request_id: null, metadata }));
     }
     return study;
   }

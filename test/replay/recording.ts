@@ -1,5 +1,5 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import { overrideDecision, participantAnchorId, setEnrollmentDate, sourcesChanged, workflowTypes } from '../../workflows/contract.js';
+import { auditVerificationId, overrideDecision, participantAnchorId, setEnrollmentDate, sourcesChanged, workflowTypes } from '../../workflows/contract.js';
 import { addDays } from '../../workflows/domain/dates.js';
 import { withSmallRuns } from '../anchor/small-runs.js';
 import { DAY, Stage } from '../anchor/stage.js';
@@ -65,6 +65,7 @@ export class Recording {
     'anchor-continued-as-new': () => this.manyRuns(),
     'study-reanchoring': () => this.studyReanchoring(),
     'datacapture-trigger': () => this.trigger(),
+    'audit-verification': () => this.verification(),
   };
 
   private async anchor(name: string, life: (person: Person) => Promise<void>): Promise<void> {
@@ -105,6 +106,14 @@ export class Recording {
       return undefined;
     }, { interval: 500, what: 'the re-anchoring to end' });
     await this.save('study-reanchoring', this.stage.temporal.workflow.getHandle(run.workflowId, run.runId));
+  }
+
+  private async verification(): Promise<void> {
+    const { verification_id, status_url } = await this.stage.admin.expect<{ verification_id: string; status_url: string }>(202, 'POST', '/api/audit-verifications', {});
+    await until(async () => (await this.stage.admin.expect(200, 'GET', status_url)).status === 'completed', { what: 'the verification to end' });
+    const handle = this.stage.temporal.workflow.getHandle(auditVerificationId(verification_id));
+    await handle.result();
+    await this.save('audit-verification', handle);
   }
 
   private async trigger(): Promise<void> {

@@ -34,7 +34,7 @@ describe('workflows that run already', function () {
       'anchor-override-reminded-and-expired', 'anchor-withdrawn-with-a-pending-override', 'anchor-continued-as-new', 'study-reanchoring', 'datacapture-trigger',
       'datacapture-trigger-local', 'datacapture-trigger-after-an-outage', 'datacapture-trigger-failed', 'datacapture-sync', 'datacapture-sync-failed', 'datacapture-poll', 'datacapture-query',
       'push-results', 'push-results-after-an-outage', 'push-results-refused', 'push-results-cancelled', 'event-delivery', 'study-export', 'study-simulation', 'study-reanchoring-noted',
-      'update-visit-statuses', 'expire-sessions', 'process-pending-reminders', 'send-daily-summary',
+      'update-visit-statuses', 'expire-sessions', 'process-pending-reminders', 'send-daily-summary', 'audit-verification',
     ]);
   });
 

@@ -19,6 +19,8 @@ async function output(command: string, args: readonly string[], env: NodeJS.Proc
 
 /** Programs in Python with packages that this project did not write. */
 export interface Python {
+  /** Where its programs lie. */
+  bin: string;
   /** Runs a program of the folder. */
   run(script: string, args?: readonly string[], env?: NodeJS.ProcessEnv): Promise<string>;
 }
@@ -50,5 +52,5 @@ export async function pythonOf(folder: string, name: string): Promise<Python | u
     await output(python, ['-m', 'pip', 'install', '--quiet', '--no-input', '-r', path.join(scripts, 'requirements.txt')]);
     await writeFile(stamp, requirements);
   }
-  return { run: (script, args = [], env = {}) => output(python, [path.join(scripts, script), ...args], { ...process.env, PYTHONDONTWRITEBYTECODE: '1', NO_PROXY: '127.0.0.1', ...env }) };
+  return { bin: path.dirname(python), run: (script, args = [], env = {}) => output(python, [path.join(scripts, script), ...args], { ...process.env, PYTHONDONTWRITEBYTECODE: '1', NO_PROXY: '127.0.0.1', ...env }) };
 }

@@ -1,0 +1,72 @@
+import { expect } from 'chai';
+import { Stage } from '../anchor/stage.js';
+import type { Person } from '../anchor/stage.js';
+import { unique } from '../support/http.js';
+import { startService, until } from '../support/service.js';
+import type { Service } from '../support/service.js';
+import { Collector } from './collector.js';
+import type { Span } from './collector.js';
+
+describe('Traces, where OTEL_EXPORTER_OTLP_ENDPOINT is set', function traces() {
+  this.timeout(180_000);
+  let collector: Collector, service: Service, stage: Stage, person: Person;
+  const secret = unique('zora').replace('-', '');
+
+  before(async () => {
+    collector = await Collector.open();
+    service = await startService({ OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`, OTEL_SERVICE_NAME: 'a-study' });
+    stage = await Stage.open(service.run);
+    person = await (await stage.study({ prerequisites: { require_consent_signed: true } })).person({ email: `${secret}@example.org` });
+  });
+  after(async () => {
+    await stage?.close();
+    await service?.stop();
+    await collector?.close();
+  });
+
+  const traceOf = (id: string): string => `00-${id}-00f067aa0ba902b7-01`;
+  /** Waits until the trace has spans of such names, and answers those. */
+  const spans = (trace: string, ...names: RegExp[]): Promise<Span[]> => until(() => {
+    const found = names.map((name) => collector.of(trace).find((span) => name.test(span.name)));
+    if (found.some((span) => span === undefined)) throw new Error(`there are ${JSON.stringify(collector.of(trace).map((span) => span.name))}`);
+    return found as Span[];
+  }, { what: `spans ${names.join()}` });
+  /** Every span but the first hangs on another one of its trace. */
+  const hangTogether = (trace: string): void => {
+    const all = collector.of(trace), ids = new Set(all.map(({ id }) => id));
+    const loose = all.filter(({ parent }) => parent !== '00f067aa0ba902b7' && !(parent !== undefined && ids.has(parent)));
+    // A workflow's own span ends with the workflow.
+    expect(loose.filter(({ name }) => !/^(HandleUpdate|HandleSignal|StartActivity|RunActivity|ValidateUpdate)/.test(name)).map(({ name }) => name)).to.deep.equal([]);
+  };
+
+  it('one leads from the caller’s through request and update to workflow and activity', async () => {
+    const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const path = `/api/studies/${person.study.id}/participants/${person.id}/anchor-date`;
+    await stage.admin.expect(200, 'POST', path, { enrollment_date: '2024-03-10', reason: `${secret} said so` }, { headers: { traceparent: traceOf(trace) } });
+    const [request, update, activity] = await spans(trace, /^POST \/api\/studies\/\{study_id\}\/participants\/\{participant_id\}\/anchor-date$/, /^UpdateWithStartWorkflow:/, /^RunActivity:/);
+    expect(request).to.deep.include({ parent: '00f067aa0ba902b7', part: 'api' });
+    expect(request!.attributes).to.include({ 'http.request.method': 'POST', 'http.response.status_code': 200 });
+    expect(update).to.include({ parent: request!.id, part: 'api' });
+    expect(activity).to.include({ part: 'worker' });
+    hangTogether(trace);
+  });
+
+  it('one leads over a committed message to the workflow that it wakes', async () => {
+    const trace = '0af7651916cd43dd8448eb211c80319c';
+    const path = `/api/studies/${person.study.id}/participants/${person.id}/consents`;
+    await stage.admin.expect(201, 'POST', path, { status: 'signed', signed_at: '2024-03-01T09:00:00Z' }, { headers: { traceparent: traceOf(trace) } });
+    const [, signal, activity] = await spans(trace, /^POST .*consents$/, /^SignalWithStartWorkflow:/, /^RunActivity:/);
+    expect([signal!.part, activity!.part]).to.deep.equal(['worker', 'worker']);
+  });
+
+  it('a request without a trace begins one of its own; a fault is told by its status alone', async () => {
+    await stage.admin.get(`/api/participants?search=${secret}`);
+    await stage.admin.post(`/api/studies/${person.study.id}/participants`, { participant_code: 'x', email: `${secret}@` });
+    const refused = await until(() => collector.spans.find((span) => span.name === 'POST /api/studies/{study_id}/participants' && span.attributes['http.response.status_code'] === 422), { what: 'the span of a refusal' });
+    expect(refused.parent ?? '').to.equal('');
+    const [, login] = [await until(() => collector.spans.some((span) => span.name === 'GET /api/participants'), { what: 'the span of a list' }), collector.spans.find((span) => span.name === 'POST /api/auth/login')];
+    expect(login, 'every request has one').not.to.equal(undefined);
+    expect(collector.text).to.contain('a-study');
+    expect(collector.text.includes(secret), 'nobody is named').to.equal(false);
+  });
+});
