@@ -3,7 +3,9 @@ import type { Static, TSchema } from 'typebox';
 import type { AuditTrail } from '../db/audit.js';
 import type { Tx } from '../db/knex.js';
 import type { SessionRow } from '../db/queries/sessions.js';
-import type { PageStatement } from '../db/request.js';
+import type { Database } from '../db/knex.js';
+import type { PortalCallerRow } from '../db/queries/portal.js';
+import type { CallerRow, PageStatement } from '../db/request.js';
 import type { Access, CallerOf, Signing } from './access.js';
 import { contentTag } from './etag.js';
 import { body } from './schemas/common.js';
@@ -71,6 +73,10 @@ export const accepted = (body: unknown): Reply => new Reply(202, body);
 export const noContent = (): Reply => new Reply(204);
 export const reply = (status: number, body?: unknown, headers?: Record<string, string>): Reply => new Reply(status, body, headers);
 
+/** Who asks, by the token: nothing of it was looked up yet. */
+export type Asker = { kind: 'user'; id: string; studyId: string | undefined; siteId: string | undefined } | { kind: 'participant'; id: string };
+export type Ready = ({ kind: 'user'; caller: CallerRow | undefined } | { kind: 'participant'; caller: PortalCallerRow | undefined }) & { answer: Reply | undefined };
+
 export interface RouteDefinition<P extends string, Q extends TSchema, B extends TSchema, Signed extends Signing, W extends Within | undefined> {
   method: Method;
   /** With `{name}` for parameters. Those called id or …_id must be uuids (else 404) unless named in `plainParams`. */
@@ -110,6 +116,11 @@ export interface RouteDefinition<P extends string, Q extends TSchema, B extends 
    * it is named so, and the handler gets it, but it may be one that was deleted, and what the route sees is not narrowed to it.
    */
   studyContext?: boolean | 'filter';
+  /**
+   * For what a crowd asks for all the time: the caller as the database has it at this moment, and the answer where it is
+   * ready. Undefined, or no answer: the handler gives it.
+   */
+  ready?: (input: { database: Database; asker: Asker; params: PathParams<P>; query: Static<Q> }) => Promise<Ready>;
   handle: (input: Input<P, Q, B, Signed, W>) => unknown;
 }
 
@@ -120,9 +131,10 @@ export type PageDefinition<P extends string, Q extends TSchema> = Omit<RouteDefi
 
 type AnyInput = Input<string, TSchema, TSchema, Signing, Within | undefined>;
 /** A route as the frame sees it. */
-export type Route = Omit<RouteDefinition<string, TSchema, TSchema, Signing, Within | undefined>, 'handle' | 'plainParams'> & {
+export type Route = Omit<RouteDefinition<string, TSchema, TSchema, Signing, Within | undefined>, 'handle' | 'plainParams' | 'ready'> & {
   plainParams?: readonly string[];
   handle: (input: AnyInput) => unknown;
+  ready?: (input: { database: Database; asker: Asker; params: Record<string, string>; query: unknown }) => Promise<Ready>;
   page?: (input: { params: Record<string, string>; query: unknown; studyId: string | undefined }) => PageStatement;
 };
 

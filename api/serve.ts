@@ -26,7 +26,7 @@ import { count } from './middleware/count.js';
 import { studyContext } from './context.js';
 import { recordingForbidden } from './refusals.js';
 import { Reply, bodySchema, takesKey } from './route.js';
-import type { Credential, RequestContext, Route } from './route.js';
+import type { Asker, Credential, Ready, RequestContext, Route } from './route.js';
 import type { Services } from './services.js';
 import { inSession, sessionIdOf } from './services/sessions-credential.js';
 import { check, declaredQuery } from './validation.js';
@@ -115,6 +115,11 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
   const participantId = request.params.participant_id;
   if (holder.kind === 'participant') {
     const enter = (row: PortalCallerRow | undefined) => admitParticipant(row, { studyId, siteId, participantId });
+    const ready = await readyFor(request, { kind: 'participant', id: holder.id });
+    if (ready?.kind === 'participant') {
+      enter(ready.caller);
+      if (ready.answer) return ready.answer;
+    }
     return through(request, holder, studyId, {
       change: (work) => changeAsParticipant(database, holder.id, enter, work),
       read: (work) => readAsParticipant(database, holder.id, enter, work),
@@ -132,15 +137,39 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
     const page = route.page({ params: request.params, query, studyId });
     return new Reply(200, await recordingForbidden(request, caller, () => pageAs(database, caller, enter, page)));
   }
-  const serving = () => through(request, holder, studyId, {
-    change: (work) => changeAs(database, caller, enter, work),
-    read: (work) => readAs(database, caller, enter, work),
-    snapshot: (work) => readAs(database, caller, enter, work, true),
-    load: async () => enter(await loadCaller(database, caller)),
-  });
+  const serving = async () => {
+    const ready = await readyFor(request, { kind: 'user', id: holder.userId, studyId: narrowed, siteId });
+    if (ready?.kind === 'user') {
+      enter(ready.caller);
+      if (ready.answer) return ready.answer;
+    }
+    return through(request, holder, studyId, {
+      change: (work) => changeAs(database, caller, enter, work),
+      read: (work) => readAs(database, caller, enter, work),
+      snapshot: (work) => readAs(database, caller, enter, work, true),
+      load: async () => enter(await loadCaller(database, caller)),
+    });
+  };
   const answer = await (route.refusedAs && !route.within ? recordingRefusal(request, caller, serving) : recordingForbidden(request, { ...caller, studyId }, serving));
   if (token) await noteUse(request.services, token.id);
   return answer;
+}
+
+/** Of a route that has answers ready. What does not fit the schema is left to the handler's way, which refuses it in its turn. */
+async function readyFor(request: Request, asker: Asker): Promise<Ready | undefined> {
+  const { route, params, services: { database } } = request;
+  if (!route.ready) return undefined;
+  const query = fitting(() => request.query());
+  return query && route.ready({ database, asker, params, query });
+}
+
+function fitting<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (fault) {
+    if (fault instanceof Problem) return undefined;
+    throw fault;
+  }
 }
 
 /** Opens what the route asks for and calls its handler, under the Idempotency-Key if there is one. */

@@ -38,7 +38,7 @@ export async function writeSchedules(tx: Tx, studyId: string, orders: readonly S
   for (const order of orders) {
     const { row, policy, keyOf } = order.case;
     if (order.date === null) {
-      end(order, 'cancelled', order.inputs.standing.filter((v) => v.schedule_version_id !== null && v.status !== 'completed').map((v) => v.id));
+      end(order, 'cancelled', order.inputs.standing.filter((v) => v.schedule_version_id !== null && v.status !== 'completed' && v.status !== 'cancelled').map((v) => v.id));
       made.set(row.participant_id, null);
       continue;
     }
@@ -52,7 +52,7 @@ export async function writeSchedules(tx: Tx, studyId: string, orders: readonly S
       anchor_version: order.anchorVersion, anchor_date_id: row.anchor.id, scheduling_mode: next.scheduling_mode, holiday_calendar_id: next.holiday_calendar_id,
       scheduling_settings: {
         zone: order.case.facts.zone, policy_version: row.policy_version, completed_visit_handling: policy.re_anchoring.completed_visit_handling,
-        carried_visit_ids: [...next.change.completed.filter((c) => c.planned), ...next.change.kept].map((c) => c.visit.id),
+        carried_visit_ids: [...next.change.completed.filter((c) => c.planned), ...next.change.kept, ...next.change.cancelled].map((c) => c.visit.id),
       },
       visits_generated: next.change.create.length, generation_warnings: next.warnings, generated_by_id: order.generatedBy,
     });

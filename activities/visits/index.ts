@@ -4,7 +4,7 @@ import { moveVisits } from '../../db/queries/visit-statuses.js';
 import { inScope } from '../../db/transaction.js';
 
 /** Visits of one statement and transaction: their rows are locked for some tens of milliseconds, never for the whole run. */
-const BATCH = 1_000;
+const BATCH = 500;
 
 export interface VisitStatusReport { opened: number; missed: number }
 export interface VisitActivities {

@@ -7,7 +7,7 @@ import {
 } from '../schemas/batteries.js';
 import { Paged, Type, Uuid, listOf, pageOf, paging, sorting } from '../schemas/common.js';
 import { batteryNumber, batteryVersions, changeBattery, createBattery, duplicateBattery, existingBattery, removeBattery } from '../services/batteries.js';
-import { compile } from '../services/batteries-compile.js';
+import { compile, readyCompiled } from '../services/batteries-compile.js';
 import { addModule, changeModule, removeModule, reorderModules } from '../services/batteries-modules.js';
 
 const plainParams = ['battery_id'] as const;
@@ -54,6 +54,7 @@ export const batteryRoutes = [
     method: 'GET', path: '/api/batteries/{battery_id}/compile', plainParams, tag: 'Batteries', summary: 'The battery as a client is given it', may: staffOrParticipant(inStudy()), within: 'read',
     description: 'The newest published version (`version`: another; the draft where nothing was published yet), texts in `language` (default `en`), else in its base language, else English. The same version and language give the same bytes; `ETag` is the checksum.',
     query: CompileQuery, answers: { 200: Compiled },
+    ready: ({ database, asker, params, query }) => readyCompiled(database, asker, batteryNumber(params.battery_id), query.version, query.language ?? 'en'),
     handle: ({ tx, params, query }) => compile(tx, batteryNumber(params.battery_id), query.version, query.language ?? 'en'),
   }),
   route({

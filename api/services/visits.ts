@@ -55,6 +55,8 @@ async function keyWithin(tx: Tx, participantId: string, windowId: string): Promi
 
 /** Corrects a visit that is still to be done, cancels it, or takes back its mark for review. @throws 404, 409 VISIT_CLOSED or STALE, 400, 422 */
 export async function changeVisit({ tx, audit, actor, context }: Change, id: string, given: Static<typeof VisitChange>, unchangedSince: (record: Record<string, unknown>) => void): Promise<VisitRecord> {
+  // What the participant's next schedule keeps is read under the anchor's lock: a cancellation comes before it or after.
+  if (given.status === 'cancelled') await lockAnchors(tx, [(await existingVisit(tx, id)).participant_id]);
   const before = await existingVisit(tx, id, true);
   unchangedSince({ ...before });
   const fields = changedFields({ ...before }, given);
@@ -63,7 +65,7 @@ export async function changeVisit({ tx, audit, actor, context }: Change, id: str
   if (closed && fields.some((field) => field !== 'needs_review')) throw problem('VISIT_CLOSED', { detail: `The visit is ${before.status}: only its mark for review can change.` });
   requireOrder({ ...before, ...given });
   await requireBattery(tx, given.battery_id, before.study_id);
-  await updateVisit(tx, id, { ...given, ...(given.status === 'cancelled' && { status_reason: 'cancelled by hand' }) });
+  await updateVisit(tx, id, { ...given, ...(given.status === 'cancelled' && { status_reason: 'cancelled by hand', cancelled_by_hand: true }) });
   // Another window may have opened the visit again, or closed it: the calendar says so at once, not at the next hour.
   if (given.status === undefined && (fields.includes('window_open') || fields.includes('window_close'))) await updateVisit(tx, id, { status: await statusToday(tx, { ...before, ...given }) });
   audit.record({

@@ -29,6 +29,8 @@ import * as messageLane from './0026-message-lane.js';
 import * as consentRevocation from './0027-consent-revocation.js';
 import * as reminderCost from './0031-reminder-cost.js';
 import * as restingAnchors from './0030-resting-anchors.js';
+import * as cancelledByHand from './0032-cancelled-by-hand.js';
+import * as batteryRight from './0033-battery-right.js';
 import * as imports from './0038-imports.js';
 import * as openChanges from './0040-open-changes.js';
 import * as deadAddresses from './0036-dead-addresses.js';
@@ -38,5 +40,5 @@ import * as auditVerifications from './0035-audit-verifications.js';
 export interface SqlMigration { name: string; up: string }
 
 /** In order; forward only. A released migration is never edited: a change is a new one at the end. */
-export const migrations: readonly SqlMigration[] = [identity, studies, anchor, recordKeeping, capture, request, asOf, edc, assessments, pages, waitingTriggers, isolationCost, outboxSubject, portal, regenerationCost, push, pushPace, poll, dataOut, exportCost, templates, reminders, secondFactors, audit, events, erasure, userLinks, messageLane, consentRevocation, reminderCost, restingAnchors, imports, openChanges, deadAddresses, endedLogins, auditVerifications];
+export const migrations: readonly SqlMigration[] = [identity, studies, anchor, recordKeeping, capture, request, asOf, edc, assessments, pages, waitingTriggers, isolationCost, outboxSubject, portal, regenerationCost, push, pushPace, poll, dataOut, exportCost, templates, reminders, secondFactors, audit, events, erasure, userLinks, messageLane, consentRevocation, reminderCost, restingAnchors, imports, openChanges, deadAddresses, endedLogins, auditVerifications, cancelledByHand, batteryRight];
 export const latestRevision = migrations.at(-1)!.name;

@@ -150,4 +150,5 @@ export class ScheduledVisit extends Row {
   declare reviewed_at: string | null;
   declare reviewed_by_id: string | null;
   declare review_resolution: string | null;
+  declare cancelled_by_hand: boolean;
 }

@@ -39,7 +39,7 @@ export async function readScheduleSources(tx: Tx, studyId: string): Promise<Sche
 }
 
 export interface StandingRow {
-  participant_id: string; id: string; visit_key: string; status: 'scheduled' | 'open' | 'completed' | 'missed'; name: string;
+  participant_id: string; id: string; visit_key: string; status: 'scheduled' | 'open' | 'completed' | 'missed' | 'cancelled'; name: string;
   target_date: string; window_open: string; window_close: string; battery_id: number | null; datacapture_event: string | null;
   schedule_version_id: string | null; needs_review: boolean; reporting_target_date: string | null;
   reviewed_target_date: string | null;
@@ -50,7 +50,7 @@ interface Standing { visits: StandingRow[]; versions: CurrentVersionRow[] }
 /** The visits that count and the current version, for each participant. */
 const standing = (whose: string) => `coalesce((select json_agg(row_to_json(v)) from (
          select participant_id, id, visit_key, status, name, target_date, window_open, window_close, battery_id, datacapture_event, schedule_version_id, needs_review, reporting_target_date, reviewed_target_date
-         from scheduled_visits where participant_id ${whose} and status not in ('superseded', 'cancelled')) v), '[]') as visits,
+         from scheduled_visits where participant_id ${whose} and (status not in ('superseded', 'cancelled') or cancelled_by_hand)) v), '[]') as visits,
        coalesce((select json_agg(row_to_json(c)) from (
          select participant_id, max(version_number) as latest_number, max(id::text) filter (where is_current) as id, max(anchor_date_used) filter (where is_current) as anchor_date_used,
            (array_agg(anchor_date_used order by version_number desc))[1] as latest_date
@@ -205,7 +205,7 @@ export async function readVersion(tx: Tx, participantId: string, versionId: stri
   return tx('schedule_versions').where({ participant_id: participantId, id: versionId }).first();
 }
 
-/** A version's visits: its own rows, and those that it refers to (`carried`): completed under older versions, or scheduled by hand. */
+/** A version's visits: its own rows, and those that it refers to (`carried`): completed or cancelled under older versions, or scheduled by hand. */
 export async function versionVisits(tx: Tx, version: { id: string; scheduling_settings: { carried_visit_ids?: string[] } }): Promise<Record<string, unknown>[]> {
   const carried = version.scheduling_settings.carried_visit_ids ?? [];
   return tx('scheduled_visits').where({ schedule_version_id: version.id }).orWhereIn('id', carried).orderBy([{ column: 'target_date' }, { column: 'id' }])

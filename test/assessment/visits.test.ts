@@ -111,6 +111,39 @@ describe('Visits and the calendar', () => {
     expect(feed).to.include(`DTSTART;VALUE=DATE:${day(-2).replaceAll('-', '')}`);
   });
 
+  it('that somebody cancelled stay cancelled when the schedule moves, and are reopened on the days that it has now', async () => {
+    const study = await Site.open({ consent_mode: 'external', config: { enrollment_date_policy: { sources: [{ type: 'manual_entry', priority: 1, is_active: true }] } } });
+    for (const [code, target_day] of [['D0', 0], ['D10', 10], ['D20', 20]] as const) {
+      await study.http.expect(201, 'POST', '/api/schedules/windows', { study_id: study.study.id, code, name: code, target_day, window_before: 1, window_after: 1 });
+    }
+    const anchor = `/api/studies/${study.study.id}/participants/${study.participant.id}/anchor-date`;
+    await study.http.expect(200, 'POST', anchor, { enrollment_date: day(-1) });
+    const all = async () => (await study.http.expect(200, 'GET', `/api/schedules/visits?participant_id=${study.participant.id}`)).items;
+    const ofName = (visits: Loose[], name: string) => visits.filter((visit) => visit.name === name).map((visit) => [visit.id, visit.status, visit.target_date]);
+    const [, d10, d20] = await all();
+    await study.http.expect(200, 'POST', `/api/visits/${d10!.id}/cancel`, { reason: 'abroad' });
+    await study.http.expect(200, 'PATCH', `/api/visits/${d20!.id}`, { status: 'cancelled' });
+
+    const evaluated = await study.http.expect(200, 'POST', `${anchor}/evaluate`, {});
+    expect([evaluated.result, (await study.http.expect(200, 'GET', anchor.replace('anchor-date', 'schedule-versions'))).length], 'a cancellation alone makes no other schedule').to.deep.equal(['unchanged', 1]);
+    const preview = await study.http.expect(200, 'POST', `${anchor}/override/preview`, { new_enrollment_date: day(-2), reason: 'wrong' });
+    expect((preview.visits as Loose[]).map((visit) => visit.action)).to.have.members(['move', 'keep', 'keep']);
+    await study.http.expect(200, 'POST', `${anchor}/override`, { new_enrollment_date: day(-2), reason: 'wrong' });
+    const after = await all();
+    expect(ofName(after, 'D10')).to.deep.equal([[d10!.id, 'cancelled', day(9)]]);
+    expect(ofName(after, 'D20')).to.deep.equal([[d20!.id, 'cancelled', day(19)]]);
+    expect(ofName(after, 'D0').map(([, status]) => status)).to.have.members(['superseded', 'open']);
+    const current = await study.http.expect(200, 'GET', anchor.replace('anchor-date', 'schedule'));
+    expect((current.visits as Loose[]).map((visit) => [visit.name, visit.status, visit.carried])).to.have.deep.members([['D0', 'open', false], ['D10', 'cancelled', true], ['D20', 'cancelled', true]]);
+
+    const reopened = await study.http.expect(200, 'POST', `/api/visits/${d10!.id}/reopen`, { reason: 'back again' });
+    expect(reopened).to.include({ id: d10!.id, status: 'scheduled', target_date: day(8), window_open: day(7), window_close: day(9) });
+    await study.http.expect(200, 'POST', `${anchor}/override`, { new_enrollment_date: day(-3), reason: 'wrong again' });
+    expect(ofName(await all(), 'D10')).to.deep.include.members([[d10!.id, 'superseded', day(8)]]).and.have.length(2);
+    expect(ofName(await all(), 'D10').filter(([, status]) => status === 'scheduled').map(([, , target]) => target)).to.deep.equal([day(7)]);
+    expect(ofName(await all(), 'D20')).to.deep.equal([[d20!.id, 'cancelled', day(19)]]);
+  });
+
   it('are a calendar feed that calendars can read, with nothing of the person in it', async () => {
     const who = await site.newParticipant({ email: 'someone@example.org' });
     await site.visit({ participant_id: who.id, name: `Besuch, erster; \\ "Tag" ${'ü'.repeat(60)}` }, [2, 4]);

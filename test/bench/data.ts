@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { canonicalJson } from '../../db/canonical-json.js';
 import { TRIAL_ROWS } from '../../db/queries/trials.js';
 import { median, ofLimit } from './figure.js';
 import type { Figure } from './figure.js';
 import type { Measured } from './load.js';
+import { asOwner, growth, timed } from './measuring.js';
 import { compared, inPairs } from './pairs.js';
 import { studyWithWindows } from './setting.js';
 import type { Stage } from './stage.js';
@@ -16,35 +15,6 @@ import type { Stage } from './stage.js';
 const PARTICIPANTS = 10_000;
 const CHUNK = 1_000;
 const EXTRA_MB = 150;
-
-const timed = async (count: number, work: () => Promise<unknown>): Promise<Measured> => {
-  const began = performance.now();
-  await work();
-  const ms = performance.now() - began;
-  return { count, perSecond: count / (ms / 1000), p50: ms, p99: ms };
-};
-
-async function asOwner<T>(stage: Stage, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-  const client = await stage.sql.connect();
-  try {
-    await client.query(`select set_config('app.studies', '*', false)`);
-    return await work(client);
-  } finally {
-    client.release();
-  }
-}
-
-/** The API's resident memory while `work` runs, above what it was before, in MB. */
-async function growth(stage: Stage, work: () => Promise<unknown>): Promise<number> {
-  const pid = stage.service.current().pids.api!;
-  const resident = () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
-  const before = resident();
-  let most = before;
-  const look = setInterval(() => { most = Math.max(most, resident()); }, 20);
-  await work();
-  clearInterval(look);
-  return Math.max(0, most - before);
-}
 
 /**
  * P4: 10,000 participants from a CSV file, each with its anchor, its audit record in the chain and the start of its

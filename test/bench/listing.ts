@@ -1,13 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import { startChild } from './child.js';
 import type { Figure } from './figure.js';
 import type { HttpRequest, Stream } from './load.js';
 import { compared, inPairs } from './pairs.js';
-import { enrollInBulk, studyWithWindows } from './setting.js';
+import { coordinatorOf, enrollInBulk, studyWithWindows } from './setting.js';
 import type { Stage } from './stage.js';
 
 const PARTICIPANTS = 1_000, PAGE = 50, CONNECTIONS = 16, SECONDS = 3;
-const PASSWORD = 'a password of the bench 42';
 
 /**
  * P2: a page of 50 of a study's 1,000 participants, asked for by a coordinator: token, rate, role, isolation by study
@@ -17,7 +15,7 @@ export async function listingFigures(stage: Stage, rounds: number): Promise<Figu
   const studyId = await studyWithWindows(stage, 0);
   await enrollInBulk(stage, studyId, PARTICIPANTS);
   await stage.sql.query('analyze participants');
-  const headers = await coordinator(stage, studyId);
+  const headers = await coordinatorOf(stage, studyId);
   const bare = await startChild<object, object, { url: string }>(import.meta.url.endsWith('.ts') ? 'bare/api.ts' : 'bare/api.js', {
     ...process.env, BARE_DATABASE_URL: stage.service.run.database_url, BARE_SECRET: 'not asked for',
   });
@@ -37,13 +35,6 @@ export async function listingFigures(stage: Stage, rounds: number): Promise<Figu
 }
 
 const get = (path: string, headers: Record<string, string>): HttpRequest => ({ method: 'GET', path, headers });
-
-async function coordinator(stage: Stage, studyId: string): Promise<Record<string, string>> {
-  const email = `${randomUUID()}@example.org`;
-  await stage.call('POST', '/api/auth/register', { email, name: 'A coordinator', password: PASSWORD, role: 'coordinator', study_ids: [studyId] });
-  const { tokens } = await stage.call<{ tokens: { access_token: string } }>('POST', '/api/auth/login', { email, password: PASSWORD });
-  return { authorization: `Bearer ${tokens.access_token}` };
-}
 
 /** Both sides must answer the same bytes, or the comparison says nothing. */
 async function assertSame(ours: Stream, theirs: Stream): Promise<void> {

@@ -6,6 +6,8 @@ import { parseArgs } from 'node:util';
 import { cleanUp } from '../support/service.js';
 import { anchorFigures } from './anchor.js';
 import { auditFigures } from './audit.js';
+import { bulkSyncFigures } from './bulk-sync.js';
+import { compileFigures } from './compile.js';
 import { exportFigures, importFigures } from './data.js';
 import { decisionFigures, simulationFigures } from './deciding.js';
 import { writeDocument } from './document.js';
@@ -23,11 +25,13 @@ import { setStage } from './stage.js';
 import type { Stage } from './stage.js';
 import { coldStart, warmStart } from './start.js';
 import { studyChangeFigures } from './study-change.js';
+import { submissionFigures, submissionMemory } from './submissions.js';
 import { syncFigures } from './sync.js';
 import { processingFigures } from './processing.js';
 import { triggerFigures } from './triggers.js';
+import { visitStatusFigures } from './visit-statuses.js';
 
-const USUAL = ['START', 'MEM', 'P1', 'P1_RUNNING', 'P1_FRESH', 'P2', 'P3', 'P3_PROCESSED', 'SYNC', 'PUSH', 'P4', 'P5', 'P6', 'P7', 'EVENTS', 'P8', 'P9', 'DECIDE', 'PREVIEW', 'REPORTS', 'PDF'];
+const USUAL = ['START', 'MEM', 'P1', 'P1_RUNNING', 'P1_FRESH', 'P2', 'P3', 'P3_PROCESSED', 'SYNC', 'PUSH', 'SUBMIT', 'SUBMIT_MEMORY', 'BULK_SYNC', 'COMPILE', 'STATUS_JOB', 'P4', 'P5', 'P6', 'P7', 'EVENTS', 'P8', 'P9', 'DECIDE', 'PREVIEW', 'REPORTS', 'PDF'];
 /** These need no service, or have one of their own. */
 const PURE = ['P9', 'DECIDE', 'PUSH'];
 /** Reminders that are due (P7), where --rows says no less. */
@@ -77,6 +81,11 @@ try {
       if (wanted('P3')) tell(await triggerFigures(stage, rounds));
       if (wanted('P3_PROCESSED')) tell(await processingFigures(stage));
       if (wanted('SYNC')) tell(await syncFigures(stage));
+      if (wanted('COMPILE')) tell(await compileFigures(stage, rounds));
+      if (wanted('SUBMIT_MEMORY')) tell(await submissionMemory(stage));
+      if (wanted('SUBMIT')) tell(await submissionFigures(stage, rounds));
+      if (wanted('BULK_SYNC')) tell(await bulkSyncFigures(stage, rounds));
+      if (wanted('STATUS_JOB')) tell(await visitStatusFigures(stage, rounds));
       if (wanted('P4')) tell(await importFigures(stage, rounds));
       if (wanted('P5')) tell(await exportFigures(stage, rounds, Math.max(1_000, Number(values.rows))));
       if (wanted('P7')) tell(await reminderFigures(stage, rounds, Math.min(DUE, Number(values.rows))));

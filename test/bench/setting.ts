@@ -26,3 +26,13 @@ export async function enrollInBulk(stage: Stage, studyId: string, count: number)
      ) select id from enrolled`, [studyId, count]);
   return rows.map(({ id }) => id);
 }
+
+const PASSWORD = 'a password of the bench 42';
+
+/** The headers of a coordinator of one study: whoever is no admin has more to be looked up. */
+export async function coordinatorOf(stage: Stage, studyId: string): Promise<Record<string, string>> {
+  const email = `${randomUUID()}@example.org`;
+  await stage.call('POST', '/api/auth/register', { email, name: 'A coordinator', password: PASSWORD, role: 'coordinator', study_ids: [studyId] });
+  const { tokens } = await stage.call<{ tokens: { access_token: string } }>('POST', '/api/auth/login', { email, password: PASSWORD });
+  return { authorization: `Bearer ${tokens.access_token}` };
+}

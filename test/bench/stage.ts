@@ -29,7 +29,9 @@ create schema if not exists bench;
 create table if not exists bench.commands (id text primary key, body text not null, created_at timestamptz not null default clock_timestamp());
 create table if not exists bench.events (
   id uuid primary key default gen_random_uuid(), project_id varchar(100) not null, record varchar(500) not null, instrument varchar(200) not null,
-  event_name varchar(200), raw_body bytea not null, received_at timestamptz not null default clock_timestamp());`;
+  event_name varchar(200), raw_body bytea not null, received_at timestamptz not null default clock_timestamp());
+create table if not exists bench.trials (
+  session_id uuid not null, task varchar(64) not null, trial_index integer not null, rt double precision, correct boolean, at timestamptz not null);`;
 
 /** Starts a service of the bench's own on free ports and a throw-away folder. */
 export async function setStage(): Promise<Stage> {

@@ -9,7 +9,8 @@ const byHand = (status: VisitStatus, visit_key = keyOf(windowIdentity('W0'))): S
   id: 'hand', visit_key, status, name: 'Baseline', target_date: '2026-01-05', window_open: '2026-01-05', window_close: '2026-01-12', battery_id: null, datacapture_event: null,
   schedule_version_id: null, needs_review: false, reporting_target_date: null,
 });
-const next = (standing: StandingVisit[]) => nextVersion('2026-01-10', { windows: [window('W0', 0), window('W1', 30)], mapping: {}, standing, latest_number: 0, latest_date: null, current_date: null }, keyOf).change;
+const inputs = (standing: StandingVisit[]) => ({ windows: [window('W0', 0), window('W1', 30)], mapping: {}, standing, latest_number: 0, latest_date: null, current_date: null });
+const next = (standing: StandingVisit[]) => nextVersion('2026-01-10', inputs(standing), keyOf).change;
 
 describe('a visit that was scheduled by hand for a window, when a schedule is made', () => {
   for (const [status, made, list] of [
@@ -22,6 +23,27 @@ describe('a visit that was scheduled by hand for a window, when a schedule is ma
       expect(found).to.deep.equal({ completed: [], kept: [], supersede: [], [list]: ['hand'] });
     });
   }
+
+  it('cancelled by somebody: it stays cancelled, and the schedule has no other of its key', () => {
+    for (const schedule_version_id of [null, 'v1']) {
+      const change = next([{ ...byHand('cancelled'), schedule_version_id }]);
+      expect(change.create.map((visit) => visit.name)).to.deep.equal(['W1']);
+      expect([change.completed, change.kept, change.supersede, change.cancelled.map((c) => c.visit.id)]).to.deep.equal([[], [], [], ['hand']]);
+    }
+  });
+
+  it('a cancellation alone is no other schedule, and moves no visit beside it', () => {
+    const standing = nextVersion('2026-01-10', inputs([]), keyOf).change.create.map((planned): StandingVisit => ({ ...byHand('open', planned.visit_key), ...planned, id: planned.name, schedule_version_id: 'v1' }));
+    const cancelled = standing.map((visit) => (visit.name === 'W1' ? { ...visit, status: 'cancelled' as const } : visit));
+    expect(nextVersion('2026-01-10', inputs(cancelled), keyOf).change.changes).to.equal(false);
+    const moved = nextVersion('2026-01-11', inputs(cancelled), keyOf).change;
+    expect([moved.changes, moved.create.map((v) => v.name), moved.supersede.map((v) => v.id)]).to.deep.equal([true, ['W0'], ['W0']]);
+  });
+
+  it('a cancellation counts no more once the visit is there again: reopened, or scheduled anew by hand', () => {
+    const change = next([{ ...byHand('cancelled'), id: 'before' }, byHand('open')]);
+    expect([change.cancelled, change.kept.map((c) => c.visit.id), change.create.map((v) => v.name)]).to.deep.equal([[], ['hand'], ['W1']]);
+  });
 
   it('one with a key of its own is one visit more, and stays whatever becomes of the plan', () => {
     for (const status of ['completed', 'open', 'missed'] as const) {

@@ -3,7 +3,7 @@ import type { EdcSources } from './edc/plan.js';
 import { impactOf } from './preview.js';
 import type { Impact } from './preview.js';
 import { planVisits, regenerate } from './schedule.js';
-import type { EventMapping, Plan, Regeneration, StandingVisit, WindowDefinition } from './schedule.js';
+import type { EventMapping, KeyedVisit, Plan, Regeneration, StandingVisit, WindowDefinition } from './schedule.js';
 import type { Policy } from './policy-schema.js';
 import type { Decision } from './types.js';
 
@@ -12,7 +12,7 @@ export interface ScheduleInputs {
   mapping: Readonly<Record<string, EventMapping>>;
   /** Set in `edc` mode, where windows and mapping count for nothing. */
   edc?: EdcSources | null;
-  /** The participant's visits that count: neither superseded nor cancelled. */
+  /** The participant's visits that count: not superseded; cancelled only by hand. */
   standing: readonly StandingVisit[];
   /** The highest version number so far; 0 where there is none. */
   latest_number: number;
@@ -33,6 +33,12 @@ export interface NextVersion {
 const planOf = (date: string, inputs: ScheduleInputs): Plan =>
   (inputs.edc ? planInstances(date, inputs.edc) : planVisits(date, inputs.windows, inputs.mapping));
 
+const keyedPlan = (plan: Plan, keyOf: KeyOf): KeyedVisit[] => plan.visits.map((visit) => ({ ...visit, visit_key: keyOf(visit.identity) }));
+
+/** A visit as the current version's date has it in the plan as it is now. Undefined: it is not planned (any more). */
+export const plannedVisit = (inputs: ScheduleInputs, keyOf: KeyOf, visitKey: string): KeyedVisit | undefined =>
+  (inputs.current_date === null ? undefined : keyedPlan(planOf(inputs.current_date, inputs), keyOf).find((visit) => visit.visit_key === visitKey));
+
 /** Whether a schedule follows from a decision (rule 7): a final date has one, a proposal where the policy says so or one was made. */
 export const scheduleFollows = (decision: Pick<Decision, 'transitions'>, policy: Policy, hasCurrent: boolean): boolean => {
   const last = decision.transitions.at(-1);
@@ -42,9 +48,8 @@ export const scheduleFollows = (decision: Pick<Decision, 'transitions'>, policy:
 /** The next schedule version from `date`: what is made, what gives way, what is carried over. */
 export function nextVersion(date: string, inputs: ScheduleInputs, keyOf: KeyOf): NextVersion {
   const plan = planOf(date, inputs);
-  const keyed = plan.visits.map((visit) => ({ ...visit, visit_key: keyOf(visit.identity) }));
   return {
-    change: regenerate(keyed, inputs.standing), warnings: plan.warnings, version_number: inputs.latest_number + 1,
+    change: regenerate(keyedPlan(plan, keyOf), inputs.standing), warnings: plan.warnings, version_number: inputs.latest_number + 1,
     scheduling_mode: inputs.edc ? 'edc' : 'legacy', holiday_calendar_id: inputs.edc?.calendar?.id ?? null,
   };
 }

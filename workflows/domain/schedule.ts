@@ -69,7 +69,7 @@ function place(anchorDate: string, what: What, days: { target_day: number; windo
 }
 
 export type VisitStatus = 'scheduled' | 'open' | 'completed' | 'missed' | 'superseded' | 'cancelled';
-/** A visit as it stands; only those that are neither superseded nor cancelled matter to a new version. */
+/** A visit as it stands; superseded ones do not matter to a new version, cancelled ones where somebody cancelled them. */
 export interface StandingVisit {
   id: string; visit_key: string; status: VisitStatus; name: string; target_date: string; window_open: string; window_close: string;
   battery_id: number | null; datacapture_event: string | null; schedule_version_id: string | null; needs_review: boolean; reporting_target_date: string | null;
@@ -87,6 +87,8 @@ export interface Regeneration {
   completed: { visit: StandingVisit; planned: KeyedVisit | null }[];
   /** Visits to do that were scheduled by hand for a window: they stay, the new version refers to them in place of its own. */
   kept: { visit: StandingVisit; planned: KeyedVisit }[];
+  /** Visits that somebody cancelled: they stay cancelled, the new version refers to them in place of its own. */
+  cancelled: { visit: StandingVisit; planned: KeyedVisit }[];
   /** Whether the next version would differ from the current one at all. */
   changes: boolean;
 }
@@ -95,17 +97,22 @@ export interface Regeneration {
  * What the next schedule version is made of, so that over any sequence of re-anchorings no completion is lost or
  * doubled: a completed visit's window is not planned again, everything else of the older versions gives way.
  * A visit without a version was scheduled by hand and is left alone; where it is the visit of a planned window it stands
- * for it, until it is missed: then the window is planned as any that is to do again.
+ * for it, until it is missed: then the window is planned as any that is to do again. A visit that somebody cancelled
+ * stays cancelled, whatever moves, until it is reopened or scheduled anew by hand.
  */
 export function regenerate(planned: readonly KeyedVisit[], standing: readonly StandingVisit[]): Regeneration {
   const plannedByKey = new Map(planned.map((visit) => [visit.visit_key, visit]));
   const byHand = (visit: StandingVisit) => visit.schedule_version_id === null;
   const toDo = (visit: StandingVisit) => visit.status === 'scheduled' || visit.status === 'open';
-  const scheduled = standing.filter((visit) => !byHand(visit) || plannedByKey.has(visit.visit_key));
+  const standingFor = standing.filter((visit) => visit.status !== 'cancelled');
+  const scheduled = standingFor.filter((visit) => !byHand(visit) || plannedByKey.has(visit.visit_key));
   const kept = scheduled.filter((visit) => byHand(visit) && toDo(visit)).map((visit) => ({ visit, planned: plannedByKey.get(visit.visit_key)! }));
   const completed = scheduled.filter((visit) => visit.status === 'completed')
     .map((visit) => ({ visit, planned: plannedByKey.get(visit.visit_key) ?? null }));
-  const stands = new Set([...completed, ...kept].map(({ visit }) => visit.visit_key));
+  const live = new Set(standingFor.map((visit) => visit.visit_key));
+  const cancelled = standing.filter((visit) => visit.status === 'cancelled' && plannedByKey.has(visit.visit_key) && !live.has(visit.visit_key))
+    .map((visit) => ({ visit, planned: plannedByKey.get(visit.visit_key)! }));
+  const stands = new Set([...completed, ...kept, ...cancelled].map(({ visit }) => visit.visit_key));
   const supersede = scheduled.filter((visit) => visit.status === 'missed' || (toDo(visit) && !byHand(visit)));
   const create = planned.filter((visit) => !stands.has(visit.visit_key));
   const pending = new Map(supersede.map((visit) => [visit.visit_key, visit]));
@@ -114,5 +121,5 @@ export function regenerate(planned: readonly KeyedVisit[], standing: readonly St
     return !was || was.target_date !== visit.target_date || was.window_open !== visit.window_open || was.window_close !== visit.window_close
       || was.name !== visit.name || was.battery_id !== visit.battery_id || was.datacapture_event !== visit.datacapture_event;
   });
-  return { create, supersede, completed, kept, changes };
+  return { create, supersede, completed, kept, cancelled, changes };
 }

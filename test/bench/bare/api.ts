@@ -1,15 +1,19 @@
-/** The bare API: Koa and pg with nothing else, the listing and the trigger. */
+/** The bare API: Koa and pg with nothing else: the listing, the trigger, a submission, and bytes that are there. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import Koa from 'koa';
 import pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
 // The same readings of dates and instants, so that both write the same JSON.
 import '../../../db/knex.js';
 import { answer } from '../child.js';
 
-const { BARE_DATABASE_URL, BARE_SECRET } = process.env;
+const { BARE_DATABASE_URL, BARE_SECRET, BARE_BYTES_FILE } = process.env;
 if (!BARE_DATABASE_URL || !BARE_SECRET) throw new Error('the bare API is started by the bench, which tells it where the database is');
 
 const pool = new pg.Pool({ connectionString: BARE_DATABASE_URL, max: 20, options: '-c timezone=UTC' });
@@ -22,6 +26,20 @@ left join sites s on s.id = p.site_id
 order by p.created_at asc nulls last, p.id asc`;
 const INSERT = `insert into bench.events (project_id, record, instrument, event_name, raw_body) values ($1, $2, $3, $4, $5)`;
 
+const COPY = 'copy bench.trials (session_id, task, trial_index, rt, correct, at) from stdin with (format csv)';
+const bytes = BARE_BYTES_FILE === undefined ? undefined : readFileSync(BARE_BYTES_FILE);
+
+interface Trial { task: string; trial_index: number; rt: number; correct: boolean; timestamp: string }
+async function copyTrials({ session_id, raw_trials }: { session_id: string; raw_trials: Trial[] }): Promise<void> {
+  const client = await pool.connect();
+  try {
+    const text = raw_trials.map((t) => `${session_id},${t.task},${t.trial_index},${t.rt},${t.correct},${t.timestamp}\n`).join('');
+    await pipeline(Readable.from([text]), client.query(copyFrom(COPY)));
+  } finally {
+    client.release();
+  }
+}
+
 const app = new Koa();
 app.use(async (ctx) => {
   if (ctx.path === '/participants') {
@@ -30,9 +48,20 @@ app.use(async (ctx) => {
     ctx.body = { items: rows.map(({ total: _total, ...row }: Record<string, unknown>) => row), total: rows[0]?.total ?? 0 };
     return;
   }
+  if (ctx.path.endsWith('/compile')) {
+    ctx.type = 'application/json; charset=utf-8';
+    ctx.body = bytes;
+    return;
+  }
   const chunks: Buffer[] = [];
   for await (const chunk of ctx.req as AsyncIterable<Buffer>) chunks.push(chunk);
   const raw = Buffer.concat(chunks);
+  if (ctx.path === '/api/submit') {
+    const sent = JSON.parse(raw.toString('utf8')) as { session_id: string; raw_trials: Trial[] };
+    await copyTrials(sent);
+    ctx.body = { session_id: sent.session_id, status: 'accepted' };
+    return;
+  }
   const given = Buffer.from(ctx.get('x-datacapture-signature').slice('sha256='.length), 'hex');
   const own = createHmac('sha256', BARE_SECRET).update(raw).digest();
   if (given.length !== own.length || !timingSafeEqual(given, own)) {
