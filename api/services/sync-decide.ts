@@ -96,7 +96,14 @@ async function decideResponses(tx: Tx, items: readonly (Item & { kind: 'response
   const ofThisCall = new Map(sessions.flatMap(({ session, offline }) => (session && offline ? [[session.id, { ...session, local_id: offline.local_id }] as const] : [])).reverse());
   // Sessions of the same call come first, also those that were there before; the row knows their battery then.
   const all: Candidate[] = stored.map((row) => (ofThisCall.has(row.id) ? { ...row, created_at: undefined } : row));
-  for (const [id, session] of ofThisCall) if (!stored.some((row) => row.id === id)) all.push(session);
+  const storedIds = new Set(stored.map(({ id }) => id));
+  for (const [id, session] of ofThisCall) if (!storedIds.has(id)) all.push(session);
+  const named: Named = { byId: new Map(all.map((session) => [session.id, session])), byLocalId: new Map() };
+  for (const session of all) {
+    const others = named.byLocalId.get(session.local_id);
+    if (others) others.push(session);
+    else named.byLocalId.set(session.local_id, [session]);
+  }
   const tasks = new Map<string, Map<string, KnownTask>>();
   for (const row of await taskHashes(tx, stored.map(({ id }) => id))) {
     if (!tasks.has(row.session_id)) tasks.set(row.session_id, new Map());
@@ -105,7 +112,7 @@ async function decideResponses(tx: Tx, items: readonly (Item & { kind: 'response
   const modules = new Map<string, KnownModules | null>();
   const decided: Decided[] = [];
   for (const item of items) {
-    const session = sessionNamed(all, item.given, caller, tasks);
+    const session = sessionNamed(named, item.given, caller, tasks);
     if (!session) {
       decided.push({ item, decision: { status: 'rejected', code: 'UNKNOWN_SESSION', message: 'the session is not known: send it before its responses, or with them' } });
       continue;
@@ -124,16 +131,17 @@ async function decideResponses(tx: Tx, items: readonly (Item & { kind: 'response
 }
 
 type Candidate = SessionFacts & { local_id: string | null; started_by_id?: string | null; created_at?: string };
+interface Named { byId: ReadonlyMap<string, Candidate>; byLocalId: Map<string | null, Candidate[]> }
 
 /**
  * The session that a response is of: by server id, else by local id. A local id is unique in its study alone; where
  * several studies of the caller know it, it is the one that has this very response, else the newest that the caller
  * synced: a device sends a response after its session.
  */
-function sessionNamed(sessions: readonly Candidate[], given: ResponseGiven, caller: SessionCaller, tasks: ReadonlyMap<string, ReadonlyMap<string, KnownTask>>): SessionFacts | undefined {
-  const byId = sessions.find((session) => session.id === given.sessionId.toLowerCase());
-  if (byId) return byId;
-  const byLocal = sessions.filter((session) => session.local_id === given.sessionId);
+function sessionNamed({ byId, byLocalId }: Named, given: ResponseGiven, caller: SessionCaller, tasks: ReadonlyMap<string, ReadonlyMap<string, KnownTask>>): SessionFacts | undefined {
+  const itself = byId.get(given.sessionId.toLowerCase());
+  if (itself) return itself;
+  const byLocal = byLocalId.get(given.sessionId) ?? [];
   if (byLocal.length < 2) return byLocal[0];
   // Of the same call: no other is newer.
   const ofThisCall = byLocal.find((session) => session.created_at === undefined);

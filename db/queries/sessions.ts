@@ -1,5 +1,6 @@
 import { sessionStatus } from '../effective.js';
 import type { Tx } from '../knex.js';
+import { prepared } from '../prepared.js';
 import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
 
@@ -48,13 +49,12 @@ export async function sessionById(tx: Tx, id: string): Promise<SessionRecord | u
 export type SessionRow = Omit<SessionRecord, 'task_summaries' | 'trial_count' | 'created_at' | 'updated_at'>;
 /** The session's own row, locked until the commit: whatever is submitted to one session takes turns. */
 export async function lockSession(tx: Tx, id: string): Promise<SessionRow | undefined> {
-  return (await tx.raw(`select ${OWN} from assessment_sessions s where s.id = ? for update`, [id])).rows[0];
+  return (await prepared<SessionRow>(tx, `select ${OWN} from assessment_sessions s where s.id = $1 for update`, [id]))[0];
 }
 
 /** Narrows the transaction, which sees every study, to that of one session. False: there is no such session. */
 export async function enterStudyOf(tx: Tx, sessionId: string): Promise<boolean> {
-  const { rows } = await tx.raw(`select set_config('app.studies', s.study_id::text, true) from assessment_sessions s where s.id = ?`, [sessionId]);
-  return rows.length > 0;
+  return (await prepared(tx, `select set_config('app.studies', s.study_id::text, true) from assessment_sessions s where s.id = $1`, [sessionId])).length > 0;
 }
 
 export interface NewSession {

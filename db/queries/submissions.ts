@@ -1,4 +1,5 @@
 import type { Tx } from '../knex.js';
+import { prepared } from '../prepared.js';
 import { insertRows } from '../rows.js';
 
 export interface TaskRow {
@@ -13,7 +14,7 @@ export async function insertTasks(tx: Tx, rows: readonly TaskRow[]): Promise<voi
 
 /** The hash of each task's content that these sessions have, by session and task. */
 export async function taskHashes(tx: Tx, sessionIds: readonly string[]): Promise<{ session_id: string; task: string; content_hash: string; local_id: string | null }[]> {
-  return tx('session_tasks').whereIn('session_id', [...sessionIds]).select('session_id', 'task', 'content_hash', 'local_id');
+  return prepared(tx, 'select session_id, task, content_hash, local_id from session_tasks where session_id = any($1::uuid[])', [[...sessionIds]]);
 }
 
 export interface TaskRecord extends Omit<TaskRow, 'session_id' | 'study_id'> { submitted_at: string }
@@ -30,7 +31,7 @@ export async function deleteTask(tx: Tx, sessionId: string, task: string): Promi
 
 /** Task and name of each module of the version that a session used. */
 export async function modulesOfSession(tx: Tx, batteryId: number, version: number): Promise<{ tasks: string[]; names: string[] }> {
-  const { rows } = await tx.raw(
-    `select coalesce(jsonb_agg(task), '[]') as tasks, coalesce(jsonb_agg(name), '[]') as names from battery_modules where battery_id = ? and version = ?`, [batteryId, version]);
-  return rows[0];
+  const [modules] = await prepared<{ tasks: string[]; names: string[] }>(tx,
+    `select coalesce(jsonb_agg(task), '[]') as tasks, coalesce(jsonb_agg(name), '[]') as names from battery_modules where battery_id = $1 and version = $2`, [batteryId, version]);
+  return modules!;
 }

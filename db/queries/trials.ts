@@ -1,4 +1,5 @@
 import type { Tx } from '../knex.js';
+import { prepared } from '../prepared.js';
 
 /** A raw trial as it is stored and read back. */
 export interface StoredTrial { task: string; trial_index: number; rt: number | null; correct: boolean | null; timestamp: string; data?: Record<string, unknown> }
@@ -6,26 +7,43 @@ export interface TrialsOf { session_id: string; study_id: string; task: string; 
 
 /** Trials of one row: small enough to read back in pieces, large enough that a usual task is a single row. */
 export const CHUNK = 1_000;
-/** Rows of one statement: bounds the memory of a submission of 50,000 trials. */
-const ROWS = 10;
+/** Trials of one statement: bounds the memory of a submission of 50,000. */
+const TRIALS = 10_000;
 
-/** Writes trials as columns of values, in the order given: a thousand trials are one row of one statement. */
+// A value of an array column is text until it is there: arrays of several lengths are no array of arrays.
+const INSERT = `insert into raw_trial_chunks (session_id, task, chunk, study_id, trials, trial_index, rt, correct, at, data)
+  select n.session_id, n.task, n.chunk, n.study_id, n.trials, n.trial_index::integer[], n.rt::double precision[], n.correct::boolean[], n.at::timestamptz[], n.data::jsonb
+  from unnest($1::uuid[], $2::text[], $3::integer[], $4::uuid[], $5::integer[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[])
+    as n(session_id, task, chunk, study_id, trials, trial_index, rt, correct, at, data)`;
+
+type ChunkRow = readonly [sessionId: string, task: string, chunk: number, studyId: string, trials: number, index: string, rt: string, correct: string, at: string, data: string | null];
+
+/** Writes trials as columns of values, in the order given: a thousand trials of a task are one row. */
 export async function insertTrials(tx: Tx, sets: readonly TrialsOf[]): Promise<void> {
-  const chunks = sets.flatMap((set) => Array.from({ length: Math.ceil(set.trials.length / CHUNK) }, (_, chunk) => ({ set, chunk })));
-  for (let from = 0; from < chunks.length; from += ROWS) {
-    const rows = chunks.slice(from, from + ROWS);
-    const values = rows.map(() => '(?, ?, ?, ?, ?, ?::integer[], ?::double precision[], ?::boolean[], ?::timestamptz[], ?::jsonb)').join(', ');
-    await tx.raw(
-      `insert into raw_trial_chunks (session_id, task, chunk, study_id, trials, trial_index, rt, correct, at, data) values ${values}`,
-      rows.flatMap(({ set, chunk }) => {
-        const trials = set.trials.slice(chunk * CHUNK, (chunk + 1) * CHUNK);
-        const data = trials.some((trial) => trial.data !== undefined) ? JSON.stringify(trials.map((trial) => trial.data ?? null)) : null;
-        return [
-          set.session_id, set.task, chunk, set.study_id, trials.length, arrayText(trials.map((t) => t.trial_index)), arrayText(trials.map((t) => t.rt)),
-          arrayText(trials.map((t) => t.correct)), arrayText(trials.map((t) => t.timestamp)), data,
-        ];
-      }));
+  let rows: ChunkRow[] = [];
+  let trials = 0;
+  for (const set of sets) {
+    for (let from = 0; from < set.trials.length; from += CHUNK) {
+      const row = chunkRow(set, from);
+      rows.push(row);
+      trials += row[4];
+      if (trials < TRIALS) continue;
+      await insertChunks(tx, rows);
+      [rows, trials] = [[], 0];
+    }
   }
+  if (rows.length > 0) await insertChunks(tx, rows);
+}
+
+const insertChunks = (tx: Tx, rows: readonly ChunkRow[]): Promise<unknown> => prepared(tx, INSERT, Array.from({ length: 10 }, (_, column) => rows.map((row) => row[column])));
+
+function chunkRow({ session_id, study_id, task, trials: all }: TrialsOf, from: number): ChunkRow {
+  const trials = all.slice(from, from + CHUNK);
+  const data = trials.some((trial) => trial.data !== undefined) ? JSON.stringify(trials.map((trial) => trial.data ?? null)) : null;
+  return [
+    session_id, task, from / CHUNK, study_id, trials.length, arrayText(trials.map((t) => t.trial_index)), arrayText(trials.map((t) => t.rt)),
+    arrayText(trials.map((t) => t.correct)), arrayText(trials.map((t) => t.timestamp)), data,
+  ];
 }
 
 /** An array of numbers, booleans or instants in the text form of PostgreSQL; none of them holds a comma or a quote. */

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { canonicalJson } from '../../db/canonical-json.js';
 import { openDatabase } from '../../db/knex.js';
-import { newStudy, unique, user } from '../support/http.js';
+import { Http, newStudy, unique, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
+import { enterPortal } from '../support/portal.js';
 import { service } from '../support/service.js';
 import { Site } from './stage.js';
 
@@ -165,6 +166,30 @@ describe('Batteries', () => {
     expect(content).to.include({ language: 'en', estimated_minutes: 7.25, version: 1 });
     const instructions = async (language: string) => ((await compile(battery.id, `?language=${language}`)).body.modules as ModuleView[])[0]!.settings.instructions;
     expect(await Promise.all(['de', 'de-CH', 'pt-BR', 'fr', 'en'].map(instructions))).to.deep.equal(['Drücken', 'Drücken', 'Aperte', 'Press', 'Press']);
+  });
+
+  it('that are compiled and kept are given at once no more to who loses the right to them', async () => {
+    const battery = await create([{ task: 'stroop' }]);
+    await patch(battery.id, { status: 'published' });
+    const path = `/api/batteries/${battery.id}/compile`;
+    const coordinator = await user(site.http, 'coordinator', { study_ids: [site.study.id] });
+    const { items: [account] } = await site.http.expect(200, 'GET', `/api/users?search=${encodeURIComponent(coordinator.email)}`);
+    const person = await site.newParticipant();
+    const participant = await enterPortal(site.http, person.id);
+    for (const caller of [coordinator, coordinator, participant, participant]) expect((await caller.get(path)).status).to.equal(200);
+    const crowd = await Promise.all(Array.from({ length: 40 }, (_, i) => [coordinator, participant, site.http, new Http(site.http.base)][i % 4]!.get(path)));
+    expect(crowd.map(({ status }) => status), 'of a crowd each has an answer of its own').to.deep.equal(Array.from({ length: 10 }, () => [200, 200, 200, 401]).flat());
+
+    await site.http.expect(200, 'PATCH', `/api/users/${account!.id}`, { study_ids: [(await newStudy(site.http)).id] });
+    expect((await coordinator.get(path)).status).to.equal(404);
+    await site.http.expect(200, 'PATCH', `/api/users/${account!.id}`, { study_ids: [site.study.id] });
+    expect((await coordinator.get(path)).status).to.equal(200);
+    expect((await coordinator.get(`${path}?study_id=${(await newStudy(site.http)).id}`)).status).to.equal(404);
+    expect((await coordinator.get(`${path}?version=x`)).status).to.equal(422);
+    await site.http.expect(200, 'PATCH', `/api/users/${account!.id}`, { status: 'inactive' });
+    expect((await coordinator.get(path)).status).to.equal(401);
+    await site.http.expect(200, 'POST', `/api/participants/${person.id}/withdraw`, { reason: 'x' });
+    expect((await participant.get(path)).status).to.equal(401);
   });
 
   it('are of their study: another study’s is not there', async () => {
