@@ -27,6 +27,8 @@ export class SharedRead<Ask, Row> {
   private async run(database: Database): Promise<void> {
     this.running = true;
     while (this.waiting.size > 0) {
+      // Requests that came in at once are read at once: not the first alone and the others after it.
+      await new Promise((resolve) => { setImmediate(resolve); });
       const taken = [...this.waiting.entries()].slice(0, this.most);
       for (const [key] of taken) this.waiting.delete(key);
       try {

@@ -56,10 +56,10 @@ export function verifyToken(settings: Settings, audience: Audience, token: strin
   const key = `${audience} ${jwtSecret(settings)} ${token}`;
   const known = verified.get(key);
   if (known && known.exp * 1000 > Date.now()) return known;
-  const claims = verify(settings, audience, token);
+  const fresh = verify(settings, audience, token);
   if (verified.size >= REMEMBERED) verified.clear();
-  verified.set(key, claims);
-  return claims;
+  verified.set(key, fresh);
+  return fresh;
 }
 
 function verify(settings: Settings, audience: Audience, token: string): TokenClaims {
@@ -90,8 +90,18 @@ export function bearer(authorization: string | undefined): string {
 
 const challenge = (error?: string) => ({ 'WWW-Authenticate': error ? `Bearer error="${error}"` : 'Bearer' });
 
+const claims = new Map<string, string | undefined>();
+
 /** For whom the token of an Authorization header says that it is. It proves nothing: only as what the token is checked. */
 export function claimedAudience(authorization: string): string | undefined {
+  if (claims.has(authorization)) return claims.get(authorization);
+  if (claims.size >= REMEMBERED) claims.clear();
+  const audience = audienceOf(authorization);
+  claims.set(authorization, audience);
+  return audience;
+}
+
+function audienceOf(authorization: string): string | undefined {
   const payload = authorization.split('.')[1] ?? '';
   try {
     const audience = (JSON.parse(Buffer.from(payload, 'base64url').toString()) as { aud?: unknown } | null)?.aud;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash as digest } from 'node:crypto';
 import { canonicalJson } from '../../db/canonical-json.js';
 import type { TaskRow } from '../../db/queries/submissions.js';
 import type { TrialsOf } from '../../db/queries/trials.js';
@@ -8,11 +8,13 @@ import type { Remark } from '../../workflows/domain/assessment/types.js';
 import type { FaultEntry } from '../errors.js';
 
 const MAX_FAULTS = 100;
-export interface RawTrial { task: string; trial_index: number; rt: number | null; correct: boolean | null; timestamp: string; data?: Record<string, unknown> }
+/** A trial of a task that is known. */
+export interface Trial { trial_index: number; rt: number | null; correct: boolean | null; timestamp: string; data?: Record<string, unknown> }
+export interface RawTrial extends Trial { task: string }
 export type Summaries = Record<string, Record<string, number>>;
 
 /** One task of a submission or of an offline response: what is stored of it, and what its repetition is known by. */
-export interface TaskContent { task: string; summary: Record<string, number>; trials: RawTrial[]; /** Milliseconds since 1970 of each trial. */ at: number[]; hash: string }
+export interface TaskContent { task: string; summary: Record<string, number>; trials: readonly Trial[]; /** Milliseconds since 1970 of each trial. */ at: number[]; hash: string }
 export interface Content { tasks: TaskContent[]; /** SHA-256, hex, of the canonical JSON of {raw_trials, task_summaries}. */ checksum: string }
 
 /**
@@ -20,22 +22,39 @@ export interface Content { tasks: TaskContent[]; /** SHA-256, hex, of the canoni
  * Each trial is written once for both hashes, and read once for its time: there are thousands of them.
  */
 export function readContent(summaries: Summaries, trials: readonly RawTrial[]): Content {
-  const texts = trials.map(canonicalTrial);
+  const names = new Map<string, string>();
+  const texts = trials.map((trial) => {
+    let name = names.get(trial.task);
+    if (name === undefined) names.set(trial.task, name = JSON.stringify(trial.task));
+    return canonicalTrial(trial, name);
+  });
   const tasks = byTask(summaries, trials, texts);
   return {
-    tasks: [...tasks].map(([task, { summary, trials: own, texts: written }]) => ({
-      task, summary, trials: own, at: own.map((trial) => Date.parse(trial.timestamp)), hash: sha256(`{"summary":${canonicalJson(summary)},"trials":[${written.join(',')}]}`),
-    })),
+    tasks: [...tasks].map(([task, { summary, trials: own, texts: written }]) => contentOf(task, summary, own, written)),
     checksum: sha256(`{"raw_trials":[${texts.join(',')}],"task_summaries":${canonicalJson(summaries)}}`),
   };
 }
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+/** The same of one task alone, whose trials need not name it. */
+export function readTask(task: string, summary: Record<string, number>, trials: readonly Trial[]): TaskContent {
+  const name = JSON.stringify(task);
+  return contentOf(task, summary, trials, trials.map((trial) => canonicalTrial(trial, name)));
+}
 
-/** As canonicalJson writes it, by the fields that a trial has, which it would sort again for each. */
-function canonicalTrial(trial: RawTrial): string {
+const contentOf = (task: string, summary: Record<string, number>, trials: readonly Trial[], texts: readonly string[]): TaskContent => ({
+  task, summary, trials, at: trials.map((trial) => Date.parse(trial.timestamp)), hash: sha256(`{"summary":${canonicalJson(summary)},"trials":[${texts.join(',')}]}`),
+});
+
+const sha256 = (text: string): string => digest('sha256', text, 'hex');
+
+/** What a string may not hold to stand in JSON as it is. */
+const PLAIN = /^[\w:.+\- ]*$/;
+
+/** As canonicalJson writes it, by the fields that a trial has, which it would sort again for each. `task` is written already. */
+function canonicalTrial(trial: Trial, task: string): string {
   const data = trial.data === undefined ? '' : `"data":${canonicalJson(trial.data)},`;
-  return `{"correct":${trial.correct},${data}"rt":${trial.rt === 0 ? 0 : trial.rt},"task":${JSON.stringify(trial.task)},"timestamp":${JSON.stringify(trial.timestamp)},"trial_index":${trial.trial_index === 0 ? 0 : trial.trial_index}}`;
+  const at = PLAIN.test(trial.timestamp) ? `"${trial.timestamp}"` : JSON.stringify(trial.timestamp);
+  return `{"correct":${trial.correct},${data}"rt":${trial.rt === 0 ? 0 : trial.rt},"task":${task},"timestamp":${at},"trial_index":${trial.trial_index === 0 ? 0 : trial.trial_index}}`;
 }
 
 /** A task may have a summary, trials, or both; its trials stay in the order that they were sent. */

@@ -11,8 +11,8 @@ import type { StoredTrial } from '../../db/queries/trials.js';
 import { hashOf } from '../../db/hashing.js';
 import { problem } from '../errors.js';
 import { by } from '../record.js';
-import { readContent, taskRows } from './sessions-content.js';
-import type { RawTrial, Summaries } from './sessions-content.js';
+import { readTask, taskRows } from './sessions-content.js';
+import type { Trial } from './sessions-content.js';
 import { modulesOf } from './sessions-submit.js';
 import type { Change } from './studies.js';
 
@@ -51,9 +51,8 @@ function carryOut(tx: Tx, conflict: ConflictRecord, session: SessionRow, keep: K
 const nothing = async (): Promise<PutAside> => null;
 
 async function writeResponse(tx: Tx, conflict: ConflictRecord, session: SessionRow, sessionId: string): Promise<void> {
-  const { task, summary, trials } = conflict.local_content as { task: string; summary: Summaries[string]; trials: RawTrial[] };
-  const { tasks: [content] } = readContent({ [task]: summary }, trials);
-  const rows = taskRows(content!, { session_id: sessionId, study_id: session.study_id, local_id: conflict.local_id }, await modulesOf(tx, session), Date.parse(conflict.detected_at));
+  const { task, summary, trials } = conflict.local_content as { task: string; summary: Record<string, number>; trials: Trial[] };
+  const rows = taskRows(readTask(task, summary, trials), { session_id: sessionId, study_id: session.study_id, local_id: conflict.local_id }, await modulesOf(tx, session), Date.parse(conflict.detected_at));
   await insertTasks(tx, [rows.row]);
   await insertTrials(tx, [rows.trials]);
 }

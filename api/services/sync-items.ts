@@ -3,7 +3,7 @@ import { MAX_TRIALS } from '../../workflows/domain/assessment/submission.js';
 import { Problem } from '../errors.js';
 import { ResponseItem, SessionItem } from '../schemas/sync.js';
 import { check } from '../validation.js';
-import { readContent } from './sessions-content.js';
+import { readTask } from './sessions-content.js';
 import type { TaskContent } from './sessions-content.js';
 
 export interface ItemResult {
@@ -45,8 +45,7 @@ function readResponse(raw: Static<typeof ResponseItem>, index: number): Item | I
   if (trials.length > MAX_TRIALS) return rejection('response', raw.id, 'TOO_MANY_TRIALS', `trials has ${trials.length} items: at most ${MAX_TRIALS} are taken`);
   const strange = trials.find((trial) => trial.task !== undefined && trial.task !== raw.task);
   if (strange) return rejection('response', raw.id, 'INVALID_ITEM', `trials has one of the task ${strange.task}, the response is of ${raw.task}`);
-  const { tasks: [content] } = readContent({ [raw.task]: raw.summary ?? {} }, trials.map((trial) => ({ ...trial, task: raw.task })));
-  return { kind: 'response', index, given: { id: raw.id, sessionId: raw.sessionId, task: raw.task, content: content! } };
+  return { kind: 'response', index, given: { id: raw.id, sessionId: raw.sessionId, task: raw.task, content: readTask(raw.task, raw.summary ?? {}, trials) } };
 }
 
 function schemaFault(schema: TSchema, raw: unknown): string | undefined {
