@@ -1,4 +1,5 @@
 import type { Tx } from '../knex.js';
+import { prepared } from '../prepared.js';
 import { insertRows } from '../rows.js';
 
 export interface ParticipantRef { study_id: string; ref: string; as_id: string | null }
@@ -11,25 +12,25 @@ export interface SyncParticipantRow {
  * against another sync of the same participant (`lock`), in the order of their ids.
  */
 export async function syncParticipants(tx: Tx, refs: readonly ParticipantRef[], lock: boolean): Promise<SyncParticipantRow[]> {
-  const { rows } = await tx.raw(
-    `with n as (select * from jsonb_to_recordset(?::jsonb) as n(study_id uuid, ref text, as_id uuid)),
+  // A device's items are of one person mostly: each is looked for once.
+  const named = [...new Map(refs.map((ref) => [`${ref.study_id} ${ref.ref}`, ref])).values()];
+  return prepared(tx,
+    `with n as (select * from unnest($1::uuid[], $2::text[], $3::uuid[]) as n(study_id, ref, as_id)),
      found as (select p.id from n join participants p on p.id = n.as_id and p.study_id = n.study_id
        union select p.id from n join participants p on p.study_id = n.study_id and p.participant_code = n.ref)
      select p.id, p.study_id, p.participant_code, p.site_id, coalesce(t.timezone, s.timezone) as zone, p.preferred_language,
        (extract(epoch from p.withdrawn_at) * 1000)::double precision as withdrawn_ms
      from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
-     where p.id in (select id from found) order by p.id ${lock ? 'for no key update of p' : ''}`, [JSON.stringify(refs)]);
-  return rows;
+     where p.id in (select id from found) order by p.id ${lock ? 'for no key update of p' : ''}`, [named.map((n) => n.study_id), named.map((n) => n.ref), named.map((n) => n.as_id)]);
 }
 
 export interface SyncVisitRow { id: string; visit_key: string; participant_id: string; status: string; window_open: string; window_close: string; battery_id: number | null; is_baseline: boolean }
 
 /** Every visit of these participants. Locked first and read after: what a re-anchoring has just put in their place is seen. */
 export async function syncVisits(tx: Tx, participantIds: readonly string[], lock: boolean): Promise<SyncVisitRow[]> {
-  if (lock) await tx.raw('select 1 from scheduled_visits where participant_id = any(?) order by id for update', [[...participantIds]]);
-  const { rows } = await tx.raw(
-    `select id, visit_key, participant_id, status, window_open, window_close, battery_id, is_baseline from scheduled_visits where participant_id = any(?)`, [[...participantIds]]);
-  return rows;
+  if (lock) await prepared(tx, 'select 1 from scheduled_visits where participant_id = any($1::uuid[]) order by id for update', [[...participantIds]]);
+  return prepared(tx,
+    `select id, visit_key, participant_id, status, window_open, window_close, battery_id, is_baseline from scheduled_visits where participant_id = any($1::uuid[])`, [[...participantIds]]);
 }
 
 export async function syncBatteries(tx: Tx, ids: readonly number[]): Promise<{ id: number; study_id: string; current_version: number }[]> {
@@ -43,20 +44,19 @@ export interface LocalSessionRow {
 }
 /** Sessions that are known under these local ids. */
 export async function sessionsByLocalId(tx: Tx, keys: readonly { study_id: string; local_id: string }[]): Promise<LocalSessionRow[]> {
-  const { rows } = await tx.raw(
+  return prepared(tx,
     `select s.id, s.study_id, s.local_id, s.participant_id, s.status, s.content_hash, s.start_hash, s.started_at, s.completed_at, s.visit_id, s.battery_id, s.battery_version,
        s.language, s.timezone, s.device_id
-     from jsonb_to_recordset(?::jsonb) as n(study_id uuid, local_id text) join assessment_sessions s on s.study_id = n.study_id and s.local_id = n.local_id`, [JSON.stringify(keys)]);
-  return rows;
+     from unnest($1::uuid[], $2::text[]) as n(study_id, local_id) join assessment_sessions s on s.study_id = n.study_id and s.local_id = n.local_id`,
+    [keys.map((key) => key.study_id), keys.map((key) => key.local_id)]);
 }
 
 export interface ResponseSessionRow { id: string; study_id: string; local_id: string | null; participant_id: string; battery_id: number | null; battery_version: number | null; started_by_id: string | null; created_at: string }
 /** Sessions that responses name by server or local id, of participants that the caller sees. */
 export async function sessionsOfResponses(tx: Tx, ids: readonly string[], localIds: readonly string[], lock: boolean): Promise<ResponseSessionRow[]> {
-  const { rows } = await tx.raw(
+  return prepared(tx,
     `select s.id, s.study_id, s.local_id, s.participant_id, s.battery_id, s.battery_version, s.started_by_id, s.created_at from assessment_sessions s join participants p on p.id = s.participant_id
-     where s.id = any(?::uuid[]) or s.local_id = any(?::text[]) order by s.id ${lock ? 'for update of s' : ''}`, [[...ids], [...localIds]]);
-  return rows;
+     where s.id = any($1::uuid[]) or (s.local_id is not null and s.local_id = any($2::text[])) order by s.id ${lock ? 'for update of s' : ''}`, [[...ids], [...localIds]]);
 }
 
 export interface OfflineSessionRow extends Omit<LocalSessionRow, 'status'> { status: string; site_id: string | null; expires_at: string; clock_skew_ms: number | null; started_by_id: string | null }
