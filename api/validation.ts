@@ -21,8 +21,9 @@ export function isTimeZone(value: string): boolean {
 }
 
 function build(coerceTypes: boolean): Ajv2020 {
+  // JSON has numbers that are none here (1e999): they are no number to any schema.
   // A schema with an $id may be checked on its own and as a part of another: it must not be added under that id twice.
-  const ajv = new Ajv2020({ allErrors: true, useDefaults: true, coerceTypes, removeAdditional: false, strict: false, addUsedSchema: false });
+  const ajv = new Ajv2020({ allErrors: true, useDefaults: true, coerceTypes, removeAdditional: false, strict: false, strictNumbers: true, addUsedSchema: false });
   // The package is CommonJS: under NodeNext its function stands behind `default`.
   addFormats.default(ajv, ['date', 'date-time', 'time', 'email', 'uuid', 'uri']);
   ajv.addFormat('time-zone', isTimeZone);
