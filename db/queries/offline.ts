@@ -42,13 +42,15 @@ export interface LocalSessionRow {
   id: string; study_id: string; local_id: string; participant_id: string; status: string; content_hash: string | null; start_hash: string | null; started_at: string; completed_at: string | null;
   visit_id: string | null; battery_id: number | null; battery_version: number | null; language: string | null; timezone: string | null; device_id: string | null;
 }
-/** Sessions that are known under these local ids. */
+/** Sessions that are known under these local ids. Each list by itself: joined as pairs, a table that has no statistics yet is read once for every pair. */
 export async function sessionsByLocalId(tx: Tx, keys: readonly { study_id: string; local_id: string }[]): Promise<LocalSessionRow[]> {
-  return prepared(tx,
+  const rows = await prepared<LocalSessionRow>(tx,
     `select s.id, s.study_id, s.local_id, s.participant_id, s.status, s.content_hash, s.start_hash, s.started_at, s.completed_at, s.visit_id, s.battery_id, s.battery_version,
        s.language, s.timezone, s.device_id
-     from unnest($1::uuid[], $2::text[]) as n(study_id, local_id) join assessment_sessions s on s.study_id = n.study_id and s.local_id = n.local_id`,
-    [keys.map((key) => key.study_id), keys.map((key) => key.local_id)]);
+     from assessment_sessions s where s.study_id = any($1::uuid[]) and s.local_id is not null and s.local_id = any($2::text[])`,
+    [[...new Set(keys.map((key) => key.study_id))], keys.map((key) => key.local_id)]);
+  const asked = new Set(keys.map((key) => `${key.study_id} ${key.local_id}`));
+  return rows.filter((row) => asked.has(`${row.study_id} ${row.local_id}`));
 }
 
 export interface ResponseSessionRow { id: string; study_id: string; local_id: string | null; participant_id: string; battery_id: number | null; battery_version: number | null; started_by_id: string | null; created_at: string }

@@ -45,7 +45,7 @@ describe('A device that was offline for two weeks', function () {
       await site.visit({ participant_id: participant.id, target_date: new Date(start + 7 * 86_400_000).toISOString().slice(0, 10), window_open: new Date(start + 6 * 86_400_000).toISOString().slice(0, 10), window_close: new Date(start + 8 * 86_400_000).toISOString().slice(0, 10) });
       await deliver(site, device, pieces);
       await compare(site, participant.id, device);
-    }), { numRuns: 25 });
+    }), { numRuns: 15 });
   });
 });
 
