@@ -5,7 +5,22 @@ import type { AddressInfo } from 'node:net';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { backlog } from '../db/queries/backlog.js';
+import type { Backlog } from '../db/queries/backlog.js';
 import type { Database } from '../db/knex.js';
+
+/** What waits in the database; of several workers each tells the same. */
+const WAITING: Record<keyof Backlog, string> = {
+  outbox_messages: 'Messages that wait for Temporal or the mail server',
+  outbox_oldest_seconds: 'Age of the oldest of them',
+  audit_unsigned_records: 'Audit records that no checkpoint covers yet',
+  triggers_waiting: 'Triggers of capture systems that are not worked off yet',
+  triggers_oldest_seconds: 'Age of the oldest of them',
+  pushes_waiting: 'Results whose push failed and is repeated by itself',
+  pushes_failed: 'Results that are pushed again only when somebody asks',
+  capture_breakers_open: 'Capture systems that are taken for away (breaker open or half open)',
+  event_deliveries_waiting: 'Events that wait for their subscriber',
+  override_requests_pending: 'Override requests that wait for an approver',
+};
 
 /** Notes how an activity ended and how long it took, in seconds. */
 export type Observe = (activity: string, outcome: 'completed' | 'failed', seconds: number) => void;
@@ -38,15 +53,10 @@ export async function serveWorkerMetrics(of: { host: string; port: number | 'aut
   const duration = new prom.Histogram({
     name: 'activity_duration_seconds', help: 'Time of an activity, by type and outcome', labelNames: ['activity', 'outcome'], registers, buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
   });
-  const gauge = (name: string, help: string) => new prom.Gauge({ name, help, registers });
-  const messages = gauge('outbox_messages', 'Messages that wait for Temporal or the mail server');
-  const oldest = gauge('outbox_oldest_seconds', 'Age of the oldest of them');
-  const unsigned = gauge('audit_unsigned_records', 'Audit records that no checkpoint covers yet');
+  const gauges = Object.entries(WAITING).map(([name, help]) => [name as keyof Backlog, new prom.Gauge({ name, help, registers })] as const);
   const text = async (): Promise<string> => {
     const waiting = await backlog(of.database);
-    messages.set(waiting.outbox_messages);
-    oldest.set(waiting.outbox_oldest_seconds);
-    unsigned.set(waiting.unsigned_audit_records);
+    for (const [name, gauge] of gauges) gauge.set(waiting[name]);
     return registry.metrics();
   };
   const server = createServer((request, response) => {

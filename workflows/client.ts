@@ -8,6 +8,13 @@ import { NoTurn, Turns } from './turns.js';
 const studyId = defineSearchAttributeKey('StudyId', SearchAttributeType.KEYWORD);
 const siteId = defineSearchAttributeKey('SiteId', SearchAttributeType.KEYWORD);
 
+/** What operators see of a run from its start on, and find it by. A job of all studies names none. */
+export const shownAs = (summary: string, study: string | null) => ({
+  staticSummary: summary,
+  staticDetails: study === null ? 'all studies' : `study ${study}`,
+  ...(study !== null && { typedSearchAttributes: [{ key: studyId, value: study }] }),
+});
+
 export interface Participant { participant_id: string; study_id: string; site_id?: string | null }
 type AnchorUpdate = typeof contract.setEnrollmentDate | typeof contract.requestOverride | typeof contract.cancelProposal
   | typeof contract.overrideBack | typeof contract.decideOverride | typeof contract.evaluate;
@@ -47,8 +54,7 @@ export function createAnchorMessages(client: Client, { taskQueue, timeoutSeconds
     args: [startOf(participant)] as [ParticipantAnchorStart],
     workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
     workflowIdConflictPolicy: 'USE_EXISTING' as const,
-    staticSummary: 'anchor date of one participant',
-    staticDetails: `study ${participant.study_id}`,
+    ...shownAs('anchor date of one participant', participant.study_id),
     typedSearchAttributes: [
       { key: studyId, value: participant.study_id },
       ...(participant.site_id ? [{ key: siteId, value: participant.site_id }] : []),

@@ -3,6 +3,7 @@ import type { Client, ScheduleOptions } from '@temporalio/client';
 import type { Database } from '../../db/knex.js';
 import { polledStudies } from '../../db/queries/datacapture-syncs.js';
 import { readInScope } from '../../db/transaction.js';
+import { shownAs } from '../../workflows/client.js';
 import { datacapturePollId, workflowTypes } from '../../workflows/contract.js';
 
 export interface PollDeps { client: Client; database: Database; taskQueue: string }
@@ -43,7 +44,7 @@ async function schedule({ client, taskQueue }: PollDeps, studyId: string, every:
     spec: { intervals: [{ every, offset: Date.now() % every }] },
     action: {
       type: 'startWorkflow', workflowType: workflowTypes.datacapturePoll, workflowId: datacapturePollId(studyId), taskQueue, args: [{ study_id: studyId }],
-      workflowExecutionTimeout: LONGEST_RUN, staticSummary: 'poll of the capture system',
+      workflowExecutionTimeout: LONGEST_RUN, ...shownAs('poll of the capture system', studyId),
     },
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: Math.max(every, 10_000) },
   } satisfies ScheduleOptions;

@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { OpenChange } from '../../db/queries/open-work.js';
 import { inCarriedTrace } from '../../db/trace-context.js';
+import { shownAs } from '../../workflows/client.js';
 import type { AnchorMessages } from '../../workflows/client.js';
 import * as contract from '../../workflows/contract.js';
 import { kindOf } from './claims.js';
@@ -22,7 +23,7 @@ export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQ
       case 'participant-withdrawn': return deps.anchors.withdrawn(participant, sender);
       case 'trigger': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.datacaptureTrigger, {
         workflowId: contract.datacaptureTriggerId(subject), taskQueue: deps.taskQueue, args: [{ event_id: subject, study_id: study_id!, local_first: true }],
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE', workflowIdConflictPolicy: 'USE_EXISTING', staticSummary: 'data-entry trigger', requestEagerStart: deps.eager === true,
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE', workflowIdConflictPolicy: 'USE_EXISTING', ...shownAs('data-entry trigger', study_id), requestEagerStart: deps.eager === true,
       }));
       case 'study-changed': {
         const change = { study_id: study_id!, change_id: String(payload.change_id ?? id), kind: kindOf(message), actor_user_id: sender.actor_user_id };
@@ -30,25 +31,25 @@ export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQ
         await deps.noteChange(change);
         return startOnce(() => deps.client.workflow.start(contract.workflowTypes.studyReanchoring, {
           workflowId: contract.studyReanchoringId(change.study_id, change.change_id), taskQueue: deps.taskQueue, args: [change],
-          workflowIdReusePolicy: AGAIN, staticSummary: `re-anchoring after a change of ${change.kind}`,
+          workflowIdReusePolicy: AGAIN, ...shownAs(`re-anchoring after a change of ${change.kind}`, study_id),
         }));
       }
       // A push that runs already is woken; one that has ended is begun again.
       case 'push': await deps.client.workflow.signalWithStart(contract.workflowTypes.pushResults, {
         workflowId: contract.pushResultsId(subject), taskQueue: deps.taskQueue, args: [{ session_id: subject, study_id: study_id! }], signal: contract.pushNow,
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE', staticSummary: 'results of one session to the capture system', staticDetails: `study ${study_id}`,
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE', ...shownAs('results of one session to the capture system', study_id),
       });
         return;
       case 'notification': return deps.sendNotification(subject);
       case 'user-link': return deps.sendUserLink(subject);
       case 'datacapture-sync': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.datacaptureSync, {
         workflowId: contract.datacaptureSyncId(subject), taskQueue: deps.taskQueue, args: [{ sync_id: subject, study_id: study_id! }],
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE', workflowIdConflictPolicy: 'USE_EXISTING', staticSummary: 'sync with the capture system',
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE', workflowIdConflictPolicy: 'USE_EXISTING', ...shownAs('sync with the capture system', study_id),
       }));
       case 'datacapture-poll': return deps.setPoll(subject);
       case 'export': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.studyExport, {
         workflowId: contract.studyExportId(subject), taskQueue: deps.taskQueue, args: [{ export_id: subject, study_id: study_id! }],
-        workflowIdReusePolicy: AGAIN, staticSummary: 'export of a dataset',
+        workflowIdReusePolicy: AGAIN, ...shownAs('export of a dataset', study_id),
       }));
       case 'audit-verification': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.auditVerification, {
         workflowId: contract.auditVerificationId(subject), taskQueue: deps.taskQueue, args: [{ verification_id: subject }],
@@ -56,12 +57,12 @@ export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQ
       }));
       case 'simulation': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.studySimulation, {
         workflowId: contract.studySimulationId(subject), taskQueue: deps.taskQueue, args: [{ simulation_id: subject, study_id: study_id! }],
-        workflowIdReusePolicy: AGAIN, staticSummary: 'simulation of a study',
+        workflowIdReusePolicy: AGAIN, ...shownAs('simulation of a study', study_id),
       }));
       // A delivery that was sent again by hand may have a workflow that waits for a later moment: it is told to look.
       case 'event-delivery': return void (await deps.client.workflow.signalWithStart(contract.workflowTypes.eventDelivery, {
         workflowId: contract.eventDeliveryId(subject), taskQueue: deps.taskQueue, args: [{ delivery_id: subject, study_id: study_id! }], signal: contract.deliveryChanged,
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE', staticSummary: 'repeat the delivery of an event',
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE', ...shownAs('repeat the delivery of an event', study_id),
       }));
     }
   });

@@ -1,5 +1,6 @@
 import type { Client, ScheduleOptions } from '@temporalio/client';
 import { ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
+import { shownAs } from '../../workflows/client.js';
 import { scheduleIds, workflowTypes } from '../../workflows/contract.js';
 
 /** `keep`: one that is there stays as it is. */
@@ -27,7 +28,7 @@ export async function ensureSchedule(client: Client, job: PeriodicJob): Promise<
   const options = {
     scheduleId: job.id,
     spec,
-    action: { type: 'startWorkflow', workflowType: job.workflowType, workflowId: job.id, taskQueue: job.taskQueue, args: [], workflowExecutionTimeout: LONGEST_RUN, staticSummary: job.id.replaceAll('_', ' ') },
+    action: { type: 'startWorkflow', workflowType: job.workflowType, workflowId: job.id, taskQueue: job.taskQueue, args: [], workflowExecutionTimeout: LONGEST_RUN, ...shownAs(job.id.replaceAll('_', ' '), null) },
     // A run does everything that is due: after an outage one is enough, and none of the hours that were missed is made up for.
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow },
   } satisfies ScheduleOptions;

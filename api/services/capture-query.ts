@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ServiceError, WorkflowFailedError } from '@temporalio/client';
+import { shownAs } from '../../workflows/client.js';
 import { datacaptureQueryId, datacaptureQueryType } from '../../workflows/domain/capture/query.js';
 import type { CaptureAnswer, CaptureQuestion } from '../../workflows/domain/capture/query.js';
 import { problem, problemOf } from '../errors.js';
@@ -17,6 +18,7 @@ export async function askCapture(services: Services, question: CaptureQuestion, 
     return await client.connection.withAbortSignal(patience.signal, async () => {
       const handle = await client.workflow.start<(question: CaptureQuestion) => Promise<CaptureAnswer>>(datacaptureQueryType, {
         taskQueue: services.settings.TEMPORAL_TASK_QUEUE, workflowId: datacaptureQueryId(randomUUID()), args: [question], workflowExecutionTimeout: '2m',
+        ...shownAs(`question to the capture system: ${question.kind}`, question.study_id),
       });
       return handle.result();
     });
