@@ -220,6 +220,7 @@ export const definitions = {
   ENABLE_API_DOCS: flag('Switches', 'serve /openapi.json, /docs, /redoc', true),
   ENABLE_API_V1: flag('Switches', 'serve /api/v1', true),
   AUDIT_CHECKPOINT_DIR: optional('Switches', 'where checkpoints are kept; default: DATA_DIR/audit-checkpoints'),
+  BACKUP_DIR: optional('Switches', 'back-ups of the embedded PostgreSQL and the log that leads from them to any later moment (npm run backup, npm run restore); not set: none'),
   CHROMIUM_PATH: optional('Switches', 'browser that prints PDF reports'),
 } satisfies Record<string, Definition<unknown>>;
 

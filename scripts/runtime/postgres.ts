@@ -14,6 +14,7 @@ import { stopLeftovers } from './postgres-leftovers.js';
 const run = promisify(execFile);
 export const SUPERUSER = 'postgres';
 export const DATABASE = 'research';
+const ARCHIVE_SECONDS = 60;
 
 export const postgresUrl = (host: string, port: number, password: string, database = DATABASE): string =>
   `postgres://${SUPERUSER}:${encodeURIComponent(password)}@${reach(host)}:${port}/${database}`;
@@ -53,12 +54,12 @@ export async function prepareCluster(place: PostgresPlace, password: string, can
 }
 
 /** Where a link points to whose target is not there yet. */
-function realTarget(path: string): string {
+export function realTarget(path: string): string {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : path;
 }
 
 /** The embedded PostgreSQL, spawned without a wrapper: its pid is the postmaster's. */
-export function postgresPart(place: PostgresPlace, at: { host: string; port: number; password: string; log: string; release: () => Promise<void> }): PartPlan {
+export function postgresPart(place: PostgresPlace, at: { host: string; port: number; password: string; log: string; archive: string | undefined; release: () => Promise<void> }): PartPlan {
   const set = (settings: Record<string, string | number>) => Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   return {
     name: 'postgres', log: at.log,
@@ -90,6 +91,8 @@ export function postgresPart(place: PostgresPlace, at: { host: string; port: num
       log_min_messages: 'log',
       log_min_error_statement: 'panic',
       log_error_verbosity: 'terse',
+      // Each file of the log as soon as it is full, and at least once a minute: so much a restore may lose.
+      ...(at.archive !== undefined && { archive_mode: 'on', archive_library: 'basic_archive', 'basic_archive.archive_directory': at.archive, archive_timeout: ARCHIVE_SECONDS }),
     })], { ...place.user, cwd: dirname(realpathSync(place.data)), detached: true, env: { PATH: process.env.PATH, LC_ALL: 'C' }, stdio: ['ignore', output, output] }),
     ready: (_child: ChildProcess, cancelled) => accepts(postgresUrl(at.host, at.port, at.password, 'postgres'), place.data, cancelled),
     readyWithinSeconds: 60,

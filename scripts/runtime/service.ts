@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { reach, type Settings } from '../../settings.js';
+import { prepareLog } from '../backup/folder.js';
 import type { DataDir } from './data-dir.js';
 import { adminPasswords, keep, keepAdminPassword, type Secrets } from './keys.js';
 import { nodePart } from './node-part.js';
@@ -63,8 +64,9 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
     const place = await placePostgres(dir.path, say);
     const password = keep(dir.keys, 'POSTGRES_PASSWORD');
     await prepareCluster(place, password, cancelled);
+    const archive = settings.BACKUP_DIR === undefined ? undefined : prepareLog(settings.BACKUP_DIR, place.user);
     const where = { host: settings.HOST, port: at('POSTGRES_PORT'), password };
-    await step('PostgreSQL', () => start(postgresPart(place, { ...where, log: log('postgres'), release: release('POSTGRES_PORT') })));
+    await step('PostgreSQL', () => start(postgresPart(place, { ...where, archive, log: log('postgres'), release: release('POSTGRES_PORT') })));
     return postgresUrl(where.host, where.port, password);
   };
   let adminPassword: string | null = null;

@@ -113,10 +113,11 @@ class Supervision {
 }
 
 /** Production may run on the embedded servers; whoever does so by mistake is told. */
-function embeddedInProduction({ production, DATABASE_URL, TEMPORAL_ADDRESS, SMTP_URL }: Settings): string[] {
+function embeddedInProduction({ production, BACKUP_DIR, DATABASE_URL, TEMPORAL_ADDRESS, SMTP_URL }: Settings): string[] {
   if (!production) return [];
   return [
-    ...(DATABASE_URL === undefined ? ['DATABASE_URL is not set: the embedded PostgreSQL keeps the data in DATA_DIR, which nobody backs up for you.'] : []),
+    ...(DATABASE_URL === undefined && BACKUP_DIR === undefined ? ['DATABASE_URL is not set: the embedded PostgreSQL keeps the data in DATA_DIR, which nobody backs up for you (BACKUP_DIR and "npm run backup" would).'] : []),
+    ...(DATABASE_URL === undefined && BACKUP_DIR !== undefined ? ['DATABASE_URL is not set: the embedded PostgreSQL keeps the data in DATA_DIR, backed up as often as "npm run backup" is run.'] : []),
     ...(TEMPORAL_ADDRESS === undefined ? ['TEMPORAL_ADDRESS is not set: the embedded Temporal server is one process without a replica.'] : []),
     ...(SMTP_URL === undefined ? ['SMTP_URL is not set: no mail is sent.'] : []),
   ];

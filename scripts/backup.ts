@@ -1,0 +1,78 @@
+/**
+ * A base backup of the running service's embedded PostgreSQL into BACKUP_DIR:
+ * `npm run backup [-- --keep 7]`. The service works on meanwhile. With the log that the server writes there, `npm run
+ * restore` leads to any later moment.
+ */
+import { mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { readSettings } from '../settings.js';
+import { clusterContent, copyHashed } from './backup/base-copy.js';
+import type { CopiedFile } from './backup/base-copy.js';
+import { backupFolder, removeOlder } from './backup/folder.js';
+import type { Manifest } from './backup/folder.js';
+import { runningOn } from './runtime/database-url.js';
+
+const usage = 'Usage: npm run backup [-- --keep N]   (DATA_DIR names the running service, BACKUP_DIR the folder)';
+
+try {
+  await main();
+} catch (fault) {
+  console.error(fault instanceof Error ? fault.message : String(fault));
+  process.exitCode = 1;
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { keep: { type: 'string' } } });
+  const keep = values.keep === undefined ? undefined : Number(values.keep);
+  if (keep !== undefined && !(Number.isInteger(keep) && keep > 0)) throw new Error(`--keep must be a whole number above 0, not ${values.keep}.\n${usage}`);
+  const settings = readSettings();
+  if (settings.BACKUP_DIR === undefined) throw new Error('BACKUP_DIR is not set: it names the folder of the back-ups, for "npm start" as well.');
+  const run = runningOn(settings.DATA_DIR);
+  if (!run) throw new Error(`No service runs on ${settings.DATA_DIR} (run.json is not there): start it, or set DATA_DIR.`);
+  if (run.pids.postgres === undefined) throw new Error('This service works on a PostgreSQL of your own: back it up by its own means (docs/OPERATIONS.md, "Servers of your own").');
+
+  const name = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  const target = join(backupFolder(settings.BACKUP_DIR).base, name);
+  const draft = `${target}.new`;
+  mkdirSync(draft, { recursive: true, mode: 0o700 });
+  const client = new pg.Client({ connectionString: run.database_url, application_name: 'backup' });
+  await client.connect();
+  try {
+    const manifest = await take(client, join(run.data_dir, 'postgres'), draft);
+    writeFileSync(join(draft, 'manifest.json'), `${JSON.stringify(manifest)}\n`, { mode: 0o600 });
+    renameSync(draft, target);
+    const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
+    console.log(`${target}: ${manifest.files.length} files, ${(bytes / 1e6).toFixed(1)} MB; a restore may stop at ${manifest.consistent_at} or later.`);
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+    await client.end();
+  }
+  if (keep !== undefined) {
+    const removed = removeOlder(settings.BACKUP_DIR, keep);
+    if (removed.backups.length > 0) console.log(`Removed: ${removed.backups.join(', ')} and ${removed.logFiles} files of the log.`);
+  }
+}
+
+/** PostgreSQL's own procedure: start, copy, stop; the label that stop answers is what tells a restore where to begin. */
+async function take(client: pg.Client, data: string, draft: string): Promise<Manifest> {
+  const one = async <T>(sql: string) => (await client.query(sql)).rows[0] as T;
+  const { mode } = await one<{ mode: string }>(`select current_setting('archive_mode') as mode`);
+  if (mode !== 'on') throw new Error('The server keeps no log for restores: it was started without BACKUP_DIR.');
+  const started_at = new Date().toISOString();
+  const { first_log } = await one<{ first_log: string }>(`select pg_walfile_name(pg_backup_start('npm run backup', fast => true)) as first_log`);
+  const { folders, files } = await clusterContent(realpathSync(data));
+  for (const folder of folders) mkdirSync(join(draft, 'postgres', folder), { recursive: true, mode: 0o700 });
+  const copied: CopiedFile[] = [];
+  for (const path of files) {
+    const file = await copyHashed(realpathSync(data), join(draft, 'postgres'), path);
+    if (file) copied.push(file);
+  }
+  // Waits until the log that this copy needs is archived.
+  const { labelfile } = await one<{ labelfile: string }>('select labelfile from pg_backup_stop(wait_for_archive => true)');
+  writeFileSync(join(draft, 'postgres', 'backup_label'), labelfile, { mode: 0o600 });
+  const { at, version, revision } = await one<{ at: Date; version: string; revision: string }>(
+    `select clock_timestamp() as at, current_setting('server_version') as version, (select max(name) from knex_migrations) as revision`);
+  return { started_at, consistent_at: at.toISOString(), postgres_version: version, schema_revision: revision, first_log, files: copied, folders };
+}

@@ -1,0 +1,61 @@
+import { chownSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { readIfThere } from '../runtime/files.js';
+import type { CopiedFile } from './base-copy.js';
+
+/** What a base backup says of itself; it is written last, so a folder without it is none. */
+export interface Manifest {
+  started_at: string;
+  /** A restore may stop at this moment or any later one. */
+  consistent_at: string;
+  postgres_version: string;
+  schema_revision: string;
+  /** The first file of the log that a restore from here needs. */
+  first_log: string;
+  files: CopiedFile[];
+  folders: string[];
+}
+export interface BaseBackup { name: string; path: string; manifest: Manifest }
+
+/** BACKUP_DIR: base backups, and the log that leads from each of them to any later moment. */
+export const backupFolder = (setting: string) => {
+  const path = resolve(setting);
+  return { path, log: join(path, 'log'), base: join(path, 'base') };
+};
+
+/** Makes the folder of the log, writable by who runs PostgreSQL. */
+export function prepareLog(setting: string, user: { uid: number; gid: number } | undefined): string {
+  const { path, log } = backupFolder(setting);
+  // As root PostgreSQL runs as another user, who must be able to pass through.
+  mkdirSync(path, { recursive: true, mode: user ? 0o711 : 0o700 });
+  mkdirSync(log, { recursive: true, mode: 0o700 });
+  if (user) chownSync(log, user.uid, user.gid);
+  return log;
+}
+
+/** Complete base backups, oldest first. */
+export function baseBackups(setting: string): BaseBackup[] {
+  const { base } = backupFolder(setting);
+  mkdirSync(base, { recursive: true, mode: 0o700 });
+  return readdirSync(base).filter((name) => /^\d{8}T\d{6}Z$/.test(name)).sort().flatMap((name) => {
+    const path = join(base, name);
+    const text = readIfThere(join(path, 'manifest.json'));
+    return text === undefined ? [] : [{ name, path, manifest: JSON.parse(text) as Manifest }];
+  });
+}
+
+/** A log file's place whatever its timeline: those before the first one needed serve nobody. */
+const place = (name: string): string => name.slice(8, 24);
+
+/** Removes all but the newest `keep` base backups, and the log that none of those needs. */
+export function removeOlder(setting: string, keep: number): { backups: string[]; logFiles: number } {
+  const all = baseBackups(setting);
+  const kept = all.slice(-keep);
+  const gone = all.slice(0, -keep);
+  for (const { path } of gone) rmSync(path, { recursive: true });
+  const { log } = backupFolder(setting);
+  const first = kept.map(({ manifest }) => place(manifest.first_log)).sort()[0];
+  const old = first === undefined ? [] : readdirSync(log).filter((name) => /^[0-9A-F]{24}(\.|$)/.test(name) && place(name) < first);
+  for (const name of old) rmSync(join(log, name));
+  return { backups: gone.map(({ name }) => name), logFiles: old.length };
+}
