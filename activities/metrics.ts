@@ -20,6 +20,7 @@ const WAITING: Record<keyof Backlog, string> = {
   capture_breakers_open: 'Capture systems that are taken for away (breaker open or half open)',
   event_deliveries_waiting: 'Events that wait for their subscriber',
   override_requests_pending: 'Override requests that wait for an approver',
+  log_archive_failing: 'Whether PostgreSQL cannot bring its log to where restores read it',
 };
 
 /** Notes how an activity ended and how long it took, in seconds. */

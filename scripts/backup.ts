@@ -69,10 +69,22 @@ async function take(client: pg.Client, data: string, draft: string): Promise<Man
     const file = await copyHashed(realpathSync(data), join(draft, 'postgres'), path);
     if (file) copied.push(file);
   }
-  // Waits until the log that this copy needs is archived.
-  const { labelfile } = await one<{ labelfile: string }>('select labelfile from pg_backup_stop(wait_for_archive => true)');
+  const labelfile = await stop(client);
   writeFileSync(join(draft, 'postgres', 'backup_label'), labelfile, { mode: 0o600 });
   const { at, version, revision } = await one<{ at: Date; version: string; revision: string }>(
     `select clock_timestamp() as at, current_setting('server_version') as version, (select max(name) from knex_migrations) as revision`);
   return { started_at, consistent_at: at.toISOString(), postgres_version: version, schema_revision: revision, first_log, files: copied, folders };
+}
+
+/** Ends the copy; answers when the log that it needs is in BACKUP_DIR. @throws Error where the server cannot write there */
+async function stop(client: pg.Client): Promise<string> {
+  await client.query(`set statement_timeout = '5min'`);
+  try {
+    const { rows } = await client.query('select labelfile from pg_backup_stop(wait_for_archive => true)');
+    await client.query('reset statement_timeout');
+    return (rows[0] as { labelfile: string }).labelfile;
+  } catch (fault) {
+    if ((fault as { code?: string }).code !== '57014') throw fault;
+    throw new Error('PostgreSQL has not brought its log to BACKUP_DIR within five minutes: DATA_DIR/logs/postgres.log says why.', { cause: fault });
+  }
 }

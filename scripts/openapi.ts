@@ -2,10 +2,14 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { openapi } from '../api/openapi.js';
 import { permissionsTable } from '../api/permissions.js';
 import { described } from '../api/routes/index.js';
+import { mapText } from './map/document.js';
 
-/** Writes docs/openapi.json, or the file that is named: the contract as the routes declare it; beside it who may call what. */
+/** Writes docs/openapi.json, or the file that is named: the contract as the routes declare it; beside it who may call what, and the map of the code. */
 const file = process.argv[2] ?? 'docs/openapi.json';
 mkdirSync(file.includes('/') ? file.slice(0, file.lastIndexOf('/')) : '.', { recursive: true });
 writeFileSync(file, `${JSON.stringify(openapi(described), null, 2)}\n`);
 console.log(`${described.length} operations written to ${file}.`);
-if (file === 'docs/openapi.json') writeFileSync('docs/PERMISSIONS.md', permissionsTable(described));
+if (file === 'docs/openapi.json') {
+  writeFileSync('docs/PERMISSIONS.md', permissionsTable(described));
+  writeFileSync('docs/MAP.md', mapText(process.cwd()));
+}

@@ -5,7 +5,7 @@ import type { Database } from '../knex.js';
 export interface Backlog {
   outbox_messages: number; outbox_oldest_seconds: number; audit_unsigned_records: number;
   triggers_waiting: number; triggers_oldest_seconds: number; pushes_waiting: number; pushes_failed: number; capture_breakers_open: number;
-  event_deliveries_waiting: number; override_requests_pending: number;
+  event_deliveries_waiting: number; override_requests_pending: number; log_archive_failing: number;
 }
 
 /** Reads the backlog of all studies; each count goes by an index that holds what waits and nothing else. */
@@ -18,7 +18,8 @@ export const backlog = (database: Database): Promise<Backlog> => readInScope(dat
        t.waiting as triggers_waiting, t.oldest as triggers_oldest_seconds, p.waiting as pushes_waiting, p.failed as pushes_failed,
        (select count(*)::int from datacapture_breakers where state <> 'closed') as capture_breakers_open,
        (select count(*)::int from event_deliveries where status = 'pending') as event_deliveries_waiting,
-       (select count(*)::int from override_requests where status = 'pending') as override_requests_pending
+       (select count(*)::int from override_requests where status = 'pending') as override_requests_pending,
+       (select coalesce((last_failed_time > coalesce(last_archived_time, '-infinity'))::int, 0) from pg_stat_archiver) as log_archive_failing
      from (select count(*)::int as waiting, coalesce(extract(epoch from clock_timestamp() - min(received_at)), 0)::float8 as oldest
              from webhook_events where status in ('received', 'processing')) t,
        (select count(*) filter (where status = 'waiting')::int as waiting, count(*) filter (where status = 'failed')::int as failed

@@ -1,6 +1,8 @@
-import { chownSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readIfThere } from '../runtime/files.js';
+import { passable } from '../runtime/postgres-place.js';
+import { StartError } from '../runtime/start-error.js';
 import type { CopiedFile } from './base-copy.js';
 
 /** What a base backup says of itself; it is written last, so a folder without it is none. */
@@ -23,13 +25,17 @@ export const backupFolder = (setting: string) => {
   return { path, log: join(path, 'log'), base: join(path, 'base') };
 };
 
-/** Makes the folder of the log, writable by who runs PostgreSQL. */
+/** Makes the folder of the log, writable by who runs PostgreSQL. @throws StartError where that user does not get there */
 export function prepareLog(setting: string, user: { uid: number; gid: number } | undefined): string {
   const { path, log } = backupFolder(setting);
   // As root PostgreSQL runs as another user, who must be able to pass through.
   mkdirSync(path, { recursive: true, mode: user ? 0o711 : 0o700 });
   mkdirSync(log, { recursive: true, mode: 0o700 });
-  if (user) chownSync(log, user.uid, user.gid);
+  if (user) {
+    if (statSync(path).uid === 0) chmodSync(path, statSync(path).mode | 0o011);
+    chownSync(log, user.uid, user.gid);
+    if (!passable(log, user)) throw new StartError(`BACKUP_DIR ${path}: PostgreSQL runs as another user than root, who cannot pass through there. Choose a folder that everybody may pass through, e.g. under /var/lib.`);
+  }
   return log;
 }
 

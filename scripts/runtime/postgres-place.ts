@@ -59,7 +59,7 @@ async function installedBinaries(): Promise<{ initdb: string; postgres: string }
 const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
 /** Whether the user may go through the folder and all above it. */
-function passable(folder: string, user: { uid: number; gid: number }): boolean {
+export function passable(folder: string, user: { uid: number; gid: number }): boolean {
   for (let path = folder; ; path = dirname(path)) {
     const { mode, uid, gid } = statSync(path);
     const bit = uid === user.uid ? 0o100 : gid === user.gid ? 0o010 : 0o001;

@@ -32,6 +32,9 @@ describe('lint keeps the direction of imports', function () {
       expect(await faultsOf(file, `import * as other from '${imports}';\nexport const used = other;\n`)).not.to.deep.equal([]);
     });
   }
+  it('a circle of imports is found', async () => {
+    expect(await faultsOf('db/canonical-json.ts', `import { checkpointHash } from './audit-signing.js';\nexport const canonicalJson = checkpointHash;\n`)).to.deep.equal(['import-x/no-cycle']);
+  });
   for (const [file, statement] of allowed) {
     it(`${file} may: ${statement.split('\n')[0]}`, async () => {
       expect(await faultsOf(file, `${statement}\n`)).to.deep.equal([]);

@@ -71,7 +71,7 @@ describe('Alerts and dashboard of docs/operations', function suite() {
         for (const name of named.labels) expect(labels, `${of}: label ${name}`).to.include(name);
       }
       // Each figure of what waits is a number, and the first participant's records are not signed yet.
-      for (const [, name, value] of exposed.matchAll(/^((?:outbox|triggers|pushes|audit|capture|event|override)_\w+) (.*)$/gm)) expect(Number(value), name).to.be.at.least(0);
+      for (const [, name, value] of exposed.matchAll(/^((?:outbox|triggers|pushes|audit|capture|event|override|log)_\w+) (.*)$/gm)) expect(Number(value), name).to.be.at.least(0);
     } finally {
       await Promise.all([api.stop(), service.stop()]);
     }
