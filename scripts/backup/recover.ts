@@ -27,7 +27,8 @@ export async function recover<T>(place: PostgresPlace, of: { log: string; to: Da
     // What is restored writes nothing into the log that it is restored from; nobody reads before it is through.
     archive_mode: 'off', hot_standby: 'off', restore_command: `cp "${quoted}/%f" "%p"`,
     recovery_target_action: 'promote', max_connections: '200', timezone: 'UTC', log_timezone: 'UTC',
-    ...(of.to && { recovery_target_time: of.to.toISOString() }),
+    // A server that only begins knows no names of zones, Z included.
+    ...(of.to && { recovery_target_time: of.to.toISOString().replace('T', ' ').replace('Z', '+00') }),
   };
   const server = spawn(place.postgres, ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
     { ...user, cwd: dirname(data), env: { PATH: process.env.PATH, LC_ALL: 'C' }, stdio: ['ignore', output, output] });

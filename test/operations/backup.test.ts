@@ -42,7 +42,7 @@ describe('Back-up and restore to a moment', function suite() {
     await between.becomes({ status: 'finalized' });
     await until(async () => (await stage.sql('select id from outbox')).length === 0, { what: 'the outbox to be empty' });
     await stage.admin.expect(201, 'POST', '/api/audit/checkpoints');
-    const [{ moment }] = await stage.sql<{ moment: string }>(`select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as moment`) as [{ moment: string }];
+    const [{ moment }] = await stage.sql<{ moment: string }>(`select to_char((clock_timestamp() + interval '1 millisecond') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as moment`) as [{ moment: string }];
     const after = await study.person();
     await stage.admin.expect(201, 'POST', '/api/audit/checkpoints');
     // The log is archived a minute later by itself.

@@ -26,7 +26,7 @@ describe('.env.example', () => {
 
 describe('docker-compose.yml', () => {
   it('passes every setting on that is not decided by the composition itself', () => {
-    const decided = ['HOST', 'PORT', 'DATA_DIR', 'POSTGRES_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT', 'MAIL_PORT', 'MAIL_UI_PORT', 'TEMPORAL_CLI', 'TEMPORAL_RETENTION_DAYS', 'AUDIT_CHECKPOINT_DIR', 'CHROMIUM_PATH'];
+    const decided = ['HOST', 'PORT', 'DATA_DIR', 'POSTGRES_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT', 'MAIL_PORT', 'MAIL_UI_PORT', 'TEMPORAL_CLI', 'TEMPORAL_RETENTION_DAYS', 'AUDIT_CHECKPOINT_DIR', 'CHROMIUM_PATH', 'BACKUP_DIR'];
     const passed = new Set([...readFileSync(join(root, 'docker-compose.yml'), 'utf8').matchAll(/^ {4}([A-Z_\d]+): /gm)].map(([, name]) => name));
     expect(Object.keys(definitions).filter((name) => !passed.has(name) && !decided.includes(name))).to.deep.equal([]);
   });

@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { expect } from 'chai';
+import { root } from '../support/environment.js';
+import { checkoutFiles } from '../support/sources.js';
+
+const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const documents = checkoutFiles().filter((path) => path.endsWith('.md'));
+
+/** Anchors of a document's headings, as they are made of their text. */
+const anchorsOf = (path: string) => [...read(path).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading!.toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').trim().replaceAll(/\s/g, '-'));
+
+describe('what the documents name is there', () => {
+  it('files and headings that they link to', () => {
+    const links = documents.flatMap((from) => [...read(from).matchAll(/\]\(([^)\s]+)\)/g)].map(([, to]) => [from, to!] as const)).filter(([, to]) => !/^(https?:|mailto:)/.test(to));
+    expect(links.length).to.be.greaterThan(30);
+    for (const [from, to] of links) {
+      const [path, anchor] = to.split('#') as [string, string | undefined];
+      const target = path === '' ? from : normalize(join(dirname(from), path));
+      expect(existsSync(join(root, target)), `${from} links to ${to}`).to.equal(true);
+      if (anchor !== undefined && target.endsWith('.md')) expect(anchorsOf(target), `${from} links to ${to}`).to.include(anchor);
+    }
+  });
+
+  it('files, folders and npm scripts in CONTRIBUTING, ARCHITECTURE, README and the decisions', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    const named = ['CONTRIBUTING.md', 'ARCHITECTURE.md', 'README.md', 'docs/OPERATIONS.md', ...documents.filter((path) => path.startsWith('docs/decisions/'))];
+    let looked = 0;
+    for (const document of named) {
+      for (const [, path] of read(document).matchAll(/`((?:api|workflows|activities|db|scripts|test|docs)\/[\w./-]+)`/g)) {
+        looked += 1;
+        expect(existsSync(join(root, path!)) || existsSync(join(root, `${path!}.ts`)), `${document} names ${path}`).to.equal(true);
+      }
+      for (const [, script] of read(document).matchAll(/npm run ([\w:-]+)/g)) expect(scripts, `${document}: npm run ${script}`).to.have.property(script!);
+    }
+    expect(looked).to.be.greaterThan(60);
+  });
+
+  it('commits that CONTRIBUTING gives as examples, each with the files of its recipe', () => {
+    const named = [...read('CONTRIBUTING.md').matchAll(/`([0-9a-f]{7})`/g)].map(([, commit]) => commit!);
+    expect(named.length).to.be.at.least(4);
+    // An exported or shallow checkout has no history to look in; that of the project has.
+    const whole = existsSync(join(root, '.git')) && git('rev-parse', '--is-shallow-repository') === 'false';
+    for (const commit of whole ? named : []) expect(git('cat-file', '-t', commit), commit).to.equal('commit');
+  });
+});
