@@ -10,9 +10,9 @@ const forbid = (target, ...from) => from.map((one) => ({ target, from: one.from 
 const zones = [
   ...forbid('./db', './api', './workflows', './activities', './scripts', './test'),
   ...forbid('./activities', './api', './scripts', './test'),
-  ...forbid('./activities', { from: './workflows', except: ['./contract.ts', './client.ts', './domain'] }),
+  ...forbid('./activities', { from: './workflows', except: ['./contract.ts', './client.ts', './payloads.ts', './domain'] }),
   ...forbid('./api', './activities', './scripts', './test'),
-  ...forbid('./api', { from: './workflows', except: ['./contract.ts', './client.ts', './domain'] }),
+  ...forbid('./api', { from: './workflows', except: ['./contract.ts', './client.ts', './payloads.ts', './domain'] }),
   ...forbid('./workflows', './api', './db', './scripts', './test'),
   ...forbid('./workflows/domain', { from: './workflows', except: ['./domain'] }),
   ...forbid('./settings.ts', './api', './db', './workflows', './activities', './scripts', './test'),

@@ -46,6 +46,23 @@ const vapidKey = (group: string, doc: string): Definition<string | undefined> =>
     return raw;
   },
 });
+const KEY_FORM = 'must be 32 bytes, written as hex (64 characters) or base64';
+/** A key that may be left out. */
+const key = (group: string, doc: string): Definition<string | undefined> => ({
+  ...secret(group, doc),
+  parse: (raw) => {
+    if (raw !== undefined && !encryptionKeyBytes(raw)) throw new Error(KEY_FORM);
+    return raw;
+  },
+});
+const keyList = (group: string, doc: string): Definition<string[] | undefined> => ({
+  ...list(group, doc), secret: true,
+  parse: (raw) => {
+    const named = list(group, doc).parse(raw);
+    if (named?.some((one) => !encryptionKeyBytes(one))) throw new Error(`: each ${KEY_FORM}`);
+    return named;
+  },
+});
 const number = (group: string, doc: string, fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER, integer = false } = {}): Definition<number> => ({
   group, doc, fallback: String(fallback),
   parse: (raw) => {
@@ -175,6 +192,8 @@ export const definitions = {
   SESSION_SECRET: secret('Secrets', 'signs portal cookies and links; at least 32 characters'),
   DATACAPTURE_ENCRYPTION_KEY: secret('Secrets', '32 bytes, hex or base64: encrypts capture-system tokens and secrets'),
   VAPID_PRIVATE_KEY: vapidKey('Secrets', 'key of Web Push messages (RFC 8292): 32 bytes, base64url, as `npx web-push generate-vapid-keys` prints it; production without it: browsers get none'),
+  TEMPORAL_PAYLOAD_KEY: key('Secrets', '32 bytes, hex or base64: encrypts what Temporal stores of workflows; not set: it lies there in the open'),
+  TEMPORAL_PAYLOAD_FORMER_KEYS: keyList('Secrets', 'keys of before, by commas: what they encrypted is still read'),
   AUDIT_SIGNING_KEY: secret('Secrets', 'seed of the Ed25519 key that signs audit checkpoints; at least 32 characters'),
 
   ACCESS_TOKEN_MINUTES: duration('MINUTES', 'life of an access token', 30),
@@ -292,7 +311,7 @@ function productionFaults(settings: Settings): string[] {
     seen.set(value, name);
   }
   // These may be left out; where they are given they must be good as well.
-  for (const name of ['DATABASE_APP_PASSWORD', 'METRICS_TOKEN'] as const) {
+  for (const name of ['DATABASE_APP_PASSWORD', 'METRICS_TOKEN', 'TEMPORAL_PAYLOAD_KEY'] as const) {
     const value = settings[name];
     if (value === undefined) continue;
     if (name === 'DATABASE_APP_PASSWORD' && value.length < 12) faults.push(`${name} is shorter than 12 characters`);
@@ -318,6 +337,11 @@ export function vapidPublicKey(privateKey: string): string {
   curve.setPrivateKey(Buffer.from(privateKey, 'base64url'));
   return curve.getPublicKey().toString('base64url');
 }
+/** The keys of what Temporal stores. */
+export const payloadKeys = ({ TEMPORAL_PAYLOAD_KEY, TEMPORAL_PAYLOAD_FORMER_KEYS }: Pick<Settings, 'TEMPORAL_PAYLOAD_KEY' | 'TEMPORAL_PAYLOAD_FORMER_KEYS'>) => ({
+  current: TEMPORAL_PAYLOAD_KEY === undefined ? undefined : encryptionKeyBytes(TEMPORAL_PAYLOAD_KEY),
+  former: (TEMPORAL_PAYLOAD_FORMER_KEYS ?? []).map((one) => encryptionKeyBytes(one)!),
+});
 
 /** Address to connect to, for something that listens on HOST. */
 export const reach = (host: string): string => {

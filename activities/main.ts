@@ -11,9 +11,10 @@ import { openDatabase } from '../db/knex.js';
 import { noteChange } from '../db/queries/open-work.js';
 import { inScope } from '../db/transaction.js';
 import { assertLatestRevision } from '../db/migrate.js';
-import { checkpointFolder, readSettings } from '../settings.js';
+import { checkpointFolder, payloadKeys, readSettings } from '../settings.js';
 import { createAnchorMessages } from '../workflows/client.js';
 import { createAuditActivities } from './audit/index.js';
+import { dataConverterOf } from '../workflows/payloads.js';
 import { createCaptureActivities } from './capture/index.js';
 import { Checkpointer } from './checkpoints.js';
 import { createPushActivities } from './capture/push/index.js';
@@ -51,6 +52,9 @@ const connection = await Connection.connect({
 const endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT;
 const tracing = endpoint === undefined ? undefined : (await import('./tracing.js')).traceWorker(endpoint, settings.OTEL_SERVICE_NAME);
 const client = new Client({ connection, namespace, ...(tracing && { interceptors: tracing.client }) });
+const dataConverter = dataConverterOf(payloadKeys(settings));
+const converting = { ...(dataConverter && { dataConverter }) };
+const client = new Client({ connection, namespace, ...converting });
 const anchors = createAnchorMessages(client, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS });
 
 const traffic = new Traffic();
@@ -64,6 +68,10 @@ const worker = await Worker.create({
   ...(tracing && { sinks: tracing.sinks }),
   connection: native, namespace, taskQueue,
   ...(existsSync(bundle) && !tracing ? { workflowBundle: { codePath: bundle } } : { workflowsPath: workflows }),
+  ...(metrics && { interceptors: { activity: [activityMetrics(metrics.observe)] } }),
+  connection: native, namespace, taskQueue, ...converting,
+  // The bundle of the build knows no converter of failures: with a key one is made at the start.
+  ...(existsSync(bundle) && dataConverter?.failureConverterPath === undefined ? { workflowBundle: { codePath: bundle } } : { workflowsPath: fileURLToPath(new URL(`../workflows/index${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`, import.meta.url)) }),
   activities: {
     ...createAnchorActivities({ database }), ...createExportActivities({ database, settings }), ...createSimulationActivities({ database }), ...createVisitActivities({ database, heartbeat }),
     ...createCaptureActivities(capture), ...createSyncActivities(capture), ...createPushActivities(capture),
@@ -79,6 +87,7 @@ const worker = await Worker.create({
 
 // A run that the worker itself starts goes to it with the answer, without a way through the task queue.
 const eagerClient = new Client({ connection: native, namespace, ...(tracing && { interceptors: tracing.client }) });
+const eagerClient = new Client({ connection: native, namespace, ...converting });
 const eager = { client: eagerClient, anchors: createAnchorMessages(eagerClient, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS, eager: true }), eager: true };
 const relay = new Relay({
   database, log, traffic, listenUrl: settings.DATABASE_URL,

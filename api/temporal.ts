@@ -1,6 +1,8 @@
 import { Client, Connection } from '@temporalio/client';
 import type { WorkflowClientInterceptor } from '@temporalio/client';
+import { payloadKeys } from '../settings.js';
 import type { Settings } from '../settings.js';
+import { dataConverterOf } from '../workflows/payloads.js';
 import { problem } from './errors.js';
 
 const FRESH_MS = 5_000;
@@ -26,6 +28,8 @@ export class Temporal {
       channelArgs: { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000 },
     });
     this.opened = new Client({ connection: this.connection, namespace: settings.TEMPORAL_NAMESPACE, interceptors });
+    const dataConverter = dataConverterOf(payloadKeys(settings));
+    this.opened = new Client({ connection: this.connection, namespace: settings.TEMPORAL_NAMESPACE, ...(dataConverter && { dataConverter }) });
   }
 
   /** The client. @throws Problem 503 TEMPORAL_UNAVAILABLE while the server is not reached. */

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
+import { payloadKeys, readSettings } from '../../settings.js';
 import { anchorState, datacaptureTriggerId } from '../../workflows/contract.js';
 import { addDays, dateIn } from '../../workflows/domain/dates.js';
+import { dataConverterOf } from '../../workflows/payloads.js';
 import { eventually } from './api.js';
 import type { CaptureSystem } from './capture.js';
 import { addressesOf } from './place.js';
@@ -18,7 +20,8 @@ export interface Enrolled { participantId: string; enrollmentDate: string; basel
 /** The second chapter: from a saved form to a final enrollment date and a first completed visit. */
 export async function enroll(telling: Telling, stage: Stage, capture: CaptureSystem, connection: Connection): Promise<Enrolled> {
   const { coordinator, place: { run, workflow } } = stage;
-  const client = new Client({ connection, namespace: run.temporal_namespace });
+  const dataConverter = dataConverterOf(payloadKeys(readSettings()));
+  const client = new Client({ connection, namespace: run.temporal_namespace, ...(dataConverter && { dataConverter }) });
   const enrollmentDate = addDays(dateIn(new Date().toISOString(), stage.study.zone), -20);
 
   const event = await telling.step(`At the site the enrollment form of record "${RECORDS.main}" is saved; its trigger is processed`, async (tell) => {

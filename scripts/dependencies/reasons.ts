@@ -18,6 +18,7 @@ export const reasons: Record<string, Reason> = {
   '@temporalio/activity': { why: 'Temporal: what an activity sees of its attempt' },
   '@temporalio/client': { why: 'Temporal: starts, signals, updates and schedules' },
   '@temporalio/common': { why: 'Temporal: failures, search attributes, payloads' },
+  '@temporalio/proto': { why: 'Temporal: a payload’s own form, which is what is encrypted' },
   '@temporalio/worker': { why: 'Temporal: runs workflows and activities, bundles, replays' },
   '@temporalio/workflow': { why: 'Temporal: the API of workflow code' },
   ajv: { why: 'validates bodies, queries and answers by their JSON schemas' },
