@@ -13,15 +13,11 @@ import type { CopiedFile } from './backup/base-copy.js';
 import { backupFolder, removeOlder } from './backup/folder.js';
 import type { Manifest } from './backup/folder.js';
 import { runningOn } from './runtime/database-url.js';
+import { asProgram } from './runtime/program.js';
 
 const usage = 'Usage: npm run backup [-- --keep N]   (DATA_DIR names the running service, BACKUP_DIR the folder)';
 
-try {
-  await main();
-} catch (fault) {
-  console.error(fault instanceof Error ? fault.message : String(fault));
-  process.exitCode = 1;
-}
+await asProgram(main);
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { keep: { type: 'string' } } });

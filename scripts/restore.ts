@@ -19,17 +19,13 @@ import { readIfThere } from './runtime/files.js';
 import { placePostgres } from './runtime/postgres-place.js';
 import type { PostgresPlace } from './runtime/postgres-place.js';
 import { reservePorts } from './runtime/ports.js';
+import { asProgram } from './runtime/program.js';
 import { realTarget } from './runtime/postgres.js';
 
 const usage = 'Usage: npm run restore -- --into NEW_DATA_DIR --keys FOLDER [--to 2026-01-31T12:00:00Z] [--checkpoints FOLDER]   (BACKUP_DIR names the back-ups)';
 const say = (line: string) => console.log(line);
 
-try {
-  await main();
-} catch (fault) {
-  console.error(fault instanceof Error ? fault.message : String(fault));
-  process.exitCode = 1;
-}
+await asProgram(main);
 
 async function main(): Promise<void> {
   const text = { type: 'string' } as const;

@@ -10,18 +10,14 @@ import { isDate } from '../workflows/domain/dates.js';
 import { plotNames, plotSvg } from '../workflows/domain/simulation/plots.js';
 import type { SimulationResult } from '../workflows/domain/simulation/result.js';
 import { simulateAtOnce } from '../workflows/domain/simulation/run.js';
+import { asProgram } from './runtime/program.js';
 import { readStudyFile } from './simulate/study-file.js';
 
 const usage = 'Usage: npm run simulate -- policy.json [--participants 1000] [--months 24] [--seed 1] [--start YYYY-MM-DD] [--out folder]';
 /** Where neither the file nor --start says when: a leap year, so that its day is lived through. */
 const FIRST_DAY = '2028-01-01';
 
-try {
-  main();
-} catch (fault) {
-  console.error(fault instanceof Error ? fault.message : String(fault));
-  process.exitCode = 1;
-}
+await asProgram(main);
 
 function main(): void {
   const text = { type: 'string' } as const;

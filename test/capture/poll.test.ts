@@ -1,8 +1,10 @@
-import { Client, Connection, ScheduleNotFoundError } from '@temporalio/client';
+import { ScheduleNotFoundError } from '@temporalio/client';
 import { expect } from 'chai';
 import { rangeBegin } from '../../activities/capture/export.js';
 import { datacapturePollId } from '../../workflows/contract.js';
 import { until } from '../support/service.js';
+import { temporalOf } from '../support/temporal.js';
+import type { TemporalAccess } from '../support/temporal.js';
 import { Stage, syncReport } from './support.js';
 import type { CaptureStudy, SyncReport } from './support.js';
 
@@ -14,23 +16,21 @@ describe('the range of a poll', () => {
 
 describe('reconciling poll: what no trigger is sent for', function () {
   let stage: Stage;
-  let connection: Connection;
-  let client: Client;
+  let temporal: TemporalAccess;
   before(async function () {
     this.timeout(240_000);
     stage = await Stage.set();
-    connection = await Connection.connect({ address: stage.run.temporal });
-    client = new Client({ connection });
+    temporal = await temporalOf(stage.run);
   });
   after(async () => {
-    await connection?.close();
+    await temporal?.close();
     await stage?.clear();
   });
 
   /** Minutes between two polls, as the schedule has it; 0: there is none. */
   const interval = async (studyId: string): Promise<number> => {
     try {
-      return (await client.schedule.getHandle(datacapturePollId(studyId)).describe()).spec.intervals![0]!.every / 60_000;
+      return (await temporal.client.schedule.getHandle(datacapturePollId(studyId)).describe()).spec.intervals![0]!.every / 60_000;
     } catch (fault) {
       if (fault instanceof ScheduleNotFoundError) return 0;
       throw fault;
@@ -41,7 +41,7 @@ describe('reconciling poll: what no trigger is sent for', function () {
   /** Has the schedule run now; answers the report of the poll after `known` others. */
   async function poll(study: CaptureStudy, known: number): Promise<SyncReport> {
     await becomes(study.id, 60);
-    await client.schedule.getHandle(datacapturePollId(study.id)).trigger();
+    await temporal.client.schedule.getHandle(datacapturePollId(study.id)).trigger();
     return until(async () => {
       const { body } = await stage.call<{ items: { id: string; status: string }[]; total: number }>('GET', `/api/studies/${study.id}/datacapture/syncs`);
       return body.total > known && body.items[0]!.status !== 'running' ? syncReport(study, body.items[0]!.id) : undefined;
@@ -66,7 +66,7 @@ describe('reconciling poll: what no trigger is sent for', function () {
     await becomes(study.id, 0);
     await stage.call('PATCH', `/api/studies/${study.id}`, { datacapture_enabled: true });
     await becomes(study.id, 60);
-    const next = (await client.schedule.getHandle(datacapturePollId(study.id)).describe()).info.nextActionTimes[0]!;
+    const next = (await temporal.client.schedule.getHandle(datacapturePollId(study.id)).describe()).info.nextActionTimes[0]!;
     expect(next.getTime() - Date.now(), 'the first poll comes after a whole interval').to.be.above(50 * 60_000);
   });
 

@@ -1,25 +1,24 @@
-import { Client, Connection } from '@temporalio/client';
 import { expect } from 'chai';
 import { datacaptureTriggerId, participantAnchorId } from '../../workflows/contract.js';
 import { until } from '../support/service.js';
+import { temporalOf } from '../support/temporal.js';
+import type { TemporalAccess } from '../support/temporal.js';
 import { Stage } from './support.js';
 
 describe('the workflows behind a trigger', function () {
   let stage: Stage;
-  let connection: Connection;
-  let client: Client;
+  let temporal: TemporalAccess;
   before(async function () {
     this.timeout(240_000);
     stage = await Stage.set();
-    connection = await Connection.connect({ address: stage.run.temporal });
-    client = new Client({ connection });
+    temporal = await temporalOf(stage.run);
   });
   after(async () => {
-    await connection?.close();
+    await temporal?.close();
     await stage?.clear();
   });
 
-  const statusOf = (id: string) => client.workflow.getHandle(id).describe().then((found) => found.status.name);
+  const statusOf = (id: string) => temporal.client.workflow.getHandle(id).describe().then((found) => found.status.name);
 
   it('the trigger\'s own has ended, the participant\'s runs soon and tells what it waits for', async () => {
     const study = await stage.study({ study: { consent_mode: 'econsent' } });
@@ -28,7 +27,7 @@ describe('the workflows behind a trigger', function () {
     await until(async () => await statusOf(datacaptureTriggerId(event!.id)) === 'COMPLETED', { what: 'the trigger\'s workflow' });
     const id = participantAnchorId(event!.participant_id!);
     await until(async () => await statusOf(id) === 'RUNNING', { what: 'the participant\'s workflow' });
-    const state = await until(() => client.workflow.getHandle(id).query<{ status: string; waiting_for: string[] } | null>('anchorState'), { timeout: 20_000 });
+    const state = await until(() => temporal.client.workflow.getHandle(id).query<{ status: string; waiting_for: string[] } | null>('anchorState'), { timeout: 20_000 });
     expect(state).to.deep.include({ status: 'provisional', waiting_for: ['consent'] });
   });
 

@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { Client, Connection } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { Payload } from '@temporalio/common';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
@@ -15,6 +14,7 @@ import { root, testEnvironment } from '../support/environment.js';
 import { ran } from '../support/program.js';
 import { startService, until } from '../support/service.js';
 import type { Service } from '../support/service.js';
+import { temporalOf } from '../support/temporal.js';
 
 const [OLD, NEW] = [randomBytes(32).toString('hex'), randomBytes(32).toString('base64')];
 const bytes = (key: string) => encryptionKeyBytes(key)!;
@@ -85,15 +85,13 @@ describe('A service whose payloads are encrypted', function suite() {
     const failed = await handle.executeUpdate('setEnrollmentDate', { args: [{ enrollment_date: 'no date' }] }).then(() => 'answered', (fault: Error) => JSON.stringify(fault, Object.getOwnPropertyNames(fault)));
     expect(failed).not.to.contain('no date');
 
-    const connection = await Connection.connect({ address: service.run.temporal });
+    const keyed = await temporalOf(service.run, { dataConverter: dataConverterOf({ current: bytes(NEW), former: [] })! });
     try {
-      const dataConverter = dataConverterOf({ current: bytes(NEW), former: [] })!;
-      const keyed = new Client({ connection, namespace: service.run.temporal_namespace, dataConverter });
-      const state = await keyed.workflow.getHandle(participantAnchorId(person.id)).query<WaitingState | null>(anchorState);
+      const state = await keyed.client.workflow.getHandle(participantAnchorId(person.id)).query<WaitingState | null>(anchorState);
       expect(state).to.include({ status: 'finalized', enrollment_date: '2024-03-10' });
-      expect(await (await keyed.workflow.getHandle(participantAnchorId(person.id)).describe()).staticSummary()).to.equal('anchor date of one participant');
+      expect(await (await keyed.client.workflow.getHandle(participantAnchorId(person.id)).describe()).staticSummary()).to.equal('anchor date of one participant');
     } finally {
-      await connection.close();
+      await keyed.close();
     }
   });
 

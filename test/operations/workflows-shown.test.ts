@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client, Connection } from '@temporalio/client';
-import type { WorkflowExecutionDescription } from '@temporalio/client';
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { expect } from 'chai';
 import { deliverTo } from '../../activities/relay/deliver-to.js';
 import type { OutboxRow } from '../../activities/relay/claims.js';
@@ -13,6 +12,8 @@ import { datacaptureQueryType } from '../../workflows/domain/capture/query.js';
 import { Stage } from '../capture/support.js';
 import { root } from '../support/environment.js';
 import { unique } from '../support/http.js';
+import { temporalOf } from '../support/temporal.js';
+import type { TemporalAccess } from '../support/temporal.js';
 import { until } from '../support/until.js';
 
 const operations = readFileSync(join(root, 'docs', 'OPERATIONS.md'), 'utf8');
@@ -58,18 +59,18 @@ describe('docs/OPERATIONS.md', () => {
 describe('What operators see of each workflow', function shown() {
   this.timeout(240_000);
   let stage: Stage;
-  let connection: Connection;
+  let temporal: TemporalAccess;
   let client: Client;
   const taskQueue = unique('nobody-works-here');
   const begun: string[] = [];
   before(async () => {
     stage = await Stage.set();
-    connection = await Connection.connect({ address: stage.run.temporal });
-    client = new Client({ connection, namespace: stage.run.temporal_namespace });
+    temporal = await temporalOf(stage.run);
+    client = temporal.client;
   });
   after(async () => {
     await Promise.all(begun.map((id) => client.workflow.getHandle(id).terminate('the test is over')));
-    await connection?.close();
+    await temporal?.close();
     await stage?.clear();
   });
 
@@ -130,7 +131,7 @@ describe('What operators see of each workflow', function shown() {
   }
 
   it('all search attributes are registered', async () => {
-    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace: stage.run.temporal_namespace });
+    const { customAttributes } = await temporal.connection.operatorService.listSearchAttributes({ namespace: stage.run.temporal_namespace });
     expect(customAttributes).to.include.keys(...Object.keys(contract.searchAttributes));
   });
 });
