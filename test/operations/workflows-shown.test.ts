@@ -130,6 +130,17 @@ describe('What operators see of each workflow', function shown() {
     });
   }
 
+  for (const [type, words] of [['updateVisitStatuses', /visits opened, \d+ missed/], ['expireSessions', /sessions expired/], ['processPendingReminders', /\d+ sent, \d+ failed/]] as const) {
+    it(`${type} says in its details what it did`, async () => {
+      const done = await until(async () => {
+        for await (const run of client.workflow.list({ query: `WorkflowType = '${type}' AND ExecutionStatus = 'Completed'` })) return run;
+        return undefined;
+      }, { what: `a run of ${type}` });
+      const { currentDetails } = await client.workflow.getHandle(done.workflowId, done.runId).query<{ currentDetails: string }>('__temporal_workflow_metadata');
+      expect(currentDetails).to.match(words);
+    });
+  }
+
   it('all search attributes are registered', async () => {
     const { customAttributes } = await temporal.connection.operatorService.listSearchAttributes({ namespace: stage.run.temporal_namespace });
     expect(customAttributes).to.include.keys(...Object.keys(contract.searchAttributes));
