@@ -10,7 +10,7 @@ const words = (value: Uint8Array | null | undefined) => new TextDecoder().decode
 
 /** Keys by which payloads are sealed (`current`) and opened (all). Without a current one they are written in the open. */
 export interface PayloadKeys { current: Uint8Array | undefined; former: readonly Uint8Array[] }
-interface Key { id: string; key: CryptoKey }
+interface Key { id: string; key: Awaited<ReturnType<typeof crypto.subtle.importKey>> }
 
 /** Says which key a payload needs, and nothing of the key. */
 export async function payloadKeyId(key: Uint8Array): Promise<string> {
