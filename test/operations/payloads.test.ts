@@ -75,7 +75,8 @@ describe('A service whose payloads are encrypted', function suite() {
     await person.consent('2024-03-01T09:00:00Z');
     await person.becomes({ status: 'finalized', enrollment_date: '2024-03-10' });
     const handle = stage.handle(person.id);
-    const history = historyToJSON(await handle.fetchHistory());
+    // What is searched by stays readable: ids and states (docs/OPERATIONS.md).
+    const history = JSON.stringify(JSON.parse(historyToJSON(await handle.fetchHistory()), (name, value: unknown) => (name === 'searchAttributes' ? undefined : value)));
     const readable = [...history.matchAll(/"data":\s*"([^"]*)"/g)].map(([, data]) => Buffer.from(data!, 'base64').toString('latin1')).join('\n');
     expect(readable.length).to.be.greaterThan(1_000);
     for (const word of [REASON, study.id, person.id, '2024-03-10', 'finalized']) expect(readable, 'in a payload').not.to.contain(word);

@@ -52,7 +52,7 @@ describe('docs/OPERATIONS.md', () => {
     expect(routes.length).to.be.greaterThan(10);
     for (const [, method, path] of routes) expect(Object.keys(paths[path!] ?? {}), `${method} ${path}`).to.include(method!.toLowerCase());
     const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
-    for (const [, name] of operations.matchAll(/npm run ([\w:]+)/g)) expect(scripts, `npm run ${name}`).to.have.property(name!);
+    for (const [, name] of operations.matchAll(/npm run ([\w:-]+)/g)) expect(scripts, `npm run ${name}`).to.have.property(name!);
   });
 });
 
