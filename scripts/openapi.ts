@@ -2,9 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { openapi } from '../api/openapi.js';
 import { permissionsTable } from '../api/permissions.js';
 import { described } from '../api/routes/index.js';
+import { dependenciesText } from './dependencies/document.js';
 import { mapText } from './map/document.js';
 
-/** Writes docs/openapi.json, or the file that is named: the contract as the routes declare it; beside it who may call what, and the map of the code. */
+/** Writes docs/openapi.json, or the file that is named: the contract as the routes declare it; beside it who may call what, the map of the code and its packages. */
 const file = process.argv[2] ?? 'docs/openapi.json';
 mkdirSync(file.includes('/') ? file.slice(0, file.lastIndexOf('/')) : '.', { recursive: true });
 writeFileSync(file, `${JSON.stringify(openapi(described), null, 2)}\n`);
@@ -12,4 +13,5 @@ console.log(`${described.length} operations written to ${file}.`);
 if (file === 'docs/openapi.json') {
   writeFileSync('docs/PERMISSIONS.md', permissionsTable(described));
   writeFileSync('docs/MAP.md', mapText(process.cwd()));
+  writeFileSync('docs/DEPENDENCIES.md', dependenciesText(process.cwd()));
 }

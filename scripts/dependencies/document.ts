@@ -8,7 +8,7 @@ export function dependenciesText(root: string): string {
   const byLicence = [...licences(root)].sort(([a, x], [b, y]) => y.length - x.length || (a < b ? -1 : 1));
   return `${[
     '# Dependencies', '',
-    'Written by `npm run dependencies`; a test compares. Every package has a reason here and is used, or the test fails; versions are exact,',
+    'Written by `npm run packages` (and by `npm run openapi`); a test compares. Every package has a reason here and is used, or the test fails; versions are exact,',
     'and `npm ci` installs what the lock file names by hash. Install scripts run for the packages of `allowScripts` in package.json alone.', '',
     '## At run time', '', ...table(all.filter(({ dev }) => !dev)), '',
     '## For development and tests', '', ...table(all.filter(({ dev }) => dev)), '',

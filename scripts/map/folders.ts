@@ -12,6 +12,8 @@ export const folders: Record<string, string> = {
   'api/schemas': 'bodies and answers that routes share',
   'api/services': 'what a route does, with its audit record',
   'api/services/timeline': 'one participant’s story as list, picture and page',
+  'api/standards': 'a participant as FHIR R4 resources',
+  'api/standards/odm': 'a study as CDISC ODM: its design and its data',
   'api/templates': 'study designs to begin with, as data',
 
   workflows: 'processes that take time, and how they are talked to (`contract.ts`, `client.ts`)',
@@ -79,4 +81,4 @@ export const folders: Record<string, string> = {
 };
 
 /** Folders of data: they are on the map by what lies above them. */
-export const leftOut = /(^|\/)(node_modules|histories|projects|__pycache__)(\/|$)|^test\/capture\/pycap\/|^test\/capture-simulator\/./;
+export const leftOut = /(^|\/)(node_modules|histories|projects|python|__pycache__)(\/|$)|^test\/capture\/pycap\/|^test\/capture-simulator\/./;

@@ -30,7 +30,7 @@ describe('dependencies', function suite() {
     expect(faults(root)).to.deep.equal([]);
   });
 
-  it('stand in docs/DEPENDENCIES.md as they are (npm run dependencies)', () => {
+  it('stand in docs/DEPENDENCIES.md as they are (npm run packages)', () => {
     expect(readFileSync(join(root, 'docs', 'DEPENDENCIES.md'), 'utf8')).to.equal(dependenciesText(root));
   });
 
