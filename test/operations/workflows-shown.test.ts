@@ -96,7 +96,7 @@ describe('What operators see of each workflow', function shown() {
       const [subject, study] = [randomUUID(), randomUUID()];
       const none = async () => { throw new Error('not a message to a person'); };
       // The real relay on the real server; nobody takes its work, so that the run stays as it was begun.
-      const deliver = deliverTo({ client, anchors: createAnchorMessages(client, { taskQueue, timeoutSeconds: 10 }), taskQueue, sendNotification: none, sendUserLink: none, setPoll: none });
+      const deliver = deliverTo({ client, anchors: createAnchorMessages(client, { taskQueue, timeoutSeconds: 10 }), taskQueue, sendNotification: none, sendUserLink: none, setPoll: none, noteChange: () => Promise.resolve() });
       const message: OutboxRow = { id: 1_000_000 + index, topic, study_id: study, subject, payload: {}, attempts: 1 };
       await deliver(message);
       const id = idOf(subject, study, message.id);
