@@ -51,10 +51,9 @@ const connection = await Connection.connect({
 });
 const endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT;
 const tracing = endpoint === undefined ? undefined : (await import('./tracing.js')).traceWorker(endpoint, settings.OTEL_SERVICE_NAME);
-const client = new Client({ connection, namespace, ...(tracing && { interceptors: tracing.client }) });
 const dataConverter = dataConverterOf(payloadKeys(settings));
-const converting = { ...(dataConverter && { dataConverter }) };
-const client = new Client({ connection, namespace, ...converting });
+const ofClients = { ...(dataConverter && { dataConverter }), ...(tracing && { interceptors: tracing.client }) };
+const client = new Client({ connection, namespace, ...ofClients });
 const anchors = createAnchorMessages(client, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS });
 
 const traffic = new Traffic();
@@ -66,12 +65,9 @@ const metrics = settings.WORKER_METRICS_PORT === undefined ? undefined : await s
 const worker = await Worker.create({
   interceptors: { activity: [...(metrics ? [activityMetrics(metrics.observe)] : []), ...(tracing ? [tracing.activity] : [])], ...(tracing && { workflowModules: tracing.workflowModules }) },
   ...(tracing && { sinks: tracing.sinks }),
-  connection: native, namespace, taskQueue,
-  ...(existsSync(bundle) && !tracing ? { workflowBundle: { codePath: bundle } } : { workflowsPath: workflows }),
-  ...(metrics && { interceptors: { activity: [activityMetrics(metrics.observe)] } }),
-  connection: native, namespace, taskQueue, ...converting,
-  // The bundle of the build knows no converter of failures: with a key one is made at the start.
-  ...(existsSync(bundle) && dataConverter?.failureConverterPath === undefined ? { workflowBundle: { codePath: bundle } } : { workflowsPath: fileURLToPath(new URL(`../workflows/index${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`, import.meta.url)) }),
+  connection: native, namespace, taskQueue, ...(dataConverter && { dataConverter }),
+  // The bundle of the build knows neither traces nor a converter of failures: with them one is made at the start.
+  ...(existsSync(bundle) && !tracing && dataConverter?.failureConverterPath === undefined ? { workflowBundle: { codePath: bundle } } : { workflowsPath: workflows }),
   activities: {
     ...createAnchorActivities({ database }), ...createExportActivities({ database, settings }), ...createSimulationActivities({ database }), ...createVisitActivities({ database, heartbeat }),
     ...createCaptureActivities(capture), ...createSyncActivities(capture), ...createPushActivities(capture),
@@ -86,8 +82,7 @@ const worker = await Worker.create({
 });
 
 // A run that the worker itself starts goes to it with the answer, without a way through the task queue.
-const eagerClient = new Client({ connection: native, namespace, ...(tracing && { interceptors: tracing.client }) });
-const eagerClient = new Client({ connection: native, namespace, ...converting });
+const eagerClient = new Client({ connection: native, namespace, ...ofClients });
 const eager = { client: eagerClient, anchors: createAnchorMessages(eagerClient, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS, eager: true }), eager: true };
 const relay = new Relay({
   database, log, traffic, listenUrl: settings.DATABASE_URL,

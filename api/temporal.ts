@@ -27,9 +27,8 @@ export class Temporal {
       // The default lets a channel sleep for two minutes after an outage.
       channelArgs: { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000 },
     });
-    this.opened = new Client({ connection: this.connection, namespace: settings.TEMPORAL_NAMESPACE, interceptors });
     const dataConverter = dataConverterOf(payloadKeys(settings));
-    this.opened = new Client({ connection: this.connection, namespace: settings.TEMPORAL_NAMESPACE, ...(dataConverter && { dataConverter }) });
+    this.opened = new Client({ connection: this.connection, namespace: settings.TEMPORAL_NAMESPACE, interceptors, ...(dataConverter && { dataConverter }) });
   }
 
   /** The client. @throws Problem 503 TEMPORAL_UNAVAILABLE while the server is not reached. */

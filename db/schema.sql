@@ -1225,6 +1225,8 @@ create table scheduled_visits (
   event_definition_id uuid,
   event_oid character varying(200),
   event_occurrence integer,
+  cancelled_by_hand boolean not null default false,
+  constraint scheduled_visits_cancelled_by_hand_check CHECK (((NOT cancelled_by_hand) OR ((status)::text = 'cancelled'::text))),
   constraint scheduled_visits_check CHECK (((window_open <= target_date) AND (target_date <= window_close))),
   constraint scheduled_visits_check1 CHECK ((((status)::text = 'completed'::text) = (completed_at IS NOT NULL))),
   constraint scheduled_visits_check2 CHECK ((anchor_reconciled = (anchor_reconciled_at IS NOT NULL))),
@@ -1676,6 +1678,31 @@ AS $function$
     || ',"study_id":' || coalesce(to_json(r.study_id)::text, 'null')
     || ',"user_id":' || coalesce(to_json(r.user_id)::text, 'null') || '}'
 $function$;
+
+CREATE OR REPLACE FUNCTION public.battery_for_participant(p_participant uuid, p_battery integer, p_version integer, OUT caller jsonb, OUT source jsonb)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+begin
+  select to_jsonb(a) into caller from request_participant(p_participant) a;
+  select jsonb_build_object('id', b.id, 'study_id', b.study_id, 'version', w.version, 'published', v.version is not null) into source
+  from batteries b cross join lateral (select coalesce(p_version, b.published_version, b.version) as version) w
+  left join battery_versions v on v.battery_id = b.id and v.version = w.version
+  where b.id = p_battery and (v.version is not null or w.version = b.version);
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.battery_for_user(p_user uuid, p_study uuid, p_site uuid, p_battery integer, p_version integer, OUT caller jsonb, OUT source jsonb)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform set_config('app.studies', '', true), set_config('app.sites', '', true), set_config('app.site_studies', '', true);
+  select to_jsonb(a) into caller from request_actor(p_user, p_study, p_site, null) a;
+  select jsonb_build_object('id', b.id, 'study_id', b.study_id, 'version', w.version, 'published', v.version is not null) into source
+  from batteries b cross join lateral (select coalesce(p_version, b.published_version, b.version) as version) w
+  left join battery_versions v on v.battery_id = b.id and v.version = w.version
+  where b.id = p_battery and (v.version is not null or w.version = b.version);
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.clock_time(p text)
  RETURNS time without time zone

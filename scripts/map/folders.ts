@@ -26,6 +26,7 @@ export const folders: Record<string, string> = {
 
   activities: 'the worker process: what workflows have done, each one transaction',
   'activities/anchor': 'carrying out messages to a participant’s anchor; study-wide changes',
+  'activities/audit': 'audit chains verified in the background',
   'activities/capture': 'the way in from a capture system: triggers, sync, poll',
   'activities/capture/push': 'the way out to it: one attempt at a push',
   'activities/events': 'events to subscribers',
@@ -63,6 +64,9 @@ export const folders: Record<string, string> = {
   'test/capture': 'triggers, sync, pushes, outages',
   'test/capture-simulator': 'the simulated capture system',
   'test/capture/pycap': 'the simulator as a Python client of capture systems sees it',
+  'test/contract': 'random calls by the contract alone, and what they need',
+  'test/contract/client': 'a client generated from the contract runs the quick-start',
+  'test/contract/schemathesis': 'what schemathesis is told beside the contract',
   'test/data': 'imports and exports',
   'test/db': 'the schema and what it enforces',
   'test/domain': 'rules of the pure code, as tables',
@@ -75,7 +79,9 @@ export const folders: Record<string, string> = {
   'test/replay': 'recorded histories under the present code',
   'test/reports': 'reports agree with each other; documents',
   'test/runtime': '`npm start` in every situation',
+  'test/security': 'bad input over the wire, leaks, filters that were forgotten',
   'test/support': 'what tests are written with',
+  'test/telemetry': 'traces as a receiver sees them',
   'test/templates': 'study templates',
   'test/timeline': 'timelines',
 };

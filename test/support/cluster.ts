@@ -138,7 +138,7 @@ export class Cluster {
     const password = keep(dir.keys, 'POSTGRES_PASSWORD');
     await prepareCluster(place, password, nothing);
     const databaseUrl = postgresUrl(host, at('postgres'), password);
-    this.add('postgres', () => postgresPart(place, { host, port: at('postgres'), password, log: log('postgres'), release: release('postgres') }), () => sessions(databaseUrl));
+    this.add('postgres', () => postgresPart(place, { host, port: at('postgres'), password, log: log('postgres'), archive: undefined, release: release('postgres') }), () => sessions(databaseUrl));
     this.temporalFile = join(dir.path, 'temporal.db');
     const cli = await findTemporal(settings.TEMPORAL_CLI, join(root, '.cache', 'temporal'), say, nothing);
     this.add('temporal', () => temporalPart({
