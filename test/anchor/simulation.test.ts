@@ -309,11 +309,11 @@ describe('simulations over HTTP', function () {
     expect(found, found.error ?? '').to.include({ status: 'completed', progress: 1, error: null });
     return found;
   };
-  /** Rows and content of all that belongs to the study, but for what a simulation leaves of itself. */
+  /** Rows and content of all that belongs to the study, but for what a simulation leaves of itself and what is on its way. */
   const contentOf = async (study: string) => {
     const tables = await stage.sql<{ name: string }>(
       `select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'public'
-       where c.relkind in ('r', 'p') and not c.relispartition and c.relname not in ('simulations', 'audit_log', 'audit_chains', 'outbox')
+       where c.relkind in ('r', 'p') and not c.relispartition and c.relname not in ('simulations', 'audit_log', 'audit_chains', 'outbox', 'open_study_changes')
          and exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'study_id') order by 1`);
     const content: Record<string, unknown> = {};
     for (const { name } of tables) {
