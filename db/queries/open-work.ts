@@ -5,9 +5,11 @@ import type { OutboxTopic } from '../outbox.js';
 /** A study's change on its way through the participants. */
 export interface OpenChange { study_id: string; change_id: string; kind: string; actor_user_id: string | null }
 
-/** Notes a change before Temporal has it, so that it is not Temporal's alone. */
-export async function noteChange(tx: Tx, change: OpenChange): Promise<void> {
-  await tx('open_study_changes').insert(change).onConflict(['study_id', 'change_id']).ignore();
+/** Notes a change before Temporal has it, so that it is not Temporal's alone. Of a study that is gone there is nothing to note. */
+export async function noteChange(tx: Tx, { study_id, change_id, kind, actor_user_id }: OpenChange): Promise<void> {
+  await tx.raw(
+    `insert into open_study_changes (study_id, change_id, kind, actor_user_id)
+     select s.id, ?, ?, ?::uuid from studies s where s.id = ? for key share on conflict (study_id, change_id) do nothing`, [change_id, kind, actor_user_id, study_id]);
 }
 
 /** The change has gone through all participants. */

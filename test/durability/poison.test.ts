@@ -32,6 +32,13 @@ describe('A message that can never be carried out', function () {
     expect((await stage.sql(`select 1 from outbox where subject like 'poison %'`)).length, 'kept').to.equal(POISON);
   });
 
+  it('a change of a study that is gone is delivered all the same', async () => {
+    const gone = randomUUID();
+    await stage.sql(`insert into outbox (topic, study_id, subject, payload) values ('study-changed', ?, ?, '{"kind": "windows"}')`, [gone, gone]);
+    await until(async () => (await stage.sql('select 1 from outbox where subject = ?', [gone])).length === 0, { what: 'the message to be delivered' });
+    expect(await stage.sql('select 1 from open_study_changes where study_id = ?', [gone])).to.deep.equal([]);
+  });
+
   it('of a participant who is not there ends, and holds up nobody', async () => {
     const study = await stage.study(), nobody = randomUUID();
     await stage.sql(`insert into outbox (topic, study_id, subject) values ('sources-changed', ?, ?)`, [study.id, nobody]);
