@@ -4,7 +4,8 @@ import { Stage } from '../anchor/stage.js';
 import type { AnchorStudy } from '../anchor/stage.js';
 import { until } from '../support/until.js';
 
-const LOST = 60;
+/** At 25 a second they take some seconds, in which somebody else is served. */
+const LOST = 200;
 
 describe('Participants whose workflows were lost', function lost() {
   this.timeout(300_000);
