@@ -39,7 +39,8 @@ try {
 }
 if (stopAsked) process.stderr.write(`stopped by ${stopAsked}\n`);
 const { passes, failures, pending } = counts;
-process.stdout.write(`\n${passes} passed, ${failures} failed${pending > 0 ? `, ${pending} skipped` : ''}\n`);
+// The count of CI stands alone on its line.
+process.stdout.write(`\n${pending > 0 ? `${pending} skipped\n` : ''}${passes} passed, ${failures} failed\n`);
 process.exit(failures > 0 || stopAsked ? 1 : 0);
 
 async function runTests(args) {
