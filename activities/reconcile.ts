@@ -73,9 +73,11 @@ export class Reconciler {
 
   start(): void {
     const then = (next: () => Promise<unknown>) => () => { this.work = this.work.then(next); };
-    const sweep = then(() => this.sweep());
+    const sweep = then(() => this.sweep()), look = then(() => this.lookForPlace());
+    // First of all: a server that is lost during the first sweep is to be known for another one after it.
+    look();
     sweep();
-    this.timers = [setInterval(sweep, EVERY_MS), setInterval(then(() => this.deadlines()), DEADLINES_EVERY_MS), setInterval(then(() => this.lookForPlace()), PLACE_EVERY_MS)];
+    this.timers = [setInterval(sweep, EVERY_MS), setInterval(then(() => this.deadlines()), DEADLINES_EVERY_MS), setInterval(look, PLACE_EVERY_MS)];
   }
 
   async stop(): Promise<void> {
