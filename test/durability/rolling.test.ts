@@ -20,7 +20,7 @@ describe('An upgrade: each API and each worker process ended and started again, 
     await cluster?.stop();
   });
 
-  it('no request fails', async () => {
+  it('every request is answered, at once or when it comes again after a 503 that says when', async () => {
     const { http } = await login(cluster.run.api, cluster.run.admin_email, cluster.run.admin_password ?? '');
     const study = await newStudy(http, { config: { enrollment_date_policy: FINAL_AT_ONCE } });
     let stopping = false, requests = 0, resent = 0;

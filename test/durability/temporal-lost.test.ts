@@ -10,7 +10,7 @@ import { scheduleIds, studyReanchoringId } from '../../workflows/contract.js';
 import { EVENT, SETTINGS, Setting } from './setting.js';
 
 describe('Temporal’s database is lost altogether', function () {
-  this.timeout(600_000);
+  this.timeout(300_000);
   let cluster: Cluster, setting: Setting, stage: Stage;
   before(async () => {
     cluster = await Cluster.start({ settings: SETTINGS });
@@ -63,7 +63,7 @@ describe('Temporal’s database is lost altogether', function () {
     await cluster.member('temporal').start();
     cluster.links.get('capture')!.heal();
 
-    await until(async () => (await stage.handle(waiting.id).describe()).status.name === 'RUNNING', { timeout: 200_000, interval: 500, what: 'the workflow that waits to be there again' });
+    await until(async () => (await stage.handle(waiting.id).describe()).status.name === 'RUNNING', { timeout: 90_000, interval: 500, what: 'the workflow that waits to be there again' });
     await signed(waiting);
     await is(waiting, { status: 'finalized', version: 3 });
     await until(async () => (await admin.post(`${asked.path}/anchor-date/override-requests/${request}/approve`, { reason: 'seen' })).status === 200, { timeout: 60_000, interval: 500, what: 'the approval to be taken' });
