@@ -77,6 +77,8 @@ const worker = await Worker.create({
   maxConcurrentLocalActivityExecutions: settings.DATABASE_POOL_MAX,
   maxConcurrentActivityTaskExecutions: settings.DATABASE_POOL_MAX,
   maxCachedWorkflows: 2000,
+  // What was on its way to a worker that goes comes to another one within a request's patience (REQUEST_TIMEOUT_SECONDS).
+  stickyQueueScheduleToStartTimeout: '3s',
   shutdownGraceTime: '5s',
   shutdownForceTime: '9s',
 });

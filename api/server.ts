@@ -12,7 +12,8 @@ export interface Listening {
 }
 
 const DRAIN_MS = 8_000;
-const LAST_CALL_MS = 200;
+/** For so long open connections are used up: each answer closes its own. */
+const LAST_CALL_MS = 500;
 
 /**
  * Serves `routes` on `host`:`port` (`auto`: a free one).

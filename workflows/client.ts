@@ -39,6 +39,13 @@ export interface AnchorMessages {
  */
 const IN_FLIGHT = 4;
 
+/**
+ * How long a worker may hold a participant's task before another one has it. A worker that goes takes the task with it that
+ * was just on its way: whoever asked waits for so long, and less than for REQUEST_TIMEOUT_SECONDS. A local activity that
+ * takes longer says that it lives.
+ */
+const TASK_TIMEOUT = '5s' as const;
+
 export interface AnchorMessageOptions {
   taskQueue: string;
   timeoutSeconds: number;
@@ -54,6 +61,7 @@ export function createAnchorMessages(client: Client, { taskQueue, timeoutSeconds
     args: [startOf(participant)] as [ParticipantAnchorStart],
     workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
     workflowIdConflictPolicy: 'USE_EXISTING' as const,
+    workflowTaskTimeout: TASK_TIMEOUT,
     ...shownAs('anchor date of one participant', participant.study_id),
     typedSearchAttributes: [
       { key: studyId, value: participant.study_id },

@@ -6,8 +6,11 @@ import type { Traffic } from '../traffic.js';
 
 export interface OutboxRow { id: number; topic: OutboxTopic; study_id: string | null; subject: string; payload: Record<string, unknown>; attempts: number }
 
-/** A message that is taken belongs to its relay for so long; after that it is due again. */
-export const LEASE_SECONDS = 30;
+/**
+ * A message that is taken belongs to its relay for so long, and longer as long as that renews it (`lane.ts`). What a relay
+ * held that died, or an answer that a dying database did not give any more, is due again after that.
+ */
+export const LEASE_SECONDS = 10;
 const POLL_MS = 1000;
 /**
  * Triggers that came within the last second and are not taken up yet: so many are a burst that is faster than the work.

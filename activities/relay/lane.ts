@@ -13,7 +13,11 @@ const CONCURRENCY = 8;
 /** So long the next look waits for the present batch; what takes longer goes on beside it. */
 const BATCH_PATIENCE_MS = 250;
 
-interface Taken { message: OutboxRow; until: number }
+/** How often leases are renewed: one renewal may fail before a lease ends. */
+const RENEW_MS = LEASE_SECONDS * 300;
+
+/** A leased message. `until`: when another relay may have it, by this process's clock. */
+interface Taken { message: OutboxRow; until: number; delivery?: Promise<void>; settled?: boolean }
 
 /**
  * Delivers the messages of one kind, so many at a time, in the order in which they were written. One that hangs holds
@@ -27,21 +31,23 @@ export class Lane {
   private delayed: NodeJS.Timeout | undefined;
   private loop: Promise<void> | undefined;
   private readonly queue: Taken[] = [];
-  private readonly underWay = new Set<Promise<void>>();
+  private readonly underWay = new Set<Taken>();
+  private renewals: NodeJS.Timeout | undefined;
 
   constructor(private readonly deps: { database: Database; deliver: Deliver; log: Logger }, private readonly claims: Claims) {}
 
   start(): void {
     this.loop = this.run();
+    this.renewals = setInterval(() => void this.renew(), RENEW_MS);
   }
 
   async stop(): Promise<void> {
     this.stopping = true;
     this.pause.wake();
     await this.loop;
-    // Those not begun yet are due again when their lease ends.
-    this.queue.length = 0;
-    await Promise.all(this.underWay);
+    await this.giveBack(this.queue.splice(0));
+    await Promise.all([...this.underWay].map(({ delivery }) => delivery));
+    clearInterval(this.renewals);
   }
 
   /** Something may be due. */
@@ -57,8 +63,8 @@ export class Lane {
       this.nudged = false;
       try {
         const most = BATCH - this.queue.length - this.underWay.size;
+        const until = leasedFromNow();
         const batch = most > 0 ? await this.claims.claim(most) : [];
-        const until = performance.now() + LEASE_SECONDS * 500;
         this.queue.push(...batch.map((message) => ({ message, until })));
         this.begin();
         if (batch.length > 0) await Promise.race([this.idle(), sleep(BATCH_PATIENCE_MS)]);
@@ -74,28 +80,54 @@ export class Lane {
 
   private begin(): void {
     while (!this.stopping && this.underWay.size < CONCURRENCY && this.queue.length > 0) {
-      const { message, until } = this.queue.shift()!;
-      // Its lease may end before it is through: another relay may have it by then.
-      if (performance.now() > until) continue;
-      const work = this.deliver(message).finally(() => {
-        this.underWay.delete(work);
+      const taken = this.queue.shift()!;
+      // The database was away for so long that it could not be renewed: another relay may have it.
+      if (performance.now() > taken.until) continue;
+      this.underWay.add(taken);
+      taken.delivery = this.deliver(taken).finally(() => {
+        this.underWay.delete(taken);
         this.begin();
         if (this.queue.length === 0) this.nudge();
       });
-      this.underWay.add(work);
     }
   }
 
   private async idle(): Promise<void> {
-    while (this.underWay.size > 0) await Promise.race(this.underWay);
+    while (this.underWay.size > 0) await Promise.race([...this.underWay].map(({ delivery }) => delivery));
   }
 
-  private async deliver(message: OutboxRow): Promise<void> {
+  /** Keeps what is still waited for: a server that answers slowly does not make a message go out twice. */
+  private async renew(): Promise<void> {
+    const held = [...this.queue, ...this.underWay].filter(({ until, settled }) => !settled && until < performance.now() + RENEW_MS * 2);
+    if (held.length === 0) return;
+    const until = leasedFromNow();
+    try {
+      await this.deps.database.raw(`update outbox set available_at = clock_timestamp() + ? * interval '1 second' where id = any(?)`, [LEASE_SECONDS, held.map(({ message }) => message.id)]);
+      for (const taken of held) taken.until = until;
+    } catch (fault) {
+      this.deps.log.warn({ fault: codeOf(fault) }, 'relay: the database is away');
+    }
+  }
+
+  /** Those not begun yet: another worker takes them up at once. */
+  private async giveBack(left: readonly Taken[]): Promise<void> {
+    if (left.length === 0) return;
+    try {
+      await this.deps.database.raw(`update outbox set available_at = clock_timestamp(), attempts = attempts - 1 where id = any(?)`, [left.map(({ message }) => message.id)]);
+    } catch (fault) {
+      // They are due again when their lease ends.
+      this.deps.log.warn({ fault: codeOf(fault) }, 'relay: the database is away');
+    }
+  }
+
+  private async deliver(taken: Taken): Promise<void> {
     const { database, log } = this.deps;
+    const { message } = taken;
     try {
       await this.deps.deliver(message);
       await database('outbox').where({ id: message.id }).delete();
     } catch (fault) {
+      taken.settled = true;
       const wait = Math.min(0.5 * 2 ** Math.min(message.attempts, 8), 60);
       log.warn({ topic: message.topic, outbox: message.id, attempts: message.attempts, fault: codeOf(fault) }, `relay: not delivered, again in ${wait} s`);
       await database.raw(`update outbox set available_at = clock_timestamp() + ? * interval '1 second', last_error = ? where id = ?`, [wait, codeOf(fault).slice(0, 500), message.id])
@@ -105,4 +137,5 @@ export class Lane {
   }
 }
 
+const leasedFromNow = (): number => performance.now() + LEASE_SECONDS * 1000;
 const codeOf = (fault: unknown): string => (fault as { code?: unknown }).code?.toString() ?? (fault instanceof Error ? fault.name : 'fault');

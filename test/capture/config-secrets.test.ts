@@ -27,7 +27,9 @@ describe('capture-system secrets (AES-256-GCM)', () => {
     const sealed = new SecretBox(key).seal('s', 'here');
     expect(reason(() => new SecretBox(other).open(sealed, 'here'))).to.equal('wrong_key');
     expect(reason(() => new SecretBox(key).open(sealed, 'there'))).to.equal('damaged');
-    expect(reason(() => new SecretBox(key).open(`${sealed.slice(0, -2)}AA`, 'here'))).to.be.oneOf(['damaged']);
+    // Whatever the first letter of the cipher text was, another one.
+    const [last, before] = [sealed.split(':').at(-1)!, sealed.slice(0, sealed.lastIndexOf(':') + 1)];
+    expect(reason(() => new SecretBox(key).open(`${before}${last.startsWith('A') ? 'B' : 'A'}${last.slice(1)}`, 'here'))).to.equal('damaged');
     expect(reason(() => new SecretBox(key).open('plain text', 'here'))).to.equal('damaged');
     expect(reason(() => new SecretBox(undefined).seal('s', 'here'))).to.equal('no_key');
   });
