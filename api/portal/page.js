@@ -5,18 +5,21 @@ const WORDS = {
     email: 'By e-mail', sms: 'By text message', push: 'On my device', leave: 'Log out', none: 'No visit is planned at the moment.', open: 'Open now, until {close}', planned: 'Planned for {target}', window: 'Possible from {open} to {close}',
     scheduled: 'planned', 'state-open': 'open now', completed: 'done', missed: 'missed', well: 'Everything has been passed on.', stuck: 'Something has not been passed on yet. The study team knows; you need not do anything.',
     saved: 'Saved.', gone: 'You are logged out. A new link opens this page again.', closed: 'This link was used already or is too old. Please ask the study team for a new one.', away: 'The service is not reached at the moment: please try again.',
+    devices: 'Send messages to this device', 'devices-not': 'No longer send messages to this device', device: 'Messages about visits come to this device now.', 'device-not': 'This device gets no messages any more.', refused: 'Your browser does not allow messages of this page. You can change that in its settings.', deviceless: 'This device could not be registered: please try again later.',
   },
   de: {
     title: 'Ihre Studie', welcome: 'Dieser Link öffnet Ihre Seite der Studie, ein Mal.', enter: 'Meine Seite öffnen', next: 'Nächster Termin', visits: 'Alle Termine', data: 'Ihre Daten', messages: 'Nachrichten zu Terminen',
     email: 'Per E-Mail', sms: 'Per SMS', push: 'Auf meinem Gerät', leave: 'Abmelden', none: 'Zurzeit ist kein Termin geplant.', open: 'Jetzt möglich, bis {close}', planned: 'Geplant für {target}', window: 'Möglich vom {open} bis {close}',
     scheduled: 'geplant', 'state-open': 'jetzt möglich', completed: 'erledigt', missed: 'versäumt', well: 'Alles ist weitergegeben.', stuck: 'Etwas ist noch nicht weitergegeben. Das Studienteam weiß davon; Sie müssen nichts tun.',
     saved: 'Gespeichert.', gone: 'Sie sind abgemeldet. Ein neuer Link öffnet diese Seite wieder.', closed: 'Dieser Link wurde schon benutzt oder ist zu alt. Bitte fragen Sie das Studienteam nach einem neuen.', away: 'Der Dienst ist gerade nicht erreichbar: bitte noch einmal versuchen.',
+    devices: 'Nachrichten an dieses Gerät schicken', 'devices-not': 'Keine Nachrichten mehr an dieses Gerät', device: 'Nachrichten zu Terminen kommen nun auf dieses Gerät.', 'device-not': 'Dieses Gerät bekommt keine Nachrichten mehr.', refused: 'Ihr Browser erlaubt keine Nachrichten dieser Seite. In seinen Einstellungen lässt sich das ändern.', deviceless: 'Dieses Gerät konnte nicht angemeldet werden: bitte später noch einmal versuchen.',
   },
   es: {
     title: 'Su estudio', welcome: 'Este enlace abre su página del estudio, una sola vez.', enter: 'Abrir mi página', next: 'Próxima visita', visits: 'Todas las visitas', data: 'Sus datos', messages: 'Mensajes sobre visitas',
     email: 'Por correo electrónico', sms: 'Por SMS', push: 'En mi dispositivo', leave: 'Cerrar sesión', none: 'No hay ninguna visita prevista por ahora.', open: 'Disponible ahora, hasta el {close}', planned: 'Prevista para el {target}', window: 'Posible del {open} al {close}',
     scheduled: 'prevista', 'state-open': 'disponible ahora', completed: 'hecha', missed: 'no realizada', well: 'Todo se ha transmitido.', stuck: 'Algo no se ha transmitido todavía. El equipo del estudio lo sabe; no tiene que hacer nada.',
     saved: 'Guardado.', gone: 'Ha cerrado la sesión. Un nuevo enlace abre de nuevo esta página.', closed: 'Este enlace ya se usó o ha caducado. Pida uno nuevo al equipo del estudio.', away: 'El servicio no responde en este momento: inténtelo de nuevo.',
+    devices: 'Enviar mensajes a este dispositivo', 'devices-not': 'No enviar más mensajes a este dispositivo', device: 'Los mensajes sobre visitas llegan ahora a este dispositivo.', 'device-not': 'Este dispositivo ya no recibe mensajes.', refused: 'Su navegador no permite mensajes de esta página. Puede cambiarlo en sus ajustes.', deviceless: 'No se pudo registrar este dispositivo: inténtelo de nuevo más tarde.',
   },
 };
 
@@ -74,6 +77,44 @@ async function allVisits() {
   }
 }
 
+/** Push messages to this browser: only where it can, and the service has a key for them. */
+const canPush = 'serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window;
+const bytesOf = (base64url) => Uint8Array.from(atob(base64url.replace(/-/g, '+').replace(/_/g, '/')), (letter) => letter.charCodeAt(0));
+const worker = () => navigator.serviceWorker.register('/portal/worker.js', { scope: '/portal' }).then(() => navigator.serviceWorker.ready);
+
+/** Shows what the button would do next. */
+async function offerDevice() {
+  const button = at('device');
+  button.hidden = true;
+  if (!canPush) return;
+  const known = await navigator.serviceWorker.getRegistration('/portal');
+  const subscription = known && await known.pushManager.getSubscription();
+  if (!subscription && !(await fetch('/api/notifications/web-push-key')).ok) return;
+  button.textContent = word(subscription ? 'devices-not' : 'devices');
+  button.hidden = false;
+}
+
+async function switchDevice() {
+  if (await Notification.requestPermission() !== 'granted') return 'refused';
+  try {
+    const { pushManager } = await worker();
+    const subscription = await pushManager.getSubscription();
+    if (subscription) {
+      // Its push service says so at the next message, and the service forgets it then.
+      await subscription.unsubscribe();
+      return 'device-not';
+    }
+    const { public_key: key } = await ask('GET', '/api/notifications/web-push-key');
+    const made = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytesOf(key) });
+    await ask('POST', '/api/notifications/register', { platform: 'web', token: JSON.stringify(made) });
+    return 'device';
+  } catch (fault) {
+    // Of the browser's push service, which this page cannot mend.
+    if (fault instanceof DOMException) return 'deviceless';
+    throw fault;
+  }
+}
+
 async function enterPage() {
   const me = await ask('GET', '/api/portal/me');
   speak(me.preferred_language);
@@ -96,6 +137,7 @@ async function enterPage() {
   at('data').textContent = word(status.has_failed_sync ? 'stuck' : 'well');
   for (const box of at('channels').querySelectorAll('input')) box.checked = channels[box.name];
   show('inside');
+  await offerDevice();
 }
 
 at('enter').addEventListener('click', () => trying(async () => {
@@ -105,6 +147,11 @@ at('enter').addEventListener('click', () => trying(async () => {
 at('channels').addEventListener('change', ({ target }) => trying(async () => {
   await ask('PATCH', '/api/portal/preferences', { [target.name]: target.checked });
   say('saved');
+}));
+at('device').addEventListener('click', () => trying(async () => {
+  const said = await switchDevice();
+  await offerDevice();
+  say(said);
 }));
 at('leave').addEventListener('click', () => trying(async () => {
   await ask('POST', '/api/portal/logout');

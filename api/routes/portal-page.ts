@@ -4,15 +4,15 @@ import { clearedCookie } from '../auth/portal.js';
 import { reply, route } from '../route.js';
 
 /** Scripts and styles as files of the service itself; nothing is sent elsewhere, and no other page may frame this one. */
-const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY = "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /** Beside this file, also when it is built: scripts/build.mjs copies what is not TypeScript. */
 const asset = (name: string): string => readFileSync(new URL(`../portal/${name}`, import.meta.url), 'utf8');
 
-const file = (path: string, summary: string, name: string, type: string) => {
+const file = (path: string, summary: string, name: string, type: string, more: Record<string, string> = {}) => {
   let content: string | undefined;
   return route({
     method: 'GET', path, tag: 'Pages', summary, may: anyone, limit: 'none', answers: { 200: undefined },
-    handle: () => reply(200, content ??= asset(name), { 'Content-Type': type, 'Content-Security-Policy': POLICY, 'Referrer-Policy': 'no-referrer', 'Cache-Control': 'no-cache' }),
+    handle: () => reply(200, content ??= asset(name), { 'Content-Type': type, 'Content-Security-Policy': POLICY, 'Referrer-Policy': 'no-referrer', 'Cache-Control': 'no-cache', ...more }),
   });
 };
 
@@ -23,6 +23,8 @@ const file = (path: string, summary: string, name: string, type: string) => {
 export const portalPages = [
   file('/portal', 'The participant’s page', 'page.html', 'text/html; charset=utf-8'),
   file('/portal/page.js', 'Its script', 'page.js', 'text/javascript; charset=utf-8'),
+  // The page itself is one segment above its script.
+  file('/portal/worker.js', 'What shows its push messages', 'worker.js', 'text/javascript; charset=utf-8', { 'Service-Worker-Allowed': '/portal' }),
   file('/portal/page.css', 'Its style', 'page.css', 'text/css; charset=utf-8'),
 ];
 

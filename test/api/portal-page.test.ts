@@ -1,9 +1,12 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
+import pg from 'pg';
 import puppeteer from 'puppeteer-core';
 import type { Browser, Page } from 'puppeteer-core';
 import { findChromium } from '../../api/pdf/chromium.js';
 import { Http, unique } from '../support/http.js';
+import { PushBrowser } from '../support/push-sink.js';
+import { until } from '../support/until.js';
 import type { Loose } from '../support/http.js';
 import { sendLink } from '../support/portal.js';
 import { service } from '../support/service.js';
@@ -77,6 +80,50 @@ describe('the participant’s page, in a browser', function () {
     const second = await open(link);
     await second.page.click('#enter');
     await reads(second.page, 'This link was used already');
+  });
+
+  it('has messages sent to the device, shows one that comes, and ends them', async () => {
+    const kim = await participant('en');
+    const { page, outside, faults } = await open('/portal');
+    await page.browserContext().overridePermissions(run.api, ['notifications']);
+    // The one thing that a browser without the internet cannot do: its maker's push service names an address.
+    const { token } = new PushBrowser('https://push.example.org/kim');
+    await page.evaluateOnNewDocument(`{
+      const made = { toJSON: () => (${token}), unsubscribe: async () => { sessionStorage.removeItem('made'); return true; } };
+      Object.assign(PushManager.prototype, {
+        getSubscription: async () => (sessionStorage.getItem('made') ? made : null),
+        subscribe: async ({ userVisibleOnly, applicationServerKey }) => {
+          if (!userVisibleOnly || applicationServerKey.length !== 65) throw new TypeError('no key of a server');
+          sessionStorage.setItem('made', 'yes');
+          return made;
+        },
+      });
+    }`);
+    await page.goto(`${run.api}/portal?token=${await sendLink(site.http, kim.id)}`);
+    await page.click('#enter');
+    await reads(page, 'Send messages to this device');
+    await page.click('#device');
+    await reads(page, 'Messages about visits come to this device now.');
+    const sql = new pg.Client({ connectionString: run.database_url });
+    await sql.connect();
+    try {
+      expect((await sql.query('select token from push_tokens where participant_id = $1', [kim.id])).rows).to.deep.equal([{ token }]);
+    } finally {
+      await sql.end();
+    }
+    // A browser without a screen shows no notification: what its worker asks for is what there would be.
+    const worker = (await (await browser.waitForTarget((target) => target.type() === 'service_worker' && target.url().startsWith(run.api))).worker())!;
+    await worker.evaluate('self.shown = []; self.registration.showNotification = async (title, options) => { self.shown.push({ title, ...options }); }');
+    const devtools = await page.createCDPSession();
+    const registered = new Promise<string>((resolve) => { devtools.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => { if (registrations[0]) resolve(registrations[0].registrationId); }); });
+    await devtools.send('ServiceWorker.enable');
+    await devtools.send('ServiceWorker.deliverPushMessage', { origin: run.api, registrationId: await registered, data: JSON.stringify({ title: 'Reminder: Week 4', body: 'Tomorrow', notification_id: 'n-1' }) });
+    const shown = await until(async () => { const all = await worker.evaluate('self.shown') as object[]; return all.length > 0 && all; }, { what: 'the message to be shown' });
+    expect(shown).to.deep.equal([{ title: 'Reminder: Week 4', body: 'Tomorrow', tag: 'n-1' }]);
+    await page.click('#device');
+    await reads(page, 'This device gets no messages any more.');
+    await reads(page, 'Send messages to this device');
+    expect([outside, faults]).to.deep.equal([[], []]);
   });
 
   it('tells every control’s name to who cannot see it', async () => {

@@ -1,0 +1,18 @@
+'use strict';
+// What the browser runs when a push message comes, also with no page open. It keeps nothing and answers no request of a page.
+self.addEventListener('install', () => self.skipWaiting());
+self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim()));
+
+self.addEventListener('push', (event) => {
+  const { title, body, notification_id: id } = event.data.json();
+  // A repetition of one message replaces it.
+  event.waitUntil(self.registration.showNotification(title, { body, tag: id }));
+});
+
+self.addEventListener('notificationclick', (event) => {
+  event.notification.close();
+  event.waitUntil((async () => {
+    const [open] = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
+    return open ? open.focus() : self.clients.openWindow('/portal');
+  })());
+});
