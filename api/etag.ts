@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /**
  * The strong tag of a record: its id and what changes with every change of it. Undefined for what is not a single
@@ -10,11 +10,11 @@ export function etagOf(record: unknown): string | undefined {
   const key = id ?? participant_id;
   if (key === undefined || (updated_at === undefined && version === undefined)) return undefined;
   const source = [key, updated_at, version, status].map((part) => String(part ?? '')).join('|');
-  return `"${createHash('sha256').update(source).digest('base64url').slice(0, 22)}"`;
+  return `"${hash('sha256', source, 'base64url').slice(0, 22)}"`;
 }
 
 /** The strong tag of what has no version of its own: of all that it says. */
-export const contentTag = (content: object): string => `"${createHash('sha256').update(JSON.stringify(content)).digest('base64url').slice(0, 22)}"`;
+export const contentTag = (content: object): string => `"${hash('sha256', JSON.stringify(content), 'base64url').slice(0, 22)}"`;
 
 /** Whether an If-Match or If-None-Match list names the tag (`*`: any). Weak tags are compared by value for If-None-Match. */
 export function names(list: string, tag: string, weak: boolean): boolean {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { canonicalJson } from './canonical-json.js';
 import type { Database, Tx } from './knex.js';
 
@@ -20,7 +20,7 @@ export function recordBytes({ prev_hash, hash: _hash, ...record }: AuditRow): st
 }
 
 /** SHA-256 over `recordBytes`. */
-export const recordHash = (row: AuditRow): string => createHash('sha256').update(recordBytes(row)).digest('hex');
+export const recordHash = (row: AuditRow): string => hash('sha256', recordBytes(row), 'hex');
 
 /** The records of a chain after `seq`, in order, in batches; up to `until` where it is given. */
 export async function* recordsAfter(db: Database | Tx, chain: string, seq: number, until = Number.MAX_SAFE_INTEGER): AsyncGenerator<AuditRow[]> {

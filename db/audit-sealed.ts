@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { recordBytes, recordsAfter } from './audit-records.js';
 import { canonicalJson } from './canonical-json.js';
 import type { Database, Tx } from './knex.js';
@@ -87,6 +87,6 @@ function microseconds(value: string): string {
 export function faultAt(record: Sealed, place: { seq: number; head: string }): string | undefined {
   if (record.seq !== place.seq) return `record ${place.seq} is missing`;
   if (record.prev_hash !== place.head) return 'it does not follow the record before it';
-  if (record.hash !== createHash('sha256').update(record.bytes).digest('hex')) return 'its content is not what was sealed';
+  if (record.hash !== hash('sha256', record.bytes, 'hex')) return 'its content is not what was sealed';
   return undefined;
 }

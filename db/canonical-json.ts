@@ -1,19 +1,48 @@
+/** What JSON writes as it is. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+/** Names of members, quoted: the same few come again and again. */
+const names = new Map<string, string>();
+const MOST_NAMES = 2_000;
+
 /**
  * JSON in the canonical form of RFC 8785: keys sorted by UTF-16 code units, no spaces, numbers and strings as
  * ECMAScript writes them. The same content always hashes to the same bytes.
  * @throws TypeError for what JSON cannot hold (NaN, functions, bigint).
  */
 export function canonicalJson(value: unknown): string {
-  if (value === null || typeof value === 'boolean' || typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'string') return PLAIN.test(value) ? `"${value}"` : JSON.stringify(value);
+  if (value === null || typeof value === 'boolean') return String(value);
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw new TypeError(`not a JSON number: ${value}`);
-    return JSON.stringify(value);
+    return String(value);
   }
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item === undefined ? null : item)).join(',')}]`;
-  if (typeof value === 'object') {
-    const record = value as Record<string, unknown>;
-    const members = Object.keys(record).filter((key) => record[key] !== undefined).sort();
-    return `{${members.map((key) => `${JSON.stringify(key)}:${canonicalJson(record[key])}`).join(',')}}`;
+  if (typeof value !== 'object') throw new TypeError(`not a JSON value: ${typeof value}`);
+  return Array.isArray(value) ? ofArray(value) : ofObject(value as Record<string, unknown>);
+}
+
+// Both add piece to piece: half the time of a list that is joined. What is hashed is most of what a decision costs.
+function ofArray(items: readonly unknown[]): string {
+  let text = '';
+  for (const item of items) text += (text === '' ? '[' : ',') + canonicalJson(item === undefined ? null : item);
+  return text === '' ? '[]' : `${text}]`;
+}
+
+function ofObject(record: Record<string, unknown>): string {
+  const keys = Object.keys(record);
+  if (keys.some((key, i) => i > 0 && keys[i - 1]! > key)) keys.sort();
+  let text = '';
+  for (const key of keys) {
+    const member = record[key];
+    if (member !== undefined) text += (text === '' ? '{' : ',') + nameOf(key) + canonicalJson(member);
   }
-  throw new TypeError(`not a JSON value: ${typeof value}`);
+  return text === '' ? '{}' : `${text}}`;
+}
+
+function nameOf(key: string): string {
+  let name = names.get(key);
+  if (name === undefined) {
+    name = `${JSON.stringify(key)}:`;
+    if (names.size < MOST_NAMES) names.set(key, name);
+  }
+  return name;
 }

@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { canonicalJson } from './canonical-json.js';
 
 /** SHA-256 of a value's canonical JSON, hex. */
-export const hashOf = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex');
+export const hashOf = (value: unknown): string => hash('sha256', canonicalJson(value), 'hex');
 
 /** The stable key of a visit across schedule versions: of the participant and of what the visit is, never of its date. */
 export function visitKey(participantId: string, identity: string): string {
-  const hex = createHash('sha256').update(`visit ${participantId} ${identity}`).digest('hex');
+  const hex = hash('sha256', `visit ${participantId} ${identity}`, 'hex');
   const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { canonicalJson } from '../../db/canonical-json.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
 
-const sha256 = (value: unknown) => createHash('sha256').update(canonicalJson(value)).digest('hex');
+const sha256 = (value: unknown) => hash('sha256', canonicalJson(value), 'hex');
 
 /** What the record holds and how it is read: a corrected mapping makes the same bytes worth reading again. */
 export const contentHashOf = (rows: readonly ExportRow[], mapping: Record<string, string>): string => sha256([rows, mapping]);
