@@ -4,7 +4,7 @@ import pg from 'pg';
 import { admin, newStudy, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { service } from '../support/service.js';
-import { imported, sendFile } from './stage.js';
+import { imported, neverStarted, sendFile } from './stage.js';
 
 const HEADER = 'participant_code,external_id,site_code,preferred_language\n';
 
@@ -46,10 +46,9 @@ describe('An import of participants, watched', function () {
     const shares = looks.map(({ progress }) => progress as number);
     expect(shares).to.deep.equal([...shares].sort((a, b) => a - b));
     expect((await seen(id)).body).to.include({ import_id: id, status: 'completed', progress: 1, total_rows: rows, imported_count: rows, requested_by_id: manager.userId });
-    // Thousands of starts are of no use to the tests that follow.
     const database = new pg.Client({ connectionString: (await service()).database_url });
     await database.connect();
-    await database.query('delete from outbox where study_id = $1', [study.id]);
+    await neverStarted(database, study.id);
     await database.end();
   });
 

@@ -4,7 +4,7 @@ import { admin, newParticipant, newStudy, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';
-import { formOf, imported, sendFile } from './stage.js';
+import { formOf, imported, neverStarted, sendFile } from './stage.js';
 
 const HEADER = 'participant_code,external_id,site_code,preferred_language\n';
 
@@ -52,7 +52,7 @@ describe('Importing participants from CSV', () => {
     await http.expect(201, 'POST', `/api/studies/${study.id}/participants/${last!.id}/consents`, { status: 'signed', signed_at: '2026-01-05T10:00:00Z' });
     await until(async () => (await http.get(`/api/studies/${study.id}/participants/${last!.id}/anchor-date`)).body.status === 'finalized', { what: 'the consent to count' });
     expect((await database.query(`select from outbox where study_id = $1`, [study.id])).rowCount).to.be.greaterThan(0);
-    await database.query('delete from outbox where study_id = $1', [study.id]);
+    await neverStarted(database, study.id);
   });
 
   it('imports the valid rows although others fail, and names row, field and rule of each that does', async () => {
@@ -196,6 +196,6 @@ describe('Importing participants from CSV', () => {
     expect(results.reduce((sum, { imported_count }) => sum + imported_count, 0)).to.equal(300);
     expect(results.every(({ success }) => success)).to.equal(true);
     expect((await http.expect(200, 'GET', `/api/studies/${study.id}/participants?limit=1`)).total).to.equal(300);
-    await database.query('delete from outbox where study_id = $1', [study.id]);
+    await neverStarted(database, study.id);
   });
 });

@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import type { Answer, Http } from '../support/http.js';
 
 export interface RowNote { row: number; participant_code: string; external_id: string | null; site_code: string | null }
@@ -26,4 +27,13 @@ export async function imported(http: Http, studyId: string, content: string | Ui
   const answer = await sendFile(http, studyId, content, query, format);
   if (answer.status !== 200) throw new Error(`the import answered ${answer.status}: ${answer.text.slice(0, 400)}`);
   return answer.body;
+}
+
+/**
+ * Nobody starts the workflows of a study's participants any more: thousands of starts are of no use to the tests that
+ * follow. The sweep for lost workflows takes whoever is enrolled.
+ */
+export async function neverStarted(database: pg.Client, studyId: string): Promise<void> {
+  await database.query(`update participants set status = 'withdrawn', withdrawn_at = now(), withdrawal_reason = 'the test is over' where study_id = $1 and status = 'enrolled'`, [studyId]);
+  await database.query('delete from outbox where study_id = $1', [studyId]);
 }
