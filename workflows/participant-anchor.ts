@@ -28,7 +28,7 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
   const { runId } = workflowInfo();
   const queue: Queued[] = [];
   let state = null as WaitingState | null;
-  let counter = 0;
+  const signals = new Map<string, number>();
   let shown = '';
 
   const enqueue = (kind: AnchorCommand['kind'], message: unknown, id: string): Promise<AnchorOutcome> =>
@@ -40,7 +40,13 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
   const asUpdate = (kind: AnchorCommand['kind']) => (message?: object) =>
     enqueue(kind, message, `${participant_id}/${currentUpdateInfo()!.id}`.slice(0, 200));
   // Nobody waits for a signal: what became of it stands in the audit log, never in a thrown failure.
-  const asSignal = (kind: AnchorCommand['kind']) => (message?: object) => { enqueue(kind, message, `${runId}/${++counter}`).then(undefined, () => undefined); };
+  // Counted by kind: a task whose worker died after the write is done once more, perhaps with messages that came
+  // meanwhile, and in another order. What was written must be known again, and no other message be taken for it.
+  const asSignal = (kind: AnchorCommand['kind']) => (message?: object) => {
+    const count = (signals.get(kind) ?? 0) + 1;
+    signals.set(kind, count);
+    enqueue(kind, message, `${runId}/${kind}/${count}`).then(undefined, () => undefined);
+  };
 
   setHandler(contract.setEnrollmentDate, asUpdate('set'), { description: 'Record a manual enrollment date and evaluate all sources' });
   setHandler(contract.requestOverride, asUpdate('override'), { description: 'Ask for another date in place of a finalized one' });
