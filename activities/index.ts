@@ -3,12 +3,13 @@ import { readInScope } from '../db/transaction.js';
 import { applyAnchorCommand } from './anchor/apply.js';
 import { reanchorBatch } from './anchor/reanchor.js';
 
-export interface ActivityDependencies { database: Database }
+/** `heartbeat`: tells Temporal that an activity of a whole study lives. */
+export interface ActivityDependencies { database: Database; heartbeat?: () => void }
 
 /** The activities of the anchor's processes: one participant's, and a study's as a whole. */
-export const createAnchorActivities = ({ database }: ActivityDependencies) => ({
+export const createAnchorActivities = ({ database, heartbeat = () => undefined }: ActivityDependencies) => ({
   applyAnchorCommand: applyAnchorCommand(database),
-  reanchorBatch: reanchorBatch(database),
+  reanchorBatch: reanchorBatch(database, heartbeat),
   countParticipants: (studyId: string): Promise<number> => readInScope(database, studyId, async (tx) => {
     const row = await tx('participants').where({ study_id: studyId, status: 'enrolled' }).count({ n: '*' }).first();
     return Number(row?.n ?? 0);

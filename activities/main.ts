@@ -69,7 +69,7 @@ const worker = await Worker.create({
   // The bundle of the build knows neither traces nor a converter of failures: with them one is made at the start.
   ...(existsSync(bundle) && !tracing && dataConverter?.failureConverterPath === undefined ? { workflowBundle: { codePath: bundle } } : { workflowsPath: workflows }),
   activities: {
-    ...createAnchorActivities({ database }), ...createExportActivities({ database, settings }), ...createSimulationActivities({ database }), ...createVisitActivities({ database, heartbeat }),
+    ...createAnchorActivities({ database, heartbeat }), ...createExportActivities({ database, settings }), ...createSimulationActivities({ database }), ...createVisitActivities({ database, heartbeat }),
     ...createCaptureActivities(capture), ...createSyncActivities(capture), ...createPushActivities(capture),
     ...messaging.activities,
     ...createEventActivities({ database, settings, log }), ...createAuditActivities({ database, settings }),

@@ -5,14 +5,15 @@ import { reanchoringProgress } from './contract.js';
 import type { ReanchoringProgress } from './contract.js';
 
 const { reanchorBatch, countParticipants } = proxyActivities<AnchorActivities>({
-  startToCloseTimeout: '2m',
+  // It beats with each piece of a batch.
+  startToCloseTimeout: '5m', heartbeatTimeout: '45s',
   retry: { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '10s' },
 });
 
 /** `change_id`: runs that began without it end without it. */
 export interface StudyReanchoringStart extends StudyChange { change_id?: string; progress?: { after: string; seen: number; moved: number; schedules: number } }
 
-const BATCH = 500;
+const BATCH = 1_000;
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 /** What concerns a whole study: a changed policy, window, mapping or calendar, worked through its participants in sets. */

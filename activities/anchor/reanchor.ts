@@ -27,21 +27,28 @@ export interface BatchReport { last: string | null; seen: number; moved: number;
 
 /** Participants of one transaction: small enough that nobody waits long for a participant's lock. */
 const PIECE = 125;
+/** The first of a batch is decided while nobody writes: it is a short one. */
+const FIRST = 25;
 
 /**
  * Works a study's change through one batch of participants, piece by piece: each a transaction, with the same pure
  * decision and the same compare-and-set write as for one, done in sets. Repeating a batch, or the part of it that was
  * through, changes nothing: who is where the facts put him has nothing to write.
  */
-export const reanchorBatch = (database: Database) => async ({ change, after, size, change_id }: Batch): Promise<BatchReport> => {
+export const reanchorBatch = (database: Database, heartbeat: () => void) => async ({ change, after, size, change_id }: Batch): Promise<BatchReport> => {
   const ids = await readInScope(database, change.study_id, async (tx): Promise<string[]> =>
     tx('participants').where({ study_id: change.study_id, status: 'enrolled' }).where('id', '>', after).orderBy('id').limit(size).pluck('id'));
   if (ids.length === 0) {
     if (change_id !== undefined) await inScope(database, change.study_id, ({ tx }) => closeChange(tx, change.study_id, change_id));
     return { last: null, seen: 0, moved: 0, schedules: 0 };
   }
-  const pieces = Array.from({ length: Math.ceil(ids.length / PIECE) }, (_, i) => ids.slice(i * PIECE, (i + 1) * PIECE));
-  const done = await overlapped(pieces, (piece, writing) => reanchorPiece(database, change, piece, writing));
+  const rest = ids.slice(FIRST);
+  const pieces = [ids.slice(0, FIRST), ...Array.from({ length: Math.ceil(rest.length / PIECE) }, (_, i) => rest.slice(i * PIECE, (i + 1) * PIECE))];
+  const done = await overlapped(pieces, async (piece, writing) => {
+    const report = await reanchorPiece(database, change, piece, writing);
+    heartbeat();
+    return report;
+  });
   return {
     last: ids.at(-1)!, seen: ids.length,
     moved: done.reduce((sum, { moved }) => sum + moved, 0), schedules: done.reduce((sum, { schedules }) => sum + schedules, 0),
