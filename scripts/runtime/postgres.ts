@@ -77,6 +77,7 @@ export function postgresPart(place: PostgresPlace, at: { host: string; port: num
       shared_buffers: '512MB',
       effective_cache_size: '1GB',
       max_wal_size: '2GB',
+      checkpoint_timeout: '15min',
       wal_compression: 'on',
       // What is acknowledged has to survive a power cut: these two stay on.
       fsync: 'on',
