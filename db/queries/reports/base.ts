@@ -5,7 +5,8 @@ import type { Tx } from '../../knex.js';
 export interface ReportFilter { from?: string | undefined; to?: string | undefined; site_code?: string | undefined; arm?: string | undefined }
 
 /** A report's question: about one study, or (null) about every study that the transaction sees; or about one participant. */
-export interface Asked extends ReportFilter { study: string | null; participant?: string | undefined }
+/** `paged`: only about the visits of `page`. */
+export interface Asked extends ReportFilter { study: string | null; participant?: string | undefined; paged?: boolean }
 
 const narrowed = ({ site_code, arm }: Asked): string => `${site_code === undefined ? '' : 'and s.site_code = :site_code'} ${arm === undefined ? '' : 'and p.arm = :arm'}`;
 
@@ -19,6 +20,13 @@ export const counted = (asked: Asked, date: string): string => {
     select p.id from participants p left join sites s on s.id = p.site_id where true ${asked.study ? 'and p.study_id = :study' : ''} ${narrowed(asked)}))`;
 };
 
+/** Visits that a report lists, the row of each as it stands: superseded ones are not among them, another row stands for each. */
+export const listed = (asked: Asked): string =>
+  `scheduled_visits t where ${counted(asked, 't.target_date')} ${asked.participant ? 'and t.participant_id = :participant' : ''} and t.status <> 'superseded'`;
+
+/** A page of them: nothing is worked out for the others. */
+const page = (asked: Asked): string => `page as materialized (select t.id, t.participant_id from ${listed(asked)} order by t.target_date, t.id offset :skip limit :limit)`;
+
 /**
  * The people of a report, with the day that it is where they live; every other row is found through them, so that
  * isolation by site holds for it. Materialized: the local date is worked out once a person, not once a visit.
@@ -27,7 +35,7 @@ const people = (asked: Asked): string => `people as materialized (
   select p.id, p.study_id, p.participant_code, p.site_id, s.site_code, p.status, p.arm, p.enrollment_date, z.zone, (now() at time zone z.zone)::date as today
   from participants p join studies y on y.id = p.study_id left join sites s on s.id = p.site_id
   cross join lateral (select coalesce(s.timezone, y.timezone) as zone) z
-  where true ${asked.study ? 'and p.study_id = :study' : ''} ${asked.participant ? 'and p.id = :participant' : ''} ${narrowed(asked)})`;
+  where true ${asked.study ? 'and p.study_id = :study' : ''} ${asked.participant ? 'and p.id = :participant' : ''} ${asked.paged ? 'and p.id in (select participant_id from page)' : ''} ${narrowed(asked)})`;
 
 const between = (value: string, { from, to }: ReportFilter): string =>
   `${from === undefined ? '' : `and ${value} >= :from::date`} ${to === undefined ? '' : `and ${value} < :to::date + 1`}`;
@@ -48,20 +56,20 @@ const judged = (asked: Asked): string => `judged as (
     (v.completed_at at time zone p.zone)::date - v.target_date - o.shift as days_off_target
   from scheduled_visits v join people p on p.id = v.participant_id
   cross join lateral (select ${visitStatus('v', 'p.today')} as status, ${reportingShift('v')} as shift) o
-  where true ${asked.study ? 'and v.study_id = :study' : ''} ${asked.participant ? 'and v.participant_id = :participant' : ''} ${between('v.target_date', asked)})`;
+  where true ${asked.study ? 'and v.study_id = :study' : ''} ${asked.participant ? 'and v.participant_id = :participant' : ''} ${asked.paged ? 'and v.id in (select id from page)' : ''} ${between('v.target_date', asked)})`;
 
 const sessions = (asked: Asked): string => `sessions as (
   select x.id, x.participant_id, p.site_code, x.started_at, ${sessionStatus('x')} as status
   from assessment_sessions x join people p on p.id = x.participant_id
   where true ${asked.study ? 'and x.study_id = :study' : ''} ${asked.participant ? 'and x.participant_id = :participant' : ''} ${between('x.started_at', asked)})`;
 
-const parts = { people, enrolled, judged, sessions };
+const parts = { people, enrolled, judged, sessions, page };
 
 /** Runs one statement over the named parts: whatever a report counts is of one moment. */
 export async function ask<Row>(tx: Tx, asked: Asked, names: readonly (keyof typeof parts)[], select: string, more: Record<string, string | number> = {}): Promise<Row[]> {
   const { study, participant, from, to, site_code, arm } = asked;
   const given = Object.fromEntries(Object.entries({ study, participant, from, to, site_code, arm, ...more }).filter(([, value]) => value !== undefined && value !== null));
-  const { rows } = await tx.raw(`with ${names.map((name) => parts[name](asked)).join(', ')} ${select}`, given as Record<string, string | number>);
+  const { rows } = await tx.raw(`${names.length > 0 ? 'with' : ''} ${names.map((name) => parts[name](asked)).join(', ')} ${select}`, given as Record<string, string | number>);
   return rows;
 }
 

@@ -1,5 +1,5 @@
 import type { Tx } from '../../knex.js';
-import { ask } from './base.js';
+import { ask, listed } from './base.js';
 import type { Asked } from './base.js';
 
 export type Adherence = 'early' | 'in_window' | 'late' | 'missed' | 'pending' | 'cancelled';
@@ -14,11 +14,19 @@ const NAMED = 'left join visit_windows w on w.id = j.visit_window_id left join e
 
 /** Visits with their adherence, by target date. Superseded rows are not among them: another row stands for each. */
 export async function reportedVisits(tx: Tx, asked: Asked, at: { skip: number; limit: number; adherence?: Adherence | undefined }): Promise<{ items: ReportedVisit[]; total: number }> {
-  const which = `j.status <> 'superseded' ${at.adherence === undefined ? '' : 'and j.adherence = :adherence'}`;
-  const more = { skip: at.skip, limit: at.limit, ...(at.adherence && { adherence: at.adherence }) };
+  if (at.adherence === undefined) return pageOfAll(tx, asked, { skip: at.skip, limit: at.limit });
+  const which = `j.status <> 'superseded' and j.adherence = :adherence`;
+  const more = { skip: at.skip, limit: at.limit, adherence: at.adherence };
   const [row] = await ask<{ items: ReportedVisit[]; total: number }>(tx, asked, ['people', 'judged'], `
     select (select count(*) from judged j where ${which}) as total`, more);
   const items = row!.total === 0 ? [] : await ask<ReportedVisit>(tx, asked, ['people', 'judged'], `
     select ${COLUMNS} from (select * from judged j where ${which} order by target_date, id offset :skip limit :limit) j ${NAMED} order by j.target_date, j.id`, more);
+  return { items, total: row!.total };
+}
+
+async function pageOfAll(tx: Tx, asked: Asked, at: { skip: number; limit: number }): Promise<{ items: ReportedVisit[]; total: number }> {
+  const [row] = await ask<{ total: number }>(tx, asked, [], `select count(*) as total from ${listed(asked)}`);
+  const items = row!.total === 0 ? [] : await ask<ReportedVisit>(tx, { ...asked, paged: true }, ['page', 'people', 'judged'], `
+    select ${COLUMNS} from judged j ${NAMED} order by j.target_date, j.id`, at);
   return { items, total: row!.total };
 }
