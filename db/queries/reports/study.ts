@@ -90,8 +90,9 @@ export interface TaskReport { task: string; sessions: number; metrics: Record<st
 
 /** Of each task what the sessions' summaries say, by metric; `sd` is the sample's, null where there is one value alone. */
 export function modules(tx: Tx, asked: Asked): Promise<TaskReport[]> {
-  return ask<TaskReport>(tx, asked, ['people', 'sessions'], `, tasks as (
-      select t.session_id, t.task, t.summary from session_tasks t join sessions s on s.id = t.session_id where t.study_id = :study
+  return ask<TaskReport>(tx, asked, [], `with tasks as (
+      select k.session_id, k.task, k.summary from session_tasks k
+      where k.study_id = :study and k.session_id in (select t.id from assessment_sessions t where ${counted(asked, 't.started_at')})
     ), distributions as (
       select t.task, m.key as metric, jsonb_build_object('n', count(*), 'mean', avg(x.value), 'sd', stddev_samp(x.value),
         'median', percentile_cont(0.5) within group (order by x.value), 'p25', percentile_cont(0.25) within group (order by x.value),
