@@ -26,7 +26,7 @@ export interface Batch { change: StudyChange; after: string; size: number; chang
 export interface BatchReport { last: string | null; seen: number; moved: number; schedules: number }
 
 /** Participants of one transaction: small enough that nobody waits long for a participant's lock. */
-const PIECE = 125;
+const PIECE = 150;
 /** The first of a batch is decided while nobody writes: it is a short one. */
 const FIRST = 25;
 
