@@ -65,7 +65,7 @@ export class Lane {
         const most = BATCH - this.queue.length - this.underWay.size;
         const until = leasedFromNow();
         const batch = most > 0 ? await this.claims.claim(most) : [];
-        this.queue.push(...batch.map((message) => ({ message, until })));
+        this.take(batch, until);
         this.begin();
         if (batch.length > 0) await Promise.race([this.idle(), sleep(BATCH_PATIENCE_MS)]);
         // Behind one that was delivered the next of its subject may wait.
@@ -75,6 +75,16 @@ export class Lane {
       }
       if (this.stopping) return;
       await this.pause.wait(this.claims.pause());
+    }
+  }
+
+  /** What a process that stood still for longer than its leases has in hand already it does not take up a second time. */
+  private take(batch: readonly OutboxRow[], until: number): void {
+    const held = new Map([...this.queue, ...this.underWay].map((taken) => [taken.message.id, taken]));
+    for (const message of batch) {
+      const already = held.get(message.id);
+      if (already) already.until = until;
+      else this.queue.push({ message, until });
     }
   }
 

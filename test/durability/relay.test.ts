@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import pg from 'pg';
+import { pino } from 'pino';
+import { LEASE_SECONDS, WorkflowClaims } from '../../activities/relay/claims.js';
+import type { OutboxRow } from '../../activities/relay/claims.js';
+import { Lane } from '../../activities/relay/lane.js';
+import { Traffic } from '../../activities/traffic.js';
+import { openDatabase } from '../../db/knex.js';
+import type { Database } from '../../db/knex.js';
+import { migrate } from '../../db/migrate.js';
+import { service } from '../support/service.js';
+import { until } from '../support/until.js';
+
+describe('Relays that take messages out of one outbox', function () {
+  this.timeout(180_000);
+  const name = `relay_${Date.now()}`;
+  let owner: pg.Client, database: Database;
+  before(async () => {
+    const url = new URL((await service()).database_url);
+    owner = new pg.Client({ connectionString: url.toString() });
+    await owner.connect();
+    // The service's own relay takes what is in its outbox.
+    await owner.query(`create database ${name}`);
+    url.pathname = `/${name}`;
+    await migrate(url.toString());
+    database = openDatabase({ url: url.toString(), name: 'relay-tests', poolMax: 6, asOwner: true });
+  });
+  after(async () => {
+    await database?.destroy();
+    await owner.query(`drop database if exists ${name} with (force)`);
+    await owner.end();
+  });
+
+  const lane = (deliver: (message: OutboxRow) => Promise<void>) => new Lane({ database, deliver, log: pino({ level: 'silent' }) }, new WorkflowClaims(database, new Traffic()));
+  const left = async () => Number((await database('outbox').count({ n: '*' }).first())!.n);
+  const put = (subjects: readonly string[]) => database('outbox').insert(subjects.map((subject) => ({ topic: 'export', subject })));
+
+  it('leave to one of them what takes it longer than a lease', async () => {
+    await put(['slow']);
+    const delivered: string[] = [];
+    const one = (by: string) => lane(async ({ subject }) => {
+      delivered.push(`${by} ${subject}`);
+      await sleep(LEASE_SECONDS * 1_400);
+    });
+    const lanes = [one('first'), one('second')];
+    for (const each of lanes) each.start();
+    await until(async () => await left() === 0, { what: 'the message to be delivered' });
+    await Promise.all(lanes.map((each) => each.stop()));
+    expect(delivered).to.have.length(1);
+  });
+
+  it('give back what they have not begun when they stop, and take up what another one leaves', async () => {
+    const subjects = Array.from({ length: 30 }, (_, i) => `s-${i}`);
+    await put(subjects);
+    let end = () => undefined as void;
+    const ended = new Promise<void>((resolve) => { end = resolve; });
+    const begun: string[] = [], rest: string[] = [];
+    const stops = lane(async ({ subject }) => { begun.push(subject); await ended; });
+    stops.start();
+    await until(() => begun.length > 0);
+    await sleep(500);
+    const stopped = stops.stop();
+    const other = lane(async ({ subject }) => { rest.push(subject); });
+    other.start();
+    await until(() => rest.length === subjects.length - begun.length, { timeout: LEASE_SECONDS * 500, what: 'what was given back, before a lease is over' });
+    end();
+    await stopped;
+    await other.stop();
+    expect([...begun, ...rest].sort(), 'each once').to.deep.equal([...subjects].sort());
+    expect(await left()).to.equal(0);
+  });
+});
