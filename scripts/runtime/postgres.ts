@@ -74,10 +74,12 @@ export function postgresPart(place: PostgresPlace, at: { host: string; port: num
       unix_socket_directories: '',
       max_connections: 200,
       // A study's change writes some hundred MB within a minute: it is to stay in memory, and out of the log as whole pages.
-      shared_buffers: '512MB',
+      shared_buffers: '768MB',
       effective_cache_size: '1GB',
       max_wal_size: '2GB',
       checkpoint_timeout: '15min',
+      // Cleaning up gives way to who is waited for, on a machine of two processors.
+      autovacuum_vacuum_cost_delay: '10ms',
       wal_compression: 'on',
       // What is acknowledged has to survive a power cut: these two stay on.
       fsync: 'on',
