@@ -87,9 +87,10 @@ function failedEnding(deps: PushDeps, push: PushRow, base: Omit<PushEnding['atte
   const until = Date.parse(push.requested_at) + days * 86_400_000;
   const failed = { ...base, status: 'failed' as const, error_type: type, message };
   if (!isRetried(type)) return { attempt: failed, push: { ...over, status: 'failed', unanswered } };
-  // Asked for again meanwhile: that has a time of its own.
-  if (now + wait > until) return { attempt: { ...failed, message: GAVE_UP + message }, push: { ...over, status: 'failed', unanswered } };
-  return { attempt: failed, push: { ...over, status: 'waiting', done: push.done, failures, waits, unanswered, next_attempt_at: new Date(now + wait).toISOString() } };
+  if (now >= until) return { attempt: { ...failed, message: GAVE_UP + message }, push: { ...over, status: 'failed', unanswered } };
+  // The last try is at the very end, however long the steps have become by then.
+  const nextTry = Math.min(now + wait, until);
+  return { attempt: failed, push: { ...over, status: 'waiting', done: push.done, failures, waits, unanswered, next_attempt_at: new Date(nextTry).toISOString() } };
 }
 
 /** Only what the capture system itself did counts; a refusal is an answer. */
