@@ -1,7 +1,9 @@
-/** pg-boss with the same mails: written beforehand, sent by the same mailer, as many at a time. */
+/** pg-boss with the same mails: written beforehand, sent by the same library over as many connections, as many at a time. */
+import { createTransport } from 'nodemailer';
+import type SMTPPool from 'nodemailer/lib/smtp-pool/index.js';
 import PgBoss from 'pg-boss';
 import type { Message } from '../../../activities/notify/provider.js';
-import { smtpMailer } from '../../../activities/notify/smtp.js';
+import { CONNECTIONS, mailOf } from '../../../activities/notify/smtp.js';
 import { answer } from '../child.js';
 
 export interface BossOrder { kind: 'fill'; messages: Message[] }
@@ -18,7 +20,7 @@ const boss = new PgBoss({ connectionString: BARE_DATABASE_URL, schema: 'bench_bo
 boss.on('error', (fault) => { throw fault; });
 await boss.start();
 await boss.createQueue(QUEUE);
-const mailer = smtpMailer(BARE_SMTP_URL, 'study@example.org');
+const mailer = createTransport({ url: BARE_SMTP_URL, pool: true, maxConnections: CONNECTIONS, maxMessages: 1_000 } as SMTPPool.Options & { url: string });
 
 answer<BossOrder | BossRun, null>({}, async (order) => {
   if (order.kind === 'fill') {
@@ -30,7 +32,7 @@ answer<BossOrder | BossRun, null>({}, async (order) => {
     boss.work<Message>(QUEUE, { batchSize: BATCH, pollingIntervalSeconds: LOOK_SECONDS }, async (jobs) => {
       const queue = [...jobs];
       await Promise.all(Array.from({ length: CONCURRENCY }, async () => {
-        for (let job = queue.shift(); job; job = queue.shift()) await mailer.send(job.data);
+        for (let job = queue.shift(); job; job = queue.shift()) await mailer.sendMail(mailOf(job.data, 'study@example.org'));
       }));
       sent += jobs.length;
       if (sent >= order.count) resolve();
