@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { DestinationStream } from 'pino';
-import { openDatabase } from '../db/knex.js';
+import { openConnections, openDatabase } from '../db/knex.js';
 import { SchemaError, assertLatestRevision } from '../db/migrate.js';
 import { sweepKeys } from '../db/queries/idempotency.js';
 import { SettingsError, readSettings } from '../settings.js';
@@ -22,6 +22,8 @@ import { Temporal } from './temporal.js';
 const SWEEP_MS = 3_600_000;
 /** Whoever finds no connection for so long is told to come again: a queue that only grows helps nobody. */
 const ACQUIRE_MS = 5_000;
+/** Connections to the database that are open before a burst of requests comes. */
+const keptOpen = ({ DATABASE_POOL_MAX }: Pick<Settings, 'DATABASE_POOL_MAX'>): number => Math.min(10, DATABASE_POOL_MAX);
 const LOG_BYTES = 8_192, LOG_MS = 200;
 
 /** Opens what handlers need. @throws Error in one sentence naming the setting that is missing */
@@ -31,7 +33,7 @@ async function openServices(settings: Settings, draining: AbortSignal): Promise<
   if (settings.DATABASE_URL === undefined || missing.length > 0) throw new SettingsError(missing.map((name) => `${name} is not set: name the server ("npm start" sets it for the embedded one)`));
   const log = pino({ level: settings.LOG_LEVEL, base: { process: 'api' }, timestamp: pino.stdTimeFunctions.isoTime }, gathered());
   const database = openDatabase({
-    url: settings.DATABASE_URL, appPassword: settings.DATABASE_APP_PASSWORD, poolMax: settings.DATABASE_POOL_MAX, name: 'api', acquireMs: ACQUIRE_MS,
+    url: settings.DATABASE_URL, appPassword: settings.DATABASE_APP_PASSWORD, poolMax: settings.DATABASE_POOL_MAX, poolMin: keptOpen(settings), name: 'api', acquireMs: ACQUIRE_MS,
   });
   const redis = settings.REDIS_URL ? openRedis(settings.REDIS_URL, (error) => log.warn({ code: (error as { code?: unknown }).code }, 'redis is not reached')) : undefined;
   const endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT;
@@ -64,6 +66,8 @@ async function main(): Promise<void> {
   }, SWEEP_MS);
   log.info({ url }, 'listening');
   process.send?.({ ready: true, url });
+  // Those who come first open their own.
+  openConnections(database, keptOpen(services.settings)).catch((fault: unknown) => log.warn({ err: fault }, 'connections were not opened ahead'));
 
   let stopping = false;
   const stop = async (why: string): Promise<void> => {

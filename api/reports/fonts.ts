@@ -10,9 +10,37 @@ const families = ['noto-sans', 'noto-sans-jp', 'noto-sans-sc', 'noto-sans-kr']
 export const FONT_NAMES = 'Noto Sans Variable, Noto Sans JP Variable, Noto Sans SC Variable, Noto Sans KR Variable, sans-serif';
 const FILE = /^[a-z0-9-]+\.woff2$/;
 
-/** The faces as a style sheet; each is cut into ranges, of which a page loads those that it has characters of. */
-export const fontCss = async (): Promise<string> =>
-  (await Promise.all(families.map(async ({ folder, name }) => (await readFile(join(folder, 'wght.css'), 'utf8')).replaceAll('./files/', `/fonts/${name}/`)))).join('\n');
+interface Face { css: string; ranges: readonly (readonly [number, number])[] }
+
+/** A face of a style sheet, with the characters that it is for. */
+function face(css: string): Face {
+  const ranges = /unicode-range:([^;]+);/.exec(css)![1]!.split(',').map((range) => range.trim().slice(2).split('-').map((end) => Number.parseInt(end, 16)));
+  return { css, ranges: ranges.map(([from, to = from]) => [from!, to!] as const) };
+}
+
+const facesOf = async ({ folder, name }: (typeof families)[number]): Promise<Face[]> =>
+  (await readFile(join(folder, 'wght.css'), 'utf8')).replaceAll('./files/', `/fonts/${name}/`).match(/@font-face \{[^}]*\}/g)!.map(face);
+let faces: Promise<Face[][]> | undefined;
+
+/** Signs and what comes behind them: a font may lack one of a range that it is for, and the next family has it. */
+const SIGNS = 0x2000;
+
+/**
+ * The faces that a text has characters of, as a style sheet: all of them are 300 KB, which the browser would have to be
+ * sent and to read for every page.
+ */
+export async function fontCss(text: string): Promise<string> {
+  const [first = [], ...others] = await (faces ??= Promise.all(families.map(facesOf)));
+  const characters = new Set([...text].map((character) => character.codePointAt(0)!));
+  const has = (wanted: ReadonlySet<number>) => ({ ranges }: Face) => ranges.some(([from, to]) => {
+    for (let character = from; character <= to; character += 1) if (wanted.has(character)) return true;
+    return false;
+  });
+  const known = (character: number) => first.some(({ ranges }) => ranges.some(([from, to]) => from <= character && character <= to));
+  const elsewhere = new Set([...characters].filter((character) => character >= SIGNS || !known(character)));
+  const needed = [...first.filter(has(characters)), ...others.flat().filter(has(elsewhere))];
+  return needed.map(({ css }) => css).join('\n');
+}
 
 /** A font's bytes by the path that the style sheet names; undefined: there is none. */
 export async function fontFile(path: string): Promise<Buffer | undefined> {

@@ -31,9 +31,10 @@ export async function document(cover: { kind: string; title: string; subtitle: s
   const foot = `${words.checksum} ${imprint.checksum}`, head = `${words.auditHead} #${imprint.audit.seq} ${imprint.audit.head}`;
   const filters = Object.entries(imprint.filters).filter(([, value]) => value !== null)
     .map(([name, value]) => `${speech.word(name === 'site_code' ? 'site' : name)} ${name === 'from' || name === 'to' ? speech.date(value) : value}`).join(', ') || words.none;
-  return `<!DOCTYPE html>
+  const above = `<!DOCTYPE html>
 <html lang="${speech.language}"><head><meta charset="utf-8"><title>${escaped(`${cover.kind}: ${cover.title}`)}</title>
-<style>${await fontCss()}
+<style>`;
+  const page = `
 @page { size: ${imprint.page_size}; margin: 20mm 18mm 24mm;
   @top-left { content: ${css(`${cover.kind} · ${cover.mark}`)}; font: 8pt ${FONT_NAMES}; color: #555; }
   @bottom-left { content: ${css(foot)} "\\A" ${css(head)}; white-space: pre; font: 5.6pt/1.5 ${FONT_NAMES}; color: #555; width: 88%; text-align: left; }
@@ -56,4 +57,5 @@ ${facts([...cover.facts, [words.generated, speech.instant(imprint.generated_at)]
 <nav><h2>${escaped(words.contents)}</h2><ol>${sections.map(({ title }, at) => `<li><a href="#s${at}"><span>${at + 1} ${escaped(title)}</span><i></i><b></b></a></li>`).join('')}</ol></nav>
 ${sections.map(({ title, html }, at) => `<section id="s${at}"><h2>${at + 1} ${escaped(title)}</h2>${html}</section>`).join('\n')}
 </body></html>`;
+  return above + await fontCss(above + page) + page;
 }

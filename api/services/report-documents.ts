@@ -31,17 +31,8 @@ function snapshot<T>({ services, actor, studyId, siteId }: Ordering, participant
   return snapshotAs(services.database, { userId: actor.id, studyId, siteId, participantId }, (row) => admit(staff.read, row, studyId), read);
 }
 
-/** One document is read at a time, by one process of the database: nobody who only asks for a page waits for it. */
+/** One is read at a time, by one process of the database: nobody who only asks for a page waits for it. */
 const reading = new Turns(1);
-const MOST_WAITING = 40;
-
-function snapshotInTurn<T>(ordering: Ordering, participantId: string | undefined, read: Read<T>): Promise<T> {
-  if (reading.length >= MOST_WAITING) throw problem('BROWSER_UNAVAILABLE', { detail: 'Too many documents wait to be printed.', headers: { 'Retry-After': '10' } });
-  return reading.run(() => snapshot(ordering, participantId, async (tx) => {
-    await tx.raw('set local max_parallel_workers_per_gather = 0');
-    return read(tx);
-  }));
-}
 
 const head = async (tx: Tx, studyId: string) => {
   const study = await studyHead(tx, studyId);
@@ -55,42 +46,60 @@ const ofStudy = async (tx: Tx, question: Asked): Promise<Omit<StudyData, 'study'
 });
 
 /** The PDF of a study. @throws 404, 400 FROM_AFTER_TO, 503 BROWSER_UNAVAILABLE */
-export async function studyPdf(ordering: Ordering): Promise<Reply> {
+export function studyPdf(ordering: Ordering): Promise<Reply> {
   const question = { ...asked(ordering.studyId, ordering.query), study: ordering.studyId };
-  const { audit, ...data } = await snapshotInTurn(ordering, undefined, async (tx): Promise<StudyData & Pick<Imprint, 'audit'>> => ({
-    ...await head(tx, ordering.studyId), ...await ordering.services.reports.answer(tx, 'document', question, () => ofStudy(tx, question)),
-  }));
-  return printed(ordering, { kind: 'study', data }, audit, [data.study.study_code, 'summary'], { type: 'study', id: ordering.studyId });
+  return printed(ordering, undefined, { type: 'study', id: ordering.studyId }, async (tx) => {
+    const { audit, ...data } = { ...await head(tx, ordering.studyId), ...await ordering.services.reports.answer(tx, 'document', question, () => ofStudy(tx, question)) };
+    return { content: { kind: 'study', data }, audit, name: [data.study.study_code, 'summary'] };
+  });
 }
 
 /** The PDF of a participant, by its code. @throws 404, 503 BROWSER_UNAVAILABLE */
-export async function participantPdf(ordering: Ordering, participantId: string): Promise<Reply> {
+export function participantPdf(ordering: Ordering, participantId: string): Promise<Reply> {
   const { from, to } = ordering.query;
-  const { audit, ...data } = await snapshotInTurn(ordering, participantId, async (tx): Promise<ParticipantData & Pick<Imprint, 'audit'>> => ({
-    ...await head(tx, ordering.studyId), ...await participantReport(tx, participantId, { from, to }), modules: await modules(tx, asked(ordering.studyId, {})),
-  }));
-  return printed(ordering, { kind: 'participant', data }, audit, [data.study.study_code, data.identity.participant_code], { type: 'participant', id: participantId });
+  return printed(ordering, participantId, { type: 'participant', id: participantId }, async (tx) => {
+    const { audit, ...data } = { ...await head(tx, ordering.studyId), ...await participantReport(tx, participantId, { from, to }), modules: await modules(tx, asked(ordering.studyId, {})) };
+    return { content: { kind: 'participant', data }, audit, name: [data.study.study_code, data.identity.participant_code] };
+  });
 }
 
 /** The PDF of a session. @throws 404, 503 BROWSER_UNAVAILABLE */
-export async function sessionPdf(ordering: Ordering, sessionId: string): Promise<Reply> {
-  const { audit, ...data } = await snapshotInTurn(ordering, undefined, async (tx): Promise<SessionData & Pick<Imprint, 'audit'>> => {
+export function sessionPdf(ordering: Ordering, sessionId: string): Promise<Reply> {
+  return printed(ordering, undefined, { type: 'session', id: sessionId }, async (tx) => {
     const participantId = await participantOfSession(tx, ordering.studyId, sessionId);
     if (!participantId) throw problem('NOT_FOUND', { detail: 'There is no such session.' });
     const [session] = await reportedSessions(tx, { study: ordering.studyId, participant: participantId }, sessionId);
-    return { ...await head(tx, ordering.studyId), identity: (await reportedPerson(tx, participantId))!, session: session!, tasks: await sessionTasks(tx, sessionId), modules: await modules(tx, asked(ordering.studyId, {})) };
+    const { audit, ...data } = { ...await head(tx, ordering.studyId), identity: (await reportedPerson(tx, participantId))!, session: session!, tasks: await sessionTasks(tx, sessionId), modules: await modules(tx, asked(ordering.studyId, {})) };
+    return { content: { kind: 'session', data }, audit, name: [data.study.study_code, data.identity.participant_code, data.session.started_at.slice(0, 10)] };
   });
-  return printed(ordering, { kind: 'session', data }, audit, [data.study.study_code, data.identity.participant_code, data.session.started_at.slice(0, 10)], { type: 'session', id: sessionId });
 }
 
-type Content = { kind: 'study'; data: StudyData } | { kind: 'participant'; data: ParticipantData } | { kind: 'session'; data: SessionData };
+interface Document {
+  content: { kind: 'study'; data: StudyData } | { kind: 'participant'; data: ParticipantData } | { kind: 'session'; data: SessionData };
+  audit: Imprint['audit']; name: readonly string[];
+}
 
-async function printed({ services, actor, context, studyId, query }: Ordering, content: Content, audit: Imprint['audit'], name: readonly string[], resource: { type: string; id: string }): Promise<Reply> {
+/**
+ * Prints what `read` finds when its turn to be printed has come: ten who ask at once are read one by one, and all that
+ * is asked of the service meanwhile is answered in between. Who may not have it is told at once.
+ */
+async function printed(ordering: Ordering, participantId: string | undefined, resource: { type: string; id: string }, read: Read<Document>): Promise<Reply> {
+  const { services, actor, context, studyId, query } = ordering;
   const { page_size = 'letter', language = 'en', from = null, to = null, site_code = null, arm = null } = query;
-  const imprint: Imprint = {
-    generated_at: new Date().toISOString(), checksum: createHash('sha256').update(canonicalJson(content.data)).digest('hex'), audit, filters: { from, to, site_code, arm }, language, page_size,
-  };
-  const pdf = await services.printer.print(() => services.drawing.draw({ ...content, imprint } as Task), page_size);
+  await reading.run(() => snapshot(ordering, participantId, async () => undefined));
+  let made: { document: Document; imprint: Imprint } | undefined;
+  const pdf = await services.printer.print(async () => {
+    const document = await reading.run(() => snapshot(ordering, participantId, async (tx) => {
+      await tx.raw('set local max_parallel_workers_per_gather = 0');
+      return read(tx);
+    }));
+    const { content, audit } = document;
+    const checksum = createHash('sha256').update(canonicalJson(content.data)).digest('hex');
+    const imprint: Imprint = { generated_at: new Date().toISOString(), checksum, audit, filters: { from, to, site_code, arm }, language, page_size };
+    made = { document, imprint };
+    return services.drawing.draw({ ...content, imprint } as Task);
+  }, page_size);
+  const { document: { content, name }, imprint } = made!;
   await inScope(services.database, studyId, async (work) => {
     work.audit.record({ ...by(actor, context), study_id: studyId, action: 'report_printed', resource_type: resource.type, resource_id: resource.id, metadata: { kind: content.kind, page_size, language, data_sha256: imprint.checksum } });
   });

@@ -1,12 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { median, ofLimit } from './figure.js';
+import { median, ofLimit, percentile } from './figure.js';
 import type { Figure } from './figure.js';
 import type { Paced } from './load.js';
 import { reportedStudy } from './report-study.js';
 import type { Stage } from './stage.js';
 
 const PARTICIPANTS = 1_000, WINDOWS = 10, SESSIONS_OF_A_HUNDRED = 50;
-const LIMIT_SECONDS = 3, MOST_SLOWER = 3, AT_ONCE = 10, READ_EVERY_MS = 20, IDLE_SECONDS = 5;
+const LIMIT_SECONDS = 3, MOST_SLOWER = 3, AT_ONCE = 10, READ_EVERY_MS = 20, IDLE_SECONDS = 5, TIMES = 3;
 
 /**
  * PDF: the summary of a study of 1,000 participants, the browser running; and ten at once, while somebody reads the
@@ -30,17 +29,21 @@ export async function printingFigures(stage: Stage, rounds: number): Promise<Fig
     kind: 'paced', url: stage.service.run.api, everyMs: READ_EVERY_MS, seconds, requests: [{ method: 'GET', path: `/api/studies/${study}/participants?limit=50`, headers: stage.headers }],
   });
   await stage.load.ask(read(1));
-  const idle = await stage.load.ask(read(IDLE_SECONDS));
-  const printing = Promise.all(Array.from({ length: AT_ONCE }, print));
-  // A read is asked of the load generator for as long as ten documents take, which the first warm one tells.
-  const busy = await stage.load.ask(read(Math.max(2, Math.ceil(median(warm) * AT_ONCE * 0.6))));
-  const ten = await printing;
-  await sleep(0);
+  const idle: number[] = [], busy: number[] = [], last: number[] = [];
+  for (let time = 0; time < TIMES; time += 1) {
+    await stage.quiet();
+    idle.push(...(await stage.load.ask(read(IDLE_SECONDS))).took!);
+    const printing = Promise.all(Array.from({ length: AT_ONCE }, print));
+    // A read is asked of the load generator for as long as ten documents take, which the first warm ones tell.
+    busy.push(...(await stage.load.ask(read(Math.max(2, Math.ceil(median(warm) * AT_ONCE * 0.6))))).took!);
+    last.push(Math.max(...await printing));
+  }
+  const [busyP99, idleP99] = [percentile(busy, 0.99), percentile(idle, 0.99)];
   return [
     ofLimit('PDF', median(warm), LIMIT_SECONDS, 's', `the summary of a study of ${PARTICIPANTS.toLocaleString('en')} participants as PDF, the browser running`),
     {
-      name: 'PDF_TEN_P99', what: `a page of participants read while ${AT_ONCE} PDFs are printed (the last after ${Math.max(...ten).toFixed(1)} s), slowest of a hundred, against an idle service`,
-      ratio: busy.p99 / idle.p99, goal: { is: '<=', value: MOST_SLOWER }, ours: busy.p99, baseline: idle.p99, unit: 'ms',
+      name: 'PDF_TEN_P99', what: `a page of participants read while ${AT_ONCE} PDFs are printed ${TIMES} times (the last after ${median(last).toFixed(1)} s), slowest of a hundred, against an idle service`,
+      ratio: busyP99 / idleP99, goal: { is: '<=', value: MOST_SLOWER }, ours: busyP99, baseline: idleP99, unit: 'ms',
     },
   ];
 }
