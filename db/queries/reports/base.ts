@@ -10,15 +10,24 @@ export interface Asked extends ReportFilter { study: string | null; participant?
 
 const narrowed = ({ site_code, arm }: Asked): string => `${site_code === undefined ? '' : 'and s.site_code = :site_code'} ${arm === undefined ? '' : 'and p.arm = :arm'}`;
 
+const inStudy = (asked: Asked, date: string): string => `${asked.study ? 't.study_id = :study' : 'true'} ${between(date, asked)}`;
+const ofPeople = (asked: Asked): string =>
+  `t.participant_id in (select p.id from participants p left join sites s on s.id = p.site_id where true ${asked.study ? 'and p.study_id = :study' : ''} ${narrowed(asked)})`;
+const isOfEverybody = ({ site_code, arm }: Asked): boolean => site_code === undefined && arm === undefined;
+
 /**
  * Rows of a table under the alias `t` that are to be counted and no more: without a filter, and for who is narrowed to no
  * site, nobody has to be looked up for them.
  */
-export const counted = (asked: Asked, date: string): string => {
-  const everybody = asked.site_code === undefined && asked.arm === undefined ? '(select app_all_sites()) or' : '';
-  return `${asked.study ? 't.study_id = :study' : 'true'} ${between(date, asked)} and (${everybody} t.participant_id in (
-    select p.id from participants p left join sites s on s.id = p.site_id where true ${asked.study ? 'and p.study_id = :study' : ''} ${narrowed(asked)}))`;
-};
+export const counted = (asked: Asked, date: string): string =>
+  `${inStudy(asked, date)} and (${isOfEverybody(asked) ? '(select app_all_sites()) or' : ''} ${ofPeople(asked)})`;
+
+/** How many of them there are; asking of each row whether everybody may be counted would take as long as counting it. */
+export function numberOf(table: string, asked: Asked, date: string): string {
+  const count = (more: string) => `(select count(*) from ${table} t where ${inStudy(asked, date)} ${more})`;
+  const reached = count(`and ${ofPeople(asked)}`);
+  return isOfEverybody(asked) ? `case when app_all_sites() then ${count('')} else ${reached} end` : reached;
+}
 
 /** Visits that a report lists, the row of each as it stands: superseded ones are not among them, another row stands for each. */
 export const listed = (asked: Asked): string =>

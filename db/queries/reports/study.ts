@@ -1,5 +1,5 @@
 import type { Tx } from '../../knex.js';
-import { DUE, ask, counted } from './base.js';
+import { DUE, ask, counted, numberOf } from './base.js';
 import type { Asked } from './base.js';
 
 export interface Totals { studies: number; participants: number; sessions: number; visits: number }
@@ -8,7 +8,7 @@ export interface Totals { studies: number; participants: number; sessions: numbe
 export async function totals(tx: Tx, asked: Asked): Promise<Totals> {
   const [row] = await ask<Totals>(tx, asked, ['enrolled'], `
     select (select count(*) from studies ${asked.study ? 'where id = :study' : ''}) as studies, (select count(*) from enrolled) as participants,
-      (select count(*) from assessment_sessions t where ${counted(asked, 't.started_at')}) as sessions, (select count(*) from scheduled_visits t where ${counted(asked, 't.target_date')}) as visits`);
+      ${numberOf('assessment_sessions', asked, 't.started_at')} as sessions, ${numberOf('scheduled_visits', asked, 't.target_date')} as visits`);
   return row!;
 }
 
