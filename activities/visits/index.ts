@@ -1,10 +1,13 @@
 import type { Database } from '../../db/knex.js';
 import { expireSessions } from '../../db/queries/sessions.js';
-import { moveVisits } from '../../db/queries/visit-statuses.js';
-import { inScope } from '../../db/transaction.js';
+import { dueVisits, moveVisits } from '../../db/queries/visit-statuses.js';
+import type { MovedVisit } from '../../db/queries/visit-statuses.js';
+import { inScope, readInScope } from '../../db/transaction.js';
 
 /** Visits of one statement and transaction: their rows are locked for some tens of milliseconds, never for the whole run. */
 const BATCH = 500;
+/** So many are looked up at a time. */
+const LOOKED_UP = 20_000;
 
 export interface VisitStatusReport { opened: number; missed: number }
 export interface VisitActivities {
@@ -18,20 +21,15 @@ export function createVisitActivities({ database, heartbeat }: { database: Datab
     async moveDueVisits() {
       const report: VisitStatusReport = { opened: 0, missed: 0 };
       for (;;) {
-        const moved = await inScope(database, '*', async ({ tx, audit }) => {
-          const rows = await moveVisits(tx, BATCH);
-          for (const [study_id, own] of byStudy(rows)) {
-            audit.record({
-              study_id, user_id: null, action: 'visit_statuses_updated', resource_type: 'visit', resource_id: null,
-              metadata: { opened: own.filter((row) => row.status === 'open').map((row) => row.id), missed: own.filter((row) => row.status === 'missed').map((row) => row.id) },
-            });
-          }
-          return rows;
-        });
-        report.opened += moved.filter((row) => row.status === 'open').length;
-        report.missed += moved.filter((row) => row.status === 'missed').length;
+        const due = await readInScope(database, '*', (tx) => dueVisits(tx, LOOKED_UP));
         heartbeat(report);
-        if (moved.length < BATCH) return report;
+        const before = report.opened + report.missed;
+        for (let at = 0; at < due.length; at += BATCH) {
+          for (const { status } of await moveBatch(database, due.slice(at, at + BATCH))) report[status === 'open' ? 'opened' : 'missed'] += 1;
+          heartbeat(report);
+        }
+        // What is left is held by somebody else: the next run's.
+        if (due.length < LOOKED_UP || report.opened + report.missed === before) return report;
       }
     },
 
@@ -49,6 +47,20 @@ export function createVisitActivities({ database, heartbeat }: { database: Datab
       }
     },
   };
+}
+
+/** @returns the visits that were moved, with their audit record committed */
+function moveBatch(database: Database, ids: readonly string[]): Promise<MovedVisit[]> {
+  return inScope(database, '*', async ({ tx, audit }) => {
+    const rows = await moveVisits(tx, ids);
+    for (const [study_id, own] of byStudy(rows)) {
+      audit.record({
+        study_id, user_id: null, action: 'visit_statuses_updated', resource_type: 'visit', resource_id: null,
+        metadata: { opened: own.filter((row) => row.status === 'open').map((row) => row.id), missed: own.filter((row) => row.status === 'missed').map((row) => row.id) },
+      });
+    }
+    return rows;
+  });
 }
 
 function byStudy<T extends { study_id: string }>(rows: readonly T[]): Map<string, T[]> {

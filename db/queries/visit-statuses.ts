@@ -2,24 +2,37 @@ import type { Tx } from '../knex.js';
 
 export interface MovedVisit { id: string; study_id: string; participant_id: string; before: 'scheduled' | 'open'; status: 'open' | 'missed' }
 
+/** Who the visit `v` is of, and what day it is there. Looked up for each: the planner, who may not have counted a new study yet, went through all of its visits for every batch. */
+const THERE = `cross join lateral (
+       select p.status as participant_status, (now() at time zone coalesce(t.timezone, s.timezone))::date as today
+       from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id where p.id = v.participant_id offset 0) z`;
+const IS_DUE = `z.participant_status = 'enrolled' and ((v.status = 'scheduled' and v.window_open <= z.today) or (v.status = 'open' and v.window_close < z.today))`;
+
 /**
- * Moves a batch of visits to where the calendar has them: open once their window is, missed once it has closed, by the
- * date of the participant's site or study. One statement; a visit that somebody works on is left to the next run, and
- * withdrawn participants' schedules are frozen. Nowhere is it more than a day later than in UTC: that bound
- * lets the indexes find the few that may be due, the local date decides.
+ * Up to so many visits that are not where the calendar has them, by the date of the participant's site or study;
+ * withdrawn participants' schedules are frozen. Nowhere is it more than a day later than in UTC: that bound lets the
+ * indexes find the few that may be due, the local date decides. They are found once for many batches: a batch that
+ * looked for its own would pass all those by again that were moved before it.
  */
-export async function moveVisits(tx: Tx, limit: number): Promise<MovedVisit[]> {
+export async function dueVisits(tx: Tx, limit: number): Promise<string[]> {
   const { rows } = await tx.raw(
-    `with due as (
-       select v.id, v.status as before, case when v.window_close < z.today then 'missed' else 'open' end as status
-       from scheduled_visits v join participants p on p.id = v.participant_id join studies s on s.id = v.study_id left join sites t on t.id = p.site_id
-       cross join lateral (select (now() at time zone coalesce(t.timezone, s.timezone))::date as today) z
-       where p.status = 'enrolled' and (
-         (v.status = 'scheduled' and v.window_open <= (now() at time zone 'UTC')::date + 1 and v.window_open <= z.today)
-         or (v.status = 'open' and v.window_close < (now() at time zone 'UTC')::date + 1 and v.window_close < z.today))
-       limit ? for update of v skip locked)
+    `select v.id from scheduled_visits v ${THERE}
+     where ${IS_DUE} and ((v.status = 'scheduled' and v.window_open <= (now() at time zone 'UTC')::date + 1) or (v.status = 'open' and v.window_close < (now() at time zone 'UTC')::date + 1))
+     limit ?`, [limit]);
+  return rows.map(({ id }: { id: string }) => id);
+}
+
+/**
+ * Moves visits to where the calendar has them: open once their window is, missed once it has closed. One statement, which
+ * judges them anew; a visit that somebody works on is left to the next run.
+ */
+export async function moveVisits(tx: Tx, ids: readonly string[]): Promise<MovedVisit[]> {
+  const { rows } = await tx.raw(
+    `with picked as materialized (select * from scheduled_visits where id = any(?::uuid[]) for update skip locked),
+     due as materialized (
+       select v.id, v.status as before, case when v.window_close < z.today then 'missed' else 'open' end as status from picked v ${THERE} where ${IS_DUE})
      update scheduled_visits v set status = due.status from due where v.id = due.id
-     returning v.id, v.study_id, v.participant_id, due.before, v.status`, [limit]);
+     returning v.id, v.study_id, v.participant_id, due.before, v.status`, [[...ids]]);
   return rows;
 }
 
