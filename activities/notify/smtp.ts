@@ -1,13 +1,13 @@
 import { Transform } from 'node:stream';
 import { createTransport } from 'nodemailer';
-import type { SendMailOptions, Transporter } from 'nodemailer';
+import type { Transporter } from 'nodemailer';
 import type SMTPPool from 'nodemailer/lib/smtp-pool/index.js';
 import { REPORT_HEADER, isDeadAddress } from '../../workflows/domain/reminders/bounces.js';
 import { RefusedMessage } from './provider.js';
-import type { Message, Provider } from './provider.js';
+import type { Provider } from './provider.js';
 
 /** Connections to the mail server for each process. */
-export const CONNECTIONS = 8;
+const CONNECTIONS = 8;
 
 /**
  * Mail over SMTP. SMTP has no idempotency: a message whose answer was lost is sent again under the same Message-ID, by
@@ -23,9 +23,13 @@ export function smtpMailer(url: string, from: string): Provider {
     done();
   });
   return {
-    send: async (message) => {
+    send: async ({ id, key, to, subject, text, html, unsubscribeUrl, calendar, reportToken }) => {
       try {
-        await transport.sendMail(mailOf(message, from));
+        await transport.sendMail({
+          from, to, subject, text, dsn: { id, return: 'headers', notify: ['failure'] }, messageId: `<${key ?? id}@research-assessment>`, ...(html !== undefined && { html }),
+          headers: { 'X-Notification-Id': id, ...(reportToken !== undefined && { [REPORT_HEADER]: reportToken }), ...(unsubscribeUrl !== undefined && { 'List-Unsubscribe': `<${unsubscribeUrl}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }) },
+          ...(calendar !== undefined && { attachments: [{ filename: 'visit.ics', content: calendar, contentType: 'text/calendar; charset=utf-8; method=PUBLISH' }] }),
+        });
       } catch (fault) {
         const { responseCode, code } = fault as { responseCode?: number; code?: string };
         // The server's own words may name the recipient: its code says enough.
@@ -37,13 +41,6 @@ export function smtpMailer(url: string, from: string): Provider {
     close: () => { transport.close(); },
   };
 }
-
-/** What the mailing library is to write of a message. */
-export const mailOf = ({ id, key, to, subject, text, html, unsubscribeUrl, calendar, reportToken }: Message, from: string): SendMailOptions => ({
-  from, to, subject, text, dsn: { id, return: 'headers', notify: ['failure'] }, messageId: `<${key ?? id}@research-assessment>`, ...(html !== undefined && { html }),
-  headers: { 'X-Notification-Id': id, ...(reportToken !== undefined && { [REPORT_HEADER]: reportToken }), ...(unsubscribeUrl !== undefined && { 'List-Unsubscribe': `<${unsubscribeUrl}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }) },
-  ...(calendar !== undefined && { attachments: [{ filename: 'visit.ics', content: calendar, contentType: 'text/calendar; charset=utf-8; method=PUBLISH' }] }),
-});
 
 /** The library writes a mail by the line; a write to the network for each costs a quarter of a mail's time. */
 function inOnePiece(): Transform {

@@ -5,11 +5,6 @@ export class Turns {
 
   constructor(private readonly atOnce: number) {}
 
-  /** How many wait. */
-  get length(): number {
-    return this.waiting.length;
-  }
-
   async run<T>(work: () => Promise<T>): Promise<T> {
     // Whoever ends hands the place over: nobody slips in between.
     if (this.running >= this.atOnce) await new Promise<void>((go) => { this.waiting.push(go); });

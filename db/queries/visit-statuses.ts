@@ -2,7 +2,10 @@ import type { Tx } from '../knex.js';
 
 export interface MovedVisit { id: string; study_id: string; participant_id: string; before: 'scheduled' | 'open'; status: 'open' | 'missed' }
 
-/** Who the visit `v` is of, and what day it is there. Looked up for each: the planner, who may not have counted a new study yet, went through all of its visits for every batch. */
+/**
+ * Who the visit `v` is of, and what day it is there. Looked up for each: the planner, who may not have counted a new
+ * study yet, went through all of its visits for every batch.
+ */
 const THERE = `cross join lateral (
        select p.status as participant_status, (now() at time zone coalesce(t.timezone, s.timezone))::date as today
        from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id where p.id = v.participant_id offset 0) z`;
@@ -28,7 +31,7 @@ export async function dueVisits(tx: Tx, limit: number): Promise<string[]> {
  */
 export async function moveVisits(tx: Tx, ids: readonly string[]): Promise<MovedVisit[]> {
   const { rows } = await tx.raw(
-    `with picked as materialized (select * from scheduled_visits where id = any(?::uuid[]) for update skip locked),
+    `with picked as materialized (select id, participant_id, status, window_open, window_close from scheduled_visits where id = any(?::uuid[]) for update skip locked),
      due as materialized (
        select v.id, v.status as before, case when v.window_close < z.today then 'missed' else 'open' end as status from picked v ${THERE} where ${IS_DUE})
      update scheduled_visits v set status = due.status from due where v.id = due.id

@@ -15,7 +15,7 @@ const PARTICIPANTS = 1_000, EACH = 100, VISITS = PARTICIPANTS * EACH, LOCK_MS = 
 /**
  * STATUS_JOB: the hourly job opens 100,000 visits, in batches, each a transaction with its audit record; held against one
  * UPDATE of the same rows, whose triggers (what is known as of an instant, reminders) are the table's. A batch's locks
- * are held no longer than from the end of the batch before it to its own.
+ * are held no longer than from the end of the batch, or of the look for more, before it to its own.
  */
 export async function visitStatusFigures(stage: Stage, rounds: number): Promise<Figure[]> {
   const studyId = await studyWithWindows(stage, 0);

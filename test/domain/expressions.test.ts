@@ -80,6 +80,6 @@ describe('expressions of a policy', () => {
     expect(checkExpression(worst, 'rule')).to.equal(null);
     const began = performance.now();
     run(worst);
-    expect(performance.now() - began).to.be.below(5_000);
+    expect(performance.now() - began).to.be.below(500);
   });
 });

@@ -1,9 +1,7 @@
-/** pg-boss with the same mails: written beforehand, sent by the same library over as many connections, as many at a time. */
-import { createTransport } from 'nodemailer';
-import type SMTPPool from 'nodemailer/lib/smtp-pool/index.js';
+/** pg-boss with the same mails: written beforehand, sent by the same mailer, as many at a time. */
 import PgBoss from 'pg-boss';
 import type { Message } from '../../../activities/notify/provider.js';
-import { CONNECTIONS, mailOf } from '../../../activities/notify/smtp.js';
+import { smtpMailer } from '../../../activities/notify/smtp.js';
 import { answer } from '../child.js';
 
 export interface BossOrder { kind: 'fill'; messages: Message[] }
@@ -20,7 +18,7 @@ const boss = new PgBoss({ connectionString: BARE_DATABASE_URL, schema: 'bench_bo
 boss.on('error', (fault) => { throw fault; });
 await boss.start();
 await boss.createQueue(QUEUE);
-const mailer = createTransport({ url: BARE_SMTP_URL, pool: true, maxConnections: CONNECTIONS, maxMessages: 1_000 } as SMTPPool.Options & { url: string });
+const mailer = smtpMailer(BARE_SMTP_URL, 'study@example.org');
 
 answer<BossOrder | BossRun, null>({}, async (order) => {
   if (order.kind === 'fill') {
@@ -32,7 +30,7 @@ answer<BossOrder | BossRun, null>({}, async (order) => {
     boss.work<Message>(QUEUE, { batchSize: BATCH, pollingIntervalSeconds: LOOK_SECONDS }, async (jobs) => {
       const queue = [...jobs];
       await Promise.all(Array.from({ length: CONCURRENCY }, async () => {
-        for (let job = queue.shift(); job; job = queue.shift()) await mailer.sendMail(mailOf(job.data, 'study@example.org'));
+        for (let job = queue.shift(); job; job = queue.shift()) await mailer.send(job.data);
       }));
       sent += jobs.length;
       if (sent >= order.count) resolve();
