@@ -22,16 +22,17 @@ export async function asOwner<T>(stage: Stage, work: (client: pg.PoolClient) => 
   }
 }
 
-/** The API's resident memory while `work` runs, above what it was before, in MB. */
-export async function growth(stage: Stage, work: () => Promise<unknown>): Promise<number> {
-  const pid = stage.service.current().pids.api!;
-  const before = residentMb(pid);
-  let most = before;
-  const look = setInterval(() => { most = Math.max(most, residentMb(pid)); }, 20);
+/** The API's resident memory, in MB. */
+export const apiMb = (stage: Stage): number => residentMb(stage.service.current().pids.api!);
+
+/** How far the API's resident memory rises while `work` runs above what it was at first, in MB. */
+export async function growth(stage: Stage, work: () => Promise<unknown>, idle = apiMb(stage)): Promise<number> {
+  let most = apiMb(stage);
+  const look = setInterval(() => { most = Math.max(most, apiMb(stage)); }, 20);
   try {
     await work();
   } finally {
     clearInterval(look);
   }
-  return Math.max(0, most - before);
+  return Math.max(0, most - idle);
 }

@@ -67,5 +67,24 @@ select jsonb_build_object('total', (select count(*) from scheduled_visits where 
 const totals = `select jsonb_build_object('studies', 1, 'participants', (select count(*) from participants where study_id = $1), 'sessions', (select count(*) from assessment_sessions where study_id = $1),
   'visits', (select count(*) from scheduled_visits where study_id = $1)) as answer`;
 
-export const reportSql = { summary, enrollment, completion, modules, sites, visits, totals } as const;
+/** All of one participant's; `$1` is the participant. */
+const participant = `with ${JUDGED.replace('v.study_id = $1', 'v.participant_id = $1')}, tasks as (
+  select x.id, x.started_at, t.task, t.summary, t.trial_count from assessment_sessions x join session_tasks t on t.session_id = x.id where x.participant_id = $1)
+select jsonb_build_object(
+  'identity', (select to_jsonb(i) from (select p.id, p.study_id, p.participant_code, p.external_id, s.site_code, p.arm, p.status, p.preferred_language, p.enrollment_date, p.withdrawn_at, p.created_at
+    from participants p left join sites s on s.id = p.site_id where p.id = $1) i),
+  'anchor', (select to_jsonb(a) from (select participant_id, enrollment_date_value as enrollment_date, enrollment_datetime_value as enrollment_datetime, precision, partial_value, timezone, status, source_type, source_ref,
+    is_override, override_reason, version, current_schedule_version_id, created_at, updated_at from anchor_dates where participant_id = $1) a),
+  'schedule', (select to_jsonb(c) from (select id, version_number, is_current, anchor_date_used, anchor_version, scheduling_mode, status, visits_generated, generation_warnings, generated_at
+    from schedule_versions where participant_id = $1 and is_current) c),
+  'visits', (select jsonb_agg(to_jsonb(o) order by o.target_date, o.id) from (select j.id, j.participant_id, j.participant_code, j.site_code, j.arm, w.code as window_code, j.name, j.target_date, j.window_open, j.window_close,
+    j.said as status, j.completed_at, j.adherence, j.off as days_off_target from judged j left join visit_windows w on w.id = j.visit_window_id where j.said <> 'superseded') o),
+  'sessions', (select jsonb_agg(to_jsonb(o) order by o.started_at, o.id) from (select x.id, x.visit_id, x.battery_id, x.battery_version, x.language, ${SESSION} as status, x.source, x.started_at, x.completed_at,
+    coalesce(k.task_summaries, '{}') as task_summaries, coalesce(k.trial_count, 0) as trial_count from assessment_sessions x
+    left join (select id, jsonb_object_agg(task, summary) as task_summaries, sum(trial_count) as trial_count from tasks group by 1) k using (id) where x.participant_id = $1) o),
+  'metrics', (select jsonb_agg(jsonb_build_object('task', task, 'metric', key, 'points', points) order by task, key) from (
+    select task, m.key, jsonb_agg(jsonb_build_object('session_id', id, 'at', started_at, 'value', m.value) order by started_at, id) as points
+    from tasks cross join lateral jsonb_each(summary) m where jsonb_typeof(m.value) = 'number' group by 1, 2) c)) as answer`;
+
+export const reportSql = { summary, enrollment, completion, modules, sites, visits, totals, participant } as const;
 export type ReportName = keyof typeof reportSql;
