@@ -1253,7 +1253,7 @@ CREATE TRIGGER record_changed AFTER UPDATE ON public.scheduled_visits REFERENCIN
 CREATE TRIGGER record_new AFTER INSERT ON public.scheduled_visits REFERENCING NEW TABLE AS made FOR EACH STATEMENT EXECUTE FUNCTION record_new_visits();
 CREATE TRIGGER reminders_changed AFTER UPDATE ON public.scheduled_visits REFERENCING OLD TABLE AS before_change NEW TABLE AS after_change FOR EACH STATEMENT EXECUTE FUNCTION visits_changed();
 CREATE TRIGGER reminders_made AFTER INSERT ON public.scheduled_visits REFERENCING NEW TABLE AS made FOR EACH STATEMENT EXECUTE FUNCTION visits_made();
-CREATE TRIGGER touch BEFORE UPDATE ON public.scheduled_visits FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
+CREATE TRIGGER touch BEFORE UPDATE ON public.scheduled_visits FOR EACH ROW WHEN ((new.updated_at = old.updated_at)) EXECUTE FUNCTION touch_updated_at();
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table session_tasks (

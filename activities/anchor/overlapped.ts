@@ -1,20 +1,31 @@
+/** A piece's turn to write. */
+export interface Turn {
+  /** Waits until it is this piece's. */
+  taken(): Promise<void>;
+  /** Ends it before the piece is through: what it has still to write is little. */
+  passOn(): void;
+}
+
 /**
- * Works through `pieces` two at a time, of which one at most writes: while the database writes what came of a piece, the
- * next is read and decided. `work` calls `writing` before its first write; its turn lasts until it is through.
+ * Works through `pieces`, of which one at most has its turn to write: while the database writes what came
+ * of a piece, the next is read and decided. `work` waits for its turn before its first write; the turn ends when it passes
+ * it on, or is through.
  * @returns what came of each, in the order of the pieces
  * @throws what the first one that failed has thrown, when nothing is under way any more
  */
-export async function overlapped<Piece, Result>(pieces: readonly Piece[], work: (piece: Piece, writing: () => Promise<void>) => Promise<Result>): Promise<Result[]> {
+export async function overlapped<Piece, Result>(pieces: readonly Piece[], work: (piece: Piece, turn: Turn) => Promise<Result>): Promise<Result[]> {
   const results: Promise<Result>[] = [];
   let written: Promise<unknown> = Promise.resolve();
   for (const piece of pieces) {
     const before = written;
-    const result = work(piece, async () => { await before; });
+    let passOn!: () => void;
+    const passed = new Promise<void>((resolve) => { passOn = resolve; });
+    const result = work(piece, { taken: async () => { await before; }, passOn });
     results.push(result);
-    written = Promise.allSettled([before, result]);
-    // The piece after this one begins when the one before it is through.
+    written = Promise.allSettled([before, Promise.race([passed, result])]);
+    // The piece after this one begins when the one before it has had its turn.
     await before;
   }
-  await written;
+  await Promise.allSettled(results);
   return Promise.all(results);
 }

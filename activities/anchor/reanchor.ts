@@ -12,6 +12,7 @@ import { noTrace } from './carry-out.js';
 import { readCases } from './context.js';
 import type { Case } from './context.js';
 import { overlapped } from './overlapped.js';
+import type { Turn } from './overlapped.js';
 import { writeOutcomes } from './write.js';
 import type { Outcome } from './write.js';
 
@@ -44,8 +45,8 @@ export const reanchorBatch = (database: Database, heartbeat: () => void) => asyn
   }
   const rest = ids.slice(FIRST);
   const pieces = [ids.slice(0, FIRST), ...Array.from({ length: Math.ceil(rest.length / PIECE) }, (_, i) => rest.slice(i * PIECE, (i + 1) * PIECE))];
-  const done = await overlapped(pieces, async (piece, writing) => {
-    const report = await reanchorPiece(database, change, piece, writing);
+  const done = await overlapped(pieces, async (piece, turn) => {
+    const report = await reanchorPiece(database, change, piece, turn);
     heartbeat();
     return report;
   });
@@ -55,7 +56,7 @@ export const reanchorBatch = (database: Database, heartbeat: () => void) => asyn
   };
 };
 
-const reanchorPiece = async (database: Database, change: StudyChange, ids: string[], writing: () => Promise<void>): Promise<{ moved: number; schedules: number }> =>
+const reanchorPiece = async (database: Database, change: StudyChange, ids: string[], turn: Turn): Promise<{ moved: number; schedules: number }> =>
   inScope(database, change.study_id, async ({ tx, audit }) => {
     await lockAnchors(tx, ids);
     if (change.kind === BASELINE) await followBaseline(tx, ids);
@@ -72,8 +73,8 @@ const reanchorPiece = async (database: Database, change: StudyChange, ids: strin
       if (outcome) outcomes.push(outcome);
       if (changesStatus(outcome) || (former && waitsForOther(each, former))) awake.push(id);
     }
-    await writing();
-    await writeOutcomes(tx, audit, change.study_id, outcomes);
+    await turn.taken();
+    await writeOutcomes(tx, audit, change.study_id, outcomes, turn.passOn);
     await putOutbox(tx, awake.map((id) => ({ topic: 'sources-changed', studyId: change.study_id, subject: id, payload: { actor_user_id: change.actor_user_id } })));
     return { moved: outcomes.filter((o) => o.transitions.length > 0).length, schedules: outcomes.filter((o) => o.schedule).length };
   });

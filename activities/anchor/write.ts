@@ -39,13 +39,15 @@ export interface Written { participant_id: string; version: number; history_ids:
 /**
  * Writes decisions of one study: anchors (compare-and-set), schedule versions with visits, history, the facts and the
  * trace behind each entry, events for subscribers, audit records.
+ * @param schedulesWritten told when the most of it is written
  */
-export async function writeOutcomes(tx: Tx, audit: AuditTrail, studyId: string, outcomes: readonly Outcome[]): Promise<Written[]> {
+export async function writeOutcomes(tx: Tx, audit: AuditTrail, studyId: string, outcomes: readonly Outcome[], schedulesWritten: () => void = () => undefined): Promise<Written[]> {
   const steps = outcomes.map((outcome) => ({ outcome, version: versionAfter(outcome), entries: entriesOf(outcome) }));
   await writeAnchors(tx, steps.filter(({ outcome }) => outcome.transitions.some(changesAnchor)).map(({ outcome, version }) => anchorOf(outcome, version)));
   const versions = await writeSchedules(tx, studyId, steps.filter(({ outcome }) => outcome.schedule).map(({ outcome, version }) => ({
     ...outcome.schedule!, case: outcome.case, anchorVersion: version, generatedBy: outcome.sender.actor_user_id ?? null,
   })));
+  schedulesWritten();
   const history: HistoryWrite[] = [];
   const decisions: DecisionWrite[] = [];
   const events: DomainEvent[] = [];

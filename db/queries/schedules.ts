@@ -129,7 +129,7 @@ export async function supersedeVersions(
        update schedule_versions set is_current = false, status = 'superseded', superseded_at = moment(), supersede_reason = $1::text
        where participant_id = any($2) and is_current
      )
-     update scheduled_visits set status = $3, status_reason = $1::text where id = any($4) and status in ('scheduled', 'open', 'missed')`,
+     update scheduled_visits set status = $3, status_reason = $1::text, updated_at = clock_timestamp() where id = any($4) and status in ('scheduled', 'open', 'missed')`,
     [how.reason, [...participantIds], how.visitStatus, [...how.visitIds]]);
 }
 

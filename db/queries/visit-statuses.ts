@@ -34,7 +34,7 @@ export async function moveVisits(tx: Tx, ids: readonly string[]): Promise<MovedV
     `with picked as materialized (select id, participant_id, status, window_open, window_close from scheduled_visits where id = any(?::uuid[]) for update skip locked),
      due as materialized (
        select v.id, v.status as before, case when v.window_close < z.today then 'missed' else 'open' end as status from picked v ${THERE} where ${IS_DUE})
-     update scheduled_visits v set status = due.status from due where v.id = due.id
+     update scheduled_visits v set status = due.status, updated_at = clock_timestamp() from due where v.id = due.id
      returning v.id, v.study_id, v.participant_id, due.before, v.status`, [[...ids]]);
   return rows;
 }

@@ -1,0 +1,65 @@
+import { expect } from 'chai';
+import { overlapped } from '../../activities/anchor/overlapped.js';
+
+/** A gate that is opened by hand. */
+function gate() {
+  let open!: () => void;
+  const opened = new Promise<void>((resolve) => { open = resolve; });
+  return { open, opened };
+}
+const soon = () => new Promise<void>((resolve) => { setImmediate(resolve); });
+
+describe('Pieces that are worked through overlapped', () => {
+  it('one writes at a time, the next is read meanwhile, and begins to write when the turn is passed on', async () => {
+    const seen: string[] = [];
+    const written = [gate(), gate(), gate()], through = [gate(), gate(), gate()];
+    const done = overlapped([0, 1, 2], async (piece, turn) => {
+      seen.push(`read ${piece}`);
+      await turn.taken();
+      seen.push(`write ${piece}`);
+      await written[piece]!.opened;
+      turn.passOn();
+      await through[piece]!.opened;
+      seen.push(`through ${piece}`);
+      return piece * 10;
+    });
+    await soon();
+    expect(seen).to.deep.equal(['read 0', 'read 1', 'write 0']);
+    written[0]!.open();
+    await soon();
+    // The first is not through, the second writes, the third is read.
+    expect(seen.slice(3)).to.have.members(['write 1', 'read 2']);
+    through[1]!.open();
+    written[1]!.open();
+    await soon();
+    expect(seen.slice(5)).to.have.members(['through 1', 'write 2']);
+    for (const one of [...written, ...through]) one.open();
+    expect(await done).to.deep.equal([0, 10, 20]);
+    expect(seen).to.include('through 0');
+  });
+
+  it('who does not pass the turn on keeps it until it is through', async () => {
+    let writing = 0;
+    const most = { writing: 0 };
+    await overlapped([0, 1, 2, 3], async (_piece, turn) => {
+      await turn.taken();
+      writing += 1;
+      most.writing = Math.max(most.writing, writing);
+      await soon();
+      writing -= 1;
+    });
+    expect(most.writing).to.equal(1);
+  });
+
+  it('when one fails the others go on, and it is told when nothing is under way any more', async () => {
+    const through: number[] = [];
+    const fault: unknown = await overlapped([0, 1, 2], async (piece, turn) => {
+      await turn.taken();
+      if (piece === 1) throw new Error('piece 1 failed');
+      await soon();
+      through.push(piece);
+    }).then(() => undefined, (thrown: unknown) => thrown);
+    expect(fault).to.be.an('error').with.property('message', 'piece 1 failed');
+    expect(through).to.deep.equal([0, 2]);
+  });
+});
