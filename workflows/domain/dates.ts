@@ -54,9 +54,12 @@ function offsetAt(zone: string, instant: number): number {
 
 const MS_PER_DAY = 86_400_000;
 
+/** Milliseconds since 1970 of an instant as it is written: one `now` is asked for its date again and again. */
+export const epochOf = remembered(1_000, (instant: string) => Temporal.Instant.from(instant).epochMilliseconds);
+
 /** The calendar date that an instant falls on in `zone`. */
 export function dateIn(instant: string, zone: string): string {
-  const at = Temporal.Instant.from(instant).epochMilliseconds;
+  const at = epochOf(instant);
   return dayOf(Math.floor((at + offsetAt(zone, at)) / MS_PER_DAY));
 }
 

@@ -1,5 +1,4 @@
-import { Temporal } from 'temporal-polyfill';
-import { dateIn } from '../dates.js';
+import { dateIn, epochOf } from '../dates.js';
 import { quietUntil } from './planning.js';
 import type { Rule } from './planning.js';
 import type { Channel, NotificationSettings } from './settings.js';
@@ -55,9 +54,9 @@ export function judge(of: Standing, now: string, maxLatenessHours: number): Verd
   if (of.kind === 'visit_reminder' && (visit.status === 'missed' || visit.window_close < dateIn(now, participant.zone))) return stop('cancelled', 'visit_over');
   if (of.kind === 'visit_missed' && visit.status !== 'missed') return stop('cancelled', 'not_missed');
   if (of.study_status === 'completed' || of.study_status === 'archived') return stop('cancelled', `study_${of.study_status}`);
-  const at = Temporal.Instant.from(now), due = Temporal.Instant.from(of.due_at);
-  if (Temporal.Instant.compare(at, due) < 0) return { what: 'wait', until: of.due_at, reason: 'not_due' };
-  if (at.epochMilliseconds - due.epochMilliseconds > maxLatenessHours * 3_600_000) return stop('suppressed', 'too_late');
+  const lateMs = epochOf(now) - epochOf(of.due_at);
+  if (lateMs < 0) return { what: 'wait', until: of.due_at, reason: 'not_due' };
+  if (lateMs > maxLatenessHours * 3_600_000) return stop('suppressed', 'too_late');
   if (of.study_status !== 'active') return stop('suppressed', `study_${of.study_status}`);
   if (participant.opted_out) return stop('suppressed', 'opted_out');
   if (!participant.has_address) return stop('suppressed', 'no_address');
