@@ -1,12 +1,8 @@
 import { readFileSync, readdirSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Provider } from '../../activities/notify/provider.js';
 import { sendNotification } from '../../activities/notify/send.js';
-import { smsGateway } from '../../activities/notify/sms.js';
 import { linkHash } from '../../db/queries/portal.js';
 import { AnchorStudy, Stage } from '../anchor/stage.js';
 import type { Person, SetView } from '../anchor/stage.js';
@@ -406,20 +402,5 @@ describe('The portal', function portal() {
       const stranger = await user(stage.admin, 'coordinator');
       expect((await nia.set(DAY, stranger)).status).to.equal(404);
     });
-  });
-
-  describe('a gateway for text messages', () => {
-    const message = { id: 'n1', to: '+491701234567', subject: '', text: 'secret words' };
-    for (const [status, name] of [[422, 'RefusedMessage'], [503, 'Error'], [429, 'Error'], [302, 'Error']] as const) {
-      it(`that answers ${status}: ${name}, telling nothing of the message`, async () => {
-        const server = createServer((request, response) => { request.resume(); response.writeHead(status, { Location: '/elsewhere' }).end('no'); }).listen(0, '127.0.0.1');
-        await once(server, 'listening');
-        const fault = await smsGateway(`http://127.0.0.1:${(server.address() as AddressInfo).port}/sms`).send(message).then(() => undefined, (thrown: Error) => thrown);
-        server.close();
-        server.closeAllConnections();
-        expect(fault?.name).to.equal(name);
-        expect(fault?.message).not.to.include(message.to).and.not.include(message.text);
-      });
-    }
   });
 });
