@@ -1,14 +1,17 @@
 import type { Tx } from '../../knex.js';
-import { DUE, ask, counted, numberOf } from './base.js';
+import { together } from '../../one-trip.js';
+import { DUE, ask, counted, isUnfiltered, numberOf, question } from './base.js';
 import type { Asked } from './base.js';
 
 export interface Totals { studies: number; participants: number; sessions: number; visits: number }
 
 /** Of all studies that the transaction sees, or of the one asked for. */
 export async function totals(tx: Tx, asked: Asked): Promise<Totals> {
-  const [row] = await ask<Totals>(tx, asked, ['enrolled'], `
+  const counts = `
     select (select count(*) from studies ${asked.study ? 'where id = :study' : ''}) as studies, (select count(*) from enrolled) as participants,
-      ${numberOf('assessment_sessions', asked, 't.started_at')} as sessions, ${numberOf('scheduled_visits', asked, 't.target_date')} as visits`);
+      ${numberOf('assessment_sessions', asked, 't.started_at')} as sessions, ${numberOf('scheduled_visits', asked, 't.target_date')} as visits`;
+  // Planning it takes a tenth of its time; with dates in it, it is planned for those.
+  const [row] = isUnfiltered(asked) ? (await together<[Totals]>(tx, [question(asked, ['enrolled'], counts)]))[0] : await ask<Totals>(tx, asked, ['enrolled'], counts);
   return row!;
 }
 
