@@ -1,4 +1,4 @@
-import type { Database } from './knex.js';
+import type { Database, Tx } from './knex.js';
 import { nameOf } from './prepared.js';
 
 /** One statement with `$1, $2 …` for its values; its text is one of a fixed set, never made from values. */
@@ -24,6 +24,19 @@ export async function readOnce<Row>(database: Database, opening: string, stateme
   }
 }
 
+/**
+ * The rows of several statements, in one round trip of a transaction that is open. For what is sooner run than planned:
+ * the plans of before are used from the first time on (see transaction.ts), by these alone.
+ */
+export async function together<Rows extends readonly unknown[]>(tx: Tx, statements: { [K in keyof Rows]: Statement }): Promise<{ [K in keyof Rows]: Rows[K][] }> {
+  // The transaction's own connection, which stays with it.
+  const connection = await tx.client.acquireConnection() as Connection;
+  const executes: string[] = [];
+  for (const statement of statements as readonly Statement[]) executes.push(await execution(connection, statement));
+  const answers = await connection.query(['set local plan_cache_mode = force_generic_plan', ...executes, 'set local plan_cache_mode to default'].join('; '));
+  return answers.slice(1, -1).map(({ rows }) => rows) as { [K in keyof Rows]: Rows[K][] };
+}
+
 const planned = new WeakMap<Connection, Map<string, string>>();
 
 /** `execute …` of a statement that this connection plans at its first use; the driver escapes the values. */
@@ -37,7 +50,8 @@ async function execution(connection: Connection, { sql, values }: Statement): Pr
     await connection.query(`prepare ${name} as ${sql}`);
     known.set(sql, name);
   }
-  return `execute ${name}(${values.map((value) => (typeof value === 'number' ? String(value) : connection.escapeLiteral(value))).join(', ')})`;
+  const given = values.map((value) => (typeof value === 'number' ? String(value) : connection.escapeLiteral(value)));
+  return `execute ${name}${given.length > 0 ? `(${given.join(', ')})` : ''}`;
 }
 
 async function inOne(connection: Connection, text: string): Promise<{ rows: unknown[] }[]> {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../db/canonical-json.js';
 import type { Tx } from '../../db/knex.js';
 import { adherenceMap, auditHead, participantOfSession, sessionTasks, studyHead } from '../../db/queries/reports/document.js';
-import { reportedPerson, reportedSessions } from '../../db/queries/reports/participant.js';
+import { reportedSession } from '../../db/queries/reports/participant.js';
 import { completion, enrollment, modules, sites, studySummary } from '../../db/queries/reports/study.js';
 import { snapshotAs } from '../../db/request.js';
 import type { Asked, ReportFilter } from '../../db/queries/reports/base.js';
@@ -68,8 +68,7 @@ export function sessionPdf(ordering: Ordering, sessionId: string): Promise<Reply
   return printed(ordering, undefined, { type: 'session', id: sessionId }, async (tx) => {
     const participantId = await participantOfSession(tx, ordering.studyId, sessionId);
     if (!participantId) throw problem('NOT_FOUND', { detail: 'There is no such session.' });
-    const [session] = await reportedSessions(tx, { study: ordering.studyId, participant: participantId }, sessionId);
-    const { audit, ...data } = { ...await head(tx, ordering.studyId), identity: (await reportedPerson(tx, participantId))!, session: session!, tasks: await sessionTasks(tx, sessionId), modules: await modules(tx, asked(ordering.studyId, {})) };
+    const { audit, ...data } = { ...await head(tx, ordering.studyId), ...(await reportedSession(tx, participantId, sessionId))!, tasks: await sessionTasks(tx, sessionId), modules: await modules(tx, asked(ordering.studyId, {})) };
     return { content: { kind: 'session', data }, audit, name: [data.study.study_code, data.identity.participant_code, data.session.started_at.slice(0, 10)] };
   });
 }

@@ -1,12 +1,7 @@
 import type { Tx } from '../../db/knex.js';
-import { readAnchor } from '../../db/queries/anchors.js';
 import type { Asked, ReportFilter } from '../../db/queries/reports/base.js';
-import { coursesOf, reportedPerson, reportedSchedule, reportedSessions } from '../../db/queries/reports/participant.js';
-import { reportedVisits } from '../../db/queries/reports/visits.js';
+import { coursesOf, reportedParticipant } from '../../db/queries/reports/participant.js';
 import { problem } from '../errors.js';
-
-/** More visits of one participant than any schedule plans. */
-const ALL = 10_000;
 
 /**
  * A report's question from a query.
@@ -25,18 +20,10 @@ export function report<T extends object>({ from, to, site_code, arm }: ReportFil
   return { generated_at: new Date().toISOString(), filters: { from: from ?? null, to: to ?? null, site_code: site_code ?? null, arm: arm ?? null }, ...content };
 }
 
-/** One participant: codes, anchor, schedule, visits that count, sessions, and each metric over time. @throws 404 */
+/** One participant: codes, anchor, schedule, visits that count, sessions, and each metric over time. @throws 404, 400 FROM_AFTER_TO */
 export async function participantReport(tx: Tx, participantId: string, filter: Pick<ReportFilter, 'from' | 'to'>) {
-  const identity = await reportedPerson(tx, participantId);
-  if (!identity) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
-  const question = { ...asked(identity.study_id, filter), participant: participantId };
-  const sessions = await reportedSessions(tx, question);
-  return {
-    identity,
-    anchor: (await readAnchor(tx, participantId))!,
-    schedule: await reportedSchedule(tx, participantId) ?? null,
-    visits: (await reportedVisits(tx, question, { skip: 0, limit: ALL })).items,
-    sessions,
-    metrics: coursesOf(sessions),
-  };
+  const { from, to } = asked(undefined, filter);
+  const found = await reportedParticipant(tx, participantId, { from, to });
+  if (!found) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  return { ...found, metrics: coursesOf(found.sessions) };
 }

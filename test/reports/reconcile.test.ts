@@ -82,6 +82,16 @@ describe('The reports of a study', function () {
         const task = (await world.report<Modules>('modules', query)).by_task[0];
         expect(task?.sessions ?? 0).to.equal(sessions.length);
         if (task) expectDistribution(task.metrics.mean_rt!, sessions.map((s) => s.rt));
+
+        // Who sees one site and asks without a filter is told of that site alone.
+        const ofSite = within({ site_code: 'S1' });
+        const rts = world.people.flatMap((person) => person.given.sessions.filter((session) => ofSite.session(person, session)).map((session) => session.rt));
+        const narrowed = { headers: { 'X-Site-ID': world.site } };
+        const { body: modules } = await world.http.get<Modules>(`/api/reports/studies/${world.study}/modules`, narrowed);
+        expect(modules.by_task[0]?.sessions ?? 0).to.equal(rts.length);
+        if (rts.length > 0) expectDistribution(modules.by_task[0]!.metrics.mean_rt!, rts);
+        const { body: totals } = await world.http.get<Record<string, number>>(`/api/reports/summary?study_id=${world.study}`, narrowed);
+        expect([totals.participants, totals.sessions, totals.visits]).to.deep.equal([world.people.filter(ofSite.person).length, rts.length, world.visits.filter(ofSite.visit).length]);
       } finally {
         await world.close();
       }

@@ -1,5 +1,6 @@
 import { reportingShift, sessionStatus, visitStatus } from '../../effective.js';
 import type { Tx } from '../../knex.js';
+import type { Statement } from '../../one-trip.js';
 
 /** What narrows a report. Dates are inclusive: of participants their enrollment date, of sessions the start (UTC), of visits the target. */
 export interface ReportFilter { from?: string | undefined; to?: string | undefined; site_code?: string | undefined; arm?: string | undefined }
@@ -14,6 +15,9 @@ const inStudy = (asked: Asked, date: string): string => `${asked.study ? 't.stud
 const ofPeople = (asked: Asked): string =>
   `t.participant_id in (select p.id from participants p left join sites s on s.id = p.site_id where true ${asked.study ? 'and p.study_id = :study' : ''} ${narrowed(asked)})`;
 const isOfEverybody = ({ site_code, arm }: Asked): boolean => site_code === undefined && arm === undefined;
+
+/** Nothing narrows it but what the caller may see. */
+export const isUnfiltered = (asked: Asked): boolean => isOfEverybody(asked) && asked.from === undefined && asked.to === undefined;
 
 /**
  * Rows of a table under the alias `t` that are to be counted and no more: without a filter, and for who is narrowed to no
@@ -31,7 +35,7 @@ export function numberOf(table: string, asked: Asked, date: string): string {
 
 /** Visits that a report lists, the row of each as it stands: superseded ones are not among them, another row stands for each. */
 export const listed = (asked: Asked): string =>
-  `scheduled_visits t where ${counted(asked, 't.target_date')} ${asked.participant ? 'and t.participant_id = :participant' : ''} and t.status <> 'superseded'`;
+  `scheduled_visits t where ${counted(asked, 't.target_date')} and t.status <> 'superseded'`;
 
 /** A page of them: nothing is worked out for the others. */
 const page = (asked: Asked): string => `page as materialized (select t.id, t.participant_id from ${listed(asked)} order by t.target_date, t.id offset :skip limit :limit)`;
@@ -74,12 +78,36 @@ const sessions = (asked: Asked): string => `sessions as (
 
 const parts = { people, enrolled, judged, sessions, page };
 
-/** Runs one statement over the named parts: whatever a report counts is of one moment. */
-export async function ask<Row>(tx: Tx, asked: Asked, names: readonly (keyof typeof parts)[], select: string, more: Record<string, string | number> = {}): Promise<Row[]> {
+type Values = Record<string, string | number>;
+type Part = keyof typeof parts;
+
+function textOf(asked: Asked, names: readonly Part[], select: string, more: Values): { text: string; given: Values } {
   const { study, participant, from, to, site_code, arm } = asked;
-  const given = Object.fromEntries(Object.entries({ study, participant, from, to, site_code, arm, ...more }).filter(([, value]) => value !== undefined && value !== null));
-  const { rows } = await tx.raw(`${names.length > 0 ? 'with' : ''} ${names.map((name) => parts[name](asked)).join(', ')} ${select}`, given as Record<string, string | number>);
-  return rows;
+  const given = Object.fromEntries(Object.entries({ study, participant, from, to, site_code, arm, ...more }).filter(([, value]) => value !== undefined && value !== null)) as Values;
+  return { text: `${names.length > 0 ? 'with' : ''} ${names.map((name) => parts[name](asked)).join(', ')} ${select}`, given };
+}
+
+/** Runs one statement over the named parts: whatever a report counts is of one moment. */
+export async function ask<Row>(tx: Tx, asked: Asked, names: readonly Part[], select: string, more: Values = {}): Promise<Row[]> {
+  const { text, given } = textOf(asked, names, select, more);
+  return (await tx.raw(text, given)).rows;
+}
+
+/**
+ * What `ask` runs as a statement to be planned once a connection (one-trip.ts): for one participant's rows and for counts
+ * without a filter. What runs through a whole study is better planned for the very dates that are asked for.
+ */
+export function question(asked: Asked, names: readonly Part[], select: string, more: Values = {}): Statement {
+  const { text, given } = textOf(asked, names, select, more);
+  const places = new Map<string, string>();
+  const values: (string | number)[] = [];
+  const sql = text.replaceAll(/(?<!:):([a-z_]+)/g, (whole, name: string) => {
+    const value = given[name];
+    if (value === undefined) return whole;
+    if (!places.has(name)) places.set(name, `$${values.push(value)}`);
+    return places.get(name)!;
+  });
+  return { sql, values };
 }
 
 /** Whether a judged visit is due, as SQL. */

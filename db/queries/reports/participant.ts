@@ -1,6 +1,12 @@
 import type { Tx } from '../../knex.js';
-import { ask } from './base.js';
-import type { Asked } from './base.js';
+import { together } from '../../one-trip.js';
+import type { Statement } from '../../one-trip.js';
+import { anchorStatement } from '../anchors.js';
+import type { AnchorResponse } from '../anchors.js';
+import { question } from './base.js';
+import type { Asked, ReportFilter } from './base.js';
+import { visitsOfOne } from './visits.js';
+import type { ReportedVisit } from './visits.js';
 
 /** Who a report is about: codes alone, nothing that names the person. */
 export interface ReportedPerson {
@@ -8,12 +14,11 @@ export interface ReportedPerson {
   preferred_language: string | null; enrollment_date: string | null; withdrawn_at: string | null; created_at: string;
 }
 
-export async function reportedPerson(tx: Tx, id: string): Promise<ReportedPerson | undefined> {
-  const { rows } = await tx.raw(
-    `select p.id, p.study_id, p.participant_code, p.external_id, s.site_code, p.arm, p.status, p.preferred_language, p.enrollment_date, p.withdrawn_at, p.created_at
-     from participants p left join sites s on s.id = p.site_id where p.id = ?`, [id]);
-  return rows[0];
-}
+const personOf = (id: string): Statement => ({
+  sql: `select p.id, p.study_id, p.participant_code, p.external_id, s.site_code, p.arm, p.status, p.preferred_language, p.enrollment_date, p.withdrawn_at, p.created_at
+    from participants p left join sites s on s.id = p.site_id where p.id = $1`,
+  values: [id],
+});
 
 export interface ReportedSession {
   id: string; visit_id: string | null; battery_id: number | null; battery_version: number | null; language: string | null; status: string; source: string;
@@ -21,8 +26,8 @@ export interface ReportedSession {
 }
 
 /** A participant's sessions with what their tasks say, oldest first; or one of them. */
-export function reportedSessions(tx: Tx, asked: Asked, sessionId?: string): Promise<ReportedSession[]> {
-  return ask<ReportedSession>(tx, asked, ['people', 'sessions'], `
+function sessionsOf(asked: Asked, sessionId?: string): Statement {
+  return question(asked, ['people', 'sessions'], `
     select s.id, a.visit_id, a.battery_id, a.battery_version, a.language, s.status, a.source, s.started_at, a.completed_at,
       coalesce(k.task_summaries, '{}') as task_summaries, coalesce(k.trial_count, 0)::integer as trial_count
     from sessions s join assessment_sessions a on a.id = s.id
@@ -49,10 +54,27 @@ export function coursesOf(sessions: readonly ReportedSession[]): MetricCourse[] 
   return [...courses.keys()].sort().map((key) => courses.get(key)!);
 }
 
-/** The participant's current schedule version; undefined: there is none. */
-export async function reportedSchedule(tx: Tx, participantId: string): Promise<Record<string, unknown> | undefined> {
-  const { rows } = await tx.raw(
-    `select id, version_number, is_current, anchor_date_used, anchor_version, scheduling_mode, status, visits_generated, generation_warnings, generated_at
-     from schedule_versions where participant_id = ? and is_current`, [participantId]);
-  return rows[0];
+/** The current schedule version, if there is one. */
+const scheduleOf = (participantId: string): Statement => ({
+  sql: `select id, version_number, is_current, anchor_date_used, anchor_version, scheduling_mode, status, visits_generated, generation_warnings, generated_at
+    from schedule_versions where participant_id = $1 and is_current`,
+  values: [participantId],
+});
+
+export interface ReportedParticipant {
+  identity: ReportedPerson; anchor: AnchorResponse; schedule: Record<string, unknown> | null; visits: ReportedVisit[]; sessions: ReportedSession[];
+}
+
+/** All that is reported of a participant, in one round trip. Undefined: there is none in sight. */
+export async function reportedParticipant(tx: Tx, id: string, { from, to }: Pick<ReportFilter, 'from' | 'to'>): Promise<ReportedParticipant | undefined> {
+  const asked: Asked = { study: null, participant: id, from, to };
+  const [[identity], [anchor], [schedule], visits, sessions] = await together<[ReportedPerson, AnchorResponse, Record<string, unknown>, ReportedVisit, ReportedSession]>(tx,
+    [personOf(id), anchorStatement(id), scheduleOf(id), visitsOfOne(asked), sessionsOf(asked)]);
+  return identity && { identity, anchor: anchor!, schedule: schedule ?? null, visits, sessions };
+}
+
+/** One session and whose it is. Undefined: there is none in sight. */
+export async function reportedSession(tx: Tx, participantId: string, sessionId: string): Promise<{ identity: ReportedPerson; session: ReportedSession } | undefined> {
+  const [[identity], [session]] = await together<[ReportedPerson, ReportedSession]>(tx, [personOf(participantId), sessionsOf({ study: null, participant: participantId }, sessionId)]);
+  return identity && session && { identity, session };
 }

@@ -1,5 +1,6 @@
 import type { Tx } from '../../knex.js';
-import { ask, listed } from './base.js';
+import type { Statement } from '../../one-trip.js';
+import { ask, listed, question } from './base.js';
 import type { Asked } from './base.js';
 
 export type Adherence = 'early' | 'in_window' | 'late' | 'missed' | 'pending' | 'cancelled';
@@ -23,6 +24,10 @@ export async function reportedVisits(tx: Tx, asked: Asked, at: { skip: number; l
     select ${COLUMNS} from (select * from judged j where ${which} order by target_date, id offset :skip limit :limit) j ${NAMED} order by j.target_date, j.id`, more);
   return { items, total: row!.total };
 }
+
+/** All visits of the participant who is asked about. */
+export const visitsOfOne = (asked: Asked): Statement =>
+  question(asked, ['people', 'judged'], `select ${COLUMNS} from judged j ${NAMED} where j.status <> 'superseded' order by j.target_date, j.id`);
 
 async function pageOfAll(tx: Tx, asked: Asked, at: { skip: number; limit: number }): Promise<{ items: ReportedVisit[]; total: number }> {
   const [row] = await ask<{ total: number }>(tx, asked, [], `select count(*) as total from ${listed(asked)}`);
