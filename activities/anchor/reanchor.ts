@@ -11,8 +11,8 @@ import { reanchor, reschedule } from '../../workflows/domain/reanchoring.js';
 import { noTrace } from './carry-out.js';
 import { readCases } from './context.js';
 import type { Case } from './context.js';
-import { overlapped } from './overlapped.js';
-import type { Turn } from './overlapped.js';
+import { overlapped } from '../overlapped.js';
+import type { Turn } from '../overlapped.js';
 import { writeOutcomes } from './write.js';
 import type { Outcome } from './write.js';
 

@@ -3,6 +3,8 @@ import { expireSessions } from '../../db/queries/sessions.js';
 import { dueVisits, moveVisits } from '../../db/queries/visit-statuses.js';
 import type { MovedVisit } from '../../db/queries/visit-statuses.js';
 import { inScope, readInScope } from '../../db/transaction.js';
+import { overlapped } from '../overlapped.js';
+import type { Turn } from '../overlapped.js';
 
 /** Visits of one statement and transaction: their rows are locked for some tens of milliseconds, never for the whole run. */
 const BATCH = 500;
@@ -24,10 +26,12 @@ export function createVisitActivities({ database, heartbeat }: { database: Datab
         const due = await readInScope(database, '*', (tx) => dueVisits(tx, LOOKED_UP));
         heartbeat(report);
         const before = report.opened + report.missed;
-        for (let at = 0; at < due.length; at += BATCH) {
-          for (const { status } of await moveBatch(database, due.slice(at, at + BATCH))) report[status === 'open' ? 'opened' : 'missed'] += 1;
+        const batches = Array.from({ length: Math.ceil(due.length / BATCH) }, (_, i) => due.slice(i * BATCH, (i + 1) * BATCH));
+        // While a batch is recorded and committed, the next is moved.
+        await overlapped(batches, async (ids, turn) => {
+          for (const { status } of await moveBatch(database, ids, turn)) report[status === 'open' ? 'opened' : 'missed'] += 1;
           heartbeat(report);
-        }
+        });
         // What is left is held by somebody else: the next run's.
         if (due.length < LOOKED_UP || report.opened + report.missed === before) return report;
       }
@@ -50,9 +54,11 @@ export function createVisitActivities({ database, heartbeat }: { database: Datab
 }
 
 /** @returns the visits that were moved, with their audit record committed */
-function moveBatch(database: Database, ids: readonly string[]): Promise<MovedVisit[]> {
+function moveBatch(database: Database, ids: readonly string[], turn: Turn): Promise<MovedVisit[]> {
   return inScope(database, '*', async ({ tx, audit }) => {
+    await turn.taken();
     const rows = await moveVisits(tx, ids);
+    turn.passOn();
     for (const [study_id, own] of byStudy(rows)) {
       audit.record({
         study_id, user_id: null, action: 'visit_statuses_updated', resource_type: 'visit', resource_id: null,

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { overlapped } from '../../activities/anchor/overlapped.js';
+import { overlapped } from '../../activities/overlapped.js';
 
 /** A gate that is opened by hand. */
 function gate() {
