@@ -11,7 +11,6 @@ const FIELDS = ['participant_code', 'external_id', 'site_id', 'preferred_languag
 const TYPES: Record<(typeof FIELDS)[number], string> = {
   participant_code: 'text', external_id: 'text', site_id: 'uuid', preferred_language: 'text', email: 'text', phone: 'text', timezone: 'text', date_of_birth: 'date', arm: 'text',
 };
-const BATCH = 5_000;
 
 const columns = FIELDS.map((field, i) => `$${i + 2}::${TYPES[field]}[]`).join(', ');
 const INSERT = `
@@ -30,28 +29,26 @@ select id, participant_code from made`;
 /**
  * Enrolls participants as `enroll` does: record, anchor (`unset`, version 1), start of the workflow. One whose code or
  * external id is taken is left out.
- * @param told how many are done, after each batch
+ * @param participants some thousand at the most: they are one statement
  * @returns the new ids by participant_code
  */
-export async function insertImported(tx: Tx, studyId: string, participants: readonly ImportedParticipant[], told: (done: number) => void = () => undefined): Promise<Map<string, string>> {
-  const ids = new Map<string, string>();
-  for (let at = 0; at < participants.length; at += BATCH) {
-    const batch = participants.slice(at, at + BATCH);
-    const rows = await prepared<{ id: string; participant_code: string }>(tx, INSERT, [studyId, ...FIELDS.map((field) => batch.map((one) => one[field]))]);
-    for (const { id, participant_code } of rows) ids.set(participant_code, id);
-    told(Math.min(participants.length, at + BATCH));
-  }
-  if (ids.size > 0) (tx as TxWithMark).wroteOutbox = true;
-  return ids;
+export async function insertImported(tx: Tx, studyId: string, participants: readonly ImportedParticipant[]): Promise<Map<string, string>> {
+  if (participants.length === 0) return new Map();
+  const rows = await prepared<{ id: string; participant_code: string }>(tx, INSERT, [studyId, ...FIELDS.map((field) => participants.map((one) => one[field]))]);
+  if (rows.length > 0) (tx as TxWithMark).wroteOutbox = true;
+  return new Map(rows.map(({ id, participant_code }) => [participant_code, id]));
 }
 
 export interface KnownParticipant extends ImportedParticipant { id: string; study_id: string }
 
+const heldBy = (field: string, list: string) =>
+  `select p.* from unnest(${list}::text[]) as g(v) cross join lateral (select id, study_id, ${FIELDS.join(', ')} from participants where study_id = $1 and ${field} = g.v limit 1) p`;
+/** Each is looked up by itself: a study that this transaction fills would else be read as a whole for each portion of the file, since no statistics know of its rows. */
+const KNOWN = `${heldBy('participant_code', '$2')} union ${heldBy('external_id', '$3')}`;
+
 /** Of the study's participants those that have one of the codes or external ids. */
 export async function knownParticipants(tx: Tx, studyId: string, codes: readonly string[], externalIds: readonly string[]): Promise<KnownParticipant[]> {
-  return prepared<KnownParticipant>(tx,
-    `select id, study_id, ${FIELDS.join(', ')} from participants where study_id = $1 and participant_code = any($2::text[])
-     union select id, study_id, ${FIELDS.join(', ')} from participants where study_id = $1 and external_id = any($3::text[])`, [studyId, codes, externalIds]);
+  return prepared<KnownParticipant>(tx, KNOWN, [studyId, codes, externalIds]);
 }
 
 /** Writes participants that are there already; every field of theirs is given. */
