@@ -41,24 +41,29 @@ export async function insertImported(tx: Tx, studyId: string, participants: read
 
 export interface KnownParticipant extends ImportedParticipant { id: string; study_id: string }
 
-const heldBy = (field: string, list: string) =>
-  `select p.* from unnest(${list}::text[]) as g(v) cross join lateral (select id, study_id, ${FIELDS.join(', ')} from participants where study_id = $1 and ${field} = g.v limit 1) p`;
-/** Each is looked up by itself: a study that this transaction fills would else be read as a whole for each portion of the file, since no statistics know of its rows. */
-const KNOWN = `${heldBy('participant_code', '$2')} union ${heldBy('external_id', '$3')}`;
+/** `now()` is the moment of this transaction: what it made itself is left out, on both sides of it. */
+const KNOWN = ['participant_code = any(:codes::text[])', 'external_id = any(:externalIds::text[])'].flatMap((named) => ['<', '>'].map((side) =>
+  `select id, study_id, ${FIELDS.join(', ')} from participants where study_id = :study and created_at ${side} now() and ${named}`)).join(' union ');
 
-/** Of the study's participants those that have one of the codes or external ids. */
+/**
+ * Of the study's participants those that have one of the codes or external ids, without those whom this transaction
+ * made: an import asks again and again while it fills the study, of which no statistics know yet, and its own rows would
+ * be read each time. For the same reason it is planned each time.
+ */
 export async function knownParticipants(tx: Tx, studyId: string, codes: readonly string[], externalIds: readonly string[]): Promise<KnownParticipant[]> {
-  return prepared<KnownParticipant>(tx, KNOWN, [studyId, codes, externalIds]);
+  const { rows } = await tx.raw(KNOWN, { study: studyId, codes: [...codes], externalIds: [...externalIds] });
+  return rows;
 }
 
-/** Writes participants that are there already; every field of theirs is given. */
+const CHANGED = FIELDS.filter((field) => field !== 'participant_code');
+
+/** Writes participants that are there already; every field of theirs is given. Planned each time as well. */
 export async function updateImported(tx: Tx, participants: readonly (ImportedParticipant & { id: string })[]): Promise<void> {
   if (participants.length === 0) return;
-  const changed = FIELDS.filter((field) => field !== 'participant_code');
-  await prepared(tx,
-    `update participants p set ${changed.map((field) => `${field} = g.${field}`).join(', ')}
-     from unnest($1::uuid[], ${changed.map((field, i) => `$${i + 2}::${TYPES[field]}[]`).join(', ')}) as g(id, ${changed.join(', ')}) where p.id = g.id`,
-    [participants.map(({ id }) => id), ...changed.map((field) => participants.map((one) => one[field]))]);
+  const lists = Object.fromEntries((['id', ...CHANGED] as const).map((field) => [field, participants.map((one) => one[field])]));
+  await tx.raw(
+    `update participants p set ${CHANGED.map((field) => `${field} = g.${field}`).join(', ')}
+     from unnest(:id::uuid[], ${CHANGED.map((field) => `:${field}::${TYPES[field]}[]`).join(', ')}) as g(id, ${CHANGED.join(', ')}) where p.id = g.id`, lists);
 }
 
 export interface ImportSite { id: string; site_code: string; in_reach: boolean }
