@@ -44,7 +44,7 @@ export class ImportPlanner {
     // What breaks a rule is nobody's, and may be what no query can carry.
     const right = (field: 'participant_code' | 'external_id') =>
       rows.flatMap(({ fields, faults }) => (fields[field] === undefined || faults.some((fault) => fault.field === field) ? [] : fields[field]));
-    const known = await knownParticipants(this.tx, this.studyId, right('participant_code'), right('external_id'));
+    const known = await knownParticipants(this.tx, this.studyId, this.sites.at, right('participant_code'), right('external_id'));
     return new Portion(this, known).plan(rows);
   }
 }

@@ -1,5 +1,5 @@
 import { putOutbox } from '../../db/outbox.js';
-import { addSites, insertImported, knownParticipants, updateImported } from '../../db/queries/participant-import.js';
+import { addSites, externalIdsHeld, insertImported, updateImported } from '../../db/queries/participant-import.js';
 import type { ImportedParticipant } from '../../db/queries/participant-import.js';
 import { by } from '../record.js';
 import type { ImportPlan, PlannedRow } from './participant-import-plan.js';
@@ -56,11 +56,11 @@ export class ImportWriter {
     if (ids.size === plan.fresh.length) return;
     const missed = plan.fresh.filter(({ fields }) => !ids.has(fields.participant_code));
     plan.fresh = plan.fresh.filter(({ fields }) => ids.has(fields.participant_code));
-    const known = await knownParticipants(this.change.tx, this.studyId, [], missed.flatMap(({ fields }) => fields.external_id ?? []));
+    const held = await externalIdsHeld(this.change.tx, this.studyId, missed.flatMap(({ fields }) => fields.external_id ?? []));
     const { skip_duplicates, mode } = this.rules;
     for (const row of missed) {
       const { participant_code, external_id } = row.fields;
-      const other = external_id !== undefined && known.some((one) => one.external_id === external_id && one.participant_code !== participant_code);
+      const other = external_id !== undefined && held.some((one) => one.external_id === external_id && one.participant_code !== participant_code);
       if (other) plan.errors.push({ row: row.row, field: 'external_id', code: 'DUPLICATE_EXTERNAL_ID', message: 'external_id is that of another participant of the study' });
       else if (skip_duplicates && mode === 'insert') plan.skipped.push({ ...row, reason: 'DUPLICATE_PARTICIPANT_CODE' });
       else plan.errors.push({ row: row.row, field: 'participant_code', code: 'DUPLICATE_PARTICIPANT_CODE', message: 'participant_code is that of another participant of the study' });

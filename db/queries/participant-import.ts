@@ -41,17 +41,22 @@ export async function insertImported(tx: Tx, studyId: string, participants: read
 
 export interface KnownParticipant extends ImportedParticipant { id: string; study_id: string }
 
-/** `now()` is the moment of this transaction: what it made itself is left out, on both sides of it. */
-const KNOWN = ['participant_code = any(:codes::text[])', 'external_id = any(:externalIds::text[])'].flatMap((named) => ['<', '>'].map((side) =>
-  `select id, study_id, ${FIELDS.join(', ')} from participants where study_id = :study and created_at ${side} now() and ${named}`)).join(' union ');
+const KNOWN = ['participant_code = any(:codes::text[])', 'external_id = any(:externalIds::text[])'].flatMap((named) => ['< :since::timestamptz', '> statement_timestamp()'].map((side) =>
+  `select id, study_id, ${FIELDS.join(', ')} from participants where study_id = :study and created_at ${side} and ${named}`)).join(' union ');
 
 /**
- * Of the study's participants those that have one of the codes or external ids, without those whom this transaction
- * made: an import asks again and again while it fills the study, of which no statistics know yet, and its own rows would
- * be read each time. For the same reason it is planned each time.
+ * Of the study's participants those that have one of the codes or external ids, without those made since a moment: an
+ * import asks again and again while it fills the study, of which no statistics know yet, and its own rows would be read
+ * each time. For the same reason it is planned each time.
  */
-export async function knownParticipants(tx: Tx, studyId: string, codes: readonly string[], externalIds: readonly string[]): Promise<KnownParticipant[]> {
-  const { rows } = await tx.raw(KNOWN, { study: studyId, codes: [...codes], externalIds: [...externalIds] });
+export async function knownParticipants(tx: Tx, studyId: string, since: string, codes: readonly string[], externalIds: readonly string[]): Promise<KnownParticipant[]> {
+  const { rows } = await tx.raw(KNOWN, { study: studyId, since, codes: [...codes], externalIds: [...externalIds] });
+  return rows;
+}
+
+/** Who of the study has one of the external ids, whenever it was made. */
+export async function externalIdsHeld(tx: Tx, studyId: string, externalIds: readonly string[]): Promise<{ participant_code: string; external_id: string }[]> {
+  const { rows } = await tx.raw('select participant_code, external_id from participants where study_id = :study and external_id = any(:externalIds::text[])', { study: studyId, externalIds: [...externalIds] });
   return rows;
 }
 
@@ -68,13 +73,17 @@ export async function updateImported(tx: Tx, participants: readonly (ImportedPar
 
 export interface ImportSite { id: string; site_code: string; in_reach: boolean }
 
-/** The study's sites, and whether the transaction's narrowing lets it write participants of them; the entry without a code stands for no site. */
-export async function importSites(tx: Tx, studyId: string): Promise<{ sites: Map<string, ImportSite>; withoutSite: boolean }> {
+/**
+ * The study's sites, and whether the transaction's narrowing lets it write participants of them; the entry without a code
+ * stands for no site. `at`: the moment of this.
+ */
+export async function importSites(tx: Tx, studyId: string): Promise<{ sites: Map<string, ImportSite>; withoutSite: boolean; at: string }> {
   const { rows } = await tx.raw(
-    `select id, site_code, :study::uuid <> all (app_site_studies()) or id = any (app_sites()) as in_reach from sites where study_id = :study
-     union all select null, null, :study::uuid <> all (app_site_studies())`, { study: studyId });
-  const found = rows as (ImportSite & { site_code: string | null })[];
-  return { sites: new Map(found.filter((row) => row.site_code !== null).map((row) => [row.site_code, row])), withoutSite: found.find((row) => row.site_code === null)!.in_reach };
+    `select id, site_code, :study::uuid <> all (app_site_studies()) or id = any (app_sites()) as in_reach, null as at from sites where study_id = :study
+     union all select null, null, :study::uuid <> all (app_site_studies()), clock_timestamp()`, { study: studyId });
+  const found = rows as (ImportSite & { site_code: string | null; at: string })[];
+  const none = found.find((row) => row.site_code === null)!;
+  return { sites: new Map(found.filter((row) => row.site_code !== null).map((row) => [row.site_code, row])), withoutSite: none.in_reach, at: none.at };
 }
 
 /** Adds sites by code; one that somebody else has just added is taken as it is. */
