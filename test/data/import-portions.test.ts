@@ -117,6 +117,15 @@ describe('A file of participants that is longer than what is read at a time', fu
     expect(await http.expect(200, 'GET', `/api/audit/verify?study_id=${study.id}`)).to.include({ valid: true });
   });
 
+  it('changes more participants at once than one statement has parameters for, each with its message to the workflow', async () => {
+    const study = await studyWith({});
+    const file = (language: string) => `${COLUMNS}\n${Array.from({ length: 14_000 }, (_, i) => `V-${i},,,${language}`).join('\n')}\n`;
+    await imported(http, study.id, file('de'));
+    expect(await imported(http, study.id, file('fr'), '?mode=upsert')).to.include({ success: true, updated_count: 14_000 });
+    const { rows: [records] } = await database.query(`select count(*)::integer as n from audit_log where study_id = $1 and action = 'participant_changed'`, [study.id]) as { rows: { n: number }[] };
+    expect(records!.n).to.equal(14_000);
+  });
+
   it('what fails late in the file undoes all of it', async () => {
     const study = await studyWith({});
     const filler = Array.from({ length: 2 * APART }, (_, i) => `Q-${i},,,`).join('\n');
