@@ -6,6 +6,7 @@ import { answerOf, claimKey, claimOf, dropKey, holdKey, takeOverKey } from '../d
 import type { KeyName } from '../db/queries/idempotency.js';
 import { problem } from './errors.js';
 import { Reply } from './route.js';
+import { WrittenJson } from './written-json.js';
 
 const POLL_MS = 40;
 /** Longer than any request may take: a claim older than this belongs to a process that died. */
@@ -63,7 +64,8 @@ export async function claimOutside(database: Database, request: Keyed, waitSecon
  */
 export async function keep(db: Database | Tx, request: Keyed, answer: Reply): Promise<void> {
   if (answer.body instanceof Readable) return holdKey(db, request.name);
-  await answerOf(db, request.name, { status: answer.status, headers: answer.headers, body: JSON.stringify(answer.body ?? null) });
+  const body = answer.body instanceof WrittenJson ? answer.body.toString() : JSON.stringify(answer.body ?? null);
+  await answerOf(db, request.name, { status: answer.status, headers: answer.headers, body });
 }
 
 /** Frees a key whose request failed, so that it can be tried again. */

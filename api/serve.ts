@@ -30,6 +30,7 @@ import type { Asker, Credential, Ready, RequestContext, Route } from './route.js
 import type { Services } from './services.js';
 import { inSession, sessionIdOf } from './services/sessions-credential.js';
 import { check, declaredQuery } from './validation.js';
+import { WrittenJson } from './written-json.js';
 
 /** `handled`: the handler was reached. */
 export interface State { context: RequestContext; route?: string; userId?: string | undefined; handled?: boolean }
@@ -307,5 +308,5 @@ function send(ctx: Context, answer: Reply): void {
     return;
   }
   ctx.type = 'application/json; charset=utf-8';
-  ctx.body = JSON.stringify(answer.body);
+  ctx.body = answer.body instanceof WrittenJson ? Buffer.concat(answer.body.pieces) : JSON.stringify(answer.body);
 }

@@ -4,7 +4,8 @@ import { problem } from '../errors.js';
 import { decode } from './text.js';
 import type { Sheet, SheetRow } from './sheet.js';
 
-const PIECE = 256 * 1024;
+/** The rows of a piece wait in memory for whoever reads them. */
+const PIECE = 32 * 1024;
 /** Characters of one record. An unclosed quote would else make one record of the whole file. */
 const MAX_RECORD = 256 * 1024;
 const SEPARATORS = [',', ';', '\t'] as const;
@@ -19,7 +20,7 @@ export function readCsv(bytes: Buffer): Sheet {
   const { text, encoding } = decode(bytes);
   requireLines(text);
   const separator = separatorOf(text);
-  return { rows: rowsOf(text, separator), notes: { encoding, separator: NAMES[separator]! } };
+  return { rows: () => rowsOf(text, separator), notes: { encoding, separator: NAMES[separator]! } };
 }
 
 /** A line of millions of separators would be as many cells before anybody could count them. */

@@ -9,41 +9,59 @@ export type RowFields = { [K in ImportColumn]?: string };
 export interface RowFault { field: string | null; code: string; message: string }
 /** A row of the file: its non-empty fields, and what is wrong with them. */
 export interface ReadRow { row: number; fields: RowFields; faults: RowFault[]; cells: string[] }
-export interface ReadFile { header: Header; headerCells: string[]; rows: ReadRow[] }
+/** What is known of a file before its rows are read. */
+export interface FileOutline { header: Header; headerCells: string[]; rows: number }
 
 const MAX_ROWS = 100_000;
 
 /**
- * Reads a file's rows and holds each against the rules of a participant's own fields. Empty rows are left out, but counted.
+ * Goes through a file once, keeping nothing of it: what makes it unreadable anywhere is known before anything is
+ * written, and so is its number of rows. Empty rows are left out.
  * @throws 400 FILE_UNREADABLE, HEADER_INVALID; 413 more than 100,000 rows
  */
-export async function readRows(sheet: Sheet): Promise<ReadFile> {
+export async function outlineOf(sheet: Sheet): Promise<FileOutline> {
   let header: Header | undefined;
   let headerCells: string[] = [];
-  const rows: ReadRow[] = [];
-  for await (const one of sheet.rows) {
+  let rows = 0;
+  for await (const { cells } of sheet.rows()) {
     if (!header) {
-      header = readHeader(one.cells);
-      headerCells = one.cells;
-    } else if (one.cells.some((cell) => cell.trim() !== '')) {
-      if (rows.length === MAX_ROWS) throw problem('TOO_LARGE', { detail: `The file has more than ${MAX_ROWS} rows: divide it.` });
-      rows.push(readRow(one, header));
+      header = readHeader(cells);
+      headerCells = cells;
+    } else if (isFilled(cells)) {
+      if (rows === MAX_ROWS) throw problem('TOO_LARGE', { detail: `The file has more than ${MAX_ROWS} rows: divide it.` });
+      rows += 1;
     }
   }
   return { header: header ?? readHeader([]), headerCells, rows };
 }
 
+/** A file's rows in its order, `size` at a time, each held against the rules of a participant's own fields. */
+export async function* portionsOf(sheet: Sheet, { header }: FileOutline, size: number): AsyncGenerator<ReadRow[]> {
+  let portion: ReadRow[] = [];
+  let first = true;
+  for await (const one of sheet.rows()) {
+    if (!first && isFilled(one.cells)) portion.push(readRow(one, header));
+    first = false;
+    if (portion.length < size) continue;
+    yield portion;
+    portion = [];
+  }
+  if (portion.length > 0) yield portion;
+}
+
+const isFilled = (cells: readonly string[]): boolean => cells.some((cell) => cell.trim() !== '');
+
 function readRow({ row, cells }: SheetRow, { columns }: Header): ReadRow {
   const fields: RowFields = {};
-  for (const [i, column] of columns.entries()) {
-    const value = cells[i]?.trim();
+  for (let i = 0; i < columns.length; i += 1) {
+    const column = columns[i], value = cells[i]?.trim();
     if (column && value) fields[column] = value;
   }
   return { row, fields, faults: [...tooMany(cells, columns.length), ...faultsOf(fields)], cells };
 }
 
 function tooMany(cells: readonly string[], columns: number): RowFault[] {
-  if (!cells.slice(columns).some((cell) => cell.trim() !== '')) return [];
+  if (cells.length <= columns || !isFilled(cells.slice(columns))) return [];
   return [{ field: null, code: 'TOO_MANY_CELLS', message: `The row has ${cells.length} cells, the header ${columns}` }];
 }
 

@@ -1,4 +1,4 @@
-import type { CellValue, Row } from 'exceljs';
+import type { CellValue, Row, Worksheet } from 'exceljs';
 import { problem } from '../errors.js';
 import type { Sheet, SheetRow } from './sheet.js';
 import { requirePlainWorkbook } from './workbook-archive.js';
@@ -19,14 +19,15 @@ export async function readXlsx(bytes: Buffer): Promise<Sheet> {
   }
   const [sheet] = [...workbook.worksheets].sort((a, b) => orderOf(a) - orderOf(b));
   if (!sheet) throw problem('FILE_UNREADABLE', { detail: 'The workbook has no sheet.' });
-  const rows: SheetRow[] = [];
-  sheet.eachRow({ includeEmpty: false }, (row, number) => { rows.push({ row: number, cells: cellsOf(row) }); });
-  return { rows: inOrder(rows), notes: { sheet: sheet.name } };
+  return { rows: () => rowsOf(sheet), notes: { sheet: sheet.name } };
 }
 
 const orderOf = (sheet: object): number => (sheet as { orderNo?: number }).orderNo ?? 0;
-async function* inOrder(rows: readonly SheetRow[]): AsyncGenerator<SheetRow> {
-  yield* rows;
+async function* rowsOf(sheet: Worksheet): AsyncGenerator<SheetRow> {
+  for (let number = 1; number <= sheet.rowCount; number += 1) {
+    const row = sheet.findRow(number);
+    if (row?.hasValues) yield { row: number, cells: cellsOf(row) };
+  }
 }
 
 const MAX_CELLS = 2_000;

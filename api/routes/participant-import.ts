@@ -6,7 +6,6 @@ import { staff } from '../access.js';
 import { problem } from '../errors.js';
 import { readCsv } from '../import/csv.js';
 import { ImportProgress } from '../import/progress.js';
-import { failedRowsCsv } from '../import/failed-rows.js';
 import { csvTemplate, xlsxTemplate } from '../import/template.js';
 import { readXlsx } from '../import/xlsx.js';
 import { reply, route } from '../route.js';
@@ -22,7 +21,7 @@ const description = 'Multipart form with the part `file`. Columns: participant_c
   + 'Valid rows are imported although others fail; each error names its row (the header is row 1), field and code. The header without participant_code, or with a column twice: 400 HEADER_INVALID. '
   + 'The same file again finds everything there and says so (warning FILE_IMPORTED_BEFORE). ';
 
-const optionsOf = ({ skip_duplicates = true, create_missing_sites = false, dry_run = false, mode = 'insert' }: Static<typeof ImportQuery>) => ({ skip_duplicates, create_missing_sites, dry_run, mode });
+const optionsOf = ({ skip_duplicates = true, create_missing_sites = false, dry_run = false, mode = 'insert', answer = 'result' }: Static<typeof ImportQuery>) => ({ skip_duplicates, create_missing_sites, dry_run, mode, answer });
 
 const importing = (format: 'csv' | 'excel', summary: string, about: string, open: (bytes: Buffer) => ReturnType<typeof readXlsx>) => route({
   method: 'POST', path: `${path}/${format}`, tag, summary, description: description + about, may: staff.read, within: 'change', takes: 'upload',
@@ -32,12 +31,12 @@ const importing = (format: 'csv' | 'excel', summary: string, about: string, open
     const progress = new ImportProgress(services, {
       id: query.import_id?.toLowerCase() ?? randomUUID(), study_id: params.study_id, requested_by_id: actor.id, format, sha256: createHash('sha256').update(raw).digest('hex'), dry_run: options.dry_run, mode: options.mode,
     }, query.import_id !== undefined);
-    const { result, file } = await importParticipants({ tx, audit, actor, context }, params.study_id, () => open(raw), options, progress).catch(async (fault: unknown) => {
+    const answer = await importParticipants({ tx, audit, actor, context }, params.study_id, () => open(raw), options, progress).catch(async (fault: unknown) => {
       await progress.failed();
       throw fault;
     });
-    if (query.answer !== 'failed_rows') return result;
-    return reply(200, failedRowsCsv(file, result.errors), { 'Content-Type': 'text/csv; charset=utf-8', 'Content-Disposition': 'attachment; filename="failed-rows.csv"' });
+    if (options.answer === 'result') return answer;
+    return reply(200, answer, { 'Content-Type': 'text/csv; charset=utf-8', 'Content-Disposition': 'attachment; filename="failed-rows.csv"' });
   },
 });
 

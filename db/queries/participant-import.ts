@@ -11,7 +11,6 @@ const FIELDS = ['participant_code', 'external_id', 'site_id', 'preferred_languag
 const TYPES: Record<(typeof FIELDS)[number], string> = {
   participant_code: 'text', external_id: 'text', site_id: 'uuid', preferred_language: 'text', email: 'text', phone: 'text', timezone: 'text', date_of_birth: 'date', arm: 'text',
 };
-const BATCH = 5_000;
 
 const columns = FIELDS.map((field, i) => `$${i + 2}::${TYPES[field]}[]`).join(', ');
 const INSERT = `
@@ -30,49 +29,61 @@ select id, participant_code from made`;
 /**
  * Enrolls participants as `enroll` does: record, anchor (`unset`, version 1), start of the workflow. One whose code or
  * external id is taken is left out.
- * @param told how many are done, after each batch
+ * @param participants some thousand at the most: they are one statement
  * @returns the new ids by participant_code
  */
-export async function insertImported(tx: Tx, studyId: string, participants: readonly ImportedParticipant[], told: (done: number) => void = () => undefined): Promise<Map<string, string>> {
-  const ids = new Map<string, string>();
-  for (let at = 0; at < participants.length; at += BATCH) {
-    const batch = participants.slice(at, at + BATCH);
-    const rows = await prepared<{ id: string; participant_code: string }>(tx, INSERT, [studyId, ...FIELDS.map((field) => batch.map((one) => one[field]))]);
-    for (const { id, participant_code } of rows) ids.set(participant_code, id);
-    told(Math.min(participants.length, at + BATCH));
-  }
-  if (ids.size > 0) (tx as TxWithMark).wroteOutbox = true;
-  return ids;
+export async function insertImported(tx: Tx, studyId: string, participants: readonly ImportedParticipant[]): Promise<Map<string, string>> {
+  if (participants.length === 0) return new Map();
+  const rows = await prepared<{ id: string; participant_code: string }>(tx, INSERT, [studyId, ...FIELDS.map((field) => participants.map((one) => one[field]))]);
+  if (rows.length > 0) (tx as TxWithMark).wroteOutbox = true;
+  return new Map(rows.map(({ id, participant_code }) => [participant_code, id]));
 }
 
 export interface KnownParticipant extends ImportedParticipant { id: string; study_id: string }
 
-/** Of the study's participants those that have one of the codes or external ids. */
-export async function knownParticipants(tx: Tx, studyId: string, codes: readonly string[], externalIds: readonly string[]): Promise<KnownParticipant[]> {
-  return prepared<KnownParticipant>(tx,
-    `select id, study_id, ${FIELDS.join(', ')} from participants where study_id = $1 and participant_code = any($2::text[])
-     union select id, study_id, ${FIELDS.join(', ')} from participants where study_id = $1 and external_id = any($3::text[])`, [studyId, codes, externalIds]);
+const KNOWN = ['participant_code = any(:codes::text[])', 'external_id = any(:externalIds::text[])'].flatMap((named) => ['< :since::timestamptz', '> statement_timestamp()'].map((side) =>
+  `select id, study_id, ${FIELDS.join(', ')} from participants where study_id = :study and created_at ${side} and ${named}`)).join(' union ');
+
+/**
+ * Of the study's participants those that have one of the codes or external ids, without those made since a moment: an
+ * import asks again and again while it fills the study, of which no statistics know yet, and its own rows would be read
+ * each time. For the same reason it is planned each time.
+ */
+export async function knownParticipants(tx: Tx, studyId: string, since: string, codes: readonly string[], externalIds: readonly string[]): Promise<KnownParticipant[]> {
+  const { rows } = await tx.raw(KNOWN, { study: studyId, since, codes: [...codes], externalIds: [...externalIds] });
+  return rows;
 }
 
-/** Writes participants that are there already; every field of theirs is given. */
+/** Who of the study has one of the external ids, whenever it was made. */
+export async function externalIdsHeld(tx: Tx, studyId: string, externalIds: readonly string[]): Promise<{ participant_code: string; external_id: string }[]> {
+  const { rows } = await tx.raw('select participant_code, external_id from participants where study_id = :study and external_id = any(:externalIds::text[])', { study: studyId, externalIds: [...externalIds] });
+  return rows;
+}
+
+const CHANGED = FIELDS.filter((field) => field !== 'participant_code');
+
+/** Writes participants that are there already; every field of theirs is given. Planned each time as well. */
 export async function updateImported(tx: Tx, participants: readonly (ImportedParticipant & { id: string })[]): Promise<void> {
   if (participants.length === 0) return;
-  const changed = FIELDS.filter((field) => field !== 'participant_code');
-  await prepared(tx,
-    `update participants p set ${changed.map((field) => `${field} = g.${field}`).join(', ')}
-     from unnest($1::uuid[], ${changed.map((field, i) => `$${i + 2}::${TYPES[field]}[]`).join(', ')}) as g(id, ${changed.join(', ')}) where p.id = g.id`,
-    [participants.map(({ id }) => id), ...changed.map((field) => participants.map((one) => one[field]))]);
+  const lists = Object.fromEntries((['id', ...CHANGED] as const).map((field) => [field, participants.map((one) => one[field])]));
+  await tx.raw(
+    `update participants p set ${CHANGED.map((field) => `${field} = g.${field}`).join(', ')}
+     from unnest(:id::uuid[], ${CHANGED.map((field) => `:${field}::${TYPES[field]}[]`).join(', ')}) as g(id, ${CHANGED.join(', ')}) where p.id = g.id`, lists);
 }
 
 export interface ImportSite { id: string; site_code: string; in_reach: boolean }
 
-/** The study's sites, and whether the transaction's narrowing lets it write participants of them; the entry without a code stands for no site. */
-export async function importSites(tx: Tx, studyId: string): Promise<{ sites: Map<string, ImportSite>; withoutSite: boolean }> {
+/**
+ * The study's sites, and whether the transaction's narrowing lets it write participants of them; the entry without a code
+ * stands for no site. `at`: the moment of this.
+ */
+export async function importSites(tx: Tx, studyId: string): Promise<{ sites: Map<string, ImportSite>; withoutSite: boolean; at: string }> {
   const { rows } = await tx.raw(
-    `select id, site_code, :study::uuid <> all (app_site_studies()) or id = any (app_sites()) as in_reach from sites where study_id = :study
-     union all select null, null, :study::uuid <> all (app_site_studies())`, { study: studyId });
-  const found = rows as (ImportSite & { site_code: string | null })[];
-  return { sites: new Map(found.filter((row) => row.site_code !== null).map((row) => [row.site_code, row])), withoutSite: found.find((row) => row.site_code === null)!.in_reach };
+    `select id, site_code, :study::uuid <> all (app_site_studies()) or id = any (app_sites()) as in_reach, null as at from sites where study_id = :study
+     union all select null, null, :study::uuid <> all (app_site_studies()), clock_timestamp()`, { study: studyId });
+  const found = rows as (ImportSite & { site_code: string | null; at: string })[];
+  const none = found.find((row) => row.site_code === null)!;
+  return { sites: new Map(found.filter((row) => row.site_code !== null).map((row) => [row.site_code, row])), withoutSite: none.in_reach, at: none.at };
 }
 
 /** Adds sites by code; one that somebody else has just added is taken as it is. */

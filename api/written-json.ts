@@ -1,0 +1,31 @@
+/** A list of an answer that is written as JSON while it is made, so that its items need not be kept. */
+export class JsonList {
+  readonly pieces: Buffer[] = [];
+  length = 0;
+
+  add(items: readonly unknown[]): void {
+    if (items.length === 0) return;
+    this.pieces.push(Buffer.from(`${this.length > 0 ? ',' : ''}${JSON.stringify(items).slice(1, -1)}`));
+    this.length += items.length;
+  }
+}
+
+/** An answer's body that is JSON already, in pieces of UTF-8. */
+export class WrittenJson {
+  constructor(readonly pieces: readonly Buffer[]) {}
+
+  toString(): string {
+    return this.pieces.map((piece) => piece.toString()).join('');
+  }
+}
+
+/** An object some of whose members are written already. */
+export function writtenJson(members: Record<string, unknown>): WrittenJson {
+  const pieces: Buffer[] = [];
+  for (const [name, value] of Object.entries(members)) {
+    const key = `${pieces.length > 0 ? ',' : '{'}${JSON.stringify(name)}:`;
+    if (value instanceof JsonList) pieces.push(Buffer.from(`${key}[`), ...value.pieces, Buffer.from(']'));
+    else pieces.push(Buffer.from(key + JSON.stringify(value)));
+  }
+  return new WrittenJson([...pieces, Buffer.from('}')]);
+}
