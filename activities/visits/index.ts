@@ -7,7 +7,7 @@ import { overlapped } from '../overlapped.js';
 import type { Turn } from '../overlapped.js';
 
 /** Visits of one statement and transaction: their rows are locked for some tens of milliseconds, never for the whole run. */
-const BATCH = 500;
+const BATCH = 300;
 /** So many are looked up at a time. */
 const LOOKED_UP = 20_000;
 
