@@ -7,7 +7,7 @@ export interface Turn {
 }
 
 /**
- * Works through `pieces`, of which one at most has its turn to write: while the database writes what came
+ * Works through `pieces` two at a time, of which one at most has its turn to write: while the database writes what came
  * of a piece, the next is read and decided. `work` waits for its turn before its first write; the turn ends when it passes
  * it on, or is through.
  * @returns what came of each, in the order of the pieces
@@ -17,14 +17,14 @@ export async function overlapped<Piece, Result>(pieces: readonly Piece[], work: 
   const results: Promise<Result>[] = [];
   let written: Promise<unknown> = Promise.resolve();
   for (const piece of pieces) {
-    const before = written;
+    const before = written, last = results.at(-1);
     let passOn!: () => void;
     const passed = new Promise<void>((resolve) => { passOn = resolve; });
     const result = work(piece, { taken: async () => { await before; }, passOn });
     results.push(result);
     written = Promise.allSettled([before, Promise.race([passed, result])]);
-    // The piece after this one begins when the one before it has had its turn.
-    await before;
+    // The piece after this one begins when the one before it is through: no more than two are ever under way.
+    await Promise.allSettled([last]);
   }
   await Promise.allSettled(results);
   return Promise.all(results);
