@@ -11,17 +11,20 @@ export interface Turn {
  * of a piece, the next is read and decided. `work` waits for its turn before its first write; the turn ends when it passes
  * it on, or is through.
  * @returns what came of each, in the order of the pieces
- * @throws what the first one that failed has thrown, when nothing is under way any more
+ * @throws what the first one that failed has thrown, when nothing is under way any more; after it no other is begun
  */
 export async function overlapped<Piece, Result>(pieces: readonly Piece[], work: (piece: Piece, turn: Turn) => Promise<Result>): Promise<Result[]> {
   const results: Promise<Result>[] = [];
   let written: Promise<unknown> = Promise.resolve();
+  let failed = false;
   for (const piece of pieces) {
+    if (failed) break;
     const before = written, last = results.at(-1);
     let passOn!: () => void;
     const passed = new Promise<void>((resolve) => { passOn = resolve; });
     const result = work(piece, { taken: async () => { await before; }, passOn });
     results.push(result);
+    result.catch(() => { failed = true; });
     written = Promise.allSettled([before, Promise.race([passed, result])]);
     // The piece after this one begins when the one before it is through: no more than two are ever under way.
     await Promise.allSettled([last]);

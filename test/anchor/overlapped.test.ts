@@ -53,15 +53,17 @@ describe('Pieces that are worked through overlapped', () => {
     expect(most.writing).to.equal(1);
   });
 
-  it('when one fails the others go on, and it is told when nothing is under way any more', async () => {
-    const through: number[] = [];
-    const fault: unknown = await overlapped([0, 1, 2], async (piece, turn) => {
+  it('when one fails no other begins, and it is told when nothing is under way any more', async () => {
+    const begun: number[] = [], through: number[] = [];
+    const fault: unknown = await overlapped([0, 1, 2, 3, 4], async (piece, turn) => {
+      begun.push(piece);
       await turn.taken();
       if (piece === 1) throw new Error('piece 1 failed');
       await soon();
       through.push(piece);
     }).then(() => undefined, (thrown: unknown) => thrown);
     expect(fault).to.be.an('error').with.property('message', 'piece 1 failed');
+    expect(begun).to.deep.equal([0, 1, 2]);
     expect(through).to.deep.equal([0, 2]);
   });
 });
