@@ -28,6 +28,12 @@ describe('Two API and three worker processes on one PostgreSQL and one Temporal'
     await cluster?.stop();
   });
 
+  /** As a client does it: told that no worker answered in time, it asks again under the same key, however often that is. */
+  const insisted = (api: Http, path: string, body: object, key: { headers: Record<string, string> }): Promise<Answer<Loose>> => until(async () => {
+    const answer = await api.post<Loose>(path, body, key);
+    return answer.status === 503 ? undefined : answer;
+  }, { timeout: 60_000, what: 'a worker to answer' });
+
   it('behave as one: the same key at both at once is one, every stream tells each event once and in order, the breaker and the jobs are shared', async () => {
     const [one, two] = apis as [Http, Http];
     const abort = new AbortController();
@@ -36,8 +42,8 @@ describe('Two API and three worker processes on one PostgreSQL and one Temporal'
       const key = { headers: { 'Idempotency-Key': `both-${n}` } };
       const made = await Promise.all(apis.map((api) => api.expect<Loose>(201, 'POST', `/api/studies/${study.id}/participants`, { participant_code: `P-${n}` }, key)));
       expect(made[1]!.id, 'one participant').to.equal(made[0]!.id);
-      const dates = await Promise.all(apis.map((api) => api.expect<Loose>(200, 'POST', `/api/studies/${study.id}/participants/${made[0]!.id}/anchor-date`, { enrollment_date: DAY, reason: 'both' }, key)));
-      expect(dates.map(({ version }) => version)).to.deep.equal([2, 2]);
+      const dates = await Promise.all(apis.map((api) => insisted(api, `/api/studies/${study.id}/participants/${made[0]!.id}/anchor-date`, { enrollment_date: DAY, reason: 'both' }, key)));
+      expect(dates.map(({ status, body }) => [status, body.version])).to.deep.equal([[200, 2], [200, 2]]);
     }));
     expect(await brokenInvariants(stage, study.id)).to.deep.equal([]);
     const events = (await one.expect<{ items: { id: string }[] }>(200, 'GET', `/api/studies/${study.id}/events?limit=500`)).items.map(({ id }) => id);
