@@ -1,4 +1,5 @@
-import { hash } from 'node:crypto';
+import { createSecretKey, hash } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { canonicalJson } from './canonical-json.js';
 
 /** SHA-256 of a value's canonical JSON, hex. */
@@ -9,4 +10,12 @@ export function visitKey(participantId: string, identity: string): string {
   const hex = hash('sha256', `visit ${participantId} ${identity}`, 'hex');
   const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+const keys = new Map<string, KeyObject>();
+/** A secret of the settings as a key to sign with, made once. */
+export function secretKey(secret: string): KeyObject {
+  let key = keys.get(secret);
+  if (!key) keys.set(secret, key = createSecretKey(Buffer.from(secret, 'utf8')));
+  return key;
 }

@@ -1,18 +1,11 @@
-import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { secretKey } from './hashing.js';
 
 /** What a link may be for; a signature for one purpose is no good for another. */
 export type Purpose = 'unsubscribe' | 'delivery-report';
 
-/** A process has one secret, and signs two links for each mail: its key is made once. */
-let last: { secret: string; key: KeyObject } | undefined;
-function keyOf(secret: string): KeyObject {
-  if (last?.secret !== secret) last = { secret, key: createSecretKey(secret, 'utf8') };
-  return last.key;
-}
-
 const signature = (secret: string, purpose: Purpose, subject: string): string =>
-  createHmac('sha256', keyOf(secret)).update(`${purpose}:${subject}`).digest('base64url');
+  createHmac('sha256', secretKey(secret)).update(`${purpose}:${subject}`).digest('base64url');
 
 /** A token that says `subject` and proves that this service said so. Nothing is stored; it holds as long as the secret. */
 export const signedToken = (secret: string, purpose: Purpose, subject: string): string => `${subject}.${signature(secret, purpose, subject)}`;

@@ -1,6 +1,7 @@
-import { createHash, createSecretKey, randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import jwt from 'jsonwebtoken';
+import { secretKey } from '../../db/hashing.js';
 import { problem } from '../errors.js';
 import type { Settings } from '../../settings.js';
 
@@ -22,17 +23,11 @@ export function jwtSecret(settings: Settings): string {
   return settings.JWT_SECRET;
 }
 
-const keys = new Map<string, KeyObject>();
 /**
  * The secret as a key. Given as text, the library would first try to read it as a public key, at every token: that
  * failure with its stack was a sixth of the processor time of a request that lists participants.
  */
-function jwtKey(settings: Settings): KeyObject {
-  const secret = jwtSecret(settings);
-  let key = keys.get(secret);
-  if (!key) keys.set(secret, key = createSecretKey(Buffer.from(secret, 'utf8')));
-  return key;
-}
+const jwtKey = (settings: Settings): KeyObject => secretKey(jwtSecret(settings));
 
 /** Signs a token for `audience`, HS256, with iss, aud, sub, role, jti and exp. */
 export function signToken(settings: Settings, audience: Audience, subject: { id: string; role: string }, seconds: number, details: TokenDetails = {}): string {

@@ -30,10 +30,8 @@ export async function compress(ctx: Context, next: Next): Promise<void> {
 }
 
 function brotliOf(bytes: Buffer): Buffer | Promise<Buffer> {
-  const atOnce = bytes.length <= AT_ONCE_BYTES;
-  // A window no larger than such a text, which would else be made ready for four megabytes.
-  const params = { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length, ...(atOnce && { [constants.BROTLI_PARAM_LGWIN]: 16 }) };
-  return atOnce ? brotliCompressSync(bytes, { params }) : brotli(bytes, { params });
+  const options = { params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } };
+  return bytes.length <= AT_ONCE_BYTES ? brotliCompressSync(bytes, options) : brotli(bytes, options);
 }
 
 const gzipOf = (bytes: Buffer): Buffer | Promise<Buffer> => (bytes.length <= AT_ONCE_BYTES ? gzipSync(bytes, { level: 6 }) : gz(bytes, { level: 6 }));

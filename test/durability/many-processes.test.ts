@@ -10,7 +10,7 @@ import { until } from '../support/until.js';
 import { scheduleIds } from '../../workflows/contract.js';
 import { EVENT, SETTINGS, Setting } from './setting.js';
 
-const TOGETHER = 24;
+const TOGETHER = 24, WARM_UP = 12;
 const FINAL_AT_ONCE = { prerequisites: { require_consent_signed: false }, sources: [{ type: 'manual_entry', priority: 1, is_active: true }] };
 
 describe('Two API and three worker processes on one PostgreSQL and one Temporal', function () {
@@ -21,18 +21,15 @@ describe('Two API and three worker processes on one PostgreSQL and one Temporal'
     [setting, stage] = [await Setting.make(cluster), await Stage.open(cluster.run)];
     study = await stage.study(FINAL_AT_ONCE);
     apis = cluster.apiUrls.map((url) => new Http(url, stage.admin.token, stage.admin.userId));
+    // Each worker has worked before they are all asked at once: the first task of a process is a slow one.
+    const first = await stage.study(FINAL_AT_ONCE);
+    for (let n = 0; n < WARM_UP; n += 1) await (await first.person()).set(DAY);
   });
   after(async () => {
     await stage?.close();
     await setting?.close();
     await cluster?.stop();
   });
-
-  /** As a client does it: told that no worker answered in time, it asks again under the same key, however often that is. */
-  const insisted = (api: Http, path: string, body: object, key: { headers: Record<string, string> }): Promise<Answer<Loose>> => until(async () => {
-    const answer = await api.post<Loose>(path, body, key);
-    return answer.status === 503 ? undefined : answer;
-  }, { timeout: 60_000, what: 'a worker to answer' });
 
   it('behave as one: the same key at both at once is one, every stream tells each event once and in order, the breaker and the jobs are shared', async () => {
     const [one, two] = apis as [Http, Http];
@@ -42,8 +39,8 @@ describe('Two API and three worker processes on one PostgreSQL and one Temporal'
       const key = { headers: { 'Idempotency-Key': `both-${n}` } };
       const made = await Promise.all(apis.map((api) => api.expect<Loose>(201, 'POST', `/api/studies/${study.id}/participants`, { participant_code: `P-${n}` }, key)));
       expect(made[1]!.id, 'one participant').to.equal(made[0]!.id);
-      const dates = await Promise.all(apis.map((api) => insisted(api, `/api/studies/${study.id}/participants/${made[0]!.id}/anchor-date`, { enrollment_date: DAY, reason: 'both' }, key)));
-      expect(dates.map(({ status, body }) => [status, body.version])).to.deep.equal([[200, 2], [200, 2]]);
+      const dates = await Promise.all(apis.map((api) => api.expect<Loose>(200, 'POST', `/api/studies/${study.id}/participants/${made[0]!.id}/anchor-date`, { enrollment_date: DAY, reason: 'both' }, key)));
+      expect(dates.map(({ version }) => version)).to.deep.equal([2, 2]);
     }));
     expect(await brokenInvariants(stage, study.id)).to.deep.equal([]);
     const events = (await one.expect<{ items: { id: string }[] }>(200, 'GET', `/api/studies/${study.id}/events?limit=500`)).items.map(({ id }) => id);
