@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { lockAnchors } from '../../db/queries/anchors.js';
 import { eraseIdentity, erasedAt, keptOf, mappedIdentityItems } from '../../db/queries/erasure.js';
 import { participantForUpdate } from '../../db/queries/participants.js';
 import { problem } from '../errors.js';
@@ -14,6 +15,8 @@ import type { Change } from './studies.js';
  */
 export async function erase(change: Change, id: string, given: { reason: string; replace_code?: boolean; form_items?: string[] }) {
   const { tx, audit, actor, context } = change;
+  // A decision that is being made has read what is removed here: its record is waited for, or it would be written afterwards.
+  await lockAnchors(tx, [id]);
   const before = await participantForUpdate(tx, id);
   if (!before) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   if (await erasedAt(tx, id)) throw problem('PARTICIPANT_ERASED');

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { Http, admin, newParticipant, newStudy, unique, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { service } from '../support/service.js';
+import { until } from '../support/until.js';
 
 describe('Erasure of a participant', function suite() {
   const secret = unique('zora').replace('-', '');
@@ -75,6 +76,25 @@ describe('Erasure of a participant', function suite() {
     const changed = await root.expect(200, 'PATCH', `/api/participants/${id}`, { email: `${secret}@example.org`, phone: '+49 30 1234567' });
     expect(changed).to.include({ email: null, phone: null });
     expect((await root.expect(201, 'POST', `${of}/forms`, { form_oid: 'CONTACT', items: { first_name: secret } })).items).to.deep.equal({});
+    expect(await placesOf(secret)).to.deep.equal([]);
+  });
+
+  it('waits for a decision that is being made, and removes what that has read', async () => {
+    const { id, of } = await person();
+    await until(async () => (await owner.query(`select from outbox where subject = $1`, [id])).rowCount === 0, { what: 'everything to be decided' });
+    const facts = { forms: [{ form_oid: 'CONTACT', items: { nickname: `${secret}y` } }] };
+    let erased = false;
+    await owner.query('begin');
+    await owner.query('select from anchor_dates where participant_id = $1 for update', [id]);
+    const erasing = root.post(`/api/participants/${id}/erase`, { reason: 'x', form_items: ['nickname'] }).finally(() => { erased = true; });
+    const { rows: [self] } = await owner.query('select pg_backend_pid() as pid');
+    await until(async () => erased || (await owner.query('select from pg_stat_activity where $1 = any(pg_blocking_pids(pid))', [self.pid])).rowCount !== 0, { what: 'the erasure to wait, or to be over' });
+    await owner.query(`insert into anchor_commands (id, study_id, participant_id, kind, outcome) values ($1, $2, $3, 'sources_changed', $4)`, [unique('late'), study.id, id, JSON.stringify({ facts })]);
+    await owner.query('commit');
+    expect((await erasing).status).to.equal(200);
+    const { rows: [late] } = await owner.query<Loose>(`select outcome from anchor_commands where participant_id = $1 and id like 'late%'`, [id]);
+    expect(late!.outcome).to.deep.equal({ facts: { forms: [{ form_oid: 'CONTACT', items: { nickname: '[erased]' } }] } });
+    expect(await root.expect(200, 'GET', `${of}/forms`)).to.have.nested.property('items[0].items').that.has.all.keys('weight_kg', 'drug_name');
     expect(await placesOf(secret)).to.deep.equal([]);
   });
 
