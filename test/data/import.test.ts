@@ -4,7 +4,7 @@ import { admin, newParticipant, newStudy, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';
-import { formOf, imported, neverStarted, sendFile } from './stage.js';
+import { formOf, imported, neverStarted, sendFile, started } from './stage.js';
 
 const HEADER = 'participant_code,external_id,site_code,preferred_language\n';
 
@@ -41,7 +41,7 @@ describe('Importing participants from CSV', () => {
     expect(rows[0].fields).to.deep.equal(['external_id', 'participant_code', 'preferred_language', 'site_code']);
     const summary = await database.query(`select audit_metadata from audit_log where study_id = $1 and action = 'participants_imported'`, [study.id]);
     expect(summary.rows[0].audit_metadata).to.include({ rows: 3, imported: 3 });
-    await until(async () => (await database.query(`select from outbox where study_id = $1`, [study.id])).rowCount === 0, { timeout: 60_000, what: 'the workflows to be started' });
+    await started(database, study.id);
   });
 
   it('a fact of somebody just imported does not wait until the workflows of the others are started', async () => {

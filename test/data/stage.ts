@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Answer, Http } from '../support/http.js';
+import { until } from '../support/until.js';
 
 export interface RowNote { row: number; participant_code: string; external_id: string | null; site_code: string | null }
 export interface ImportAnswer {
@@ -36,4 +37,18 @@ export async function imported(http: Http, studyId: string, content: string | Ui
 export async function neverStarted(database: pg.Client, studyId: string): Promise<void> {
   await database.query(`update participants set status = 'withdrawn', withdrawn_at = now(), withdrawal_reason = 'the test is over' where study_id = $1 and status = 'enrolled'`, [studyId]);
   await database.query('delete from outbox where study_id = $1', [studyId]);
+}
+
+/**
+ * The workflows of a study's participants are started before those that other tests have left waiting: starts that give way go
+ * out at the service's own pace, one after the other.
+ * @throws with what is still waiting when they are not
+ */
+export async function started(database: pg.Client, studyId: string): Promise<void> {
+  await database.query(`update outbox set available_at = least(available_at, 'epoch') where study_id = $1 and patient and attempts = 0`, [studyId]);
+  await until(async () => {
+    const { rows } = await database.query<{ ours: boolean }>('select study_id = $1 as ours, topic, patient, attempts, last_error, count(*)::integer as waiting from outbox group by 1, 2, 3, 4, 5', [studyId]);
+    if (rows.some(({ ours }) => ours)) throw new Error(`there wait ${JSON.stringify(rows)}`);
+    return true;
+  }, { timeout: 60_000, what: 'the workflows to be started' });
 }
