@@ -5,6 +5,7 @@ import type { Tx } from '../db/knex.js';
 import type { SessionRow } from '../db/queries/sessions.js';
 import type { Database } from '../db/knex.js';
 import type { PortalCallerRow } from '../db/queries/portal.js';
+import type { Statement } from '../db/one-trip.js';
 import type { CallerRow, PageStatement } from '../db/request.js';
 import type { Access, CallerOf, Signing } from './access.js';
 import { contentTag } from './etag.js';
@@ -58,6 +59,8 @@ export type Input<P extends string, Q extends TSchema, B extends TSchema, Signed
   unchangedSince: (record: Record<string, unknown> | undefined) => void;
   /** The body's bytes, for routes with `takes: 'bytes'`; the file's, for those with `takes: 'upload'`. */
   raw: Buffer;
+  /** The rows of what the route reads `first`, statement by statement. */
+  first: unknown[][];
   /** The other parts of an upload, by name. */
   parts: Record<string, string>;
 } & Opened<W>;
@@ -121,6 +124,11 @@ export interface RouteDefinition<P extends string, Q extends TSchema, B extends 
    * ready. Undefined, or no answer: the handler gives it.
    */
   ready?: (input: { database: Database; asker: Asker; params: PathParams<P>; query: Static<Q> }) => Promise<Ready>;
+  /**
+   * Of a `change` by a user: what is read in the round trip that opens its transaction, under the caller's rights; the handler
+   * gets the rows. For what is known from path and query alone. The query fits its schema, and no more was checked of it.
+   */
+  first?: (input: { params: PathParams<P>; query: Static<Q> }) => readonly Statement[];
   handle: (input: Input<P, Q, B, Signed, W>) => unknown;
 }
 
@@ -131,10 +139,11 @@ export type PageDefinition<P extends string, Q extends TSchema> = Omit<RouteDefi
 
 type AnyInput = Input<string, TSchema, TSchema, Signing, Within | undefined>;
 /** A route as the frame sees it. */
-export type Route = Omit<RouteDefinition<string, TSchema, TSchema, Signing, Within | undefined>, 'handle' | 'plainParams' | 'ready'> & {
+export type Route = Omit<RouteDefinition<string, TSchema, TSchema, Signing, Within | undefined>, 'handle' | 'plainParams' | 'ready' | 'first'> & {
   plainParams?: readonly string[];
   handle: (input: AnyInput) => unknown;
   ready?: (input: { database: Database; asker: Asker; params: Record<string, string>; query: unknown }) => Promise<Ready>;
+  first?: (input: { params: Record<string, string>; query: unknown }) => readonly Statement[];
   page?: (input: { params: Record<string, string>; query: unknown; studyId: string | undefined }) => PageStatement;
 };
 

@@ -5,6 +5,7 @@ import type { Caller, CallerRow } from '../db/request.js';
 import { changeAsParticipant, loadParticipant, readAsParticipant } from '../db/queries/portal.js';
 import type { PortalCallerRow } from '../db/queries/portal.js';
 import type { SessionRow } from '../db/queries/sessions.js';
+import type { Statement } from '../db/one-trip.js';
 import type { Work } from '../db/transaction.js';
 import type { Tx } from '../db/knex.js';
 import { inScope, readInScope } from '../db/transaction.js';
@@ -73,7 +74,7 @@ class Request {
   }
 
   /** Validates and calls the handler. `opened` is what the frame opened for it: tx, audit, or nothing. */
-  async handle(actor: Actor | Participant | undefined, studyId: string | undefined, opened: Partial<Work> & { session?: SessionRow }, key?: Keyed, credential?: Credential): Promise<Reply> {
+  async handle(actor: Actor | Participant | undefined, studyId: string | undefined, opened: Partial<Work> & { session?: SessionRow; first?: unknown[][] }, key?: Keyed, credential?: Credential): Promise<Reply> {
     const { route, ctx } = this;
     const query = this.query();
     if (route.headers) check(route.headers, { ...ctx.headers }, 'headers');
@@ -86,7 +87,7 @@ class Request {
       params: this.params, query, body, headers: ctx.headers, actor, credential, studyId, raw: this.raw, parts: this.upload?.parts ?? {},
       context: this.state.context, services: this.services, commandId: key ? commandIdOf(key) : this.state.context.requestId,
       unchangedSince: (record: Record<string, unknown> | undefined) => refuseStale(ctx, record),
-      ...opened,
+      first: [], ...opened,
     } as Parameters<Route['handle']>[0]);
     return result instanceof Reply ? result : new Reply(200, result);
   }
@@ -103,7 +104,7 @@ class Request {
 
 /** How the database is opened for a caller, who is looked up and let in as the first thing of each. */
 interface Door {
-  change: <T>(work: (work: Work, actor: Actor | Participant) => Promise<T>) => Promise<T>;
+  change: <T>(work: (work: Work, actor: Actor | Participant, first?: unknown[][]) => Promise<T>) => Promise<T>;
   read: <T>(work: (tx: Tx, actor: Actor | Participant) => Promise<T>) => Promise<T>;
   snapshot?: Door['read'];
   load: () => Promise<Actor | Participant>;
@@ -145,7 +146,7 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
       if (ready.answer) return ready.answer;
     }
     return through(request, holder, studyId, {
-      change: (work) => changeAs(database, caller, enter, work),
+      change: (work) => changeAs(database, caller, enter, work, readFirst(request)),
       read: (work) => readAs(database, caller, enter, work),
       snapshot: (work) => readAs(database, caller, enter, work, true),
       load: async () => enter(await loadCaller(database, caller)),
@@ -154,6 +155,14 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
   const answer = await (route.refusedAs && !route.within ? recordingRefusal(request, caller, serving) : recordingForbidden(request, { ...caller, studyId }, serving));
   if (token) await noteUse(request.services, token.id);
   return answer;
+}
+
+/** What does not fit the schema is left to the handler's way, as below. */
+function readFirst(request: Request): readonly Statement[] {
+  const { route, params } = request;
+  if (!route.first) return [];
+  const query = fitting(() => request.query());
+  return query ? route.first({ params, query }) : [];
 }
 
 /** Of a route that has answers ready. What does not fit the schema is left to the handler's way, which refuses it in its turn. */
@@ -178,7 +187,7 @@ async function through(request: Request, holder: Holder, studyId: string | undef
   const { route, services } = request;
   const key = request.keyed(holder.id);
   const credential = holder.kind === 'user' ? holder.credential : undefined;
-  if (route.within === 'change') return door.change((work, actor) => onceInside(work.tx, key, () => request.handle(actor, studyId, work, key, credential)));
+  if (route.within === 'change') return door.change((work, actor, first) => onceInside(work.tx, key, () => request.handle(actor, studyId, { ...work, ...(first && { first }) }, key, credential)));
   const reading = () => door.read((tx, actor) => request.handle(actor, studyId, { tx }, key, credential));
   if (route.within === 'read' && !key) return reading();
   if (route.within === 'snapshot' && door.snapshot) return heldOpen(door.snapshot, (tx, actor) => request.handle(actor, studyId, { tx }, key, credential));

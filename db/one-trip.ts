@@ -4,7 +4,8 @@ import { nameOf } from './prepared.js';
 /** One statement with `$1, $2 …` for its values; its text is one of a fixed set, never made from values. */
 export interface Statement { sql: string; values: readonly (string | number)[] }
 
-interface Connection {
+/** The driver's connection. */
+export interface Connection {
   query(text: string): Promise<{ rows: unknown[] }[]>;
   escapeLiteral(value: string): string;
 }
@@ -26,23 +27,36 @@ export async function readOnce<Row>(database: Database, opening: string, stateme
 
 /**
  * The rows of several statements, in one round trip of a transaction that is open. For what is sooner run than planned:
- * the plans of before are used from the first time on (see transaction.ts), by these alone.
+ * the plans of before are used from the first time on (see transaction.ts), by these alone. One of them has one helper at
+ * most: with two, what runs through a table takes longer on two processors, and leaves none to others on three.
  */
 export async function together<Rows extends readonly unknown[]>(tx: Tx, statements: { [K in keyof Rows]: Statement }): Promise<{ [K in keyof Rows]: Rows[K][] }> {
   // The transaction's own connection, which stays with it.
   const connection = await tx.client.acquireConnection() as Connection;
-  const executes: string[] = [];
-  for (const statement of statements as readonly Statement[]) executes.push(await execution(connection, statement));
-  const answers = await connection.query(['set local plan_cache_mode = force_generic_plan', ...executes, 'set local plan_cache_mode to default'].join('; '));
-  return answers.slice(1, -1).map(({ rows }) => rows) as { [K in keyof Rows]: Rows[K][] };
+  const { sql, rowsOf } = await planned(connection, statements as readonly Statement[]);
+  return rowsOf(await connection.query(sql)) as { [K in keyof Rows]: Rows[K][] };
 }
 
-const planned = new WeakMap<Connection, Map<string, string>>();
+const SETTINGS = { plan_cache_mode: 'force_generic_plan', max_parallel_workers_per_gather: '1' };
+const set = Object.entries(SETTINGS).map(([name, value]) => `set local ${name} = ${value}`);
+const unset = Object.keys(SETTINGS).map((name) => `set local ${name} to default`);
+
+/** Statements as one text for a transaction that is open, or that the same text opens; `rowsOf` finds their rows where theirs are the last answers. */
+export async function planned(connection: Connection, statements: readonly Statement[]): Promise<{ sql: string; rowsOf: (answers: readonly { rows: unknown[] }[]) => unknown[][] }> {
+  const executes: string[] = [];
+  for (const statement of statements) executes.push(await execution(connection, statement));
+  return {
+    sql: [...set, ...executes, ...unset].join('; '),
+    rowsOf: (answers) => answers.slice(answers.length - unset.length - executes.length, answers.length - unset.length).map(({ rows }) => rows),
+  };
+}
+
+const prepared = new WeakMap<Connection, Map<string, string>>();
 
 /** `execute …` of a statement that this connection plans at its first use; the driver escapes the values. */
 async function execution(connection: Connection, { sql, values }: Statement): Promise<string> {
-  let known = planned.get(connection);
-  if (!known) planned.set(connection, known = new Map());
+  let known = prepared.get(connection);
+  if (!known) prepared.set(connection, known = new Map());
   let name = known.get(sql);
   if (!name) {
     // Not the names of `prepared`: the connection keeps both in one place.

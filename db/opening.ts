@@ -1,7 +1,7 @@
 import type { Database, Tx } from './knex.js';
+import { planned } from './one-trip.js';
+import type { Connection, Statement } from './one-trip.js';
 
-/** The driver's connection. Texts go to it directly: knex would take a question mark in a literal for a placeholder. */
-interface Connection { query: (text: string) => Promise<{ rows: unknown[] }[]> }
 /** As much of knex's transaction as the beginning of one needs. */
 interface KnexTransaction {
   begin: (connection: Connection) => Promise<unknown>;
@@ -9,13 +9,13 @@ interface KnexTransaction {
   _completed: boolean;
   _resolver: (value: unknown) => void;
 }
-interface Config { readOnly?: boolean; snapshot?: boolean; opening?: { sql: string; opened: (rows: unknown[]) => void }; closing?: () => string | undefined }
+interface Config { readOnly?: boolean; snapshot?: boolean; opening?: { sql: string; first: readonly Statement[]; opened: (rows: unknown[], first: unknown[][]) => void }; closing?: () => string | undefined }
 type Transact = (container: unknown, config: Config, outer?: unknown) => KnexTransaction;
 
 /**
  * Lets a pool's transactions begin and end with statements of their own in the same round trips. Each round trip is
  * about a tenth of the processor time of a small request; every transaction here starts by saying what it may see, and
- * the lock of an audit chain, taken by the last statement, does not wait for us to say commit.
+ * may read with it what it is about, and the lock of an audit chain, taken by the last statement, does not wait for us to say commit.
  */
 export function withOpenings(database: Database): Database {
   const transact = database.client.transaction.bind(database.client) as Transact;
@@ -36,10 +36,15 @@ export function withOpenings(database: Database): Database {
   return database;
 }
 
-async function begin(connection: Connection, { sql, opened }: NonNullable<Config['opening']>, mode: string): Promise<void> {
+/** Texts go to the driver directly: knex would take a question mark in a literal for a placeholder. */
+async function begin(connection: Connection, { sql, first, opened }: NonNullable<Config['opening']>, mode: string): Promise<void> {
+  const begun = `begin transaction${mode}; ${sql}`;
+  const more = first.length > 0 ? await planned(connection, first) : undefined;
   try {
-    const answers = await connection.query(`begin transaction${mode}; ${sql}`);
-    opened(answers.at(-1)!.rows);
+    if (more) {
+      const answers = await connection.query(`${begun}; ${more.sql}`);
+      opened(answers[1]!.rows, more.rowsOf(answers));
+    } else opened((await connection.query(begun)).at(-1)!.rows, []);
   } catch (fault) {
     // The transaction may have begun: its connection must not go back to the pool within it. One that is broken has
     // nothing to roll back, and what is told is the first fault.
@@ -58,10 +63,16 @@ async function commitWith(transaction: KnexTransaction, connection: Connection, 
 /**
  * A transaction that begins with `sql`; `work` gets the rows that it answers.
  * @param options `sql`: one statement, without parameters: every value in it must have been checked to be harmless.
- * `snapshot`: every statement sees what the first one saw. `closing`: what is run with the commit, asked for when the work is done
+ * `snapshot`: every statement sees what the first one saw. `closing`: what is run with the commit, asked for when the work
+ * is done. `first`: what is read in the round trip that opens, as `sql` has narrowed it; `work` gets the rows of each
  */
-export async function openedBy<Row, T>(database: Database, options: { readOnly: boolean; snapshot?: boolean; sql: string; closing?: () => string | undefined }, work: (tx: Tx, rows: Row[]) => Promise<T>): Promise<T> {
+export async function openedBy<Row, T>(
+  database: Database, options: { readOnly: boolean; snapshot?: boolean; sql: string; closing?: () => string | undefined; first?: readonly Statement[] },
+  work: (tx: Tx, rows: Row[], first: unknown[][]) => Promise<T>,
+): Promise<T> {
   let rows: Row[] = [];
-  const config: Config = { ...options, opening: { sql: options.sql, opened: (given) => { rows = given as Row[]; } } };
-  return database.transaction((tx) => work(tx, rows), config);
+  let found: unknown[][] = [];
+  const { first = [], ...rest } = options;
+  const config: Config = { ...rest, opening: { sql: options.sql, first, opened: (given, more) => { rows = given as Row[]; found = more; } } };
+  return database.transaction((tx) => work(tx, rows, found), config);
 }

@@ -72,13 +72,16 @@ export async function snapshotAs<A, T>(database: Database, caller: Caller, admit
 /**
  * A transaction narrowed to the caller whose audit records are sealed as its last statement: a change without its
  * record cannot commit (decisions, section 7). What it put into the outbox is relayed after the commit.
+ * @param first is read in the round trip that opens it: who is not admitted is told nothing of it
  */
-export async function changeAs<A, T>(database: Database, caller: Caller, admit: (row: CallerRow | undefined) => A, work: (work: Work, admitted: A) => Promise<T>): Promise<T> {
+export async function changeAs<A, T>(
+  database: Database, caller: Caller, admit: (row: CallerRow | undefined) => A, work: (work: Work, admitted: A, first: unknown[][]) => Promise<T>, first: readonly Statement[] = [],
+): Promise<T> {
   let outboxed = false;
   const audit = new AuditTrail();
-  const answer = await openedBy(database, { readOnly: false, sql: callerSql(caller), closing: () => audit.seal() }, async (tx, [row]: CallerRow[]) => {
+  const answer = await openedBy(database, { readOnly: false, sql: callerSql(caller), closing: () => audit.seal(), first }, async (tx, [row]: CallerRow[], found) => {
     const admitted = admit(row);
-    const result = await work({ tx, audit }, admitted);
+    const result = await work({ tx, audit }, admitted, found);
     outboxed = (tx as TxWithMark).wroteOutbox === true;
     return result;
   });

@@ -1,6 +1,7 @@
 import type { Tx } from '../../db/knex.js';
 import type { Asked, ReportFilter } from '../../db/queries/reports/base.js';
 import * as study from '../../db/queries/reports/study.js';
+import { participantStatements } from '../../db/queries/reports/participant.js';
 import { reportedVisits } from '../../db/queries/reports/visits.js';
 import { inStudy } from '../access.js';
 import { by } from '../record.js';
@@ -65,8 +66,9 @@ export const reportRoutes = [
   route({
     method: 'GET', path: '/api/reports/participants/{participant_id}', tag, summary: 'One participant: anchor, schedule, visits, sessions, metrics over time', may: inStudy(), within: 'change',
     description: 'Codes only, no name or address. Reading it is recorded in the audit log.', query: PersonReportQuery, answers: { 200: ParticipantReport, 400: undefined },
-    handle: async ({ tx, audit, actor, context, params, query }) => {
-      const found = await participantReport(tx, params.participant_id, query);
+    first: ({ params, query }) => participantStatements(params.participant_id, query),
+    handle: ({ first, audit, actor, context, params, query }) => {
+      const found = participantReport(first, query);
       audit.record({ ...by(actor, context), study_id: found.identity.study_id, action: 'report_read', resource_type: 'participant', resource_id: params.participant_id, metadata: { report: 'participant' } });
       return report(query, found);
     },

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../db/canonical-json.js';
 import type { Tx } from '../../db/knex.js';
 import { adherenceMap, auditHead, participantOfSession, sessionTasks, studyHead } from '../../db/queries/reports/document.js';
-import { reportedSession } from '../../db/queries/reports/participant.js';
+import { participantRows, reportedSession } from '../../db/queries/reports/participant.js';
 import { completion, enrollment, modules, sites, studySummary } from '../../db/queries/reports/study.js';
 import { snapshotAs } from '../../db/request.js';
 import type { Asked, ReportFilter } from '../../db/queries/reports/base.js';
@@ -58,7 +58,7 @@ export function studyPdf(ordering: Ordering): Promise<Reply> {
 export function participantPdf(ordering: Ordering, participantId: string): Promise<Reply> {
   const { from, to } = ordering.query;
   return printed(ordering, participantId, { type: 'participant', id: participantId }, async (tx) => {
-    const { audit, ...data } = { ...await head(tx, ordering.studyId), ...await participantReport(tx, participantId, { from, to }), modules: await modules(tx, asked(ordering.studyId, {})) };
+    const { audit, ...data } = { ...await head(tx, ordering.studyId), ...participantReport(await participantRows(tx, participantId, { from, to }), { from, to }), modules: await modules(tx, asked(ordering.studyId, {})) };
     return { content: { kind: 'participant', data }, audit, name: [data.study.study_code, data.identity.participant_code] };
   });
 }
@@ -123,7 +123,8 @@ export async function plot(ordering: Ordering, file: string, participantId: stri
     adherence: async (tx) => ({ name: 'adherence', data: await adherenceMap(tx, question) }),
     metrics: async (tx) => ({ name: 'metrics', data: await modules(tx, question) }),
     course: async (tx) => {
-      const { identity, metrics } = await participantReport(tx, participantId!, { from: query.from, to: query.to });
+      const { from, to } = query;
+      const { identity, metrics } = participantReport(await participantRows(tx, participantId!, { from, to }), { from, to });
       return { name: 'course', data: { participant_code: identity.participant_code, metrics, modules: await modules(tx, question) } };
     },
   };

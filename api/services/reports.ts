@@ -1,4 +1,3 @@
-import type { Tx } from '../../db/knex.js';
 import type { Asked, ReportFilter } from '../../db/queries/reports/base.js';
 import { coursesOf, reportedParticipant } from '../../db/queries/reports/participant.js';
 import { problem } from '../errors.js';
@@ -20,10 +19,10 @@ export function report<T extends object>({ from, to, site_code, arm }: ReportFil
   return { generated_at: new Date().toISOString(), filters: { from: from ?? null, to: to ?? null, site_code: site_code ?? null, arm: arm ?? null }, ...content };
 }
 
-/** One participant: codes, anchor, schedule, visits that count, sessions, and each metric over time. @throws 404, 400 FROM_AFTER_TO */
-export async function participantReport(tx: Tx, participantId: string, filter: Pick<ReportFilter, 'from' | 'to'>) {
-  const { from, to } = asked(undefined, filter);
-  const found = await reportedParticipant(tx, participantId, { from, to });
+/** One participant: codes, anchor, schedule, visits that count, sessions, and each metric over time. @param rows of `participantStatements` @throws 404, 400 FROM_AFTER_TO */
+export function participantReport(rows: readonly unknown[][], filter: Pick<ReportFilter, 'from' | 'to'>) {
+  asked(undefined, filter);
+  const found = reportedParticipant(rows);
   if (!found) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   return { ...found, metrics: coursesOf(found.sessions) };
 }

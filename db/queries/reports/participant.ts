@@ -65,11 +65,20 @@ export interface ReportedParticipant {
   identity: ReportedPerson; anchor: AnchorResponse; schedule: Record<string, unknown> | null; visits: ReportedVisit[]; sessions: ReportedSession[];
 }
 
-/** All that is reported of a participant, in one round trip. Undefined: there is none in sight. */
-export async function reportedParticipant(tx: Tx, id: string, { from, to }: Pick<ReportFilter, 'from' | 'to'>): Promise<ReportedParticipant | undefined> {
+type PartsOfReport = [ReportedPerson[], AnchorResponse[], Record<string, unknown>[], ReportedVisit[], ReportedSession[]];
+
+/** All that is reported of a participant. */
+export function participantStatements(id: string, { from, to }: Pick<ReportFilter, 'from' | 'to'>): readonly Statement[] {
   const asked: Asked = { study: null, participant: id, from, to };
-  const [[identity], [anchor], [schedule], visits, sessions] = await together<[ReportedPerson, AnchorResponse, Record<string, unknown>, ReportedVisit, ReportedSession]>(tx,
-    [personOf(id), anchorStatement(id), scheduleOf(id), visitsOfOne(asked), sessionsOf(asked)]);
+  return [personOf(id), anchorStatement(id), scheduleOf(id), visitsOfOne(asked), sessionsOf(asked)];
+}
+
+/** Their rows, in a transaction that is open. */
+export const participantRows = async (tx: Tx, id: string, filter: Pick<ReportFilter, 'from' | 'to'>): Promise<unknown[][]> => together<unknown[]>(tx, [...participantStatements(id, filter)]);
+
+/** What the rows of `participantStatements` say. Undefined: there is no such participant in sight. */
+export function reportedParticipant(rows: readonly unknown[][]): ReportedParticipant | undefined {
+  const [[identity], [anchor], [schedule], visits, sessions] = rows as unknown as PartsOfReport;
   return identity && { identity, anchor: anchor!, schedule: schedule ?? null, visits, sessions };
 }
 
