@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
-import { changeAs, loadCaller, pageAs, readAs } from '../db/request.js';
+import { changeAs, loadCaller, onceAs, pageAs, readAs } from '../db/request.js';
 import type { Caller, CallerRow } from '../db/request.js';
 import { changeAsParticipant, loadParticipant, readAsParticipant } from '../db/queries/portal.js';
 import type { PortalCallerRow } from '../db/queries/portal.js';
@@ -23,6 +23,7 @@ import { Problem, problem } from './errors.js';
 import { contentTag, etagOf, names } from './etag.js';
 import { claimInside, claimOutside, commandIdOf, keep, keyed, release } from './idempotency.js';
 import type { Keyed } from './idempotency.js';
+import { compressAhead } from './middleware/compress.js';
 import { count } from './middleware/count.js';
 import { studyContext } from './context.js';
 import { recordingForbidden } from './refusals.js';
@@ -104,7 +105,7 @@ class Request {
 
 /** How the database is opened for a caller, who is looked up and let in as the first thing of each. */
 interface Door {
-  change: <T>(work: (work: Work, actor: Actor | Participant, first?: unknown[][]) => Promise<T>) => Promise<T>;
+  change: (work: (work: Work, actor: Actor | Participant, first?: unknown[][]) => Promise<Reply>) => Promise<Reply>;
   read: <T>(work: (tx: Tx, actor: Actor | Participant) => Promise<T>) => Promise<T>;
   snapshot?: Door['read'];
   load: () => Promise<Actor | Participant>;
@@ -140,13 +141,18 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
     return new Reply(200, await recordingForbidden(request, caller, () => pageAs(database, caller, enter, page)));
   }
   const serving = async () => {
+    if (route.within === 'once') {
+      // What does not fit is refused by the handler's way, after those who may not ask at all.
+      const { admitted, first } = await onceAs(database, caller, enter, readFirst(request, studyId));
+      return request.handle(admitted, studyId, { first });
+    }
     const ready = await readyFor(request, { kind: 'user', id: holder.userId, studyId: narrowed, siteId });
     if (ready?.kind === 'user') {
       enter(ready.caller);
       if (ready.answer) return ready.answer;
     }
     return through(request, holder, studyId, {
-      change: (work) => changeAs(database, caller, enter, work, readFirst(request)),
+      change: (work) => changeAs(database, caller, enter, work, { first: readFirst(request, studyId), meanwhile: (answer) => { writeAhead(ctx, answer); } }),
       read: (work) => readAs(database, caller, enter, work),
       snapshot: (work) => readAs(database, caller, enter, work, true),
       load: async () => enter(await loadCaller(database, caller)),
@@ -158,11 +164,22 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
 }
 
 /** What does not fit the schema is left to the handler's way, as below. */
-function readFirst(request: Request): readonly Statement[] {
+function readFirst(request: Request, studyId: string | undefined): readonly Statement[] {
   const { route, params } = request;
   if (!route.first) return [];
   const query = fitting(() => request.query());
-  return query ? route.first({ params, query }) : [];
+  return query ? route.first({ params, query, studyId }) : [];
+}
+
+/**
+ * Writes and compresses an answer while the database commits, which waits for its disk. A tagged record is left: its client
+ * may have it already.
+ */
+function writeAhead(ctx: Context, answer: Reply): void {
+  const { body } = answer;
+  if (!isToBeWritten(body) || body instanceof WrittenJson || etagOf(body) !== undefined || answer.headers.ETag !== undefined) return;
+  answer.text = JSON.stringify(body);
+  compressAhead(ctx, answer.text);
 }
 
 /** Of a route that has answers ready. What does not fit the schema is left to the handler's way, which refuses it in its turn. */
@@ -312,10 +329,13 @@ function send(ctx: Context, answer: Reply): void {
     ctx.status = 304;
     return;
   }
-  if (typeof answer.body === 'string' || Buffer.isBuffer(answer.body) || answer.body instanceof Readable) {
+  if (!isToBeWritten(answer.body)) {
     ctx.body = answer.body;
     return;
   }
   ctx.type = 'application/json; charset=utf-8';
-  ctx.body = answer.body instanceof WrittenJson ? Buffer.concat(answer.body.pieces) : JSON.stringify(answer.body);
+  ctx.body = answer.body instanceof WrittenJson ? Buffer.concat(answer.body.pieces) : answer.text ?? JSON.stringify(answer.body);
 }
+
+/** Neither nothing nor bytes already. */
+const isToBeWritten = (body: unknown): boolean => body !== undefined && !(typeof body === 'string' || Buffer.isBuffer(body) || body instanceof Readable);

@@ -1,8 +1,11 @@
 import type { Database, Tx } from './knex.js';
 import { nameOf } from './prepared.js';
 
-/** One statement with `$1, $2 …` for its values; its text is one of a fixed set, never made from values. */
-export interface Statement { sql: string; values: readonly (string | number)[] }
+/**
+ * One statement with `$1, $2 …` for its values; its text is one of a fixed set, never made from values. `anew`: it is planned
+ * for its very values each time.
+ */
+export interface Statement { sql: string; values: readonly (string | number)[]; anew?: boolean }
 
 /** The driver's connection. */
 export interface Connection {
@@ -20,6 +23,18 @@ export async function readOnce<Row>(database: Database, opening: string, stateme
     const execute = await execution(connection, statement);
     const [, opened, found] = await inOne(connection, `begin transaction read only; ${opening}; ${execute}; commit`);
     return { opened: opened!.rows, rows: found!.rows as Row[] };
+  } finally {
+    await database.client.releaseConnection(connection);
+  }
+}
+
+/** `readOnce` of several statements, as `together` runs them. */
+export async function readTogether(database: Database, opening: string, statements: readonly Statement[]): Promise<{ opened: unknown[]; found: unknown[][] }> {
+  const connection = await database.client.acquireConnection() as Connection;
+  try {
+    const { sql, rowsOf } = await planned(connection, statements);
+    const answers = await inOne(connection, `begin transaction read only; ${opening}; ${sql}; commit`);
+    return { opened: answers[1]!.rows, found: rowsOf(answers.slice(0, -1)) };
   } finally {
     await database.client.releaseConnection(connection);
   }
@@ -53,8 +68,10 @@ export async function planned(connection: Connection, statements: readonly State
 
 const prepared = new WeakMap<Connection, Map<string, string>>();
 
-/** `execute …` of a statement that this connection plans at its first use; the driver escapes the values. */
-async function execution(connection: Connection, { sql, values }: Statement): Promise<string> {
+/** `execute …` of a statement that this connection plans at its first use, or its text; the driver escapes the values. */
+async function execution(connection: Connection, { sql, values, anew }: Statement): Promise<string> {
+  const given = values.map((value) => (typeof value === 'number' ? String(value) : connection.escapeLiteral(value)));
+  if (anew) return sql.replaceAll(/\$(\d+)/g, (_, place: string) => given[Number(place) - 1]!);
   let known = prepared.get(connection);
   if (!known) prepared.set(connection, known = new Map());
   let name = known.get(sql);
@@ -64,7 +81,6 @@ async function execution(connection: Connection, { sql, values }: Statement): Pr
     await connection.query(`prepare ${name} as ${sql}`);
     known.set(sql, name);
   }
-  const given = values.map((value) => (typeof value === 'number' ? String(value) : connection.escapeLiteral(value)));
   return `execute ${name}${given.length > 0 ? `(${given.join(', ')})` : ''}`;
 }
 

@@ -9,7 +9,7 @@ interface KnexTransaction {
   _completed: boolean;
   _resolver: (value: unknown) => void;
 }
-interface Config { readOnly?: boolean; snapshot?: boolean; opening?: { sql: string; first: readonly Statement[]; opened: (rows: unknown[], first: unknown[][]) => void }; closing?: () => string | undefined }
+interface Config { readOnly?: boolean; snapshot?: boolean; opening?: { sql: string; first: readonly Statement[]; opened: (rows: unknown[], first: unknown[][]) => void }; closing?: () => string | undefined; meanwhile?: ((value: unknown) => void) | undefined }
 type Transact = (container: unknown, config: Config, outer?: unknown) => KnexTransaction;
 
 /**
@@ -21,14 +21,14 @@ export function withOpenings(database: Database): Database {
   const transact = database.client.transaction.bind(database.client) as Transact;
   database.client.transaction = ((container, config, outer) => {
     const transaction = transact(container, config, outer);
-    const { opening, closing, readOnly, snapshot } = config;
+    const { opening, closing, meanwhile, readOnly, snapshot } = config;
     // knex calls begin later, when it has a connection.
     if (opening) transaction.begin = (connection) => begin(connection, opening, `${snapshot ? ' isolation level repeatable read' : ''}${readOnly ? ' read only' : ''}`);
     if (closing) {
       const commit = transaction.commit.bind(transaction);
       transaction.commit = (connection, value) => {
         const sql = closing();
-        return sql === undefined ? commit(connection, value) : commitWith(transaction, connection, sql, value);
+        return sql === undefined ? commit(connection, value) : commitWith(transaction, connection, sql, value, meanwhile);
       };
     }
     return transaction;
@@ -54,8 +54,13 @@ async function begin(connection: Connection, { sql, first, opened }: NonNullable
 }
 
 /** When it fails knex rolls back, as after any fault of the work itself, and tells that fault. */
-async function commitWith(transaction: KnexTransaction, connection: Connection, sql: string, value: unknown): Promise<void> {
-  await connection.query(`${sql}; commit`);
+async function commitWith(transaction: KnexTransaction, connection: Connection, sql: string, value: unknown, meanwhile?: (value: unknown) => void): Promise<void> {
+  const committed = connection.query(`${sql}; commit`);
+  try {
+    meanwhile?.(value);
+  } finally {
+    await committed;
+  }
   transaction._completed = true;
   transaction._resolver(value);
 }
@@ -64,15 +69,15 @@ async function commitWith(transaction: KnexTransaction, connection: Connection, 
  * A transaction that begins with `sql`; `work` gets the rows that it answers.
  * @param options `sql`: one statement, without parameters: every value in it must have been checked to be harmless.
  * `snapshot`: every statement sees what the first one saw. `closing`: what is run with the commit, asked for when the work
- * is done. `first`: what is read in the round trip that opens, as `sql` has narrowed it; `work` gets the rows of each
+ * is done; `meanwhile`: called with what the work came to while that is under way, which is not committed yet. `first`: what is read in the round trip that opens, as `sql` has narrowed it; `work` gets the rows of each
  */
 export async function openedBy<Row, T>(
-  database: Database, options: { readOnly: boolean; snapshot?: boolean; sql: string; closing?: () => string | undefined; first?: readonly Statement[] },
+  database: Database, options: { readOnly: boolean; snapshot?: boolean; sql: string; closing?: () => string | undefined; meanwhile?: ((value: T) => void) | undefined; first?: readonly Statement[] },
   work: (tx: Tx, rows: Row[], first: unknown[][]) => Promise<T>,
 ): Promise<T> {
   let rows: Row[] = [];
   let found: unknown[][] = [];
-  const { first = [], ...rest } = options;
-  const config: Config = { ...rest, opening: { sql: options.sql, first, opened: (given, more) => { rows = given as Row[]; found = more; } } };
+  const { first = [], meanwhile, ...rest } = options;
+  const config: Config = { ...rest, ...(meanwhile && { meanwhile: (value) => { meanwhile(value as T); } }), opening: { sql: options.sql, first, opened: (given, more) => { rows = given as Row[]; found = more; } } };
   return database.transaction((tx) => work(tx, rows, found), config);
 }

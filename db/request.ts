@@ -1,7 +1,7 @@
 import type { Database, Tx } from './knex.js';
 import { AuditTrail } from './audit.js';
 import { openedBy } from './opening.js';
-import { readOnce } from './one-trip.js';
+import { readOnce, readTogether } from './one-trip.js';
 import type { Statement } from './one-trip.js';
 import { nudgeRelay } from './outbox.js';
 import type { TxWithMark, Work } from './transaction.js';
@@ -72,14 +72,16 @@ export async function snapshotAs<A, T>(database: Database, caller: Caller, admit
 /**
  * A transaction narrowed to the caller whose audit records are sealed as its last statement: a change without its
  * record cannot commit (decisions, section 7). What it put into the outbox is relayed after the commit.
- * @param first is read in the round trip that opens it: who is not admitted is told nothing of it
+ * @param beside `first`: read in the round trip that opens it; who is not admitted is told nothing of it. `meanwhile`: called
+ * with the answer while the database commits, which may still fail
  */
 export async function changeAs<A, T>(
-  database: Database, caller: Caller, admit: (row: CallerRow | undefined) => A, work: (work: Work, admitted: A, first: unknown[][]) => Promise<T>, first: readonly Statement[] = [],
+  database: Database, caller: Caller, admit: (row: CallerRow | undefined) => A, work: (work: Work, admitted: A, first: unknown[][]) => Promise<T>,
+  beside: { first?: readonly Statement[]; meanwhile?: (answer: T) => void } = {},
 ): Promise<T> {
   let outboxed = false;
   const audit = new AuditTrail();
-  const answer = await openedBy(database, { readOnly: false, sql: callerSql(caller), closing: () => audit.seal(), first }, async (tx, [row]: CallerRow[], found) => {
+  const answer = await openedBy(database, { readOnly: false, sql: callerSql(caller), closing: () => audit.seal(), ...beside }, async (tx, [row]: CallerRow[], found) => {
     const admitted = admit(row);
     const result = await work({ tx, audit }, admitted, found);
     outboxed = (tx as TxWithMark).wroteOutbox === true;
@@ -106,6 +108,12 @@ export async function pageAs(database: Database, caller: Caller, admit: (row: Ca
   const { opened, rows } = await readOnce<PageRow>(database, callerSql(caller), statement);
   admit(opened[0] as CallerRow | undefined);
   return pageOf(rows);
+}
+
+/** What a read is made of, in one round trip: as `pageAs`, the caller is admitted before anything is answered. */
+export async function onceAs<A>(database: Database, caller: Caller, admit: (row: CallerRow | undefined) => A, statements: readonly Statement[]): Promise<{ admitted: A; first: unknown[][] }> {
+  const { opened, found } = await readTogether(database, callerSql(caller), statements);
+  return { admitted: admit(opened[0] as CallerRow | undefined), first: found };
 }
 
 function pageOf(rows: PageRow[]): PageRows {

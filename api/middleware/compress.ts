@@ -19,15 +19,33 @@ export async function compress(ctx: Context, next: Next): Promise<void> {
   const { body } = ctx;
   if (!(typeof body === 'string' || Buffer.isBuffer(body)) || !TEXT.test(ctx.response.get('content-type') ?? '') || ctx.response.get('etag') || ctx.response.get('content-encoding')) return;
   ctx.vary('Accept-Encoding');
-  if (ctx.get('accept-encoding') === '' || ctx.method === 'HEAD' || Buffer.byteLength(body) <= LEAST_BYTES) return;
-  const encoding = ctx.acceptsEncodings('br', 'gzip', 'identity');
-  if (encoding !== 'br' && encoding !== 'gzip') return;
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  const small = encoding === 'br' ? await brotliOf(bytes) : await gzipOf(bytes);
+  const encoding = encodingFor(ctx, Buffer.byteLength(body));
+  if (!encoding) return;
+  const { compressed } = ctx.state as Ahead;
+  const small = compressed?.text === body ? compressed.small : await packed(typeof body === 'string' ? Buffer.from(body) : body, encoding);
   const type = ctx.response.get('content-type');
   ctx.body = small;
   ctx.set({ 'Content-Encoding': encoding, 'Content-Type': type });
 }
+
+interface Ahead { compressed?: { text: string; small: Buffer } }
+
+/** Compresses a JSON text that is going to be the answer, unless it is one of those that another thread compresses. */
+export function compressAhead(ctx: Context, text: string): void {
+  const length = Buffer.byteLength(text);
+  const encoding = length <= AT_ONCE_BYTES && encodingFor(ctx, length);
+  if (encoding) (ctx.state as Ahead).compressed = { text, small: packed(Buffer.from(text), encoding) as Buffer };
+}
+
+/** How the client takes a text of so many bytes; undefined: as it is. */
+function encodingFor(ctx: Context, length: number): 'br' | 'gzip' | undefined {
+  if (ctx.get('accept-encoding') === '' || ctx.method === 'HEAD' || length <= LEAST_BYTES) return undefined;
+  const encoding = ctx.acceptsEncodings('br', 'gzip', 'identity');
+  return encoding === 'br' || encoding === 'gzip' ? encoding : undefined;
+}
+
+/** At once what is small; a promise of what is not. */
+const packed = (bytes: Buffer, encoding: 'br' | 'gzip'): Buffer | Promise<Buffer> => (encoding === 'br' ? brotliOf(bytes) : gzipOf(bytes));
 
 function brotliOf(bytes: Buffer): Buffer | Promise<Buffer> {
   const options = { params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } };

@@ -25,8 +25,12 @@ async function kept<T extends object>({ tx, services, params, query }: { tx: Tx;
 
 export const reportRoutes = [
   route({
-    ...counts, path: '/api/reports/summary', summary: 'How much there is, over the studies that the caller may see', answers: { 200: TotalsReport, 400: undefined },
-    handle: async ({ tx, query, studyId }) => report(query, await study.totals(tx, asked(studyId, query))),
+    ...counts, within: 'once', path: '/api/reports/summary', summary: 'How much there is, over the studies that the caller may see', answers: { 200: TotalsReport, 400: undefined },
+    first: ({ query, studyId }) => [study.totals({ study: studyId ?? null, ...query })],
+    handle: ({ first: [rows], query, studyId }) => {
+      asked(studyId, query);
+      return report(query, rows![0] as study.Totals);
+    },
   }),
   route({
     ...counts, path: `${ofStudy}/summary`, summary: 'A study in numbers', answers: { 200: SummaryReport, 400: undefined },

@@ -1,12 +1,12 @@
 import type { Tx } from '../../knex.js';
-import { together } from '../../one-trip.js';
+import type { Statement } from '../../one-trip.js';
 import { DUE, ask, counted, isUnfiltered, numberOf, question } from './base.js';
 import type { Asked } from './base.js';
 
 export interface Totals { studies: number; participants: number; sessions: number; visits: number }
 
-/** Of all studies that the transaction sees, or of the one asked for. */
-export async function totals(tx: Tx, asked: Asked): Promise<Totals> {
+/** Of all studies that the transaction sees, or of the one asked for: one row. */
+export function totals(asked: Asked): Statement {
   const unfiltered = isUnfiltered(asked);
   // Without a filter nobody's site is looked up: whom the caller may not see is not among them anyway.
   const people = unfiltered ? `participants ${asked.study ? 'where study_id = :study' : ''}` : 'enrolled';
@@ -14,8 +14,7 @@ export async function totals(tx: Tx, asked: Asked): Promise<Totals> {
     select (select count(*) from studies ${asked.study ? 'where id = :study' : ''}) as studies, (select count(*) from ${people}) as participants,
       ${numberOf('assessment_sessions', asked, 't.started_at')} as sessions, ${numberOf('scheduled_visits', asked, 't.target_date')} as visits`;
   // Planning it takes a tenth of its time; with dates in it, it is planned for those.
-  const [row] = unfiltered ? (await together<[Totals]>(tx, [question(asked, [], counts)]))[0] : await ask<Totals>(tx, asked, ['enrolled'], counts);
-  return row!;
+  return unfiltered ? question(asked, [], counts) : { ...question(asked, ['enrolled'], counts), anew: true };
 }
 
 export interface StudySummary {
