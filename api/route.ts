@@ -32,14 +32,14 @@ export interface Credential { audience: 'api' | 'mfa'; jti: string; sid: string 
 /**
  * How the frame opens the database for a route:
  * - `read`: the handler gets `tx`, a read-only transaction narrowed to the caller
- * - `once`: of users alone: a read whose every statement is known beforehand (`first`), in one round trip
+ * - `once`: a read in one round trip, without `tx`, where every statement is known beforehand (`first`); else as `read`. Of users alone
  * - `change`: the handler gets `tx` and `audit`; records, an Idempotency-Key's answer and the change commit together
  * - `snapshot`: as `read`, at one instant (repeatable read), and open until a streamed answer is through; few at a time
  * - `session`: as `change`, in the study of the assessment session that X-Session-ID names, which is locked and handed over
  * - absent: no transaction (routes that talk to Temporal: never call it inside one)
  */
 export type Within = 'read' | 'once' | 'change' | 'snapshot' | 'session';
-type Opened<W> = W extends 'change' ? { tx: Tx; audit: AuditTrail } : W extends 'session' ? { tx: Tx; audit: AuditTrail; session: SessionRow } : W extends 'read' | 'snapshot' ? { tx: Tx } : unknown;
+type Opened<W> = W extends 'change' ? { tx: Tx; audit: AuditTrail } : W extends 'session' ? { tx: Tx; audit: AuditTrail; session: SessionRow } : W extends 'read' | 'snapshot' ? { tx: Tx } : W extends 'once' ? { tx: Tx | undefined } : unknown;
 
 export type Input<P extends string, Q extends TSchema, B extends TSchema, Signed extends Signing, W> = {
   params: PathParams<P>;
@@ -129,9 +129,9 @@ export interface RouteDefinition<P extends string, Q extends TSchema, B extends 
   ready?: (input: { database: Database; asker: Asker; params: PathParams<P>; query: Static<Q> }) => Promise<Ready>;
   /**
    * Of a `change` or `once` by a user: what is read in the round trip that opens the transaction, under the caller's rights; the
-   * handler gets the rows. The query fits its schema, and no more was checked of it.
+   * handler gets the rows. The query fits its schema, and no more was checked of it. Undefined: that depends on more.
    */
-  first?: (input: { params: PathParams<P>; query: Static<Q>; studyId: string | undefined }) => readonly Statement[];
+  first?: (input: { params: PathParams<P>; query: Static<Q>; studyId: string | undefined }) => readonly Statement[] | undefined;
   handle: (input: Input<P, Q, B, Signed, W>) => unknown;
 }
 
@@ -146,7 +146,7 @@ export type Route = Omit<RouteDefinition<string, TSchema, TSchema, Signing, With
   plainParams?: readonly string[];
   handle: (input: AnyInput) => unknown;
   ready?: (input: { database: Database; asker: Asker; params: Record<string, string>; query: unknown }) => Promise<Ready>;
-  first?: (input: { params: Record<string, string>; query: unknown; studyId: string | undefined }) => readonly Statement[];
+  first?: (input: { params: Record<string, string>; query: unknown; studyId: string | undefined }) => readonly Statement[] | undefined;
   page?: (input: { params: Record<string, string>; query: unknown; studyId: string | undefined }) => PageStatement;
 };
 

@@ -131,7 +131,8 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
   }
   const token = holder.kind === 'token' ? { id: holder.id, hash: holder.hash } : undefined;
   const narrowed = route.studyContext === 'filter' ? undefined : studyId;
-  const login = holder.kind === 'user' ? holder.credential.sid : undefined;
+  const credential = holder.kind === 'user' ? holder.credential : undefined;
+  const login = credential?.sid;
   const caller: Caller = { userId: holder.userId, login, studyId: narrowed, siteId, participantId, token };
   const epoch = holder.kind === 'user' && holder.credential.audience === 'api' ? holder.epoch : undefined;
   const enter = (row: CallerRow | undefined) => admit(route.may, row, narrowed, epoch);
@@ -141,10 +142,10 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
     return new Reply(200, await recordingForbidden(request, caller, () => pageAs(database, caller, enter, page)));
   }
   const serving = async () => {
-    if (route.within === 'once') {
-      // What does not fit is refused by the handler's way, after those who may not ask at all.
-      const { admitted, first } = await onceAs(database, caller, enter, readFirst(request, studyId));
-      return request.handle(admitted, studyId, { first });
+    const statements = readFirst(request, studyId);
+    if (route.within === 'once' && statements) {
+      const { admitted, first } = await onceAs(database, caller, enter, statements);
+      return request.handle(admitted, studyId, { first }, undefined, credential);
     }
     const ready = await readyFor(request, { kind: 'user', id: holder.userId, studyId: narrowed, siteId });
     if (ready?.kind === 'user') {
@@ -152,7 +153,7 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
       if (ready.answer) return ready.answer;
     }
     return through(request, holder, studyId, {
-      change: (work) => changeAs(database, caller, enter, work, { first: readFirst(request, studyId), meanwhile: (answer) => { writeAhead(ctx, answer); } }),
+      change: (work) => changeAs(database, caller, enter, work, { ...(statements && { first: statements }), meanwhile: (answer) => { writeAhead(ctx, answer); } }),
       read: (work) => readAs(database, caller, enter, work),
       snapshot: (work) => readAs(database, caller, enter, work, true),
       load: async () => enter(await loadCaller(database, caller)),
@@ -164,11 +165,11 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
 }
 
 /** What does not fit the schema is left to the handler's way, as below. */
-function readFirst(request: Request, studyId: string | undefined): readonly Statement[] {
+function readFirst(request: Request, studyId: string | undefined): readonly Statement[] | undefined {
   const { route, params } = request;
-  if (!route.first) return [];
+  if (!route.first) return undefined;
   const query = fitting(() => request.query());
-  return query ? route.first({ params, query, studyId }) : [];
+  return query && route.first({ params, query, studyId });
 }
 
 /**
@@ -206,7 +207,7 @@ async function through(request: Request, holder: Holder, studyId: string | undef
   const credential = holder.kind === 'user' ? holder.credential : undefined;
   if (route.within === 'change') return door.change((work, actor, first) => onceInside(work.tx, key, () => request.handle(actor, studyId, { ...work, ...(first && { first }) }, key, credential)));
   const reading = () => door.read((tx, actor) => request.handle(actor, studyId, { tx }, key, credential));
-  if (route.within === 'read' && !key) return reading();
+  if ((route.within === 'read' && !key) || route.within === 'once') return reading();
   if (route.within === 'snapshot' && door.snapshot) return heldOpen(door.snapshot, (tx, actor) => request.handle(actor, studyId, { tx }, key, credential));
   const actor = await door.load();
   if (!key) return request.handle(actor, studyId, {}, key, credential);

@@ -1,4 +1,5 @@
-import { readHistory } from '../../db/queries/anchors.js';
+import { anchorStatement, readHistory } from '../../db/queries/anchors.js';
+import type { AnchorResponse } from '../../db/queries/anchors.js';
 import { cancelProposal, evaluate, overrideBack, requestOverride, setEnrollmentDate } from '../../workflows/contract.js';
 import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
 import { inStudy, noting, staffOrParticipant } from '../access.js';
@@ -8,7 +9,7 @@ import type { Input, RequestContext } from '../route.js';
 import { Anchor, AnchorWithEvaluation, AsOf, Cancel, Evaluation, HistoryEntry, Override, OverrideApplied, OverrideBack, OverridePending, Preview, SetDate, asOf } from '../schemas/anchor.js';
 import { Type } from '../schemas/common.js';
 import type { TSchema } from '../schemas/common.js';
-import { anchorNow, previewOverride, send, senderOf } from '../services/anchors.js';
+import { anchorNow, existing, previewOverride, send, senderOf } from '../services/anchors.js';
 import { anchorAt } from '../services/as-of.js';
 import { participantSender } from '../services/portal.js';
 import { currentVersion } from '../services/schedule-versions.js';
@@ -39,9 +40,10 @@ const faults = ({ errors, warnings }: AnchorOutcome) => ({ errors, warnings });
 
 export const anchorRoutes = [
   route({
-    method: 'GET', path, tag: 'Anchor date', summary: 'The anchor date, now or as it was believed to be at an instant', may: inStudy(), within: 'read', answers: { 200: Anchor, 400: undefined },
+    method: 'GET', path, tag: 'Anchor date', summary: 'The anchor date, now or as it was believed to be at an instant', may: inStudy(), within: 'once', answers: { 200: Anchor, 400: undefined },
     description: `${asOf} With \`as_of\` the anchor is as its history told it then.`, query: AsOf,
-    handle: ({ tx, params, query }) => anchorAt(tx, params.participant_id, query.as_of),
+    first: ({ params, query }) => (query.as_of === undefined ? [anchorStatement(params.participant_id)] : undefined),
+    handle: ({ tx, first: [rows], params, query }) => (tx ? anchorAt(tx, params.participant_id, query.as_of) : existing(rows![0] as AnchorResponse | undefined)),
   }),
   route({
     method: 'POST', path, tag: 'Anchor date', summary: 'Record the manual enrollment date and evaluate all sources', may: canSetOwn,

@@ -59,7 +59,7 @@ export const anchorOf = async (tx: Tx, participantId: string): Promise<AnchorRes
 export const anchorNow = async (services: Services, studyId: string, participantId: string): Promise<AnchorResponse> =>
   existing((await readOneInScope<AnchorResponse>(services.database, studyId, anchorStatement(participantId)))[0]);
 
-function existing(anchor: AnchorResponse | undefined): AnchorResponse {
+export function existing(anchor: AnchorResponse | undefined): AnchorResponse {
   if (!anchor) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   return anchor;
 }
