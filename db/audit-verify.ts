@@ -1,7 +1,8 @@
 import { statedOnly } from './audit-checkpoints.js';
 import { GENESIS } from './audit-records.js';
-import { faultAt, sealedAfter } from './audit-sealed.js';
-import type { Sealed } from './audit-sealed.js';
+import { faultAt } from './audit-lines.js';
+import type { Sealed } from './audit-lines.js';
+import { eachSealed, eachSealedSlowly } from './audit-sealed.js';
 import { checkpointHash, isSigned } from './audit-signing.js';
 import type { Checkpoint } from './audit-signing.js';
 import type { Database, Tx } from './knex.js';
@@ -42,15 +43,10 @@ export async function verifyPart(db: Database | Tx, chain: string, from: Place, 
     return { at: walk.at, report: { chain, valid: false, rows, head: rows === 0 ? null : head, checkpoints: trusted.length, first_bad_id: `${chain}/${seq}`, fault } };
   };
   const until = Math.min(Number.MAX_SAFE_INTEGER, from.rows + most);
-  for await (const { records, quick, again } of sealedAfter(db, chain, from.rows, until)) {
-    const before = walk.at;
-    let fault = walk.on(records);
-    if (fault && quick) {
-      walk.back(before);
-      fault = walk.on(await again());
-    }
-    if (fault) return bad(fault);
-  }
+  await eachSealed(db, chain, from.rows, until, (record) => walk.on(record));
+  // What does not hold as it is read quickly is read once more before it is called a fault.
+  if (walk.fault) await eachSealedSlowly(db, chain, walk.again(), until, (record) => walk.on(record));
+  if (walk.fault) return bad(walk.fault);
   const { rows, head } = walk.at;
   if (rows === until) return { at: walk.at };
   const last = trusted.at(-1);
@@ -64,29 +60,25 @@ export async function verifyPart(db: Database | Tx, chain: string, from: Place, 
 
 /** Goes from record to record, each held against the one before it and against what a checkpoint has stated of it. */
 class Walk {
-  private stated: (seq: number, hash: string) => string | undefined;
-  constructor(private readonly trusted: readonly Checkpoint[], public at: Place) {
+  fault: Fault | undefined;
+  private readonly stated: (seq: number, hash: string) => string | undefined;
+  constructor(trusted: readonly Checkpoint[], public at: Place) {
     this.stated = witnesses(trusted);
   }
 
-  on(records: readonly Sealed[]): Fault | undefined {
-    let { rows, head } = this.at;
-    for (const record of records) {
-      const fault = faultAt(record, { seq: rows + 1, head }) ?? this.stated(record.seq, record.hash);
-      if (fault) {
-        this.at = { rows, head };
-        return { seq: Math.min(record.seq, rows + 1), fault };
-      }
-      head = record.hash;
-      rows += 1;
-    }
-    this.at = { rows, head };
-    return undefined;
+  /** @returns whether it holds */
+  on(record: Sealed): boolean {
+    const { rows, head } = this.at;
+    const fault = faultAt(record, { seq: rows + 1, head }) ?? this.stated(record.seq, record.hash);
+    if (fault) this.fault = { seq: Math.min(record.seq, rows + 1), fault };
+    else this.at = { rows: rows + 1, head: record.hash };
+    return fault === undefined;
   }
 
-  back(to: Place): void {
-    this.at = to;
-    this.stated = witnesses(this.trusted);
+  /** Forgets the fault. @returns after how many records it was */
+  again(): number {
+    this.fault = undefined;
+    return this.at.rows;
   }
 }
 

@@ -69,6 +69,23 @@ describe('the audit chain', () => {
     }), 'two swapped').to.include(bad(2));
   });
 
+  it('finds whichever column was touched, and calls each fault by its name', async () => {
+    const study = await chain();
+    const content = 'its content is not what was sealed';
+    const table: [column: string, value: unknown, fault: string][] = [
+      ['study_id', null, content], ['user_id', randomUUID(), content], ['action', 'did', content], ['action', 'did \\"it\\"\n', content], ['resource_type', 'things', content], ['resource_id', null, content], ['resource_id', '', content],
+      ['resource_id', 'é\u0007","resource_type":"thing', content], ['audit_metadata', '{"b":1,"a":{"d":null,"c":[true,false,[]]}}', content], ['audit_metadata', '{"b":"1","a":{"d":null,"c":[true,false,{}]}}', content], ['audit_metadata', '{}', content],
+      ['request_id', 'null', content], ['request_id', '', content], ['created_at', new Date(0), content], ['created_at', 'infinity', content], ['hash_version', 2, content], ['hash', '0'.repeat(64), content], ['hash', '', content],
+      ['prev_hash', '0'.repeat(63), 'it does not follow the record before it'], ['seq', 99, 'record 3 is missing'], ['chain', 'another', 'record 3 is missing'],
+    ];
+    for (const [column, value, fault] of table) {
+      const report = await after_(study, (tx) => tx('audit_log').where({ chain: study, seq: 3 }).update({ [column]: value }));
+      expect(report, `${column} ${String(value)}`).to.deep.include({ valid: false, rows: 2, first_bad_id: `${study}/3`, fault });
+    }
+    // The same number, written differently: what was sealed.
+    expect(await after_(study, (tx) => tx('audit_log').where({ chain: study, seq: 3 }).update({ audit_metadata: '{"b":1.0,"a":{"d":null,"c":[true,false,{}]}}' }))).to.include({ valid: true, rows: 10 });
+  });
+
   it('stays one line under many writers', async () => {
     const study = await chain();
     await Promise.all(Array.from({ length: 60 }, (_, i) => inScope(app, study, async ({ audit }) => {
