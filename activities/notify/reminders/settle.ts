@@ -5,7 +5,7 @@ import type { Settlement } from '../../../db/queries/reminders.js';
 import { inScope } from '../../../db/transaction.js';
 
 const PAUSE_MS = 25, MOST_TRIES = 200, ROOM_MS = 2;
-/** A commit for each costs more than the sending: so long the first waits for others, unless there are enough of them. */
+/** A commit for each costs more than the sending: so long the first waits for others, or until there are enough of them. */
 const GATHER_MS = 20, ENOUGH = 12;
 
 /**
@@ -17,11 +17,13 @@ export class Settler {
   private waiting: Settlement[] = [];
   private running: Promise<void> | undefined;
   private fault: unknown;
+  private enough: (() => void) | undefined;
   constructor(private readonly database: Database, private readonly by: string) {}
 
   add(settlement: Settlement): void {
     if (this.fault !== undefined) throw this.fault;
     this.waiting.push(settlement);
+    if (this.waiting.length >= ENOUGH) this.enough?.();
     this.running ??= this.run().catch((fault: unknown) => { this.fault = fault; }).finally(() => { this.running = undefined; });
   }
 
@@ -38,7 +40,7 @@ export class Settler {
 
   private async run(): Promise<void> {
     for (let tries = 0; this.waiting.length > 0; ) {
-      if (this.waiting.length < ENOUGH) await sleep(GATHER_MS);
+      if (this.waiting.length < ENOUGH) await this.gather();
       const now = this.waiting;
       this.waiting = [];
       const written = new Set((await this.write(now)).map(({ id }) => id));
@@ -49,6 +51,16 @@ export class Settler {
       if (written.size === 0) await sleep(PAUSE_MS);
       this.waiting.push(...await this.stillOurs(left));
     }
+  }
+
+  private gather(): Promise<void> {
+    return new Promise((resolve) => {
+      const late = setTimeout(resolve, GATHER_MS);
+      this.enough = () => {
+        clearTimeout(late);
+        resolve();
+      };
+    });
   }
 
   private write(settlements: readonly Settlement[]) {
