@@ -4,6 +4,7 @@ import type { Database } from '../../db/knex.js';
 import { keepLatenessLimit } from '../../db/queries/reminders.js';
 import { reach } from '../../settings.js';
 import type { Settings } from '../../settings.js';
+import { CrowdMailer } from './mail-thread/index.js';
 import { Pace } from './pace.js';
 import type { Channels } from './provider.js';
 import { pushGateway } from './push.js';
@@ -32,15 +33,19 @@ export interface Messaging {
 
 export function openMessaging({ settings, database, log, heartbeat }: { settings: Settings; database: Database; log: Logger; heartbeat: (details: unknown) => void }): Messaging {
   const publicUrl = settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`;
+  const { SMTP_URL: url, MAIL_FROM: from } = settings;
+  const own = url ? smtpMailer(url, from) : null;
   const channels: Channels = {
-    email: settings.SMTP_URL ? smtpMailer(settings.SMTP_URL, settings.MAIL_FROM) : null,
+    email: own,
     sms: settings.SMS_GATEWAY_URL ? smsGateway(settings.SMS_GATEWAY_URL) : null,
     push: toBrowsersAndApps(webPush(settings), settings.PUSH_GATEWAY_URL ? pushGateway(settings.PUSH_GATEWAY_URL) : null),
   };
   const links = { secret: settings.SESSION_SECRET, minutes: settings.MAGIC_LINK_MINUTES, publicUrl };
   const pace = new Pace(database, { email: settings.EMAIL_PER_MINUTE, sms: settings.SMS_PER_MINUTE, push: settings.PUSH_PER_MINUTE });
+  // A mail server that takes so many a minute and no more needs no thread.
+  const crowd = url && own && !pace.limits('email') ? new CrowdMailer({ url, from, own, log }) : undefined;
   const reminders = createReminderActivities({
-    database, channels, pace, messages: links, maxLatenessHours: settings.REMINDER_MAX_LATENESS_HOURS, log, heartbeat,
+    database, channels, pace, ...(crowd && { crowd: { email: crowd } }), messages: links, maxLatenessHours: settings.REMINDER_MAX_LATENESS_HOURS, log, heartbeat,
     // Sooner than the next run there is nobody to try again.
     retrySeconds: Math.min(settings.REMINDER_INTERVAL_SECONDS, 30),
   });
@@ -55,6 +60,9 @@ export function openMessaging({ settings, database, log, heartbeat }: { settings
       await keepLatenessLimit(database, settings.REMINDER_MAX_LATENESS_HOURS);
       await ensureNotificationSchedules(client, { taskQueue, reminderSeconds: settings.REMINDER_INTERVAL_SECONDS, keep });
     },
-    close: () => { channels.email?.close?.(); },
+    close: () => {
+      crowd?.close();
+      own?.close?.();
+    },
   };
 }

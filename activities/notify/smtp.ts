@@ -6,7 +6,7 @@ import { REPORT_HEADER, isDeadAddress } from '../../workflows/domain/reminders/b
 import { RefusedMessage } from './provider.js';
 import type { Provider } from './provider.js';
 
-/** Connections to the mail server for each process. */
+/** Connections to the mail server for each process; where very many mails are due its thread (mail-thread/) has as many. */
 const CONNECTIONS = 8;
 
 /**

@@ -32,6 +32,7 @@ export const folders: Record<string, string> = {
   'activities/events': 'events to subscribers',
   'activities/exports': 'exports in the background',
   'activities/notify': 'messages to persons: channels, links, texts',
+  'activities/notify/mail-thread': 'the thread that sends most of the mails where very many are due',
   'activities/notify/reminders': 'the sweep that sends what is due',
   'activities/notify/summary': 'the morning’s summary to staff',
   'activities/relay': 'what empties the outbox',

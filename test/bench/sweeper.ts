@@ -1,4 +1,5 @@
-/** A worker's sweep in a process of its own: the service's activity, database role and mailer. */
+/** A worker's sweep in a process of its own: the service's activity, database role, mailer and its thread. */
+import { CrowdMailer } from '../../activities/notify/mail-thread/index.js';
 import { createReminderActivities } from '../../activities/notify/reminders/index.js';
 import { smtpMailer } from '../../activities/notify/smtp.js';
 import { openDatabase } from '../../db/knex.js';
@@ -7,11 +8,13 @@ import { answer } from './child.js';
 const { BARE_DATABASE_URL, BARE_SMTP_URL, BARE_LEASE_SECONDS } = process.env;
 if (!BARE_DATABASE_URL || !BARE_SMTP_URL) throw new Error('the sweeper is started by the bench, which tells it where the servers are');
 
+const log = { warn: () => undefined };
+const own = smtpMailer(BARE_SMTP_URL, 'study@example.org');
 const { sweepReminders } = createReminderActivities({
   database: openDatabase({ url: BARE_DATABASE_URL, name: 'bench-sweeper' }),
-  channels: { email: smtpMailer(BARE_SMTP_URL, 'study@example.org'), sms: null },
+  channels: { email: own, sms: null }, crowd: { email: new CrowdMailer({ url: BARE_SMTP_URL, from: 'study@example.org', own, log }) },
   messages: { publicUrl: 'https://study.example.org', secret: 'a secret of the bench, long enough' },
-  maxLatenessHours: 12, retrySeconds: 30, log: { warn: () => undefined }, heartbeat: () => undefined,
+  maxLatenessHours: 12, retrySeconds: 30, log, heartbeat: () => undefined,
   ...(BARE_LEASE_SECONDS && { leaseSeconds: Number(BARE_LEASE_SECONDS) }),
 });
 answer({}, async () => sweepReminders());

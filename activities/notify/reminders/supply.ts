@@ -10,6 +10,8 @@ import type { Pace } from '../pace.js';
 const BATCH = 100;
 /** When so few are left the next are claimed, so that senders do not wait for the database. */
 const AHEAD = 40;
+/** After so many full claims there is more to send than a handful. */
+const CROWD_CLAIMS = 3;
 /** So far ahead a provider's pace is reserved; what would be later is claimed again then. */
 const PACE_AHEAD_MS = 10_000;
 /** Well within a claim's lease; what is not begun by then is left to the next. */
@@ -34,10 +36,14 @@ export class Supply {
   private claiming: Promise<void> | undefined;
   private dry = false;
   private fault: unknown;
+  private fullClaims = 0;
   /** When those that had to wait for their provider's pace are due again. */
   private resumeAt = 0;
 
   constructor(private readonly deps: SupplyDeps) {}
+
+  /** Whether very many are due. */
+  get crowded(): boolean { return this.fullClaims >= CROWD_CLAIMS; }
 
   /** The next one to send; undefined: nothing is due. @throws what the database said */
   async next(): Promise<Claimed | undefined> {
@@ -59,6 +65,7 @@ export class Supply {
   private async claim(): Promise<void> {
     const { database, by, leaseSeconds, until } = this.deps;
     const rows = performance.now() < until ? await inScope(database, '*', ({ tx }) => claimReminders(tx, { by, limit: BATCH, leaseSeconds })) : [];
+    if (rows.length === BATCH) this.fullClaims += 1;
     if (rows.length > 0) return this.keep(rows, performance.now());
     const wait = this.resumeAt - performance.now();
     if (wait > 0 && this.resumeAt < until) await sleep(wait);

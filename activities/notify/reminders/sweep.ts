@@ -2,12 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { anyReminderDue } from '../../../db/queries/reminders.js';
 import type { Settlement } from '../../../db/queries/reminders.js';
 import type { Pace } from '../pace.js';
+import type { Channels } from '../provider.js';
 import { carryOut, putOff } from './carry-out.js';
 import type { CarryOutDeps } from './carry-out.js';
 import { Settler } from './settle.js';
 import { Supply } from './supply.js';
 
 const CONCURRENCY = 16;
+/** Where very many are due and somebody helps: so many more keep both busy. */
+const MORE_IN_A_CROWD = 8;
 /** Longer than a claim waits to be begun and a provider may take. */
 const LEASE_SECONDS = 45;
 const HEARTBEAT_MS = 3_000;
@@ -17,6 +20,8 @@ const LONGEST_MS = 15 * 60_000;
 export interface SweepDeps extends CarryOutDeps {
   /** What the providers take in a minute; left out: no limits. */
   pace?: Pace | undefined;
+  /** What takes a channel's messages where very many are due; left out: the same as otherwise. */
+  crowd?: Partial<Channels>;
   heartbeat: (details: unknown) => void;
   leaseSeconds?: number;
 }
@@ -56,13 +61,23 @@ async function sendAll(deps: SweepDeps, by: string, report: SweepReport, until: 
     database: deps.database, pace: deps.pace, by, leaseSeconds: deps.leaseSeconds ?? LEASE_SECONDS, until,
     letGo: (row, moment) => settle(putOff(row, moment)),
   });
-  await Promise.all(Array.from({ length: CONCURRENCY }, async () => {
-    for (let claimed = await supply.next(); claimed; claimed = await supply.next()) {
-      const settlement = await carryOut(deps, claimed, by);
+  const inCrowd = { ...deps, channels: { ...deps.channels, ...deps.crowd } };
+  let failed: { fault: unknown } | undefined;
+  const senders: Promise<void>[] = [];
+  const begin = (count: number) => { for (let i = 0; i < count; i += 1) senders.push(send().catch((fault: unknown) => { failed ??= { fault }; })); };
+  const send = async () => {
+    for (let claimed = await supply.next(); claimed && !failed; claimed = await supply.next()) {
+      const crowded = deps.crowd !== undefined && supply.crowded;
+      if (crowded && senders.length === CONCURRENCY) begin(MORE_IN_A_CROWD);
+      const settlement = await carryOut(crowded ? inCrowd : deps, claimed, by);
       if (settlement) settle(settlement);
       await settler.room(CONCURRENCY);
     }
-  }));
+  };
+  begin(CONCURRENCY);
+  // They become more on the way.
+  for (const one of senders) await one;
+  if (failed) throw failed.fault;
   await settler.done();
   return more && performance.now() < until;
 }

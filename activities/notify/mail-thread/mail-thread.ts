@@ -1,0 +1,80 @@
+import { Worker } from 'node:worker_threads';
+import { RefusedMessage } from '../provider.js';
+import type { Message } from '../provider.js';
+import { Gathered } from './protocol.js';
+import type { Answer, Fault, MailThreadData, Order } from './protocol.js';
+
+/** It holds a few mails at a time; one that needs more than this has a fault, and must not take the worker with it. */
+const MEMORY_MB = 64;
+const file = new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './thread.js', import.meta.url);
+
+interface Waiting { resolve: () => void; reject: (fault: Error) => void }
+
+/** The thread that sends mails, as those see it who give it some. */
+export class MailThread {
+  /** Whether it takes mails: it has begun, and neither ended nor been told to. */
+  ready = false;
+  private last = 0;
+  private ending = false;
+  private readonly waiting = new Map<number, Waiting>();
+  private readonly worker: Worker;
+  private readonly orders = new Gathered<Order>((all) => { this.worker.postMessage(all); });
+
+  /** @param onLost is called once, when it ends without having been told to */
+  constructor(data: MailThreadData, onLost: (fault: unknown) => void) {
+    this.worker = threadOf(data);
+    // It does not hold a process that is done.
+    this.worker.unref();
+    this.worker.on('message', (answers: Answer[]) => { for (const answer of answers) this.hear(answer); });
+    let fault: unknown;
+    this.worker.on('error', (given) => { fault = given; });
+    this.worker.on('exit', (code) => {
+      this.ready = false;
+      if (!this.ending) onLost(fault ?? new Error(`the thread ended with code ${code}`));
+      for (const { reject } of this.waiting.values()) reject(lost());
+      this.waiting.clear();
+    });
+  }
+
+  get busy(): number { return this.waiting.size; }
+
+  /** @throws what the mailer says; an error to try again where the thread ends before it has said anything */
+  send(message: Message): Promise<void> {
+    const n = ++this.last;
+    return new Promise<void>((resolve, reject) => {
+      this.waiting.set(n, { resolve, reject });
+      this.orders.add({ n, message });
+    });
+  }
+
+  /** Ends it, when what it was given is done. */
+  end(): void {
+    this.ready = false;
+    this.ending = true;
+    if (this.busy === 0) void this.worker.terminate();
+  }
+
+  private hear(answer: Answer): void {
+    if (answer === 'ready') {
+      this.ready = !this.ending;
+      return;
+    }
+    const one = this.waiting.get(answer.n);
+    this.waiting.delete(answer.n);
+    if (answer.fault) one?.reject(asError(answer.fault));
+    else one?.resolve();
+    if (this.ending) this.end();
+  }
+}
+
+const asError = (fault: Fault): Error => (fault.kind === 'refused' ? new RefusedMessage(fault.message, fault.addressIsGone) : Object.assign(new Error(fault.message), { code: fault.code }));
+/** Whether the mail server has the mail is not known: it is sent again under the same Message-ID, as after any lost answer. */
+const lost = (): Error => Object.assign(new Error('The thread that was sending the mail has ended.'), { code: 'MAIL_THREAD_LOST' });
+
+/** From the sources the thread needs the translator that this process runs under; from dist nothing. */
+function threadOf(workerData: MailThreadData): Worker {
+  const options = { workerData, resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB } };
+  return file.pathname.endsWith('.ts')
+    ? new Worker(`import('tsx/esm/api').then(({ register }) => { register(); return import(${JSON.stringify(file.href)}); });`, { ...options, eval: true })
+    : new Worker(file, options);
+}
