@@ -53,6 +53,20 @@ describe('Pieces that are worked through overlapped', () => {
     expect(most.writing).to.equal(1);
   });
 
+  it('one at a time, none begins before the one before it is through, and none after one that failed', async () => {
+    const seen: string[] = [];
+    const fault: unknown = await overlapped([0, 1, 2], async (piece, turn) => {
+      seen.push(`read ${piece}`);
+      await turn.taken();
+      turn.passOn();
+      await soon();
+      if (piece === 1) throw new Error('piece 1 failed');
+      seen.push(`through ${piece}`);
+    }, 1).then(() => undefined, (thrown: unknown) => thrown);
+    expect(fault).to.be.an('error').with.property('message', 'piece 1 failed');
+    expect(seen).to.deep.equal(['read 0', 'through 0', 'read 1']);
+  });
+
   it('when one fails no other begins, and it is told when nothing is under way any more', async () => {
     const begun: number[] = [], through: number[] = [];
     const fault: unknown = await overlapped([0, 1, 2, 3, 4], async (piece, turn) => {
