@@ -58,7 +58,7 @@ export class MessageClaims implements Claims {
       `with due as materialized (
          select d.id from outbox d where d.available_at <= clock_timestamp() and d.topic in ${TO_PERSONS} order by d.available_at, d.id limit $2 for update skip locked)
        update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1 from due where o.id = due.id
-       returning o.id, o.topic, o.study_id, o.subject, o.payload, o.attempts`, [LEASE_SECONDS, most]));
+       returning o.id, o.topic, o.study_id, o.subject, o.payload, o.attempts`, [LEASE_SECONDS, most]), 'queue');
   }
 
   pause(): number {
@@ -111,7 +111,7 @@ export class WorkflowClaims implements Claims {
       this.notePace(rows, fresh!.triggers);
       const left = await this.merge(tx, rows);
       return [...left, ...await this.claimPatient(tx)].sort((a, b) => a.id - b.id);
-    });
+    }, 'queue');
   }
 
   /** A trigger was seen: those who give way wait a little. */

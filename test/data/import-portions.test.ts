@@ -4,6 +4,7 @@ import pg from 'pg';
 import { admin, newParticipant, newStudy, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { service } from '../support/service.js';
+import { until } from '../support/until.js';
 import { formOf, imported, neverStarted, sendFile } from './stage.js';
 import type { ImportAnswer } from './stage.js';
 
@@ -121,9 +122,20 @@ describe('A file of participants that is longer than what is read at a time', fu
     const study = await studyWith({});
     const file = (language: string) => `${COLUMNS}\n${Array.from({ length: 14_000 }, (_, i) => `V-${i},,,${language}`).join('\n')}\n`;
     await imported(http, study.id, file('de'));
+    await database.query('delete from outbox where study_id = $1', [study.id]);
+    // As a queue is when it was counted while there was nothing in it.
+    await database.query('vacuum analyze outbox');
     expect(await imported(http, study.id, file('fr'), '?mode=upsert')).to.include({ success: true, updated_count: 14_000 });
     const { rows: [records] } = await database.query(`select count(*)::integer as n from audit_log where study_id = $1 and action = 'participant_changed'`, [study.id]) as { rows: { n: number }[] };
     expect(records!.n).to.equal(14_000);
+
+    // Whoever looks through all of these messages does not do so for each of them.
+    await neverStarted(database, study.id);
+    const other = await newStudy(http, { consent_mode: 'external' });
+    const { id } = await newParticipant(http, other.id);
+    const of = `/api/studies/${other.id}/participants/${id}`;
+    await http.expect(201, 'POST', `${of}/consents`, { status: 'signed', signed_at: '2026-01-05T10:00:00Z' });
+    await until(async () => (await http.get(`${of}/anchor-date`)).body.status === 'finalized', { what: 'a consent that was given meanwhile to count' });
   });
 
   it('what fails late in the file undoes all of it', async () => {

@@ -22,12 +22,17 @@ describe('Reports', function () {
   });
 
   it('a filter that cannot be meant is refused, naming it', async () => {
-    const at = `/api/reports/studies/${study.id}/summary`;
-    for (const [query, status, path] of [['from=2026-02-30', 422, 'query.from'], ['from=yesterday', 422, 'query.from'], ['from=2026-02-02&to=2026-02-01', 400, 'query.from'], ['site_code=', 422, 'query.site_code']] as const) {
+    const { id } = await newParticipant(root, study.id);
+    const ofStudy = `/api/reports/studies/${study.id}/summary`, totals = '/api/reports/summary', ofPerson = `/api/reports/participants/${id}`;
+    const dates = [['from=2026-02-30', 422, 'query.from'], ['from=yesterday', 422, 'query.from'], ['from=2026-02-02&to=2026-02-01', 400, 'query.from']] as const;
+    const cases = [ofStudy, totals, ofPerson].flatMap((at) => [...dates, ...(at === ofPerson ? [] : [['site_code=', 422, 'query.site_code'] as const])].map((one) => [at, ...one] as const));
+    for (const [at, query, status, path] of cases) {
       const answer = await root.get(`${at}?${query}`);
-      expect(answer.status, query).to.equal(status);
-      expect(answer.body.errors[0]!.path, query).to.equal(path);
+      expect(answer.status, `${at}?${query}`).to.equal(status);
+      expect(answer.body.errors.map((e) => e.path), `${at}?${query}`).to.include(path);
     }
+    const { items } = await root.expect<Loose>(200, 'GET', `/api/audit?study_id=${study.id}&action=report_read`);
+    expect(items.filter((entry: Loose) => entry.resource_id === id), 'nobody has read of the participant').to.deep.equal([]);
   });
 
   it('are there for every role of the study and not there for others', async () => {
@@ -82,6 +87,11 @@ describe('Reports', function () {
     expect(found.sessions).to.have.length(2);
     expect(found.metrics).to.deep.include({ task: 'stroop', metric: 'mean_rt', points: found.sessions.map((s, i) => ({ session_id: s.id, at: s.started_at, value: [500, 450][i] })) });
     expect(JSON.stringify(found)).not.to.match(/ada@example|1950-01-02/);
+    for (const encoding of ['identity', 'gzip', 'br']) {
+      const answer = await http.get<Loose>(`/api/reports/participants/${person.id}`, { headers: { 'accept-encoding': encoding } });
+      expect(answer.headers.get('content-encoding'), encoding).to.equal(encoding === 'identity' ? null : encoding);
+      expect({ ...answer.body, generated_at: found.generated_at }, encoding).to.deep.equal(found);
+    }
     const audit = await http.expect<Loose>(200, 'GET', `/api/audit?study_id=${site.study.id}&limit=500`);
     expect(audit.items.some((entry) => entry.action === 'report_read' && entry.resource_id === person.id)).to.equal(true);
   });
