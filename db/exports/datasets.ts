@@ -13,6 +13,8 @@ export interface Dataset {
   columns: readonly Column[];
   /** With the aliases that the columns use; `p` is the participant, `st` its site. Rows of what has no participant have null there. */
   from: string;
+  /** A row of `from` stands for many, those of this select: columns of `r` are theirs, and come last. They are left out of `from`. */
+  each?: string;
   study: string;
   /** What `from` and `to` are held against: an expression of type date, in UTC. */
   date: string;
@@ -80,11 +82,11 @@ export const datasets = {
     ],
   },
   raw_trials: {
-    // Rows are put in order before they are taken apart: a thousand trials are one of them.
+    // A row is up to a thousand trials.
     from: `(select c.session_id as of_session, t0.started_at, c.task, c.chunk, c.trial_index, c.rt, c.correct, c.at, c.data, c.study_id, p0.id as of_participant, t0.visit_id
       from raw_trial_chunks c join assessment_sessions t0 on t0.id = c.session_id join participants p0 on p0.id = t0.participant_id where c.study_id = :study order by c.session_id, c.task, c.chunk) t
-      join participants p on p.id = t.of_participant left join sites st on st.id = p.site_id
-      cross join lateral rows from (unnest(t.trial_index), unnest(t.rt), unnest(t.correct), unnest(t.at), jsonb_array_elements(t.data)) as r(trial_index, rt, correct, at, data)`,
+      join participants p on p.id = t.of_participant left join sites st on st.id = p.site_id`,
+    each: 'select unnest(t.trial_index) as trial_index, unnest(t.rt) as rt, unnest(t.correct) as correct, unnest(t.at) as at, jsonb_array_elements(t.data) as data',
     study: 't.study_id', date: utcDate('t.started_at'), order: '',
     columns: [
       id('session_id', 'the session', 't.of_session'), ...whose, id('visit_id', 'its visit'), text('task', 'cognitive task'), number('trial_index', 'as the client counts', 'r.trial_index'),

@@ -39,3 +39,21 @@ export function commas(): Transform {
     },
   });
 }
+
+/** Lines of a COPY whose values are of several lines each, with \u0001 around them: the lines alone, counted. */
+export function unwrapped(count: (lines: number) => void): Transform {
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      let from = 0;
+      for (let at = chunk.indexOf(1); at >= 0; at = chunk.indexOf(1, from)) {
+        if (at > from) this.push(chunk.subarray(from, at));
+        from = at + 1;
+      }
+      if (from < chunk.length) this.push(chunk.subarray(from));
+      let lines = 0;
+      for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines += 1;
+      count(lines);
+      done();
+    },
+  });
+}

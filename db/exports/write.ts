@@ -6,7 +6,7 @@ import { pseudonymKey } from '../queries/exports.js';
 import type { Dataset } from './datasets.js';
 import { columnsOf, copySql, shapeOf } from './statement.js';
 import type { ExportRequest } from './statement.js';
-import { commas, copyOut } from './stream.js';
+import { commas, copyOut, unwrapped } from './stream.js';
 import { csvHeader, dictionaryCsv, readme } from './about.js';
 import type { About } from './about.js';
 import { writeSheet } from './sheet.js';
@@ -27,22 +27,31 @@ export async function writeExport(tx: Tx, request: ExportRequest, format: Export
   const of = await shapeOf(tx, request);
   switch (format) {
     case 'csv': return writeCsv(tx, of, request, sink);
-    case 'ndjson': return copyOut(tx, copySql(of, request, 'json'), (source) => pipeline(source, sink));
+    case 'ndjson': return copyRows(tx, of, request, 'json', (source) => pipeline(source, sink));
     case 'json': return writeJson(tx, of, request, about, sink);
-    case 'xlsx': return copyOut(tx, copySql(of, request, 'json'), (source) => writeSheet(source, columnsOf(of, request.deidentify), request.dataset, sink));
+    case 'xlsx': return copyRows(tx, of, request, 'json', (source) => writeSheet(source, columnsOf(of, request.deidentify), request.dataset, sink));
     case 'zip': return writeZip(tx, of, request, about, sink);
   }
+}
+
+/** The rows as lines; where the database sends many of them at once they are unwrapped. */
+async function copyRows(tx: Tx, of: Dataset, request: ExportRequest, as: 'csv' | 'json', through: (lines: Readable) => Promise<void>): Promise<number> {
+  if (!of.each) return copyOut(tx, copySql(of, request, as), through);
+  let rows = 0;
+  const lines = unwrapped((more) => { rows += more; });
+  await copyOut(tx, copySql(of, request, as), async (source) => { await Promise.all([pipeline(source, lines), through(lines)]); });
+  return rows;
 }
 
 /** The header goes out before the first row is found. */
 async function writeCsv(tx: Tx, of: Dataset, request: ExportRequest, sink: Writable): Promise<number> {
   sink.write(csvHeader(columnsOf(of, request.deidentify)));
-  return copyOut(tx, copySql(of, request, 'csv'), (source) => pipeline(source, sink));
+  return copyRows(tx, of, request, 'csv', (source) => pipeline(source, sink));
 }
 
 async function writeJson(tx: Tx, of: Dataset, request: ExportRequest, about: About, sink: Writable): Promise<number> {
   sink.write(`${JSON.stringify({ dataset: request.dataset, study_code: about.study_code, exported_at: about.exported_at }).slice(0, -1)},"rows":[\n`);
-  const rows = await copyOut(tx, copySql(of, request, 'json'), (source) => pipeline(source, commas(), sink, { end: false }));
+  const rows = await copyRows(tx, of, request, 'json', (source) => pipeline(source, commas(), sink, { end: false }));
   await ended(sink, '\n]}\n');
   return rows;
 }

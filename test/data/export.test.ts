@@ -9,7 +9,8 @@ import { admin, newStudy, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';
-import { Site, day } from '../assessment/stage.js';
+import { Site, day, trials } from '../assessment/stage.js';
+import type { TrialGiven } from '../assessment/stage.js';
 import { filledStudy } from './filled-study.js';
 import type { FilledStudy } from './filled-study.js';
 
@@ -96,6 +97,26 @@ describe('Exports', () => {
     expect((await csv('raw_trials'))[3]).to.include({ rt: '303', correct: 'true' });
     const long = await json('task_summaries');
     expect(long.find(({ metric }) => metric === 'mean_rt')).to.include({ task: 'stroop', value: 512.25 });
+  });
+
+  it('raw trials with gaps, of somebody whose code has commas and quotes, are the same in every format', async () => {
+    const site = await Site.open({}, http);
+    const person = await site.newParticipant({ participant_code: 'Zoë, "the third"' });
+    const sessionId = await site.session({ participant_id: person.id });
+    const said: [Partial<TrialGiven>, string[]][] = [
+      [{}, ['300', 'true', '']], [{ rt: null }, ['', 'false', '']], [{ correct: null }, ['302', '', '']], [{ data: {} }, ['303', 'true', '{}']],
+      [{ data: { key: 'a,"b"', deep: [{ line: '\r\n' }, '\u2028ß', null] } }, ['304', 'true', '…']], [{ rt: 0.1 + 0.2 }, ['0.30000000000000004', 'true', '']],
+    ];
+    await site.submit(sessionId, { task_summaries: { stroop: {} }, raw_trials: said.map(([fields], i) => ({ ...trials('stroop', 6)[i]!, correct: i !== 1, ...fields })) });
+    const of = { study_id: site.study.id };
+    const [rows, cells] = [await json('raw_trials', of), await csv('raw_trials', of)];
+    expect(cells.map(({ rt, correct, data }) => [rt, correct, data!.length > 2 ? '…' : data])).to.deep.equal(said.map(([, as]) => as));
+    expect(rows.map(({ data }) => data)).to.deep.equal(said.map(([{ data }]) => data ?? null));
+    expect(cells.map(({ data }) => (data === '' ? null : JSON.parse(data!) as unknown))).to.deep.equal(rows.map(({ data }) => data));
+    expect(new Set(cells.map(({ participant_code }) => participant_code))).to.deep.equal(new Set(['Zoë, "the third"']));
+    const [hiddenRows, hiddenCells] = [await json('raw_trials', { ...of, deidentify: true }), await csv('raw_trials', { ...of, deidentify: true })];
+    expect(hiddenCells).to.deep.equal(hiddenRows.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value === null ? '' : String(value)]))));
+    expect(JSON.stringify(hiddenRows)).not.to.include(sessionId).and.not.to.include('Zoë');
   });
 
   it('site, participants and inclusive dates narrow it', async () => {
