@@ -32,7 +32,7 @@ import type { Asker, Credential, Ready, RequestContext, Route } from './route.js
 import type { Services } from './services.js';
 import { inSession, sessionIdOf } from './services/sessions-credential.js';
 import { check, declaredQuery } from './validation.js';
-import { WrittenJson } from './written-json.js';
+import { WrittenJson, WrittenStream } from './written-json.js';
 
 /** `handled`: the handler was reached. */
 export interface State { context: RequestContext; route?: string; userId?: string | undefined; handled?: boolean }
@@ -335,7 +335,10 @@ function send(ctx: Context, answer: Reply): void {
     return;
   }
   ctx.type = 'application/json; charset=utf-8';
-  ctx.body = answer.body instanceof WrittenJson ? Buffer.concat(answer.body.pieces) : answer.text ?? JSON.stringify(answer.body);
+  if (answer.body instanceof WrittenJson) {
+    ctx.body = new WrittenStream(answer.body);
+    ctx.length = answer.body.length;
+  } else ctx.body = answer.text ?? JSON.stringify(answer.body);
 }
 
 /** Neither nothing nor bytes already. */

@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+
 /** A list of an answer that is written as JSON while it is made, so that its items need not be kept. */
 export class JsonList {
   readonly pieces: Buffer[] = [];
@@ -14,8 +16,26 @@ export class JsonList {
 export class WrittenJson {
   constructor(readonly pieces: readonly Buffer[]) {}
 
+  /** In bytes. */
+  get length(): number {
+    return this.pieces.reduce((sum, piece) => sum + piece.length, 0);
+  }
+
   toString(): string {
     return this.pieces.map((piece) => piece.toString()).join('');
+  }
+}
+
+/** What is written already, on its way out: put together it would be in memory twice. */
+export class WrittenStream extends Readable {
+  private at = 0;
+
+  constructor(private readonly written: WrittenJson) {
+    super();
+  }
+
+  override _read(): void {
+    this.push(this.written.pieces[this.at++] ?? null);
   }
 }
 

@@ -1,6 +1,8 @@
+import { pipeline } from 'node:stream';
 import { promisify } from 'node:util';
-import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib';
+import { brotliCompress, brotliCompressSync, constants, createBrotliCompress, createGzip, gzip, gzipSync } from 'node:zlib';
 import type { Context, Next } from 'koa';
+import { WrittenStream } from '../written-json.js';
 
 const brotli = promisify(brotliCompress);
 const gz = promisify(gzip);
@@ -17,6 +19,7 @@ const TEXT = /^(application\/(json|[\w.+-]+\+json|javascript)|text\/|image\/svg\
 export async function compress(ctx: Context, next: Next): Promise<void> {
   await next();
   const { body } = ctx;
+  if (body instanceof WrittenStream) return compressWritten(ctx, body);
   if (!(typeof body === 'string' || Buffer.isBuffer(body)) || !TEXT.test(ctx.response.get('content-type') ?? '') || ctx.response.get('etag') || ctx.response.get('content-encoding')) return;
   ctx.vary('Accept-Encoding');
   const encoding = encodingFor(ctx, Buffer.byteLength(body));
@@ -27,6 +30,20 @@ export async function compress(ctx: Context, next: Next): Promise<void> {
   ctx.body = small;
   ctx.set({ 'Content-Encoding': encoding, 'Content-Type': type });
 }
+
+/** Piece by piece, so that neither the whole nor what it is packed into is in memory. */
+function compressWritten(ctx: Context, body: WrittenStream): void {
+  ctx.vary('Accept-Encoding');
+  const encoding = encodingFor(ctx, ctx.length ?? 0);
+  if (!encoding) return;
+  const type = ctx.response.get('content-type');
+  // A fault on either side ends both; who wrote the body into the socket logs it.
+  ctx.body = pipeline(body, encoding === 'br' ? createBrotliCompress({ params: BROTLI }) : createGzip({ level: 6 }), () => undefined);
+  ctx.remove('Content-Length');
+  ctx.set({ 'Content-Encoding': encoding, 'Content-Type': type });
+}
+
+const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 4 };
 
 interface Ahead { compressed?: { text: string; small: Buffer } }
 
@@ -48,7 +65,7 @@ function encodingFor(ctx: Context, length: number): 'br' | 'gzip' | undefined {
 const packed = (bytes: Buffer, encoding: 'br' | 'gzip'): Buffer | Promise<Buffer> => (encoding === 'br' ? brotliOf(bytes) : gzipOf(bytes));
 
 function brotliOf(bytes: Buffer): Buffer | Promise<Buffer> {
-  const options = { params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } };
+  const options = { params: { ...BROTLI, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } };
   return bytes.length <= AT_ONCE_BYTES ? brotliCompressSync(bytes, options) : brotli(bytes, options);
 }
 

@@ -101,6 +101,23 @@ describe('A file of participants that is longer than what is read at a time', fu
       [at(4), 'DUPLICATE_EXTERNAL_ID', 'external_id is that of another row of the file'], [at(5), 'DUPLICATE_EXTERNAL_ID', 'external_id is that of another row of the file']]);
   });
 
+  it('the answer is the same however the client takes it', async () => {
+    const study = await studyWith({});
+    const { type, content } = await formOf(long());
+    const sent = (encoding: string) => fetch(`${http.base}/api/studies/${study.id}/participants/import/csv?dry_run=true`, {
+      method: 'POST', headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': type, 'Accept-Encoding': encoding }, body: content,
+    });
+    const plain = await sent('identity');
+    const bytes = Buffer.from(await plain.arrayBuffer());
+    expect([plain.headers.get('content-encoding'), plain.headers.get('content-length')]).to.deep.equal([null, String(bytes.length)]);
+    expect((JSON.parse(bytes.toString()) as ImportAnswer).errors.length).to.be.greaterThan(ROWS.length * APART);
+    for (const encoding of ['gzip', 'br']) {
+      const packed = await sent(encoding);
+      expect([packed.status, packed.headers.get('content-encoding'), packed.headers.get('content-length'), packed.headers.get('content-type')]).to.deep.equal([200, encoding, null, plain.headers.get('content-type')]);
+      expect(Buffer.from(await packed.arrayBuffer()).equals(bytes)).to.equal(true);
+    }
+  });
+
   it('each participant has its record, in the file’s order, the file’s own is the last, and the chain holds', async () => {
     const study = await studyWith({});
     const lines = Array.from({ length: 2 * APART }, (_, i) => [`C-${i}`, i % 3 === 0 ? `E-${i}` : '', i % 5 === 0 ? 'BER' : '', i % 7 === 0 ? 'de' : ''].join(','));
