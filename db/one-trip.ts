@@ -17,24 +17,25 @@ export interface Connection {
  * A whole read-only transaction in one round trip: begin, `opening` (one statement that says what may be seen, without
  * parameters), the statement, commit. As four round trips they cost a small read half of its throughput.
  */
-export async function readOnce<Row>(database: Database, opening: string, statement: Statement): Promise<{ opened: unknown[]; rows: Row[] }> {
-  const connection = await database.client.acquireConnection() as Connection;
-  try {
+export const readOnce = <Row>(database: Database, opening: string, statement: Statement): Promise<{ opened: unknown[]; rows: Row[] }> =>
+  withConnection(database, async (connection) => {
     const execute = await execution(connection, statement);
     const [, opened, found] = await inOne(connection, `begin transaction read only; ${opening}; ${execute}; commit`);
     return { opened: opened!.rows, rows: found!.rows as Row[] };
-  } finally {
-    await database.client.releaseConnection(connection);
-  }
-}
+  });
 
 /** `readOnce` of several statements, as `together` runs them. */
-export async function readTogether(database: Database, opening: string, statements: readonly Statement[]): Promise<{ opened: unknown[]; found: unknown[][] }> {
-  const connection = await database.client.acquireConnection() as Connection;
-  try {
+export const readTogether = (database: Database, opening: string, statements: readonly Statement[]): Promise<{ opened: unknown[]; found: unknown[][] }> =>
+  withConnection(database, async (connection) => {
     const { sql, rowsOf } = await planned(connection, statements);
     const answers = await inOne(connection, `begin transaction read only; ${opening}; ${sql}; commit`);
     return { opened: answers[1]!.rows, found: rowsOf(answers.slice(0, -1)) };
+  });
+
+async function withConnection<T>(database: Database, work: (connection: Connection) => Promise<T>): Promise<T> {
+  const connection = await database.client.acquireConnection() as Connection;
+  try {
+    return await work(connection);
   } finally {
     await database.client.releaseConnection(connection);
   }
