@@ -4,6 +4,7 @@ import { SecretBox, SecretUnreadable } from '../../db/crypto.js';
 import { noteConnection, webhookSecretPlace } from '../../db/queries/datacapture-configs.js';
 import { triggerTakers } from '../../db/queries/webhook-events.js';
 import type { NewTrigger, TriggerTaker, WebhookEventRow } from '../../db/queries/webhook-events.js';
+import { carriedTrace } from '../../db/trace-context.js';
 import { inScope } from '../../db/transaction.js';
 import { TriggerInbox } from '../../db/trigger-inbox.js';
 import { encryptionKeyBytes } from '../../settings.js';
@@ -66,10 +67,11 @@ export async function receiveTrigger(services: Services, request: IncomingTrigge
   return trigger.record;
 }
 
-/** Commits an event for each study; whether one was taken. */
+/** Commits an event for each study, in the trace of this call though it shares a statement with others; whether one was taken. */
 async function commit(services: Services, trigger: NewTrigger, checked: readonly TriggerTaker[]): Promise<boolean> {
   const { inbox } = memoryOf(services);
-  const taken = await Promise.all(checked.map((taker) => inbox.accept({ id: randomUUID(), trigger, taker })));
+  const trace = carriedTrace();
+  const taken = await Promise.all(checked.map((taker) => inbox.accept({ id: randomUUID(), trigger, taker, trace })));
   return taken.includes(true);
 }
 

@@ -1,4 +1,5 @@
 import type { Tx } from '../knex.js';
+import { carriedTrace } from '../trace-context.js';
 import type { TxWithMark } from '../transaction.js';
 import type { StudyDocument } from './document.js';
 import { NewIds } from './ids.js';
@@ -41,7 +42,7 @@ export async function loadStudy(tx: Tx, studyId: string, document: StudyDocument
   await tx.raw(`select set_config('app.loading_study', '', true)`);
   await tx.raw(
     `insert into outbox (topic, study_id, subject, payload, patient)
-     select 'participant-start', study_id, id::text, jsonb_build_object('site_id', site_id), true from participants where study_id = ? and status = 'enrolled'`, [studyId]);
+     select 'participant-start', study_id, id::text, jsonb_build_object('site_id', site_id) || ?::jsonb, true from participants where study_id = ? and status = 'enrolled'`, [JSON.stringify(carriedTrace()), studyId]);
   (tx as TxWithMark).wroteOutbox = true;
   return loaded;
 }

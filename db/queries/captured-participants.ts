@@ -1,6 +1,7 @@
 import type { Tx } from '../knex.js';
 import { putOutbox } from '../outbox.js';
 import { prepared } from '../prepared.js';
+import { carriedTrace } from '../trace-context.js';
 
 /** Of a participant, what the capture system may change. */
 export interface CapturedColumns {
@@ -73,14 +74,14 @@ with wanted as materialized (
   insert into form_instances (study_id, participant_id, form_oid, origin, status, items)
   select $1, m.id, $3, 'datacapture', w.form_status, w.items from made m join wanted w on w.record = m.external_id
 ), starts as (
-  insert into outbox (topic, study_id, subject, payload, patient) select 'participant-start', $1, id::text, jsonb_build_object('site_id', site_id), true from made
+  insert into outbox (topic, study_id, subject, payload, patient) select 'participant-start', $1, id::text, jsonb_build_object('site_id', site_id) || $4::jsonb, true from made
 )
 select id, external_id from made`;
 
 /** Enrolls the participants of records. @returns their ids by record; one that is missing met a code or a record that is taken. */
 export async function enrollCaptured(tx: Tx, studyId: string, formOid: string, rows: readonly NewCaptured[]): Promise<Map<string, string>> {
   if (rows.length === 0) return new Map();
-  const made = await prepared<{ id: string; external_id: string }>(tx, ENROLL, [studyId, JSON.stringify(rows), formOid]);
+  const made = await prepared<{ id: string; external_id: string }>(tx, ENROLL, [studyId, JSON.stringify(rows), formOid, JSON.stringify(carriedTrace())]);
   return new Map(made.map((row) => [row.external_id, row.id]));
 }
 

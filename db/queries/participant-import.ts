@@ -1,5 +1,6 @@
 import type { Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
+import { carriedTrace } from '../trace-context.js';
 import type { TxWithMark } from '../transaction.js';
 
 /** A participant as a file brings it; absent fields are null. */
@@ -22,7 +23,7 @@ made as (
 messages as (
   -- Patient: their workflows wait for what comes, and thousands of starts must not stand before what somebody waits for.
   insert into outbox (topic, study_id, subject, payload, patient)
-  select 'participant-start', $1, id::text, jsonb_build_object('site_id', site_id), true from made
+  select 'participant-start', $1, id::text, jsonb_build_object('site_id', site_id) || $${FIELDS.length + 2}::jsonb, true from made
 )
 select id, participant_code from made`;
 
@@ -34,7 +35,7 @@ select id, participant_code from made`;
  */
 export async function insertImported(tx: Tx, studyId: string, participants: readonly ImportedParticipant[]): Promise<Map<string, string>> {
   if (participants.length === 0) return new Map();
-  const rows = await prepared<{ id: string; participant_code: string }>(tx, INSERT, [studyId, ...FIELDS.map((field) => participants.map((one) => one[field]))]);
+  const rows = await prepared<{ id: string; participant_code: string }>(tx, INSERT, [studyId, ...FIELDS.map((field) => participants.map((one) => one[field])), JSON.stringify(carriedTrace())]);
   if (rows.length > 0) (tx as TxWithMark).wroteOutbox = true;
   return new Map(rows.map(({ id, participant_code }) => [participant_code, id]));
 }

@@ -1,6 +1,7 @@
 import { nudgeRelay, putOutbox } from '../outbox.js';
 import type { Database, Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
+import type { TraceCarrier } from '../trace-context.js';
 import { OF_SITES } from './sites.js';
 
 export type WebhookStatus = 'received' | 'processing' | 'processed' | 'duplicate' | 'failed';
@@ -44,8 +45,8 @@ export interface TriggerTaker {
   webhook_secret_encrypted: string | null;
   webhook_auth: 'header' | 'url';
 }
-/** A trigger for one study whose signature was checked; the caller gives the event its id. */
-export interface CheckedTrigger { id: string; trigger: NewTrigger; taker: TriggerTaker }
+/** A trigger for one study whose signature was checked; the caller gives the event its id. `trace`: of the call that brought it. */
+export interface CheckedTrigger { id: string; trigger: NewTrigger; taker: TriggerTaker; trace: TraceCarrier }
 
 const SCOPE = `with scope as materialized (select set_config('app.studies', '*', true) as studies)`;
 
@@ -59,8 +60,8 @@ const ACCEPT = `${SCOPE},
 incoming as materialized (
   select n.*, t.study_id, t.last_webhook_received
     from scope, lateral (
-      select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::bytea[])
-        as n (id, config_id, secret, auth, project_id, record, instrument, event_name, data_access_group, repeat_instance, raw_body_hash)
+      select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::bytea[], $12::jsonb[])
+        as n (id, config_id, secret, auth, project_id, record, instrument, event_name, data_access_group, repeat_instance, raw_body_hash, trace)
        where scope.studies = '*' offset 0) n,
     lateral (
       select c.study_id, c.last_webhook_received from datacapture_configs c join studies s on s.id = c.study_id
@@ -72,7 +73,7 @@ event as (
   select id, study_id, project_id, record, instrument, event_name, data_access_group, repeat_instance, raw_body_hash from incoming
 ),
 message as (
-  insert into outbox (topic, study_id, subject, payload) select 'trigger', study_id, id::text, '{}' from incoming
+  insert into outbox (topic, study_id, subject, payload) select 'trigger', study_id, id::text, trace from incoming
 ),
 noted as (
   -- Once a second is enough for "last received"; a row that another trigger is writing is left alone.
@@ -92,7 +93,7 @@ export async function acceptTriggers(database: Database, arrived: readonly Check
   const rows = await prepared<{ id: string }>(database, ACCEPT, [
     column((a) => a.id), column((a) => a.taker.config_id), column((a) => a.taker.webhook_secret_encrypted), column((a) => a.taker.webhook_auth),
     column((a) => a.trigger.project_id), column((a) => a.trigger.record), column((a) => a.trigger.instrument), column((a) => a.trigger.event_name),
-    column((a) => a.trigger.data_access_group), column((a) => a.trigger.repeat_instance), column((a) => a.trigger.raw_body_hash),
+    column((a) => a.trigger.data_access_group), column((a) => a.trigger.repeat_instance), column((a) => a.trigger.raw_body_hash), column((a) => JSON.stringify(a.trace)),
   ]);
   if (rows.length > 0) nudgeRelay(database);
   return new Set(rows.map((row) => row.id));

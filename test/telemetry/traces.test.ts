@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { Stage } from '../anchor/stage.js';
 import type { Person } from '../anchor/stage.js';
+import { Stage as CaptureStage } from '../capture/support.js';
+import { formOf } from '../data/stage.js';
 import { unique } from '../support/http.js';
 import { startService, until } from '../support/service.js';
 import type { Service } from '../support/service.js';
@@ -57,6 +59,42 @@ describe('Traces, where OTEL_EXPORTER_OTLP_ENDPOINT is set', function traces() {
     await stage.admin.expect(201, 'POST', path, { status: 'signed', signed_at: '2024-03-01T09:00:00Z' }, { headers: { traceparent: traceOf(trace) } });
     const [, signal, activity] = await spans(trace, /^POST .*consents$/, /^SignalWithStartWorkflow:/, /^RunActivity:/);
     expect([signal!.part, activity!.part]).to.deep.equal(['worker', 'worker']);
+  });
+
+  it('one leads from a trigger of the capture system over the inbox to its workflow, its activity and the participant', async () => {
+    const capture = await CaptureStage.on(service.run);
+    try {
+      const study = await capture.study();
+      const record = unique('R');
+      await study.enroll(record, { enrolled: '2024-03-10' }, { trigger: false });
+      // Two at once share a statement: each keeps its own trace.
+      const traces = ['0b1e6b7c5d4f43218a9b0c1d2e3f4a51', '0b1e6b7c5d4f43218a9b0c1d2e3f4a52'] as const;
+      const bodies = traces.map((trace, i) => ({ trace, body: new URLSearchParams({ project_id: study.projectId, instrument: 'enroll', record: i === 0 ? record : `${record}x` }).toString() }));
+      const answers = await Promise.all(bodies.map(({ trace, body }) => study.trigger({}, { body, headers: { ...study.signature(body), traceparent: traceOf(trace) } })));
+      expect(answers.map(({ status }) => status)).to.deep.equal([200, 200]);
+      await study.settled(2);
+      for (const trace of traces) {
+        const [request, start, run, activity] = await spans(trace, /^POST \/api\/webhooks\/datacapture\/det$/, /^StartWorkflow:datacaptureTrigger$/, /^RunWorkflow:datacaptureTrigger$/, /^RunActivity:processTrigger$/);
+        expect(request).to.deep.include({ parent: '00f067aa0ba902b7', part: 'api' });
+        expect(start).to.include({ parent: request!.id, part: 'worker' });
+        expect(run).to.include({ parent: start!.id, part: 'worker' });
+        expect(activity!.part).to.equal('worker');
+        hangTogether(trace);
+      }
+      await spans(traces[0], /^StartWorkflow:participantAnchor$/, /^RunActivity:applyAnchorCommand$/);
+      expect(collector.of(traces[1]).some(({ name }) => name.endsWith('participantAnchor')), 'the other has no participant').to.equal(false);
+      expect(collector.text.includes(record), 'a record is not named').to.equal(false);
+    } finally {
+      await capture.clear();
+    }
+  });
+
+  it('one leads from an import over its messages to the workflows of its participants', async () => {
+    const trace = '1c2d3e4f5a6b47788990a1b2c3d4e5f6';
+    const raw = await formOf(`participant_code\n${unique('IMP')}\n`);
+    await stage.admin.expect(200, 'POST', `/api/studies/${person.study.id}/participants/import/csv`, undefined, { raw, headers: { traceparent: traceOf(trace) } });
+    const [request, start] = await spans(trace, /^POST .*participants\/import\/csv$/, /Workflow:participantAnchor$/);
+    expect(start).to.include({ parent: request!.id, part: 'worker' });
   });
 
   it('a request without a trace begins one of its own; a fault is told by its status alone', async () => {
