@@ -111,9 +111,12 @@ function parameters(route: Route): Json[] {
   if (route.may.signed && route.may.study) headers.push(header('X-Site-ID', { type: 'string', format: 'uuid' }));
   if (takesKey(route)) headers.push(header('Idempotency-Key', { type: 'string', minLength: 1, maxLength: 200, pattern: '^[\\x21-\\x7e]+$' }));
   if (route.method !== 'GET' && (route.may.signed === 'portal' || route.may.signed === 'either')) headers.push({ ...header(CSRF_HEADER, { type: 'string' }), description: '`1`, for a change by the portal’s cookie' });
-  if (['PATCH', 'PUT', 'DELETE'].includes(route.method)) headers.push(header('If-Match', { type: 'string' }));
+  if (takesTag(route)) headers.push(header('If-Match', { type: 'string' }));
   return [...path, ...declared(route.query, 'query'), ...declared(route.headers, 'header'), ...headers];
 }
+
+/** Whether a request may be bound to the record as it was read. */
+const takesTag = ({ method }: Route): boolean => ['PATCH', 'PUT', 'DELETE'].includes(method);
 
 /** The properties of an object schema as parameters. */
 function declared(of: TSchema | undefined, where: 'query' | 'header'): Json[] {
@@ -154,7 +157,7 @@ function standardErrors(route: Route): number[] {
     ...(answersJsonOnly(route) ? [406] : []),
     ...(route.query || route.headers ? [422] : []),
     ...(may.signed && route.studyContext !== false ? [400] : []),
-    ...(takesKey(route) || (route.method !== 'GET' && route.within === 'change') ? [409] : []),
+    ...(takesKey(route) || takesTag(route) || (route.method !== 'GET' && route.within === 'change') ? [409] : []),
     ...(route.limit === 'none' ? [] : [429]),
     ...(route.within || may.signed ? [503] : []),
     500,
@@ -205,7 +208,8 @@ function plain(schema: TSchema): Json {
 function withReferences(value: unknown, top: boolean): unknown {
   if (Array.isArray(value)) return value.map((item) => withReferences(item, false));
   if (typeof value !== 'object' || value === null) return value;
-  const { $id, ...rest } = value as Json;
+  // How we read it says nothing to others.
+  const { $id, 'x-instant': _read, ...rest } = value as Json;
   if (!top && typeof $id === 'string' && REFERENCES.includes($id)) return { $ref: `#/components/schemas/${$id}` };
   return Object.fromEntries(Object.entries(rest).map(([key, item]) => [key, withReferences(item, false)]));
 }

@@ -29,7 +29,24 @@ function build(coerceTypes: boolean): Ajv2020 {
   ajv.addFormat('time-zone', isTimeZone);
   const [date, instant] = [ajv.compile({ type: 'string', format: 'date' }), ajv.compile({ type: 'string', format: 'date-time' })];
   ajv.addFormat('date-or-date-time', (value: string) => date(value) || instant(value));
+  ajv.addKeyword({
+    keyword: 'x-instant', type: 'string', modifying: true, errors: false,
+    validate: (_schema: unknown, value: string, _parent: unknown, at?: { parentData: Record<string | number, unknown>; parentDataProperty: string | number }) => {
+      if (at && FAR.test(value)) at.parentData[at.parentDataProperty] = nearer(value);
+      return true;
+    },
+  });
   return ajv;
+}
+
+/** An offset that RFC 3339 allows and PostgreSQL does not read, which knows offsets of less than 16 hours. */
+const FAR = /^(\d{4}-\d\d-\d\d)[t ](\d\d:\d\d:\d\d)(\.\d+)?([+-](?:1[6-9]|2[0-3])):?([0-5]\d)$/i;
+
+/** The same instant in UTC, with as many digits. What is no instant stays as it is: its format says so. */
+function nearer(value: string): string {
+  const [, day, time, fraction = '', hours, minutes] = FAR.exec(value)!;
+  const at = Date.parse(`${day}T${time}Z`) - (Number(hours) * 60 + Math.sign(Number(hours)) * Number(minutes)) * 60_000;
+  return Number.isNaN(at) ? value : new Date(at).toISOString().replace('.000Z', `${fraction}Z`);
 }
 // Text becomes a number or a boolean only where everything is text: in query and headers.
 const strictAjv = build(false);

@@ -45,7 +45,7 @@ function merge<T, C = T>(stored: Record<string, T>, change: Record<string, C | n
   return Object.fromEntries(result);
 }
 
-const required = (path: string): FaultEntry => ({ path, code: 'REQUIRED', message: `${path} is required` });
+const required = (path: string): FaultEntry => ({ path, code: 'REQUIRED', message: `${path} is required for a new entry` });
 
 /** A whole mapping with its defaults. */
 export const withDefaults = (mapping: Record<string, Entry<EventBattery> & Pick<EventBattery, 'battery_id' | 'target_day'>>): Record<string, EventBattery> =>

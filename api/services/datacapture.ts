@@ -23,7 +23,7 @@ import { mergeMappings } from './capture-mapping.js';
 export type Change = Static<typeof ConfigPatch>;
 export interface Saving {
   services: Services; actor: Actor; context: RequestContext; studyId: string; strict: boolean;
-  unchangedSince: (record: Record<string, unknown>) => void;
+  unchangedSince: (record: Record<string, unknown> | undefined) => void;
 }
 export interface Warning { code: string; path?: string; message: string }
 
@@ -62,10 +62,11 @@ export async function saveConfig(saving: Saving, change: Change): Promise<{ crea
   if (saving.strict) await refuseUnknownNames(saving, change);
   const { created, row } = await inScope(saving.services.database, saving.studyId, async ({ tx, audit }) => {
     const stored = await findConfig(tx, saving.studyId, 'for update');
-    if (stored) saving.unchangedSince(versioned(stored));
+    saving.unchangedSince(stored && versioned(stored));
     const whole = stored ? change : { ...await captureDefaults(tx, saving.studyId), ...change };
     const values = valuesOf(saving.services, saving.studyId, stored, whole);
-    const saved = stored ? await updateConfig(tx, saving.studyId, values) : await insertConfig(tx, saving.studyId, values);
+    // A body may name no field at all: then nothing is changed.
+    const saved = !stored ? await insertConfig(tx, saving.studyId, values) : Object.keys(values).length === 0 ? stored : await updateConfig(tx, saving.studyId, values);
     await recordChange({ tx, audit }, saving, stored, saved, whole);
     return { created: stored === undefined, row: saved };
   });

@@ -21,6 +21,13 @@ describe('The contract', () => {
     for (const operation of operations) expect(operation['x-permissions'].roles).not.to.deep.equal([]);
   });
 
+  it('every operation that takes If-Match tells of the conflict that it may answer', () => {
+    const { paths } = openapi(described) as { paths: Record<string, Record<string, { operationId: string; parameters?: { name: string }[]; responses: Record<string, unknown> }>> };
+    const conditional = Object.values(paths).flatMap((path) => Object.values(path)).filter(({ parameters = [] }) => parameters.some(({ name }) => name === 'If-Match'));
+    expect(conditional.length).to.be.greaterThan(20);
+    expect(conditional.filter(({ responses }) => !('409' in responses)).map(({ operationId }) => operationId)).to.deep.equal([]);
+  });
+
   it('is served as the routes declare it, for everybody', async () => {
     const answer = await new Http((await service()).api).get('/openapi.json');
     expect(answer.status).to.equal(200);

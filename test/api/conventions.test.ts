@@ -80,6 +80,19 @@ describe('HTTP conventions', () => {
     });
   }
 
+  it('an instant may be written with any offset that the format knows, in query and body', async () => {
+    const at = '2024-03-02T06:47:00.25+21:47', same = '2024-03-01T09:00:00.25Z';
+    const anchor = `${participants()}/${participant}/anchor-date`;
+    for (const past of ['0115-02-16T08:50:16.478324+21:47', '0115-02-16t08:50:16-23:59']) {
+      expect((await http.get(`${anchor}?as_of=${encodeURIComponent(past)}`)).body.code, past).to.equal('NOT_FOUND');
+      expect((await http.get(`/api/audit?from=${encodeURIComponent(past)}&limit=1`)).status, past).to.equal(200);
+    }
+    const consent = await http.expect(201, 'POST', `${participants()}/${participant}/consents`, { status: 'signed', signed_at: at });
+    expect(Date.parse(String(consent.signed_at))).to.equal(Date.parse(same));
+    const form = await http.expect<Loose & { items: Loose }>(201, 'POST', `${participants()}/${participant}/forms`, { form_oid: 'AT', items: { at } });
+    expect(form.items.at, 'what is no instant by its schema stays as it was given').to.equal(at);
+  });
+
   it('an action that takes no fields takes no body, an empty one and an empty object', async () => {
     const evaluate = (options: Options) => http.send('POST', `${participants()}/${participant}/anchor-date/evaluate`, undefined, options);
     for (const options of [{}, json(''), json('{}'), { raw: { type: 'application/x-www-form-urlencoded', content: '' } }]) expect((await evaluate(options)).status).to.equal(200);

@@ -28,6 +28,14 @@ describe('capture-system configuration', function () {
       expect((await stage.call('GET', `/api/datacapture/status/${study.id}`)).status).to.equal(404);
       expect((await stage.call('POST', `/api/studies/${study.id}/datacapture/sync-events`)).status).to.equal(404);
     });
+    it('PATCH under If-Match is 409: there is nothing that could be unchanged', async () => {
+      const reply = await fetch(`${stage.run.api}${path(study)}`, {
+        method: 'PATCH', body: JSON.stringify({ api_url: stage.simulator.apiUrl, api_token: study.token }),
+        headers: { 'content-type': 'application/json', 'if-match': '"any"', authorization: `Bearer ${stage.token}` },
+      });
+      expect(reply.status).to.equal(409);
+      expect((await stage.call('GET', path(study))).status).to.equal(404);
+    });
     it('PATCH names what a new one needs', async () => {
       const reply = await study.configure({ enrollment_instrument: 'enroll' });
       expect(reply.status).to.equal(422);
@@ -45,6 +53,28 @@ describe('capture-system configuration', function () {
     expect([second.status, second.body['webhook_enabled']]).to.deep.equal([200, true]);
     expect((await stage.call('GET', path(study))).body).to.deep.equal(second.body);
     expect((await stage.call('GET', `/api/redcap/config/${study.id}`)).body, 'under its former path').to.deep.equal(second.body);
+  });
+
+  it('a change of nothing is answered as it stands, is no record and keeps its tag', async () => {
+    const study = await stage.study();
+    const before = await stage.call('GET', path(study));
+    const records = await audits(study);
+    for (const query of ['', '?strict=true']) {
+      const reply = await study.configure({}, query);
+      expect([reply.status, reply.body], query).to.deep.equal([200, before.body]);
+    }
+    expect((await stage.call('GET', path(study))).headers.get('etag')).to.equal(before.headers.get('etag'));
+    expect(await audits(study)).to.deep.equal(records);
+  });
+
+  it('names what a new entry of a mapping needs, as a rule of the whole and not of the field', async () => {
+    const study = await stage.study();
+    const reply = await study.configure({ event_battery_mapping: { new_arm_1: {} }, data_field_mapping: { stroop: {} } });
+    expect(reply.status).to.equal(422);
+    expect((reply.body['errors'] as { message: string }[]).map(({ message }) => message)).to.deep.equal([
+      'event_battery_mapping.new_arm_1.battery_id is required for a new entry', 'event_battery_mapping.new_arm_1.target_day is required for a new entry',
+      'data_field_mapping.stroop.datacapture_instrument is required for a new entry',
+    ]);
   });
 
   it('keeps token and secret encrypted, and out of the audit log', async () => {
