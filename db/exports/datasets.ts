@@ -18,6 +18,7 @@ export interface Dataset {
   study: string;
   /** What `from` and `to` are held against: an expression of type date, in UTC. */
   date: string;
+  /** Empty: as `from` gives them, by ids that say nothing. */
   order: string;
   /** It cannot be de-identified: why. */
   identified?: string;
@@ -97,7 +98,7 @@ export const datasets = {
     from: ofParticipant('anchor_dates'), study: 't.study_id', date: utcDate('t.created_at'), order: 'p.participant_code, t.id',
     columns: [
       id('id', 'the anchor'), ...whose, date('enrollment_date', 'the anchor date', 't.enrollment_date_value'), instant('enrollment_datetime', 'with precision datetime', 't.enrollment_datetime_value'),
-      word('precision', 'date, datetime, partial_year or partial_month'), word('timezone', 'IANA zone'), word('status', 'unset, provisional or finalized'), word('source_type', 'where the date comes from'),
+      word('precision', 'date, datetime, partial_year or partial_month'), personal(word('timezone', 'IANA zone')), word('status', 'unset, provisional or finalized'), word('source_type', 'where the date comes from'),
       personal(json('source_ref', 'the record that it comes from')), boolean('is_override', 'overridden'), personal(text('override_reason', 'why')), number('version', 'goes up with each change'),
       id('current_schedule_version_id', 'schedule of this date'), instant('finalized_at', 'when it became final'), instant('created_at', 'when the record was made'), instant('updated_at', 'its last change'),
     ],

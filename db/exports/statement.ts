@@ -70,8 +70,11 @@ const plain = (sql: string): string => sql.replaceAll('?', '\\?');
 
 function selectSql(of: Dataset, { dataset: _dataset, ...filters }: ExportRequest, as: 'csv' | 'json'): string {
   const columns = columnsOf(of, filters.deidentify).map((column) => named(column, as, filters.deidentify === true));
-  return `select ${columns.join(', ')} from ${fromSql(of, filters.study_id)} where ${conditions(of, filters).join(' and ')}${of.order === '' ? '' : ` order by ${of.order}`}`;
+  return `select ${columns.join(', ')} from ${fromSql(of, filters.study_id)} where ${conditions(of, filters).join(' and ')}${orderSql(of, filters.deidentify)}`;
 }
+
+/** By code, or by when something happened, the n-th of a list would be the n-th of the other: de-identified rows stand by pseudonym first. */
+const orderSql = ({ order }: Dataset, deidentify = false): string => (order === '' ? '' : ` order by ${deidentify ? 'pseudonym(p.id::text), ' : ''}${order}`);
 
 const named = (column: Column, as: 'csv' | 'json', deidentify: boolean): string => `${valueSql(column, as, deidentify)} as ${pg.escapeIdentifier(column.name)}`;
 

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Tx } from '../knex.js';
-import { pseudonymKey } from '../queries/exports.js';
+import { pseudonymKey, pseudonymOf } from '../queries/exports.js';
 import type { Dataset } from './datasets.js';
 import { columnsOf, copySql, shapeOf } from './statement.js';
 import type { ExportRequest } from './statement.js';
@@ -28,7 +28,7 @@ export async function writeExport(tx: Tx, request: ExportRequest, format: Export
   switch (format) {
     case 'csv': return writeCsv(tx, of, request, sink);
     case 'ndjson': return copyRows(tx, of, request, 'json', (source) => pipeline(source, sink));
-    case 'json': return writeJson(tx, of, request, about, sink);
+    case 'json': return writeJson(tx, of, request, request.deidentify ? { ...about, study_code: await pseudonymOf(tx, about.study_code) } : about, sink);
     case 'xlsx': return copyRows(tx, of, request, 'json', (source) => writeSheet(source, columnsOf(of, request.deidentify), request.dataset, sink));
     case 'zip': return writeZip(tx, of, request, about, sink);
   }

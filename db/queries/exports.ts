@@ -21,6 +21,11 @@ export async function pseudonymKey(tx: Tx, studyId: string): Promise<string> {
   return row.key.toString('hex');
 }
 
+/** What stands for a text in the de-identified exports of a study, in a transaction that has been given its key. */
+export async function pseudonymOf(tx: Tx, text: string): Promise<string> {
+  return (await tx.raw('select pseudonym(?) as name', [text])).rows[0].name;
+}
+
 export async function insertExport(tx: Tx, record: Pick<ExportRecord, 'id' | 'study_id' | 'requested_by_id' | 'site_id' | 'dataset' | 'format' | 'filters'>): Promise<void> {
   await tx('exports').insert({ ...record, filters: JSON.stringify(record.filters) });
 }

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { unzipped } from '../support/archive.js';
 import { admin, newStudy, user } from '../support/http.js';
 import type { Http } from '../support/http.js';
 import { pythonOf } from '../support/python.js';
@@ -44,7 +45,7 @@ describe('Programs that this project did not write', function () {
     }
     await fetched('/api/exports/csv', 'wide.csv', { dataset: 'task_summaries', layout: 'wide' });
     await fetched('/api/exports/zip', 'raw_trials.zip', { dataset: 'raw_trials' });
-    await writeFile(join(folder, 'dictionary.csv'), await unzipped(join(folder, 'raw_trials.zip'), 'data-dictionary.csv'));
+    await writeFile(join(folder, 'dictionary.csv'), unzipped(await readFile(join(folder, 'raw_trials.zip'))).get('data-dictionary.csv')!);
     const found = JSON.parse(await python.run('read_exports.py', [folder])) as Found;
     for (const format of ['csv', 'xlsx', 'ndjson'] as const) {
       expect(found.raw_trials[format].rows, format).to.equal(1_200);
@@ -100,19 +101,3 @@ describe('Programs that this project did not write', function () {
     expect(audit.items.filter(({ audit_metadata }) => (audit_metadata as { format?: string }).format === 'odm').length).to.be.greaterThanOrEqual(3);
   });
 });
-
-/** One file of an archive. */
-async function unzipped(archive: string, name: string): Promise<Buffer> {
-  const { inflateRawSync } = await import('node:zlib');
-  const bytes = await readFile(archive);
-  // By the directory at the end: what was streamed says its sizes only there.
-  for (let at = bytes.indexOf(Buffer.from('PK\u0001\u0002', 'latin1')); at >= 0; at = bytes.indexOf(Buffer.from('PK\u0001\u0002', 'latin1'), at + 4)) {
-    const length = bytes.readUInt16LE(at + 28);
-    if (bytes.toString('utf8', at + 46, at + 46 + length) !== name) continue;
-    const local = bytes.readUInt32LE(at + 42);
-    const begin = local + 30 + bytes.readUInt16LE(local + 26) + bytes.readUInt16LE(local + 28);
-    const packed = bytes.subarray(begin, begin + bytes.readUInt32LE(at + 20));
-    return bytes.readUInt16LE(at + 10) === 0 ? packed : inflateRawSync(packed);
-  }
-  throw new Error(`${name} is not in ${archive}`);
-}
