@@ -33,6 +33,15 @@ function panels(count: number, height: number) {
 }
 
 export function chartOf(plot: Plot, speech: Speech): Chart {
+  const chart = drawn(plot, speech);
+  return isEmpty(plot) ? { ...chart, option: { title: { text: speech.words.nothing, left: 'center', top: 'middle', textStyle: { fontSize: 13, fontWeight: 'normal', color: color.ink } } } } : chart;
+}
+
+/** Nothing to draw: axes without anything between them, or no axes at all, look as if the plot had failed. */
+export const isEmpty = ({ name, data }: Plot): boolean =>
+  (name === 'enrollment' ? data.by_month : name === 'course' ? data.metrics : name === 'metrics' ? distributions(data) : name === 'adherence' ? data.filter(({ due }) => due > 0) : data).length === 0;
+
+function drawn(plot: Plot, speech: Speech): Chart {
   switch (plot.name) {
     case 'enrollment': return enrollment(plot.data, speech);
     case 'completion': return completion(plot.data, speech);
@@ -79,12 +88,15 @@ function adherence(cells: Extract<Plot, { name: 'adherence' }>['data'], speech: 
   const { words } = speech;
   const windows = [...new Set(cells.map(({ code }) => code))];
   const sites = [...new Set(cells.map(({ site_code }) => site_code ?? words.noSite))].reverse();
+  // Each has its name, if need be a part of it: the renderer would leave out what it thinks too close.
+  const every = { interval: 0, overflow: 'truncate' };
+  const room = (WIDTH - 134) / Math.max(windows.length, 1) - 6, oblique = windows.some((code) => String(code ?? '').length * 7 > room);
   const data = cells.filter(({ due }) => due > 0).map(({ site_code, code, due, in_window }) => [windows.indexOf(code), sites.indexOf(site_code ?? words.noSite), Math.round((in_window / due) * 100)]);
   return {
     title: words.plotAdherence, description: speech.say('plotAdherenceText', sites.length, windows.length), width: WIDTH, height: 130 + Math.max(sites.length, 1) * 34,
     option: {
       grid: { left: 110, right: 24, top: 16, bottom: 90 },
-      xAxis: { type: 'category', data: windows, ...axis, axisLabel: { ...axis.axisLabel, rotate: windows.length > 8 ? 45 : 0 } }, yAxis: { type: 'category', data: sites, ...axis },
+      xAxis: { type: 'category', data: windows, ...axis, axisLabel: { ...axis.axisLabel, ...every, ...(oblique ? { rotate: 45, width: 75 } : { width: room }) } }, yAxis: { type: 'category', data: sites, ...axis, axisLabel: { ...axis.axisLabel, ...every, width: 95 } },
       visualMap: { min: 0, max: 100, orient: 'horizontal', left: 'center', bottom: 0, formatter: (value: number) => `${Math.round(value)} %`, text: ['100 %', '0 %'], inRange: { color: ['#fdd9b5', '#deebf7', '#6baed6'] } },
       series: [{ type: 'heatmap', data, label: { show: windows.length <= 16, formatter: ({ value }: { value: number[] }) => `${value[2]}`, color: color.ink }, itemStyle: { borderColor: '#ffffff', borderWidth: 1 } }],
     },
@@ -104,6 +116,12 @@ function metrics(modules: readonly TaskReport[], speech: Speech): Chart {
   };
 }
 
+/** Where an axis begins and ends, with some room about what it shows; its ends are no round numbers and bear no label. */
+function around(values: readonly number[]): { min: number; max: number } {
+  const low = Math.min(...values), high = Math.max(...values), room = (high - low || Math.abs(high) || 1) / 8;
+  return { min: low - room, max: high + room };
+}
+
 function course({ participant_code, metrics: all, modules }: { participant_code: string; metrics: readonly MetricCourse[]; modules: readonly TaskReport[] }, speech: Speech): Chart {
   const shown = telling(all);
   const { grid, height, titles } = panels(shown.length, 170);
@@ -116,7 +134,7 @@ function course({ participant_code, metrics: all, modules }: { participant_code:
       // The band belongs to the picture, also where the participant's own values lie far from it.
       yAxis: shown.map((one, gridIndex) => {
         const band = reference(one), values = one.points.map(({ value }) => value);
-        return { gridIndex, type: 'value', scale: true, splitNumber: 3, ...(band && { min: Math.min(...values, band.p25), max: Math.max(...values, band.p75) }), ...axis, axisLabel: { ...axis.axisLabel, formatter: (value: number) => speech.number(Number(value.toPrecision(4))) } };
+        return { gridIndex, type: 'value', scale: true, splitNumber: 3, ...(band && around([...values, band.p25, band.p75])), ...axis, axisLabel: { ...axis.axisLabel, showMinLabel: false, showMaxLabel: false, formatter: (value: number) => speech.number(Number(value.toPrecision(4))) } };
       }),
       series: shown.map((one, i) => {
         const band = reference(one);

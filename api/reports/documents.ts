@@ -1,5 +1,5 @@
 import type { TaskReport } from '../../db/queries/reports/study.js';
-import { chartOf } from './charts.js';
+import { chartOf, isEmpty } from './charts.js';
 import type { Imprint, ParticipantData, Plot, SessionData, StudyData, Task } from './data.js';
 import { document, facts, figure, table } from './page.js';
 import type { Section } from './page.js';
@@ -23,7 +23,8 @@ const day = (speech: Speech, at: string | null): string => (at === null ? '–' 
 
 function study({ study: head, summary, enrollment, completion, adherence, sites, modules }: StudyData, imprint: Imprint): Promise<string> {
   const speech = new Speech(imprint.language), { words: w } = speech;
-  const plot = (of: Plot) => figure(svgOf(chartOf(of, speech)));
+  // Where there is nothing to draw, the table below says so.
+  const plot = (of: Plot) => (isEmpty(of) ? '' : figure(svgOf(chartOf(of, speech))));
   const tile = (value: string, name: string) => `<div><b>${escaped(value)}</b>${escaped(name)}</div>`;
   const counted = (entries: [string, number][]) => table([w.status, w.n], entries, speech);
   const { participants: p, sessions: s, visits: v, anchors: a } = summary;
@@ -31,13 +32,13 @@ function study({ study: head, summary, enrollment, completion, adherence, sites,
     { title: w.overview, html: `<div class="figures">${tile(speech.count(p.total), w.participants)}${tile(speech.count(v.completed), w.visitsCompleted)}${tile(speech.count(s.completed), `${w.sessions}: ${w.completed}`)}${tile(speech.percent(summary.adherence.rate), w.adherenceRate)}</div>`
       + `<h3>${w.participants}</h3>${counted([[w.enrolled, p.enrolled], [w.withdrawn, p.withdrawn], [w.total, p.total]])}`
       + `<h3>${w.visits}</h3>${counted([[w.scheduled, v.scheduled], [w.open, v.open], [w.completed, v.completed], [w.missed, v.missed], [w.superseded, v.superseded], [w.cancelled, v.cancelled], [w.total, v.total]])}`
-      + `<h3>${w.sessions}</h3>${counted([[w.completed, s.completed], [w.expired, s.expired], [w.total, s.total]])}`
+      + `<h3>${w.sessions}</h3>${counted([[w.completed, s.completed], [w.expired, s.expired], [`${w.active}, ${w.abandoned.toLowerCase()}`, s.total - s.completed - s.expired], [w.total, s.total]])}`
       + `<h3>${w.anchors}</h3>${counted([[w.unset, a.unset], [w.provisional, a.provisional], [w.finalized, a.finalized], [w.overridden, a.overridden]])}` },
     { title: w.enrollment, html: plot({ name: 'enrollment', data: enrollment }) + table([w.month, w.enrolled, w.cumulative], enrollment.by_month.map((m) => [m.month, m.enrolled, m.cumulative]), speech)
       + (enrollment.without_date > 0 ? `<p>${w.withoutDate}: ${speech.count(enrollment.without_date)}</p>` : '') },
     { title: w.completion, html: plot({ name: 'completion', data: completion })
       + table([w.window, w.code, w.due, w.completed, w.inWindow, w.late, w.missed, w.rate], completion.map((c) => [c.name, c.code, c.due, c.completed, c.in_window, c.late, c.missed, speech.percent(c.rate)]), speech) },
-    { title: w.adherence, html: adherence.length === 0 ? table([], [], speech) : plot({ name: 'adherence', data: adherence }) },
+    { title: w.adherence, html: plot({ name: 'adherence', data: adherence }) || table([], [], speech) },
     { title: w.sites, html: table([w.site, w.participants, w.sessions, w.visitsCompleted, w.visitsMissed], sites.map((x) => [x.site_code ?? w.noSite, x.participants, x.sessions, x.visits_completed, x.visits_missed]), speech) },
     { title: w.metrics, html: (modules.length === 0 ? '' : plot({ name: 'metrics', data: modules })) + table([w.task, w.metric, w.n, w.mean, w.sd, w.min, w.p25, w.median, w.p75, w.max], metricRows(modules), speech) },
     { title: w.method, html: `<p>${escaped(w.methodText)}</p>` },
@@ -57,7 +58,7 @@ function participant({ study: head, identity, anchor, schedule, visits, sessions
   const speech = new Speech(imprint.language), { words: w } = speech;
   const sections: Section[] = [
     { title: w.identity, html: facts([[w.code, identity.participant_code], [w.status, identity.status === 'withdrawn' ? w.withdrawn : w.enrolled], [w.site, identity.site_code ?? w.noSite], [w.arm, identity.arm ?? '–'], [w.language, identity.preferred_language ?? '–']]) },
-    { title: w.anchor, html: facts([[w.date, speech.date(anchor.enrollment_date)], [w.status, w[anchor.status as 'unset' | 'provisional' | 'finalized']], [w.source, anchor.source_type ?? '–'], [w.override, anchor.is_override ? '✓' : '–'], [w.version, String(anchor.version)],
+    { title: w.anchor, html: facts([[w.date, speech.date(anchor.enrollment_date)], [w.status, w[anchor.status as 'unset' | 'provisional' | 'finalized']], [w.source, speech.word(anchor.source_type ?? '–')], [w.override, anchor.is_override ? '✓' : '–'], [w.version, String(anchor.version)],
       [w.schedule, schedule ? `${w.version} ${String(schedule.version_number)}` : '–']]) },
     { title: w.visits, html: table([w.visits, w.target, w.windowOpen, w.windowClose, w.doneAt, w.adherence.split(' ')[0]!, w.daysOff], visits.map((v) => [v.name, speech.date(v.target_date), speech.date(v.window_open), speech.date(v.window_close), day(speech, v.completed_at),
       { early: w.early, in_window: w.inWindow, late: w.late, missed: w.missed, pending: w.pending, cancelled: w.cancelled }[v.adherence], v.days_off_target]), speech) },

@@ -164,6 +164,30 @@ describe('Plots of a study', function () {
       const answer = await world.http.get(`/api/reports/studies/${empty.id}/plots/${name}.svg?language=de`);
       expect(answer.status, name).to.equal(200);
       expect(answer.text, name).not.to.match(/NaN|undefined|Infinity/);
+      expect(answer.text, name).to.include('Noch gibt es nichts zu zeigen.');
+    }
+    const { text } = readPdf((await download(world.http, `/api/reports/studies/${empty.id}/pdf/summary`)).bytes);
+    expect(text.replaceAll(/\s+/g, '').match(/Thereisnothingtoshowyet/g), 'once in each section without data').to.have.length(5);
+  });
+
+  it('each window and site of the heat map has its name, however long; what is too long is cut, not left out', async () => {
+    const wide = await World.open();
+    try {
+      const { id: site } = await wide.http.expect<Loose>(201, 'POST', `/api/studies/${wide.study}/sites`, { site_code: 'A-UNIVERSITY-HOSPITAL-WITH-A-NAME-OF-ITS-OWN-AND-A-LONG-ONE' });
+      for (let n = 3; n < 14; n += 1) {
+        const window = await wide.http.expect<Loose>(201, 'POST', '/api/schedules/windows', { study_id: wide.study, code: `N${n}_FOLLOW_UP_BY_TELEPHONE`, name: `Follow-up ${n}`, target_day: n * 28, sort_order: n });
+        wide.windows.push(window.id);
+      }
+      const visits = wide.windows.map((_, window) => ({ window, offset: -30, before: 2, after: 5, fate: 'completed' as const, shift: 1 }));
+      await wide.add([{ ...person(500), visits }]);
+      await wide.http.expect(200, 'PATCH', `/api/participants/${wide.people[0]!.id}`, { site_id: site });
+      const { text } = await wide.http.get(`/api/reports/studies/${wide.study}/plots/adherence.svg`);
+      const labels = [...text.matchAll(/<text [^>]*>([^<]*)<\/text>/g)].map(([, label]) => label!);
+      expect(labels.filter((label) => /^(W\d|N\d)/.test(label))).to.have.length(wide.windows.length);
+      expect(labels.filter((label) => label.startsWith('A-UNIVERSITY'))).to.have.length(1);
+      for (const label of labels) expect(label.length, label).to.be.below(24);
+    } finally {
+      await wide.close();
     }
   });
 

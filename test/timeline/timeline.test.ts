@@ -48,6 +48,9 @@ describe('The timeline of a participant', function timelineTests() {
     const visits = items.filter(({ kind }) => kind === 'visit');
     expect(visits).to.have.length(3);
     expect(visits.filter(({ data }) => data.what === 'completed')).to.have.length(1);
+    // Their windows closed years ago: nothing of them is to come, whether or not the hourly job has been there.
+    expect(visits.filter(({ data }) => data.planned === true)).to.deep.equal([]);
+    expect(visits.filter(({ data }) => data.status === 'missed').map(({ at }) => at.slice(0, 10))).to.deep.equal(['2024-04-13', '2024-05-13']);
   });
 
   it('every instant has a Z, inside of the data too', async () => {

@@ -8,10 +8,10 @@ const STYLE = `
 body { margin: 0 auto; max-width: 1080px; padding: 1.5rem; font: 15px/1.45 system-ui, -apple-system, 'Segoe UI', 'Open Sans', Roboto, Arial, sans-serif; color: #1b1f23; background: #fff; }
 h1 { font-size: 1.5rem; margin: 0 0 .25rem; } h2 { font-size: 1.1rem; margin: 1.75rem 0 .5rem; }
 dl { display: flex; flex-wrap: wrap; gap: .25rem 2rem; margin: .75rem 0 1.25rem; } dl div { display: flex; gap: .5rem; } dt { color: #57606a; } dd { margin: 0; font-weight: 600; }
-figure { margin: 0; overflow-x: auto; } figure svg { max-width: 100%; height: auto; border: 1px solid #d0d7de; border-radius: 6px; }
+figure { margin: 0; overflow-x: auto; } figure svg { box-sizing: border-box; max-width: 100%; height: auto; border: 1px solid #d0d7de; border-radius: 6px; }
 table { border-collapse: collapse; width: 100%; } caption { text-align: left; color: #57606a; padding-bottom: .4rem; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .6rem .35rem 0; border-bottom: 1px solid #e2e6ea; } th { font-size: .85rem; color: #57606a; }
-td.n { text-align: right; color: #57606a; font-variant-numeric: tabular-nums; width: 2.5rem; } td.t { white-space: nowrap; font-variant-numeric: tabular-nums; }
+td.n { text-align: right; color: #57606a; font-variant-numeric: tabular-nums; width: 2.5rem; } td.links { white-space: nowrap; } td.t { white-space: nowrap; font-variant-numeric: tabular-nums; }
 tr.planned td { color: #57606a; font-style: italic; } tr { break-inside: avoid; }
 a { color: #0550ae; } footer { margin-top: 1.5rem; color: #57606a; font-size: .85rem; }
 @media screen and (max-width: 40rem) { body { padding: .75rem; } figure svg { max-width: none; } thead { display: none; } tr { display: grid; grid-template-columns: 2rem 1fr auto; border-bottom: 1px solid #e2e6ea; padding: .4rem 0; } td { border: 0; padding: 0 .5rem 0 0; } td.n { width: auto; text-align: left; } td.k { display: none; } td.w { grid-column: 2 / 4; } td.links { grid-row: 1; grid-column: 3; } }
