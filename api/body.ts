@@ -8,10 +8,13 @@ const MAX_DEPTH = 64;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Takes a body of any type as it is: one character a byte, so that signatures and strict parsing see what was sent. */
+/**
+ * Takes a body of any type as it is: one character a byte, so that signatures and strict parsing see what was sent. By
+ * the name of `binary` the engine reads it; `latin1`, the same, would be looked up in a table, byte by byte.
+ */
 function reader(limit: number) {
   return koaBody({
-    json: false, urlencoded: false, multipart: false, text: true, textTypes: ['*/*'], textLimit: limit, encoding: 'latin1',
+    json: false, urlencoded: false, multipart: false, text: true, textTypes: ['*/*'], textLimit: limit, encoding: 'binary',
     onError: (fault, ctx) => {
       if ((fault as { status?: number }).status === 413) throw tooLarge(ctx.req, limit);
       // The client went away in the middle of its body: nobody waits for the answer.
@@ -85,19 +88,27 @@ export function parseJson(bytes: Buffer): unknown {
   return value;
 }
 
-/** Counts brackets outside of strings; a parser would go down the same path by recursion. */
+/** Counts brackets outside of strings, over which it leaps; a parser would go down the same path by recursion. */
 function nestedDeeperThan(source: string, depth: number): boolean {
   let level = 0;
-  let inString = false;
   for (let i = 0; i < source.length; i++) {
     const c = source.charCodeAt(i);
-    if (inString) {
-      if (c === 92) i++;
-      else if (c === 34) inString = false;
-    } else if (c === 34) inString = true;
-    else if (c === 123 || c === 91) { if (++level > depth) return true; } else if (c === 125 || c === 93) level--;
+    if (c === 34) {
+      i = endOfString(source, i);
+      if (i < 0) return false;
+    } else if (c === 123 || c === 91) { if (++level > depth) return true; } else if (c === 125 || c === 93) level--;
   }
   return false;
+}
+
+/** Where the string that begins at `from` has its closing quote, before which stands no backslash, or an even number; -1: nowhere. */
+function endOfString(source: string, from: number): number {
+  for (let end = source.indexOf('"', from + 1); end >= 0; end = source.indexOf('"', end + 1)) {
+    let before = end;
+    while (source.charCodeAt(before - 1) === 92) before--;
+    if ((end - before) % 2 === 0) return end;
+  }
+  return -1;
 }
 
 function refuseUnstorable(value: unknown, path: string): void {

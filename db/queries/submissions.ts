@@ -1,4 +1,5 @@
 import type { Tx } from '../knex.js';
+import { asLines, linesAt } from '../lines.js';
 import { prepared } from '../prepared.js';
 
 export interface TaskRow {
@@ -13,10 +14,10 @@ const COLUMNS = Object.keys(TYPES) as (keyof TaskRow)[];
 const isJson = (column: keyof TaskRow): boolean => TYPES[column] === 'jsonb';
 // A thousand rows as one document of JSON take the database as long to read as to insert.
 const INSERT = `insert into session_tasks (${COLUMNS.join(', ')}, submitted_at) select ${COLUMNS.map((column) => `n.${column}${isJson(column) ? '::jsonb' : ''}`).join(', ')}, now()
-  from unnest(${COLUMNS.map((column, i) => `$${i + 1}::${isJson(column) ? 'text' : TYPES[column]}[]`).join(', ')}) as n(${COLUMNS.join(', ')})`;
+  from unnest(${COLUMNS.map((column, i) => (isJson(column) ? linesAt(i + 1) : `$${i + 1}::${TYPES[column]}[]`)).join(', ')}) as n(${COLUMNS.join(', ')})`;
 
 export async function insertTasks(tx: Tx, rows: readonly TaskRow[]): Promise<void> {
-  if (rows.length > 0) await prepared(tx, INSERT, COLUMNS.map((column) => rows.map((row) => (isJson(column) ? JSON.stringify(row[column]) : row[column]))));
+  if (rows.length > 0) await prepared(tx, INSERT, COLUMNS.map((column) => (isJson(column) ? asLines(rows.map((row) => JSON.stringify(row[column]))) : rows.map((row) => row[column]))));
 }
 
 /** The hash of each task's content that these sessions have, by session and task. */

@@ -1,4 +1,5 @@
 import type { Tx } from '../knex.js';
+import { asLines, linesAt } from '../lines.js';
 import { prepared } from '../prepared.js';
 
 /** A raw trial as it is stored and read back. */
@@ -12,11 +13,11 @@ const TRIALS = 10_000;
 
 // A value of an array column is text until it is there: arrays of several lengths are no array of arrays.
 const INSERT = `insert into raw_trial_chunks (session_id, task, chunk, study_id, trials, trial_index, rt, correct, at, data)
-  select n.session_id, n.task, n.chunk, n.study_id, n.trials, n.trial_index::integer[], n.rt::double precision[], n.correct::boolean[], n.at::timestamptz[], n.data::jsonb
-  from unnest($1::uuid[], $2::text[], $3::integer[], $4::uuid[], $5::integer[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[])
+  select n.session_id, n.task, n.chunk, n.study_id, n.trials, n.trial_index::integer[], n.rt::double precision[], n.correct::boolean[], n.at::timestamptz[], nullif(n.data, '')::jsonb
+  from unnest($1::uuid[], $2::text[], $3::integer[], $4::uuid[], $5::integer[], ${[6, 7, 8, 9, 10].map(linesAt).join(', ')})
     as n(session_id, task, chunk, study_id, trials, trial_index, rt, correct, at, data)`;
 
-type ChunkRow = readonly [sessionId: string, task: string, chunk: number, studyId: string, trials: number, index: string, rt: string, correct: string, at: string, data: string | null];
+type ChunkRow = readonly [sessionId: string, task: string, chunk: number, studyId: string, trials: number, index: string, rt: string, correct: string, at: string, data: string];
 
 /** Writes trials as columns of values, in the order given: a thousand trials of a task are one row. */
 export async function insertTrials(tx: Tx, sets: readonly TrialsOf[]): Promise<void> {
@@ -35,19 +36,25 @@ export async function insertTrials(tx: Tx, sets: readonly TrialsOf[]): Promise<v
   if (rows.length > 0) await insertChunks(tx, rows);
 }
 
-const insertChunks = (tx: Tx, rows: readonly ChunkRow[]): Promise<unknown> => prepared(tx, INSERT, Array.from({ length: 10 }, (_, column) => rows.map((row) => row[column])));
+const insertChunks = (tx: Tx, rows: readonly ChunkRow[]): Promise<unknown> => prepared(tx, INSERT, Array.from({ length: 10 }, (_, column) => {
+  const values = rows.map((row) => row[column]!);
+  return column < 5 ? values : asLines(values as string[]);
+}));
 
 function chunkRow({ session_id, study_id, task, trials: all }: TrialsOf, from: number): ChunkRow {
   const trials = all.slice(from, from + CHUNK);
-  const data = trials.some((trial) => trial.data !== undefined) ? JSON.stringify(trials.map((trial) => trial.data ?? null)) : null;
-  return [
-    session_id, task, from / CHUNK, study_id, trials.length, arrayText(trials.map((t) => t.trial_index)), arrayText(trials.map((t) => t.rt)),
-    arrayText(trials.map((t) => t.correct)), arrayText(trials.map((t) => t.timestamp)), data,
-  ];
+  const data = trials.some((trial) => trial.data !== undefined) ? JSON.stringify(trials.map((trial) => trial.data ?? null)) : '';
+  // Arrays in the text form of PostgreSQL, which reads `null` as its own; no number, boolean or instant holds a comma or a quote.
+  let index = '', rt = '', correct = '', at = '', comma = '{';
+  for (const trial of trials) {
+    index += comma + trial.trial_index;
+    rt += comma + trial.rt;
+    correct += comma + trial.correct;
+    at += comma + trial.timestamp;
+    comma = ',';
+  }
+  return [session_id, task, from / CHUNK, study_id, trials.length, `${index}}`, `${rt}}`, `${correct}}`, `${at}}`, data];
 }
-
-/** An array of numbers, booleans or instants in the text form of PostgreSQL; none of them holds a comma or a quote. */
-const arrayText = (values: readonly (string | number | boolean | null)[]): string => `{${values.map((value) => (value === null ? 'NULL' : String(value))).join(',')}}`;
 
 export async function deleteTrials(tx: Tx, sessionId: string, task: string): Promise<void> {
   await tx('raw_trial_chunks').where({ session_id: sessionId, task }).delete();
