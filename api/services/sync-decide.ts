@@ -7,7 +7,7 @@ import { taskHashes } from '../../db/queries/submissions.js';
 import type { KnownModules } from '../../workflows/domain/assessment/submission.js';
 import { contentOf, decideResponse, decideSession, sessionKey } from '../../workflows/domain/assessment/sync.js';
 import type { KnownTask, OfflineSession, SyncDecision, SyncState } from '../../workflows/domain/assessment/sync.js';
-import { dateIn } from '../../workflows/domain/dates.js';
+import { dateAt } from '../../workflows/domain/dates.js';
 import type { SessionCaller } from './sessions-caller.js';
 import { contentFaults } from './sessions-content.js';
 import { modulesOf } from './sessions-submit.js';
@@ -18,16 +18,20 @@ export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 export interface SessionFacts { id: string; study_id: string; participant_id: string; battery_id: number | null; battery_version: number | null }
 export interface Decided { item: Item; decision: SyncDecision; offline?: OfflineSession; session?: SessionFacts; modules?: KnownModules | null }
 
+/** Of a set of items: what became of its sessions, and its responses, to be decided in their order. */
+export interface Deciding { sessions: Decided[]; responses: readonly ResponseItem[]; decide: (item: ResponseItem) => Decided }
+type ResponseItem = Item & { kind: 'response' };
+
 /**
  * What becomes of these items, in sets: a few statements whatever their number. Sessions are decided first, so that
- * items may refer to each other in any order.
+ * items may refer to each other in any order; whatever responses are decided from is read, and locked, with them.
  * @param lock false: only asked, nothing is to be written
  */
-export async function decideItems(tx: Tx, items: readonly Item[], caller: SessionCaller, lock: boolean): Promise<Decided[]> {
+export async function decideItems(tx: Tx, items: readonly Item[], caller: SessionCaller, lock: boolean): Promise<Deciding> {
   const now = Date.now();
   const sessions = await decideSessions(tx, items.filter((item) => item.kind === 'session'), caller, now, lock);
-  const responses = await decideResponses(tx, items.filter((item) => item.kind === 'response'), sessions, caller, now, lock);
-  return [...sessions, ...responses];
+  const responses = items.filter((item) => item.kind === 'response');
+  return { sessions, responses, decide: await responsesOf(tx, responses, sessions, caller, now, lock) };
 }
 
 async function decideSessions(tx: Tx, items: readonly (Item & { kind: 'session' })[], caller: SessionCaller, now: number, lock: boolean): Promise<Decided[]> {
@@ -65,10 +69,11 @@ function offlineSession(given: SessionGiven, person: SyncParticipantRow): Offlin
     started_at: iso(given.startedAt), completed_at: given.completedAt ? iso(given.completedAt) : null, visit_id: given.visitId?.toLowerCase() ?? null,
     battery_id: given.batteryId ?? null, battery_version: given.batteryVersion ?? null, language: given.language ?? null, timezone: given.timezone ?? null, device_id: given.deviceId ?? null,
   };
+  const started = Date.parse(base.started_at);
   return {
-    ...base, started_ms: Date.parse(base.started_at), completed_ms: base.completed_at === null ? null : Date.parse(base.completed_at),
+    ...base, started_ms: started, completed_ms: base.completed_at === null ? null : Date.parse(base.completed_at),
     // Only needed to find the visit where none is named.
-    local_date: base.visit_id === null ? dateIn(base.started_at, base.timezone ?? person.zone) : '',
+    local_date: base.visit_id === null ? dateAt(started, base.timezone ?? person.zone) : '',
     content_hash: hashOf(contentOf(base)), start_hash: hashOf({ ...contentOf(base), status: null, completedAt: null }),
   };
 }
@@ -89,10 +94,9 @@ async function readState(tx: Tx, sessions: readonly OfflineSession[], people: re
   };
 }
 
-async function decideResponses(tx: Tx, items: readonly (Item & { kind: 'response' })[], sessions: readonly Decided[], caller: SessionCaller, now: number, lock: boolean): Promise<Decided[]> {
-  if (items.length === 0) return [];
+async function responsesOf(tx: Tx, items: readonly ResponseItem[], sessions: readonly Decided[], caller: SessionCaller, now: number, lock: boolean): Promise<Deciding['decide']> {
   const names = [...new Set(items.map(({ given }) => given.sessionId))];
-  const stored = (await sessionsOfResponses(tx, names.filter((name) => UUID.test(name)), names, lock)).filter((row) => caller.participantId === null || row.participant_id === caller.participantId);
+  const stored = names.length === 0 ? [] : (await sessionsOfResponses(tx, names.filter((name) => UUID.test(name)), names, lock)).filter((row) => caller.participantId === null || row.participant_id === caller.participantId);
   const ofThisCall = new Map(sessions.flatMap(({ session, offline }) => (session && offline ? [[session.id, { ...session, local_id: offline.local_id }] as const] : [])).reverse());
   // Sessions of the same call come first, also those that were there before; the row knows their battery then.
   const all: Candidate[] = stored.map((row) => (ofThisCall.has(row.id) ? { ...row, created_at: undefined } : row));
@@ -105,29 +109,24 @@ async function decideResponses(tx: Tx, items: readonly (Item & { kind: 'response
     else named.byLocalId.set(session.local_id, [session]);
   }
   const tasks = new Map<string, Map<string, KnownTask>>();
-  for (const row of await taskHashes(tx, stored.map(({ id }) => id))) {
+  for (const row of stored.length === 0 ? [] : await taskHashes(tx, stored.map(({ id }) => id))) {
     if (!tasks.has(row.session_id)) tasks.set(row.session_id, new Map());
     tasks.get(row.session_id)!.set(row.task, row);
   }
   const modules = new Map<string, KnownModules | null>();
-  const decided: Decided[] = [];
-  for (const item of items) {
+  const batteryOf = ({ battery_id, battery_version }: SessionFacts) => `${battery_id} ${battery_version}`;
+  for (const session of items.length === 0 ? [] : all) if (!modules.has(batteryOf(session))) modules.set(batteryOf(session), await modulesOf(tx, session));
+  return (item) => {
     const session = sessionNamed(named, item.given, caller, tasks);
-    if (!session) {
-      decided.push({ item, decision: { status: 'rejected', code: 'UNKNOWN_SESSION', message: 'the session is not known: send it before its responses, or with them' } });
-      continue;
-    }
-    const key = `${session.battery_id} ${session.battery_version}`;
-    if (!modules.has(key)) modules.set(key, await modulesOf(tx, session));
-    const known = modules.get(key)!;
+    if (!session) return { item, decision: { status: 'rejected', code: 'UNKNOWN_SESSION', message: 'the session is not known: send it before its responses, or with them' } };
+    const known = modules.get(batteryOf(session))!;
     const [fault] = contentFaults([item.given.content], known, now, () => 'trials');
     if (!tasks.has(session.id)) tasks.set(session.id, new Map());
     const decision: SyncDecision = fault
       ? { status: 'rejected', code: fault.code, message: fault.message }
       : decideResponse({ local_id: item.given.id, task: item.given.task, content_hash: item.given.content.hash }, session.id, tasks.get(session.id)!);
-    decided.push({ item, decision, session, modules: known });
-  }
-  return decided;
+    return { item, decision, session, modules: known };
+  };
 }
 
 type Candidate = SessionFacts & { local_id: string | null; started_by_id?: string | null; created_at?: string };

@@ -11,7 +11,8 @@ export interface ItemResult {
   conflict_type?: string; resolution?: string; code?: string; message?: string;
 }
 export type SessionGiven = Static<typeof SessionItem>;
-export interface ResponseGiven { id: string; sessionId: string; task: string; content: TaskContent }
+/** `content` is worked out when it is first asked for: most of the time that a response takes. */
+export interface ResponseGiven { id: string; sessionId: string; task: string; readonly content: TaskContent }
 /** An item that fits its schema, at its place among all that were sent. */
 export type Item = { kind: 'session'; index: number; given: SessionGiven } | { kind: 'response'; index: number; given: ResponseGiven };
 
@@ -45,7 +46,8 @@ function readResponse(raw: Static<typeof ResponseItem>, index: number): Item | I
   if (trials.length > MAX_TRIALS) return rejection('response', raw.id, 'TOO_MANY_TRIALS', `trials has ${trials.length} items: at most ${MAX_TRIALS} are taken`);
   const strange = trials.find((trial) => trial.task !== undefined && trial.task !== raw.task);
   if (strange) return rejection('response', raw.id, 'INVALID_ITEM', `trials has one of the task ${strange.task}, the response is of ${raw.task}`);
-  return { kind: 'response', index, given: { id: raw.id, sessionId: raw.sessionId, task: raw.task, content: readTask(raw.task, raw.summary ?? {}, trials) } };
+  let content: TaskContent | undefined;
+  return { kind: 'response', index, given: { id: raw.id, sessionId: raw.sessionId, task: raw.task, get content() { return content ??= readTask(raw.task, raw.summary ?? {}, trials); } } };
 }
 
 function schemaFault(schema: TSchema, raw: unknown): string | undefined {

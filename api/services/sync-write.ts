@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { AuditTrail } from '../../db/audit.js';
 import { hashOf } from '../../db/hashing.js';
 import type { Tx } from '../../db/knex.js';
@@ -11,27 +12,41 @@ import { insertTrials } from '../../db/queries/trials.js';
 import { contentOf } from '../../workflows/domain/assessment/sync.js';
 import type { SessionWrite } from '../../workflows/domain/assessment/sync.js';
 import type { RequestContext } from '../route.js';
+import { inTurn } from './in-turn.js';
 import type { SessionCaller } from './sessions-caller.js';
 import { taskRows } from './sessions-content.js';
-import type { Decided } from './sync-decide.js';
+import type { Decided, Deciding } from './sync-decide.js';
 import type { ItemResult } from './sync-items.js';
+
+/** Responses whose rows are made at a time: a few milliseconds, beside which what a statement costs by itself is little. */
+const PORTION = 50;
 
 export interface Writing { audit: AuditTrail; caller: SessionCaller; context: RequestContext; minutes: number; clockSkewMs: number | null }
 
-/** Writes what was decided, in sets, and answers each item by its place. */
-export async function writeDecided(tx: Tx, decided: readonly Decided[], writing: Writing): Promise<Map<number, ItemResult>> {
-  const writes = decided.flatMap(({ decision }) => ('write' in decision && decision.write ? [decision.write] : []));
-  await insertOfflineSessions(tx, writes.filter(({ kind }) => kind === 'insert').map((write) => sessionRow(write, writing)));
-  for (const write of writes) {
-    if (write.kind === 'advance') {
-      const { id, session } = write;
-      await advanceSession(tx, { id, status: session.status, completed_at: session.completed_at, content_hash: session.content_hash, visit_id: write.visit_id, clock_skew_ms: writing.clockSkewMs });
+/**
+ * Writes what is decided, in sets, and answers each item by its place. Responses go in portions: while the database
+ * writes one the next is read, decided and made into rows, which takes as long.
+ */
+export async function writeDecided(tx: Tx, { sessions, responses, decide }: Deciding, writing: Writing): Promise<Map<number, ItemResult>> {
+  const writes = sessions.flatMap(({ decision }) => ('write' in decision && decision.write ? [decision.write] : []));
+  const decided = [...sessions];
+  const now = Date.now();
+  await inTurn(async (add) => {
+    add(() => writeSessions(tx, writes, writing));
+    for (let from = 0; from < responses.length; from += PORTION) {
+      const portion = responses.slice(from, from + PORTION).map(decide);
+      decided.push(...portion);
+      const rows = responseRows(portion, now);
+      add(() => insertTasks(tx, rows.map(({ row }) => row)));
+      add(() => insertTrials(tx, rows.map(({ trials }) => trials)));
+      // That a statement has ended is heard of only between two portions; other callers are served, too.
+      await setImmediate();
     }
-  }
-  await completed(tx, writes, writing);
-  await writeResponses(tx, decided);
+  });
   await requestPushes(tx, finished(writes, decided));
   await insertConflicts(tx, decided.flatMap(conflictRows));
+  // Only of what holds: a set that the database refuses is tried again in halves.
+  recordCompletions(writes, writing);
   record(decided, writing);
   return new Map(decided.map((each) => [each.item.index, resultOf(each)]));
 }
@@ -45,19 +60,27 @@ function sessionRow({ id, session, ...write }: SessionWrite, { caller, minutes, 
   };
 }
 
-/** An offline session completes its visit as an online one does. */
-async function completed(tx: Tx, writes: readonly SessionWrite[], { audit, caller, context }: Writing): Promise<void> {
-  const done = writes.flatMap(({ id, session, completes }) => (completes ? [{ id: completes.id, session_id: id, completed_at: session.completed_at!, session, before: completes }] : []));
-  await completeVisits(tx, done.map(({ id, session_id, completed_at }) => ({ id, session_id, completed_at })));
-  for (const { id, session_id, completed_at, session, before } of done) {
-    audit.record({
-      user_id: caller.userId, request_id: context.requestId, study_id: session.study_id, action: 'visit_completed', resource_type: 'visit', resource_id: id,
-      metadata: { participant_id: session.participant_id, session_id, completed_at, status_before: before.status },
-    });
+async function writeSessions(tx: Tx, writes: readonly SessionWrite[], writing: Writing): Promise<void> {
+  await insertOfflineSessions(tx, writes.filter(({ kind }) => kind === 'insert').map((write) => sessionRow(write, writing)));
+  for (const write of writes) {
+    if (write.kind === 'advance') {
+      const { id, session } = write;
+      await advanceSession(tx, { id, status: session.status, completed_at: session.completed_at, content_hash: session.content_hash, visit_id: write.visit_id, clock_skew_ms: writing.clockSkewMs });
+    }
   }
+  await complete(tx, writes, writing);
+}
+
+/** An offline session completes its visit as an online one does. */
+async function complete(tx: Tx, writes: readonly SessionWrite[], { caller, context }: Writing): Promise<void> {
+  const done = completions(writes);
+  await completeVisits(tx, done.map(({ id, session_id, completed_at }) => ({ id, session_id, completed_at })));
   const baselines = done.filter(({ before }) => before.is_baseline);
   await putOutbox(tx, baselines.map(({ session }) => ({ topic: 'sources-changed' as const, studyId: session.study_id, subject: session.participant_id, payload: { actor_user_id: caller.userId, request_id: context.requestId } })));
 }
+
+const completions = (writes: readonly SessionWrite[]) => writes.flatMap(({ id, session, completes }) =>
+  (completes ? [{ id: completes.id, session_id: id, completed_at: session.completed_at!, session, before: completes }] : []));
 
 /** Sessions that completed a visit, and those that got results: both have something to push, if their visit is of the capture system. */
 function finished(writes: readonly SessionWrite[], decided: readonly Decided[]): string[] {
@@ -66,12 +89,9 @@ function finished(writes: readonly SessionWrite[], decided: readonly Decided[]):
   return [...new Set([...completed, ...answered])];
 }
 
-async function writeResponses(tx: Tx, decided: readonly Decided[]): Promise<void> {
-  const now = Date.now();
-  const rows = decided.flatMap(({ item, decision, session, modules }) => (item.kind === 'response' && decision.status === 'created' && session
+function responseRows(decided: readonly Decided[], now: number): ReturnType<typeof taskRows>[] {
+  return decided.flatMap(({ item, decision, session, modules }) => (item.kind === 'response' && decision.status === 'created' && session
     ? [taskRows(item.given.content, { session_id: session.id, study_id: session.study_id, local_id: item.given.id }, modules ?? null, now)] : []));
-  await insertTasks(tx, rows.map(({ row }) => row));
-  await insertTrials(tx, rows.map(({ trials }) => trials));
 }
 
 /** What the server did not take, as it was sent. */
@@ -83,6 +103,15 @@ function conflictRows({ item, decision, session, offline }: Decided): NewConflic
     session_id: decision.server_id, task: response?.task ?? null, message: conflict.message, local_content: response ?? contentOf(offline!), server_content: conflict.server_content,
     content_hash: item.kind === 'response' ? hashOf([decision.server_id, item.given.task, item.given.content.hash]) : offline!.content_hash,
   }));
+}
+
+function recordCompletions(writes: readonly SessionWrite[], { audit, caller, context }: Writing): void {
+  for (const { id, session_id, completed_at, session, before } of completions(writes)) {
+    audit.record({
+      user_id: caller.userId, request_id: context.requestId, study_id: session.study_id, action: 'visit_completed', resource_type: 'visit', resource_id: id,
+      metadata: { participant_id: session.participant_id, session_id, completed_at, status_before: before.status },
+    });
+  }
 }
 
 /** One record a study and call: what was taken, by its hash, so that the chain stays short under a device that syncs much. */

@@ -66,7 +66,8 @@ export interface ConflictReport { has_conflicts: boolean; session_conflicts: Con
 export async function checkConflicts(tx: Tx, caller: SessionCaller, sent: Omit<Sent, 'deviceTime'>): Promise<ConflictReport> {
   requireFew(sent);
   const { items, results } = readItems(sent.sessions, sent.responses);
-  const decided = await decideItems(tx, items, caller, false);
+  const { sessions, responses, decide } = await decideItems(tx, items, caller, false);
+  const decided = [...sessions, ...responses.map(decide)];
   const found = (kind: Item['kind']): ConflictFound[] => decided.filter(({ item }) => item.kind === kind).flatMap(({ item, decision }) =>
     (decision.status === 'conflict' ? decision.conflicts.map(({ conflict_type, resolution, message }) => ({
       conflict_type, resolution, message, local_id: item.given.id, server_id: decision.write?.kind === 'insert' ? null : decision.server_id,

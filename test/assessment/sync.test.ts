@@ -46,6 +46,36 @@ describe('Offline sync', () => {
     for (const rejected of results.filter((r) => r.status === 'rejected')) expect(rejected.message).to.be.a('string').and.not.equal('');
   });
 
+  it('keeps trials as they were said: quotes, brackets and line breaks in what a client adds, and an instant over two lines', async () => {
+    const at = instant(-DAY_MS);
+    const said = ['"', '\\', '\\"', '{['.repeat(100), 'a\nb\tc', "it's"];
+    const own = said.map((response, n) => ({ task: 'stroop', trial_index: n, rt: n === 0 ? null : n + 0.5, correct: n % 2 === 0, timestamp: n === 1 ? at.replace('T', '\n') : at, data: { response } }));
+    const { results } = await site.bulk({ sessions: [site.item('s1')], responses: [response('r1', 's1', { trials: own }), response('r2', 's1', { task: 'flanker', trials: [] }), response('r3', 's1', { task: 'n_back', trials: trials('n_back', 3) })] });
+    expect(results.map((r) => r.status)).to.deep.equal(['created', 'created', 'created', 'created']);
+    const stored = await site.trials(results[0]!.server_id!);
+    expect(stored.filter((trial) => trial.task === 'stroop')).to.deep.equal(own.map((trial) => ({ ...trial, timestamp: at })));
+    expect(stored.filter((trial) => trial.task === 'n_back').map((trial) => 'data' in trial)).to.deep.equal([false, false, false]);
+  });
+
+  it('takes hundreds of responses as it takes a few: a bad one and one that meets another far before it are told apart, and the visit is recorded once', async () => {
+    const visit = await site.visit({}, [-2, 0]);
+    const sessions = Array.from({ length: 60 }, (_, i) => site.item(`s${i}`));
+    const responses = sessions.flatMap((_, i) => ['stroop', 'flanker', 'n_back'].map((task) => response(`r${i} ${task}`, `s${i}`, { task, trials: trials(task, 3) })));
+    const bad = response('bad', 's59', { task: 'digit_span', trials: [{ trial_index: 0, rt: 1, correct: true, timestamp: '0000-01-01T00:00:00Z' }] });
+    const { results, ...counts } = await site.bulk({ sessions, responses: [...responses, bad, response('other', 's0', { summary: { accuracy: 0 } }), { ...responses[1]! }] });
+    expect(results.filter((r) => r.status !== 'created').map((r) => [r.local_id, r.status === 'rejected' ? r.code : r.conflict_type ?? r.status])).to.deep.equal([
+      ...sessions.slice(1).map(({ id }) => [id, 'visit_already_completed']), ['bad', 'INVALID_VALUE'], ['other', 'duplicate_response'], ['r0 flanker', 'duplicate'],
+    ]);
+    expect(counts).to.deep.equal({ created: 181, duplicates: 1, conflicts: 60, rejected: 1 });
+    const seen = await site.see(results[59]!.server_id!);
+    expect(Object.keys(seen.task_summaries as object).sort()).to.deep.equal(['flanker', 'n_back', 'stroop']);
+    expect(seen.trial_count).to.equal(9);
+    const audit = await site.http.expect(200, 'GET', `/api/audit?study_id=${site.study.id}&limit=100`);
+    expect(audit.items.filter((r) => r.action === 'visit_completed').map((r) => r.resource_id)).to.deep.equal([visit.id]);
+    const told = audit.items.filter((r) => r.action === 'offline_sync').flatMap((r) => (r.audit_metadata as { items: unknown[] }).items);
+    expect(told).to.have.length(241);
+  });
+
   it('the same bulk again changes nothing', async () => {
     await site.visit({}, [-2, 0]);
     const bulk = { sessions: [site.item('a'), site.item('b'), site.item('a', { completedAt: instant(-1000) })], responses: [response('r', 'a'), response('q', 'a', { summary: { accuracy: 0 } })] };

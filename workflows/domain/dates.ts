@@ -58,10 +58,10 @@ const MS_PER_DAY = 86_400_000;
 export const epochOf = remembered(1_000, (instant: string) => Temporal.Instant.from(instant).epochMilliseconds);
 
 /** The calendar date that an instant falls on in `zone`. */
-export function dateIn(instant: string, zone: string): string {
-  const at = epochOf(instant);
-  return dayOf(Math.floor((at + offsetAt(zone, at)) / MS_PER_DAY));
-}
+export const dateIn = (instant: string, zone: string): string => dateAt(epochOf(instant), zone);
+
+/** The same of an instant in milliseconds since 1970. */
+export const dateAt = (at: number, zone: string): string => dayOf(Math.floor((at + offsetAt(zone, at)) / MS_PER_DAY));
 
 /** 1 is Monday, 7 is Sunday. */
 export const dayOfWeek = (date: string): number => plain(date).dayOfWeek;
