@@ -38,8 +38,10 @@ export function createExportActivities({ database, settings }: { database: Datab
       try {
         const written = await write(database, order, `${file}.part`, context);
         await rename(`${file}.part`, file);
-        await inScope(database, study_id, ({ tx }) => completeExport(tx, export_id, { ...written, hours: settings.EXPORT_RETENTION_HOURS }));
-        return kept;
+        const taken = await inScope(database, study_id, ({ tx }) => completeExport(tx, export_id, { ...written, hours: settings.EXPORT_RETENTION_HOURS }));
+        // It was ended while it was written: its file may say what is to be said no more.
+        if (!taken) await rm(file, { force: true });
+        return taken ? kept : 0;
       } catch (fault) {
         await rm(`${file}.part`, { force: true });
         throw asFailure(fault, context.cancellationSignal.aborted);

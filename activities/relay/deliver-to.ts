@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { OpenChange } from '../../db/queries/open-work.js';
 import { inCarriedTrace } from '../../db/trace-context.js';
 import { shownAs } from '../../workflows/client.js';
@@ -47,7 +47,9 @@ export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQ
         workflowIdReusePolicy: 'ALLOW_DUPLICATE', workflowIdConflictPolicy: 'USE_EXISTING', ...shownAs('sync with the capture system', study_id),
       }));
       case 'datacapture-poll': return deps.setPoll(subject);
-      case 'export': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.studyExport, {
+      // One that waits for its file to expire removes it at once when it is cancelled.
+      case 'export': if (payload.ended === true) return cancelled(() => deps.client.workflow.getHandle(contract.studyExportId(subject)).cancel());
+        return startOnce(() => deps.client.workflow.start(contract.workflowTypes.studyExport, {
         workflowId: contract.studyExportId(subject), taskQueue: deps.taskQueue, args: [{ export_id: subject, study_id: study_id! }],
         workflowIdReusePolicy: AGAIN, ...shownAs('export of a dataset', study_id),
       }));
@@ -66,6 +68,15 @@ export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQ
       }));
     }
   });
+}
+
+/** A run that is over, or never was, has nothing to be cancelled. */
+async function cancelled(cancel: () => Promise<unknown>): Promise<void> {
+  try {
+    await cancel();
+  } catch (fault) {
+    if (!(fault instanceof WorkflowNotFoundError)) throw fault;
+  }
 }
 
 async function startOnce(start: () => Promise<unknown>): Promise<void> {

@@ -23,7 +23,7 @@ export async function erase(change: Change, id: string, given: { reason: string;
   if (before.status !== 'withdrawn') await withdraw(change, id, { reason: given.reason });
   const code = given.replace_code ? `ERASED-${randomBytes(5).toString('hex').toUpperCase()}` : null;
   const items = [...await mappedIdentityItems(tx, before.study_id), ...given.form_items ?? []].map((name) => name.toLowerCase());
-  const erased = await eraseIdentity(tx, { id, by: actor.id, reason: given.reason, code, items });
+  const erased = await eraseIdentity(tx, { id, study_id: before.study_id, by: actor.id, reason: given.reason, code, items });
   audit.record({ ...by(actor, context), study_id: before.study_id, action: 'participant_erased', resource_type: 'participant', resource_id: id, metadata: { ...erased, code_replaced: code !== null } });
   return { participant: await existing(tx, id), erased_at: await erasedAt(tx, id), erased };
 }

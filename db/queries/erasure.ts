@@ -1,10 +1,11 @@
 import { columnsForJson } from '../instants.js';
 import type { Tx } from '../knex.js';
+import { putOutbox } from '../outbox.js';
 
 /** Fields of a participant that say who it is. */
 export const IDENTITY = ['email', 'phone', 'date_of_birth'] as const;
 
-export interface Erased { forms: number; decisions: number; devices: number; notifications: number }
+export interface Erased { forms: number; decisions: number; devices: number; notifications: number; exports: number }
 
 /** Names of form items that hold an identity field of the participant, by the mapping of the study's capture system. */
 export async function mappedIdentityItems(tx: Tx, studyId: string): Promise<string[]> {
@@ -19,9 +20,30 @@ export async function erasedAt(tx: Tx, id: string): Promise<string | null> {
 }
 
 /** @param code what the participant is called from now on; null: as before. The participant must be locked, withdrawn and in reach. */
-export async function eraseIdentity(tx: Tx, given: { id: string; by: string; reason: string; code: string | null; items: readonly string[] }): Promise<Erased> {
+export async function eraseIdentity(tx: Tx, given: { id: string; study_id: string; by: string; reason: string; code: string | null; items: readonly string[] }): Promise<Erased> {
   const { rows } = await tx.raw('select erase_participant(?, ?, ?, ?, ?::text[]) as erased', [given.id, given.by, given.reason, given.code, [...given.items]]);
-  return (rows as { erased: Erased }[])[0]!.erased;
+  const { erased } = (rows as { erased: Omit<Erased, 'exports'> }[])[0]!;
+  const phones = await tx('push_tokens').where({ participant_id: given.id }).delete();
+  const files = await endExports(tx, given.study_id, given.id);
+  return { ...erased, devices: erased.devices + phones, exports: files };
+}
+
+/**
+ * Ends the study's exports in the background that name the participant: a file expires at once, and one that is being
+ * written, or about to be, fails, for it may have read what is removed. None begins before this is committed: the table
+ * is locked against writers. @returns how many
+ */
+async function endExports(tx: Tx, studyId: string, participantId: string): Promise<number> {
+  await tx.raw('lock table exports in share row exclusive mode');
+  const { rows } = await tx.raw(
+    `update exports set status = case when status = 'completed' then 'expired' else 'failed' end,
+       expires_at = case when status = 'completed' then clock_timestamp() else expires_at end, completed_at = coalesce(completed_at, clock_timestamp()),
+       error = case when status = 'completed' then error else 'A participant was erased meanwhile: ask for it again.' end
+      where study_id = :study and status in ('pending', 'running', 'completed') and coalesce(filters->>'deidentify', 'false') <> 'true'
+        and (filters->'participant_ids' is null or filters->'participant_ids' @> to_jsonb(:participant::text))
+      returning id`, { study: studyId, participant: participantId });
+  await putOutbox(tx, (rows as { id: string }[]).map(({ id }) => ({ topic: 'export', studyId, subject: id, payload: { ended: true } })));
+  return rows.length;
 }
 
 /** What is kept of a participant in a table; `session`: by the participant's sessions. */

@@ -46,11 +46,12 @@ export async function noteExportProgress(tx: Tx, id: string, progress: number, r
   await tx.raw(`update exports set progress = ?, rows = ? where id = ? and status = 'running'`, [progress, rows, id]);
 }
 
-/** @returns when the file is removed */
-export async function completeExport(tx: Tx, id: string, file: { rows: number; size: number; sha256: string; hours: number }): Promise<void> {
+/** @returns whether its file is to be had: it may have been ended while it was written */
+export async function completeExport(tx: Tx, id: string, file: { rows: number; size: number; sha256: string; hours: number }): Promise<boolean> {
   await tx.raw(
     `update exports set status = 'completed', progress = 1, rows = ?, size = ?, sha256 = ?, completed_at = clock_timestamp(), expires_at = clock_timestamp() + ? * interval '1 hour'
      where id = ? and status = 'running'`, [file.rows, file.size, file.sha256, file.hours, id]);
+  return (await exportById(tx, id))?.status === 'completed';
 }
 
 export async function failExport(tx: Tx, id: string, error: string): Promise<void> {

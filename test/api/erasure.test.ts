@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import pg from 'pg';
+import { exportFile } from '../../db/exports/files.js';
 import { Http, admin, newParticipant, newStudy, unique, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { service } from '../support/service.js';
@@ -31,6 +33,7 @@ describe('Erasure of a participant', function suite() {
     const of = `/api/studies/${study.id}/participants/${id}`;
     await root.expect(201, 'POST', `${of}/forms`, { form_oid: 'CONTACT', status: 'complete', items: { first_name: secret, Street: `${secret} road`, nickname: `${secret}y`, weight_kg: 71, drug_name: 'placebo' } });
     await root.expect(200, 'POST', `${of}/anchor-date`, { enrollment_date: '2026-01-12' });
+    await owner.query(`insert into push_tokens (study_id, participant_id, platform, token) values ($1, $2, 'ios', $3)`, [study.id, id, `${secret}-${id}`]);
     return { id, of };
   }
   /** Every place of the database where a word stands, as table names. */
@@ -46,7 +49,7 @@ describe('Erasure of a participant', function suite() {
 
   it('removes what identifies from every table and keeps dates, code and a valid chain', async () => {
     const { id, of } = await person();
-    expect(await placesOf(secret), 'before').to.include.members(['participants', 'form_instances', 'anchor_decisions']);
+    expect(await placesOf(secret), 'before').to.include.members(['participants', 'form_instances', 'anchor_decisions', 'push_tokens']);
     const answer = await root.expect<Loose & { participant: Loose }>(200, 'POST', `/api/participants/${id}/erase`, { reason: 'asked for it by letter', form_items: ['NICKNAME'] });
     expect(answer.participant).to.include({ email: null, phone: null, date_of_birth: null, status: 'withdrawn', enrollment_date: '2026-01-12' });
     expect(await placesOf(secret), 'after').to.deep.equal([]);
@@ -60,6 +63,30 @@ describe('Erasure of a participant', function suite() {
     const history = await root.expect<Loose[]>(200, 'GET', `${of}/anchor-date/history`);
     const decision = await root.expect(200, 'POST', `${of}/anchor-date/decisions/${history.at(-1)!.id}/rederive`);
     expect(decision.differences, 'the same is decided again; that the snapshot is not what was sealed is told').to.deep.equal(['snapshot']);
+  });
+
+  it('takes the files that were exported before along: one that names the person is not there any more, others stay', async () => {
+    const { data_dir } = await service();
+    const [{ id }, other] = [await person(), await newParticipant(root, study.id, {})];
+    const asked = async (more: object): Promise<string> => {
+      const { export_id } = await root.expect<{ export_id: string }>(202, 'POST', '/api/exports/csv', { study_id: study.id, dataset: 'participants', mode: 'background', ...more });
+      await until(async () => (await root.expect(200, 'GET', `/api/exports/${export_id}`)).status === 'completed', { what: 'the export to be written' });
+      return export_id;
+    };
+    const [named, chosen, spared, nameless] = [await asked({}), await asked({ participant_ids: [id] }), await asked({ participant_ids: [other.id] }), await asked({ deidentify: true })];
+    expect((await root.get(`/api/exports/${named}/download`)).text).to.contain(secret);
+    // One that is being written has read what is removed here.
+    const { rows: [writing] } = await owner.query<{ id: string }>(
+      `insert into exports (id, study_id, requested_by_id, dataset, format, filters, status) select gen_random_uuid(), study_id, requested_by_id, dataset, format, filters, 'running' from exports where id = $1 returning id`, [named]);
+    const { erased } = await root.expect<{ erased: Loose }>(200, 'POST', `/api/participants/${id}/erase`, { reason: 'x', form_items: ['nickname'] });
+    expect(erased.exports).to.equal(3);
+    const statuses = await Promise.all([named, chosen, writing!.id, spared, nameless].map(async (one) => (await root.expect(200, 'GET', `/api/exports/${one}`)).status));
+    expect(statuses).to.deep.equal(['expired', 'expired', 'failed', 'completed', 'completed']);
+    for (const gone of [named, chosen]) {
+      expect((await root.get(`/api/exports/${gone}/download`)).status).to.equal(404);
+      await until(() => !existsSync(exportFile(data_dir, gone, 'csv')), { what: 'the file to be removed' });
+    }
+    for (const kept of [spared, nameless]) expect((await root.get(`/api/exports/${kept}/download`)).text).not.to.contain(secret);
   });
 
   it('replaces the code by a pseudonym when asked to', async () => {
