@@ -36,11 +36,11 @@ export async function outlineOf(sheet: Sheet): Promise<FileOutline> {
 }
 
 /** A file's rows in its order, `size` at a time, each held against the rules of a participant's own fields. */
-export async function* portionsOf(sheet: Sheet, { header }: FileOutline, size: number): AsyncGenerator<ReadRow[]> {
+export async function* portionsOf(sheet: Sheet, { header, headerCells }: FileOutline, size: number): AsyncGenerator<ReadRow[]> {
   let portion: ReadRow[] = [];
   let first = true;
   for await (const one of sheet.rows()) {
-    if (!first && isFilled(one.cells)) portion.push(readRow(one, header));
+    if (!first && isFilled(one.cells)) portion.push(isSame(one.cells, headerCells) ? { row: one.row, fields: {}, faults: [REPEATED], cells: one.cells } : readRow(one, header));
     first = false;
     if (portion.length < size) continue;
     yield portion;
@@ -50,6 +50,11 @@ export async function* portionsOf(sheet: Sheet, { header }: FileOutline, size: n
 }
 
 const isFilled = (cells: readonly string[]): boolean => cells.some((cell) => cell.trim() !== '');
+
+/** Two files that were put together: the second one's header is nobody. */
+const REPEATED: RowFault = { field: null, code: 'REPEATED_HEADER', message: 'The row is the header once more' };
+const isSame = (cells: readonly string[], header: readonly string[]): boolean =>
+  cells[0] === header[0] && Array.from({ length: Math.max(cells.length, header.length) }).every((_, i) => (cells[i] ?? '').trim() === (header[i] ?? '').trim());
 
 function readRow({ row, cells }: SheetRow, { columns }: Header): ReadRow {
   const fields: RowFields = {};

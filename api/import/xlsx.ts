@@ -13,15 +13,18 @@ export async function readXlsx(bytes: Buffer): Promise<Sheet> {
   const { default: excel } = await import('exceljs');
   const workbook = new excel.Workbook();
   try {
-    await workbook.xlsx.load(bytes as unknown as ArrayBuffer, { ignoreNodes: ['dataValidations', 'conditionalFormatting', 'drawing', 'picture', 'hyperlinks', 'tableParts', 'rowBreaks', 'colBreaks'] });
+    await workbook.xlsx.load(bytes as unknown as ArrayBuffer, { ignoreNodes: ['dataValidations', 'conditionalFormatting', 'drawing', 'picture', 'hyperlinks', 'tableParts', 'rowBreaks', 'colBreaks', 'cols'] });
   } catch (fault) {
     throw problem('FILE_UNREADABLE', { detail: 'The workbook is damaged: it cannot be read.', cause: fault });
   }
   const [sheet] = [...workbook.worksheets].sort((a, b) => orderOf(a) - orderOf(b));
   if (!sheet) throw problem('FILE_UNREADABLE', { detail: 'The workbook has no sheet.' });
+  // A number that somebody wrote there: every row up to it would be looked for.
+  if (sheet.rowCount > LAST_ROW) throw problem('FILE_UNREADABLE', { detail: `The sheet has a row ${sheet.rowCount}; the last there can be is ${LAST_ROW}.` });
   return { rows: () => rowsOf(sheet), notes: { sheet: sheet.name } };
 }
 
+const LAST_ROW = 1_048_576;
 const orderOf = (sheet: object): number => (sheet as { orderNo?: number }).orderNo ?? 0;
 async function* rowsOf(sheet: Worksheet): AsyncGenerator<SheetRow> {
   for (let number = 1; number <= sheet.rowCount; number += 1) {

@@ -21,7 +21,8 @@ async function archive(parts: Record<string, Buffer>): Promise<Uint8Array> {
   return new Uint8Array(Buffer.concat(chunks));
 }
 
-describe('Importing participants from a workbook', () => {
+describe('Importing participants from a workbook', function () {
+  this.timeout(60_000);
   let http: Http;
   let study: Loose;
   before(async () => { http = await admin(); });
@@ -63,6 +64,57 @@ describe('Importing participants from a workbook', () => {
     sheet.getRow(2).values = ['007', 'R', '01', 'de'];
     expect(await imported(http, study.id, new Uint8Array(await book.xlsx.writeBuffer()), '', 'excel')).to.include({ success: true, imported_count: 1 });
     expect(await found('007')).to.include({ site_code: '01' });
+  });
+
+  /** A workbook whose one sheet is written by hand, as no program would. */
+  const handmade = (rows: string, begin = '') => archive({
+    '[Content_Types].xml': Buffer.from('<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>'),
+    'xl/workbook.xml': Buffer.from('<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="People" sheetId="1" r:id="rId1"/></sheets></workbook>'),
+    'xl/_rels/workbook.xml.rels': Buffer.from('<Relationships><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/></Relationships>'),
+    'xl/worksheets/sheet1.xml': Buffer.from(`${begin}<worksheet><sheetData>${rows}</sheetData></worksheet>`),
+  });
+  const text = (at: string, value: string) => `<c r="${at}" t="inlineStr"><is><t>${value}</t></is></c>`;
+
+  it('a header that comes again is told, and enrolls nobody', async () => {
+    const result = await imported(http, study.id, await handmade(`<row r="1">${text('A1', 'participant_code')}${text('B1', 'site_code')}</row><row r="3">${text('A3', 'N-2')}</row><row r="4">${text('A4', 'participant_code')}${text('B4', 'site_code')}</row>`), '', 'excel');
+    expect(result.errors.map(({ row, field, code }) => [row, field, code])).to.deep.equal([[4, null, 'REPEATED_HEADER']]);
+    expect(result.imported_participants.map(({ row, participant_code }) => [row, participant_code])).to.deep.equal([[3, 'N-2']]);
+  });
+
+  for (const [what, rows, begin] of [
+    ['ten million cells in its first row', () => `<row r="1">${'<c/>'.repeat(10_000_000)}</row>`],
+    ['a row whose number is four thousand million', () => `<row r="1">${text('A1', 'participant_code')}</row><row r="4000000000">${text('A4000000000', 'P-1')}</row>`],
+    ['a column whose number is three hundred million', () => `<row r="1">${text('A1', 'participant_code')}${text('ZZZZZZ1', 'x')}</row>`],
+    ['a NUL byte', () => `<row r="1">${text('A1', 'participant_code')}</row><row r="2">${text('A2', 'N-1&#0;')}</row>`],
+    ['one merged cell of the whole sheet', () => `<row r="1">${text('A1', 'participant_code')}</row></sheetData><mergeCells><mergeCell ref="A2:XFD1048576"/></mergeCells><sheetData>`],
+    ['entities that unfold a thousand million times', () => `<row r="1">${text('A1', '&j;')}</row>`, `<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">${'abcdefghi'.split('').map((name, i) => `<!ENTITY ${'bcdefghij'[i]!} "${`&${name};`.repeat(10)}">`).join('')}]>`],
+  ] as const) {
+    it(`${what}: refused in seconds, and the API answers meanwhile`, async () => {
+      const content = await handmade(rows(), begin);
+      const began = performance.now();
+      let answered: number | undefined;
+      const sent = sendFile(http, study.id, content, '', 'excel').finally(() => { answered = performance.now(); });
+      let slowest = 0;
+      while (answered === undefined) {
+        const asked = performance.now();
+        await http.expect(200, 'GET', '/api/health');
+        slowest = Math.max(slowest, performance.now() - asked);
+      }
+      const answer = await sent;
+      expect(answer.status, answer.text.slice(0, 300)).to.equal(400);
+      expect(answered - began).to.be.below(20_000);
+      expect(slowest, 'the slowest answer meanwhile').to.be.below(5_000);
+    });
+  }
+
+  it('widths of four thousand million columns are nobody’s business', async () => {
+    const result = await imported(http, study.id, await handmade(`</sheetData><cols><col min="1" max="4000000000" width="3"/></cols><sheetData><row r="1">${text('A1', 'participant_code')}</row><row r="2">${text('A2', 'W-1')}</row>`), '', 'excel');
+    expect(result).to.include({ success: true, imported_count: 1 });
+  });
+
+  it('a workbook of 21 MiB is 413', async () => {
+    const answer = await sendFile(http, study.id, Buffer.concat([Buffer.from('PK\u0003\u0004', 'latin1'), Buffer.alloc(21 * 1024 * 1024)]), '', 'excel');
+    expect([answer.status, answer.body.code]).to.deep.equal([413, 'TOO_LARGE']);
   });
 
   describe('what is refused, with 400 FILE_UNREADABLE and a reason', () => {

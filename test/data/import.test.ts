@@ -152,6 +152,7 @@ describe('Importing participants from CSV', () => {
       ['a workbook', Buffer.from('PK\u0003\u0004 and so on', 'latin1'), 400, 'FILE_UNREADABLE'],
       ['no text in any encoding', Buffer.from([0x81, 0x8d, 0xff, 0x2c, 0x90, 0x0a]), 400, 'FILE_UNREADABLE'],
       ['two million columns', `participant_code${','.repeat(2_000_000)}\nx\n`, 400, 'FILE_UNREADABLE'],
+      ['ten million columns', `participant_code${','.repeat(10_000_000)}\nx\n`, 400, 'FILE_UNREADABLE'],
       ['ten thousand columns', `participant_code${','.repeat(10_000)}\nx\n`, 400, 'HEADER_INVALID'],
       ['a file of 21 MiB', Buffer.alloc(21 * 1024 * 1024, 'a'), 413, 'TOO_LARGE'],
     ];
@@ -166,6 +167,11 @@ describe('Importing participants from CSV', () => {
       const result = await imported(http, study.id, `${HEADER}N-1\0,,,\nN-2,,,\n`);
       expect(faults(result)).to.deep.equal([[2, 'participant_code', 'PATTERN']]);
       expect(result.imported_count).to.equal(1);
+    });
+    it('a header that comes again, as where two files were put together, is a fault of its row', async () => {
+      const result = await imported(http, study.id, `${HEADER}H-1,,,\n${HEADER}H-2,,,\n`);
+      expect(faults(result)).to.deep.equal([[3, null, 'REPEATED_HEADER']]);
+      expect(result.imported_participants.map(({ participant_code }) => participant_code)).to.deep.equal(['H-1', 'H-2']);
     });
     it('a form without the part file is 422, a body of another type 415', async () => {
       const at = `/api/studies/${study.id}/participants/import/csv`;
