@@ -16,7 +16,7 @@ export const ExplainedNotification = Type.Object({
   notification_id: Uuid, ...explained,
   outcome: oneOf('sent', 'will_be_sent', 'will_not_be_sent', 'failed'), rule: Type.String(), due_local: Type.String({ description: 'on the participant’s clock' }), why: Type.String(),
 });
-export const VisitExplanation = Type.Object({ visit_id: Uuid, visit_key: Uuid, visit_status: Type.String(), timezone: Type.String(), items: Type.Array(ExplainedNotification), total: Type.Integer() });
+export const VisitExplanation = Type.Object({ visit_id: Uuid, visit_key: Uuid, visit_status: Type.String(), timezone: Type.String(), items: Type.Array(ExplainedNotification), total: Type.Integer(), why_none: nullable(Type.String({ description: 'where there are no items: why' })) });
 
 export const NewDevice = body({ participant_id: Type.Optional(nullable(Uuid)), platform: oneOf('ios', 'android', 'web'), token: text(4096, 1) });
 export const Device = Type.Object({ id: Uuid, participant_id: nullable(Uuid), platform: oneOf('ios', 'android', 'web'), created_at: Instant }, { additionalProperties: false });

@@ -5,7 +5,7 @@ import { cancelNotification, insertDraft, insertResend, isBeingSent, keepPushTok
 import type { NotificationRecord } from '../../db/queries/notifications.js';
 import { remindersOfVisit } from '../../db/queries/reminders.js';
 import { inScope } from '../../db/transaction.js';
-import { explain } from '../../workflows/domain/reminders/explain.js';
+import { explain, explainNone } from '../../workflows/domain/reminders/explain.js';
 import { reach, vapidPublicKey } from '../../settings.js';
 import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
 import { webSubscription, webSubscriptionFault } from '../../workflows/domain/reminders/web-subscription.js';
@@ -41,7 +41,11 @@ export async function explainVisit(tx: Tx, visitId: string, maxLatenessHours: nu
       next_attempt_at: status === 'pending' && attempts > 0 ? row.attempt_at : null, resend_of, fallback_of, ...explain(row, now, maxLatenessHours),
     };
   });
-  return { visit_id: visit.id, visit_key: visit.visit_key, visit_status: visit.status, timezone: rows[0]?.zone ?? await zoneOf(tx, visit.participant_id), items, total: items.length };
+  return { visit_id: visit.id, visit_key: visit.visit_key, visit_status: visit.status, timezone: rows[0]?.zone ?? await zoneOf(tx, visit.participant_id), items, total: items.length, why_none: items.length > 0 ? null : explainNone(visit, await settingsOf(tx, visit.study_id)) };
+}
+
+async function settingsOf(tx: Tx, studyId: string): Promise<NotificationSettings> {
+  return (await tx.raw(`select coalesce(config -> 'notifications', '{}') as settings from studies where id = ?`, [studyId])).rows[0].settings;
 }
 
 async function zoneOf(tx: Tx, participantId: string): Promise<string> {

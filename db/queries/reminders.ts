@@ -123,12 +123,12 @@ export async function forgetPushToken(tx: Tx, participantId: string, token: stri
   await tx('push_tokens').where({ participant_id: participantId, token }).delete();
 }
 
-export interface ExplainedReminder extends ReminderRow { reason: string | null; sent_at: string | null; last_error: string | null; attempt_at: string | null; fallback_of: string | null; resend_of: string | null }
+export interface ExplainedReminder extends ReminderRow { reason: string | null; sent_at: string | null; last_error: string | null; attempt_at: string | null; fallback_of: string | null; resend_of: string | null; delivery_status: string | null }
 
 /** Every reminder that ever concerned a visit, whichever schedule version it stood in. */
 export async function remindersOfVisit(tx: Tx, visitId: string): Promise<ExplainedReminder[]> {
   return prepared<ExplainedReminder>(tx,
-    `select n.reason, n.sent_at, n.last_error, n.attempt_at, n.fallback_of, n.resend_of, ${FACTS}
+    `select n.reason, n.sent_at, n.last_error, n.attempt_at, n.fallback_of, n.resend_of, n.delivery_status, ${FACTS}
      join scheduled_visits w on w.id = $1
      where n.participant_id = w.participant_id and n.kind in ('visit_reminder', 'visit_missed') and coalesce(n.visit_key, o.visit_key) = w.visit_key
      order by n.due_at, n.id`, [visitId]);

@@ -4,7 +4,7 @@ import type { NotificationSettings } from './settings.js';
 import { judge, standingOf } from './standing.js';
 import type { ReminderFacts } from './standing.js';
 
-export interface ExplainedRow extends ReminderFacts { status: string; reason: string | null; sent_at: string | null; attempts: number; last_error: string | null; fallback_of: string | null; resend_of: string | null }
+export interface ExplainedRow extends ReminderFacts { status: string; reason: string | null; sent_at: string | null; attempts: number; last_error: string | null; fallback_of: string | null; resend_of: string | null; delivery_status: string | null }
 export interface Explanation { outcome: 'sent' | 'will_be_sent' | 'will_not_be_sent' | 'failed'; rule: string; due_local: string; why: string }
 
 const reasons: Record<string, string> = {
@@ -12,12 +12,13 @@ const reasons: Record<string, string> = {
   visit_over: 'the visit is over', not_missed: 'the visit is not missed any more', rule_removed: 'the study has no such rule any more', cancelled_by_staff: 'it was cancelled by hand',
   opted_out: 'the participant does not want messages on this channel', no_address: 'the participant has no address for this channel', address_dead: 'messages to this address came back: it is to be corrected', refused: 'the provider refused it',
   study_completed: 'the study is completed', study_archived: 'the study is archived', study_paused: 'the study was paused at that time', study_draft: 'the study was not active yet at that time',
+  erased: 'what was known of the participant has been erased',
 };
 
 /** Why a reminder was, will be or will not be sent, in words; the rule that made it, and when it is due on the participant's clock. Pure. */
 export function explain(of: ExplainedRow, now: string, maxLatenessHours: number): Explanation {
   const told = { rule: ruleOf(of), due_local: Temporal.Instant.from(of.due_at).toZonedDateTimeISO(of.zone).toString({ smallestUnit: 'minute' }) };
-  if (of.status === 'sent') return { outcome: 'sent', ...told, why: `It was taken by the ${of.channel} provider on attempt ${of.attempts}.` };
+  if (of.status === 'sent') return { outcome: 'sent', ...told, why: `It was taken by the ${of.channel} provider on attempt ${of.attempts}${arrivalOf(of)}.` };
   if (of.status === 'failed') return { outcome: 'failed', ...told, why: `It was not sent: ${of.last_error ?? of.reason ?? 'the provider refused it'}.` };
   if (of.status !== 'pending') return { outcome: 'will_not_be_sent', ...told, why: `It is not sent: ${wordsOf(of.reason, maxLatenessHours)}.` };
   // What the next run will find. Of one that is still to come: what it would find if it were time.
@@ -29,6 +30,17 @@ export function explain(of: ExplainedRow, now: string, maxLatenessHours: number)
   if (of.last_error !== null && of.attempts > 0) return { outcome: 'will_be_sent', ...told, why: `It is tried again: ${of.attempts} ${of.attempts === 1 ? 'attempt' : 'attempts'} so far, the last ended with ${of.last_error}.` };
   if (verdict.what === 'wait') return { outcome: 'will_be_sent', ...told, why: `It waits for the end of the quiet hours, ${verdict.until}.` };
   return { outcome: 'will_be_sent', ...told, why: Temporal.Instant.compare(now, of.due_at) < 0 ? 'It waits for its time.' : 'It is due: the next run sends it.' };
+}
+
+/** What was said of it after it was taken. */
+const arrivalOf = ({ delivery_status, last_error }: ExplainedRow): string =>
+  delivery_status === 'undelivered' ? `, and did not arrive: ${last_error ?? 'why was not said'}` : delivery_status === 'delivered' ? ', and has arrived' : '';
+
+/** Why a visit has no reminder at all. */
+export function explainNone(visit: { status: string }, settings: NotificationSettings): string {
+  if (settings.channels?.length === 0) return 'None is planned: config.notifications of the study names no channel.';
+  if (settings.days_before?.length === 0 && visit.status !== 'missed') return 'None is planned: config.notifications of the study names no days before the visit.';
+  return ['completed', 'cancelled', 'superseded'].includes(visit.status) ? `None was planned: the visit is ${visit.status}.` : 'None is planned: no rule of the study gives one.';
 }
 
 /** A reason as it stands on a reminder, in words that complete a sentence. */
