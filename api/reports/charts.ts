@@ -75,7 +75,7 @@ function completion(windows: Extract<Plot, { name: 'completion' }>['data'], spee
     title: words.plotCompletion, description: speech.say('plotCompletionText', windows.length), width: WIDTH, height: 90 + Math.max(windows.length, 1) * 28,
     option: {
       legend: { top: 0 }, grid: { left: 150, right: 24, top: 36, bottom: 32 },
-      xAxis: counts, yAxis: { type: 'category', data: shown.map(({ code, name }) => code ?? name), ...axis, axisLabel: { ...axis.axisLabel, width: 135, overflow: 'truncate' } },
+      xAxis: counts, yAxis: { type: 'category', data: shown.map(({ code }) => code ?? words.otherVisits), ...axis, axisLabel: { ...axis.axisLabel, width: 135, overflow: 'truncate' } },
       series: [
         bar(words.inWindow, color.blue, (w) => w.in_window), bar(words.early, color.sky, (w) => w.completed - w.in_window - w.late),
         bar(words.late, color.orange, (w) => w.late), bar(words.missed, color.vermilion, (w) => w.missed),

@@ -37,7 +37,7 @@ function study({ study: head, summary, enrollment, completion, adherence, sites,
     { title: w.enrollment, html: plot({ name: 'enrollment', data: enrollment }) + table([w.month, w.enrolled, w.cumulative], enrollment.by_month.map((m) => [m.month, m.enrolled, m.cumulative]), speech)
       + (enrollment.without_date > 0 ? `<p>${w.withoutDate}: ${speech.count(enrollment.without_date)}</p>` : '') },
     { title: w.completion, html: plot({ name: 'completion', data: completion })
-      + table([w.window, w.code, w.due, w.completed, w.inWindow, w.late, w.missed, w.rate], completion.map((c) => [c.name, c.code, c.due, c.completed, c.in_window, c.late, c.missed, speech.percent(c.rate)]), speech) },
+      + table([w.window, w.code, w.due, w.completed, w.inWindow, w.late, w.missed, w.rate], completion.map((c) => [c.code === null ? w.otherVisits : c.name, c.code, c.due, c.completed, c.in_window, c.late, c.missed, speech.percent(c.rate)]), speech) },
     { title: w.adherence, html: plot({ name: 'adherence', data: adherence }) || table([], [], speech) },
     { title: w.sites, html: table([w.site, w.participants, w.sessions, w.visitsCompleted, w.visitsMissed], sites.map((x) => [x.site_code ?? w.noSite, x.participants, x.sessions, x.visits_completed, x.visits_missed]), speech) },
     { title: w.metrics, html: (modules.length === 0 ? '' : plot({ name: 'metrics', data: modules })) + table([w.task, w.metric, w.n, w.mean, w.sd, w.min, w.p25, w.median, w.p75, w.max], metricRows(modules), speech) },
