@@ -7,7 +7,8 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 
 export class SettingsError extends Error {
-  constructor(readonly faults: string[]) {
+  /** @param read what could be read all the same, with defaults in place of what could not */
+  constructor(readonly faults: string[], readonly read?: Settings) {
     super(`The settings have ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((f) => `  - ${f}`).join('\n')}`);
     this.name = 'SettingsError';
   }
@@ -280,6 +281,7 @@ export function readSettings(env: Record<string, string | undefined> = process.e
       read[name] = definition.parse(raw);
     } catch (fault) {
       faults.push(`${name} ${(fault as Error).message}`);
+      read[name] = definition.parse(undefined);
     }
   }
   const settings = { ...read, production: read.NODE_ENV === 'production' } as Settings;
@@ -290,7 +292,7 @@ export function readSettings(env: Record<string, string | undefined> = process.e
     faults.push('DATACAPTURE_ENCRYPTION_KEY must be 32 bytes, written as hex (64 characters) or base64');
   }
   if (settings.production) faults.push(...productionFaults(settings));
-  if (faults.length > 0) throw new SettingsError(faults);
+  if (faults.length > 0) throw new SettingsError(faults, settings);
   return settings;
 }
 

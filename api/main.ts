@@ -54,9 +54,22 @@ function gathered(): DestinationStream {
   return destination;
 }
 
+/** The settings. @throws SettingsError; in production it names the servers that do not answer as well, so that one start tells everything that is to be mended */
+async function usable(draining: AbortSignal): Promise<Settings> {
+  try {
+    return readSettings();
+  } catch (fault) {
+    if (!(fault instanceof SettingsError) || !fault.read?.production) throw fault;
+    // Nobody is served with what is wrong: it is enough to ask the servers by.
+    const asked = { ...fault.read, JWT_SECRET: fault.read.JWT_SECRET ?? 'none' };
+    const further = await openServices(asked, draining).then(assertReady).then(() => [], (other: unknown) => (other instanceof SettingsError ? other.faults : [sentence(other as Error)]));
+    throw new SettingsError([...fault.faults, ...further]);
+  }
+}
+
 async function main(): Promise<void> {
   const draining = new AbortController();
-  const services = await openServices(readSettings(), draining.signal);
+  const services = await openServices(await usable(draining.signal), draining.signal);
   const { log, database } = services;
   if (services.settings.production) await assertReady(services);
   else await assertLatestRevision(database);

@@ -52,6 +52,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
   return withOpenings(knex({
     client: 'pg',
+    // What it warns of bears a stack, which says nothing to whoever reads a log: the failure itself is told by its caller.
+    log: { warn: (message: unknown) => { process.stderr.write(`${String(message).split('\n', 1)[0]!}\n`); } },
     connection: {
       connectionString: url.toString(),
       application_name: options.name,

@@ -48,6 +48,21 @@ describe('The API process in production', function suite() {
     expect(output).not.to.contain('hidden-word');
   });
 
+  it('names servers that do not answer beside faults of the settings: one start tells all that is to mend', async () => {
+    const port = await freePort();
+    const { code, output } = await failedApi({
+      ...good, JWT_SECRET: '', SESSION_SECRET: 'short', PUBLIC_URL: 'http://study.example.org', PORT: 'eighty',
+      DATABASE_URL: `postgres://someone:hidden-word@127.0.0.1:${port}/research`, REDIS_URL: `redis://:hidden-word@127.0.0.1:${port}`, TEMPORAL_ADDRESS: `127.0.0.1:${port}`,
+    });
+    expect(code).to.equal(1);
+    for (const fault of [
+      'JWT_SECRET is required in production', 'SESSION_SECRET is shorter than 32', 'PUBLIC_URL must be https in production', 'PORT is not a number',
+      'DATABASE_URL: the database is not reached', 'REDIS_URL: Redis is not reached', 'TEMPORAL_ADDRESS: the Temporal server is not reached',
+    ]) expect(output).to.contain(fault);
+    expect(output).not.to.contain('hidden-word');
+    expect(output, 'no stack').not.to.match(/^\s+at /m);
+  });
+
   it('names the schema revision beside a server that is away', async () => {
     const { database_url } = await service();
     const name = unique('empty').replace('-', '_');
