@@ -253,10 +253,12 @@ describe('Offline sync', () => {
     });
 
     it('are told beforehand by check-conflicts, which changes nothing', async () => {
-      await session(site.item('s'));
+      // Made once: an item made a second later would be another.
+      const item = site.item('s');
+      await session(item);
       await respond(response('r', 's'));
       const report = await site.http.expect(200, 'POST', '/api/sync/check-conflicts', {
-        sessions: [site.item('s'), site.item('s', { completedAt: instant() }), site.item('new')], responses: [response('r', 's', { summary: { accuracy: 0 } }), response('n', 'new')],
+        sessions: [item, { ...item, completedAt: instant() }, site.item('new')], responses: [response('r', 's', { summary: { accuracy: 0 } }), response('n', 'new')],
       });
       expect(report).to.deep.include({ has_conflicts: true });
       expect((report.session_conflicts as Loose[]).map((c) => [c.conflict_type, c.local_id, c.resolution])).to.deep.equal([['duplicate_session', 's', 'server_wins']]);
