@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'csv-parse/sync';
 import { expect } from 'chai';
+import excel from 'exceljs';
 import { admin, newStudy } from '../support/http.js';
 import type { Http } from '../support/http.js';
 import { filledStudy } from './filled-study.js';
@@ -59,7 +60,25 @@ describe('A spreadsheet program and R', function () {
     expect(people.map(({ participant_code }) => participant_code)).to.include.members(["'=1+1", 'Zoë, "the third"']).and.not.to.include('2');
   });
 
-  it('a list that LibreOffice saved is imported, from the template and from CSV', async function () {
+  it('the template that LibreOffice opened and saved is imported again, with its list of sites', async function () {
+    if (!office) this.skip();
+    const study = await newStudy(http);
+    await http.expect(201, 'POST', `/api/studies/${study.id}/sites`, { site_code: '01' });
+    const book = new excel.Workbook();
+    const given = await fetch(`${http.base}/api/studies/${study.id}/participants/import/template?format=xlsx`, { headers: { Authorization: `Bearer ${http.token!}` } });
+    await book.xlsx.load(await given.arrayBuffer());
+    book.worksheets[0]!.getRow(2).values = ['007', 'R', '01', 'de'];
+    const file = join(folder, 'template.xlsx');
+    await writeFile(file, new Uint8Array(await book.xlsx.writeBuffer()));
+    const saved = await converted(file, 'xlsx', 'template');
+    const again = new excel.Workbook();
+    await again.xlsx.load(new Uint8Array(saved).buffer);
+    expect(again.worksheets[0]!.getCell('C2').dataValidation).to.include({ type: 'list' });
+    const result = await imported(http, study.id, saved, '', 'excel');
+    expect(result.imported_participants).to.deep.equal([{ row: 2, participant_code: '007', external_id: 'R', site_code: '01' }]);
+  });
+
+  it('a list that LibreOffice saved is imported', async function () {
     if (!office) this.skip();
     const study = await newStudy(http);
     const list = join(folder, 'list.csv');

@@ -62,6 +62,16 @@ describe('Study templates', function () {
     expect((await root.get('/api/templates/no-such/preview')).status).to.equal(404);
   });
 
+  it('applied five times at once with one code, it makes one study, and of the others nothing', async () => {
+    const code = unique('RACE');
+    const rows = async () => (await root.expect<Loose>(200, 'GET', '/api/batteries?limit=1')).total + (await root.expect<Loose>(200, 'GET', '/api/schedules/windows?limit=1')).total;
+    const before = await rows();
+    const answers = await Promise.all(Array.from({ length: 5 }, () => root.post<Applied & Loose>(`/api/templates/longitudinal-cognition/apply?study_code=${code}`)));
+    expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, 409, 409, 409, 409]);
+    const made = answers.find(({ status }) => status === 201)!.body;
+    expect(await rows() - before).to.equal(made.batteries_created + made.visit_windows_created);
+  });
+
   it('a researcher is assigned to what they make; a coordinator may look but not apply; all of it is recorded', async () => {
     const researcher = await user(root, 'researcher'), coordinator = await user(root, 'coordinator');
     const { study_id } = await researcher.expect<Applied>(201, 'POST', `/api/templates/concussion-recovery/apply?study_code=${unique('R')}`);
