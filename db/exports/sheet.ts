@@ -21,8 +21,13 @@ export async function writeSheet(lines: Readable, columns: readonly Column[], na
   sheet.addRow(columns.map((column) => column.name)).commit();
   const done = finished(sink);
   done.catch(() => { lines.destroy(); });
+  const reader = createInterface({ input: lines, crlfDelay: Infinity });
+  // It waits for ever for lines of what was destroyed: the statement would stay open, and its place among the exports taken.
+  lines.once('close', () => { reader.close(); });
+  // Told below, by what it leaves in `errored`: the connection that is given up says so once more.
+  lines.on('error', () => { reader.close(); });
   let rows = 0;
-  for await (const line of createInterface({ input: lines, crlfDelay: Infinity })) {
+  for await (const line of reader) {
     if (++rows > MAX_SHEET_ROWS) throw new TooManyRows(`a sheet holds ${MAX_SHEET_ROWS} rows`);
     const record = JSON.parse(line) as Record<string, unknown>;
     sheet.addRow(columns.map(({ name: field, type }) => cellOf(record[field], type))).commit();
@@ -30,6 +35,8 @@ export async function writeSheet(lines: Readable, columns: readonly Column[], na
     if (sink.writableLength > HIGH_WATER) await new Promise((resolve) => { sink.once('drain', resolve); sink.once('close', resolve); });
     if (sink.destroyed) throw new Error('the reader has gone');
   }
+  if (lines.errored) throw lines.errored;
+  if (sink.destroyed) throw new Error('the reader has gone');
   await workbook.commit();
   await done;
 }

@@ -205,14 +205,46 @@ describe('Exports', () => {
     expect((await (await user(http, 'data_manager', { study_ids: [] })).get(status_url)).status).to.equal(404);
   });
 
-  it('ends in the database when the reader goes away', async () => {
+  it('a broken download goes on, whatever range is asked for', async () => {
+    const { status_url } = await http.expect<{ status_url: string }>(202, 'POST', '/api/exports/csv', { study_id: filled.study.id, dataset: 'raw_trials', mode: 'background' });
+    const { download_url } = await until(async () => {
+      const seen = await http.expect<{ status: string; download_url: string }>(200, 'GET', status_url);
+      return seen.status === 'completed' ? seen : undefined;
+    }, { timeout: 60_000, what: 'the export to be written' });
+    const whole = Buffer.from((await http.get(download_url)).text);
+    const part = async (Range: string, more: Record<string, string> = {}) => {
+      const answer = await http.get(download_url, { headers: { Range, ...more } });
+      return [answer.status, answer.headers.get('content-range'), createHash('sha256').update(answer.text).digest('hex')];
+    };
+    const is = (status: number, from = 0, to = whole.length - 1) => [status, status === 206 ? `bytes ${from}-${to}/${whole.length}` : null, createHash('sha256').update(whole.subarray(from, to + 1)).digest('hex')];
+    expect(await part('bytes=1000-')).to.deep.equal(is(206, 1000));
+    expect(await part('bytes=-100')).to.deep.equal(is(206, whole.length - 100));
+    expect(await part(`bytes=0-${whole.length * 2}`)).to.deep.equal(is(206));
+    expect(await part(`bytes=-${whole.length * 2}`)).to.deep.equal(is(206));
+    for (const other of ['bytes=0-1,5-6', 'lines=1-2', 'bytes=5-2', 'bytes=a-b', 'bytes=']) expect(await part(other), other).to.deep.equal(is(200));
+    expect(await part('bytes=1000-', { 'If-Range': '"another"' })).to.deep.equal(is(200));
+    expect((await part('bytes=-0'))[0]).to.equal(416);
+    // One that was cut off in the middle, and its rest.
+    const cut = await new Promise<Buffer>((resolve, reject) => {
+      const asked = request(`${http.base}${download_url}`, { headers: { Authorization: `Bearer ${http.token!}` } }, (response) => {
+        response.once('data', (first: Buffer) => { asked.destroy(); resolve(first); });
+        response.on('error', () => undefined);
+      });
+      asked.on('error', reject);
+      asked.end();
+    });
+    const rest = await http.get(download_url, { headers: { Range: `bytes=${cut.length}-` } });
+    expect(Buffer.concat([cut, Buffer.from(rest.text)]).equals(whole)).to.equal(true);
+  });
+
+  for (const format of ['csv', 'json', 'ndjson', 'xlsx', 'zip']) it(`as ${format} ends in the database when the reader goes away`, async () => {
     const large = await newStudy(http);
     // Enough that it cannot hide in the buffers of sockets.
     await database.query(
       `insert into participants (study_id, participant_code, status, withdrawn_at, withdrawal_reason) select $1, 'P-' || n, 'withdrawn', now(), repeat('x', 100000) from generate_series(1, 400) n`, [large.id]);
     const running = async () => Number((await database.query(`select count(*) as n from pg_stat_activity where query like 'copy (select%' and query like '%' || $1 || '%' and state = 'active'`, [large.id])).rows[0].n);
     const body = JSON.stringify({ study_id: large.id, dataset: 'participants' });
-    const sent = request(`${http.base}/api/exports/csv`, { method: 'POST', headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) } });
+    const sent = request(`${http.base}/api/exports/${format}`, { method: 'POST', headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) } });
     sent.on('error', () => undefined);
     const began = new Promise((resolve) => { sent.on('response', (response) => { response.once('readable', resolve); }); });
     sent.end(body);
