@@ -14,7 +14,7 @@ import type { Change } from './studies.js';
 import { changeWindow, createWindow, requireBattery } from './windows.js';
 
 /** What is to be put where: a record of one study, by its code. */
-interface Target { studyId: string; code: string; dryRun: boolean; unchangedSince: (record: Record<string, unknown>) => void }
+interface Target { studyId: string; code: string; dryRun: boolean; unchangedSince: (record: Record<string, unknown> | undefined) => void }
 export interface WantedBattery { name: string; description?: string | null; modules?: Omit<GivenModule, 'position'>[]; publish?: boolean }
 export interface WantedWindow {
   name: string; target_day: number; window_before?: number; window_after?: number; battery_id?: number | null; battery_code?: string | null;
@@ -29,7 +29,7 @@ export interface WantedWindow {
 export async function putBattery(change: Change, { studyId, code, dryRun, unchangedSince }: Target, wanted: WantedBattery): Promise<Reply> {
   const modules = await acceptModules(change.tx, studyId, wanted.modules ?? []);
   const before = await batteryByCode(change.tx, studyId, code);
-  if (before) unchangedSince({ ...before });
+  unchangedSince(before && { ...before });
   const fields = { name: wanted.name, description: wanted.description ?? null };
   const status = wanted.publish ? 'published' : before?.status ?? 'draft';
   const changes = differences(before ? { ...contentOf(before), status: before.status } : null, { ...fields, modules, status: before?.status === 'published' && !wanted.publish && differs(before, { ...fields, modules }) ? 'draft' : status });
@@ -57,7 +57,7 @@ export async function putWindow(change: Change, { studyId, code, dryRun, unchang
     is_baseline: wanted.is_baseline ?? false, datacapture_event: wanted.datacapture_event ?? null, sort_order: wanted.sort_order ?? 0,
   };
   const before = await windowByCode(change.tx, studyId, code);
-  if (before) unchangedSince({ ...before });
+  unchangedSince(before && { ...before });
   const standing = before && Object.fromEntries(Object.keys(fields).map((key) => [key, before[key as keyof typeof fields]]));
   const changes = differences(standing ?? null, fields);
   const answer = (window: VisitWindow | null) => answered(before, changes, dryRun, { visit_window: window });

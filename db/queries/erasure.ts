@@ -53,6 +53,9 @@ const KEPT: Record<string, Kept> = {
   participant: { table: 'participants', of: 'id', order: 't.id', without: 'erased_by_id' },
   anchor_date: { table: 'anchor_dates', order: 't.id' },
   anchor_date_history: { table: 'anchor_date_history', order: 't.seq' },
+  manual_dates: { table: 'manual_anchor_entries', order: 't.entered_at, t.id' },
+  decisions: { table: 'anchor_decisions', order: 't.history_id' },
+  commands: { table: 'anchor_commands', order: 't.created_at, t.id' },
   consents: { table: 'consents', order: 't.created_at, t.id' },
   eligibility: { table: 'eligibility_assessments', order: 't.id' },
   randomization: { table: 'randomizations', order: 't.id' },
@@ -60,15 +63,24 @@ const KEPT: Record<string, Kept> = {
   override_requests: { table: 'override_requests', order: 't.id' },
   schedule_versions: { table: 'schedule_versions', order: 't.version_number' },
   visits: { table: 'scheduled_visits', order: 't.target_date, t.id' },
+  visit_states: { table: 'visit_states', order: 't.seq' },
   sessions: { table: 'assessment_sessions', order: 't.started_at, t.id' },
   results: { table: 'session_tasks', of: 'session', order: 't.submitted_at, t.session_id, t.task' },
   raw_trials: { table: 'raw_trial_chunks', of: 'session', order: 't.session_id, t.task, t.chunk' },
   sync_conflicts: { table: 'sync_conflicts', order: 't.seq' },
+  result_pushes: { table: 'result_pushes', order: 't.requested_at, t.session_id' },
+  opt_outs: { table: 'notification_opt_outs', order: 't.channel' },
+  dead_addresses: { table: 'dead_addresses', order: 't.channel' },
+  // What opens the portal or reaches a device is a key, also for whoever reads the document.
+  devices: { table: 'push_tokens', order: 't.created_at, t.id', without: 'token' },
+  portal_links: { table: 'portal_links', order: 't.made_at, t.notification_id', without: 'token_hash' },
   notifications: { table: 'notifications', order: 't.created_at, t.id' },
+  capture_readings: { table: 'datacapture_sync_records', order: 't.sync_id, t.position' },
   webhook_events: { table: 'webhook_events', order: 't.seq', without: 'raw_body_hash' },
   events: { table: 'domain_events', order: 't.seq' },
 };
 export const exportedParts = Object.keys(KEPT);
+export const exportedTables = Object.values(KEPT).map(({ table }) => table);
 const WHOSE = { id: 't.id = ?', participant: 't.participant_id = ?', session: 't.session_id in (select id from assessment_sessions where participant_id = ?)' };
 
 /** Everything that is kept of a participant, part by part. */

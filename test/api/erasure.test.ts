@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import pg from 'pg';
 import { exportFile } from '../../db/exports/files.js';
+import { exportedTables } from '../../db/queries/erasure.js';
 import { Http, admin, newParticipant, newStudy, unique, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { service } from '../support/service.js';
@@ -134,11 +135,20 @@ describe('Erasure of a participant', function suite() {
     expect((await root.post(`/api/participants/${id}/erase`, {})).status).to.equal(422);
     expect((await coordinator.get(`/api/participants/${id}/data-export`)).status).to.equal(403);
     expect((await stranger.get(`/api/participants/${id}/data-export`)).status).to.equal(404);
+    const key = unique('key');
+    await owner.query(`insert into push_tokens (study_id, participant_id, platform, token) values ($1, $2, 'ios', $3)`, [study.id, id, key]);
+    await owner.query(`insert into notification_opt_outs (participant_id, study_id, channel, source) values ($1, $2, 'sms', 'link')`, [id, study.id]);
     const document = await researcher.expect<Record<string, Loose[]> & { participant: Loose }>(200, 'GET', `/api/participants/${id}/data-export`);
     expect(document.participant).to.include({ id, email: `${secret}@example.org` });
     expect(document.forms).to.have.length(1);
     expect(document.anchor_date_history!.length).to.be.greaterThan(0);
-    expect(JSON.stringify(document)).not.to.match(/token_hash|raw_body_hash|erased_by_id|\+00:00"/);
+    expect(document.decisions!.length).to.be.greaterThan(0);
+    expect([document.devices!.map(({ platform }) => platform), document.opt_outs!.map(({ channel }) => channel)]).to.deep.equal([['ios', 'ios'], ['sms']]);
+    expect(JSON.stringify(document)).not.to.include(key).and.not.to.match(/token_hash|raw_body_hash|erased_by_id|\+00:00"/);
+    // A table that comes to name participants is a part of it, too.
+    const { rows } = await owner.query<Loose>(`select c.table_name from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
+      where c.table_schema = 'public' and c.column_name = 'participant_id' and t.table_type = 'BASE TABLE'`);
+    expect(exportedTables).to.include.members(rows.map(({ table_name }) => table_name as string));
     expect(document.participant.created_at).to.match(/Z$/);
     const { items: [record] } = await root.expect(200, 'GET', `/api/audit?study_id=${study.id}&action=participant_data_exported`);
     expect(record).to.include({ resource_id: id, user_id: researcher.userId });

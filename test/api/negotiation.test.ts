@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
+import { deprecation } from '../../api/deprecation.js';
 import { startApi } from '../support/api-process.js';
 import { Http, admin } from '../support/http.js';
 
@@ -128,5 +129,14 @@ describe('What client and service agree on', () => {
         expect(status, content.slice(0, 40)).to.be.oneOf([400, 422]);
       }
     });
+  });
+
+  it('a route that goes away says since when, until when, and where one reads of it', () => {
+    const headers = deprecation({ since: '2026-01-31', sunset: '2026-07-31', link: '/docs#changes' });
+    // RFC 9745: an instant of structured fields; RFC 8594: a date of HTTP.
+    expect(new Date(Number(/^@(\d+)$/.exec(headers.Deprecation!)![1]) * 1000).toISOString()).to.equal('2026-01-31T00:00:00.000Z');
+    expect(headers.Sunset).to.equal('Fri, 31 Jul 2026 00:00:00 GMT');
+    expect(headers.Link).to.equal('</docs#changes>; rel="deprecation"');
+    expect(Object.keys(deprecation({ since: '2026-01-31' }))).to.deep.equal(['Deprecation']);
   });
 });

@@ -303,6 +303,11 @@ describe('/api/v1', () => {
       ] as const) expect((await put(path, body)).status, `${path} ${JSON.stringify(body)}`).to.equal(status);
       const stale = await all.send('PUT', of('batteries/CORE'), { name: 'other' }, { headers: { 'If-Match': '"nothing"' } });
       expect([stale.status, stale.body.code]).to.deep.equal([409, 'STALE']);
+      // Nothing is there yet that the tag could be of.
+      for (const [path, body] of [['batteries/NEW-1', { name: 'new' }], ['visit-windows/NEW-1', { name: 'new', target_day: 1 }]] as const) {
+        const first = await all.send('PUT', of(path), body, { headers: { 'If-Match': '"8"' } });
+        expect([first.status, first.body.code], path).to.deep.equal([409, 'STALE']);
+      }
     });
   });
 

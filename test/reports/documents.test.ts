@@ -42,8 +42,13 @@ describe('Reports as PDF', function () {
       for (const heading of read.bookmarks.filter((one) => /^\d /.test(one)).map((one) => one.replaceAll(/\s+/g, ''))) {
         expect(contents, heading).to.include(`${heading}${body.findIndex((page) => page.includes(heading)) + 3}`);
       }
-      const audit = await world.http.expect<{ items: { action: string; audit_metadata: { data_sha256?: string } }[] }>(200, 'GET', `/api/audit?study_id=${world.study}&limit=500`);
-      expect(audit.items.some(({ action, audit_metadata }) => action === 'report_printed' && read.text.includes(audit_metadata.data_sha256!))).to.equal(true);
+      const { items } = await world.http.expect<{ items: { action: string; hash: string; audit_metadata: { data_sha256?: string } }[] }>(200, 'GET', `/api/audit?study_id=${world.study}&limit=500`);
+      expect(items.some(({ action, audit_metadata }) => action === 'report_printed' && read.text.includes(audit_metadata.data_sha256!))).to.equal(true);
+      // At the foot of each page: which data, and how far the record of changes went when they were read.
+      for (const [i, page] of [contents!, ...body].entries()) {
+        expect(items.some(({ action, audit_metadata }) => action === 'report_printed' && page.includes(audit_metadata.data_sha256!)), `the data of page ${i + 2}`).to.equal(true);
+        expect(items.some(({ hash }) => page.includes(hash)), `the audit head of page ${i + 2}`).to.equal(true);
+      }
     });
   }
 
