@@ -19,7 +19,7 @@ export async function enrollInBulk(stage: Stage, studyId: string, count: number)
   const { rows } = await stage.sql.query<{ id: string }>(
     `with enrolled as (
        insert into participants (study_id, participant_code, external_id, preferred_language, email, phone, timezone, date_of_birth)
-       select $1, 'P-' || lpad(n::text, 5, '0') || '-' || substr(gen_random_uuid()::text, 1, 4), gen_random_uuid()::text, 'en', 'person' || n || '@example.org', '+49 30 ' || n, 'Europe/Berlin', date '1960-01-01' + n
+       select $1, 'P-' || lpad(n::text, 5, '0') || '-' || substr(gen_random_uuid()::text, 1, 8), gen_random_uuid()::text, 'en', 'person' || n || '@example.org', '+49 30 ' || n, 'Europe/Berlin', date '1960-01-01' + n
        from generate_series(1, $2::integer) n returning id, study_id
      ), anchors as (
        insert into anchor_dates (participant_id, study_id) select id, study_id from enrolled
