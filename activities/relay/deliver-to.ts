@@ -48,8 +48,7 @@ export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQ
       }));
       case 'datacapture-poll': return deps.setPoll(subject);
       // One that waits for its file to expire removes it at once when it is cancelled.
-      case 'export': if (payload.ended === true) return cancelled(() => deps.client.workflow.getHandle(contract.studyExportId(subject)).cancel());
-        return startOnce(() => deps.client.workflow.start(contract.workflowTypes.studyExport, {
+      case 'export': return payload.ended === true ? cancelled(() => deps.client.workflow.getHandle(contract.studyExportId(subject)).cancel()) : startOnce(() => deps.client.workflow.start(contract.workflowTypes.studyExport, {
         workflowId: contract.studyExportId(subject), taskQueue: deps.taskQueue, args: [{ export_id: subject, study_id: study_id! }],
         workflowIdReusePolicy: AGAIN, ...shownAs('export of a dataset', study_id),
       }));

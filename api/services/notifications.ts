@@ -41,11 +41,12 @@ export async function explainVisit(tx: Tx, visitId: string, maxLatenessHours: nu
       next_attempt_at: status === 'pending' && attempts > 0 ? row.attempt_at : null, resend_of, fallback_of, ...explain(row, now, maxLatenessHours),
     };
   });
-  return { visit_id: visit.id, visit_key: visit.visit_key, visit_status: visit.status, timezone: rows[0]?.zone ?? await zoneOf(tx, visit.participant_id), items, total: items.length, why_none: items.length > 0 ? null : explainNone(visit, await settingsOf(tx, visit.study_id)) };
+  return { visit_id: visit.id, visit_key: visit.visit_key, visit_status: visit.status, timezone: rows[0]?.zone ?? await zoneOf(tx, visit.participant_id), items, total: items.length, why_none: items.length > 0 ? null : explainNone(visit, (await studyOf(tx, visit.study_id)).settings) };
 }
 
-async function settingsOf(tx: Tx, studyId: string): Promise<NotificationSettings> {
-  return (await tx.raw(`select coalesce(config -> 'notifications', '{}') as settings from studies where id = ?`, [studyId])).rows[0].settings;
+interface StudyFacts { study_code: string; study_name: string; status: string; settings: NotificationSettings }
+async function studyOf(tx: Tx, studyId: string): Promise<StudyFacts> {
+  return (await tx.raw(`select study_code, study_name, status, coalesce(config -> 'notifications', '{}') as settings from studies where id = ?`, [studyId])).rows[0];
 }
 
 async function zoneOf(tx: Tx, participantId: string): Promise<string> {
@@ -87,11 +88,11 @@ export async function preview(tx: Tx, given: Static<typeof PreviewRequest>, sett
     if (errors.length > 0) throw problem('VALIDATION_FAILED', { detail: errors[0]!.message, errors });
   }
   const participant = await existingParticipant(tx, visit.participant_id);
-  const { rows: [study] } = await tx.raw(`select study_code, study_name, status, coalesce(config -> 'notifications', '{}') as settings from studies where id = ?`, [visit.study_id]);
-  const words = given.template ? { ...given.template, language: given.language ?? 'en' } : wordsFor(given.kind, given.language ?? participant.preferred_language, (study.settings as NotificationSettings).languages ?? {});
+  const study = await studyOf(tx, visit.study_id);
+  const words = given.template ? { ...given.template, language: given.language ?? 'en' } : wordsFor(given.kind, given.language ?? participant.preferred_language, study.settings.languages ?? {});
   const base = (settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`).replace(/\/+$/, '');
   const values = valuesOf({
-    kind: given.kind, channel: given.channel ?? 'email', due_at: new Date().toISOString(), days_before: (study.settings as NotificationSettings).days_before?.[0] ?? 1, visit,
+    kind: given.kind, channel: given.channel ?? 'email', due_at: new Date().toISOString(), days_before: study.settings.days_before?.[0] ?? 1, visit,
     participant_status: participant.status, participant_code: participant.participant_code, preferred_language: participant.preferred_language, zone: await zoneOf(tx, participant.id),
     email: null, phone: null, push_tokens: [], opted_out: false, address_dead: false, study_status: study.status, study_code: study.study_code, study_name: study.study_name,
     site_code: participant.site_code, site_name: participant.site_code, settings: study.settings,
