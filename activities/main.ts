@@ -1,6 +1,7 @@
 /** The worker process: workflows, activities, and the relay that brings committed messages to Temporal. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
 import { heartbeat } from '@temporalio/activity';
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
@@ -34,6 +35,9 @@ import { Traffic } from './traffic.js';
 import { createVisitActivities } from './visits/index.js';
 import { ensureVisitSchedules } from './visits/schedules.js';
 
+// What a burst leaves behind has outlived the engine's young space: by itself the engine lets it grow to four times what
+// is in use before it looks, here and in the thread of the workflows. Measured: 2,000 triggers, 300 MB of it.
+setFlagsFromString('--heap-growing-percent=40');
 const settings = readSettings();
 const log = pino({ level: settings.LOG_LEVEL, base: { part: 'worker' } });
 if (!settings.DATABASE_URL || !settings.TEMPORAL_ADDRESS) throw new Error('DATABASE_URL and TEMPORAL_ADDRESS must be set for the worker ("npm start" sets them)');

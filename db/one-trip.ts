@@ -26,9 +26,16 @@ export const readOnce = <Row>(database: Database, opening: string, statement: St
 
 /** `readOnce` of several statements, as `together` runs them. */
 export const readTogether = (database: Database, opening: string, statements: readonly Statement[]): Promise<{ opened: unknown[]; found: unknown[][] }> =>
+  whole(database, 'begin transaction read only', opening, statements);
+
+/** `readTogether` that may write as well: what is committed or not, all of it, with the answer. */
+export const writeTogether = async (database: Database, opening: string, statements: readonly Statement[]): Promise<unknown[][]> =>
+  (await whole(database, 'begin transaction', opening, statements)).found;
+
+const whole = (database: Database, begin: string, opening: string, statements: readonly Statement[]): Promise<{ opened: unknown[]; found: unknown[][] }> =>
   withConnection(database, async (connection) => {
     const { sql, rowsOf } = await planned(connection, statements);
-    const answers = await inOne(connection, `begin transaction read only; ${opening}; ${sql}; commit`);
+    const answers = await inOne(connection, `${begin}; ${opening}; ${sql}; commit`);
     return { opened: answers[1]!.rows, found: rowsOf(answers.slice(0, -1)) };
   });
 
@@ -53,17 +60,30 @@ export async function together<Rows extends readonly unknown[]>(tx: Tx, statemen
   return rowsOf(await connection.query(sql)) as { [K in keyof Rows]: Rows[K][] };
 }
 
+/** `together` in a transaction that is planned once as a whole (`inScope`, `one`), and stays so. */
+export async function inOneTrip(tx: Tx, statements: readonly Statement[]): Promise<unknown[][]> {
+  const connection = await tx.client.acquireConnection() as Connection;
+  const { sql, rowsOf } = await planned(connection, statements, 'already');
+  const answer: unknown = await connection.query(sql);
+  // The driver gives a list of answers, or the one.
+  return rowsOf([answer].flat() as { rows: unknown[] }[]);
+}
+
 const SETTINGS = { plan_cache_mode: 'force_generic_plan', max_parallel_workers_per_gather: '1' };
 const set = Object.entries(SETTINGS).map(([name, value]) => `set local ${name} = ${value}`);
 const unset = Object.keys(SETTINGS).map((name) => `set local ${name} to default`);
 
-/** Statements as one text for a transaction that is open, or that the same text opens; `rowsOf` finds their rows where theirs are the last answers. */
-export async function planned(connection: Connection, statements: readonly Statement[]): Promise<{ sql: string; rowsOf: (answers: readonly { rows: unknown[] }[]) => unknown[][] }> {
+/**
+ * Statements as one text for a transaction that is open, or that the same text opens; `rowsOf` finds their rows where
+ * theirs are the last answers. `plans`: `already` where the transaction has said that plans of before are used.
+ */
+export async function planned(connection: Connection, statements: readonly Statement[], plans: 'here' | 'already' = 'here'): Promise<{ sql: string; rowsOf: (answers: readonly { rows: unknown[] }[]) => unknown[][] }> {
   const executes: string[] = [];
   for (const statement of statements) executes.push(await execution(connection, statement));
+  const [before, after] = plans === 'here' ? [set, unset] : [[], []];
   return {
-    sql: [...set, ...executes, ...unset].join('; '),
-    rowsOf: (answers) => answers.slice(answers.length - unset.length - executes.length, answers.length - unset.length).map(({ rows }) => rows),
+    sql: [...before, ...executes, ...after].join('; '),
+    rowsOf: (answers) => answers.slice(answers.length - after.length - executes.length, answers.length - after.length).map(({ rows }) => rows),
   };
 }
 

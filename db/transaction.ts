@@ -1,6 +1,6 @@
 import type { Database, Tx } from './knex.js';
 import { AuditTrail } from './audit.js';
-import { readOnce } from './one-trip.js';
+import { readOnce, writeTogether } from './one-trip.js';
 import type { Statement } from './one-trip.js';
 import { openedBy } from './opening.js';
 import { nudgeRelay } from './outbox.js';
@@ -42,12 +42,14 @@ export interface Work {
  * change without its record cannot commit (decisions, section 7).
  * @param of `one`: the transaction is of one participant, one record, and its statements are planned once a connection;
  * `queue`: of what waits to be done, few or very many
+ * @param first read in the round trip that opens the transaction; `work` gets the rows of each
  */
-export async function inScope<T>(database: Database, scope: Scope, work: (work: Work) => Promise<T>, of?: 'one' | 'queue'): Promise<T> {
+export async function inScope<T>(database: Database, scope: Scope, work: (work: Work, first: unknown[][]) => Promise<T>, of?: 'one' | 'queue', first: readonly Statement[] = []): Promise<T> {
   let outboxed = false;
   const audit = new AuditTrail();
-  const result = await openedBy(database, { readOnly: false, sql: scopeSql(scope) + (of === 'one' ? PLANNED_ONCE : of === 'queue' ? BY_INDEX : ''), closing: () => audit.seal() }, async (tx) => {
-    const answer = await work({ tx, audit });
+  const sql = scopeSql(scope) + (of === 'one' ? PLANNED_ONCE : of === 'queue' ? BY_INDEX : '');
+  const result = await openedBy(database, { readOnly: false, sql, closing: () => audit.seal(), first, ...(of === 'one' && { plans: 'already' as const }) }, async (tx, _rows, found) => {
+    const answer = await work({ tx, audit }, found);
     outboxed = (tx as TxWithMark).wroteOutbox === true;
     return answer;
   });
@@ -68,6 +70,11 @@ export async function snapshotInScope<T>(database: Database, scope: Scope, work:
 /** One statement under `scope` as a transaction of one round trip. */
 export async function readOneInScope<Row>(database: Database, scope: Scope, statement: Statement): Promise<Row[]> {
   return (await readOnce<Row>(database, scopeSql(scope), statement)).rows;
+}
+
+/** Statements under `scope` as a transaction of one round trip, which may write: no audit, no message. `of` as in `inScope`. */
+export async function writeInScope(database: Database, scope: Scope, statements: readonly Statement[], of: 'one' | 'queue'): Promise<unknown[][]> {
+  return writeTogether(database, scopeSql(scope) + (of === 'queue' ? BY_INDEX : ''), statements);
 }
 
 /** A mark on the transaction that something waits for the relay after its commit. */

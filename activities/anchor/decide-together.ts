@@ -1,5 +1,5 @@
 import { lockAnchors } from '../../db/queries/anchors.js';
-import { readScheduleInputs, readScheduleSources } from '../../db/queries/schedules.js';
+import { readScheduleInputs } from '../../db/queries/schedules.js';
 import type { Work } from '../../db/transaction.js';
 import { evaluate, restsReopened } from '../../workflows/domain/decide.js';
 import type { ScheduleInputs } from '../../workflows/domain/regeneration.js';
@@ -39,8 +39,7 @@ export async function decideTogether({ tx, audit }: Work, studyId: string, wante
   if (participantIds.length === 0) return decided;
   await lockAnchors(tx, participantIds);
   const cases = await readCases(tx, participantIds);
-  const sources = await readScheduleSources(tx, studyId);
-  const inputs = await readScheduleInputs(tx, studyId, participantIds, sources);
+  const inputs = await readScheduleInputs(tx, studyId, participantIds);
   const outcomes: Outcome[] = [];
   for (const each of cases) {
     const id = each.row.participant_id;

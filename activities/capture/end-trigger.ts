@@ -1,6 +1,5 @@
 import { participantStarted, tellCoordinators } from '../../db/queries/captured-participants.js';
 import { noteConnection } from '../../db/queries/datacapture-configs.js';
-import { releaseRecord } from '../../db/queries/datacapture-records.js';
 import { endWebhookEvent, findWebhookEvent } from '../../db/queries/webhook-events.js';
 import type { WebhookEventRow } from '../../db/queries/webhook-events.js';
 import type { Tx } from '../../db/knex.js';
@@ -43,7 +42,6 @@ export async function endTrigger(tx: Tx, event: WebhookEventRow, written: Writte
   const { outcome } = written;
   await endWebhookEvent(tx, id, { status: 'processed', outcome, error: dateRefused(answer), participant_id: written.participant_id, warnings: written.notices });
   if (outcome === 'override_required') await tellCoordinators(tx, study_id, written.participant_id, { id, key: id });
-  await releaseRecord(tx, study_id, event.record, id);
   return { status: 'processed', outcome };
 }
 
@@ -63,7 +61,6 @@ export async function failTrigger(deps: CaptureDeps, start: DatacaptureTriggerSt
   return inScope(deps.database, study_id, async ({ tx, audit }) => {
     const event = await findWebhookEvent(tx, event_id, 'for update');
     if (!event) return { status: 'failed', outcome: null };
-    await releaseRecord(tx, study_id, event.record, event_id);
     const error = `${fault.type}: ${fault.message}`.slice(0, 1_000);
     if (!(await endWebhookEvent(tx, event_id, { status: 'failed', error }))) return { status: event.status, outcome: event.outcome };
     if (CONNECTION_FAULTS.has(fault.type)) await noteConnection(tx, study_id, fault.message);

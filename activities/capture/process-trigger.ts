@@ -1,12 +1,13 @@
 import type { Tx } from '../../db/knex.js';
-import { currentPolicy, recordHasParticipant } from '../../db/queries/captured-participants.js';
-import { findConfig, noteConnection } from '../../db/queries/datacapture-configs.js';
+import { policyStatement, recordHasParticipant } from '../../db/queries/captured-participants.js';
+import type { PolicyOf } from '../../db/queries/captured-participants.js';
+import { configStatement, noteConnection } from '../../db/queries/datacapture-configs.js';
 import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
 import { claimRecord, releaseRecord, storeReading } from '../../db/queries/datacapture-records.js';
 import type { RecordClaim } from '../../db/queries/datacapture-records.js';
-import { earlierTrigger, endWebhookEvent, findWebhookEvent, noteProgress, openTriggersBefore } from '../../db/queries/webhook-events.js';
+import { earlierTrigger, endWebhookEvent, eventStatement, noteProgress, openTriggersBefore } from '../../db/queries/webhook-events.js';
 import type { WebhookEventRow } from '../../db/queries/webhook-events.js';
-import { inScope } from '../../db/transaction.js';
+import { inScope, readInScope, writeInScope } from '../../db/transaction.js';
 import type { Work } from '../../db/transaction.js';
 import type { DatacaptureTriggerStart } from '../../workflows/contract.js';
 import { asksForOverride } from '../../workflows/domain/capture/changed-dates.js';
@@ -41,7 +42,9 @@ export async function processTrigger(deps: CaptureDeps, start: DatacaptureTrigge
   let written: Written | TriggerReport;
   try {
     const fetched = await fetchRecord(deps, event, config);
-    written = await inScope(deps.database, event.study_id, (work) => write(deps, work, { ...opened, ...fetched }), 'one');
+    written = await inScope(deps.database, event.study_id, (work, standing) => write(work, { ...opened, ...fetched }, standing), 'one', [
+      policyStatement(event.study_id), earlierTrigger(event, deps.settings.WEBHOOK_DEDUPE_HOURS), recordHasParticipant(event.study_id, event.record),
+    ]);
   } catch (failure) {
     await inScope(deps.database, event.study_id, ({ tx }) => releaseRecord(tx, event.study_id, event.record, event.id));
     throw failure;
@@ -53,29 +56,24 @@ interface Opened { event: WebhookEventRow; config: DatacaptureConfigRow; claim: 
 
 /** The trigger with its record in hand, or how it has ended: before now, or as another instrument's. */
 async function openTrigger(deps: CaptureDeps, start: DatacaptureTriggerStart): Promise<Opened | { ended: TriggerReport }> {
-  return inScope(deps.database, start.study_id, async ({ tx }) => {
-    const event = await findWebhookEvent(tx, start.event_id);
-    if (!event) throw new TriggerRefused('EVENT_NOT_FOUND', 'There is no such webhook event.');
-    if (event.status !== 'received' && event.status !== 'processing') return { ended: { status: event.status, outcome: event.outcome } };
-    const config = await findConfig(tx, start.study_id);
-    if (!config) throw new TriggerRefused('CONFIG_NOT_FOUND', 'The study has no capture-system configuration any more.');
-    if (event.instrument !== config.enrollment_instrument) {
-      await endWebhookEvent(tx, event.id, { status: 'processed', outcome: 'ignored' });
-      return { ended: { status: 'processed', outcome: 'ignored' } };
-    }
-    return { event, config, claim: await takeRecord(tx, event) };
-  }, 'one');
+  const { study_id, event_id } = start;
+  const [[claim], [event], [config]] = await writeInScope(deps.database, study_id, [
+    claimRecord(study_id, event_id, LEASE_SECONDS), eventStatement(event_id), configStatement(study_id),
+  ], 'one') as [RecordClaim[], WebhookEventRow[], DatacaptureConfigRow[]];
+  if (!event) throw new TriggerRefused('EVENT_NOT_FOUND', 'There is no such webhook event.');
+  if (event.status !== 'received' && event.status !== 'processing') return { ended: { status: event.status, outcome: event.outcome } };
+  if (!config) throw new TriggerRefused('CONFIG_NOT_FOUND', 'The study has no capture-system configuration any more.');
+  if (event.instrument !== config.enrollment_instrument) {
+    await inScope(deps.database, study_id, ({ tx }) => endWebhookEvent(tx, event.id, { status: 'processed', outcome: 'ignored' }));
+    return { ended: { status: 'processed', outcome: 'ignored' } };
+  }
+  return { event, config, claim: claim ?? await stepBack(deps, event) };
 }
 
-/** Takes the record, or steps back for as long as those before it will need: waiting is Temporal's, which holds no slot. */
-async function takeRecord(tx: Tx, event: WebhookEventRow): Promise<RecordClaim> {
-  const claim = await claimRecord(tx, event.study_id, event.record, event.id, LEASE_SECONDS);
-  if (!claim) {
-    const ahead = await openTriggersBefore(tx, event);
-    throw recordBusy(Math.min(EACH_MS * Math.max(1, ahead), LONGEST_WAIT_MS) * (0.8 + Math.random() * 0.4));
-  }
-  if (event.status === 'received') await noteProgress(tx, event.id, {});
-  return claim;
+/** Another trigger has the record: waits for as long as those before it will need; the waiting is Temporal's, which holds no slot. */
+async function stepBack(deps: CaptureDeps, event: WebhookEventRow): Promise<never> {
+  const ahead = await readInScope(deps.database, event.study_id, (tx) => openTriggersBefore(tx, event));
+  throw recordBusy(Math.min(EACH_MS * Math.max(1, ahead), LONGEST_WAIT_MS) * (0.8 + Math.random() * 0.4));
 }
 
 interface Fetched { rows: ExportRow[]; missing: ReadonlySet<string> }
@@ -91,24 +89,25 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
   return { rows, missing };
 }
 
-async function write(deps: CaptureDeps, work: Work, material: Opened & Fetched): Promise<Written | TriggerReport> {
+/** @param standing the policy that holds, a trigger before it with the same bytes, and whether the record has a participant */
+async function write(work: Work, material: Opened & Fetched, standing: unknown[][]): Promise<Written | TriggerReport> {
   const { tx } = work;
   const { event, config, claim, rows, missing } = material;
-  const rules = { instrument: event.instrument, mapping: config.participant_field_mapping, policy: await currentPolicy(tx, event.study_id), missing };
+  const [[policy], [earlier], participants] = standing as [PolicyOf[], { id: string }[], unknown[]];
+  const rules = { instrument: event.instrument, mapping: config.participant_field_mapping, policy: policy?.policy ?? null, missing };
   const reading = readingOf(event.record, rows, { event: event.event_name ?? config.enrollment_event, repeatInstance: event.repeat_instance }, rules, event.data_access_group);
   const hashes = { content_hash: contentHashOf(rows, config.participant_field_mapping), reading_hash: readingHashOf(reading, config.participant_field_mapping) };
   if (!(await storeReading(tx, event.study_id, event.record, event.id, claim, hashes))) throw recordBusy(200);
   if (config.sync_status === 'error') await noteConnection(tx, event.study_id, null);
 
   const duplicate = duplicateOf({
-    earlierEventId: await earlierTrigger(tx, event, deps.settings.WEBHOOK_DEDUPE_HOURS),
+    earlierEventId: earlier?.id ?? null,
     unchanged: isUnchanged(claim, hashes),
-    participantExists: await recordHasParticipant(tx, event.study_id, event.record),
+    participantExists: participants.length > 0,
   });
   // An attempt that wrote and then broke off finds its own reading: that makes it no duplicate.
   if (duplicate && !event.participant_id) {
     await endWebhookEvent(tx, event.id, { status: 'duplicate', duplicate_of_id: duplicate });
-    await releaseRecord(tx, event.study_id, event.record, event.id);
     return { status: 'duplicate', outcome: null };
   }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { anySubscription, claimDeliveries } from '../../db/queries/event-deliveries.js';
 import type { ClaimedDelivery } from '../../db/queries/event-deliveries.js';
-import { inScope, readInScope } from '../../db/transaction.js';
+import { inScope } from '../../db/transaction.js';
 import { Pause } from '../pause.js';
 import { attempt, leaseSeconds } from './attempt.js';
 import type { EventDeps } from './attempt.js';
@@ -40,7 +40,7 @@ export class EventDispatcher {
     while (!this.stopping) {
       let pause = IDLE_POLL_MS;
       try {
-        if (await readInScope(this.deps.database, '*', anySubscription)) {
+        if (await anySubscription(this.deps.database)) {
           pause = POLL_MS;
           const claimed = await this.claim();
           for (const delivery of claimed) this.take(delivery);

@@ -1,7 +1,7 @@
 import type { Database, Tx } from '../../db/knex.js';
 import type { OutboxTopic } from '../../db/outbox.js';
 import { prepared } from '../../db/prepared.js';
-import { inScope } from '../../db/transaction.js';
+import { inScope, writeInScope } from '../../db/transaction.js';
 import type { Traffic } from '../traffic.js';
 
 export interface OutboxRow { id: number; topic: OutboxTopic; study_id: string | null; subject: string; payload: Record<string, unknown>; attempts: number }
@@ -22,9 +22,9 @@ const BURST = 50, PATIENCE_SECONDS = 10, BURST_LOOK_MS = 250;
 /**
  * Messages that give way (the workflows of participants whom the capture system has enrolled, for which nothing waits)
  * go out so many at a time. A start costs Temporal and worker about 20 ms of processor time: 25 a second leave half of
- * one processor of two to others, and while more than so many triggers a second come in, or a sync reads, it is 5.
+ * one processor of two to others, and while more than so many triggers a second come in, or a sync reads, it is one.
  */
-const PATIENT_BATCH = 5, PATIENT_EVERY_MS = 200, BUSY_TRIGGERS = 5;
+const PATIENT_BATCH = 5, PATIENT_EVERY_MS = 200, BUSY_TRIGGERS = 5, PATIENT_BUSY_MS = 1_000;
 /**
  * Whoever plans a study makes twenty windows one after the other, and each change goes through all participants: a
  * change of a study (other than its policy) that follows another of its kind so closely waits, and those that wait
@@ -36,6 +36,36 @@ export const kindOf = ({ payload }: OutboxRow): string => String(payload.kind ??
 
 /** Topics that are messages to persons (the condition of the index outbox_messages, too). */
 const TO_PERSONS = `('notification', 'user-link')`;
+
+const TAKEN = `update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1 from due where o.id = due.id
+         returning o.id, o.topic, o.study_id, o.subject, o.payload, o.attempts`;
+/*
+ * What is due is found once (`materialized`): as a condition of the update it may be looked for anew for every row,
+ * which takes minutes with thousands of them. Of one subject only the oldest is taken: its messages keep their order.
+ */
+const MESSAGES = `
+with due as materialized (
+  select d.id from outbox d where d.available_at <= clock_timestamp() and d.topic in ${TO_PERSONS} order by d.available_at, d.id limit $2 for update skip locked)
+${TAKEN}`;
+/** Each row bears how many triggers have come just now; where nothing is due there is one row, without an id. */
+const WORKFLOWS = `
+with fresh as materialized (
+  select count(*)::integer as fresh from (select from outbox where topic = 'trigger' and attempts = 0 and available_at > clock_timestamp() - interval '1 second' limit $3) f
+),
+due as materialized (
+  select d.id from outbox d where d.available_at <= clock_timestamp() and not d.patient and d.topic not in ${TO_PERSONS}
+    and (d.topic <> 'trigger' or (select fresh from fresh) < $3 or d.created_at < clock_timestamp() - $4 * interval '1 second')
+    and not exists (select from outbox e where e.subject = d.subject and e.id < d.id and not e.patient)
+  order by d.id limit $2 for update skip locked
+),
+taken as (
+  ${TAKEN}
+)
+select fresh.fresh, taken.* from fresh left join taken on true`;
+const PATIENT = `
+with due as materialized (select d.id from outbox d where d.patient and d.available_at <= clock_timestamp() order by d.available_at, d.id limit $2 for update skip locked)
+${TAKEN}`;
+type Found = (OutboxRow | { id: null }) & { fresh: number };
 
 /** What a lane of the relay takes its messages from. */
 export interface Claims {
@@ -54,11 +84,8 @@ export class MessageClaims implements Claims {
   constructor(private readonly database: Database) {}
 
   async claim(most: number): Promise<OutboxRow[]> {
-    return inScope(this.database, '*', ({ tx }) => prepared<OutboxRow>(tx,
-      `with due as materialized (
-         select d.id from outbox d where d.available_at <= clock_timestamp() and d.topic in ${TO_PERSONS} order by d.available_at, d.id limit $2 for update skip locked)
-       update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1 from due where o.id = due.id
-       returning o.id, o.topic, o.study_id, o.subject, o.payload, o.attempts`, [LEASE_SECONDS, most]), 'queue');
+    const [rows] = await writeInScope(this.database, '*', [{ sql: MESSAGES, values: [LEASE_SECONDS, most] }], 'queue');
+    return rows as OutboxRow[];
   }
 
   pause(): number {
@@ -89,29 +116,24 @@ export class WorkflowClaims implements Claims {
     return this.holding ? undefined : 0;
   }
 
-  /**
-   * Leases what is due. Of one subject only the oldest is taken: its messages keep their order. What is due is found
-   * once (`materialized`): as a condition of the update it may be looked for anew for every row, which takes minutes
-   * with thousands of them.
-   */
+  /** Leases what is due, in one round trip: after each trigger that comes and each start that is made it looks again. */
   async claim(most: number): Promise<OutboxRow[]> {
     this.lookAgain = false;
-    return inScope(this.database, '*', async ({ tx }) => {
-      const [fresh] = await prepared<{ triggers: number }>(tx,
-        `select count(*) as triggers from (select from outbox where topic = 'trigger' and attempts = 0 and available_at > clock_timestamp() - interval '1 second' limit $1) f`, [BURST]);
-      this.holding = fresh!.triggers >= BURST;
-      const rows = await prepared<OutboxRow>(tx,
-        `with due as materialized (
-           select d.id from outbox d where d.available_at <= clock_timestamp() and not d.patient and d.topic not in ${TO_PERSONS}
-             and (d.topic <> 'trigger' or not $3::boolean or d.created_at < clock_timestamp() - $4 * interval '1 second')
-             and not exists (select from outbox e where e.subject = d.subject and e.id < d.id and not e.patient)
-           order by d.id limit $2 for update skip locked)
-         update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1 from due where o.id = due.id
-         returning o.id, o.topic, o.study_id, o.subject, o.payload, o.attempts`, [LEASE_SECONDS, most, this.holding, PATIENCE_SECONDS]);
-      this.notePace(rows, fresh!.triggers);
-      const left = await this.merge(tx, rows);
-      return [...left, ...await this.claimPatient(tx)].sort((a, b) => a.id - b.id);
-    }, 'queue');
+    const due = { sql: WORKFLOWS, values: [LEASE_SECONDS, most, BURST, PATIENCE_SECONDS] };
+    const now = performance.now();
+    const asking = now >= this.patientAt ? this.patientMost : 0;
+    const [found, patient = []] = await writeInScope(this.database, '*', asking > 0 ? [due, { sql: PATIENT, values: [LEASE_SECONDS, asking] }] : [due], 'queue') as [Found[], OutboxRow[]?];
+    const fresh = found[0]!.fresh;
+    this.holding = fresh >= BURST;
+    const rows = found.flatMap(({ fresh: _fresh, ...row }) => (row.id === null ? [] : row as OutboxRow));
+    this.notePace(rows, fresh);
+    if (asking > 0) this.notePatient(patient, asking, now);
+    return [...await this.merge(rows), ...patient].sort((a, b) => a.id - b.id);
+  }
+
+  /** How many messages that give way are taken at a time: fewer while triggers come in. */
+  private get patientMost(): number {
+    return this.traffic.busy ? 1 : PATIENT_BATCH;
   }
 
   /** A trigger was seen: those who give way wait a little. */
@@ -124,29 +146,25 @@ export class WorkflowClaims implements Claims {
   }
 
   /**
-   * Leases messages that give way: some at a time, so that ten thousand new participants of a sync do not queue up
+   * Messages that give way are taken some at a time, so that ten thousand new participants of a sync do not queue up
    * before everybody else's work, and fewer of them while triggers come in.
    */
-  private async claimPatient(tx: Tx): Promise<OutboxRow[]> {
-    const now = performance.now();
-    if (now < this.patientAt) return [];
-    const most = this.traffic.busy ? 1 : PATIENT_BATCH;
-    const rows = await prepared<OutboxRow>(tx,
-      `with due as materialized (select d.id from outbox d where d.patient and d.available_at <= clock_timestamp() order by d.available_at, d.id limit $2 for update skip locked)
-       update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1 from due where o.id = due.id
-       returning o.id, o.topic, o.study_id, o.subject, o.payload, o.attempts`, [LEASE_SECONDS, most]);
-    this.patientAt = now + (rows.length > 0 || this.traffic.busy ? PATIENT_EVERY_MS : 0);
-    this.patientLeft = rows.length === most;
-    return rows;
+  private notePatient(taken: readonly OutboxRow[], asked: number, at: number): void {
+    this.patientAt = at + (this.traffic.busy ? PATIENT_BUSY_MS : taken.length > 0 ? PATIENT_EVERY_MS : 0);
+    this.patientLeft = taken.length === asked;
   }
 
   /**
    * Of the claimed changes of studies drops those that a newer one of the same kind waits behind: that one goes through
    * all participants by what holds then. A policy's changes stay: each is a version whose progress somebody follows.
    */
-  private async merge(tx: Tx, claimed: readonly OutboxRow[]): Promise<OutboxRow[]> {
+  private async merge(claimed: readonly OutboxRow[]): Promise<OutboxRow[]> {
     const changes = claimed.filter((row) => row.topic === 'study-changed' && kindOf(row) !== 'policy');
     if (changes.length === 0) return [...claimed];
+    return inScope(this.database, '*', ({ tx }) => this.mergeIn(tx, claimed, changes), 'queue');
+  }
+
+  private async mergeIn(tx: Tx, claimed: readonly OutboxRow[], changes: readonly OutboxRow[]): Promise<OutboxRow[]> {
     const dropped = await prepared<{ id: number }>(tx,
       `delete from outbox d where d.subject = any($1) and d.topic = 'study-changed' and d.payload->>'kind' <> 'policy'
          and exists (select from outbox n where n.subject = d.subject and n.topic = d.topic and n.payload->>'kind' = d.payload->>'kind' and n.id > d.id)
@@ -169,6 +187,6 @@ export class WorkflowClaims implements Claims {
   pause(): number {
     if (this.lookAgain) return 0;
     const settles = this.settledAt - performance.now();
-    return Math.min(settles > 0 ? settles + 10 : POLL_MS, this.holding ? BURST_LOOK_MS : POLL_MS, this.patientLeft ? PATIENT_EVERY_MS : POLL_MS);
+    return Math.min(settles > 0 ? settles + 10 : POLL_MS, this.holding ? BURST_LOOK_MS : POLL_MS, this.patientLeft ? Math.max(1, this.patientAt - performance.now()) : POLL_MS);
   }
 }

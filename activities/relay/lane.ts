@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../../db/knex.js';
+import { prepared } from '../../db/prepared.js';
 import { Pause } from '../pause.js';
 import type { Claims, OutboxRow } from './claims.js';
 import { LEASE_SECONDS } from './claims.js';
@@ -135,7 +136,7 @@ export class Lane {
     const { message } = taken;
     try {
       await this.deps.deliver(message);
-      await database('outbox').where({ id: message.id }).delete();
+      await prepared(database, 'delete from outbox where id = $1', [message.id]);
     } catch (fault) {
       taken.settled = true;
       const wait = Math.min(0.5 * 2 ** Math.min(message.attempts, 8), 60);

@@ -1,4 +1,5 @@
 import type { Tx } from '../knex.js';
+import { inOneTrip } from '../one-trip.js';
 import type { Statement } from '../one-trip.js';
 import { prepared } from '../prepared.js';
 import { insertRows, into } from '../rows.js';
@@ -19,8 +20,10 @@ export async function lockAnchor(tx: Tx, participantId: string, commandId: strin
 
 /** Locks many anchors in one order; those whose row another transaction holds are waited for. The moment counts from the last. */
 export async function lockAnchors(tx: Tx, participantIds: readonly string[]): Promise<void> {
-  await tx.raw('select 1 from anchor_dates where participant_id = any(?) order by participant_id for update', [[...participantIds]]);
-  await tx.raw(`select set_config('app.moment', clock_timestamp()::text, true)`);
+  await inOneTrip(tx, [
+    { sql: 'select 1 from anchor_dates where participant_id = any($1::uuid[]) order by participant_id for update', values: [`{${participantIds.join(',')}}`] },
+    { sql: `select set_config('app.moment', clock_timestamp()::text, true)`, values: [] },
+  ]);
 }
 
 export async function rememberCommands(tx: Tx, commands: readonly { id: string; study_id: string; participant_id: string; kind: string; outcome: unknown }[]): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Tx } from '../knex.js';
+import type { Statement } from '../one-trip.js';
 import { putOutbox } from '../outbox.js';
 import { prepared } from '../prepared.js';
 import { carriedTrace } from '../trace-context.js';
@@ -29,9 +30,8 @@ export async function lockByExternalId(tx: Tx, studyId: string, records: readonl
   return new Map(rows.map((row) => [row.external_id, row]));
 }
 
-export async function recordHasParticipant(tx: Tx, studyId: string, record: string): Promise<boolean> {
-  return (await prepared(tx, 'select 1 from participants where study_id = $1 and external_id = $2', [studyId, record])).length > 0;
-}
+/** A row where the record has a participant. */
+export const recordHasParticipant = (studyId: string, record: string): Statement => ({ sql: 'select 1 from participants where study_id = $1 and external_id = $2', values: [studyId, record] });
 
 /** Of these participant codes, those that somebody of the study has. */
 export async function takenCodes(tx: Tx, studyId: string, codes: readonly string[]): Promise<Set<string>> {
@@ -123,12 +123,17 @@ export async function writeCaptureForms(tx: Tx, studyId: string, formOid: string
   if (forms.length > 0) await prepared(tx, WRITE_FORMS, [studyId, formOid, JSON.stringify(forms), forms.flatMap(({ id }) => id ?? [])]);
 }
 
+const POLICY = `
+select coalesce(p.policy, s.config -> 'enrollment_date_policy') as policy
+  from studies s left join enrollment_policies p on p.study_id = s.id and p.policy_version = s.policy_version
+ where s.id = $1`;
+export interface PolicyOf { policy: unknown }
+/** The enrollment policy that holds in the study, as a row; null when it has none. */
+export const policyStatement = (studyId: string): Statement => ({ sql: POLICY, values: [studyId] });
+
 /** The enrollment policy that holds in the study; null when it has none. */
 export async function currentPolicy(tx: Tx, studyId: string): Promise<unknown> {
-  const [row] = await prepared<{ policy: unknown }>(tx,
-    `select coalesce(p.policy, s.config -> 'enrollment_date_policy') as policy
-       from studies s left join enrollment_policies p on p.study_id = s.id and p.policy_version = s.policy_version
-      where s.id = $1`, [studyId]);
+  const [row] = await prepared<PolicyOf>(tx, POLICY, [studyId]);
   return row?.policy ?? null;
 }
 

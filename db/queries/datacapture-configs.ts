@@ -1,5 +1,6 @@
 import { SecretBox } from '../crypto.js';
 import type { Tx } from '../knex.js';
+import type { Statement } from '../one-trip.js';
 import { prepared } from '../prepared.js';
 import { OF_SITES } from './sites.js';
 
@@ -43,6 +44,9 @@ const columns = (change: ConfigChange) =>
 /** Where a secret is stored, authenticated with its cipher text (db/crypto.ts). */
 export const tokenPlace = (studyId: string) => `datacapture_configs/${studyId}/api_token`;
 export const webhookSecretPlace = (studyId: string) => `datacapture_configs/${studyId}/webhook_secret`;
+
+/** A study's configuration, as a row. */
+export const configStatement = (studyId: string): Statement => ({ sql: 'select * from datacapture_configs where study_id = $1', values: [studyId] });
 
 export async function findConfig(tx: Tx, studyId: string, lock?: 'for update'): Promise<DatacaptureConfigRow | undefined> {
   const [row] = await prepared<DatacaptureConfigRow>(tx, `select * from datacapture_configs where study_id = $1${lock ? ' for update' : ''}`, [studyId]);

@@ -1,4 +1,5 @@
 import type { Tx } from '../knex.js';
+import type { Statement } from '../one-trip.js';
 import { prepared } from '../prepared.js';
 
 export interface RecordClaim {
@@ -11,19 +12,27 @@ export interface RecordClaim {
 }
 
 /**
- * Takes a record for one trigger, so that triggers of one record are worked off one after the other. The same owner
- * may claim again (a repeated attempt); a lease that ran out belongs to nobody.
- * @returns undefined when another trigger holds it.
+ * Takes the record of a trigger that is open and of the enrollment instrument, so that triggers of one record are worked
+ * off one after the other, and notes that the trigger is under way. The same owner may claim again (a repeated attempt);
+ * a lease that ran out belongs to nobody. Answers the claim, or no row when another trigger holds the record.
  */
-export async function claimRecord(tx: Tx, studyId: string, record: string, owner: string, seconds: number): Promise<RecordClaim | undefined> {
-  const [claim] = await prepared<RecordClaim>(tx,
-    `insert into datacapture_records as r (study_id, record, lease_owner, lease_until)
-     values ($1, $2, $3, clock_timestamp() + make_interval(secs => $4))
-     on conflict (study_id, record) do update set lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
-       where r.lease_owner is null or r.lease_owner = excluded.lease_owner or r.lease_until < clock_timestamp()
-     returning content_hash, reading_hash, clock_timestamp() as claimed_at`, [studyId, record, owner, seconds]);
-  return claim;
-}
+export const claimRecord = (studyId: string, eventId: string, seconds: number): Statement => ({
+  sql: `
+with claimed as (
+  insert into datacapture_records as r (study_id, record, lease_owner, lease_until)
+  select e.study_id, e.record, e.id, clock_timestamp() + make_interval(secs => $3)
+    from webhook_events e join datacapture_configs c on c.study_id = e.study_id and c.enrollment_instrument = e.instrument
+   where e.study_id = $1 and e.id = $2 and e.status in ('received', 'processing')
+  on conflict (study_id, record) do update set lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
+    where r.lease_owner is null or r.lease_owner = excluded.lease_owner or r.lease_until < clock_timestamp()
+  returning content_hash, reading_hash, clock_timestamp() as claimed_at
+),
+noted as (
+  update webhook_events set status = 'processing' where id = $2 and status = 'received' and exists (select from claimed)
+)
+select * from claimed`,
+  values: [studyId, eventId, seconds],
+});
 
 /**
  * Writes down what was read, fenced: only while the lease is the owner's and nothing newer was read in between.

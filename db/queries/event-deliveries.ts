@@ -1,5 +1,6 @@
-import type { Tx } from '../knex.js';
+import type { Database, Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
+import { readOneInScope } from '../transaction.js';
 import type { SubscriptionSecrets } from './event-subscriptions.js';
 import type { EventRecord } from './events.js';
 import { page } from './paging.js';
@@ -68,8 +69,8 @@ export async function claimDeliveries(tx: Tx, of: { each: number; most: number; 
 }
 
 /** Whether anybody subscribes to anything. */
-export async function anySubscription(tx: Tx): Promise<boolean> {
-  const [row] = await prepared<{ any: boolean }>(tx, `select exists (select from event_subscriptions where status = 'active') as any`, []);
+export async function anySubscription(database: Database): Promise<boolean> {
+  const [row] = await readOneInScope<{ any: boolean }>(database, '*', { sql: `select exists (select from event_subscriptions where status = 'active') as any`, values: [] });
   return row!.any;
 }
 

@@ -1,5 +1,6 @@
 import { nudgeRelay, putOutbox } from '../outbox.js';
 import type { Database, Tx } from '../knex.js';
+import type { Statement } from '../one-trip.js';
 import { prepared } from '../prepared.js';
 import type { TraceCarrier } from '../trace-context.js';
 import { OF_SITES } from './sites.js';
@@ -139,15 +140,18 @@ export async function retryWebhookEvent(tx: Tx, event: WebhookEventRow): Promise
   return row as WebhookEventRow;
 }
 
-/** The last trigger with the same bytes that was worked off within the time; one that was only ignored does not count. */
-export async function earlierTrigger(tx: Tx, event: WebhookEventRow, hours: number): Promise<string | null> {
-  const [earlier] = await prepared<{ id: string }>(tx,
-    `select id from webhook_events
-      where study_id = $1 and raw_body_hash = $2 and id <> $3 and status = 'processed' and outcome <> 'ignored'
-        and received_at > clock_timestamp() - make_interval(secs => $4)
-      order by received_at desc limit 1`, [event.study_id, event.raw_body_hash, event.id, hours * 3600]);
-  return earlier?.id ?? null;
-}
+/** A trigger, as a row. */
+export const eventStatement = (id: string): Statement => ({ sql: 'select * from webhook_events where id = $1', values: [id] });
+
+/** The last trigger with the same bytes that was worked off within the time, if there is one; one that was only ignored does not count. */
+export const earlierTrigger = (event: WebhookEventRow, hours: number): Statement => ({
+  sql: `
+select id from webhook_events
+ where study_id = $1 and raw_body_hash = $2::bytea and id <> $3 and status = 'processed' and outcome <> 'ignored'
+   and received_at > clock_timestamp() - make_interval(secs => $4)
+ order by received_at desc limit 1`,
+  values: [event.study_id, `\\x${event.raw_body_hash.toString('hex')}`, event.id, hours * 3600],
+});
 
 /** How many triggers of the same record came earlier and are still open. */
 export async function openTriggersBefore(tx: Tx, event: WebhookEventRow): Promise<number> {
@@ -172,10 +176,14 @@ export interface Ending {
   warnings?: WebhookEventRow['warnings'];
 }
 
-/** Ends an open trigger; one that ended already stays as it is. @returns whether it was open. */
+/** Ends an open trigger; one that ended already stays as it is. Its record, where it holds it, is given back either way. @returns whether it was open. */
 export async function endWebhookEvent(tx: Tx, id: string, ending: Ending): Promise<boolean> {
   const ended = await prepared(tx,
-    `update webhook_events set status = $2, outcome = coalesce($3, outcome), error = $4, duplicate_of_id = $5, participant_id = coalesce($6, participant_id),
+    `with given_back as (
+       update datacapture_records r set lease_owner = null, lease_until = null from webhook_events e
+        where e.id = $1 and r.study_id = e.study_id and r.record = e.record and r.lease_owner = e.id
+     )
+     update webhook_events set status = $2, outcome = coalesce($3, outcome), error = $4, duplicate_of_id = $5, participant_id = coalesce($6, participant_id),
        warnings = coalesce($7, warnings), processed_at = clock_timestamp()
       where id = $1 and status in ('received', 'processing') returning 1`,
     [id, ending.status, ending.outcome ?? null, ending.error ?? null, ending.duplicate_of_id ?? null,
