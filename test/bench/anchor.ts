@@ -44,6 +44,7 @@ export async function anchorFigures(stage: Stage, rounds: number, wanted: (name:
       figures.push(throughput('P1_FRESH', pairs, 'as P1, both workflows are started by their update'));
       figures.push(slowest('P1_FRESH_P99', pairs, 'the same, slowest of a hundred'));
     }
+    if (wanted('P10')) figures.push(...await besideDbos(stage, studyId, rounds));
   } finally {
     await bare.stop();
   }
@@ -68,26 +69,60 @@ async function bareUpdates({ service, load }: Stage): Promise<Bare> {
   };
 }
 
+/**
+ * P10: as P1, held against DBOS Transact that runs the same activity as a step of a workflow on the same PostgreSQL. Both
+ * set a date of each participant once, and every one must have it afterwards.
+ */
+async function besideDbos(stage: Stage, studyId: string, rounds: number): Promise<Figure[]> {
+  const url = new URL(stage.service.run.database_url);
+  url.pathname = '/bench_dbos';
+  const dbos = await startChild<object, object, { url: string }>(import.meta.url.endsWith('.ts') ? 'bare/dbos.ts' : 'bare/dbos.js', {
+    ...process.env, BARE_DATABASE_URL: stage.service.run.database_url, BARE_DBOS_URL: url.href, BARE_ADMIN: stage.adminId,
+  });
+  const beside = async (concurrency: number, count: number) => {
+    const participants = await enrollInBulk(stage, studyId, (rounds + 1) * count);
+    const pairs = await setAnchors(stage, studyId, rounds, concurrency, await enrolled(stage, studyId, (rounds + 1) * count), (round) =>
+      stage.load.ask(datesOf(dbos.ready.url, stage, studyId, participants.slice(round * count, (round + 1) * count), concurrency)));
+    await assertDone(stage, participants);
+    return pairs;
+  };
+  try {
+    const many = await beside(AT_ONCE, MANY), single = await beside(1, SINGLE);
+    return [
+      { name: 'P10', what: 'set an anchor by REST, 32 at a time, beside DBOS Transact with the same step behind bare Koa', ...compared(many, (m) => m.perSecond), unit: 'anchors/s' },
+      { name: 'P10_P50', what: 'the same, one at a time', ...compared(single, (m) => m.p50), unit: 'ms' },
+    ];
+  } finally {
+    await dbos.stop();
+  }
+}
+
+const datesOf = (url: string, stage: Stage, studyId: string, participants: readonly string[], concurrency: number): Batch => ({
+  kind: 'batch', url, concurrency,
+  requests: participants.map((id): HttpRequest => ({
+    method: 'POST', path: `/api/studies/${studyId}/participants/${id}/anchor-date`, headers: stage.headers, body: JSON.stringify({ enrollment_date: '2026-01-05' }),
+  })),
+});
+
 /** Rounds over fresh participants; afterwards every one of them must have what was asked for. */
 async function setAnchors(stage: Stage, studyId: string, rounds: number, concurrency: number, participants: string[], bare: (round: number) => Promise<Measured>): Promise<Pair[]> {
   const count = participants.length / (rounds + 1);
   const pairs = await inPairs(rounds, async (round) => {
     await stage.quiet();
-    return stage.load.ask({
-      kind: 'batch', url: stage.service.run.api, concurrency,
-      requests: participants.slice(round * count, (round + 1) * count).map((id): HttpRequest => ({
-        method: 'POST', path: `/api/studies/${studyId}/participants/${id}/anchor-date`, headers: stage.headers, body: JSON.stringify({ enrollment_date: '2026-01-05' }),
-      })),
-    } satisfies Batch);
+    return stage.load.ask(datesOf(stage.service.run.api, stage, studyId, participants.slice(round * count, (round + 1) * count), concurrency));
   }, async (round) => {
     await stage.quiet();
     return bare(round);
   });
+  await assertDone(stage, participants);
+  return pairs;
+}
+
+async function assertDone(stage: Stage, participants: readonly string[]): Promise<void> {
   const { rows } = await stage.sql.query<{ done: number }>(
     `select count(*) as done from anchor_dates a where a.participant_id = any($1) and a.status = 'finalized'
        and (select count(*) from scheduled_visits v where v.schedule_version_id = a.current_schedule_version_id) = 10`, [participants]);
   if (Number(rows[0]!.done) !== participants.length) throw new Error(`${rows[0]!.done} of ${participants.length} participants have their anchor and ten visits`);
-  return pairs;
 }
 
 /** Participants enrolled by REST whose workflows have started and wait for a date. */

@@ -2,7 +2,8 @@
 export interface Figure {
   name: string;
   ratio: number;
-  goal: { is: '>=' | '<='; value: number };
+  /** Without one it is told, not judged. */
+  goal?: { is: '>=' | '<='; value: number };
   ours: number;
   /** What ours is held against: the bare program's number, or the limit itself. */
   baseline: number;
@@ -15,13 +16,16 @@ const digits = (value: number): string => (value >= 100 ? value.toFixed(0) : val
 
 /** `P1 ratio=0.83 goal>=0.70 ours=… baseline=… unit=…` (decisions, section 1). */
 export const lineOf = ({ name, ratio, goal, ours, baseline, unit }: Figure): string =>
-  `${name} ratio=${ratio.toFixed(2)} goal${goal.is}${goal.value.toFixed(2)} ours=${digits(ours)} baseline=${digits(baseline)} unit=${unit}`;
+  `${name} ratio=${ratio.toFixed(2)} ${goal ? `goal${goal.is}${goal.value.toFixed(2)} ` : ''}ours=${digits(ours)} baseline=${digits(baseline)} unit=${unit}`;
 
 /** The same as a row of a Markdown table. */
 export const rowOf = (figure: Figure): string =>
-  `| ${figure.name} | ${figure.what} | ${digits(figure.ours)} ${figure.unit} | ${digits(figure.baseline)} ${figure.unit} | ${figure.ratio.toFixed(2)} | ${figure.goal.is === '>=' ? '≥' : '≤'} ${figure.goal.value.toFixed(2)} | ${isMet(figure) ? 'yes' : 'no'} |`;
+  `| ${figure.name} | ${figure.what} | ${digits(figure.ours)} ${figure.unit} | ${digits(figure.baseline)} ${figure.unit} | ${figure.ratio.toFixed(2)} | ${figure.goal ? `${figure.goal.is === '>=' ? '≥' : '≤'} ${figure.goal.value.toFixed(2)}` : 'none'} | ${judged(figure)} |`;
 
-export const isMet = ({ ratio, goal }: Figure): boolean => (goal.is === '>=' ? ratio >= goal.value : ratio <= goal.value);
+function judged({ ratio, goal }: Figure): string {
+  if (!goal) return 'told';
+  return (goal.is === '>=' ? ratio >= goal.value : ratio <= goal.value) ? 'yes' : 'no';
+}
 
 /** A figure against a limit: how much of it is used. */
 export const ofLimit = (name: string, ours: number, limit: number, unit: string, what: string): Figure =>

@@ -31,7 +31,7 @@ import { processingFigures } from './processing.js';
 import { triggerFigures } from './triggers.js';
 import { visitStatusFigures } from './visit-statuses.js';
 
-const USUAL = ['START', 'MEM', 'P1', 'P1_RUNNING', 'P1_FRESH', 'P2', 'P3', 'P3_PROCESSED', 'SYNC', 'PUSH', 'SUBMIT', 'SUBMIT_MEMORY', 'BULK_SYNC', 'COMPILE', 'STATUS_JOB', 'P4', 'P5', 'P6', 'P7', 'EVENTS', 'P8', 'P9', 'DECIDE', 'PREVIEW', 'REPORTS', 'PDF'];
+const USUAL = ['START', 'MEM', 'P1', 'P1_RUNNING', 'P1_FRESH', 'P10', 'P2', 'P3', 'P3_PROCESSED', 'SYNC', 'PUSH', 'SUBMIT', 'SUBMIT_MEMORY', 'BULK_SYNC', 'COMPILE', 'STATUS_JOB', 'P4', 'P5', 'P6', 'P7', 'EVENTS', 'P8', 'P9', 'DECIDE', 'PREVIEW', 'REPORTS', 'PDF'];
 /** These need no service, or have one of their own. */
 const PURE = ['P9', 'DECIDE', 'PUSH'];
 /** Reminders that are due (P7), where --rows says no less. */
