@@ -64,6 +64,8 @@ export type Input<P extends string, Q extends TSchema, B extends TSchema, Signed
   first: unknown[][];
   /** The other parts of an upload, by name. */
   parts: Record<string, string>;
+  /** Aborted when the caller has gone away before the answer was there. */
+  gone: AbortSignal;
 } & Opened<W>;
 
 /** An answer that is more than a body. */

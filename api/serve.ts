@@ -88,7 +88,7 @@ class Request {
       params: this.params, query, body, headers: ctx.headers, actor, credential, studyId, raw: this.raw, parts: this.upload?.parts ?? {},
       context: this.state.context, services: this.services, commandId: key ? commandIdOf(key) : this.state.context.requestId,
       unchangedSince: (record: Record<string, unknown> | undefined) => refuseStale(ctx, record),
-      first: [], ...opened,
+      first: [], get gone() { return goneFrom(ctx); }, ...opened,
     } as Parameters<Route['handle']>[0]);
     return result instanceof Reply ? result : new Reply(200, result);
   }
@@ -101,6 +101,15 @@ class Request {
     const content = this.upload ? Buffer.concat([this.raw, Buffer.from(JSON.stringify(this.upload.parts))]) : this.raw;
     return keyed(caller, this.route.method, this.ctx.path, String(key), content, jwtSecret(this.services.settings));
   }
+}
+
+/** Made for the few handlers that ask for it. */
+function goneFrom({ res }: Context): AbortSignal {
+  const leaving = new AbortController();
+  const look = () => { if (!res.writableFinished) leaving.abort(); };
+  if (res.closed) look();
+  else res.once('close', look);
+  return leaving.signal;
 }
 
 /** How the database is opened for a caller, who is looked up and let in as the first thing of each. */

@@ -1,4 +1,5 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { threadOf } from '../thread-of.js';
 import type { Task } from './data.js';
 
 const IDLE_MS = 60_000;
@@ -30,7 +31,7 @@ export class Drawing {
   }
 
   private started(): Worker {
-    const worker = threadOf(new URL(import.meta.url.endsWith('.ts') ? './drawing.worker.ts' : './drawing.worker.js', import.meta.url));
+    const worker = threadOf('./drawing.worker', import.meta.url);
     worker.unref();
     worker.on('message', ({ id, result, fault }: { id: number; result: string; fault?: string }) => {
       const one = this.waiting.get(id);
@@ -52,8 +53,3 @@ export class Drawing {
     }
   }
 }
-
-/** From the sources the thread needs the translator that this process runs under; from dist nothing. */
-const threadOf = (file: URL): Worker => (file.pathname.endsWith('.ts')
-  ? new Worker(`import('tsx/esm/api').then(({ register }) => { register(); return import(${JSON.stringify(file.href)}); });`, { eval: true })
-  : new Worker(file));

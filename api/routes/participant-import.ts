@@ -7,6 +7,7 @@ import { problem } from '../errors.js';
 import { readCsv } from '../import/csv.js';
 import { ImportProgress } from '../import/progress.js';
 import { csvTemplate, xlsxTemplate } from '../import/template.js';
+import type { Sheet } from '../import/sheet.js';
 import { readXlsx } from '../import/xlsx.js';
 import { reply, route } from '../route.js';
 import { Type, listOf, paging } from '../schemas/common.js';
@@ -23,15 +24,15 @@ const description = 'Multipart form with the part `file`. Columns: participant_c
 
 const optionsOf = ({ skip_duplicates = true, create_missing_sites = false, dry_run = false, mode = 'insert', answer = 'result' }: Static<typeof ImportQuery>) => ({ skip_duplicates, create_missing_sites, dry_run, mode, answer });
 
-const importing = (format: 'csv' | 'excel', summary: string, about: string, open: (bytes: Buffer) => ReturnType<typeof readXlsx>) => route({
+const importing = (format: 'csv' | 'excel', summary: string, about: string, open: (bytes: Buffer, gone: AbortSignal) => Promise<Sheet>) => route({
   method: 'POST', path: `${path}/${format}`, tag, summary, description: description + about, may: staff.read, within: 'change', takes: 'upload',
   query: ImportQuery, answers: { 200: ImportResult, 400: undefined, 403: undefined, 409: undefined }, further: ['text/csv'],
-  handle: async ({ tx, audit, actor, context, services, params, query, raw }) => {
+  handle: async ({ tx, audit, actor, context, services, params, query, raw, gone }) => {
     const options = optionsOf(query);
     const progress = new ImportProgress(services, {
       id: query.import_id?.toLowerCase() ?? randomUUID(), study_id: params.study_id, requested_by_id: actor.id, format, sha256: createHash('sha256').update(raw).digest('hex'), dry_run: options.dry_run, mode: options.mode,
     }, query.import_id !== undefined);
-    const answer = await importParticipants({ tx, audit, actor, context }, params.study_id, () => open(raw), options, progress).catch(async (fault: unknown) => {
+    const answer = await importParticipants({ tx, audit, actor, context }, params.study_id, () => open(raw, gone), options, progress).catch(async (fault: unknown) => {
       await progress.failed();
       throw fault;
     });
@@ -44,7 +45,7 @@ const shown = ({ id, ...record }: ImportRecord) => ({ import_id: id, ...record }
 
 export const participantImportRoutes = [
   importing('csv', 'Import participants from a CSV file', 'UTF-8 (with or without a byte order mark), UTF-16 or windows-1252; comma, semicolon or tab.', async (bytes) => readCsv(bytes)),
-  importing('excel', 'Import participants from a workbook (.xlsx)', 'The first sheet. Dates become YYYY-MM-DD, numbers keep the leading zeros of their format. Workbooks with macros are not taken.', readXlsx),
+  importing('excel', 'Import participants from a workbook (.xlsx)', 'The first sheet. Dates become YYYY-MM-DD, numbers keep the leading zeros of their format. Workbooks with macros are not taken.', (bytes, gone) => readXlsx(bytes, { gone })),
   route({
     method: 'GET', path: `${path}/template`, tag, summary: 'An empty file to fill in', may: staff.read, within: 'read', query: TemplateQuery, answers: { 200: undefined }, further: ['text/csv', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
     description: '`format=xlsx`: a workbook whose site_code column offers the study’s sites.',

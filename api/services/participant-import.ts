@@ -1,3 +1,4 @@
+import { keptOpen } from '../../db/kept-open.js';
 import { completeImport, importById, importedBefore } from '../../db/queries/imports.js';
 import { rehearse } from '../../db/queries/participant-import.js';
 import { FailedRows } from '../import/failed-rows.js';
@@ -34,7 +35,7 @@ export async function importParticipants(change: Change, studyId: string, open: 
   if (options.create_missing_sites && !MAKES_SITES.includes(actor.role)) throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not create sites.` });
   const before = await importedBefore(tx, studyId, sha256);
   progress.note('reading', 0, null);
-  const sheet = await open();
+  const sheet = await keptOpen(tx, open);
   const outline = await outlineOf(sheet);
   const total = outline.rows;
   progress.note('deciding', 0.2, total);

@@ -53,6 +53,7 @@ export const reasons: Record<string, Reason> = {
   'puppeteer-core': { why: 'speaks to the browser that prints reports' },
   'rate-limiter-flexible': { why: 'rate limits over PostgreSQL or Redis' },
   redoc: { why: 'the page /redoc', by: 'api/routes/documents.ts' },
+  saxes: { why: 'reads the XML of workbooks piece by piece; the one that exceljs brings along' },
   'smtp-server': { why: 'the mail catcher of development' },
   'swagger-ui-dist': { why: 'the page /docs', by: 'api/routes/documents.ts' },
   'temporal-polyfill': { why: 'calendar dates and time zones (the Temporal proposal) without a clock' },

@@ -1,0 +1,70 @@
+import { createInflateRaw } from 'node:zlib';
+import { MAX_UNPACKED, tooMuch, unreadable } from './unreadable.js';
+
+const MAX_PARTS = 2_000;
+const END = 0x06054b50, ENTRY = 0x02014b50;
+const NO_WORKBOOK = 'This is not a workbook (.xlsx).';
+/** A part is handed on in pieces of this size, however large it is. */
+const PIECE = 64 * 1024;
+
+/** A file in the archive; `name` as parts name each other: without a slash before it, its case is of no account. */
+export interface Part { name: string; method: number; packed: Buffer }
+
+/** The parts of a workbook, by name. @throws 400 FILE_UNREADABLE what is none, is encrypted, or has macros */
+export function partsOf(bytes: Buffer): Map<string, Part> {
+  if (bytes.subarray(0, 4).equals(Buffer.from('d0cf11e0', 'hex'))) throw unreadable('This is an old (.xls) or encrypted workbook: save it as .xlsx without a password.');
+  const parts = new Map(listed(bytes).map((part) => [part.name, part]));
+  if (!parts.has('xl/workbook.xml')) throw unreadable(NO_WORKBOOK);
+  for (const name of parts.keys()) if (name.endsWith('vbaproject.bin') || name.startsWith('xl/macrosheets/')) throw unreadable('The workbook has macros: save it as .xlsx, without them.');
+  return parts;
+}
+
+/**
+ * What a part holds, in pieces. Sizes that an archive states of itself are not believed.
+ * @throws 400 FILE_UNREADABLE, as soon as there is more than `most`
+ */
+export async function* contentOf({ name, method, packed }: Part, most = MAX_UNPACKED): AsyncGenerator<Buffer> {
+  if (method !== 0 && method !== 8) throw unreadable('The workbook is packed in a way that is not read.');
+  if (method === 0) {
+    if (packed.length > most) throw tooMuch();
+    for (let at = 0; at < packed.length; at += PIECE) yield packed.subarray(at, at + PIECE);
+    return;
+  }
+  const inflate = createInflateRaw({ chunkSize: PIECE });
+  inflate.end(packed);
+  let size = 0;
+  try {
+    for await (const piece of inflate as AsyncIterable<Buffer>) {
+      size += piece.length;
+      if (size > most) throw tooMuch();
+      yield piece;
+    }
+  } catch (fault) {
+    throw String((fault as { code?: unknown }).code).startsWith('Z_') ? unreadable(`The workbook is damaged: ${name.slice(0, 80)} cannot be unpacked.`, fault) : fault;
+  }
+}
+
+/** The parts that the archive's directory names. */
+function listed(bytes: Buffer): Part[] {
+  try {
+    const end = bytes.lastIndexOf(Buffer.from('PK\u0005\u0006', 'latin1'));
+    if (end < 0 || bytes.readUInt32LE(end) !== END) throw unreadable(NO_WORKBOOK);
+    const count = bytes.readUInt16LE(end + 10);
+    if (count > MAX_PARTS) throw unreadable('The workbook has too many parts.');
+    let at = bytes.readUInt32LE(end + 16);
+    return Array.from({ length: count }, () => {
+      if (bytes.readUInt32LE(at) !== ENTRY) throw unreadable(NO_WORKBOOK);
+      const [size, nameLength, extra, comment] = [bytes.readUInt32LE(at + 20), bytes.readUInt16LE(at + 28), bytes.readUInt16LE(at + 30), bytes.readUInt16LE(at + 32)];
+      const name = bytes.toString('utf8', at + 46, at + 46 + nameLength).replaceAll('\\', '/').replace(/^\/+/, '').toLowerCase();
+      const local = bytes.readUInt32LE(at + 42);
+      const begin = local + 30 + bytes.readUInt16LE(local + 26) + bytes.readUInt16LE(local + 28);
+      const part = { name, method: bytes.readUInt16LE(at + 10), packed: bytes.subarray(begin, begin + size) };
+      at += 46 + nameLength + extra + comment;
+      return part;
+    });
+  } catch (fault) {
+    // Offsets that lead out of the file.
+    if (fault instanceof RangeError) throw unreadable(NO_WORKBOOK, fault);
+    throw fault;
+  }
+}

@@ -1,0 +1,51 @@
+import { normalize } from 'node:path/posix';
+import { contentOf } from './archive.js';
+import type { Part } from './archive.js';
+import { unreadable } from './unreadable.js';
+import { prefixed, readXml } from './xml.js';
+
+/** The parts that the rows of a workbook's first sheet are read from. */
+export interface Book { sheet: Part; name: string; date1904: boolean; strings: Part | undefined; styles: Part | undefined }
+
+interface Relationship { id: string; kind: string; target: string }
+const FOLDER = 'xl/';
+
+/**
+ * Finds the first sheet in the workbook's own order, hidden or not: in which order the archive has its parts, and what
+ * they are called, says nothing. Charts that are sheets of their own have no cells and do not count.
+ * @throws 400 FILE_UNREADABLE
+ */
+export async function openBook(parts: Map<string, Part>): Promise<Book> {
+  const sheets: { name: string; id: string | undefined }[] = [];
+  let date1904 = false;
+  await readXml(contentOf(parts.get(`${FOLDER}workbook.xml`)!), {
+    open: (name, attributes) => {
+      if (name === 'sheet') sheets.push({ name: attributes.name ?? '', id: prefixed(attributes, 'id') });
+      else if (name === 'workbookPr') date1904 = attributes.date1904 === '1' || attributes.date1904 === 'true';
+    },
+  });
+  const relationships = await relationshipsOf(parts.get(`${FOLDER}_rels/workbook.xml.rels`));
+  const partOf = (kind: string, id?: string) => relationships.filter((one) => one.kind === kind && (id === undefined || one.id === id)).flatMap(({ target }) => parts.get(target) ?? []).at(0);
+  for (const { name, id } of sheets) {
+    const sheet = id === undefined ? undefined : partOf('worksheet', id);
+    if (sheet) return { sheet, name, date1904, strings: partOf('sharedstrings') ?? parts.get(`${FOLDER}sharedstrings.xml`), styles: partOf('styles') ?? parts.get(`${FOLDER}styles.xml`) };
+  }
+  throw unreadable('The workbook has no sheet.');
+}
+
+async function relationshipsOf(part: Part | undefined): Promise<Relationship[]> {
+  const found: Relationship[] = [];
+  if (!part) return found;
+  await readXml(contentOf(part), {
+    open: (name, { Id, Type, Target }) => {
+      if (name === 'Relationship' && Id !== undefined && Type !== undefined && Target !== undefined) found.push({ id: Id, kind: Type.slice(Type.lastIndexOf('/') + 1).toLowerCase(), target: partNamed(Target) });
+    },
+  });
+  return found;
+}
+
+/** A target is told from the root of the archive, or from the workbook's folder. */
+const partNamed = (target: string): string => {
+  const path = target.trim().replaceAll('\\', '/');
+  return normalize(path.startsWith('/') ? path : FOLDER + path).replace(/^\/+/, '').toLowerCase();
+};

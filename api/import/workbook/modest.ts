@@ -1,0 +1,90 @@
+import { contentOf } from './archive.js';
+import type { Part } from './archive.js';
+import { MAX_UNPACKED, unreadable } from './unreadable.js';
+
+/** Of cells and of texts: ten columns of as many rows as an import takes. */
+const MAX_CELLS = 1_000_000;
+const MAX_MERGED = 100_000, MAX_MERGES = 2_000;
+/** What is looked for begins and ends within so many bytes. */
+const REACH = 200;
+
+/** A rectangle of cells that are one to whoever looks at the sheet. */
+export interface Merge { left: number; top: number; right: number; bottom: number }
+
+/**
+ * Refuses what no spreadsheet program would write, before anything is read of it: all parts are unpacked once, a piece at a
+ * time and up to a bound, and those of the workbook counted.
+ * @throws 400 FILE_UNREADABLE
+ */
+export async function requireModest(parts: Iterable<Part>): Promise<void> {
+  let left = MAX_UNPACKED;
+  for (const part of parts) {
+    const counts = new Counts();
+    for await (const piece of contentOf(part, left)) {
+      left -= piece.length;
+      if (part.name.startsWith('xl/')) counts.add(piece);
+    }
+    counts.end();
+  }
+}
+
+/** The merged cells of a sheet, which names them behind its rows. */
+export async function mergesOf(part: Part): Promise<Merge[]> {
+  const counts = new Counts();
+  for await (const piece of contentOf(part)) counts.add(piece);
+  counts.end();
+  return counts.merges;
+}
+
+export const columnOf = (letters: string): number => {
+  let column = 0;
+  for (let i = 0; i < letters.length; i += 1) column = column * 26 + letters.charCodeAt(i) - 64;
+  return column;
+};
+
+/** What a few bytes of a part may stand for, counted in its bytes as they pass. */
+class Counts {
+  readonly merges: Merge[] = [];
+  private cells = 0;
+  private texts = 0;
+  private merged = 0;
+  private tail = Buffer.alloc(0);
+
+  add(piece: Buffer): void {
+    const bytes = Buffer.concat([this.tail, piece]);
+    const until = Math.max(0, bytes.length - REACH);
+    this.look(bytes, until);
+    this.tail = bytes.subarray(until);
+  }
+
+  end(): void {
+    this.look(this.tail, this.tail.length);
+  }
+
+  /** Takes what begins before `until`. */
+  private look(bytes: Buffer, until: number): void {
+    this.cells += times(bytes, '<c', until);
+    this.texts += times(bytes, '<si', until);
+    if (this.cells > MAX_CELLS || this.texts > MAX_CELLS) throw unreadable(`The workbook has more than ${MAX_CELLS} cells.`);
+    for (let at = bytes.indexOf('<mergeCell '); at >= 0 && at < until; at = bytes.indexOf('<mergeCell ', at + 1)) this.merge(bytes.toString('latin1', at, at + REACH));
+  }
+
+  private merge(element: string): void {
+    const [, left, top, right, bottom] = /^<mergeCell [^>]*?ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"/.exec(element) ?? [];
+    const [columns, rows] = [[left, right].map((letters) => columnOf(letters ?? '')), [Number(top), Number(bottom)]];
+    const merge = { left: Math.min(...columns), top: Math.min(...rows), right: Math.max(...columns), bottom: Math.max(...rows) };
+    this.merged += left === undefined ? Infinity : (merge.right - merge.left + 1) * (merge.bottom - merge.top + 1);
+    this.merges.push(merge);
+    if (!(this.merged <= MAX_MERGED) || this.merges.length > MAX_MERGES) throw unreadable('The workbook has more merged cells than any list.');
+  }
+}
+
+/** How often an element of this name begins before `until`. */
+function times(bytes: Buffer, opening: string, until: number): number {
+  let found = 0;
+  for (let at = bytes.indexOf(opening); at >= 0 && at < until; at = bytes.indexOf(opening, at + opening.length)) {
+    const next = bytes[at + opening.length];
+    if (next === 0x20 || next === 0x2f || next === 0x3e || next === 0x0a || next === 0x09 || next === 0x0d) found += 1;
+  }
+  return found;
+}

@@ -1,0 +1,28 @@
+import { contentOf, partsOf } from './archive.js';
+import { openBook } from './book.js';
+import { Merged } from './merged.js';
+import { mergesOf, requireModest } from './modest.js';
+import { Packing } from './packed.js';
+import { Rows } from './rows.js';
+import { SharedStrings } from './strings.js';
+import { formatsOf } from './styles.js';
+import { readXml } from './xml.js';
+
+/**
+ * Reads the first sheet of a workbook from its beginning to its end: each row as its elements come, whatever the order of
+ * the archive's parts. Answers the sheet's name.
+ * @param send gets the rows, packed
+ * @throws 400 FILE_UNREADABLE: no workbook, macros, encrypted, damaged, or far larger unpacked than any list of participants
+ */
+export async function readWorkbook(bytes: Buffer, send: (piece: Uint8Array<ArrayBuffer>) => void): Promise<string> {
+  const parts = partsOf(bytes);
+  await requireModest(parts.values());
+  const { sheet, name, date1904, strings, styles } = await openBook(parts);
+  const meaning = { strings: await SharedStrings.of(strings), formats: await formatsOf(styles), date1904 };
+  const packing = new Packing(send);
+  const rows = new Rows(meaning, new Merged(await mergesOf(sheet)), (row, cells) => packing.add(row, cells));
+  await readXml(contentOf(sheet), rows);
+  rows.end();
+  packing.end();
+  return name;
+}

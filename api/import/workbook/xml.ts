@@ -1,0 +1,63 @@
+import { StringDecoder } from 'node:string_decoder';
+import { SaxesParser } from 'saxes';
+import { damaged } from './unreadable.js';
+
+/** Of elements in each other, and of one element: far more than any part of a workbook has. */
+const MAX_DEPTH = 100, MAX_ATTRIBUTES = 200;
+/** Characters without an element beginning or ending: the parser keeps them until one does. */
+const MAX_SILENCE = 1024 * 1024;
+
+export type Attributes = Record<string, string | undefined>;
+/** What is told of a document: names without their prefix. */
+export interface Reader {
+  open(name: string, attributes: Attributes): void;
+  close?(name: string): void;
+  text?(text: string): void;
+}
+
+/**
+ * Reads a document in the order of its text, and keeps nothing of it. What the parser itself would have to keep is bounded: a
+ * thread that reaches the limit of its memory may take the process with it.
+ * @throws 400 FILE_UNREADABLE what is no XML; what it would unfold by definitions of its own is not known, and none either
+ */
+export async function readXml(content: AsyncIterable<Buffer>, reader: Reader): Promise<void> {
+  const parser = new SaxesParser({ position: false });
+  const decoder = new StringDecoder('utf8');
+  let depth = 0, attributes = 0, silence = 0;
+  // No more kinds of events than these: each is a property of the parser, which with a few more becomes four times slower.
+  parser.on('error', (fault) => { throw damaged(fault); });
+  parser.on('attribute', () => {
+    attributes += 1;
+    if (attributes > MAX_ATTRIBUTES) throw damaged(new Error(`more than ${MAX_ATTRIBUTES} attributes`));
+  });
+  parser.on('opentag', (tag) => {
+    attributes = silence = 0;
+    depth += 1;
+    if (depth > MAX_DEPTH) throw damaged(new Error(`more than ${MAX_DEPTH} elements in each other`));
+    reader.open(local(tag.name), tag.attributes as Attributes);
+  });
+  parser.on('closetag', (tag) => {
+    silence = 0;
+    depth -= 1;
+    reader.close?.(local(tag.name));
+  });
+  const text = (given: string) => reader.text?.(given);
+  parser.on('text', text);
+  parser.on('cdata', text);
+  for await (const piece of content) {
+    silence += piece.length;
+    parser.write(decoder.write(piece));
+    if (silence > MAX_SILENCE) throw damaged(new Error(`more than ${MAX_SILENCE} characters without an element`));
+  }
+  parser.write(decoder.end()).close();
+}
+
+/** Some programs write `x:row` where most write `row`. */
+const local = (name: string): string => {
+  const at = name.indexOf(':');
+  return at < 0 ? name : name.slice(at + 1);
+};
+
+/** An attribute that is in a namespace of its own, whatever its prefix. */
+export const prefixed = (attributes: Attributes, name: string): string | undefined =>
+  Object.entries(attributes).find(([key]) => key.includes(':') && local(key) === name)?.[1];
