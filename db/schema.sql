@@ -42,7 +42,7 @@ create table anchor_date_history (
   request_id character varying(36),
   schedule_version_created_id uuid,
   created_at timestamp with time zone not null default moment(),
-  constraint anchor_date_history_actor_type_check CHECK (((actor_type)::text = ANY ((ARRAY['user'::character varying, 'system'::character varying, 'participant'::character varying, 'workflow'::character varying])::text[]))),
+  constraint anchor_date_history_actor_type_check CHECK (((actor_type)::text = ANY ((ARRAY['user'::character varying, 'system'::character varying, 'participant'::character varying, 'caregiver'::character varying, 'workflow'::character varying])::text[]))),
   constraint anchor_date_history_event_type_check CHECK (((event_type)::text = ANY ((ARRAY['PROPOSED'::character varying, 'SET'::character varying, 'CHANGED'::character varying, 'FINALIZED'::character varying, 'OVERRIDE_REQUESTED'::character varying, 'OVERRIDE_GRANTED'::character varying, 'OVERRIDE_DENIED'::character varying])::text[]))),
   constraint anchor_date_history_anchor_date_id_fkey FOREIGN KEY (anchor_date_id) REFERENCES anchor_dates(id) ON DELETE CASCADE,
   constraint anchor_date_history_pkey PRIMARY KEY (id)
@@ -329,6 +329,49 @@ create table battery_versions (
 );
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 CREATE TRIGGER published_stays BEFORE DELETE OR UPDATE ON public.battery_versions FOR EACH ROW EXECUTE FUNCTION refuse_published_change();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table caregiver_participants (
+  caregiver_id uuid not null,
+  participant_id uuid not null,
+  study_id uuid not null,
+  relationship character varying(100) not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  created_by uuid,
+  constraint caregiver_participants_caregiver_id_study_id_fkey FOREIGN KEY (caregiver_id, study_id) REFERENCES caregivers(id, study_id) ON DELETE CASCADE,
+  constraint caregiver_participants_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
+  constraint caregiver_participants_pkey PRIMARY KEY (caregiver_id, participant_id)
+);
+CREATE INDEX caregiver_participants_participant ON public.caregiver_participants USING btree (participant_id);
+CREATE INDEX caregiver_participants_study ON public.caregiver_participants USING btree (study_id);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER touch_caregiver AFTER INSERT OR DELETE OR UPDATE ON public.caregiver_participants FOR EACH ROW WHEN ((COALESCE(current_setting('app.loading_study'::text, true), ''::text) = ''::text)) EXECUTE FUNCTION touch_caregiver();
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table caregivers (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  name character varying(200),
+  email character varying(320),
+  phone character varying(40),
+  preferred_language character varying(35),
+  status character varying(20) not null default 'active'::character varying,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint caregivers_status_check CHECK (((status)::text = ANY ((ARRAY['active'::character varying, 'inactive'::character varying])::text[]))),
+  constraint caregivers_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint caregivers_pkey PRIMARY KEY (id),
+  constraint caregivers_id_study_id_key UNIQUE (id, study_id)
+);
+CREATE INDEX caregivers_listing ON public.caregivers USING btree (study_id, created_at, id);
+-- policy site_isolation restrictive for * using ((( SELECT app_all_sites() AS app_all_sites) OR (study_id <> ALL (( SELECT app_site_studies() AS app_site_studies)::uuid[])) OR (NOT (EXISTS ( SELECT
+   FROM caregiver_participants k
+  WHERE (k.caregiver_id = caregivers.id)))) OR (EXISTS ( SELECT
+   FROM (caregiver_participants k
+     JOIN participants p ON ((p.id = k.participant_id)))
+  WHERE (k.caregiver_id = caregivers.id))))) check (-)
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER touch BEFORE UPDATE ON public.caregivers FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table consents (
@@ -811,16 +854,19 @@ create table notifications (
   fallback_of uuid,
   delivery_status character varying(20),
   draft jsonb,
+  caregiver_id uuid,
   constraint notifications_channel_check CHECK (((channel)::text = ANY ((ARRAY['email'::character varying, 'sms'::character varying, 'push'::character varying])::text[]))),
   constraint notifications_check CHECK ((((status)::text = 'sent'::text) = (sent_at IS NOT NULL))),
   constraint notifications_days_before_check CHECK (((days_before >= 0) AND (days_before <= 365))),
   constraint notifications_delivery_status_check CHECK (((delivery_status)::text = ANY ((ARRAY['delivered'::character varying, 'undelivered'::character varying])::text[]))),
   constraint notifications_status_check CHECK (((status)::text = ANY ((ARRAY['pending'::character varying, 'sent'::character varying, 'failed'::character varying, 'cancelled'::character varying, 'suppressed'::character varying])::text[]))),
+  constraint notifications_caregiver_id_fkey FOREIGN KEY (caregiver_id) REFERENCES caregivers(id) ON DELETE CASCADE,
   constraint notifications_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
   constraint notifications_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
   constraint notifications_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   constraint notifications_pkey PRIMARY KEY (id)
 );
+CREATE INDEX notifications_caregiver ON public.notifications USING btree (caregiver_id) WHERE (caregiver_id IS NOT NULL);
 CREATE INDEX notifications_listing ON public.notifications USING btree (study_id, created_at, id);
 CREATE INDEX notifications_participant ON public.notifications USING btree (participant_id);
 CREATE INDEX notifications_sweep ON public.notifications USING btree (attempt_at) INCLUDE (study_id) WHERE (((status)::text = 'pending'::text) AND (visit_key IS NOT NULL));
@@ -969,18 +1015,22 @@ CREATE TRIGGER touch BEFORE UPDATE ON public.participants FOR EACH ROW EXECUTE F
 create table portal_links (
   notification_id uuid not null,
   study_id uuid not null,
-  participant_id uuid not null,
+  participant_id uuid,
   token_hash bytea not null,
   made_at timestamp with time zone not null default clock_timestamp(),
   expires_at timestamp with time zone not null,
   used_at timestamp with time zone,
+  caregiver_id uuid,
+  constraint portal_links_of_one CHECK (((participant_id IS NULL) <> (caregiver_id IS NULL))),
   constraint portal_links_token_hash_check CHECK ((octet_length(token_hash) = 32)),
+  constraint portal_links_caregiver_id_fkey FOREIGN KEY (caregiver_id) REFERENCES caregivers(id) ON DELETE CASCADE,
   constraint portal_links_notification_id_fkey FOREIGN KEY (notification_id) REFERENCES notifications(id) ON DELETE CASCADE,
   constraint portal_links_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
   constraint portal_links_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
   constraint portal_links_pkey PRIMARY KEY (notification_id),
   constraint portal_links_token_hash_key UNIQUE (token_hash)
 );
+CREATE INDEX portal_links_caregiver ON public.portal_links USING btree (caregiver_id) WHERE (caregiver_id IS NOT NULL);
 CREATE INDEX portal_links_participant ON public.portal_links USING btree (participant_id);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 
@@ -1039,14 +1089,17 @@ create table push_tokens (
   platform character varying(10) not null,
   token character varying(4096) not null,
   created_at timestamp with time zone not null default clock_timestamp(),
+  caregiver_id uuid,
   constraint push_tokens_check CHECK (((participant_id IS NULL) = (study_id IS NULL))),
   constraint push_tokens_check1 CHECK (((participant_id IS NULL) <> (user_id IS NULL))),
   constraint push_tokens_platform_check CHECK (((platform)::text = ANY ((ARRAY['ios'::character varying, 'android'::character varying, 'web'::character varying])::text[]))),
+  constraint push_tokens_caregiver_id_participant_id_fkey FOREIGN KEY (caregiver_id, participant_id) REFERENCES caregiver_participants(caregiver_id, participant_id) ON DELETE CASCADE,
   constraint push_tokens_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
   constraint push_tokens_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
   constraint push_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   constraint push_tokens_pkey PRIMARY KEY (id)
 );
+CREATE INDEX push_tokens_caregiver ON public.push_tokens USING btree (caregiver_id, participant_id) WHERE (caregiver_id IS NOT NULL);
 CREATE UNIQUE INDEX push_tokens_of_participant ON public.push_tokens USING btree (participant_id, md5((token)::text)) WHERE (participant_id IS NOT NULL);
 CREATE UNIQUE INDEX push_tokens_of_user ON public.push_tokens USING btree (user_id, md5((token)::text)) WHERE (user_id IS NOT NULL);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
@@ -1718,6 +1771,25 @@ CREATE OR REPLACE FUNCTION public.csv_text(t text)
  IMMUTABLE PARALLEL SAFE
 AS $function$ select case when ascii(t) in (9, 10, 13, 43, 45, 61, 64) and t !~ '^-[0-9]+([.][0-9]+){0,1}([eE][-+]{0,1}[0-9]+){0,1}$' then '''' || t else t end $function$;
 
+CREATE OR REPLACE FUNCTION public.end_care(p_id uuid)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare v_ended uuid[]; v_nobody uuid[]; v_sites text := current_setting('app.site_studies', true); c uuid;
+begin
+  perform set_config('app.site_studies', '', true);
+  with gone as (delete from caregiver_participants where participant_id = p_id returning caregiver_id) select array_agg(caregiver_id) into v_ended from gone;
+  v_nobody := array(select x.id from caregivers x where x.id = any (v_ended) and not exists (select from caregiver_participants k where k.caregiver_id = x.id));
+  delete from portal_links where caregiver_id = any (v_nobody);
+  update notifications set status = 'cancelled', reason = 'erased' where caregiver_id = any (v_nobody) and status = 'pending';
+  update caregivers set name = null, email = null, phone = null, status = 'inactive' where id = any (v_nobody);
+  foreach c in array v_nobody loop delete from idempotency_keys where body like '%' || c || '%'; end loop;
+  perform set_config('app.site_studies', coalesce(v_sites, ''), true);
+  return coalesce(cardinality(v_ended), 0);
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.erase_participant(p_id uuid, p_by uuid, p_reason text, p_code text, p_items text[])
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -1735,7 +1807,7 @@ begin
   get diagnostics n = row_count; v := v || jsonb_build_object('decisions', n);
   update anchor_commands c set outcome = jsonb_set(c.outcome, '{facts}', facts_without_identity(c.outcome->'facts', p_items))
     where c.participant_id = p_id and c.outcome->'facts' <> facts_without_identity(c.outcome->'facts', p_items);
-  update anchor_date_history set ip_address = null, user_agent = null where participant_id = p_id and actor_type = 'participant' and (ip_address is not null or user_agent is not null);
+  update anchor_date_history set ip_address = null, user_agent = null where participant_id = p_id and actor_type in ('participant', 'caregiver') and (ip_address is not null or user_agent is not null);
   perform set_config('app.erasing', '', true);
   update assessment_sessions set device_id = null where participant_id = p_id and device_id is not null;
   get diagnostics n = row_count; v := v || jsonb_build_object('devices', n);
@@ -2051,6 +2123,25 @@ begin
     u.session_epoch;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.request_caregiver(p_caregiver uuid, p_participant uuid)
+ RETURNS TABLE(caregiver_id uuid, caregiver_name character varying, caregiver_language character varying, caregiver_status character varying, caregiver_study uuid, cares_for integer, id uuid, study_id uuid, site_id uuid, participant_code character varying, preferred_language character varying, status character varying)
+ LANGUAGE plpgsql
+AS $function$
+declare c record; v_people uuid[]; v_one uuid;
+begin
+  perform set_config('app.studies', '*', true), set_config('app.sites', '', true), set_config('app.site_studies', '', true);
+  select x.id, x.name, x.preferred_language, x.status, x.study_id into c from caregivers x where x.id = p_caregiver;
+  if c.id is not null and c.status = 'active' then
+    v_people := array(select p.id from caregiver_participants k join participants p on p.id = k.participant_id where k.caregiver_id = c.id and p.status = 'enrolled');
+  end if;
+  v_people := coalesce(v_people, '{}');
+  perform set_config('app.studies', case when cardinality(v_people) > 0 then c.study_id::text else '' end, true);
+  if c.id is null then return; end if;
+  v_one := case when p_participant is not null then (select x from unnest(v_people) x where x = p_participant) when cardinality(v_people) = 1 then v_people[1] end;
+  return query select c.id, c.name, c.preferred_language, c.status, c.study_id, cardinality(v_people), p.id, p.study_id, p.site_id, p.participant_code, p.preferred_language, p.status
+    from (select 1) one left join participants p on p.id = v_one;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.request_participant(p_participant uuid)
  RETURNS TABLE(id uuid, study_id uuid, site_id uuid, participant_code character varying, preferred_language character varying, status character varying)
  LANGUAGE plpgsql
@@ -2116,6 +2207,15 @@ begin
   update notifications n set status = 'cancelled', reason = 'rule_removed'
   where n.study_id = new.id and n.visit_key is not null and n.status = 'pending' and n.fallback_of is null
     and not exists (select from reminder_rules(new.config) r where r.channel = n.channel and (n.kind <> 'visit_reminder' or r.days_before = n.days_before));
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.touch_caregiver()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update caregivers set updated_at = clock_timestamp() where id = coalesce(new.caregiver_id, old.caregiver_id);
   return null;
 end $function$;
 

@@ -6,6 +6,7 @@ import { anchorRoutes } from './anchor.js';
 import { auditRoutes } from './audit.js';
 import { authRoutes } from './auth.js';
 import { batteryRoutes } from './batteries.js';
+import { caregiverRoutes } from './caregivers.js';
 import { datacaptureRoutes } from './datacapture.js';
 import { datacaptureSyncRoutes } from './datacapture-syncs.js';
 import { decisionRoutes } from './decisions.js';
@@ -56,6 +57,7 @@ export const described: readonly Route[] = [
   ...studyRoutes,
   ...siteRoutes,
   ...participantRoutes,
+  ...caregiverRoutes,
   ...erasureRoutes,
   ...participantImportRoutes,
   ...exportRoutes,

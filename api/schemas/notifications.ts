@@ -5,13 +5,13 @@ import { Email, Instant, Language, Type, Uuid, body, nullable, oneOf, text } fro
 export const Channel = oneOf('email', 'sms', 'push');
 export const NotificationStatus = oneOf('pending', 'sent', 'failed', 'cancelled', 'suppressed');
 const fields = {
-  id: Uuid, study_id: nullable(Uuid), participant_id: nullable(Uuid), user_id: nullable(Uuid), visit_id: nullable(Uuid), kind: Type.String(), channel: Channel, status: NotificationStatus,
+  id: Uuid, study_id: nullable(Uuid), participant_id: nullable(Uuid), caregiver_id: nullable(Uuid), user_id: nullable(Uuid), visit_id: nullable(Uuid), kind: Type.String(), channel: Channel, status: NotificationStatus,
   days_before: nullable(Type.Integer({ description: 'the rule of a visit_reminder' })), due_at: Instant, sent_at: nullable(Instant), attempts: Type.Integer(), last_error: nullable(Type.String()),
   reason: nullable(Type.String({ description: 'why it was stopped' })), next_attempt_at: nullable(Instant), delivery_status: nullable(oneOf('delivered', 'undelivered')),
   resend_of: nullable(Uuid), fallback_of: nullable(Uuid), created_at: Instant,
 };
 export const Notification = Type.Object(fields);
-const { id: _id, study_id: _study, user_id: _user, delivery_status: _delivery, created_at: _created, ...explained } = fields;
+const { id: _id, study_id: _study, caregiver_id: _caregiver, user_id: _user, delivery_status: _delivery, created_at: _created, ...explained } = fields;
 export const ExplainedNotification = Type.Object({
   notification_id: Uuid, ...explained,
   outcome: oneOf('sent', 'will_be_sent', 'will_not_be_sent', 'failed'), rule: Type.String(), due_local: Type.String({ description: 'on the participant’s clock' }), why: Type.String(),

@@ -8,7 +8,7 @@ export const Participant = Type.Object({
   created_at: Instant, updated_at: Instant,
 });
 
-const Phone = Type.String({ pattern: '^[+(0-9][0-9 ()./-]{2,39}$', maxLength: 40 });
+export const Phone = Type.String({ pattern: '^[+(0-9][0-9 ()./-]{2,39}$', maxLength: 40 });
 /** enrollment_date is not among them: it mirrors the anchor date, which is set by its own routes. */
 export const NewParticipant = body({
   participant_code: Code,

@@ -6,7 +6,7 @@ type Row = Record<string, unknown>;
 /** A document that names what it does not hold. */
 export class ForeignReference extends Error {}
 /** What rows refer to by ids that must be of the document: else they would hang on to another study's records. */
-const REFERENCES = ['participant_id', 'site_id', 'anchor_date_id', 'history_id', 'schedule_version_id', 'visit_window_id', 'event_definition_id'];
+const REFERENCES = ['participant_id', 'caregiver_id', 'site_id', 'anchor_date_id', 'history_id', 'schedule_version_id', 'visit_window_id', 'event_definition_id'];
 const OWN_REFERENCES: Record<string, string> = { session_tasks: 'session_id', raw_trial_chunks: 'session_id', assessment_sessions: 'visit_id', notifications: 'visit_id' };
 /** These tell of what may have been removed since, and nothing checks where they point. */
 const TELLING = new Set(['domain_events', 'visit_states']);

@@ -5,7 +5,7 @@ import { putOutbox } from '../outbox.js';
 /** Fields of a participant that say who it is. */
 export const IDENTITY = ['email', 'phone', 'date_of_birth'] as const;
 
-export interface Erased { forms: number; decisions: number; devices: number; notifications: number; exports: number }
+export interface Erased { forms: number; decisions: number; devices: number; notifications: number; caregivers: number; exports: number }
 
 /** Names of form items that hold an identity field of the participant, by the mapping of the study's capture system. */
 export async function mappedIdentityItems(tx: Tx, studyId: string): Promise<string[]> {
@@ -22,10 +22,11 @@ export async function erasedAt(tx: Tx, id: string): Promise<string | null> {
 /** @param code what the participant is called from now on; null: as before. The participant must be locked, withdrawn and in reach. */
 export async function eraseIdentity(tx: Tx, given: { id: string; study_id: string; by: string; reason: string; code: string | null; items: readonly string[] }): Promise<Erased> {
   const { rows } = await tx.raw('select erase_participant(?, ?, ?, ?, ?::text[]) as erased', [given.id, given.by, given.reason, given.code, [...given.items]]);
-  const { erased } = (rows as { erased: Omit<Erased, 'exports'> }[])[0]!;
+  const { erased } = (rows as { erased: Omit<Erased, 'caregivers' | 'exports'> }[])[0]!;
   const phones = await tx('push_tokens').where({ participant_id: given.id }).delete();
+  const { rows: [care] } = await tx.raw('select end_care(?) as ended', [given.id]) as { rows: [{ ended: number }] };
   const files = await endExports(tx, given.study_id, given.id);
-  return { ...erased, devices: erased.devices + phones, exports: files };
+  return { ...erased, devices: erased.devices + phones, caregivers: care.ended, exports: files };
 }
 
 /**
@@ -51,6 +52,8 @@ interface Kept { table: string; of?: 'id' | 'session'; order: string; without?: 
 /** Everything that is kept of a participant, by the names that the document has for it. */
 const KEPT: Record<string, Kept> = {
   participant: { table: 'participants', of: 'id', order: 't.id', without: 'erased_by_id' },
+  // Who cares for it, by id and relationship: the addresses are another person's.
+  caregivers: { table: 'caregiver_participants', order: 't.created_at, t.caregiver_id', without: 'created_by' },
   anchor_date: { table: 'anchor_dates', order: 't.id' },
   anchor_date_history: { table: 'anchor_date_history', order: 't.seq' },
   manual_dates: { table: 'manual_anchor_entries', order: 't.entered_at, t.id' },

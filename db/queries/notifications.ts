@@ -2,12 +2,12 @@ import type { Tx } from '../knex.js';
 import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
 
-const COLUMNS = `n.id, n.study_id, n.participant_id, n.user_id, n.visit_id, n.kind, n.channel, n.status, n.days_before, n.due_at, n.sent_at, n.attempts, n.last_error, n.reason,
+const COLUMNS = `n.id, n.study_id, n.participant_id, n.caregiver_id, n.user_id, n.visit_id, n.kind, n.channel, n.status, n.days_before, n.due_at, n.sent_at, n.attempts, n.last_error, n.reason,
   case when n.status = 'pending' and n.attempts > 0 then n.attempt_at end as next_attempt_at, n.delivery_status, n.resend_of, n.fallback_of, n.created_at`;
 
 type Channel = 'email' | 'sms' | 'push';
 export interface NotificationRecord {
-  id: string; study_id: string | null; participant_id: string | null; user_id: string | null; visit_id: string | null; kind: string; channel: 'email' | 'sms' | 'push';
+  id: string; study_id: string | null; participant_id: string | null; caregiver_id: string | null; user_id: string | null; visit_id: string | null; kind: string; channel: 'email' | 'sms' | 'push';
   status: 'pending' | 'sent' | 'failed' | 'cancelled' | 'suppressed'; days_before: number | null; due_at: string; sent_at: string | null; attempts: number;
   last_error: string | null; reason: string | null; next_attempt_at: string | null; delivery_status: string | null; resend_of: string | null; fallback_of: string | null; created_at: string;
 }
@@ -17,9 +17,9 @@ export interface NotificationFilter extends Page {
 /** Who reads: messages of no participant are seen by whom they are for, and by admins. */
 export interface Reader { id: string; isAdmin: boolean }
 
-/** Notifications of the participants that the caller may see (isolation by site holds through them). */
-const visible = (tx: Tx, reader: Reader) => tx('notifications as n').leftJoin('participants as p', 'p.id', 'n.participant_id')
-  .whereRaw('(p.id is not null or (n.participant_id is null and (n.user_id = ? or ?::boolean)))', [reader.id, reader.isAdmin]);
+/** Notifications of the participants and caregivers that the caller may see (isolation by site holds through them). */
+const visible = (tx: Tx, reader: Reader) => tx('notifications as n').leftJoin('participants as p', 'p.id', 'n.participant_id').leftJoin('caregivers as c', 'c.id', 'n.caregiver_id')
+  .whereRaw('(p.id is not null or c.id is not null or (n.participant_id is null and n.caregiver_id is null and (n.user_id = ? or ?::boolean)))', [reader.id, reader.isAdmin]);
 
 export function listNotifications(tx: Tx, filter: NotificationFilter, reader: Reader): Promise<Listed<NotificationRecord>> {
   const found = visible(tx, reader).modify((q) => {
@@ -50,8 +50,8 @@ export async function cancelNotification(tx: Tx, id: string): Promise<void> {
 /** The same message once more, to be sent at once. @returns the new one's id */
 export async function insertResend(tx: Tx, id: string): Promise<string> {
   const { rows } = await tx.raw(
-    `insert into notifications (study_id, participant_id, user_id, visit_id, subject_id, kind, channel, days_before, resend_of)
-     select study_id, participant_id, user_id, visit_id, subject_id, kind, channel, days_before, id from notifications where id = ? returning id`, [id]);
+    `insert into notifications (study_id, participant_id, caregiver_id, user_id, visit_id, subject_id, kind, channel, days_before, resend_of)
+     select study_id, participant_id, caregiver_id, user_id, visit_id, subject_id, kind, channel, days_before, id from notifications where id = ? returning id`, [id]);
   return rows[0].id;
 }
 

@@ -18,7 +18,7 @@ const READS = ['GET', 'HEAD'];
 const TABLES = [
   'studies', 'sites', 'participants', 'consents', 'eligibility_assessments', 'form_instances', 'randomizations', 'anchor_dates', 'anchor_date_history', 'override_requests',
   'schedule_versions', 'scheduled_visits', 'visit_windows', 'batteries', 'battery_modules', 'enrollment_policies', 'datacapture_configs', 'event_definitions',
-  'holiday_calendars', 'event_subscriptions', 'assessment_sessions', 'exports', 'simulations', 'webhook_events',
+  'holiday_calendars', 'event_subscriptions', 'assessment_sessions', 'exports', 'simulations', 'webhook_events', 'caregivers',
 ];
 
 /** Every operation that staff may call with their own token, as the committed contract declares it. */
@@ -69,12 +69,14 @@ describe('Role × endpoint × study × site, for every operation of the contract
     const calendar = await make(`${at}/holiday-calendars`, { name: SECRET, holidays: [{ date: '2026-12-25', name: 'Day' }] });
     const subscription = await make(`${at}/event-subscriptions`, { url: 'https://example.org/hook', events: ['ENROLLMENT_DATE_SET'] });
     const exported = await make('/api/exports/csv', { study_id: id, dataset: 'participants', mode: 'background' }, 202);
+    const caregiver = await make(`${at}/caregivers`, { name: SECRET, email: `care.${SECRET}@example.org` });
+    await admin.expect(200, 'PUT', `${at}/caregivers/${caregiver.id}/participants/${participantId}`, { relationship: SECRET });
     const simulation = await make(`${at}/simulations`, { participants: 10, months: 1 }, 202);
     values = {
       study_id: id, site_id: here.id, participant_id: participantId, consent_id: consent.id, form_id: form.id, window_id: window.id, visit_id: visit!.id, version_id: version!.id,
       a_id: version!.id, b_id: version!.id, history_id: entry!.id, session_id: String(session.session_id ?? session.id), battery_id: String(battery.id),
       module_id: String((battery.modules as Loose[])[0]!.id), override_request_id: asked.body.override_request_id, notification_id: notification?.id ?? NOBODY,
-      event_definition_id: event.id, calendar_id: calendar.id, subscription_id: subscription.id, export_id: String(exported.export_id), simulation_id: String(simulation.simulation_id ?? simulation.id),
+      event_definition_id: event.id, calendar_id: calendar.id, subscription_id: subscription.id, export_id: String(exported.export_id), simulation_id: String(simulation.simulation_id ?? simulation.id), caregiver_id: caregiver.id,
       policy_version: '1', plot: 'enrollment.svg', change_id: 'policy-1', record: '1', code: 'x', template_id: 'x', id: NOBODY,
     };
     const strange = await newStudy(admin);
@@ -167,7 +169,7 @@ describe('Role × endpoint × study × site, for every operation of the contract
     await person.settled();
     const before = await content();
     const faults: string[] = [];
-    const aboutPeople = ['participant_id', 'visit_id', 'session_id', 'consent_id', 'form_id', 'notification_id', 'override_request_id'];
+    const aboutPeople = ['participant_id', 'visit_id', 'session_id', 'consent_id', 'form_id', 'notification_id', 'override_request_id', 'caregiver_id'];
     const code = (await stage.admin.expect(200, 'GET', `/api/participants/${person.id}`)).participant_code as string;
     for (const operation of operations) {
       const personal = aboutPeople.some((name) => operation.path.includes(`{${name}}`));
