@@ -1,4 +1,4 @@
-import type { PortalCallerRow } from '../db/queries/portal.js';
+import type { CaregiverCallerRow, PortalCallerRow, PortalCaregiver } from '../db/queries/portal.js';
 import type { CallerRow } from '../db/request.js';
 import type { Scope } from '../db/transaction.js';
 import { problem } from './errors.js';
@@ -8,9 +8,10 @@ export const allRoles: readonly Role[] = ['admin', 'researcher', 'coordinator', 
 
 /**
  * Whose token a route takes: nobody's, a user's (`true`), the participant's own of the portal, or either of the two; a
- * user's or the mfa token of one who must set up a second factor (`setup`); a scoped token of /api/v1 (`scoped`).
+ * user's or the mfa token of one who must set up a second factor (`setup`); a scoped token of /api/v1 (`scoped`). What takes
+ * a participant's takes that of who cares for it; `household`: the caregiver as itself, for nobody in particular.
  */
-export type Signing = boolean | 'portal' | 'either' | 'setup' | 'scoped';
+export type Signing = boolean | 'portal' | 'household' | 'either' | 'setup' | 'scoped';
 
 /** What a token of /api/v1 may be used for (decisions, section 3). */
 export const scopes = ['studies:read', 'participants:read', 'schedules:read', 'anchors:read', 'sessions:read', 'exports:read', 'snapshots:read', 'authoring:write'] as const;
@@ -45,9 +46,11 @@ export const rolesOfScope: Record<TokenScope, readonly Role[]> = {
 };
 /** By a token of /api/v1 that has the scope, in its studies, within what its user may at that moment. */
 export const scoped = (scope: TokenScope): Access<'scoped'> => ({ signed: 'scoped', roles: rolesOfScope[scope], study: true, scope });
-/** The participant itself, by its portal token. */
+/** The participant, or who cares for it, by its portal token. */
 export const portal: Access<'portal'> = { signed: 'portal', roles: [], study: false };
-/** As `access`, and the participant whom the path names as well, by its portal token. */
+/** Whoever has a portal token, as itself. */
+export const household: Access<'household'> = { signed: 'household', roles: [], study: false };
+/** As `access`, and the participant whom the path names as well, or who cares for it, by its portal token. */
 export const staffOrParticipant = (access: Access<true>): Access<'either'> => ({ ...access, signed: 'either' });
 /** As `access`, with a further rule in words that the service checks. */
 export const noting = (access: Access<true>, note: string): Access<true> => ({ ...access, note });
@@ -100,7 +103,7 @@ export function admit(access: Access, row: CallerRow | undefined, studyId: strin
   };
 }
 
-/** The participant who calls with its portal token, loaded from the database at this request. */
+/** The participant who calls with its portal token, or for whom its caregiver does, loaded from the database at this request. */
 export interface Participant {
   id: string;
   role: 'participant';
@@ -110,21 +113,55 @@ export interface Participant {
   status: 'enrolled';
   /** What transactions of this request may see: its study. Queries name the participant besides. */
   scope: string;
+  /** Who calls, where it is not the participant itself. */
+  caregiver?: PortalCaregiver;
 }
 
+/** A caregiver that acts for nobody in particular. */
+export type Caregiver = PortalCaregiver & { role: 'caregiver'; scope: string };
+export type AnyCaller = Actor | Participant | Caregiver;
+
 /** The caller of a route, by whose token it takes; `role` tells a participant from a user. */
-export type CallerOf<Signed> = Signed extends true | 'setup' | 'scoped' ? Actor : Signed extends 'portal' ? Participant : Signed extends 'either' ? Actor | Participant : undefined;
+export type CallerOf<Signed> = Signed extends true | 'setup' | 'scoped' ? Actor : Signed extends 'portal' ? Participant : Signed extends 'household' ? Participant | Caregiver : Signed extends 'either' ? Actor | Participant : undefined;
+
+/** What a request with a portal token names. */
+export interface Named { studyId?: string | undefined; siteId?: string | undefined; participantId?: string | undefined }
+const other = (given: string | undefined, own: string | null) => given !== undefined && given.toLowerCase() !== own;
 
 /**
  * Lets the participant in or refuses. It sees itself alone: whom else the request names is not there.
  * @throws 401 withdrawn or no more there, 404 another study, site or participant
  */
-export function admitParticipant(row: PortalCallerRow | undefined, named: { studyId?: string | undefined; siteId?: string | undefined; participantId?: string | undefined }): Participant {
+export function admitParticipant(row: PortalCallerRow | undefined, named: Named): Participant {
   if (!row || row.status !== 'enrolled') throw problem('INVALID_TOKEN', { detail: 'The participant of this portal token does not take part (any more).' });
-  const other = (given: string | undefined, own: string | null) => given !== undefined && given.toLowerCase() !== own;
   if (other(named.studyId, row.study_id)) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
   if (other(named.siteId, row.site_id)) throw problem('NOT_FOUND', { detail: 'There is no such site.' });
   if (other(named.participantId, row.id)) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   const { id, study_id, participant_code, preferred_language } = row;
   return { id, role: 'participant', study_id, participant_code, preferred_language, status: 'enrolled', scope: study_id };
+}
+
+/**
+ * Lets a caregiver in, for the participant that it names or the only one that it cares for; or refuses.
+ * @throws 401 not active, or nobody left who takes part; 404 another study, site or participant; 400 PARTICIPANT_REQUIRED
+ */
+export function admitCaregiver(row: CaregiverCallerRow | undefined, named: Named): Participant {
+  const { id: caregiverId, study_id: caregiverStudy, name, preferred_language: language } = admitHousehold(row, named);
+  const { id, study_id, site_id, participant_code, preferred_language } = row!;
+  if (id === null || study_id === null || participant_code === null) {
+    if (named.participantId !== undefined) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+    const message = 'X-Participant-ID (or participant_id) must name one of the participants that you care for';
+    throw problem('PARTICIPANT_REQUIRED', { errors: [{ path: 'header.x-participant-id', code: 'PARTICIPANT_REQUIRED', message }] });
+  }
+  if (other(named.siteId, site_id)) throw problem('NOT_FOUND', { detail: 'There is no such site.' });
+  const caregiver = { id: caregiverId, study_id: caregiverStudy, name, preferred_language: language };
+  return { id, role: 'participant', study_id, participant_code, preferred_language, status: 'enrolled', scope: study_id, caregiver };
+}
+
+/** Lets a caregiver in as itself. @throws 401 as above, 404 another study */
+export function admitHousehold(row: CaregiverCallerRow | undefined, named: Named): Caregiver {
+  if (!row || row.caregiver_status !== 'active' || row.cares_for === 0) throw problem('INVALID_TOKEN', { detail: 'The caregiver of this portal token cares for nobody who takes part (any more).' });
+  if (other(named.studyId, row.caregiver_study)) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
+  const { caregiver_id: id, caregiver_study: study_id, caregiver_name: name, caregiver_language: preferred_language } = row;
+  return { id, role: 'caregiver', study_id, name, preferred_language, scope: study_id };
 }

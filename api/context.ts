@@ -21,6 +21,21 @@ export function studyContext(ctx: Context, route: Route, params: Record<string, 
   return given[0];
 }
 
+/**
+ * The participant that a request with a portal token is about: by path (`participant_id`), else X-Participant-ID, else the
+ * query's participant_id. Whether the caller is it, or cares for it, is decided with the caller.
+ * @throws 400 CONTEXT_CONFLICT when two of them differ, 422 for what is no uuid
+ */
+export function participantContext(ctx: Context, params: Record<string, string>, search: URLSearchParams): string | undefined {
+  const given = [
+    params.participant_id,
+    uuid(ctx.headers['x-participant-id'] as string | undefined, 'header.x-participant-id'),
+    uuid(search.getAll('participant_id').at(-1) || undefined, 'query.participant_id'),
+  ].filter((id) => id !== undefined).map((id) => id.toLowerCase());
+  if (new Set(given).size > 1) throw problem('CONTEXT_CONFLICT', { detail: 'Path, X-Participant-ID and participant_id name different participants.' });
+  return given[0];
+}
+
 /** The site of X-Site-ID, which the frame has checked, for where a handler narrows by itself. */
 export function siteNamed(headers: IncomingHttpHeaders): string | undefined {
   const site = headers['x-site-id'];

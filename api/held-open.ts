@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { Tx } from '../db/knex.js';
-import type { Actor, Participant } from './access.js';
+import type { AnyCaller } from './access.js';
 import { problem } from './errors.js';
 import type { Reply } from './route.js';
 
@@ -14,7 +14,7 @@ let open = 0;
  * read for half a minute loses it (db/knex.ts).
  * @throws 503 when four are open already
  */
-export async function heldOpen(opening: <T>(work: (tx: Tx, actor: Actor | Participant) => Promise<T>) => Promise<T>, answer: (tx: Tx, actor: Actor | Participant) => Promise<Reply>): Promise<Reply> {
+export async function heldOpen(opening: <T>(work: (tx: Tx, actor: AnyCaller) => Promise<T>) => Promise<T>, answer: (tx: Tx, actor: AnyCaller) => Promise<Reply>): Promise<Reply> {
   if (open >= AT_ONCE) throw problem('UNAVAILABLE', { detail: 'Too many snapshots and exports are being read: try again.', headers: { 'Retry-After': '5' } });
   open += 1;
   return new Promise<Reply>((resolve, reject) => {

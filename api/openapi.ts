@@ -82,13 +82,14 @@ function operation(route: Route): Json {
 }
 
 const byPortal = [{ portal: [] }, { portalCookie: [] }];
-const security: Record<string, object[]> = { false: [], true: [{ bearer: [] }], portal: byPortal, either: [{ bearer: [] }, ...byPortal], setup: [{ bearer: [] }, { mfa: [] }], scoped: [{ scoped: [] }] };
+const security: Record<string, object[]> = { false: [], true: [{ bearer: [] }], portal: byPortal, household: byPortal, either: [{ bearer: [] }, ...byPortal], setup: [{ bearer: [] }, { mfa: [] }], scoped: [{ scoped: [] }] };
 
-/** Who may call, as the document shows it; `participant` is the one that the path names, or itself. */
+const PORTAL_ROLES = ['participant', 'caregiver'];
+/** Who may call, as the document shows it; `participant` is the one that the path names, or itself, `caregiver` who cares for it. */
 export function permissions({ signed, roles, study, note, scope }: Access): Json {
   if (signed === false) return { roles: ['anyone'], ...(note && { note }) };
-  if (signed === 'portal') return { roles: ['participant'], scope: 'self' };
-  return { roles: signed === 'either' ? [...roles, 'participant'] : roles, scope: study ? 'study' : 'service', ...(scope && { token_scope: scope }), ...(note && { note }) };
+  if (signed === 'portal' || signed === 'household') return { roles: PORTAL_ROLES, scope: 'self' };
+  return { roles: signed === 'either' ? [...roles, ...PORTAL_ROLES] : roles, scope: study ? 'study' : 'service', ...(scope && { token_scope: scope }), ...(note && { note }) };
 }
 
 const operationId = (route: Route): string =>
@@ -109,11 +110,17 @@ function parameters(route: Route): Json[] {
   const headers: Json[] = [];
   if (route.may.signed && route.studyContext !== false && !route.path.includes('{study_id}')) headers.push(header('X-Study-ID', { type: 'string', format: 'uuid' }));
   if (route.may.signed && route.may.study) headers.push(header('X-Site-ID', { type: 'string', format: 'uuid' }));
+  const named = forParticipant(route) ? ABOUT_PARTICIPANT : [];
   if (takesKey(route)) headers.push(header('Idempotency-Key', { type: 'string', minLength: 1, maxLength: 200, pattern: '^[\\x21-\\x7e]+$' }));
-  if (route.method !== 'GET' && (route.may.signed === 'portal' || route.may.signed === 'either')) headers.push({ ...header(CSRF_HEADER, { type: 'string' }), description: '`1`, for a change by the portal’s cookie' });
+  if (route.method !== 'GET' && forParticipant(route)) headers.push({ ...header(CSRF_HEADER, { type: 'string' }), description: '`1`, for a change by the portal’s cookie' });
   if (takesTag(route)) headers.push(header('If-Match', { type: 'string' }));
-  return [...path, ...declared(route.query, 'query'), ...declared(route.headers, 'header'), ...headers];
+  return [...path, ...declared(route.query, 'query'), ...declared(route.headers, 'header'), ...headers, ...named];
 }
+
+/** Whether a portal token is taken, of a participant or of a caregiver who must say for whom it asks. */
+const forParticipant = ({ may: { signed } }: Route): boolean => signed === 'portal' || signed === 'either';
+const ABOUT = 'of a caregiver with several participants: for whom it asks; the header before the query';
+const ABOUT_PARTICIPANT = [['X-Participant-ID', 'header'], ['participant_id', 'query']].map(([name, where]) => ({ name, in: where, required: false, schema: { type: 'string', format: 'uuid' }, description: ABOUT }));
 
 /** Whether a request may be bound to the record as it was read. */
 const takesTag = ({ method }: Route): boolean => ['PATCH', 'PUT', 'DELETE'].includes(method);
@@ -151,12 +158,12 @@ function standardErrors(route: Route): number[] {
   const { may } = route;
   return [
     ...(may.signed ? [401, 403] : []),
-    // X-Study-ID and X-Site-ID may be no ids, or name what the caller does not see.
-    ...(may.signed && may.signed !== 'portal' ? [404, 422] : route.path.includes('{') ? [404] : []),
+    // X-Study-ID, X-Site-ID and X-Participant-ID may be no ids, or name what the caller does not see.
+    ...(may.signed && may.signed !== 'household' ? [404, 422] : route.path.includes('{') ? [404] : []),
     ...(bodySchema(route) ? [400, 413, 415, 422] : route.takes === 'bytes' ? [413, 415] : route.takes === 'upload' ? [400, 413, 415, 422] : []),
     ...(answersJsonOnly(route) ? [406] : []),
     ...(route.query || route.headers ? [422] : []),
-    ...(may.signed && route.studyContext !== false ? [400] : []),
+    ...((may.signed && route.studyContext !== false) || forParticipant(route) ? [400] : []),
     ...(takesKey(route) || takesTag(route) || (route.method !== 'GET' && route.within === 'change') ? [409] : []),
     ...(route.limit === 'none' ? [] : [429]),
     ...(route.within || may.signed ? [503] : []),

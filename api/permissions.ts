@@ -2,7 +2,7 @@ import { allRoles } from './access.js';
 import type { Access } from './access.js';
 import type { Route } from './route.js';
 
-const COLUMNS = [...allRoles, 'participant'] as const;
+const COLUMNS = [...allRoles, 'participant', 'caregiver'] as const;
 
 /** Who may call what, one row for each operation, as Markdown; the same routes give the same text. */
 export function permissionsTable(routes: readonly Route[]): string {
@@ -11,7 +11,7 @@ export function permissionsTable(routes: readonly Route[]): string {
   return `# Who may call what
 
 Written from the routes by \`npm run permissions\` (and by \`npm run openapi\`); a test compares. ● may call. **In**: \`study\` in the studies, and
-sites, that they are assigned to (admin: everywhere), \`service\` what belongs to no study, \`self\` one's own. A route that anybody may
+sites, that they are assigned to (admin: everywhere), \`service\` what belongs to no study, \`self\` one's own, or of whom one cares for. A route that anybody may
 call without a token has no ●. Routes of \`/api/v1\` take a token with the scope that is named, within what its user may.
 
 | | Path | ${COLUMNS.join(' | ')} | In | Rule |
@@ -21,7 +21,8 @@ ${rows.join('\n')}
 }
 
 const allows = ({ signed, roles }: Access, role: typeof COLUMNS[number]): boolean =>
-  (role === 'participant' ? signed === 'portal' || signed === 'either' : signed !== false && signed !== 'portal' && roles.includes(role));
-const within = ({ signed, study }: Access): string => (signed === false ? 'anyone' : signed === 'portal' ? 'self' : study ? 'study' : 'service');
+  (role === 'participant' || role === 'caregiver' ? byPortal(signed) || signed === 'either' : signed !== false && !byPortal(signed) && roles.includes(role));
+const byPortal = (signed: Access['signed']): boolean => signed === 'portal' || signed === 'household';
+const within = ({ signed, study }: Access): string => (signed === false ? 'anyone' : byPortal(signed) ? 'self' : study ? 'study' : 'service');
 const rule = ({ scope, note, signed }: Access): string =>
   [scope && `token with \`${scope}\``, signed === 'setup' && 'also by the mfa token of a login', note].filter(Boolean).join('; ').replaceAll('|', '\\|');

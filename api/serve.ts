@@ -2,16 +2,17 @@ import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { changeAs, loadCaller, onceAs, pageAs, readAs } from '../db/request.js';
 import type { Caller, CallerRow } from '../db/request.js';
-import { changeAsParticipant, loadParticipant, readAsParticipant } from '../db/queries/portal.js';
-import type { PortalCallerRow } from '../db/queries/portal.js';
+import { changeAsPortal, loadPortalCaller, readAsPortal } from '../db/queries/portal.js';
+import type { CaregiverCallerRow, PortalAsker, PortalCallerRow } from '../db/queries/portal.js';
 import type { SessionRow } from '../db/queries/sessions.js';
 import type { Statement } from '../db/one-trip.js';
 import type { Work } from '../db/transaction.js';
 import type { Tx } from '../db/knex.js';
 import { inScope, readInScope } from '../db/transaction.js';
-import { admit, admitParticipant } from './access.js';
-import type { Actor, Participant } from './access.js';
+import { admit, admitCaregiver, admitHousehold, admitParticipant } from './access.js';
+import type { AnyCaller, Caregiver, Participant } from './access.js';
 import { authenticated } from './auth/holder.js';
+import type { PortalHolder } from './auth/portal.js';
 import { noteUse } from './auth/last-use.js';
 import { heldOpen } from './held-open.js';
 import type { Holder } from './auth/holder.js';
@@ -25,7 +26,7 @@ import { claimInside, claimOutside, commandIdOf, keep, keyed, release } from './
 import type { Keyed } from './idempotency.js';
 import { compressAhead } from './middleware/compress.js';
 import { count } from './middleware/count.js';
-import { studyContext } from './context.js';
+import { participantContext, studyContext } from './context.js';
 import { recordingForbidden } from './refusals.js';
 import { Reply, bodySchema, takesKey } from './route.js';
 import type { Asker, Credential, Ready, RequestContext, Route } from './route.js';
@@ -75,7 +76,7 @@ class Request {
   }
 
   /** Validates and calls the handler. `opened` is what the frame opened for it: tx, audit, or nothing. */
-  async handle(actor: Actor | Participant | undefined, studyId: string | undefined, opened: Partial<Work> & { session?: SessionRow; first?: unknown[][] }, key?: Keyed, credential?: Credential): Promise<Reply> {
+  async handle(actor: AnyCaller | undefined, studyId: string | undefined, opened: Partial<Work> & { session?: SessionRow; first?: unknown[][] }, key?: Keyed, credential?: Credential): Promise<Reply> {
     const { route, ctx } = this;
     const query = this.query();
     if (route.headers) check(route.headers, { ...ctx.headers }, 'headers');
@@ -114,30 +115,18 @@ function goneFrom({ res }: Context): AbortSignal {
 
 /** How the database is opened for a caller, who is looked up and let in as the first thing of each. */
 interface Door {
-  change: (work: (work: Work, actor: Actor | Participant, first?: unknown[][]) => Promise<Reply>) => Promise<Reply>;
-  read: <T>(work: (tx: Tx, actor: Actor | Participant) => Promise<T>) => Promise<T>;
+  change: (work: (work: Work, actor: AnyCaller, first?: unknown[][]) => Promise<Reply>) => Promise<Reply>;
+  read: <T>(work: (tx: Tx, actor: AnyCaller) => Promise<T>) => Promise<T>;
   snapshot?: Door['read'];
-  load: () => Promise<Actor | Participant>;
+  load: () => Promise<AnyCaller>;
 }
 
 async function asCaller(request: Request, holder: Holder): Promise<Reply> {
   const { route, services: { database }, ctx } = request;
   const studyId = studyContext(ctx, route, request.params, request.search);
   const siteId = siteContext(ctx);
+  if (holder.kind === 'participant' || holder.kind === 'caregiver') return asPortalCaller(request, holder, studyId, siteId);
   const participantId = request.params.participant_id;
-  if (holder.kind === 'participant') {
-    const enter = (row: PortalCallerRow | undefined) => admitParticipant(row, { studyId, siteId, participantId });
-    const ready = await readyFor(request, { kind: 'participant', id: holder.id });
-    if (ready?.kind === 'participant') {
-      enter(ready.caller);
-      if (ready.answer) return ready.answer;
-    }
-    return through(request, holder, studyId, {
-      change: (work) => changeAsParticipant(database, holder.id, enter, work),
-      read: (work) => readAsParticipant(database, holder.id, enter, work),
-      load: async () => enter(await loadParticipant(database, holder.id)),
-    });
-  }
   const token = holder.kind === 'token' ? { id: holder.id, hash: holder.hash } : undefined;
   const narrowed = route.studyContext === 'filter' ? undefined : studyId;
   const credential = holder.kind === 'user' ? holder.credential : undefined;
@@ -171,6 +160,29 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
   const answer = await (route.refusedAs && !route.within ? recordingRefusal(request, caller, serving) : recordingForbidden(request, { ...caller, studyId }, serving));
   if (token) await noteUse(request.services, token.id);
   return answer;
+}
+
+/** By a portal token: the participant itself, or a caregiver for the participant that the request is about. */
+async function asPortalCaller(request: Request, holder: PortalHolder, studyId: string | undefined, siteId: string | undefined): Promise<Reply> {
+  const { route, services: { database }, ctx } = request;
+  const participantId = participantContext(ctx, request.params, request.search);
+  const named = { studyId, siteId, participantId };
+  const door = <Row>(asker: PortalAsker, enter: (row: Row | undefined) => Participant | Caregiver): Door => ({
+    change: (work) => changeAsPortal(database, asker, enter, work),
+    read: (work) => readAsPortal(database, asker, enter, work),
+    load: async () => enter(await loadPortalCaller<Row>(database, asker)),
+  });
+  if (holder.kind === 'caregiver') {
+    const enter = route.may.signed === 'household' ? admitHousehold : admitCaregiver;
+    return through(request, holder, studyId, door({ kind: 'caregiver', id: holder.id, participantId }, (row: CaregiverCallerRow | undefined) => enter(row, named)));
+  }
+  const enter = (row: PortalCallerRow | undefined) => admitParticipant(row, named);
+  const ready = await readyFor(request, { kind: 'participant', id: holder.id });
+  if (ready?.kind === 'participant') {
+    enter(ready.caller);
+    if (ready.answer) return ready.answer;
+  }
+  return through(request, holder, studyId, door({ kind: 'participant', id: holder.id }, enter));
 }
 
 /** What does not fit the schema is left to the handler's way, as below. */
@@ -212,13 +224,21 @@ function fitting<T>(read: () => T): T | undefined {
 /** Opens what the route asks for and calls its handler, under the Idempotency-Key if there is one. */
 async function through(request: Request, holder: Holder, studyId: string | undefined, door: Door): Promise<Reply> {
   const { route, services } = request;
-  const key = request.keyed(holder.id);
+  let key = request.keyed(holder.id);
+  // What a caregiver asks for one participant is answered for no other.
+  const forOne = (actor: AnyCaller) => { if (key && holder.kind === 'caregiver') key = request.keyed(`${holder.id} ${actor.id}`); };
   const credential = holder.kind === 'user' ? holder.credential : undefined;
-  if (route.within === 'change') return door.change((work, actor, first) => onceInside(work.tx, key, () => request.handle(actor, studyId, { ...work, ...(first && { first }) }, key, credential)));
+  if (route.within === 'change') {
+    return door.change((work, actor, first) => {
+      forOne(actor);
+      return onceInside(work.tx, key, () => request.handle(actor, studyId, { ...work, ...(first && { first }) }, key, credential));
+    });
+  }
   const reading = () => door.read((tx, actor) => request.handle(actor, studyId, { tx }, key, credential));
   if ((route.within === 'read' && !key) || route.within === 'once') return reading();
   if (route.within === 'snapshot' && door.snapshot) return heldOpen(door.snapshot, (tx, actor) => request.handle(actor, studyId, { tx }, key, credential));
   const actor = await door.load();
+  forOne(actor);
   if (!key) return request.handle(actor, studyId, {}, key, credential);
   const stored = await claimOutside(services.database, key, services.settings.REQUEST_TIMEOUT_SECONDS + 5);
   if (stored) return stored;

@@ -23,9 +23,15 @@ const UUIDS = /^[0-9a-f,-]+$/;
 /** Collects a transaction's audit records. They are sealed together with the commit (opening.ts), so that a chain is locked no longer than that. */
 export class AuditTrail {
   private entries: (AuditEntry | Many)[] = [];
+  private common: Record<string, unknown> = {};
+
+  /** What every record of this transaction says in its metadata besides, whoever writes it: for whom somebody else acts. */
+  inEach(metadata: Record<string, unknown>): void {
+    this.common = { ...this.common, ...metadata };
+  }
 
   record(entry: AuditEntry): void {
-    this.entries.push(entry);
+    this.entries.push({ ...entry, metadata: { ...entry.metadata, ...this.common } });
   }
 
   /** The same act on each of many resources, whose ids are uuids: each is kept as text of forty bytes, since an import has a hundred thousand. */
@@ -33,7 +39,7 @@ export class AuditTrail {
     if (each.length === 0) return;
     const metadata = new Map<string, number>();
     const which = each.map((one) => {
-      const text = canonicalJson(one.metadata);
+      const text = canonicalJson({ ...one.metadata, ...this.common });
       const known = metadata.get(text) ?? metadata.size + 1;
       metadata.set(text, known);
       return known;

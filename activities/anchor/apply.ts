@@ -2,6 +2,7 @@ import { log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Database } from '../../db/knex.js';
 import { StaleAnchor, lockAnchor, rememberCommands } from '../../db/queries/anchors.js';
+import { asCaregiver } from '../../db/queries/portal.js';
 import { inScope } from '../../db/transaction.js';
 import type { AnchorOutcome } from '../../workflows/contract.js';
 import { carryOut, refuse } from './carry-out.js';
@@ -28,6 +29,7 @@ export const applyAnchorCommand = (database: Database) => async (given: AnchorCo
       if (!current) return { result: 'refused', refused: { status: 404, code: 'NOT_FOUND', detail: 'there is no such participant' }, errors: [], warnings: [], waiting: goneState() };
 
       const malformed = faultOfMessage(command.message);
+      if (!malformed && 'caregiver_id' in command.message && command.message.caregiver_id) audit.inEach(asCaregiver(command.message.caregiver_id));
       const carried = malformed ? refuse(422, 'INVALID_MESSAGE', malformed) : await carryOut({ tx, audit, case: current }, command);
       const { refused } = carried;
       if (refused) {

@@ -11,9 +11,9 @@ export type AnchorCommand = { id: string; participant_id: string; study_id: stri
   | { kind: 'override_back'; message: OverrideBack }
 );
 
-const TEXT = ['enrollment_date', 'new_enrollment_date', 'reason', 'actor_user_id', 'actor_type', 'request_id', 'ip_address', 'user_agent', 'preview_hash', 'decision', 'approver_user_id', 'http_request_id'];
+const TEXT = ['enrollment_date', 'new_enrollment_date', 'reason', 'actor_user_id', 'actor_type', 'caregiver_id', 'request_id', 'ip_address', 'user_agent', 'preview_hash', 'decision', 'approver_user_id', 'http_request_id'];
 
-const ACTOR_TYPES = ['user', 'participant', 'system', 'workflow'];
+const ACTOR_TYPES = ['user', 'participant', 'caregiver', 'system', 'workflow'];
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const USER_IDS = ['actor_user_id', 'approver_user_id'];
@@ -33,6 +33,7 @@ export function faultOfMessage(message: object): string | null {
       if (typeof value !== 'string' || value.length > 4000 || value.includes('\0') || !value.isWellFormed()) return `${field} must be text of at most 4,000 characters`;
       if (field === 'actor_type' && !ACTOR_TYPES.includes(value)) return `actor_type must be one of ${ACTOR_TYPES.join(', ')}`;
       if (field === 'actor_user_id' && !UUID.test(value)) return 'actor_user_id must be the id of a user';
+      if (field === 'caregiver_id' && !UUID.test(value)) return 'caregiver_id must be the id of a caregiver';
     } else if (field === 'regenerate_schedule' || field === 'ensure_schedule') {
       if (typeof value !== 'boolean') return `${field} must be true or false`;
     } else if (field === 'expected_version' && !Number.isInteger(value)) {

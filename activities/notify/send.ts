@@ -17,7 +17,7 @@ import type { NotificationKind } from './texts.js';
 interface NotificationRow {
   id: string; kind: string; channel: 'email' | 'sms' | 'push'; status: string; study_id: string | null; user_id: string | null;
   study_code: string; study_name: string; site_code: string | null; site_name: string | null; languages: Languages | null;
-  participant_code: string | null; participant_status: string | null; preferred_language: string | null;
+  participant_code: string | null; participant_status: string | null; caregiver_status: string | null; preferred_language: string | null;
   email: string | null; phone: string | null; details: Record<string, string> | null; draft: { to: string; subject: string; body: string } | null;
 }
 type Written = Omit<Message, 'id' | 'to'>;
@@ -53,10 +53,10 @@ async function notification(database: Database, id: string): Promise<Notificatio
   return inScope(database, '*', async ({ tx }) => {
     const { rows } = await tx.raw(
       `select n.id, n.kind, n.channel, n.status, n.study_id, n.user_id, n.draft, s.study_code, s.study_name, t.site_code, t.name as site_name, s.config #> '{notifications,languages}' as languages,
-         p.participant_code, p.status as participant_status, p.preferred_language, coalesce(u.email, p.email) as email, p.phone,
+         p.participant_code, p.status as participant_status, c.status as caregiver_status, coalesce(p.preferred_language, c.preferred_language) as preferred_language, coalesce(u.email, p.email, c.email) as email, coalesce(p.phone, c.phone) as phone,
          case when o.id is not null then jsonb_build_object('previous', o.previous_enrollment_date, 'wanted', o.new_enrollment_date, 'expires', to_char(o.expires_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), 'study_id', o.study_id, 'participant_id', o.participant_id) end as details
        from notifications n left join studies s on s.id = n.study_id left join participants p on p.id = n.participant_id left join sites t on t.id = p.site_id
-       left join users u on u.id = n.user_id left join override_requests o on o.id = n.subject_id where n.id = ?`, [id]);
+       left join users u on u.id = n.user_id left join caregivers c on c.id = n.caregiver_id left join override_requests o on o.id = n.subject_id where n.id = ?`, [id]);
     return rows[0];
   });
 }
@@ -79,6 +79,7 @@ async function write({ database, links }: SendDeps, row: NotificationRow): Promi
     return await dailySummaryFor(database, row.user_id!, row.study_id!, links.publicUrl) ?? { stopped: 'cancelled', reason: 'the recipient may not see the study any more' };
   }
   if (row.kind === 'magic_link' && row.participant_status === 'withdrawn') return { stopped: 'cancelled', reason: 'the participant has withdrawn' };
+  if (row.kind === 'magic_link' && row.caregiver_status === 'inactive') return { stopped: 'cancelled', reason: 'the caregiver is not active' };
   const link = row.kind === 'magic_link' ? await writeLink(database, row.id, links) : null;
   if (link === undefined) return { stopped: 'sent', reason: null };
   const own = link && linkMessage(row.preferred_language, row.languages ?? {}, {

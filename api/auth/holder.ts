@@ -3,21 +3,22 @@ import { problem } from '../errors.js';
 import { count } from '../middleware/count.js';
 import type { Credential, Route } from '../route.js';
 import type { Services } from '../services.js';
-import { isPortalToken, portalSubject } from './portal.js';
+import { isPortalToken, portalHolder } from './portal.js';
+import type { PortalHolder } from './portal.js';
 import { bearer, claimedAudience, sha256, verifyToken } from './tokens.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Whom a token was given to: a user or participant by id, or the token of /api/v1 itself. */
+/** Whom a token was given to: a user, participant or caregiver by id, or the token of /api/v1 itself. */
 export type Holder =
   | { kind: 'user'; id: string; userId: string; credential: Credential; epoch: number | undefined }
   | { kind: 'token'; id: string; userId: string; hash: string }
-  | { kind: 'participant'; id: string };
+  | PortalHolder;
 
 /** Who holds the token of the request. Attempts with a bad one count for the address, so that tokens cannot be tried without end. */
 export async function authenticated(ctx: Context, { may: { signed } }: Route, services: Services): Promise<Holder> {
   try {
-    if (signed === 'portal' || (signed === 'either' && isPortalToken(ctx))) return { kind: 'participant', id: portalSubject(ctx, services.settings) };
+    if (signed === 'portal' || signed === 'household' || (signed === 'either' && isPortalToken(ctx))) return portalHolder(ctx, services.settings);
     const authorization = ctx.get('authorization');
     const token = bearer(authorization);
     if (signed === 'scoped') {

@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import type { Settings } from '../../settings.js';
 import { problem } from '../errors.js';
 import { bearer, claimedAudience, signToken, verifyToken } from './tokens.js';
+import type { TokenClaims } from './tokens.js';
 
 /** Of the portal's session: for pages, beside the token that other clients send as bearer. */
 export const PORTAL_COOKIE = 'portal_session';
@@ -19,12 +20,14 @@ export function sessionSecret(settings: Settings): string {
 export const clearedCookie = (settings: Settings): string =>
   `${PORTAL_COOKIE}=; Path=/api; Max-Age=0; HttpOnly; SameSite=Strict${settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : ''}`;
 
+/** Whose a portal token is. */
+export type PortalHolder = { kind: 'participant'; id: string } | { kind: 'caregiver'; id: string };
 export interface PortalSession { token: string; seconds: number; cookie: string }
 
-/** A portal token for a participant, as long as an access token lives, and the `Set-Cookie` that carries it. */
-export function portalSession(settings: Settings, participantId: string): PortalSession {
+/** A portal token for a participant or caregiver, as long as an access token lives, and the `Set-Cookie` that carries it. */
+export function portalSession(settings: Settings, holder: PortalHolder): PortalSession {
   const seconds = Math.max(1, Math.round(settings.ACCESS_TOKEN_MINUTES * 60));
-  const token = signToken(settings, 'portal', { id: participantId, role: 'participant' }, seconds);
+  const token = signToken(settings, 'portal', { id: holder.id, role: holder.kind }, seconds);
   const secure = settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : '';
   return { token, seconds, cookie: `${PORTAL_COOKIE}=${token}.${seal(settings, token)}; Path=/api; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}` };
 }
@@ -41,16 +44,18 @@ export function isPortalToken(ctx: Context): boolean {
 }
 
 /**
- * The participant id of the request's portal token: the bearer, else the cookie.
+ * Whose the request's portal token is: the bearer, else the cookie.
  * @throws 401 UNAUTHENTICATED or INVALID_TOKEN; 403 CSRF_REFUSED for a change by cookie that may come from another site
  */
-export function portalSubject(ctx: Context, settings: Settings): string {
-  if (!comesByCookie(ctx)) return verifyToken(settings, 'portal', bearer(ctx.get('authorization'))).sub;
-  const { sub } = verifyToken(settings, 'portal', unsealed(settings, ctx.cookies.get(PORTAL_COOKIE)!));
+export function portalHolder(ctx: Context, settings: Settings): PortalHolder {
+  if (!comesByCookie(ctx)) return holderOf(verifyToken(settings, 'portal', bearer(ctx.get('authorization'))));
+  const claims = verifyToken(settings, 'portal', unsealed(settings, ctx.cookies.get(PORTAL_COOKIE)!));
   const changes = ctx.method !== 'GET' && ctx.method !== 'HEAD';
   if (changes && ctx.get(CSRF_HEADER) !== '1' && ctx.get('sec-fetch-site') !== 'same-origin') throw problem('CSRF_REFUSED');
-  return sub;
+  return holderOf(claims);
 }
+
+const holderOf = ({ sub, role }: TokenClaims): PortalHolder => (role === 'caregiver' ? { kind: 'caregiver', id: sub } : { kind: 'participant', id: sub });
 
 function unsealed(settings: Settings, cookie: string): string {
   const at = cookie.lastIndexOf('.');

@@ -1,7 +1,7 @@
 import type { Context, Next } from 'koa';
 
 const EXPOSED = 'ETag, Location, Retry-After, Content-Disposition, X-Request-ID, X-Correlation-ID, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Deprecation, Sunset';
-const ASKED = 'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Study-ID, X-Site-ID, X-Session-ID, X-Correlation-ID';
+const ASKED = 'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Study-ID, X-Site-ID, X-Participant-ID, X-Session-ID, X-Correlation-ID';
 
 /**
  * Lets pages of the origins in CORS_ORIGINS call the service with a bearer token. Never with cookies: the portal's is

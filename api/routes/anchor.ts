@@ -21,7 +21,7 @@ const canOverride = noting(inStudy(), 'and the policy’s can_override');
 
 type Acting = Pick<Input<typeof path, TSchema, TSchema, 'either', undefined>, 'params' | 'headers' | 'actor' | 'context' | 'services' | 'commandId' | 'unchangedSince'>;
 
-const senderOfEither = (actor: Actor | Participant, context: RequestContext): Sender => (actor.role === 'participant' ? participantSender(context) : senderOf(actor, context));
+const senderOfEither = (actor: Actor | Participant, context: RequestContext): Sender => (actor.role === 'participant' ? participantSender(actor, context) : senderOf(actor, context));
 
 /** Where a message goes. A repeat under its Idempotency-Key has the same update id: also one that crosses the first is carried out once. */
 const addressOf = ({ params, commandId }: Acting) => ({ studyId: params.study_id, participantId: params.participant_id, updateId: commandId });

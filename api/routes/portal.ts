@@ -1,17 +1,17 @@
 import { hasFailedSync, portalVisits } from '../../db/queries/portal.js';
-import { anyone, portal, staff } from '../access.js';
+import { anyone, household as whoever, portal, staff } from '../access.js';
 import { accepted, reply, route } from '../route.js';
 import { Type, listOf, paging } from '../schemas/common.js';
-import { DataStatus, LinkQueued, MagicLink, OpenLink, PortalParticipant, PortalSession, PortalVisit } from '../schemas/portal.js';
-import { openSession, requestLink } from '../services/portal.js';
+import { DataStatus, Household, LinkQueued, MagicLink, OpenLink, PortalParticipant, PortalSession, PortalVisit } from '../schemas/portal.js';
+import { household, openSession, requestLink } from '../services/portal.js';
 
-/** Of a route that a participant calls for itself. */
+/** Of a route that a participant calls for itself, or a caregiver for it. */
 const own = { tag: 'Portal', may: portal, within: 'read', studyContext: false } as const;
 
 export const portalRoutes = [
   route({
-    method: 'POST', path: '/api/portal/magic-link', tag: 'Portal', summary: 'Send a participant a link to its portal', may: staff.participants, within: 'change',
-    description: 'The link opens once, within MAGIC_LINK_MINUTES, and stands in the message alone. Without an address for the channel 400 NO_ADDRESS; withdrawn 409 PARTICIPANT_WITHDRAWN.',
+    method: 'POST', path: '/api/portal/magic-link', tag: 'Portal', summary: 'Send a participant or a caregiver a link to the portal', may: staff.participants, within: 'change',
+    description: 'The link opens once, within MAGIC_LINK_MINUTES, and stands in the message alone. Without an address for the channel 400 NO_ADDRESS; withdrawn 409 PARTICIPANT_WITHDRAWN; a caregiver that is not active 409 CAREGIVER_INACTIVE, with nobody who takes part 409 CARES_FOR_NOBODY.',
     body: MagicLink, answers: { 202: LinkQueued, 400: undefined, 409: undefined },
     handle: async ({ tx, audit, actor, context, body }) => {
       await requestLink({ tx, audit, actor, context }, body);
@@ -20,7 +20,7 @@ export const portalRoutes = [
   }),
   route({
     method: 'POST', path: '/api/portal/session', tag: 'Portal', summary: 'Open a link: a portal token, and the same as a cookie', may: anyone, secret: true,
-    description: 'The link bears the token as `?token=`. A link that was used, has expired or is not known is 401 INVALID_LINK. The cookie `portal_session` is HttpOnly and SameSite=Strict.',
+    description: 'The link bears the token as `?token=`. A link that was used, has expired or is not known is 401 INVALID_LINK. The cookie `portal_session` is HttpOnly and SameSite=Strict. Of a caregiver’s link the answer has `caregiver` and `participants`; its token asks for the one that X-Participant-ID (or `participant_id`) names, or for the only one.',
     body: OpenLink, answers: { 200: PortalSession, 401: undefined, 503: undefined },
     handle: async ({ services, body, context }) => {
       const session = await openSession(services, body.token, context);
@@ -28,8 +28,13 @@ export const portalRoutes = [
     },
   }),
   route({
-    ...own, method: 'GET', path: '/api/portal/me', summary: 'Whom the portal token belongs to', answers: { 200: PortalParticipant },
+    ...own, method: 'GET', path: '/api/portal/me', summary: 'The participant that the portal token is for', answers: { 200: PortalParticipant },
     handle: ({ actor: { id, study_id, participant_code, preferred_language, status } }) => ({ id, study_id, participant_code, preferred_language, status }),
+  }),
+  route({
+    tag: 'Portal', may: whoever, within: 'read', studyContext: false, method: 'GET', path: '/api/portal/participants', summary: 'For whom the portal token may ask',
+    description: 'Those whom a caregiver cares for and who take part; of a participant’s own token the participant itself.', query: Type.Object({ ...paging }), answers: { 200: Household },
+    handle: ({ tx, actor, query }) => household(tx, actor, { skip: query.skip ?? 0, limit: query.limit ?? 50 }),
   }),
   route({
     ...own, method: 'GET', path: '/api/portal/visits', summary: 'One’s own visits that count, by target date', description: 'Neither superseded nor cancelled ones.',

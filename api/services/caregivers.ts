@@ -1,5 +1,5 @@
 import type { Tx } from '../../db/knex.js';
-import { caregiverById, caresBeyondReach, deleteCaregiver, endCare, insertCaregiver, keepCare, shutOut, updateCaregiver } from '../../db/queries/caregivers.js';
+import { caregiverInStudy, caresBeyondReach, deleteCaregiver, endCare, insertCaregiver, keepCare, shutOut, updateCaregiver } from '../../db/queries/caregivers.js';
 import type { CaregiverFields, CaregiverRecord } from '../../db/queries/caregivers.js';
 import { participantForUpdate } from '../../db/queries/participants.js';
 import { problem } from '../errors.js';
@@ -67,11 +67,11 @@ export async function unassignCare({ tx, audit, actor, context }: Change, { stud
 }
 
 export async function existingCaregiver(tx: Tx, studyId: string, id: string): Promise<CaregiverRecord> {
-  return found(await caregiverById(tx, studyId, id));
+  return found(await caregiverInStudy(tx, studyId, id));
 }
 
 async function lockedCaregiver(tx: Tx, studyId: string, id: string): Promise<CaregiverRecord> {
-  return found(await caregiverById(tx, studyId, id, true));
+  return found(await caregiverInStudy(tx, studyId, id, true));
 }
 
 /**

@@ -136,7 +136,7 @@ export async function registerDevice({ tx, audit, actor, context }: Omit<Change,
   if (participant?.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
   requireToken(given, settings);
   const device = await keepPushToken(tx, {
-    study_id: participant?.study_id ?? null, participant_id: participant?.id ?? null, user_id: participant ? null : actor.id, platform: given.platform, token: given.token,
+    study_id: participant?.study_id ?? null, participant_id: participant?.id ?? null, user_id: participant ? null : actor.id, caregiver_id: own ? actor.caregiver?.id ?? null : null, platform: given.platform, token: given.token,
   });
   if (device.isNew) {
     audit.record({

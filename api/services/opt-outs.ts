@@ -22,7 +22,7 @@ export async function changePreferences({ tx, audit, actor, context }: { tx: Tx;
   unchangedSince({ ...await preferences(tx, actor.id) });
   for (const channel of CHANNELS.filter((name) => given[name] !== undefined)) {
     const changed = given[channel] ? await optIn(tx, actor.id, channel) : (await optOut(tx, actor.id, channel, 'portal'))?.isNew;
-    if (changed) audit.record({ study_id: actor.study_id, user_id: null, request_id: context.requestId, action: given[channel] ? 'messages_opted_in' : 'messages_opted_out', resource_type: 'participant', resource_id: actor.id, metadata: { channel, by: 'participant' } });
+    if (changed) audit.record({ study_id: actor.study_id, user_id: null, request_id: context.requestId, action: given[channel] ? 'messages_opted_in' : 'messages_opted_out', resource_type: 'participant', resource_id: actor.id, metadata: { channel, by: actor.caregiver ? 'caregiver' : 'participant' } });
   }
   return preferences(tx, actor.id);
 }

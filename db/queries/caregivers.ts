@@ -35,8 +35,13 @@ export async function caregiversOf(tx: Tx, participantId: string, range: Pick<Pa
   return { items: all.slice(range.skip, range.skip + range.limit), total: all.length };
 }
 
-export async function caregiverById(tx: Tx, studyId: string, id: string, lock = false): Promise<CaregiverRecord | undefined> {
+export async function caregiverInStudy(tx: Tx, studyId: string, id: string, lock = false): Promise<CaregiverRecord | undefined> {
   return (await tx.raw(`select ${COLUMNS} from caregivers c where c.study_id = ? and c.id = ? ${lock ? 'for update of c' : ''}`, [studyId, id])).rows[0];
+}
+
+/** One that a request names without its study: any that the transaction sees. */
+export async function caregiverById(tx: Tx, id: string): Promise<CaregiverRecord | undefined> {
+  return (await tx.raw(`select ${COLUMNS} from caregivers c where c.id = ?`, [id])).rows[0];
 }
 
 export async function insertCaregiver(tx: Tx, studyId: string, fields: Partial<CaregiverFields>): Promise<string> {

@@ -63,14 +63,15 @@ export async function insertDraft(tx: Tx, draft: { userId: string; kind: string;
   return row.id;
 }
 
-/** Keeps a device's token. @returns whether it is new */
-export async function keepPushToken(tx: Tx, device: { study_id: string | null; participant_id: string | null; user_id: string | null; platform: string; token: string }): Promise<{ id: string; platform: string; created_at: string; isNew: boolean }> {
+/** Keeps a device's token; one that participant and caregiver share stays the participant's. @returns whether it is new */
+export async function keepPushToken(tx: Tx, device: { study_id: string | null; participant_id: string | null; user_id: string | null; caregiver_id: string | null; platform: string; token: string }): Promise<{ id: string; platform: string; created_at: string; isNew: boolean }> {
   const owner = device.participant_id === null ? 'user_id' : 'participant_id';
   const inserted = await tx.raw(
-    `insert into push_tokens (study_id, participant_id, user_id, platform, token) values (?, ?, ?, ?, ?) on conflict do nothing returning id, platform, created_at`,
-    [device.study_id, device.participant_id, device.user_id, device.platform, device.token]);
+    `insert into push_tokens (study_id, participant_id, user_id, caregiver_id, platform, token) values (?, ?, ?, ?, ?, ?) on conflict do nothing returning id, platform, created_at`,
+    [device.study_id, device.participant_id, device.user_id, device.caregiver_id, device.platform, device.token]);
   if (inserted.rows[0]) return { ...inserted.rows[0], isNew: true };
-  const { rows } = await tx.raw(`update push_tokens set platform = ? where ${owner} = ? and token = ? returning id, platform, created_at`, [device.platform, device[owner], device.token]);
+  const { rows } = await tx.raw(`update push_tokens set platform = ?, caregiver_id = case when ?::uuid is not null then caregiver_id end where ${owner} = ? and token = ? returning id, platform, created_at`,
+    [device.platform, device.caregiver_id, device[owner], device.token]);
   return { ...rows[0], isNew: false };
 }
 

@@ -13,42 +13,61 @@ export interface PortalCallerRow {
 /** What a participant is told of itself. */
 export type PortalParticipant = Omit<PortalCallerRow, 'site_id'>;
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-function callerSql(participantId: string): string {
-  if (!UUID.test(participantId)) throw new Error('not a uuid');
-  return `select * from request_participant('${participantId}')`;
-}
+/** The caregiver of a portal token, and the participant that it acts for; `id` null: it named none of several, or one that it does not care for. */
+export type CaregiverCallerRow = { [K in keyof PortalCallerRow]: PortalCallerRow[K] | null } & {
+  caregiver_id: string; caregiver_name: string | null; caregiver_language: string | null; caregiver_status: 'active' | 'inactive'; caregiver_study: string;
+  /** How many who take part. */
+  cares_for: number;
+};
+/** Whom a caregiver is told that it cares for. */
+export type CaredFor = PortalParticipant & { relationship: string };
 
-/** Loads the participant, without a transaction: for routes that open none. Undefined: there is none (any more). */
-export async function loadParticipant(database: Database, participantId: string): Promise<PortalCallerRow | undefined> {
-  const { rows } = await database.raw(callerSql(participantId));
+/** Who calls with a portal token: a participant, or a caregiver for the one of its participants that it names. */
+export type PortalAsker = { kind: 'participant'; id: string } | { kind: 'caregiver'; id: string; participantId: string | undefined };
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const uuid = (given: string): string => {
+  if (!UUID.test(given)) throw new Error('not a uuid');
+  return `'${given}'`;
+};
+const callerSql = (asker: PortalAsker): string => (asker.kind === 'participant'
+  ? `select * from request_participant(${uuid(asker.id)})`
+  : `select * from request_caregiver(${uuid(asker.id)}, ${asker.participantId === undefined ? 'null' : uuid(asker.participantId)})`);
+
+/** Loads the caller, without a transaction: for routes that open none. Undefined: there is none (any more). */
+export async function loadPortalCaller<Row>(database: Database, asker: PortalAsker): Promise<Row | undefined> {
+  const { rows } = await database.raw(callerSql(asker));
   return rows[0];
 }
 
-type Admit<A> = (row: PortalCallerRow | undefined) => A;
+type Admit<Row, A> = (row: Row | undefined) => A;
 
-/** A read-only transaction narrowed to the participant's study. `admit` sees the participant first and throws to refuse. */
-export async function readAsParticipant<A, T>(database: Database, participantId: string, admit: Admit<A>, work: (tx: Tx, admitted: A) => Promise<T>): Promise<T> {
-  return openedBy(database, { readOnly: true, sql: callerSql(participantId) }, async (tx, [row]: PortalCallerRow[]) => work(tx, admit(row)));
+/** A read-only transaction narrowed to the caller's study. `admit` sees the caller first and throws to refuse. */
+export async function readAsPortal<Row, A, T>(database: Database, asker: PortalAsker, admit: Admit<Row, A>, work: (tx: Tx, admitted: A) => Promise<T>): Promise<T> {
+  return openedBy(database, { readOnly: true, sql: callerSql(asker) }, async (tx, [row]: Row[]) => work(tx, admit(row)));
 }
 
 /**
- * A transaction narrowed to the participant's study, with audit and outbox as `inScope` has them. It sees nothing
- * before its first statement has said who calls.
+ * A transaction narrowed to the caller's study, with audit and outbox as `inScope` has them. It sees nothing before its
+ * first statement has said who calls; each of its records says which caregiver it was.
  */
-export async function changeAsParticipant<A, T>(database: Database, participantId: string, admit: Admit<A>, work: (work: Work, admitted: A) => Promise<T>): Promise<T> {
+export async function changeAsPortal<Row, A, T>(database: Database, asker: PortalAsker, admit: Admit<Row, A>, work: (work: Work, admitted: A) => Promise<T>): Promise<T> {
   return inScope(database, [], async (opened) => {
-    const { rows } = await opened.tx.raw(callerSql(participantId));
+    const { rows } = await opened.tx.raw(callerSql(asker));
+    if (asker.kind === 'caregiver') opened.audit.inEach(asCaregiver(asker.id));
     return work(opened, admit(rows[0]));
   });
 }
 
+/** What an audit record says of the caregiver who did it for a participant. */
+export const asCaregiver = (id: string) => ({ actor_type: 'caregiver', caregiver_id: id }) as const;
+
 /** What is stored of a link's token. Keyed: who can write to the database alone cannot make a link that opens. */
 export const linkHash = (secret: string, token: string): Buffer => createHmac('sha256', secret).update(token).digest();
 
-/** A message to the participant that bears a link, to be sent. @returns its id */
-export async function insertLinkNotification(tx: Tx, link: { studyId: string; participantId: string; channel: 'email' | 'sms' }): Promise<string> {
-  const [row] = await tx('notifications').insert({ study_id: link.studyId, participant_id: link.participantId, kind: 'magic_link', channel: link.channel }).returning('id') as [{ id: string }];
+/** A message to a participant or caregiver that bears a link, to be sent. @returns its id */
+export async function insertLinkNotification(tx: Tx, link: { studyId: string; to: { participant_id: string } | { caregiver_id: string }; channel: 'email' | 'sms' }): Promise<string> {
+  const [row] = await tx('notifications').insert({ study_id: link.studyId, ...link.to, kind: 'magic_link', channel: link.channel }).returning('id') as [{ id: string }];
   return row.id;
 }
 
@@ -59,8 +78,8 @@ export async function insertLinkNotification(tx: Tx, link: { studyId: string; pa
  */
 export async function keepLink(tx: Tx, link: { notificationId: string; hash: Buffer; minutes: number }): Promise<boolean> {
   const { rowCount } = await tx.raw(
-    `insert into portal_links (notification_id, study_id, participant_id, token_hash, expires_at)
-     select n.id, n.study_id, n.participant_id, ?, clock_timestamp() + ? * interval '1 minute' from notifications n where n.id = ?
+    `insert into portal_links (notification_id, study_id, participant_id, caregiver_id, token_hash, expires_at)
+     select n.id, n.study_id, n.participant_id, n.caregiver_id, ?, clock_timestamp() + ? * interval '1 minute' from notifications n where n.id = ?
      on conflict (notification_id) do update set token_hash = excluded.token_hash, made_at = excluded.made_at, expires_at = excluded.expires_at
        where portal_links.used_at is null`,
     [link.hash, link.minutes, link.notificationId]);
@@ -76,11 +95,32 @@ export async function openLink(tx: Tx, hash: Buffer): Promise<PortalParticipant 
   return rows[0];
 }
 
-/** Why a link that is known does not open, for the record; undefined: it is not known. */
-export async function closedLink(tx: Tx, hash: Buffer): Promise<{ study_id: string; participant_id: string; reason: 'used' | 'expired' | 'withdrawn' } | undefined> {
+export interface PortalCaregiver { id: string; study_id: string; name: string | null; preferred_language: string | null }
+
+/** The same of a caregiver: once, in time, for one that is active and cares for somebody who takes part. */
+export async function openCaregiverLink(tx: Tx, hash: Buffer): Promise<PortalCaregiver | undefined> {
   const { rows } = await tx.raw(
-    `select l.study_id, l.participant_id, case when l.used_at is not null then 'used' when p.status = 'withdrawn' then 'withdrawn' else 'expired' end as reason
-     from portal_links l join participants p on p.id = l.participant_id where l.token_hash = ?`, [hash]);
+    `update portal_links l set used_at = clock_timestamp() from caregivers c
+     where c.id = l.caregiver_id and c.status = 'active' and l.token_hash = ? and l.used_at is null and l.expires_at > clock_timestamp()
+       and exists (select from caregiver_participants k join participants p on p.id = k.participant_id where k.caregiver_id = c.id and p.status = 'enrolled')
+     returning c.id, c.study_id, c.name, c.preferred_language`, [hash]);
+  return rows[0];
+}
+
+/** Those whom a caregiver cares for and who take part, by code. */
+export async function caredFor(tx: Tx, caregiverId: string, { skip, limit }: Pick<Page, 'skip' | 'limit'>): Promise<Listed<CaredFor>> {
+  const { rows } = await tx.raw(
+    `select p.id, p.study_id, p.participant_code, p.preferred_language, p.status, k.relationship
+     from caregiver_participants k join participants p on p.id = k.participant_id where k.caregiver_id = ? and p.status = 'enrolled' order by p.participant_code, p.id`, [caregiverId]);
+  return { items: (rows as CaredFor[]).slice(skip, skip + limit), total: rows.length };
+}
+
+/** Why a link that is known does not open, for the record; undefined: it is not known. */
+export async function closedLink(tx: Tx, hash: Buffer): Promise<{ study_id: string; participant_id: string | null; caregiver_id: string | null; reason: 'used' | 'expired' | 'withdrawn' | 'inactive' } | undefined> {
+  const { rows } = await tx.raw(
+    `select l.study_id, l.participant_id, l.caregiver_id, case when l.used_at is not null then 'used' when p.status = 'withdrawn' then 'withdrawn'
+       when l.caregiver_id is not null and l.expires_at > clock_timestamp() then 'inactive' else 'expired' end as reason
+     from portal_links l left join participants p on p.id = l.participant_id where l.token_hash = ?`, [hash]);
   return rows[0];
 }
 

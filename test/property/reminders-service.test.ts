@@ -53,7 +53,7 @@ describe('properties of reminders on the running service, over random lives, wit
   });
 
   const keys = (name: string) => readFileSync(join(service.dataDir, 'keys', name), 'utf8').trim();
-  const asPortal = (id: string) => new Http(service.run.api, portalSession({ JWT_SECRET: keys('JWT_SECRET'), SESSION_SECRET: keys('SESSION_SECRET'), ACCESS_TOKEN_MINUTES: 30, PUBLIC_URL: undefined } as unknown as Settings, id).token);
+  const asPortal = (id: string) => new Http(service.run.api, portalSession({ JWT_SECRET: keys('JWT_SECRET'), SESSION_SECRET: keys('SESSION_SECRET'), ACCESS_TOKEN_MINUTES: 30, PUBLIC_URL: undefined } as unknown as Settings, { kind: 'participant', id }).token);
   const dateFor = (days: number) => dayIn('UTC', 1 + days - TARGET_DAY);
 
   /** While the worker is away an anchor’s messages answer 503 and change nothing; whoever sent them sends them again. */

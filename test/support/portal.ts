@@ -5,12 +5,9 @@ import { until } from './until.js';
 
 interface Mail { text: string; to: { address: string }[] }
 
-/** Sends a participant a link and reads its token from the mail catcher. */
-export async function sendLink(staff: Http, participantId: string): Promise<string> {
+/** The token of a link that goes to an address, which no other message has gone to, read from the mail catcher. */
+async function mailedTo(address: string): Promise<string> {
   const run = await service();
-  const address = `${unique('p')}@example.org`;
-  await staff.expect(200, 'PATCH', `/api/participants/${participantId}`, { email: address });
-  await staff.expect(202, 'POST', '/api/portal/magic-link', { participant_id: participantId, channel: 'email' });
   return until(async () => {
     const caught = await (await fetch(`${run.mail_ui}/email`)).json() as Mail[];
     const texts = caught.filter(({ to }) => to.some((one) => one.address === address)).map(({ text }) => text);
@@ -18,9 +15,29 @@ export async function sendLink(staff: Http, participantId: string): Promise<stri
   }, { what: 'the mail with the link' });
 }
 
-/** The participant's own caller: a link is sent, read from the mail catcher, and opened. */
-export async function enterPortal(staff: Http, participantId: string): Promise<Http> {
-  const run = await service();
-  const session = await new Http(run.api).expect<Loose & { portal_token: string }>(200, 'POST', '/api/portal/session', { token: await sendLink(staff, participantId) });
-  return new Http(run.api, session.portal_token);
+/** Sends a participant a link and reads its token from the mail catcher. */
+export async function sendLink(staff: Http, participantId: string): Promise<string> {
+  const address = `${unique('p')}@example.org`;
+  await staff.expect(200, 'PATCH', `/api/participants/${participantId}`, { email: address });
+  await staff.expect(202, 'POST', '/api/portal/magic-link', { participant_id: participantId, channel: 'email' });
+  return mailedTo(address);
 }
+
+/** The same for a caregiver of a study. */
+export async function sendCaregiverLink(staff: Http, studyId: string, caregiverId: string): Promise<string> {
+  const address = `${unique('c')}@example.org`;
+  await staff.expect(200, 'PATCH', `/api/studies/${studyId}/caregivers/${caregiverId}`, { email: address });
+  await staff.expect(202, 'POST', '/api/portal/magic-link', { caregiver_id: caregiverId, channel: 'email' });
+  return mailedTo(address);
+}
+
+const opened = async (token: string): Promise<Http> => {
+  const run = await service();
+  const session = await new Http(run.api).expect<Loose & { portal_token: string }>(200, 'POST', '/api/portal/session', { token });
+  return new Http(run.api, session.portal_token);
+};
+
+/** The participant's own caller: a link is sent, read from the mail catcher, and opened. */
+export const enterPortal = async (staff: Http, participantId: string): Promise<Http> => opened(await sendLink(staff, participantId));
+/** A caregiver's own caller. */
+export const enterAsCaregiver = async (staff: Http, studyId: string, caregiverId: string): Promise<Http> => opened(await sendCaregiverLink(staff, studyId, caregiverId));

@@ -120,7 +120,7 @@ describe('The timeline of a participant', function timelineTests() {
 
   it('is told to the participant in its own language, reduced to what concerns it', async () => {
     const keys = (name: string) => readFileSync(join(stage.run.data_dir, 'keys', name), 'utf8').trim();
-    const { token } = portalSession({ JWT_SECRET: keys('JWT_SECRET'), SESSION_SECRET: keys('SESSION_SECRET'), ACCESS_TOKEN_MINUTES: 5, PUBLIC_URL: undefined } as unknown as Settings, person.id);
+    const { token } = portalSession({ JWT_SECRET: keys('JWT_SECRET'), SESSION_SECRET: keys('SESSION_SECRET'), ACCESS_TOKEN_MINUTES: 5, PUBLIC_URL: undefined } as unknown as Settings, { kind: 'participant', id: person.id });
     const own = await new Http(stage.run.api, token).expect<Page>(200, 'GET', '/api/portal/timeline?limit=500');
     expect(new Set(own.items.map(({ kind }) => kind))).to.deep.equal(new Set(['participant', 'consent', 'visit', 'reminder']));
     expect(own.items.map(({ title }) => title)).to.include('Einwilligung unterschrieben').and.include('Day 0: erledigt').and.include('Nachricht an Sie gesendet');
