@@ -2,7 +2,8 @@ import { hasFailedSync, portalVisits } from '../../db/queries/portal.js';
 import { anyone, household as whoever, portal, staff } from '../access.js';
 import { accepted, reply, route } from '../route.js';
 import { Type, listOf, paging } from '../schemas/common.js';
-import { DataStatus, Household, LinkQueued, MagicLink, OpenLink, PortalParticipant, PortalSession, PortalVisit } from '../schemas/portal.js';
+import { DataStatus, Household, LinkQueued, MagicLink, OpenLink, PortalParticipant, PortalResult, PortalSession, PortalVisit } from '../schemas/portal.js';
+import { ownResults } from '../services/portal-results.js';
 import { household, openSession, requestLink } from '../services/portal.js';
 
 /** Of a route that a participant calls for itself, or a caregiver for it. */
@@ -44,5 +45,11 @@ export const portalRoutes = [
   route({
     ...own, method: 'GET', path: '/api/portal/data-status', summary: 'Whether results of a visit did not reach the capture system', answers: { 200: DataStatus },
     handle: async ({ tx, actor }) => ({ has_failed_sync: await hasFailedSync(tx, actor.id) }),
+  }),
+  route({
+    ...own, method: 'GET', path: '/api/portal/results', summary: 'One’s own results, newest first, where the study shows them',
+    description: 'Of completed sessions, what each task gave, where `config.portal_results` of the study is `summary`; else 403 RESULTS_NOT_SHARED.',
+    query: Type.Object({ ...paging }), answers: { 200: listOf(PortalResult), 403: undefined },
+    handle: ({ tx, actor, query }) => ownResults(tx, actor, { skip: query.skip ?? 0, limit: query.limit ?? 50 }),
   }),
 ];

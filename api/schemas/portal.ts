@@ -1,4 +1,4 @@
-import { IsoDate, Type, Uuid, body, nullable, oneOf, text } from './common.js';
+import { Instant, IsoDate, Type, Uuid, body, nullable, oneOf, text } from './common.js';
 
 export const MagicLink = body({ participant_id: Type.Optional(Uuid), caregiver_id: Type.Optional(Uuid), channel: oneOf('email', 'sms') }, { description: 'exactly one of participant_id and caregiver_id' });
 /** The token is in the message alone. */
@@ -21,5 +21,9 @@ export const PortalSession = Type.Object({
 export const PortalVisit = Type.Object({
   id: Uuid, name: Type.String(), target_date: IsoDate, window_open: IsoDate, window_close: IsoDate,
   status: oneOf('scheduled', 'open', 'completed', 'missed'), battery_id: nullable(Type.Integer()),
+}, { additionalProperties: false });
+export const PortalResult = Type.Object({
+  session_id: Uuid, visit_id: nullable(Uuid), visit_name: nullable(Type.String()), visit_code: nullable(Type.String({ description: 'of the visit’s window' })), completed_at: Instant,
+  tasks: Type.Array(Type.Object({ task: Type.String(), metrics: Type.Record(Type.String(), Type.Number()) })),
 }, { additionalProperties: false });
 export const DataStatus = Type.Object({ has_failed_sync: Type.Boolean() });

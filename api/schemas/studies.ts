@@ -3,7 +3,7 @@ import { Code, Instant, IsoDate, Json, TimeZone, Type, Uuid, body, nullable, one
 export const StudyStatus = oneOf('draft', 'active', 'paused', 'completed', 'archived');
 const IntegrationMode = oneOf('standalone', 'datacapture');
 const ConsentMode = oneOf('none', 'external', 'econsent');
-const config = { ...Json, description: 'enrollment_date_policy, scheduling_mode (legacy, the default, or edc), notifications and further settings; PATCH merges (RFC 7396)' };
+const config = { ...Json, description: 'enrollment_date_policy, scheduling_mode (legacy, the default, or edc), notifications, portal_results (what participants see of their results: none, the default, or summary) and further settings; PATCH merges (RFC 7396)' };
 
 export const Study = Type.Object({
   id: Uuid, study_code: Type.String(), study_name: Type.String(), description: nullable(Type.String()), status: StudyStatus,

@@ -12,6 +12,7 @@ import { mergePatch } from '../merge-patch.js';
 import { by, changedFields } from '../record.js';
 import { acceptPolicy, savePolicy } from './policy.js';
 import { acceptNotifications } from './notification-settings.js';
+import { acceptPortalResults } from './portal-results.js';
 import { acceptSchedulingMode } from './scheduling-mode.js';
 import type { RequestContext } from '../route.js';
 
@@ -29,6 +30,7 @@ export async function createStudy({ tx, audit, actor, context }: Change, given: 
   requireOrder(given);
   acceptSchedulingMode(given.config);
   acceptNotifications(given.config);
+  acceptPortalResults(given.config);
   const { enrollment_date_policy: policy, ...config } = given.config ?? {};
   await onViolation(unique, () => insertStudy(tx, { ...given, id, config }));
   await savePolicy({ tx, audit, actor, context }, id, acceptPolicy(policy ?? {}, 'in study'));
@@ -46,6 +48,7 @@ export async function changeStudy(change: Change, id: string, given: Fields, unc
   const { config: patch, ...fields } = given;
   const merged = patch && mergePatch(before.config, patch) as Record<string, unknown>;
   acceptSchedulingMode(merged);
+  if (merged && merged.portal_results !== before.config.portal_results) acceptPortalResults(merged);
   if (merged && JSON.stringify(merged.notifications) !== JSON.stringify(before.config.notifications)) acceptNotifications(merged);
   const after: Fields = merged ? { ...fields, config: { ...merged, enrollment_date_policy: before.config.enrollment_date_policy } } : fields;
   const changed = changedFields({ ...before }, after);
