@@ -46,7 +46,7 @@ export default tseslint.config(
   {
     // What a participant's browser runs.
     files: ['api/portal/*.js'],
-    languageOptions: { sourceType: 'script', globals: { document: 'readonly', location: 'readonly', history: 'readonly', navigator: 'readonly', fetch: 'readonly', URLSearchParams: 'readonly', Intl: 'readonly', window: 'readonly', self: 'readonly', atob: 'readonly', Notification: 'readonly', DOMException: 'readonly' } },
+    languageOptions: { sourceType: 'script', globals: { document: 'readonly', location: 'readonly', history: 'readonly', navigator: 'readonly', fetch: 'readonly', URLSearchParams: 'readonly', Intl: 'readonly', window: 'readonly', self: 'readonly', atob: 'readonly', Notification: 'readonly', DOMException: 'readonly', Option: 'readonly', sessionStorage: 'readonly' } },
   },
   {
     // An assertion of chai is an expression.

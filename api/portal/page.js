@@ -6,6 +6,7 @@ const WORDS = {
     scheduled: 'planned', 'state-open': 'open now', completed: 'done', missed: 'missed', well: 'Everything has been passed on.', stuck: 'Something has not been passed on yet. The study team knows; you need not do anything.',
     saved: 'Saved.', gone: 'You are logged out. A new link opens this page again.', closed: 'This link was used already or is too old. Please ask the study team for a new one.', away: 'The service is not reached at the moment: please try again.',
     devices: 'Send messages to this device', 'devices-not': 'No longer send messages to this device', device: 'Messages about visits come to this device now.', 'device-not': 'This device gets no messages any more.', refused: 'Your browser does not allow messages of this page. You can change that in its settings.', deviceless: 'This device could not be registered: please try again later.',
+    whom: 'Whose page', results: 'Results', nothing: 'There are no results yet.', more: 'Show earlier results', session: 'Session', ms: '{n} ms', meaning: 'The study team tells you what they mean.',
   },
   de: {
     title: 'Ihre Studie', welcome: 'Dieser Link öffnet Ihre Seite der Studie, ein Mal.', enter: 'Meine Seite öffnen', next: 'Nächster Termin', visits: 'Alle Termine', data: 'Ihre Daten', messages: 'Nachrichten zu Terminen',
@@ -13,6 +14,7 @@ const WORDS = {
     scheduled: 'geplant', 'state-open': 'jetzt möglich', completed: 'erledigt', missed: 'versäumt', well: 'Alles ist weitergegeben.', stuck: 'Etwas ist noch nicht weitergegeben. Das Studienteam weiß davon; Sie müssen nichts tun.',
     saved: 'Gespeichert.', gone: 'Sie sind abgemeldet. Ein neuer Link öffnet diese Seite wieder.', closed: 'Dieser Link wurde schon benutzt oder ist zu alt. Bitte fragen Sie das Studienteam nach einem neuen.', away: 'Der Dienst ist gerade nicht erreichbar: bitte noch einmal versuchen.',
     devices: 'Nachrichten an dieses Gerät schicken', 'devices-not': 'Keine Nachrichten mehr an dieses Gerät', device: 'Nachrichten zu Terminen kommen nun auf dieses Gerät.', 'device-not': 'Dieses Gerät bekommt keine Nachrichten mehr.', refused: 'Ihr Browser erlaubt keine Nachrichten dieser Seite. In seinen Einstellungen lässt sich das ändern.', deviceless: 'Dieses Gerät konnte nicht angemeldet werden: bitte später noch einmal versuchen.',
+    whom: 'Wessen Seite', results: 'Ergebnisse', nothing: 'Es gibt noch keine Ergebnisse.', more: 'Frühere Ergebnisse zeigen', session: 'Sitzung', ms: '{n} ms', meaning: 'Was sie bedeuten, sagt Ihnen das Studienteam.',
   },
   es: {
     title: 'Su estudio', welcome: 'Este enlace abre su página del estudio, una sola vez.', enter: 'Abrir mi página', next: 'Próxima visita', visits: 'Todas las visitas', data: 'Sus datos', messages: 'Mensajes sobre visitas',
@@ -20,6 +22,26 @@ const WORDS = {
     scheduled: 'prevista', 'state-open': 'disponible ahora', completed: 'hecha', missed: 'no realizada', well: 'Todo se ha transmitido.', stuck: 'Algo no se ha transmitido todavía. El equipo del estudio lo sabe; no tiene que hacer nada.',
     saved: 'Guardado.', gone: 'Ha cerrado la sesión. Un nuevo enlace abre de nuevo esta página.', closed: 'Este enlace ya se usó o ha caducado. Pida uno nuevo al equipo del estudio.', away: 'El servicio no responde en este momento: inténtelo de nuevo.',
     devices: 'Enviar mensajes a este dispositivo', 'devices-not': 'No enviar más mensajes a este dispositivo', device: 'Los mensajes sobre visitas llegan ahora a este dispositivo.', 'device-not': 'Este dispositivo ya no recibe mensajes.', refused: 'Su navegador no permite mensajes de esta página. Puede cambiarlo en sus ajustes.', deviceless: 'No se pudo registrar este dispositivo: inténtelo de nuevo más tarde.',
+    whom: 'La página de', results: 'Resultados', nothing: 'Todavía no hay resultados.', more: 'Mostrar resultados anteriores', session: 'Sesión', ms: '{n} ms', meaning: 'El equipo del estudio le explica qué significan.',
+  },
+};
+
+/** Tasks and what they measure. What is not named here is of the study's own making, and shown as it is called there. */
+const NAMES = {
+  en: {
+    reaction_time: 'Reaction time', n_back: 'N-back', stroop: 'Stroop', flanker: 'Flanker', trail_making: 'Trail making', digit_span: 'Digit span', symbol_search: 'Symbol search', continuous_performance: 'Continuous performance',
+    mean_rt: 'Reaction time, mean', median_rt: 'Reaction time, median', sd_rt: 'Reaction time, spread', accuracy: 'Correct', total_trials: 'Trials', lapses: 'Lapses', hits: 'Hits', false_alarms: 'False alarms',
+    d_prime: 'Sensitivity (d′)', interference: 'Interference', completion_time: 'Time taken', errors: 'Errors', max_span: 'Longest span', omissions: 'Omissions', commissions: 'Commissions',
+  },
+  de: {
+    reaction_time: 'Reaktionszeit', n_back: 'N-back', stroop: 'Stroop', flanker: 'Flanker', trail_making: 'Linien ziehen', digit_span: 'Zahlenspanne', symbol_search: 'Symbolsuche', continuous_performance: 'Daueraufmerksamkeit',
+    mean_rt: 'Reaktionszeit, Mittel', median_rt: 'Reaktionszeit, Median', sd_rt: 'Reaktionszeit, Streuung', accuracy: 'Richtig', total_trials: 'Durchgänge', lapses: 'Aussetzer', hits: 'Treffer', false_alarms: 'Fehlalarme',
+    d_prime: 'Trennschärfe (d′)', interference: 'Interferenz', completion_time: 'Benötigte Zeit', errors: 'Fehler', max_span: 'Längste Spanne', omissions: 'Auslassungen', commissions: 'Falsche Antworten',
+  },
+  es: {
+    reaction_time: 'Tiempo de reacción', n_back: 'N-back', stroop: 'Stroop', flanker: 'Flancos', trail_making: 'Trazado', digit_span: 'Dígitos', symbol_search: 'Búsqueda de símbolos', continuous_performance: 'Atención sostenida',
+    mean_rt: 'Tiempo de reacción, media', median_rt: 'Tiempo de reacción, mediana', sd_rt: 'Tiempo de reacción, dispersión', accuracy: 'Aciertos', total_trials: 'Ensayos', lapses: 'Lapsos', hits: 'Detecciones', false_alarms: 'Falsas alarmas',
+    d_prime: 'Sensibilidad (d′)', interference: 'Interferencia', completion_time: 'Tiempo empleado', errors: 'Errores', max_span: 'Serie más larga', omissions: 'Omisiones', commissions: 'Respuestas erróneas',
   },
 };
 
@@ -28,6 +50,9 @@ const token = new URLSearchParams(location.search).get('token');
 if (token) history.replaceState(null, '', location.pathname);
 
 let language = 'en';
+/** For whom the page may ask, and for whom it does: a caregiver chooses. */
+let people = [];
+let about = sessionStorage.getItem('about');
 const at = (id) => document.getElementById(id);
 const word = (key, values = {}) => WORDS[language][key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
 const say = (key) => { at('said').textContent = key ? word(key) : ''; };
@@ -44,11 +69,13 @@ function speak(tag) {
 /** A calendar date in words; it belongs to no zone, so none may move it. */
 const day = (date) => new Intl.DateTimeFormat(language, { weekday: 'short', day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' }).format(new Date(`${date}T00:00:00Z`));
 
-async function ask(method, path, body) {
+async function ask(method, path, body, whom = about) {
   const answer = await fetch(path, {
-    method, credentials: 'same-origin', headers: { 'X-Portal-CSRF': '1', ...(body && { 'Content-Type': 'application/json' }) }, ...(body && { body: JSON.stringify(body) }),
+    method, credentials: 'same-origin', headers: { 'X-Portal-CSRF': '1', ...(whom && { 'X-Participant-ID': whom }), ...(body && { 'Content-Type': 'application/json' }) }, ...(body && { body: JSON.stringify(body) }),
   });
   if (answer.status === 401) throw new Error('closed');
+  // What the study keeps to itself is no fault.
+  if (answer.status === 403 && (await answer.clone().json()).code === 'RESULTS_NOT_SHARED') return undefined;
   if (!answer.ok) throw new Error('away');
   return answer.status === 204 ? undefined : answer.json();
 }
@@ -106,7 +133,7 @@ async function switchDevice() {
     }
     const { public_key: key } = await ask('GET', '/api/notifications/web-push-key');
     const made = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytesOf(key) });
-    await ask('POST', '/api/notifications/register', { platform: 'web', token: JSON.stringify(made) });
+    for (const { id } of people) await ask('POST', '/api/notifications/register', { platform: 'web', token: JSON.stringify(made) }, id);
     return 'device';
   } catch (fault) {
     // Of the browser's push service, which this page cannot mend.
@@ -115,10 +142,76 @@ async function switchDevice() {
   }
 }
 
+/** A number as a person reads it: shares as percent, reaction times with their unit. */
+function measured(metric, value) {
+  if (metric === 'accuracy' && value >= 0 && value <= 1) return new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 0 }).format(value);
+  const number = new Intl.NumberFormat(language, { maximumFractionDigits: metric.endsWith('_rt') ? 0 : 2 }).format(value);
+  return metric.endsWith('_rt') ? word('ms', { n: number }) : number;
+}
+const nameOf = (key) => NAMES[language][key] || key.replaceAll('_', ' ');
+
+function cell(kind, text, scope) {
+  const made = Object.assign(document.createElement(kind), { textContent: text });
+  if (scope) made.scope = scope;
+  return made;
+}
+
+function taskTable({ task, metrics }) {
+  const table = document.createElement('table');
+  table.append(cell('caption', nameOf(task)));
+  for (const [metric, value] of Object.entries(metrics).sort(([a], [b]) => (nameOf(a) < nameOf(b) ? -1 : 1))) {
+    const row = table.insertRow();
+    row.append(cell('th', nameOf(metric), 'row'), cell('td', measured(metric, value)));
+  }
+  return table;
+}
+
+const RESULTS_AT_ONCE = 10;
+let shown = 0;
+/** What was asked for a person that was chosen before is not shown with another's. */
+let turn = 0;
+
+const resultsFrom = (skip) => ask('GET', `/api/portal/results?limit=${RESULTS_AT_ONCE}&skip=${skip}`);
+
+async function moreResults() {
+  const [mine, from] = [turn, shown];
+  const page = await resultsFrom(from);
+  if (mine === turn && from === shown) addResults(page);
+}
+
+/** Adds results to those that are shown; the part is not there where the study keeps them to itself. */
+function addResults(page) {
+  at('results').hidden = !page;
+  if (!page) return;
+  if (page.total === 0) at('sessions').append(line(word('nothing')));
+  else if (shown === 0) at('sessions').append(line(word('meaning')));
+  // Of an instant the day is that of who reads it.
+  const when = new Intl.DateTimeFormat(language, { dateStyle: 'full' });
+  for (const { visit_name: visit, completed_at: done, tasks } of page.items) at('sessions').append(cell('h3', visit || word('session')), line(when.format(new Date(done))), ...tasks.map(taskTable));
+  shown += page.items.length;
+  at('more').hidden = shown >= page.total || page.items.length === 0;
+}
+
+/** Whom the page is about: who cares for several chooses, and finds the choice again. */
+async function choosePerson() {
+  const known = await ask('GET', '/api/portal/participants?limit=500', undefined, null);
+  people = known.items;
+  if (!people.some(({ id }) => id === about)) about = people[0].id;
+  sessionStorage.setItem('about', about);
+  speak(known.caregiver ? known.caregiver.preferred_language || people[0].preferred_language : people[0].preferred_language);
+  at('whom').hidden = people.length < 2;
+  at('person').replaceChildren(...people.map(({ id, participant_code: code, relationship }) => new Option(relationship ? `${code} (${relationship})` : code, id, false, id === about)));
+}
+
 async function enterPage() {
-  const me = await ask('GET', '/api/portal/me');
-  speak(me.preferred_language);
-  const [visits, status, channels] = await Promise.all([allVisits(), ask('GET', '/api/portal/data-status'), ask('GET', '/api/portal/preferences')]);
+  turn += 1;
+  const mine = turn;
+  await choosePerson();
+  const [visits, status, channels, results] = await Promise.all([allVisits(), ask('GET', '/api/portal/data-status'), ask('GET', '/api/portal/preferences'), resultsFrom(0)]);
+  if (mine !== turn) return;
+  shown = 0;
+  at('sessions').replaceChildren();
+  addResults(results);
   const next = visits.find((visit) => visit.status === 'open') || visits.find((visit) => visit.status === 'scheduled');
   at('next').classList.toggle('now', Boolean(next) && next.status === 'open');
   at('next').replaceChildren(...(next
@@ -141,9 +234,16 @@ async function enterPage() {
 }
 
 at('enter').addEventListener('click', () => trying(async () => {
+  about = null;
   await ask('POST', '/api/portal/session', { token });
   await enterPage();
 }));
+at('person').addEventListener('change', ({ target }) => trying(async () => {
+  about = target.value;
+  sessionStorage.setItem('about', about);
+  await enterPage();
+}));
+at('more').addEventListener('click', () => trying(moreResults));
 at('channels').addEventListener('change', ({ target }) => trying(async () => {
   await ask('PATCH', '/api/portal/preferences', { [target.name]: target.checked });
   say('saved');
@@ -155,6 +255,8 @@ at('device').addEventListener('click', () => trying(async () => {
 }));
 at('leave').addEventListener('click', () => trying(async () => {
   await ask('POST', '/api/portal/logout');
+  about = null;
+  sessionStorage.clear();
   show('');
   say('gone');
 }));

@@ -8,10 +8,10 @@ import { Http, unique } from '../support/http.js';
 import { PushBrowser } from '../support/push-sink.js';
 import { until } from '../support/until.js';
 import type { Loose } from '../support/http.js';
-import { sendLink } from '../support/portal.js';
+import { sendCaregiverLink, sendLink } from '../support/portal.js';
 import { service } from '../support/service.js';
 import type { RunJson } from '../support/service.js';
-import { Site } from '../assessment/stage.js';
+import { Site, trials } from '../assessment/stage.js';
 
 /** A small phone. */
 const PHONE = { width: 360, height: 640, isMobile: true, hasTouch: true };
@@ -123,6 +123,62 @@ describe('the participant’s page, in a browser', function () {
     await page.click('#device');
     await reads(page, 'This device gets no messages any more.');
     await reads(page, 'Send messages to this device');
+    expect([outside, faults]).to.deep.equal([[], []]);
+  });
+
+  it('lets a caregiver choose for whom, in its own language, and shows results where the study does', async () => {
+    const [kai, lea] = [await participant('en'), await participant('en')];
+    const at = `/api/studies/${site.study.id}/caregivers`;
+    const { id } = await site.http.expect(201, 'POST', at, { name: 'Ada', preferred_language: 'es' });
+    for (const [person, relationship] of [[kai, 'madre'], [lea, 'tía']] as const) {
+      await site.http.expect(200, 'PUT', `${at}/${id}/participants/${person.id}`, { relationship });
+      await site.visit({ participant_id: person.id, name: `Visita de ${person === kai ? 'Kai' : 'Lea'}` });
+    }
+    const done = await site.session({ participant_id: lea.id });
+    await site.submit(done, { task_summaries: { stroop: { accuracy: 0.875, mean_rt: 512.25, own_measure: 3 } }, raw_trials: trials('stroop', 4) });
+    await site.end(done);
+    for (let i = 0; i < 11; i += 1) {
+      const early = await site.session({ participant_id: lea.id });
+      await site.submit(early, { task_summaries: { flanker: { accuracy: 0.5 } }, raw_trials: trials('flanker', 2) });
+      await site.end(early);
+    }
+    const { page, outside, faults } = await open(`/portal?token=${await sendCaregiverLink(site.http, site.study.id, id)}`);
+    await page.click('#enter');
+    await reads(page, 'Próxima visita');
+    const options = await page.$$eval('#person option', (all) => all.map((one) => [(one as unknown as { value: string }).value, one.textContent]));
+    expect(options).to.have.deep.members([[kai.id, `${String(kai.participant_code)} (madre)`], [lea.id, `${String(lea.participant_code)} (tía)`]]);
+    await page.select('#person', lea.id);
+    await reads(page, 'Visita de Lea');
+    expect(await words(page, '#visits')).not.to.include('Kai');
+    expect(await page.$eval('#results', (part) => (part as unknown as { hidden: boolean }).hidden)).to.equal(true);
+    await page.click('input[name=sms]');
+    await reads(page, 'Guardado.');
+    await site.http.expect(200, 'PATCH', `/api/studies/${site.study.id}`, { config: { portal_results: 'summary' } });
+    try {
+      await page.reload();
+      await reads(page, 'Resultados');
+      // The choice is found again.
+      await reads(page, 'Visita de Lea');
+      expect(await words(page, '#sessions')).to.match(/Flancos\s+Aciertos\s+50\s%/).and.not.match(/Stroop/);
+      expect(await page.$$eval('#sessions h3', (all) => all.length)).to.equal(10);
+      await page.click('#more');
+      await reads(page, 'Stroop');
+      expect(await page.$$eval('#sessions h3', (all) => all.length)).to.equal(12);
+      expect(await page.$eval('#more', (button) => (button as unknown as { hidden: boolean }).hidden)).to.equal(true);
+      expect(await words(page, '#sessions')).to.match(/Stroop/).and.match(/Aciertos\s+88\s%/).and.match(/Tiempo de reacción, media\s+512 ms/).and.match(/own measure\s+3/);
+      expect(await page.$eval('input[name=sms]', (box) => (box as unknown as { checked: boolean }).checked)).to.equal(false);
+      await page.select('#person', kai.id);
+      await reads(page, 'Todavía no hay resultados.');
+      expect(await page.$eval('input[name=sms]', (box) => (box as unknown as { checked: boolean }).checked)).to.equal(true);
+      expect(await page.$eval('html', (html) => (html as unknown as { scrollWidth: number }).scrollWidth)).to.be.at.most(PHONE.width);
+      expect(JSON.stringify(await page.accessibility.snapshot())).to.include('"name":"La página de"');
+    } finally {
+      await site.http.expect(200, 'PATCH', `/api/studies/${site.study.id}`, { config: { portal_results: null } });
+    }
+    await site.http.expect(204, 'DELETE', `${at}/${id}/participants/${kai.id}`);
+    await page.reload();
+    await reads(page, 'Visita de Lea');
+    expect(await page.$eval('#whom', (part) => (part as unknown as { hidden: boolean }).hidden)).to.equal(true);
     expect([outside, faults]).to.deep.equal([[], []]);
   });
 
