@@ -131,6 +131,15 @@ const address = (group: string, doc: string): Definition<string | undefined> => 
   },
 });
 
+/** The URL of a server, by the schemes of its protocol. The fault does not repeat it: it may hold a password. */
+const server = (schemes: readonly string[], doc: string): Definition<string | undefined> => ({
+  group: 'Servers of your own', doc, fallback: undefined,
+  parse: (raw) => {
+    if (raw !== undefined && !(URL.canParse(raw) && schemes.includes(new URL(raw).protocol.slice(0, -1)))) throw new Error(`is not a URL of ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`);
+    return raw;
+  },
+});
+
 /** Origins by commas, as browsers write them: scheme, host and port, nothing behind. */
 const origins = (group: string, doc: string): Definition<string[] | undefined> => ({
   group, doc, fallback: undefined,
@@ -170,7 +179,7 @@ export const definitions = {
   MAIL_PORT: port('mail catcher, SMTP', 1025),
   MAIL_UI_PORT: port('mail catcher, page and JSON', 1080),
 
-  DATABASE_URL: optional('Servers of your own', 'PostgreSQL, owner of the schema; set: no embedded PostgreSQL is started'),
+  DATABASE_URL: server(['postgres', 'postgresql'], 'PostgreSQL, owner of the schema; set: no embedded PostgreSQL is started'),
   DATABASE_APP_PASSWORD: secret('Servers of your own', 'password of the role research_app that API and worker log in as; not set: they log in as the owner and take the role'),
   DATABASE_POOL_MAX: count('Servers of your own', 'connections to PostgreSQL for each process', 20),
   TEMPORAL_ADDRESS: optional('Servers of your own', 'host:port; set: no embedded Temporal server is started'),
@@ -179,8 +188,8 @@ export const definitions = {
   TEMPORAL_UI_URL: optional('Servers of your own', 'Temporal Web UI that links point to, when it is not the embedded one'),
   TEMPORAL_CLI: optional('Servers of your own', 'the temporal command to use instead of looking for one'),
   TEMPORAL_RETENTION_DAYS: count('Servers of your own', 'how long the embedded Temporal server keeps closed histories', 90),
-  REDIS_URL: optional('Servers of your own', 'shares the rate limits instead of PostgreSQL'),
-  SMTP_URL: optional('Servers of your own', 'mail server; set: no mail catcher is started'),
+  REDIS_URL: server(['redis', 'rediss'], 'shares the rate limits instead of PostgreSQL'),
+  SMTP_URL: server(['smtp', 'smtps'], 'mail server; set: no mail catcher is started'),
   MAIL_FROM: text('Servers of your own', 'sender of all mail', 'Research Assessment <no-reply@example.org>'),
   SMS_GATEWAY_URL: optional('Servers of your own', 'HTTP gateway for text messages'),
   PUSH_GATEWAY_URL: optional('Servers of your own', 'HTTP gateway for push messages to apps'),

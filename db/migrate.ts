@@ -42,11 +42,15 @@ export async function migrate(databaseUrl: string, options: { appPassword?: stri
 
 const newerSchema = (revisions: readonly string[]): string => `The database schema is newer than this program (it holds ${revisions.join(', ')}): start the newer release.`;
 
-async function refuseNewer(tx: Knex): Promise<void> {
-  if (!(await tx.schema.hasTable('knex_migrations'))) return;
+/** @throws SchemaError in one sentence when one of the revisions that a database holds is not known here */
+export function refuseUnknown(applied: Iterable<string>): void {
   const known = new Set(migrations.map((m) => m.name));
-  const newer = (await tx('knex_migrations').pluck('name')).filter((name: string) => !known.has(name));
+  const newer = [...applied].filter((name) => !known.has(name));
   if (newer.length > 0) throw new SchemaError(newerSchema(newer));
+}
+
+async function refuseNewer(tx: Knex): Promise<void> {
+  if (await tx.schema.hasTable('knex_migrations')) refuseUnknown(await tx('knex_migrations').pluck('name'));
 }
 
 /** The deployed revision must equal the latest (interface, "Versioning" 4). @throws SchemaError in one sentence. */
@@ -54,8 +58,7 @@ export async function assertLatestRevision(database: Knex): Promise<void> {
   const { rows } = await database.raw(`select to_regclass('knex_migrations') is not null as there`);
   // By name, not by the last that ran: two releases' revisions may have come in another order than their numbers.
   const applied = new Set<string>(rows[0].there ? await database('knex_migrations').pluck('name') : []);
-  const newer = [...applied].filter((name) => !migrations.some((m) => m.name === name));
-  if (newer.length > 0) throw new SchemaError(newerSchema(newer));
+  refuseUnknown(applied);
   const deployed = migrations.findLast((m) => applied.has(m.name))?.name;
   if (migrations.some((m) => !applied.has(m.name))) {
     throw new SchemaError(`The database schema is at revision ${deployed ?? 'none'}, this program needs ${latestRevision}: run "npm run migrate".`);

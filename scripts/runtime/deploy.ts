@@ -3,15 +3,19 @@
  * namespace and its search attributes. What is there already is left as it is.
  */
 import { SchemaError } from '../../db/migrate.js';
-import { readSettings, SettingsError, type Settings } from '../../settings.js';
+import { SettingsError, type Settings } from '../../settings.js';
+import { lookAtOwnServers } from './own-servers.js';
 import { prepareDatabase } from './prepare-database.js';
 import { StartError } from './start-error.js';
 import { ensureNamespace } from './temporal-setup.js';
+import { usableSettings } from './usable-settings.js';
 
 async function deploy(settings: Settings): Promise<void> {
   const { DATABASE_URL, TEMPORAL_ADDRESS, ADMIN_PASSWORD } = settings;
-  const missing = Object.entries({ DATABASE_URL, TEMPORAL_ADDRESS, ADMIN_PASSWORD }).filter(([, value]) => value === undefined).map(([name]) => `${name} is not set`);
-  if (DATABASE_URL === undefined || TEMPORAL_ADDRESS === undefined || ADMIN_PASSWORD === undefined) throw new SettingsError(missing);
+  if (DATABASE_URL === undefined || TEMPORAL_ADDRESS === undefined || ADMIN_PASSWORD === undefined) throw new SettingsError(missing(settings));
+  // Whether both are there, before the first is changed.
+  const { faults } = await lookAtOwnServers(worksOn(settings));
+  if (faults.length > 0) throw new StartError(faults.join('\n'));
   const { applied, adminCreated } = await prepareDatabase(DATABASE_URL, {
     appPassword: settings.DATABASE_APP_PASSWORD, encryptionKey: settings.DATACAPTURE_ENCRYPTION_KEY, admin: { email: settings.ADMIN_EMAIL, password: ADMIN_PASSWORD },
   });
@@ -21,8 +25,17 @@ async function deploy(settings: Settings): Promise<void> {
   console.log(`Temporal namespace ${settings.TEMPORAL_NAMESPACE} is ready`);
 }
 
+/** Where a job runs by itself, nothing is embedded and nothing generated. Production has its own sentence for the password. */
+function missing(settings: Settings): string[] {
+  const needed = ['DATABASE_URL', 'TEMPORAL_ADDRESS', ...(settings.production ? [] : ['ADMIN_PASSWORD' as const])] as const;
+  return needed.filter((name) => settings[name] === undefined).map((name) => `${name} is not set`);
+}
+
+/** Redis and mail are for API and worker, which may start later than this job. */
+const worksOn = (settings: Settings): Settings => ({ ...settings, REDIS_URL: undefined, SMTP_URL: undefined });
+
 try {
-  await deploy(readSettings());
+  await deploy(await usableSettings({ further: missing, servers: worksOn }));
 } catch (fault) {
   const meantForPeople = fault instanceof SettingsError || fault instanceof SchemaError || fault instanceof StartError;
   console.error(meantForPeople ? fault.message : fault);

@@ -1,30 +1,41 @@
 import { Redis } from 'ioredis';
 import { createTransport } from 'nodemailer';
 import pg from 'pg';
+import { SchemaError, refuseUnknown } from '../../db/migrate.js';
 import type { Settings } from '../../settings.js';
-import { ensureNamespace } from './temporal-setup.js';
+import { askTemporal, ensureNamespace } from './temporal-setup.js';
 import { StartError } from './start-error.js';
 
 const PATIENCE = 5000;
+
+/** What is wrong with servers of your own: `faults` keep the service from starting, of `warnings` it only speaks. */
+export interface Found { faults: string[]; warnings: string[] }
 
 /**
  * Servers of your own are looked at before anything is started. Without mail the service starts all the same, and in
  * development without Redis too: each process counts for itself meanwhile, and health says that it is away.
  * @returns warnings about those that it starts without
- * @throws StartError naming every one that does not answer, with its setting
+ * @throws StartError naming every one that does not answer, with its setting, and a schema that this program cannot bring up to date
  */
 export async function checkOwnServers(settings: Settings): Promise<string[]> {
-  const { DATABASE_URL, TEMPORAL_ADDRESS, REDIS_URL, SMTP_URL } = settings;
-  const [database, temporal, redis, mail] = await Promise.all([
-    DATABASE_URL === undefined ? undefined : faultOf('DATABASE_URL', 'PostgreSQL', withoutSecret(DATABASE_URL), () => askDatabase(DATABASE_URL)),
-    TEMPORAL_ADDRESS === undefined ? undefined : faultOf('TEMPORAL_ADDRESS', 'The Temporal server', TEMPORAL_ADDRESS, () => ensureNamespace({ address: TEMPORAL_ADDRESS, namespace: settings.TEMPORAL_NAMESPACE, retentionDays: settings.TEMPORAL_RETENTION_DAYS })),
-    REDIS_URL === undefined ? undefined : faultOf('REDIS_URL', 'Redis', withoutSecret(REDIS_URL), () => askRedis(REDIS_URL)),
-    SMTP_URL === undefined ? undefined : faultOf('SMTP_URL', 'The mail server', withoutSecret(SMTP_URL), () => askMail(SMTP_URL)),
-  ]);
-  const faults = [database, temporal, settings.production ? redis : undefined].filter((fault) => fault !== undefined);
-  const warnings = [redis, mail].filter((fault) => fault !== undefined && !faults.includes(fault));
+  const { faults, warnings } = await lookAtOwnServers(settings, (address) => ensureNamespace({ address, namespace: settings.TEMPORAL_NAMESPACE, retentionDays: settings.TEMPORAL_RETENTION_DAYS }));
   if (faults.length > 0) throw new StartError([...faults, ...warnings].join('\n'));
-  return warnings as string[];
+  return warnings;
+}
+
+/** As above, every fault as it is found. @param temporal asks its server: unless told otherwise nothing is made there */
+export async function lookAtOwnServers(settings: Settings, temporal: (address: string) => Promise<void> = askTemporal): Promise<Found> {
+  const { DATABASE_URL, TEMPORAL_ADDRESS, REDIS_URL, SMTP_URL } = settings;
+  const [databaseFault, temporalFault, redisFault, mailFault] = await Promise.all([
+    DATABASE_URL === undefined ? undefined : faultOf('DATABASE_URL', 'PostgreSQL', place(DATABASE_URL), () => askDatabase(DATABASE_URL)),
+    TEMPORAL_ADDRESS === undefined ? undefined : faultOf('TEMPORAL_ADDRESS', 'The Temporal server', TEMPORAL_ADDRESS, () => temporal(TEMPORAL_ADDRESS)),
+    REDIS_URL === undefined ? undefined : faultOf('REDIS_URL', 'Redis', place(REDIS_URL), () => askRedis(REDIS_URL)),
+    SMTP_URL === undefined ? undefined : faultOf('SMTP_URL', 'The mail server', place(SMTP_URL), () => askMail(SMTP_URL)),
+  ]);
+  const told = (...sentences: (string | undefined)[]) => sentences.filter((sentence) => sentence !== undefined);
+  return settings.production
+    ? { faults: told(databaseFault, temporalFault, redisFault), warnings: told(mailFault) }
+    : { faults: told(databaseFault, temporalFault), warnings: told(redisFault, mailFault) };
 }
 
 async function faultOf(setting: string, what: string, where: string, ask: () => Promise<void>): Promise<string | undefined> {
@@ -32,6 +43,7 @@ async function faultOf(setting: string, what: string, where: string, ask: () => 
     await ask();
     return undefined;
   } catch (fault) {
+    if (fault instanceof SchemaError) return fault.message;
     return `${what} at ${where} (${setting}) does not answer: ${reasonOf(fault)}.`;
   }
 }
@@ -46,7 +58,9 @@ async function askDatabase(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: PATIENCE, query_timeout: PATIENCE });
   try {
     await client.connect();
-    await client.query('select 1');
+    const { rows: [found] } = await client.query<{ there: boolean }>(`select to_regclass('knex_migrations') is not null as there`);
+    // A service that starts brings an older schema up to date; one of a newer release it must leave alone.
+    if (found?.there) refuseUnknown((await client.query<{ name: string }>('select name from knex_migrations order by id')).rows.map(({ name }) => name));
   } finally {
     await client.end();
   }
@@ -79,11 +93,8 @@ async function askMail(url: string): Promise<void> {
   }
 }
 
-function withoutSecret(text: string): string {
-  try {
-    const url = new URL(text);
-    return url.host + url.pathname.replace(/\/$/, '');
-  } catch (fault) {
-    throw new StartError(`"${text}" is not a URL: ${(fault as Error).message}.`);
-  }
+/** Where a URL leads, without its login. */
+function place(text: string): string {
+  const url = new URL(text);
+  return url.host + url.pathname.replace(/\/$/, '');
 }

@@ -1,5 +1,5 @@
 import { SchemaError } from '../../db/migrate.js';
-import { readSettings, SettingsError, type Settings } from '../../settings.js';
+import { SettingsError, type Settings } from '../../settings.js';
 import { openDataDir, type DataDir } from './data-dir.js';
 import { secretsFor } from './keys.js';
 import { takeLock } from './lock.js';
@@ -11,6 +11,7 @@ import { removeRunJson, writeRunJson, type RunJson } from './run-json.js';
 import { StartError } from './start-error.js';
 import { neededPorts, startService, type PortName } from './service.js';
 import { readyText, say, step } from './terminal.js';
+import { usableSettings } from './usable-settings.js';
 
 /** The API first, so that nothing new comes in; then who works on it; the stores last. */
 const STOP_ORDER: PartName[][] = [['api'], ['worker'], ['temporal', 'mail'], ['postgres']];
@@ -24,7 +25,7 @@ export async function supervise(): Promise<number> {
   const stop = listenForStop();
   let supervision: Supervision | undefined;
   try {
-    const settings = readSettings();
+    const settings = await usableSettings();
     const dir = openDataDir(settings.DATA_DIR);
     // Everything that comes into being from here on, also what children write, is for this user's eyes.
     process.umask(0o077);

@@ -7,6 +7,11 @@ const GRPC_NOT_FOUND = 5;
 /** INDEXED_VALUE_TYPE_KEYWORD and _DATETIME of the server's API. */
 const KINDS = { Keyword: 2, Datetime: 6 } as const;
 
+/** @throws Error when no Temporal server answers there; nothing is made in it. */
+export async function askTemporal(address: string): Promise<void> {
+  await (await Connection.connect({ address, connectTimeout: 5000 })).close();
+}
+
 /** Prepares a Temporal server of your own: the namespace is there, and so are the search attributes. */
 export async function ensureNamespace({ address, namespace, retentionDays }: { address: string; namespace: string; retentionDays: number }): Promise<void> {
   const connection = await Connection.connect({ address, connectTimeout: 5000 });

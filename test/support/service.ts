@@ -40,11 +40,15 @@ export function temporaryDataDir(): string {
   return join(folder, 'data');
 }
 
-/** Runs `npm start`'s program to its end, for starts that are to fail. */
-export async function failedStart(overrides: Record<string, string>): Promise<{ code: number | null; output: string; seconds: number }> {
+/**
+ * Runs `npm start`'s program to its end, for starts that are to fail.
+ * @param command as `npm start` runs it, unless told otherwise
+ */
+export async function failedStart(overrides: Record<string, string>, command: [string, ...string[]] = START): Promise<{ code: number | null; output: string; seconds: number }> {
   const began = performance.now();
-  const { child, output } = spawnSupervisor(testEnvironment({ DATA_DIR: temporaryDataDir(), ...overrides }));
-  const [code] = (await once(child, 'exit')) as [number | null];
+  const { child, output } = spawnSupervisor(testEnvironment({ DATA_DIR: temporaryDataDir(), ...overrides }), command);
+  // Its end, and all that it said: the streams may end after the process.
+  const [code] = (await once(child, 'close')) as [number | null];
   return { code, output: output(), seconds: (performance.now() - began) / 1000 };
 }
 
@@ -105,10 +109,12 @@ export function service(): Promise<RunJson> {
   return shared;
 }
 
-function spawnSupervisor(env: NodeJS.ProcessEnv) {
+const START: [string, ...string[]] = [process.execPath, 'scripts/start.mjs'];
+
+function spawnSupervisor(env: NodeJS.ProcessEnv, [command, ...args] = START) {
   // Detached, so that Ctrl-C in the terminal does not stop it in the middle of a test; the channel's end does, when
   // the tests themselves are killed.
-  const child = spawn(process.execPath, ['scripts/start.mjs'], { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  const child = spawn(command, args, { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
   running.add(child);
   child.once('exit', () => running.delete(child));
   let text = '';
