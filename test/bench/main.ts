@@ -10,10 +10,11 @@ import { bulkSyncFigures } from './bulk-sync.js';
 import { compileFigures } from './compile.js';
 import { exportFigures, importFigures } from './data.js';
 import { decisionFigures, simulationFigures } from './deciding.js';
-import { writeDocument } from './document.js';
+import { writeDocument, writeSpent } from './document.js';
 import { eventFigures } from './events.js';
 import { lineOf } from './figure.js';
 import type { Figure } from './figure.js';
+import { growthFigures } from './growth.js';
 import { listingFigures } from './listing.js';
 import { memoryFigures } from './memory.js';
 import { previewFigures } from './preview.js';
@@ -28,6 +29,7 @@ import { studyChangeFigures } from './study-change.js';
 import { submissionFigures, submissionMemory } from './submissions.js';
 import { syncFigures } from './sync.js';
 import { processingFigures } from './processing.js';
+import { processorTimes, spentLine } from './processor.js';
 import { triggerFigures } from './triggers.js';
 import { visitStatusFigures } from './visit-statuses.js';
 
@@ -36,8 +38,8 @@ const USUAL = ['START', 'MEM', 'P1', 'P1_RUNNING', 'P1_FRESH', 'P10', 'P2', 'P3'
 const PURE = ['P9', 'DECIDE', 'PUSH'];
 /** Reminders that are due (P7), where --rows says no less. */
 const DUE = 60_000;
-/** Only when it is asked for: it installs everything again. */
-const ON_DEMAND = ['START_COLD'];
+/** Only when it is asked for: it installs everything again; it makes a study of two million visits; it is a table of its own. */
+const ON_DEMAND = ['START_COLD', 'GROWTH', 'PROCESSOR'];
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { rounds: { type: 'string', default: '5' }, rows: { type: 'string', default: '1000000' }, write: { type: 'boolean', default: false } } });
 const rounds = Number(values.rounds);
@@ -94,6 +96,12 @@ try {
       if (wanted('REPORTS')) tell(await reportFigures(stage, rounds));
       if (wanted('PDF')) tell(await printingFigures(stage, rounds));
       if (wanted('P6')) tell(await studyChangeFigures(stage));
+      if (wanted('PROCESSOR')) {
+        const spent = await processorTimes(stage);
+        for (const one of spent) process.stdout.write(`${spentLine(one)}\n`);
+        if (values.write) writeSpent(spent);
+      }
+      if (wanted('GROWTH')) tell(await growthFigures(stage, values.write));
       if (wanted('P8')) tell(await auditFigures(stage, rounds, Math.max(1_000, Number(values.rows))));
     });
   }

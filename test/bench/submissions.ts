@@ -70,7 +70,7 @@ async function send(stage: Stage, { path, headers, body }: HttpRequest): Promise
 }
 
 /** Sessions that have just been started, each of a participant of its own. */
-async function openSessions(stage: Stage, studyId: string, count: number): Promise<string[]> {
+export async function openSessions(stage: Stage, studyId: string, count: number): Promise<string[]> {
   const participants = await enrollInBulk(stage, studyId, count);
   const { rows } = await stage.sql.query<{ id: string }>(
     `insert into assessment_sessions (study_id, participant_id, status, expires_at) select $1, p, 'active', now() + interval '2 hours' from unnest($2::uuid[]) p returning id`, [studyId, participants]);
@@ -82,7 +82,7 @@ async function storedTrials(stage: Stage, studyId: string): Promise<number> {
   return rows[0]!.stored;
 }
 
-function submission(sessionId: string, count: number): HttpRequest {
+export function submission(sessionId: string, count: number): HttpRequest {
   const began = Date.now() - count * 100;
   const raw_trials = Array.from({ length: count }, (_, i) => ({
     task: 'stroop', trial_index: i, rt: Math.round((250 + Math.random() * 500) * 10) / 10, correct: Math.random() < 0.9, timestamp: new Date(began + i * 100).toISOString(),
