@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { problem } from './errors.js';
@@ -23,6 +24,22 @@ function reader(limit: number) {
   });
 }
 const readers = new Map<number, ReturnType<typeof reader>>();
+
+/**
+ * A body that is being read, for so long. What still comes of it is thrown away with its connection: the answer ends that.
+ * @throws 408 when it is not there in time
+ */
+export async function arrived<T>(reading: Promise<T>, seconds: number): Promise<T> {
+  const patience = new AbortController();
+  const late = sleep(seconds * 1000, undefined, { signal: patience.signal, ref: false }).then(() => { throw problem('REQUEST_TIMEOUT', { headers: { Connection: 'close' } }); });
+  try {
+    return await Promise.race([reading, late]);
+  } finally {
+    patience.abort();
+    // Whoever lost the race has nobody any more who waits for it.
+    for (const loser of [late, reading]) loser.then(undefined, () => undefined);
+  }
+}
 
 /** Whether the request has a body at all. */
 export const hasBody = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

@@ -88,6 +88,7 @@ const registry = {
   VALIDATION_FAILED: [422, 'The request does not fit its schema.'],
   NO_DELIVERY_REPORT: [422, 'The mail is no delivery status notification (RFC 3464).'],
   INVALID_VALUE: [422, 'A value cannot be stored.'],
+  HEADERS_TOO_LARGE: [431, 'The headers are too large.'],
   RATE_LIMITED: [429, 'Too many requests.'],
   INTERNAL: [500, 'Something went wrong inside the service.'],
   UNAVAILABLE: [503, 'The service is stopping or not ready.'],

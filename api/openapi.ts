@@ -160,7 +160,7 @@ function standardErrors(route: Route): number[] {
     ...(may.signed ? [401, 403] : []),
     // X-Study-ID, X-Site-ID and X-Participant-ID may be no ids, or name what the caller does not see.
     ...(may.signed && may.signed !== 'household' ? [404, 422] : route.path.includes('{') ? [404] : []),
-    ...(bodySchema(route) ? [400, 413, 415, 422] : route.takes === 'bytes' ? [413, 415] : route.takes === 'upload' ? [400, 413, 415, 422] : []),
+    ...(bodySchema(route) ? [400, 408, 413, 415, 422] : route.takes === 'bytes' ? [408, 413, 415] : route.takes === 'upload' ? [400, 408, 413, 415, 422] : []),
     ...(answersJsonOnly(route) ? [406] : []),
     ...(route.query || route.headers ? [422] : []),
     ...((may.signed && route.studyContext !== false) || forParticipant(route) ? [400] : []),

@@ -8,7 +8,7 @@ import type { SessionRow } from '../db/queries/sessions.js';
 import type { Statement } from '../db/one-trip.js';
 import type { Work } from '../db/transaction.js';
 import type { Tx } from '../db/knex.js';
-import { inScope, readInScope } from '../db/transaction.js';
+import { inScope, readInScope, unhurried } from '../db/transaction.js';
 import { admit, admitCaregiver, admitHousehold, admitParticipant } from './access.js';
 import type { AnyCaller, Caregiver, Participant } from './access.js';
 import { authenticated } from './auth/holder.js';
@@ -17,7 +17,7 @@ import { noteUse } from './auth/last-use.js';
 import { heldOpen } from './held-open.js';
 import type { Holder } from './auth/holder.js';
 import { jwtSecret } from './auth/tokens.js';
-import { hasBody, mediaType, parseJson, readBytes } from './body.js';
+import { arrived, hasBody, mediaType, parseJson, readBytes } from './body.js';
 import { readUpload, requireFile } from './upload.js';
 import type { Upload } from './upload.js';
 import { Problem, problem } from './errors.js';
@@ -52,8 +52,9 @@ export async function serve(ctx: Context, route: Route, params: Record<string, s
   await count(ctx, route.limit ?? 'general', holder && `${holder.kind}:${holder.id}`, services);
   requireUuids(route, params);
   if (route.within === 'session') sessionIdOf(ctx.headers);
-  const upload = route.takes === 'upload' ? await readUpload(ctx, services.settings.MAX_UPLOAD_BYTES, route.consumes) : undefined;
-  const raw = upload ? upload.bytes : await readBody(ctx, route, services);
+  const arrival = services.settings.REQUEST_ARRIVAL_SECONDS;
+  const upload = route.takes === 'upload' ? await arrived(readUpload(ctx, services.settings.MAX_UPLOAD_BYTES, route.consumes), arrival) : undefined;
+  const raw = upload ? upload.bytes : await arrived(readBody(ctx, route, services), arrival);
   const request = new Request(ctx, route, params, services, raw, upload);
   const answer = holder ? await asCaller(request, holder) : route.within === 'session' ? await asSession(request) : await asAnyone(request);
   send(ctx, answer);
@@ -229,14 +230,20 @@ async function through(request: Request, holder: Holder, studyId: string | undef
   const forOne = (actor: AnyCaller) => { if (key && holder.kind === 'caregiver') key = request.keyed(`${holder.id} ${actor.id}`); };
   const credential = holder.kind === 'user' ? holder.credential : undefined;
   if (route.within === 'change') {
-    return door.change((work, actor, first) => {
+    return door.change(async (work, actor, first) => {
       forOne(actor);
+      if (route.takes === 'upload') await unhurried(work.tx);
       return onceInside(work.tx, key, () => request.handle(actor, studyId, { ...work, ...(first && { first }) }, key, credential));
     });
   }
   const reading = () => door.read((tx, actor) => request.handle(actor, studyId, { tx }, key, credential));
   if ((route.within === 'read' && !key) || route.within === 'once') return reading();
-  if (route.within === 'snapshot' && door.snapshot) return heldOpen(door.snapshot, (tx, actor) => request.handle(actor, studyId, { tx }, key, credential));
+  if (route.within === 'snapshot' && door.snapshot) {
+    return heldOpen(door.snapshot, async (tx, actor) => {
+      await unhurried(tx);
+      return request.handle(actor, studyId, { tx }, key, credential);
+    });
+  }
   const actor = await door.load();
   forOne(actor);
   if (!key) return request.handle(actor, studyId, {}, key, credential);

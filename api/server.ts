@@ -1,7 +1,11 @@
-import { createServer } from 'node:http';
-import type { Server } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES, createServer } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { Services } from './services.js';
 import { createApp } from './app.js';
+import { problem } from './errors.js';
+import type { Problem } from './errors.js';
 import type { Route } from './route.js';
 
 export interface Listening {
@@ -14,19 +18,27 @@ export interface Listening {
 const DRAIN_MS = 8_000;
 /** For so long open connections are used up: each answer closes its own. */
 const LAST_CALL_MS = 500;
+const HEADERS_MS = 15_000;
+/** After what the application itself answers to a body that is too slow: for those who were answered and go on sending. */
+const GRACE_MS = 5_000;
 
 /**
  * Serves `routes` on `host`:`port` (`auto`: a free one).
  * @throws Error in one sentence when the port is taken or not allowed
  */
 export async function listen(services: Services, routes: readonly Route[]): Promise<Listening> {
-  const { HOST, PORT } = services.settings;
+  const { HOST, PORT, REQUEST_ARRIVAL_SECONDS } = services.settings;
   let draining = false;
   const handler = createApp(services, routes, () => draining).callback();
-  const server = createServer((request, response) => { void handler(request, response); });
+  const arrivalMs = REQUEST_ARRIVAL_SECONDS * 1000;
+  const answering = new WeakMap<Duplex, ServerResponse>();
   // A client that sends its headers or body a byte at a time does not hold a socket for good.
-  server.headersTimeout = 15_000;
-  server.requestTimeout = 120_000;
+  const limits = { headersTimeout: Math.min(HEADERS_MS, arrivalMs), requestTimeout: arrivalMs + GRACE_MS, connectionsCheckingInterval: Math.min(5_000, arrivalMs) };
+  const server = createServer(limits, (request, response) => {
+    answering.set(request.socket, response);
+    void handler(request, response);
+  });
+  server.on('clientError', (fault: NodeJS.ErrnoException, socket) => refuse(fault, socket, answering.get(socket)));
   server.keepAliveTimeout = 65_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (fault: NodeJS.ErrnoException) => reject(new Error(
@@ -52,4 +64,25 @@ export async function listen(services: Services, routes: readonly Route[]): Prom
       }, LAST_CALL_MS);
     }),
   };
+}
+
+/** Faults of what is no request yet, by the codes of Node's parser; any other is one that cannot be read. */
+const UNREAD: Record<string, Problem> = {
+  ERR_HTTP_REQUEST_TIMEOUT: problem('REQUEST_TIMEOUT'), HPE_HEADER_OVERFLOW: problem('HEADERS_TOO_LARGE'), HPE_CHUNK_EXTENSIONS_OVERFLOW: problem('TOO_LARGE'),
+};
+
+/** What no request came of is answered as everything else is; where an answer was begun already, the connection ends with it. */
+function refuse(fault: NodeJS.ErrnoException, socket: Duplex, answer: ServerResponse | undefined): void {
+  if (!socket.writable || (answer?.headersSent && !answer.writableFinished)) {
+    socket.destroy(fault);
+    return;
+  }
+  const found = UNREAD[fault.code ?? ''] ?? problem('BAD_REQUEST');
+  const requestId = randomUUID();
+  const body = JSON.stringify(found.body(requestId));
+  const head = [
+    `HTTP/1.1 ${found.status} ${STATUS_CODES[found.status]}`, 'Connection: close', 'Content-Type: application/json; charset=utf-8', `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-ID: ${requestId}`, 'X-Content-Type-Options: nosniff', 'Cache-Control: no-store',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => { socket.destroy(); });
 }

@@ -32,11 +32,16 @@ export interface DatabaseOptions {
   poolMin?: number;
   /** How long a connection is waited for when all are in use or the server does not answer; default 10 s. */
   acquireMs?: number;
+  /** The longest that a statement may wait for a lock, and take; default: as long as it wants (but see `unhurried`). */
+  limits?: { lockMs: number; statementMs: number };
   /** Shown in pg_stat_activity. */
   name: string;
   /** Keep the owner's rights (migrations, verification): row-level security still holds for a plain owner. */
   asOwner?: boolean;
 }
+
+/** Whole milliseconds; none at all would be no limit. */
+const atLeastOne = (ms: number): number => Math.max(1, Math.round(ms));
 
 /** Opens a pool as the application role, which owns nothing, or as the owner. */
 export function openDatabase(options: DatabaseOptions): Database {
@@ -50,6 +55,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       role = ' -c role=research_app';
     }
   }
+  // Of the session, so that they cost no request anything.
+  const limits = options.limits ? ` -c lock_timeout=${atLeastOne(options.limits.lockMs)} -c statement_timeout=${atLeastOne(options.limits.statementMs)}` : '';
   return withOpenings(knex({
     client: 'pg',
     // What it warns of bears a stack, which says nothing to whoever reads a log: the failure itself is told by its caller.
@@ -57,7 +64,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     connection: {
       connectionString: url.toString(),
       application_name: options.name,
-      options: `-c timezone=UTC${role}`,
+      options: `-c timezone=UTC${role}${limits}`,
       // An idle transaction left behind by a frozen process must not hold its locks for good.
       idle_in_transaction_session_timeout: 30_000,
       connectionTimeoutMillis: 5_000,

@@ -31,6 +31,14 @@ const PLANNED_ONCE = `, set_config('plan_cache_mode', 'force_generic_plan', true
  */
 const BY_INDEX = `, set_config('enable_seqscan', 'off', true)`;
 
+/**
+ * Takes the limits of an ordinary request off a transaction that moves a file, or reads all of something: it has those of
+ * its own kind. Whoever reads slowly counts in: COPY is one statement, and goes as fast as its reader.
+ */
+export async function unhurried(tx: Tx): Promise<void> {
+  await tx.raw(`select set_config('statement_timeout', '1h', true), set_config('lock_timeout', '2min', true)`);
+}
+
 export interface Work {
   tx: Tx;
   /** Records of what this transaction changes; sealed to their chains as its last statement. */

@@ -14,7 +14,7 @@ import type { Leaves } from '../../db/merkle.js';
 import { hasChain } from '../../db/queries/audit.js';
 import { chainHashes, checkpointById, checkpointCovering } from '../../db/queries/audit-checkpoints.js';
 import type { StoredCheckpoint } from '../../db/queries/audit-checkpoints.js';
-import { inScope, readInScope, snapshotInScope } from '../../db/transaction.js';
+import { inScope, readInScope, snapshotInScope, unhurried } from '../../db/transaction.js';
 import { checkpointFolder } from '../../settings.js';
 import type { Actor } from '../access.js';
 import { problem } from '../errors.js';
@@ -48,7 +48,10 @@ export async function requireChain(tx: Tx, studyId: string | undefined): Promise
  */
 export async function verify(services: Services, studyId: string | undefined) {
   const where = await outside(services, studyId);
-  return snapshotInScope(services.database, '*', (tx) => verdict(tx, studyId, where));
+  return snapshotInScope(services.database, '*', async (tx) => {
+    await unhurried(tx);
+    return verdict(tx, studyId, where);
+  });
 }
 
 async function verdict(tx: Tx, studyId: string | undefined, where: Outside) {

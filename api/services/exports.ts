@@ -11,6 +11,7 @@ import { putOutbox } from '../../db/outbox.js';
 import { ensurePseudonymKey, insertExport } from '../../db/queries/exports.js';
 import { changeAs, readAs } from '../../db/request.js';
 import type { Caller } from '../../db/request.js';
+import { unhurried } from '../../db/transaction.js';
 import type { Tx } from '../../db/knex.js';
 import { admit, exporters } from '../access.js';
 import type { Actor } from '../access.js';
@@ -61,7 +62,10 @@ export async function exportData(asked: Asked, format: ExportFormat, given: Stat
 
 /** A read-only transaction with the caller's rights of this moment. */
 const asReader = <T>({ services: { database } }: Asked, caller: Caller, work: (tx: Tx) => Promise<T>): Promise<T> =>
-  readAs(database, caller, (row) => admit(exporters, row, caller.studyId), work);
+  readAs(database, caller, (row) => admit(exporters, row, caller.studyId), async (tx) => {
+    await unhurried(tx);
+    return work(tx);
+  });
 
 function requestOf({ mode: _mode, study_id, dataset, ...rest }: Static<typeof NewExport>, contextStudy: string | undefined): ExportRequest {
   if (study_id && contextStudy && study_id.toLowerCase() !== contextStudy) throw problem('CONTEXT_CONFLICT');

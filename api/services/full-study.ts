@@ -10,6 +10,7 @@ import { tokenPlace } from '../../db/queries/datacapture-configs.js';
 import { updateStudy } from '../../db/queries/studies.js';
 import { changeAs, readAs } from '../../db/request.js';
 import type { Caller } from '../../db/request.js';
+import { unhurried } from '../../db/transaction.js';
 import { admit, exporters } from '../access.js';
 import { parseJson } from '../body.js';
 import { problem } from '../errors.js';
@@ -36,7 +37,10 @@ export async function exportStudy({ services, actor, context }: Asked, studyId: 
     return existing(tx, studyId);
   });
   const sink = new PassThrough();
-  const body = streamed(services, sink, () => readAs(services.database, caller, enter, (tx) => writeStudyDocument(tx, studyId, new Date().toISOString(), sink)));
+  const body = streamed(services, sink, () => readAs(services.database, caller, enter, async (tx) => {
+    await unhurried(tx);
+    return writeStudyDocument(tx, studyId, new Date().toISOString(), sink);
+  }));
   return reply(200, body, { 'Content-Type': 'application/json; charset=utf-8', 'Content-Disposition': `attachment; filename="${safeName(study.study_code)}-full.json"` });
 }
 

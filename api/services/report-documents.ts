@@ -6,7 +6,7 @@ import { participantRows, reportedSession } from '../../db/queries/reports/parti
 import { completion, enrollment, modules, sites, studySummary } from '../../db/queries/reports/study.js';
 import { snapshotAs } from '../../db/request.js';
 import type { Asked, ReportFilter } from '../../db/queries/reports/base.js';
-import { inScope } from '../../db/transaction.js';
+import { inScope, unhurried } from '../../db/transaction.js';
 import { Turns } from '../pdf/turns.js';
 import { admit, staff } from '../access.js';
 import type { Actor } from '../access.js';
@@ -28,7 +28,10 @@ type Read<T> = (tx: Tx) => Promise<T>;
 
 /** Everything of a document or a plot is read in one snapshot, under the caller's rights; no connection is held while it is drawn. */
 function snapshot<T>({ services, actor, studyId, siteId }: Ordering, participantId: string | undefined, read: Read<T>): Promise<T> {
-  return snapshotAs(services.database, { userId: actor.id, studyId, siteId, participantId }, (row) => admit(staff.read, row, studyId), read);
+  return snapshotAs(services.database, { userId: actor.id, studyId, siteId, participantId }, (row) => admit(staff.read, row, studyId), async (tx) => {
+    await unhurried(tx);
+    return read(tx);
+  });
 }
 
 /** One is read at a time, by one process of the database: nobody who only asks for a page waits for it. */

@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import { standardStudy, subjectOf } from '../../db/queries/standards.js';
 import { changeAs, readAs } from '../../db/request.js';
 import type { Caller, CallerRow } from '../../db/request.js';
+import { unhurried } from '../../db/transaction.js';
 import { admit, exporters } from '../access.js';
 import { problem } from '../errors.js';
 import { by } from '../record.js';
@@ -28,7 +29,10 @@ export async function exportOdm({ services, actor, context, siteId }: Asked, stu
     return existing(tx, studyId);
   });
   const sink = new PassThrough();
-  const body = streamed(services, sink, () => readAs(services.database, caller, enter, (tx) => writeOdm(tx, studyId, new Date().toISOString(), sink), true));
+  const body = streamed(services, sink, () => readAs(services.database, caller, enter, async (tx) => {
+    await unhurried(tx);
+    return writeOdm(tx, studyId, new Date().toISOString(), sink);
+  }, true));
   return reply(200, body, { 'Content-Type': 'application/xml; charset=utf-8', 'Content-Disposition': `attachment; filename="${safeName(study.study_code)}-odm.xml"` });
 }
 
