@@ -9,15 +9,12 @@ import { expect } from 'chai';
 import excel from 'exceljs';
 import { admin, newStudy } from '../support/http.js';
 import type { Http } from '../support/http.js';
+import { isThere } from '../support/program.js';
 import { filledStudy } from './filled-study.js';
 import type { FilledStudy } from './filled-study.js';
 import { imported } from './stage.js';
 
 const run = promisify(execFile);
-const isThere = (program: string) => run(program, ['--version']).then(() => true, (fault: NodeJS.ErrnoException) => {
-  if (fault.code === 'ENOENT') return false;
-  throw fault;
-});
 
 /** Where LibreOffice or R is not installed, these are pending, not passed: neither is small enough to be brought along. */
 describe('A spreadsheet program and R', function () {

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { root } from './environment.js';
 
 /** Runs a program of the checkout with Node to its end; `output` is all that it printed. */
@@ -7,3 +8,10 @@ export function ran(args: string[], env: NodeJS.ProcessEnv): Promise<{ code: num
     execFile(process.execPath, args, { cwd: root, env }, (fault, stdout, stderr) => resolve({ code: typeof fault?.code === 'number' ? fault.code : fault ? -1 : 0, output: stdout + stderr }));
   });
 }
+
+const run = promisify(execFile);
+/** Whether a program that is not ours is installed. */
+export const isThere = (program: string): Promise<boolean> => run(program, ['--version']).then(() => true, (fault: NodeJS.ErrnoException) => {
+  if (fault.code === 'ENOENT') return false;
+  throw fault;
+});
