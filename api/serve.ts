@@ -10,7 +10,7 @@ import type { Work } from '../db/transaction.js';
 import type { Tx } from '../db/knex.js';
 import { inScope, readInScope, unhurried } from '../db/transaction.js';
 import { admit, admitCaregiver, admitHousehold, admitParticipant } from './access.js';
-import type { AnyCaller, Caregiver, Participant } from './access.js';
+import type { AnyCaller, Caregiver, Named, Participant } from './access.js';
 import { authenticated } from './auth/holder.js';
 import type { PortalHolder } from './auth/portal.js';
 import { noteUse } from './auth/last-use.js';
@@ -126,7 +126,9 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
   const { route, services: { database }, ctx } = request;
   const studyId = studyContext(ctx, route, request.params, request.search);
   const siteId = siteContext(ctx);
-  if (holder.kind === 'participant' || holder.kind === 'caregiver') return asPortalCaller(request, holder, studyId, siteId);
+  // Of staff it is checked and means nothing more.
+  const about = route.may.signed === 'portal' || route.may.signed === 'either' ? participantContext(ctx, request.params, request.search) : undefined;
+  if (holder.kind === 'participant' || holder.kind === 'caregiver') return asPortalCaller(request, holder, { studyId, siteId, participantId: about });
   const participantId = request.params.participant_id;
   const token = holder.kind === 'token' ? { id: holder.id, hash: holder.hash } : undefined;
   const narrowed = route.studyContext === 'filter' ? undefined : studyId;
@@ -164,10 +166,9 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
 }
 
 /** By a portal token: the participant itself, or a caregiver for the participant that the request is about. */
-async function asPortalCaller(request: Request, holder: PortalHolder, studyId: string | undefined, siteId: string | undefined): Promise<Reply> {
-  const { route, services: { database }, ctx } = request;
-  const participantId = participantContext(ctx, request.params, request.search);
-  const named = { studyId, siteId, participantId };
+async function asPortalCaller(request: Request, holder: PortalHolder, named: Named): Promise<Reply> {
+  const { route, services: { database } } = request;
+  const { studyId, participantId } = named;
   const door = <Row>(asker: PortalAsker, enter: (row: Row | undefined) => Participant | Caregiver): Door => ({
     change: (work) => changeAsPortal(database, asker, enter, work),
     read: (work) => readAsPortal(database, asker, enter, work),

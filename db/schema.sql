@@ -42,7 +42,7 @@ create table anchor_date_history (
   request_id character varying(36),
   schedule_version_created_id uuid,
   created_at timestamp with time zone not null default moment(),
-  constraint anchor_date_history_actor_type_check CHECK (((actor_type)::text = ANY ((ARRAY['user'::character varying, 'system'::character varying, 'participant'::character varying, 'caregiver'::character varying, 'workflow'::character varying])::text[]))),
+  constraint anchor_date_history_actor_type_check CHECK (((actor_type)::text = ANY ((ARRAY['user'::character varying, 'system'::character varying, 'participant'::character varying, 'workflow'::character varying])::text[]))),
   constraint anchor_date_history_event_type_check CHECK (((event_type)::text = ANY ((ARRAY['PROPOSED'::character varying, 'SET'::character varying, 'CHANGED'::character varying, 'FINALIZED'::character varying, 'OVERRIDE_REQUESTED'::character varying, 'OVERRIDE_GRANTED'::character varying, 'OVERRIDE_DENIED'::character varying])::text[]))),
   constraint anchor_date_history_anchor_date_id_fkey FOREIGN KEY (anchor_date_id) REFERENCES anchor_dates(id) ON DELETE CASCADE,
   constraint anchor_date_history_pkey PRIMARY KEY (id)
@@ -1807,7 +1807,7 @@ begin
   get diagnostics n = row_count; v := v || jsonb_build_object('decisions', n);
   update anchor_commands c set outcome = jsonb_set(c.outcome, '{facts}', facts_without_identity(c.outcome->'facts', p_items))
     where c.participant_id = p_id and c.outcome->'facts' <> facts_without_identity(c.outcome->'facts', p_items);
-  update anchor_date_history set ip_address = null, user_agent = null where participant_id = p_id and actor_type in ('participant', 'caregiver') and (ip_address is not null or user_agent is not null);
+  update anchor_date_history set ip_address = null, user_agent = null where participant_id = p_id and actor_type = 'participant' and (ip_address is not null or user_agent is not null);
   perform set_config('app.erasing', '', true);
   update assessment_sessions set device_id = null where participant_id = p_id and device_id is not null;
   get diagnostics n = row_count; v := v || jsonb_build_object('devices', n);

@@ -56,8 +56,9 @@ export interface ParticipantAnchorStart {
 /** Who sends a message and by what request; the rights are checked against the database, whoever it is. */
 export interface Sender {
   actor_user_id?: string | null;
-  /** The participant's own wish, from the portal, or that of who cares for it. */
-  actor_type?: 'user' | 'participant' | 'caregiver' | 'system' | 'workflow';
+  /** The participant's own wish, from the portal. */
+  actor_type?: 'user' | 'participant' | 'system' | 'workflow';
+  /** Who said it for the participant, for the audit log. */
   caregiver_id?: string | null;
   request_id?: string | null;
   ip_address?: string | null;

@@ -4,7 +4,7 @@ import type { Database } from '../../db/knex.js';
 import { StaleAnchor, lockAnchor, rememberCommands } from '../../db/queries/anchors.js';
 import { asCaregiver } from '../../db/queries/portal.js';
 import { inScope } from '../../db/transaction.js';
-import type { AnchorOutcome } from '../../workflows/contract.js';
+import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
 import { carryOut, refuse } from './carry-out.js';
 import type { Carried } from './carry-out.js';
 import { faultOfMessage, withPlainIds } from './commands.js';
@@ -29,7 +29,8 @@ export const applyAnchorCommand = (database: Database) => async (given: AnchorCo
       if (!current) return { result: 'refused', refused: { status: 404, code: 'NOT_FOUND', detail: 'there is no such participant' }, errors: [], warnings: [], waiting: goneState() };
 
       const malformed = faultOfMessage(command.message);
-      if (!malformed && 'caregiver_id' in command.message && command.message.caregiver_id) audit.inEach(asCaregiver(command.message.caregiver_id));
+      const { actor_type, caregiver_id } = command.message as Sender;
+      if (!malformed && actor_type === 'participant' && caregiver_id) audit.inEach(asCaregiver(caregiver_id));
       const carried = malformed ? refuse(422, 'INVALID_MESSAGE', malformed) : await carryOut({ tx, audit, case: current }, command);
       const { refused } = carried;
       if (refused) {

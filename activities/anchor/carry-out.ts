@@ -66,7 +66,7 @@ async function reevaluate(bench: Bench, sender: Sender, ensureSchedule = false):
 
 async function setDate(bench: Bench, message: import('../../workflows/contract.js').SetEnrollmentDate): Promise<Carried> {
   const { policy, row } = bench.case;
-  const own = (message.actor_type === 'participant' || message.actor_type === 'caregiver') && policy.permissions.participant_can_set;
+  const own = message.actor_type === 'participant' && policy.permissions.participant_can_set;
   if (!own && !maySet(await standingOf(bench.tx, message.actor_user_id, row), policy)) {
     return refuse(403, 'FORBIDDEN', 'the policy does not let this role set the enrollment date');
   }

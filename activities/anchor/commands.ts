@@ -13,7 +13,7 @@ export type AnchorCommand = { id: string; participant_id: string; study_id: stri
 
 const TEXT = ['enrollment_date', 'new_enrollment_date', 'reason', 'actor_user_id', 'actor_type', 'caregiver_id', 'request_id', 'ip_address', 'user_agent', 'preview_hash', 'decision', 'approver_user_id', 'http_request_id'];
 
-const ACTOR_TYPES = ['user', 'participant', 'caregiver', 'system', 'workflow'];
+const ACTOR_TYPES = ['user', 'participant', 'system', 'workflow'];
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const USER_IDS = ['actor_user_id', 'approver_user_id'];

@@ -33,7 +33,7 @@ export const Override = body({
 export const HistoryEntry = Type.Object({
   id: Uuid, event_type: Type.String(), enrollment_date_value: nullable(IsoDate), status_before: nullable(AnchorStatus), status_after: AnchorStatus,
   source_type: Type.String(), source_ref: Ref, previous_enrollment_date: nullable(IsoDate), change_delta_days: nullable(Type.Integer()), actor_user_id: nullable(Uuid),
-  actor_type: oneOf('user', 'system', 'participant', 'caregiver', 'workflow'), reason: nullable(Type.String()), request_id: nullable(Type.String()),
+  actor_type: oneOf('user', 'system', 'participant', 'workflow'), reason: nullable(Type.String()), request_id: nullable(Type.String()),
   schedule_version_created_id: nullable(Uuid), anchor_version: Type.Integer(), created_at: Instant,
 }, { $id: 'AnchorHistoryEntry' });
 

@@ -13,7 +13,7 @@ export const Event = Type.Object({
   id: Uuid, type: Type.String(), study_id: Uuid, participant_id: nullable(Uuid), occurred_at: Instant, data: Json,
 });
 
-const Actor = Type.Object({ user_id: nullable(Uuid), type: oneOf('user', 'system', 'participant', 'caregiver', 'workflow') });
+const Actor = Type.Object({ user_id: nullable(Uuid), type: oneOf('user', 'system', 'participant', 'workflow') });
 const common = {
   history_id: Uuid, anchor_version: Type.Integer(), enrollment_date: nullable(IsoDate), status: oneOf('unset', 'provisional', 'finalized'),
   source_type: Type.String(), source_ref: nullable(Json), actor: Actor, schedule_version_id: nullable(Uuid),

@@ -110,5 +110,5 @@ export async function household(tx: Tx, actor: Participant | Caregiver, range: {
 
 /** A participant, or its caregiver, as sender of a message to its workflow, as `senderOf` is for users; the policy's `participant_can_set` is checked there. */
 export const participantSender = ({ caregiver }: Pick<Participant, 'caregiver'>, context: RequestContext): Sender => ({
-  ...(caregiver && { caregiver_id: caregiver.id }), actor_user_id: null, actor_type: caregiver ? 'caregiver' : 'participant', request_id: context.requestId, ip_address: context.ip, user_agent: context.userAgent?.slice(0, 500) ?? null,
+  ...(caregiver && { caregiver_id: caregiver.id }), actor_user_id: null, actor_type: 'participant', request_id: context.requestId, ip_address: context.ip, user_agent: context.userAgent?.slice(0, 500) ?? null,
 });

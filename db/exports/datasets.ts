@@ -108,7 +108,7 @@ export const datasets = {
     columns: [
       id('id', 'the entry'), ...whose, word('event_type', 'what happened'), number('anchor_version', 'version after it'), date('enrollment_date_value', 'date after it'), word('precision', 'date, datetime, partial_year or partial_month'),
       word('status_before', 'status before'), word('status_after', 'status after'), word('source_type', 'where the date comes from'), date('previous_enrollment_date', 'date before'), word('previous_source_type', 'source before'),
-      number('change_delta_days', 'days moved'), id('actor_user_id', 'who'), word('actor_type', 'user, system, participant, caregiver or workflow'), personal(text('reason', 'why')),
+      number('change_delta_days', 'days moved'), id('actor_user_id', 'who'), word('actor_type', 'user, system, participant or workflow'), personal(text('reason', 'why')),
       id('schedule_version_created_id', 'schedule version that it made'), instant('created_at', 'when'),
     ],
   },

@@ -59,9 +59,6 @@ alter table push_tokens add column caregiver_id uuid,
   add foreign key (caregiver_id, participant_id) references caregiver_participants (caregiver_id, participant_id) on delete cascade;
 create index push_tokens_caregiver on push_tokens (caregiver_id, participant_id) where caregiver_id is not null;
 
-alter table anchor_date_history drop constraint anchor_date_history_actor_type_check;
-alter table anchor_date_history add constraint anchor_date_history_actor_type_check check (actor_type in ('user','system','participant','caregiver','workflow'));
-
 -- As request_participant, for a caregiver: with the participant that it acts for, which is the one that it names, or the
 -- only one. No row: there is no such caregiver (any more); no id: it named none of several, or one that it does not care for.
 create function request_caregiver(p_caregiver uuid, p_participant uuid)
@@ -100,32 +97,4 @@ begin
 end $$;
 revoke all on function end_care(uuid) from public;
 grant execute on function end_care(uuid) to research_app;
-
--- As in 0024-erasure; with the caregivers.
-create or replace function erase_participant(p_id uuid, p_by uuid, p_reason text, p_code text, p_items text[]) returns jsonb
-language plpgsql security definer set search_path = public, pg_temp as $$
-declare v jsonb := '{}'; n integer;
-begin
-  perform set_config('app.erasing', 'on', true);
-  update form_instances set items = without_identity(items, p_items)
-    where participant_id = p_id and items <> without_identity(items, p_items);
-  get diagnostics n = row_count; v := v || jsonb_build_object('forms', n);
-  update anchor_decisions d set facts = facts_without_identity(d.facts, p_items)
-    where d.participant_id = p_id and d.facts <> facts_without_identity(d.facts, p_items);
-  get diagnostics n = row_count; v := v || jsonb_build_object('decisions', n);
-  update anchor_commands c set outcome = jsonb_set(c.outcome, '{facts}', facts_without_identity(c.outcome->'facts', p_items))
-    where c.participant_id = p_id and c.outcome->'facts' <> facts_without_identity(c.outcome->'facts', p_items);
-  update anchor_date_history set ip_address = null, user_agent = null where participant_id = p_id and actor_type in ('participant', 'caregiver') and (ip_address is not null or user_agent is not null);
-  perform set_config('app.erasing', '', true);
-  update assessment_sessions set device_id = null where participant_id = p_id and device_id is not null;
-  get diagnostics n = row_count; v := v || jsonb_build_object('devices', n);
-  delete from portal_links where participant_id = p_id;
-  update notifications set status = 'cancelled', reason = 'erased' where participant_id = p_id and user_id is null and status = 'pending';
-  get diagnostics n = row_count; v := v || jsonb_build_object('notifications', n);
-  -- Answers kept for a repeated request quote the participant as it was.
-  delete from idempotency_keys where body like '%' || p_id || '%';
-  update participants set email = null, phone = null, date_of_birth = null, participant_code = coalesce(p_code, participant_code),
-      withdrawal_reason = null, erased_at = clock_timestamp(), erased_by_id = p_by, erasure_reason = p_reason where id = p_id;
-  return v;
-end $$;
 `;

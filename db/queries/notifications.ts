@@ -18,8 +18,8 @@ export interface NotificationFilter extends Page {
 export interface Reader { id: string; isAdmin: boolean }
 
 /** Notifications of the participants and caregivers that the caller may see (isolation by site holds through them). */
-const visible = (tx: Tx, reader: Reader) => tx('notifications as n').leftJoin('participants as p', 'p.id', 'n.participant_id').leftJoin('caregivers as c', 'c.id', 'n.caregiver_id')
-  .whereRaw('(p.id is not null or c.id is not null or (n.participant_id is null and n.caregiver_id is null and (n.user_id = ? or ?::boolean)))', [reader.id, reader.isAdmin]);
+const visible = (tx: Tx, reader: Reader) => tx('notifications as n').leftJoin('participants as p', 'p.id', 'n.participant_id')
+  .whereRaw('(p.id is not null or exists (select from caregivers c where c.id = n.caregiver_id) or (n.participant_id is null and n.caregiver_id is null and (n.user_id = ? or ?::boolean)))', [reader.id, reader.isAdmin]);
 
 export function listNotifications(tx: Tx, filter: NotificationFilter, reader: Reader): Promise<Listed<NotificationRecord>> {
   const found = visible(tx, reader).modify((q) => {

@@ -131,6 +131,11 @@ describe('The portal of a caregiver', function portal() {
       expect((await http.post(path, { enrollment_date: '2024-03-10' }, about(second.id))).body.code).to.equal('CONTEXT_CONFLICT');
     });
 
+    it('is checked of staff, too, where a portal token would do', async () => {
+      const compiled = (more: string, headers: Record<string, string> = {}) => root.get(`/api/batteries/${String(battery.id)}/compile${more}`, { headers });
+      expect([(await compiled('?participant_id=x')).status, (await compiled('', { 'X-Participant-ID': 'x' })).status, (await compiled(`?participant_id=${strange.id}`)).status]).to.deep.equal([422, 422, 200]);
+    });
+
     it('need not be said by who cares for one', async () => {
       const single = await enterAsCaregiver(root, site.study.id, (await caringFor([second])).id);
       expect((await single.expect(200, 'GET', '/api/portal/me')).id).to.equal(second.id);
@@ -207,7 +212,8 @@ describe('The portal of a caregiver', function portal() {
         expect(record!.audit_metadata, action).to.deep.include({ actor_type: 'caregiver', caregiver_id: caregiver.id });
       }
       const history = await root.expect<Loose[]>(200, 'GET', `/api/studies/${site.study.id}/participants/${first.id}/anchor-date/history`);
-      expect(history[0]).to.include({ actor_type: 'caregiver', actor_user_id: null });
+      // The history's kinds of actors are the contract's: the date is the participant's, who said it stands in the audit log.
+      expect(history[0]).to.include({ actor_type: 'participant', actor_user_id: null });
       expect(await root.expect(200, 'GET', `/api/audit/verify?study_id=${site.study.id}`)).to.include({ valid: true });
       expect((await http.expect<{ items: { title: string }[] }>(200, 'GET', '/api/portal/timeline?kind=participant', undefined, about(first.id))).items[0]!.title).to.equal('Aufnahme in die Studie');
     });

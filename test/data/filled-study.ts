@@ -43,6 +43,8 @@ export async function filledStudy(http: Http): Promise<FilledStudy> {
   await http.expect(201, 'POST', `${of(1)}/forms`, { form_oid: 'F', status: 'complete', items: { DATE: day(-1), text: unique('ü') } });
   await http.expect(201, 'POST', `${of(1)}/randomization`, { arm: 'B', randomized_at: `${day(-1)}T10:00:00Z` });
   await http.expect(200, 'PUT', `${of(1)}/eligibility`, { status: 'pending', inclusion_criteria: { I1: { met: true, value: 3, notes: null } } });
+  const caregiver = await http.expect(201, 'POST', `${at}/caregivers`, { name: 'Ünal, "Ada"', email: 'ada@example.org', preferred_language: 'tr' });
+  for (const i of [0, 1]) await http.expect(200, 'PUT', `${at}/caregivers/${caregiver.id}/participants/${people[i]!.id}`, { relationship: 'mother' });
   await http.expect(200, 'POST', `/api/participants/${people[2]!.id}/withdraw`, { reason: 'moved away' });
   return { site, study, windows, battery, sites, people, sessionId };
 }

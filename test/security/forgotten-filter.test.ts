@@ -20,6 +20,7 @@ describe('An API that forgot the study in the conditions of its lists', () => {
     [mine, other] = [await newStudy(root), await newStudy(root)];
     for (const study of [mine, other]) {
       const { id } = await newParticipant(root, study.id, { email: `${study.id}@example.org` });
+      await root.expect(201, 'POST', `/api/studies/${study.id}/caregivers`, { name: 'Somebody' });
       await root.expect(201, 'POST', `/api/studies/${study.id}/sites`, { site_code: 'X' });
       await root.expect(201, 'POST', '/api/schedules/windows', { study_id: study.id, code: 'W', name: 'W', target_day: 1 });
       await root.expect(201, 'POST', '/api/schedules/visits', { participant_id: id, name: 'V', target_date: '2026-01-01' });
@@ -36,10 +37,10 @@ describe('An API that forgot the study in the conditions of its lists', () => {
   });
 
   it('has forgotten it indeed', () => {
-    expect([...new Set(readFileSync(told, 'utf8').trim().split('\n'))].sort()).to.deep.equal(['notifications', 'participants', 'sites', 'visits', 'webhook-events', 'windows']);
+    expect([...new Set(readFileSync(told, 'utf8').trim().split('\n'))].sort()).to.deep.equal(['caregivers', 'notifications', 'participants', 'sites', 'visits', 'webhook-events', 'windows']);
   });
 
-  const lists = [['participants', 1], ['sites', 1], ['webhook-events', 0]] as const;
+  const lists = [['caregivers', 1], ['participants', 1], ['sites', 1], ['webhook-events', 0]] as const;
   const byContext = [['/api/participants', 1], ['/api/schedules/windows', 1], ['/api/schedules/visits', 1], ['/api/notifications', 3]] as const;
   it('shows nothing of another study, by path, header or query', async () => {
     for (const [who, http] of callers) {

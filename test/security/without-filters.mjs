@@ -11,6 +11,7 @@ register(`data:text/javascript,${encodeURIComponent(`
     visits: ["if (filter.studyId) q.where", "if (filter.studyId === 'forgotten') q.where"],
     windows: ["if (filter.studyId) q.where", "if (filter.studyId === 'forgotten') q.where"],
     notifications: ["if (filter.studyId) q.where", "if (filter.studyId === 'forgotten') q.where"],
+    caregivers: ["tx('caregivers as c').where('c.study_id', studyId)", "tx('caregivers as c')"],
     sites: ["tx('sites').where('study_id', studyId)", "tx('sites')"],
     'webhook-events': [".where({ study_id: studyId }).whereRaw(OF_SITES)", ".whereRaw(OF_SITES)"],
   };
