@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { problem } from './errors.js';
@@ -26,19 +25,15 @@ function reader(limit: number) {
 const readers = new Map<number, ReturnType<typeof reader>>();
 
 /**
- * A body that is being read, for so long. What still comes of it is thrown away with its connection: the answer ends that.
+ * Reads a body for so long. What still comes of it is thrown away with its connection, which the answer ends.
  * @throws 408 when it is not there in time
  */
-export async function arrived<T>(reading: Promise<T>, seconds: number): Promise<T> {
-  const patience = new AbortController();
-  const late = sleep(seconds * 1000, undefined, { signal: patience.signal, ref: false }).then(() => { throw problem('REQUEST_TIMEOUT', { headers: { Connection: 'close' } }); });
-  try {
-    return await Promise.race([reading, late]);
-  } finally {
-    patience.abort();
-    // Whoever lost the race has nobody any more who waits for it.
-    for (const loser of [late, reading]) loser.then(undefined, () => undefined);
-  }
+export function arrived<T>(request: IncomingMessage, seconds: number, reading: () => Promise<T>): Promise<T> {
+  if (!hasBody(request)) return reading();
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => { reject(problem('REQUEST_TIMEOUT', { headers: { Connection: 'close' } })); }, seconds * 1000);
+    reading().then(resolve, reject).finally(() => { clearTimeout(late); });
+  });
 }
 
 /** Whether the request has a body at all. */

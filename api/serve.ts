@@ -53,8 +53,8 @@ export async function serve(ctx: Context, route: Route, params: Record<string, s
   requireUuids(route, params);
   if (route.within === 'session') sessionIdOf(ctx.headers);
   const arrival = services.settings.REQUEST_ARRIVAL_SECONDS;
-  const upload = route.takes === 'upload' ? await arrived(readUpload(ctx, services.settings.MAX_UPLOAD_BYTES, route.consumes), arrival) : undefined;
-  const raw = upload ? upload.bytes : await arrived(readBody(ctx, route, services), arrival);
+  const upload = route.takes === 'upload' ? await arrived(ctx.req, arrival, () => readUpload(ctx, services.settings.MAX_UPLOAD_BYTES, route.consumes)) : undefined;
+  const raw = upload ? upload.bytes : await arrived(ctx.req, arrival, () => readBody(ctx, route, services));
   const request = new Request(ctx, route, params, services, raw, upload);
   const answer = holder ? await asCaller(request, holder) : route.within === 'session' ? await asSession(request) : await asAnyone(request);
   send(ctx, answer);
