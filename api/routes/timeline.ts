@@ -49,6 +49,6 @@ export const timelineRoutes = [
     method: 'GET', path: '/api/portal/timeline', tag: 'Portal', summary: 'One’s own timeline: visits, sessions, consents and messages', may: portal, within: 'read', studyContext: false,
     description: 'In the participant’s language, or its caregiver’s, where there is one for it (de, en, es).',
     query: Type.Object({ ...paging, ...narrowing, kind: kinds(...portalKinds) }), answers: { 200: listOf(OwnItem) },
-    handle: ({ tx, actor, query }) => portalTimeline(tx, { id: actor.id, preferred_language: (actor.caregiver ?? actor).preferred_language }, { kinds: query.kind, ...period(query), skip: query.skip ?? 0, limit: query.limit ?? 50 }),
+    handle: ({ tx, actor, query }) => portalTimeline(tx, actor, { kinds: query.kind, ...period(query), skip: query.skip ?? 0, limit: query.limit ?? 50 }),
   }),
 ];

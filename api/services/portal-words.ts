@@ -26,3 +26,12 @@ export const timelineWords: Record<PortalLanguage, Record<string, string>> = {
     'session completed': 'Tareas terminadas', 'session active': 'Tareas empezadas', session: 'Tareas sin terminar', reminder: 'Mensaje enviado',
   },
 };
+
+/** The same, where it is said to who cares for the participant; what is not here says nothing of who reads it. */
+export const wordsForCaregivers: Record<PortalLanguage, Record<string, string>> = {
+  en: {
+    'participant enrolled': 'Joined the study', 'participant withdrawn': 'Left the study', 'consent signed': 'Consent signed', 'consent revoked': 'Consent revoked', 'consent declined': 'Consent declined', reminder: 'Message sent',
+  },
+  de: { reminder: 'Nachricht gesendet' },
+  es: {},
+};

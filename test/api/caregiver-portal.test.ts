@@ -218,6 +218,13 @@ describe('The portal of a caregiver', function portal() {
       expect((await http.expect<{ items: { title: string }[] }>(200, 'GET', '/api/portal/timeline?kind=participant', undefined, about(first.id))).items[0]!.title).to.equal('Aufnahme in die Studie');
     });
 
+    it('tells a story in words for who reads it: a caregiver without a language of its own reads the participant’s', async () => {
+      const person = await site.newParticipant({ preferred_language: 'en' }) as Person;
+      const told = async (by: Http) => (await by.expect<{ items: { title: string }[] }>(200, 'GET', '/api/portal/timeline?kind=participant')).items.map(({ title }) => title);
+      const by = await enterAsCaregiver(root, site.study.id, (await caringFor([person])).id);
+      expect([await told(by), await told(await enterPortal(root, person.id))]).to.deep.equal([['Joined the study'], ['You joined the study']]);
+    });
+
     it('answers one key for one participant alone', async () => {
       const start = (person: Person) => http.post<Loose>('/api/notifications/register', { platform: 'ios', token: 'shared' }, { headers: { 'X-Participant-ID': person.id, 'Idempotency-Key': 'same' } });
       const [one, same, another] = [await start(first), await start(first), await start(second)];
