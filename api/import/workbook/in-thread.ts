@@ -25,7 +25,7 @@ let inLine = 0;
  * What is read is bounded piece by piece, so that no thread comes near it: one that runs out of memory ends, but may take the
  * process with it.
  */
-const MEMORY = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
+const MEMORY = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 4 };
 
 /**
  * Reads a workbook in a thread of its own, which ends with it; two at a time.

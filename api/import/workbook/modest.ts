@@ -13,10 +13,12 @@ export interface Merge { left: number; top: number; right: number; bottom: numbe
 
 /**
  * Refuses what no spreadsheet program would write, before anything is read of it: all parts are unpacked once, a piece at a
- * time and up to a bound, and those of the workbook counted.
+ * time and up to a bound, and those of the workbook counted. Answers the merged cells of each sheet that has some: it names
+ * them behind its rows.
  * @throws 400 FILE_UNREADABLE
  */
-export async function requireModest(parts: Iterable<Part>): Promise<void> {
+export async function requireModest(parts: Iterable<Part>): Promise<Map<Part, Merge[]>> {
+  const merges = new Map<Part, Merge[]>();
   let left = MAX_UNPACKED;
   for (const part of parts) {
     const counts = new Counts();
@@ -25,15 +27,9 @@ export async function requireModest(parts: Iterable<Part>): Promise<void> {
       if (part.name.startsWith('xl/')) counts.add(piece);
     }
     counts.end();
+    if (counts.merges.length > 0) merges.set(part, counts.merges);
   }
-}
-
-/** The merged cells of a sheet, which names them behind its rows. */
-export async function mergesOf(part: Part): Promise<Merge[]> {
-  const counts = new Counts();
-  for await (const piece of contentOf(part)) counts.add(piece);
-  counts.end();
-  return counts.merges;
+  return merges;
 }
 
 export const columnOf = (letters: string): number => {
@@ -48,17 +44,22 @@ class Counts {
   private cells = 0;
   private texts = 0;
   private merged = 0;
-  private tail = Buffer.alloc(0);
+  /** A piece, behind what may go on in it of the one before. */
+  private bytes = Buffer.alloc(0);
+  private length = 0;
 
   add(piece: Buffer): void {
-    const bytes = Buffer.concat([this.tail, piece]);
+    // One for all pieces: as many new ones would stay until somebody collects them.
+    if (this.bytes.length < REACH + piece.length) this.bytes = Buffer.concat([this.bytes], REACH + piece.length);
+    piece.copy(this.bytes, this.length);
+    const bytes = this.bytes.subarray(0, this.length + piece.length);
     const until = Math.max(0, bytes.length - REACH);
     this.look(bytes, until);
-    this.tail = bytes.subarray(until);
+    this.length = bytes.copy(this.bytes, 0, until);
   }
 
   end(): void {
-    this.look(this.tail, this.tail.length);
+    this.look(this.bytes.subarray(0, this.length), this.length);
   }
 
   /** Takes what begins before `until`. */

@@ -1,7 +1,7 @@
 import { contentOf, partsOf } from './archive.js';
 import { openBook } from './book.js';
 import { Merged } from './merged.js';
-import { mergesOf, requireModest } from './modest.js';
+import { requireModest } from './modest.js';
 import { Packing } from './packed.js';
 import { Rows } from './rows.js';
 import { SharedStrings } from './strings.js';
@@ -16,11 +16,11 @@ import { readXml } from './xml.js';
  */
 export async function readWorkbook(bytes: Buffer, send: (piece: Uint8Array<ArrayBuffer>) => void): Promise<string> {
   const parts = partsOf(bytes);
-  await requireModest(parts.values());
+  const merges = await requireModest(parts.values());
   const { sheet, name, date1904, strings, styles } = await openBook(parts);
   const meaning = { strings: await SharedStrings.of(strings), formats: await formatsOf(styles), date1904 };
   const packing = new Packing(send);
-  const rows = new Rows(meaning, new Merged(await mergesOf(sheet)), (row, cells) => packing.add(row, cells));
+  const rows = new Rows(meaning, new Merged(merges.get(sheet) ?? []), (row, cells) => packing.add(row, cells));
   await readXml(contentOf(sheet), rows);
   rows.end();
   packing.end();
