@@ -10,8 +10,8 @@ import { participantsBook } from './workbooks.js';
 const ROWS = 100_000;
 /** The contract's bound is 150 MB, which the bench holds the service to; here a busy machine may collect its garbage later. */
 const MOST_MB = 200;
-/** A request that waits for a database which is busy may take that long. A workbook read in the API's thread takes far longer. */
-const MOST_SILENCE_MS = 600;
+/** What the database and a busy machine do to an import from CSV they do to this one too; a workbook that is read in the API's thread takes seconds more. */
+const MORE_SILENCE_MS = 500;
 
 /** On a service of its own: what others have had it do must not have made room already. */
 describe('A workbook of as many participants as an import takes', function () {
@@ -24,9 +24,8 @@ describe('A workbook of as many participants as an import takes', function () {
   });
   after(() => service.stop());
 
-  it('is imported in little memory, and the API answers others meanwhile', async () => {
-    const study = await http.expect<Loose>(201, 'POST', '/api/studies', { study_code: 'LARGE', study_name: 'Large' });
-    const book = await participantsBook(ROWS);
+  /** How far the API's memory grows while `work` runs, and the longest that somebody else waits for an answer. */
+  async function watched<T>(work: () => Promise<T>): Promise<{ result: T; grown: number; silence: number }> {
     const api = service.current().pids.api!;
     const idle = residentMb(api);
     let most = idle, silence = 0, over = false;
@@ -38,10 +37,19 @@ describe('A workbook of as many participants as an import takes', function () {
         silence = Math.max(silence, performance.now() - asked);
       }
     })();
-    const result = await imported(http, study.id, book, '?dry_run=true', 'excel').finally(() => { over = true; clearInterval(look); });
+    const result = await work().finally(() => { over = true; clearInterval(look); });
     await others;
-    expect(result).to.include({ success: true, total_rows: ROWS, imported_count: ROWS });
-    expect(most - idle, 'MB above idle').to.be.below(MOST_MB);
-    expect(silence, 'ms without an answer to others').to.be.below(MOST_SILENCE_MS);
+    return { result, grown: most - idle, silence };
+  }
+
+  it('is imported in little memory, and the API answers others meanwhile', async () => {
+    const study = await http.expect<Loose>(201, 'POST', '/api/studies', { study_code: 'LARGE', study_name: 'Large' });
+    const book = await participantsBook(ROWS);
+    const lines = Array.from({ length: ROWS }, (_, i) => `P-${i},${i},,en`);
+    const workbook = await watched(() => imported(http, study.id, book, '?dry_run=true', 'excel'));
+    const csv = await watched(() => imported(http, study.id, `participant_code,external_id,site_code,preferred_language\n${lines.join('\n')}\n`, '?dry_run=true'));
+    for (const { result } of [workbook, csv]) expect(result).to.include({ success: true, total_rows: ROWS, imported_count: ROWS });
+    expect(workbook.grown, 'MB above idle').to.be.below(MOST_MB);
+    expect(workbook.silence, 'ms without an answer to others').to.be.below(2 * csv.silence + MORE_SILENCE_MS);
   });
 });

@@ -13,6 +13,7 @@ import { isThere } from '../support/program.js';
 import { filledStudy } from './filled-study.js';
 import type { FilledStudy } from './filled-study.js';
 import { imported } from './stage.js';
+import { readRows } from './workbooks.js';
 
 const run = promisify(execFile);
 
@@ -83,6 +84,27 @@ describe('A spreadsheet program and R', function () {
     expect(await imported(http, study.id, await converted(list, 'xlsx', 'saved'), '', 'excel')).to.include({ success: true, imported_count: 2 });
     const people = (await http.expect<{ items: { participant_code: string; date_of_birth: string }[] }>(200, 'GET', `/api/studies/${study.id}/participants?sort=created_at`)).items;
     expect(people.map(({ participant_code, date_of_birth }) => [participant_code, date_of_birth])).to.deep.equal([['L-1', '1960-02-29'], ['L-2', '1971-12-31']]);
+  });
+
+  it('a workbook that LibreOffice saved is read as it shows it: dates, zeros, truth, results, texts in runs, merged cells', async function () {
+    if (!office) this.skip();
+    const study = await newStudy(http);
+    const book = new excel.Workbook();
+    const sheet = book.addWorksheet('Alles');
+    sheet.addRow(['participant_code', 'b', 'c', 'd', 'e', 'f']);
+    sheet.addRow([null, new Date(Date.UTC(1960, 1, 29)), 42, true, { formula: 'C2+1', result: 0 }, { richText: [{ text: 'rich ' }, { font: { bold: true }, text: 'text' }] }]);
+    sheet.getCell('B2').numFmt = 'dd.mm.yyyy';
+    sheet.getCell('C2').numFmt = '00000';
+    sheet.addRow([]);
+    sheet.addRow([null, 'Ünï', 'two\nlines', 1.5, { formula: '1/0', result: 0 }, 'as text']);
+    sheet.mergeCells('F4:F5');
+    book.addWorksheet('Andere').addRow(['participant_code']);
+    const file = join(folder, 'all.xlsx');
+    await writeFile(file, new Uint8Array(await book.xlsx.writeBuffer()));
+    // By way of its own format: it makes everything anew.
+    await converted(file, 'ods', 'own');
+    expect(await readRows(http, study.id, await converted(join(folder, 'own', 'all.ods'), 'xlsx', 'again'))).to.deep.equal([
+      [2, '1960-02-29', '00042', 'true', '43', 'rich text'], [4, 'Ünï', 'two\nlines', '1.5', '#DIV/0!', 'as text'], [5, '', '', '', '', 'as text']]);
   });
 
   it('R reads the exports with the right types', async function () {
