@@ -9,7 +9,7 @@ import { SOURCES, fuzz } from './schemathesis.js';
 
 const STATEFUL = 'stateful';
 const MAKERS = ['Studies', 'Participants'];
-const { values } = parseArgs({ options: { examples: { type: 'string', default: '100' }, seed: { type: 'string', default: '1' }, phases: { type: 'string', default: 'examples,coverage,fuzzing,stateful' }, only: { type: 'string' } } });
+const { values } = parseArgs({ options: { examples: { type: 'string', default: '100' }, seed: { type: 'string', default: '1' }, phases: { type: 'string', default: 'examples,coverage,fuzzing,stateful' }, only: { type: 'string' }, tag: { type: 'string' } } });
 process.once('SIGINT', () => { void cleanUp().then(() => process.exit(130)); });
 process.once('SIGTERM', () => { void cleanUp().then(() => process.exit(143)); });
 const python = await pythonOf(SOURCES, 'schemathesis');
@@ -20,7 +20,7 @@ const only = values.only === undefined ? [] : ['--include-path-regex', values.on
 const runs: { title: string; phases: string[]; more: string[] }[] = [
   ...(single.length > 0 ? [{ title: single.join(', '), phases: single, more: only }] : []),
   ...(!phases.includes(STATEFUL) ? [] : only.length > 0 ? [{ title: STATEFUL, phases: [STATEFUL], more: only }]
-    : groups().map((tags) => ({ title: `${STATEFUL}: ${tags.join(', ')}`, phases: [STATEFUL], more: tags.flatMap((tag) => ['--include-tag', tag]) }))),
+    : groups().filter((tags) => values.tag === undefined || tags.at(-1) === values.tag).map((tags) => ({ title: `${STATEFUL}: ${tags.join(', ')}`, phases: [STATEFUL], more: tags.flatMap((tag) => ['--include-tag', tag]) }))),
 ];
 const codes: (number | null)[] = [];
 try {
