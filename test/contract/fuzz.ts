@@ -1,4 +1,7 @@
-/** `npm run contract:fuzz [-- --examples N --seed N --only REGEX]`: schemathesis at length over the whole contract, on a service of its own: every operation by itself, then calls that follow each other. */
+/**
+ * `npm run contract:fuzz [-- --examples N --seed N --phases … --only REGEX --tag TAG]`: schemathesis at length over the whole contract, on a service of its own:
+ * every operation by itself, then calls that follow each other, of one tag after the other.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
