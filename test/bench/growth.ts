@@ -14,11 +14,11 @@ const WINDOWS = 20, SESSION_SHARE = 10;
 /** The first is not counted. */
 const TIMES = { small: 21, large: 4 };
 
-interface Work { name: string; what: string; /** What would be fair: as many times more as there is data, or none more at all. */ grows: 'with the data' | 'not at all'; times: number; run: (stage: Stage, study: Study, i: number) => Promise<unknown> }
+interface Work { name: string; what: string; /** What is to be expected: at most as many times more as there is data, or none more at all. */ grows: 'with the data' | 'not at all'; times: number; run: (stage: Stage, study: Study, i: number) => Promise<unknown> }
 interface Study { id: string; people: string[] }
 
 const WORKS: Work[] = [
-  { name: 'PAGE', what: 'a page of 50 participants', grows: 'not at all', times: TIMES.small, run: (stage, { id }) => stage.call('GET', `/api/studies/${id}/participants?limit=50`) },
+  { name: 'PAGE', what: 'a page of 50 participants, and how many there are', grows: 'with the data', times: TIMES.small, run: (stage, { id }) => stage.call('GET', `/api/studies/${id}/participants?limit=50`) },
   { name: 'SCHEDULE', what: 'a participant’s schedule', grows: 'not at all', times: TIMES.small, run: (stage, { id, people }, i) => stage.call('GET', `/api/studies/${id}/participants/${people[i]!}/schedule`) },
   { name: 'ENROLL', what: 'a participant enrolled', grows: 'not at all', times: TIMES.small, run: (stage, { id }) => stage.call('POST', `/api/studies/${id}/participants`, { participant_code: randomUUID() }) },
   { name: 'OVERRIDE', what: 'an anchor overridden, its schedule made anew', grows: 'not at all', times: TIMES.small,
