@@ -45,11 +45,12 @@ const columns = (change: ConfigChange) =>
 export const tokenPlace = (studyId: string) => `datacapture_configs/${studyId}/api_token`;
 export const webhookSecretPlace = (studyId: string) => `datacapture_configs/${studyId}/webhook_secret`;
 
+const CONFIG = 'select * from datacapture_configs where study_id = $1';
 /** A study's configuration, as a row. */
-export const configStatement = (studyId: string): Statement => ({ sql: 'select * from datacapture_configs where study_id = $1', values: [studyId] });
+export const configStatement = (studyId: string): Statement => ({ sql: CONFIG, values: [studyId] });
 
 export async function findConfig(tx: Tx, studyId: string, lock?: 'for update'): Promise<DatacaptureConfigRow | undefined> {
-  const [row] = await prepared<DatacaptureConfigRow>(tx, `select * from datacapture_configs where study_id = $1${lock ? ' for update' : ''}`, [studyId]);
+  const [row] = await prepared<DatacaptureConfigRow>(tx, lock ? `${CONFIG} for update` : CONFIG, [studyId]);
   return row;
 }
 

@@ -110,8 +110,9 @@ select t.* from scope, lateral (
 /** Who takes triggers of a project now: enabled integration, enabled webhook. */
 export const triggerTakers = (database: Database, projectId: string): Promise<TriggerTaker[]> => prepared(database, TAKERS, [projectId]);
 
+const EVENT = 'select * from webhook_events where id = $1';
 export async function findWebhookEvent(tx: Tx, id: string, lock?: 'for update'): Promise<WebhookEventRow | undefined> {
-  const [row] = await prepared<WebhookEventRow>(tx, `select * from webhook_events where id = $1${lock ? ' for update' : ''}`, [id]);
+  const [row] = await prepared<WebhookEventRow>(tx, lock ? `${EVENT} for update` : EVENT, [id]);
   return row;
 }
 
@@ -141,7 +142,7 @@ export async function retryWebhookEvent(tx: Tx, event: WebhookEventRow): Promise
 }
 
 /** A trigger, as a row. */
-export const eventStatement = (id: string): Statement => ({ sql: 'select * from webhook_events where id = $1', values: [id] });
+export const eventStatement = (id: string): Statement => ({ sql: EVENT, values: [id] });
 
 /** The last trigger with the same bytes that was worked off within the time, if there is one; one that was only ignored does not count. */
 export const earlierTrigger = (event: WebhookEventRow, hours: number): Statement => ({
