@@ -37,12 +37,15 @@ export const kindOf = ({ payload }: OutboxRow): string => String(payload.kind ??
 /** Topics that are messages to persons (the condition of the index outbox_messages, too). */
 const TO_PERSONS = `('notification', 'user-link')`;
 
-const TAKEN = `update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1 from due where o.id = due.id
-         returning o.id, o.topic, o.study_id, o.subject, o.payload, o.attempts`;
-/*
- * What is due is found once (`materialized`): as a condition of the update it may be looked for anew for every row,
- * which takes minutes with thousands of them. Of one subject only the oldest is taken: its messages keep their order.
+/**
+ * A queue is counted when it is empty and long when it matters, and the planner goes by the count: what may be planned as a
+ * loop over all of it for each of its rows one day is planned so, and one look takes half a minute. So nothing here is
+ * joined: the rows come in their order, each is looked up by its subject (within, for which there is one index alone)
+ * until there are enough, and what was found is written by its key. Of one subject only the oldest is taken: its
+ * messages keep their order.
  */
+const TAKEN = `update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1 where o.id = any (array(select id from due))
+         returning o.id, o.topic, o.study_id, o.subject, o.payload, o.attempts`;
 const MESSAGES = `
 with due as materialized (
   select d.id from outbox d where d.available_at <= clock_timestamp() and d.topic in ${TO_PERSONS} order by d.available_at, d.id limit $2 for update skip locked)
@@ -50,13 +53,16 @@ ${TAKEN}`;
 /** Each row bears how many triggers have come just now; where nothing is due there is one row, without an id. */
 const WORKFLOWS = `
 with fresh as materialized (
-  select count(*)::integer as fresh from (select from outbox where topic = 'trigger' and attempts = 0 and available_at > clock_timestamp() - interval '1 second' limit $3) f
+  select count(*)::integer as fresh from (select from outbox where topic = 'trigger' and attempts = 0 and available_at > statement_timestamp() - interval '1 second' limit $3) f
 ),
 due as materialized (
-  select d.id from outbox d where d.available_at <= clock_timestamp() and not d.patient and d.topic not in ${TO_PERSONS}
-    and (d.topic <> 'trigger' or (select fresh from fresh) < $3 or d.created_at < clock_timestamp() - $4 * interval '1 second')
-    and not exists (select from outbox e where e.subject = d.subject and e.id < d.id and not e.patient)
-  order by d.id limit $2 for update skip locked
+  select c.id from (
+    select d.id, d.subject from outbox d where d.available_at <= clock_timestamp() and not d.patient and d.topic not in ${TO_PERSONS}
+      and (d.topic <> 'trigger' or (select fresh from fresh) < $3 or d.created_at < clock_timestamp() - $4 * interval '1 second')
+    order by d.id offset 0 for update skip locked
+  ) c
+  where not exists (select from (select e.id, e.patient from outbox e where e.subject = c.subject offset 0) e where e.id < c.id and not e.patient)
+  limit $2
 ),
 taken as (
   ${TAKEN}

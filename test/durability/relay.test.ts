@@ -70,4 +70,53 @@ describe('Relays that take messages out of one outbox', function () {
     expect([...begun, ...rest].sort(), 'each once').to.deep.equal([...subjects].sort());
     expect(await left()).to.equal(0);
   });
+
+  it('take of one subject the oldest alone, and pass by what waits behind one that is not due', async () => {
+    const claims = new WorkflowClaims(database, new Traffic());
+    const taken = async () => (await claims.claim(50)).map(({ id, subject }) => ({ id: Number(id), subject }));
+    await put(['held', 'held', 'a', 'a', 'b']);
+    await database.raw(`update outbox set available_at = clock_timestamp() + interval '1 hour' where id = (select min(id) from outbox)`);
+    const first = await taken();
+    expect(first.map(({ subject }) => subject)).to.deep.equal(['a', 'b']);
+    expect(await taken(), 'a message that is leased still stands before the next of its subject').to.deep.equal([]);
+    await database('outbox').where({ id: first[0]!.id }).delete();
+    expect((await taken()).map(({ subject }) => subject)).to.deep.equal(['a']);
+    await database('outbox').delete();
+  });
+
+  const MANY = 14_000;
+  const fill = (subject: string) => `insert into outbox (topic, subject) select 'export', '${subject}' || n from generate_series(1, ${MANY}) n`;
+  for (const [how, counted] of Object.entries({
+    'while it was empty': ['vacuum analyze outbox'],
+    'when two were left at the end of a long table': [fill('gone-'), 'delete from outbox where id < (select max(id) - 1 from outbox)', 'vacuum analyze outbox', 'delete from outbox', 'analyze outbox'],
+    'with some in it': [`insert into outbox (topic, subject) select 'export', 'some-' || n from generate_series(1, 20) n`, 'vacuum analyze outbox'],
+    'while it was long': [fill('long-'), 'vacuum analyze outbox'],
+  })) {
+    it(`find what is due without going through all of a long queue for each message, when it was counted ${how}`, async () => {
+      // One connection: its counts of what it reads are told when it says so.
+      const url = new URL((await service()).database_url);
+      url.pathname = `/${name}`;
+      const alone = openDatabase({ url: url.toString(), name: 'relay-tests', poolMax: 1, asOwner: true });
+      try {
+        for (const statement of counted) await alone.raw(statement);
+        const claims = new WorkflowClaims(alone, new Traffic());
+        await claims.claim(50);
+        await alone.raw(fill('many-'));
+        const read = async () => {
+          await alone.raw('select pg_stat_force_next_flush()');
+          const { rows: [row] } = await alone.raw(
+            `select (select coalesce(sum(idx_tup_read), 0) from pg_stat_user_indexes where relname = 'outbox') + (select seq_tup_read from pg_stat_user_tables where relname = 'outbox') as n`);
+          return Number(row.n);
+        };
+        for (const look of ['a first', 'a second']) {
+          const before = await read();
+          expect(await claims.claim(50), `${look} look`).to.have.length(50);
+          expect(await read() - before, `${look} look`).to.be.within(50, 4 * MANY);
+        }
+      } finally {
+        await alone('outbox').delete();
+        await alone.destroy();
+      }
+    });
+  }
 });
