@@ -903,6 +903,7 @@ create table outbox (
 CREATE INDEX outbox_due ON public.outbox USING btree (available_at, id);
 CREATE INDEX outbox_messages ON public.outbox USING btree (available_at, id) WHERE ((topic)::text = ANY ((ARRAY['notification'::character varying, 'user-link'::character varying])::text[]));
 CREATE INDEX outbox_patient ON public.outbox USING btree (available_at, id) WHERE patient;
+CREATE INDEX outbox_patient_changes ON public.outbox USING btree (available_at, id) WHERE (patient AND ((topic)::text <> 'participant-start'::text));
 CREATE INDEX outbox_subject ON public.outbox USING btree (subject, id);
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE

@@ -6,11 +6,15 @@ import type { ImportPlan, PlannedRow } from './participant-import-plan.js';
 import { READ_BY_ANCHOR, sourcesChanged } from './participants.js';
 import type { Change } from './studies.js';
 
+/** So many changed participants of a file are looked at again at once; the others give way to what somebody waits for. */
+const AT_ONCE = 200;
+
 interface Rules { skip_duplicates: boolean; dry_run: boolean; mode: 'insert' | 'upsert' }
 
 /** Writes a file's participants, portion by portion, in the import's one transaction. A dry run writes too, but records nothing. */
 export class ImportWriter {
   private readonly siteIds = new Map<string, string>();
+  private moved = 0;
 
   constructor(private readonly change: Change, private readonly studyId: string, private readonly rules: Rules) {}
 
@@ -27,7 +31,9 @@ export class ImportWriter {
     }));
     this.record('participant_changed', 'participant', plan.changed.map(({ known, changes }) => ({ id: known.id, fields: changes })));
     const moved = plan.changed.filter(({ changes }) => changes.some((field) => READ_BY_ANCHOR.includes(field)));
-    if (!this.rules.dry_run) await putOutbox(tx, moved.map(({ known }) => sourcesChanged(known, actor, context)));
+    if (this.rules.dry_run) return;
+    await putOutbox(tx, moved.map(({ known }, i) => ({ ...sourcesChanged(known, actor, context), patient: this.moved + i >= AT_ONCE })));
+    this.moved += moved.length;
   }
 
   private async makeSites(codes: readonly string[]): Promise<void> {

@@ -8,11 +8,14 @@ export interface Backlog {
   event_deliveries_waiting: number; override_requests_pending: number; log_archive_failing: number;
 }
 
+/** Messages that give way wait for minutes behind a large import, which is no fault; to have been tried so often is one. */
+const TRIED = 3;
+
 /** Reads the backlog of all studies; each count goes by an index that holds what waits and nothing else. */
 export const backlog = (database: Database): Promise<Backlog> => readInScope(database, '*', async (tx) => {
   const { rows } = await tx.raw(
     `select (select count(*)::int from outbox) as outbox_messages,
-       (select coalesce(extract(epoch from clock_timestamp() - min(created_at)), 0)::float8 from outbox) as outbox_oldest_seconds,
+       (select coalesce(extract(epoch from clock_timestamp() - min(created_at)), 0)::float8 from outbox where not patient or attempts > ${TRIED}) as outbox_oldest_seconds,
        (select coalesce(sum(c.seq - coalesce(k.seq, 0)), 0)::float8 from audit_chains c
           left join (select chain, max(seq) as seq from audit_checkpoints group by chain) k using (chain)) as audit_unsigned_records,
        t.waiting as triggers_waiting, t.oldest as triggers_oldest_seconds, p.waiting as pushes_waiting, p.failed as pushes_failed,
