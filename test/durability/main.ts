@@ -1,6 +1,7 @@
 /**
  * `npm run test:durability [-- --participants N --seed N | --seeds A..B]`: whole lives of participants while processes
  * are killed, frozen and cut off from each other; then everything that was acknowledged must be there, once.
+ * `-- --temporal postgres`: on the Temporal server of production, with a PostgreSQL of its own, which dies as well.
  * `-- --kills N`: acknowledged facts, each read back after API or PostgreSQL were killed.
  */
 import { parseArgs } from 'node:util';
@@ -13,7 +14,7 @@ import { chaosRun } from './run.js';
 const { values } = parseArgs({
   options: {
     participants: { type: 'string', default: '1000' }, clients: { type: 'string', default: '16' }, apis: { type: 'string', default: '2' }, workers: { type: 'string', default: '2' },
-    seed: { type: 'string' }, seeds: { type: 'string' }, kills: { type: 'string' }, pace: { type: 'string', default: 'steady' }, quiet: { type: 'boolean', default: false },
+    seed: { type: 'string' }, seeds: { type: 'string' }, kills: { type: 'string' }, pace: { type: 'string', default: 'steady' }, temporal: { type: 'string', default: 'embedded' }, quiet: { type: 'boolean', default: false },
   },
 });
 const print = (line: string) => process.stdout.write(`${line}\n`);
@@ -34,7 +35,7 @@ try {
       failed += faults.length > 0 ? 1 : 0;
       continue;
     }
-    const report = await chaosRun({ seed, participants: Number(values.participants), clients: Number(values.clients), apis: Number(values.apis), workers: Number(values.workers), pace: values.pace === 'brisk' ? BRISK : STEADY, say });
+    const report = await chaosRun({ seed, participants: Number(values.participants), clients: Number(values.clients), apis: Number(values.apis), workers: Number(values.workers), pace: values.pace === 'brisk' ? BRISK : STEADY, temporal: values.temporal === 'postgres' ? 'postgres' : 'embedded', say });
     const { requests, seconds, faults } = report;
     print(`seed ${seed}: ${faults.length === 0 ? 'passed' : `${faults.length} faults`}; acknowledged ${countsOf(report.ledger)}; ${requests.requests} requests, ${requests.unanswered} unanswered, ${requests.unavailable} times 503; traffic ${seconds.traffic.toFixed(0)} s, then ${seconds.converging.toFixed(0)} s`);
     print(`  ${Object.entries(report.inflicted).map(([what, n]) => `${what} ${n}`).sort().join(', ')}`);

@@ -15,6 +15,8 @@ import { SETTINGS, Setting } from './setting.js';
 export interface ChaosOptions { seed: number; participants: number; clients: number; apis: number; workers: number; pace?: Pace; say: (line: string) => void;
   /** After so many seconds nothing more goes wrong; not set: as long as there is traffic. */
   chaosSeconds?: number;
+  /** Temporal as in production, with a PostgreSQL of its own, which is killed, frozen and cut off too. */
+  temporal?: 'embedded' | 'postgres';
 }
 
 export interface ChaosReport {
@@ -32,7 +34,7 @@ export interface ChaosReport {
 export async function chaosRun(options: ChaosOptions, then: (report: ChaosReport, stage: Stage, setting: Setting) => Promise<void> = async () => {}): Promise<ChaosReport> {
   const { seed, say } = options;
   say(`seed ${seed}: ${options.participants} participants, ${options.apis} API and ${options.workers} worker processes`);
-  const cluster = await Cluster.start({ apis: options.apis, workers: options.workers, settings: SETTINGS, say });
+  const cluster = await Cluster.start({ apis: options.apis, workers: options.workers, settings: SETTINGS, say, ...(options.temporal && { temporal: options.temporal }) });
   try {
     const setting = await Setting.make(cluster), stage = await Stage.open(cluster.run);
     try {

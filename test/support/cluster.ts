@@ -10,12 +10,17 @@ import type { PartName, PartPlan } from '../../scripts/runtime/part.js';
 import { reservePorts } from '../../scripts/runtime/ports.js';
 import type { Reservation } from '../../scripts/runtime/ports.js';
 import { placePostgres } from '../../scripts/runtime/postgres-place.js';
-import { postgresPart, postgresUrl, prepareCluster } from '../../scripts/runtime/postgres.js';
+import { postgresPart, postgresUrl, prepareCluster, SUPERUSER } from '../../scripts/runtime/postgres.js';
 import { prepareDatabase } from '../../scripts/runtime/prepare-database.js';
 import { identify, signal } from '../../scripts/runtime/processes.js';
 import type { RunJson } from '../../scripts/runtime/run-json.js';
 import { findTemporal } from '../../scripts/runtime/temporal-binary.js';
 import { temporalPart } from '../../scripts/runtime/temporal-server.js';
+import { ensureNamespace } from '../../scripts/runtime/temporal-setup.js';
+import { SERVER_PORTS } from '../../scripts/temporal-postgres/config.js';
+import type { ServerPort } from '../../scripts/temporal-postgres/config.js';
+import { buildServer } from '../../scripts/temporal-postgres/programs.js';
+import { temporalOnPostgres } from '../../scripts/temporal-postgres/server.js';
 import { readSettings } from '../../settings.js';
 import { root, testEnvironment } from './environment.js';
 import { Link } from './link.js';
@@ -29,6 +34,8 @@ export interface ClusterOptions {
   say?: (line: string) => void;
   /** A folder that PostgreSQL keeps its files in, instead of the data folder. */
   postgresAt?: string;
+  /** `postgres`: the server of production, with a PostgreSQL of its own behind it (the member `store`). */
+  temporal?: 'embedded' | 'postgres';
 }
 
 /** One process of the cluster: it can be killed, frozen, ended as an operator does, and started again. */
@@ -102,7 +109,7 @@ export class Cluster {
     for (const member of this.members.values()) member.thaw();
     for (const link of this.links.values()) link.heal();
     const named = (prefix: string) => [...this.members.values()].filter(({ name }) => name.startsWith(prefix));
-    for (const prefix of ['api', 'worker', 'mail', 'temporal', 'postgres']) await Promise.all(named(prefix).map((member) => member.stop()));
+    for (const prefix of ['api', 'worker', 'mail', 'temporal', 'store', 'postgres']) await Promise.all(named(prefix).map((member) => member.stop()));
     await Promise.all([...this.links.values()].map((link) => link.close()));
     await Promise.all(this.reservations.map((reservation) => reservation.release()));
     rmSync(this.dir.supervisorJson, { force: true });
@@ -141,7 +148,8 @@ export class Cluster {
     this.add('postgres', () => postgresPart(place, { host, port: at('postgres'), password, log: log('postgres'), archive: undefined, release: release('postgres') }), () => sessions(databaseUrl));
     this.temporalFile = join(dir.path, 'temporal.db');
     const cli = await findTemporal(settings.TEMPORAL_CLI, join(root, '.cache', 'temporal'), say, nothing);
-    this.add('temporal', () => temporalPart({
+    if (this.options.temporal === 'postgres') await this.addTemporalOnPostgres(host, ports.temporal!, password);
+    else this.add('temporal', () => temporalPart({
       cli, host, port: at('temporal'), uiPort: at('ui'), file: this.temporalFile, namespace: settings.TEMPORAL_NAMESPACE, retentionDays: 1, log: log('temporal'), release: release('temporal', 'ui'),
     }));
     const common: NodeJS.ProcessEnv = { ...base, ...secrets, DATA_DIR: dir.path, SMTP_URL: `smtp://${host}:${at('mail')}` };
@@ -150,7 +158,12 @@ export class Cluster {
       await this.member('postgres').start();
       await prepareDatabase(databaseUrl, { appPassword: secrets.DATABASE_APP_PASSWORD, encryptionKey: secrets.DATACAPTURE_ENCRYPTION_KEY, admin: { email: settings.ADMIN_EMAIL, password: secrets.ADMIN_PASSWORD } });
     };
-    await Promise.all([database(), this.member('temporal').start(), this.member('mail').start()]);
+    const temporal = async () => {
+      await this.members.get('store')?.start();
+      await this.member('temporal').start();
+      await ensureNamespace({ address: `${host}:${at('temporal')}`, namespace: settings.TEMPORAL_NAMESPACE, retentionDays: 1 });
+    };
+    await Promise.all([database(), temporal(), this.member('mail').start()]);
 
     const throughLinks = async (name: string): Promise<NodeJS.ProcessEnv> => {
       const [postgres, temporal] = [await this.link(`${name}-postgres`, () => [at('postgres')]), await this.link(`${name}-temporal`, () => [at('temporal')])];
@@ -166,6 +179,24 @@ export class Cluster {
       admin_email: settings.ADMIN_EMAIL, admin_password: secrets.ADMIN_PASSWORD, data_dir: dir.path, pids: { supervisor: process.pid },
     };
     this.apiUrls = apiNames.map((name) => `http://${host}:${at(name)}`);
+  }
+
+  private async addTemporalOnPostgres(host: string, frontend: Reservation, password: string): Promise<void> {
+    const programs = await buildServer(join(root, '.cache', 'temporal'), new AbortController().signal);
+    const { store, ...ports } = await reservePorts<ServerPort | 'store'>(host, { store: 'auto', ...(Object.fromEntries(SERVER_PORTS.map((name) => [name, 'auto'])) as Record<ServerPort, 'auto'>) });
+    await ports.frontend.release();
+    ports.frontend = frontend;
+    this.reservations.push(store, ...Object.values(ports));
+    const dir = join(this.dir.path, 'temporal-postgres');
+    mkdirSync(dir);
+    const place = await placePostgres(dir, this.options.say ?? (() => undefined));
+    await prepareCluster(place, password, new AbortController().signal);
+    this.add('store', () => postgresPart(place, { host, port: store.port, password, log: join(this.dir.logs, 'store.log'), archive: undefined, release: store.release }), () => sessions(postgresUrl(host, store.port, password, 'postgres')));
+    this.add('temporal', () => temporalOnPostgres({
+      programs, host, ports: Object.fromEntries(SERVER_PORTS.map((name) => [name, ports[name].port])) as Record<ServerPort, number>,
+      store: { host, port: store.port, user: SUPERUSER, password }, dir: join(dir, 'config'), log: join(this.dir.logs, 'temporal.log'),
+      release: async () => { await Promise.all(SERVER_PORTS.map((name) => ports[name].release())); },
+    }));
   }
 
   /** Of each API by itself, past the front. */

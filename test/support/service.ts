@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -58,7 +59,7 @@ export async function failedStart(overrides: Record<string, string>, command: [s
  */
 export async function startService(overrides: Record<string, string> = {}): Promise<Service> {
   const dataDir = overrides.DATA_DIR ?? temporaryDataDir();
-  const { child, output } = spawnSupervisor(testEnvironment({ ...overrides, DATA_DIR: dataDir }));
+  const { child, output } = spawnSupervisor(testEnvironment({ ...onOtherTemporal(dataDir), ...overrides, DATA_DIR: dataDir }));
   const file = join(dataDir, 'run.json');
   const read = () => JSON.parse(readFileSync(file, 'utf8')) as RunJson;
   const exit = once(child, 'exit') as Promise<[number | null]>;
@@ -93,6 +94,15 @@ export async function startService(overrides: Record<string, string> = {}): Prom
     },
   };
   return service;
+}
+
+/**
+ * With TEST_TEMPORAL_ADDRESS tests and benches work on that Temporal server (`npm run temporal:postgres`) instead of the embedded
+ * one, each data folder in a namespace of its own.
+ */
+function onOtherTemporal(dataDir: string): Record<string, string> {
+  const address = process.env.TEST_TEMPORAL_ADDRESS;
+  return address ? { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: `test-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}` } : {};
 }
 
 let shared: Promise<RunJson> | undefined;
