@@ -1,7 +1,7 @@
 import { AnchorStudy, DAY, Person, Stage } from '../anchor/stage.js';
 import { goodPassword, login, newParticipant, newStudy, unique } from '../support/http.js';
 import type { Loose } from '../support/http.js';
-import { enterPortal } from '../support/portal.js';
+import { enterAsCaregiver, enterPortal } from '../support/portal.js';
 
 /** What a caller that knows the contract alone needs to get somewhere: tokens, and ids of what is there. */
 export interface World {
@@ -14,8 +14,11 @@ export interface World {
   /** A user and a participant with whom anything may be done. */
   user_id: string;
   leaving_participant_id: string;
+  leaving_caregiver_id: string;
   scoped_token: string;
   portal_token: string;
+  /** Of a caregiver of two participants, who says for whom it asks. */
+  caregiver_token: string;
   ids: Record<string, string | number>;
 }
 
@@ -25,7 +28,7 @@ const SCOPES = ['studies:read', 'participants:read', 'schedules:read', 'anchors:
 export async function makeWorld(stage: Stage): Promise<World> {
   const { admin, run } = stage;
   const { id } = await newStudy(admin, {
-    study_name: 'Contract', config: { enrollment_date_policy: { prerequisites: { require_eligibility_confirmed: false }, permissions: { override_requires_approval: true } } },
+    study_name: 'Contract', config: { portal_results: 'summary', enrollment_date_policy: { prerequisites: { require_eligibility_confirmed: false }, permissions: { override_requires_approval: true } } },
   });
   const at = `/api/studies/${id}`;
   const make = (path: string, body: unknown, status = 201): Promise<Loose> => admin.expect(status, 'POST', path, body);
@@ -54,13 +57,17 @@ export async function makeWorld(stage: Stage): Promise<World> {
   // By the other admin: what ends tokens takes those that it finds in the list of the first.
   const minted = await (await login(run.api, passing.email, passing.password)).http.expect<Loose>(201, 'POST', '/api/v1/tokens', { name: 'contract', scopes: SCOPES, study_ids: [id], expires_in_days: 1 });
   const participant = await enterPortal(admin, participantId);
+  const { id: caregiverId } = await make(`${at}/caregivers`, { name: 'Who cares' });
+  for (const one of [participantId, (await newParticipant(admin, id, { site_id: site.id })).id]) await admin.expect(200, 'PUT', `${at}/caregivers/${caregiverId}/participants/${one}`, { relationship: 'guardian' });
+  const caregiver = await enterAsCaregiver(admin, id, caregiverId);
+  const { id: leavingCaregiver } = await make(`${at}/caregivers`, { name: 'Who leaves', email: `${unique('leaves')}@example.org` });
   const session = await make('/api/session/start', { participant_id: participantId, visit_id: visit!.id });
   return {
     api: run.api, admin: { email: run.admin_email, password: run.admin_password ?? '' }, passing,
-    kept: [admin.userId!, passingId], user_id: userId, leaving_participant_id: leaving,
-    scoped_token: String(minted.token), portal_token: participant.token!,
+    kept: [admin.userId!, passingId], user_id: userId, leaving_participant_id: leaving, leaving_caregiver_id: leavingCaregiver,
+    scoped_token: String(minted.token), portal_token: participant.token!, caregiver_token: caregiver.token!,
     ids: {
-      study_id: id, site_id: site.id, participant_id: participantId, consent_id: consent.id, form_id: form.id, window_id: window.id, visit_id: visit!.id, version_id: version!.id,
+      study_id: id, site_id: site.id, participant_id: participantId, caregiver_id: caregiverId, consent_id: consent.id, form_id: form.id, window_id: window.id, visit_id: visit!.id, version_id: version!.id,
       a_id: version!.id, b_id: version!.id, history_id: entry!.id, session_id: String(session.sessionId), battery_id: Number(battery.id), module_id: (battery.modules as Loose[])[0]!.id,
       override_request_id: String(asked.body.override_request_id), event_definition_id: event.id, calendar_id: calendar.id, subscription_id: subscription.id,
       export_id: String(exported.export_id), plot: 'enrollment.svg', policy_version: 1, change_id: 'policy-1', template_id: 'longitudinal-cognition',
