@@ -145,8 +145,8 @@ export function admitParticipant(row: PortalCallerRow | undefined, named: Named)
  * Lets a caregiver in, for the participant that it names or the only one that it cares for; or refuses.
  * @throws 401 not active, or nobody left who takes part; 404 another study, site or participant; 400 PARTICIPANT_REQUIRED
  */
-export function admitCaregiver(row: CaregiverCallerRow | undefined, named: Named): Participant {
-  const { id: caregiverId, study_id: caregiverStudy, name, preferred_language: language } = admitHousehold(row, named);
+export function admitCaregiver(row: CaregiverCallerRow | undefined, named: Named, epoch: number): Participant {
+  const { id: caregiverId, study_id: caregiverStudy, name, preferred_language: language } = admitHousehold(row, named, epoch);
   const { id, study_id, site_id, participant_code, preferred_language } = row!;
   if (id === null || study_id === null || participant_code === null) {
     if (named.participantId !== undefined) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
@@ -158,9 +158,14 @@ export function admitCaregiver(row: CaregiverCallerRow | undefined, named: Named
   return { id, role: 'participant', study_id, participant_code, preferred_language, status: 'enrolled', scope: study_id, caregiver };
 }
 
-/** Lets a caregiver in as itself. @throws 401 as above, 404 another study */
-export function admitHousehold(row: CaregiverCallerRow | undefined, named: Named): Caregiver {
+/**
+ * Lets a caregiver in as itself.
+ * @param epoch in which its token was given
+ * @throws 401 as above, or the token was ended; 404 another study
+ */
+export function admitHousehold(row: CaregiverCallerRow | undefined, named: Named, epoch: number): Caregiver {
   if (!row || row.caregiver_status !== 'active' || row.cares_for === 0) throw problem('INVALID_TOKEN', { detail: 'The caregiver of this portal token cares for nobody who takes part (any more).' });
+  if (epoch !== row.session_epoch) throw problem('INVALID_TOKEN', { detail: 'This portal token was ended.' });
   if (other(named.studyId, row.caregiver_study)) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
   const { caregiver_id: id, caregiver_study: study_id, caregiver_name: name, caregiver_language: preferred_language } = row;
   return { id, role: 'caregiver', study_id, name, preferred_language, scope: study_id };

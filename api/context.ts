@@ -30,7 +30,7 @@ export function participantContext(ctx: Context, params: Record<string, string>,
   const given = [
     params.participant_id,
     uuid(ctx.headers['x-participant-id'] as string | undefined, 'header.x-participant-id'),
-    uuid(search.getAll('participant_id').at(-1) || undefined, 'query.participant_id'),
+    uuid(search.getAll('participant_id').at(-1), 'query.participant_id'),
   ].filter((id) => id !== undefined).map((id) => id.toLowerCase());
   if (new Set(given).size > 1) throw problem('CONTEXT_CONFLICT', { detail: 'Path, X-Participant-ID and participant_id name different participants.' });
   return given[0];

@@ -176,7 +176,7 @@ async function asPortalCaller(request: Request, holder: PortalHolder, named: Nam
   });
   if (holder.kind === 'caregiver') {
     const enter = route.may.signed === 'household' ? admitHousehold : admitCaregiver;
-    return through(request, holder, studyId, door({ kind: 'caregiver', id: holder.id, participantId }, (row: CaregiverCallerRow | undefined) => enter(row, named)));
+    return through(request, holder, studyId, door({ kind: 'caregiver', id: holder.id, participantId }, (row: CaregiverCallerRow | undefined) => enter(row, named, holder.epoch)));
   }
   const enter = (row: PortalCallerRow | undefined) => admitParticipant(row, named);
   const ready = await readyFor(request, { kind: 'participant', id: holder.id });

@@ -358,6 +358,7 @@ create table caregivers (
   status character varying(20) not null default 'active'::character varying,
   created_at timestamp with time zone not null default clock_timestamp(),
   updated_at timestamp with time zone not null default clock_timestamp(),
+  session_epoch integer not null default 0,
   constraint caregivers_status_check CHECK (((status)::text = ANY ((ARRAY['active'::character varying, 'inactive'::character varying])::text[]))),
   constraint caregivers_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
   constraint caregivers_pkey PRIMARY KEY (id),
@@ -371,6 +372,7 @@ CREATE INDEX caregivers_listing ON public.caregivers USING btree (study_id, crea
      JOIN participants p ON ((p.id = k.participant_id)))
   WHERE (k.caregiver_id = caregivers.id))))) check (-)
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER end_tokens BEFORE UPDATE ON public.caregivers FOR EACH ROW WHEN ((((new.status)::text = 'inactive'::text) AND ((old.status)::text <> 'inactive'::text))) EXECUTE FUNCTION end_caregiver_tokens();
 CREATE TRIGGER touch BEFORE UPDATE ON public.caregivers FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
@@ -1791,6 +1793,15 @@ begin
   return coalesce(cardinality(v_ended), 0);
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.end_caregiver_tokens()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.session_epoch := old.session_epoch + 1;
+  return new;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.erase_participant(p_id uuid, p_by uuid, p_reason text, p_code text, p_items text[])
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -2125,13 +2136,13 @@ begin
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.request_caregiver(p_caregiver uuid, p_participant uuid)
- RETURNS TABLE(caregiver_id uuid, caregiver_name character varying, caregiver_language character varying, caregiver_status character varying, caregiver_study uuid, cares_for integer, id uuid, study_id uuid, site_id uuid, participant_code character varying, preferred_language character varying, status character varying)
+ RETURNS TABLE(caregiver_id uuid, caregiver_name character varying, caregiver_language character varying, caregiver_status character varying, caregiver_study uuid, cares_for integer, id uuid, study_id uuid, site_id uuid, participant_code character varying, preferred_language character varying, status character varying, session_epoch integer)
  LANGUAGE plpgsql
 AS $function$
 declare c record; v_people uuid[]; v_one uuid;
 begin
   perform set_config('app.studies', '*', true), set_config('app.sites', '', true), set_config('app.site_studies', '', true);
-  select x.id, x.name, x.preferred_language, x.status, x.study_id into c from caregivers x where x.id = p_caregiver;
+  select x.id, x.name, x.preferred_language, x.status, x.study_id, x.session_epoch into c from caregivers x where x.id = p_caregiver;
   if c.id is not null and c.status = 'active' then
     v_people := array(select p.id from caregiver_participants k join participants p on p.id = k.participant_id where k.caregiver_id = c.id and p.status = 'enrolled');
   end if;
@@ -2139,7 +2150,7 @@ begin
   perform set_config('app.studies', case when cardinality(v_people) > 0 then c.study_id::text else '' end, true);
   if c.id is null then return; end if;
   v_one := case when p_participant is not null then (select x from unnest(v_people) x where x = p_participant) when cardinality(v_people) = 1 then v_people[1] end;
-  return query select c.id, c.name, c.preferred_language, c.status, c.study_id, cardinality(v_people), p.id, p.study_id, p.site_id, p.participant_code, p.preferred_language, p.status
+  return query select c.id, c.name, c.preferred_language, c.status, c.study_id, cardinality(v_people), p.id, p.study_id, p.site_id, p.participant_code, p.preferred_language, p.status, c.session_epoch
     from (select 1) one left join participants p on p.id = v_one;
 end $function$;
 

@@ -20,14 +20,14 @@ export function sessionSecret(settings: Settings): string {
 export const clearedCookie = (settings: Settings): string =>
   `${PORTAL_COOKIE}=; Path=/api; Max-Age=0; HttpOnly; SameSite=Strict${settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : ''}`;
 
-/** Whose a portal token is. */
-export type PortalHolder = { kind: 'participant'; id: string } | { kind: 'caregiver'; id: string };
+/** Whose a portal token is; a caregiver’s bears the epoch in which it was given. */
+export type PortalHolder = { kind: 'participant'; id: string } | { kind: 'caregiver'; id: string; epoch: number };
 export interface PortalSession { token: string; seconds: number; cookie: string }
 
 /** A portal token for a participant or caregiver, as long as an access token lives, and the `Set-Cookie` that carries it. */
 export function portalSession(settings: Settings, holder: PortalHolder): PortalSession {
   const seconds = Math.max(1, Math.round(settings.ACCESS_TOKEN_MINUTES * 60));
-  const token = signToken(settings, 'portal', { id: holder.id, role: holder.kind }, seconds);
+  const token = signToken(settings, 'portal', { id: holder.id, role: holder.kind }, seconds, holder.kind === 'caregiver' ? { epoch: holder.epoch } : {});
   const secure = settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : '';
   return { token, seconds, cookie: `${PORTAL_COOKIE}=${token}.${seal(settings, token)}; Path=/api; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}` };
 }
@@ -55,7 +55,8 @@ export function portalHolder(ctx: Context, settings: Settings): PortalHolder {
   return holderOf(claims);
 }
 
-const holderOf = ({ sub, role }: TokenClaims): PortalHolder => (role === 'caregiver' ? { kind: 'caregiver', id: sub } : { kind: 'participant', id: sub });
+// One that was given before there were epochs is of the first.
+const holderOf = ({ sub, role, epoch }: TokenClaims): PortalHolder => (role === 'caregiver' ? { kind: 'caregiver', id: sub, epoch: epoch ?? 0 } : { kind: 'participant', id: sub });
 
 function unsealed(settings: Settings, cookie: string): string {
   const at = cookie.lastIndexOf('.');

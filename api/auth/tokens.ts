@@ -11,7 +11,7 @@ export type Audience = 'api' | 'portal' | 'mfa' | 'v1';
 
 export interface TokenClaims {
   sub: string; role: string; jti: string; exp: number;
-  /** Of an access token: the login that it came from, and the epoch of the user's logins at that time. */
+  /** Of an access token: the login that it came from, and the epoch of the user's logins at that time; of a caregiver's token, its epoch. */
   sid?: string; epoch?: number;
 }
 /** What a token says beside whom it is for. */

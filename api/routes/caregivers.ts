@@ -29,7 +29,7 @@ export const caregiverRoutes = [
   }),
   route({
     method: 'PATCH', path: one, tag, summary: 'Change a caregiver', may, within: 'change',
-    description: `An inactive one is let in nowhere, also with a portal token that it has. ${shared}`, body: CaregiverChange, answers: { 200: Caregiver },
+    description: `An inactive one is let in nowhere, also with a portal token that it has; one that is active again gets in by a new link alone. ${shared}`, body: CaregiverChange, answers: { 200: Caregiver },
     handle: ({ tx, audit, actor, context, params, body, unchangedSince }) => changeCaregiver({ tx, audit, actor, context }, params.study_id, params.caregiver_id, body, unchangedSince),
   }),
   route({

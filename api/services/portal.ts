@@ -2,7 +2,7 @@ import { putOutbox } from '../../db/outbox.js';
 import { caregiverById } from '../../db/queries/caregivers.js';
 import { participantForUpdate } from '../../db/queries/participants.js';
 import { asCaregiver, caredFor, closedLink, insertLinkNotification, linkHash, openCaregiverLink, openLink } from '../../db/queries/portal.js';
-import type { CaredFor, PortalCaregiver, PortalParticipant } from '../../db/queries/portal.js';
+import type { CaredFor, OpenedCaregiver, PortalParticipant } from '../../db/queries/portal.js';
 import type { Tx } from '../../db/knex.js';
 import { inScope } from '../../db/transaction.js';
 import type { Sender } from '../../workflows/contract.js';
@@ -55,7 +55,7 @@ async function caring(tx: Tx, caregiverId: string): Promise<Recipient> {
 }
 
 /** What a link opened: the participant's own portal, or a caregiver's. */
-type Opened = { participant: PortalParticipant } | { caregiver: PortalCaregiver; participants: CaredFor[] };
+type Opened = { participant: PortalParticipant } | { caregiver: OpenedCaregiver; participants: CaredFor[] };
 
 /**
  * Opens a link once and gives what the portal works with.
@@ -86,10 +86,10 @@ export async function openSession({ database, settings }: Services, token: strin
   // Thrown after the commit: the record of the refusal stays.
   if (!opened) throw problem('INVALID_LINK');
   if ('participant' in opened) return answered(portalSession(settings, { kind: 'participant', id: opened.participant.id }), opened);
-  const { caregiver, participants } = opened;
+  const { caregiver: { session_epoch: epoch, ...caregiver }, participants } = opened;
   // Whom it is about is said where there is no choice.
   const participant = participants.length === 1 ? withoutCare(participants[0]!) : null;
-  return answered(portalSession(settings, { kind: 'caregiver', id: caregiver.id }), { participant, caregiver, participants });
+  return answered(portalSession(settings, { kind: 'caregiver', id: caregiver.id, epoch }), { participant, caregiver, participants });
 }
 
 /** More than anybody cares for; the list itself is paged. */

@@ -25,7 +25,7 @@ export const studyTables: readonly StudyTable[] = [
   // Secrets never leave; what is known of the last connection says nothing of the next.
   { name: 'datacapture_configs', order: 'id', without: ['api_token_encrypted', 'webhook_secret_encrypted', 'last_webhook_received', 'last_sync_at', 'sync_status', 'sync_error_message', 'polled_at'] },
   { name: 'participants', order: 'created_at, participant_code' },
-  { name: 'caregivers', order: 'created_at, id' },
+  { name: 'caregivers', order: 'created_at, id', without: ['session_epoch'] },
   { name: 'caregiver_participants', order: 'created_at, caregiver_id, participant_id' },
   { name: 'consents', order: 'created_at, id' },
   { name: 'eligibility_assessments', order: 'created_at, id' },

@@ -18,6 +18,8 @@ export type CaregiverCallerRow = { [K in keyof PortalCallerRow]: PortalCallerRow
   caregiver_id: string; caregiver_name: string | null; caregiver_language: string | null; caregiver_status: 'active' | 'inactive'; caregiver_study: string;
   /** How many who take part. */
   cares_for: number;
+  /** What its tokens must bear. */
+  session_epoch: number;
 };
 /** Whom a caregiver is told that it cares for. */
 export type CaredFor = PortalParticipant & { relationship: string };
@@ -96,14 +98,16 @@ export async function openLink(tx: Tx, hash: Buffer): Promise<PortalParticipant 
 }
 
 export interface PortalCaregiver { id: string; study_id: string; name: string | null; preferred_language: string | null }
+/** The same with what its token is to bear. */
+export type OpenedCaregiver = PortalCaregiver & { session_epoch: number };
 
 /** The same of a caregiver: once, in time, for one that is active and cares for somebody who takes part. */
-export async function openCaregiverLink(tx: Tx, hash: Buffer): Promise<PortalCaregiver | undefined> {
+export async function openCaregiverLink(tx: Tx, hash: Buffer): Promise<OpenedCaregiver | undefined> {
   const { rows } = await tx.raw(
     `update portal_links l set used_at = clock_timestamp() from caregivers c
      where c.id = l.caregiver_id and c.status = 'active' and l.token_hash = ? and l.used_at is null and l.expires_at > clock_timestamp()
        and exists (select from caregiver_participants k join participants p on p.id = k.participant_id where k.caregiver_id = c.id and p.status = 'enrolled')
-     returning c.id, c.study_id, c.name, c.preferred_language`, [hash]);
+     returning c.id, c.study_id, c.name, c.preferred_language, c.session_epoch`, [hash]);
   return rows[0];
 }
 

@@ -126,7 +126,9 @@ describe('The portal of a caregiver', function portal() {
       const none = await me('');
       expect([none.status, none.body.code, none.body.errors.map(({ path, code }) => [path, code])]).to.deep.equal([400, 'PARTICIPANT_REQUIRED', [['header.x-participant-id', 'PARTICIPANT_REQUIRED']]]);
       expect((await me('', { 'X-Participant-ID': 'x' })).status).to.equal(422);
-      expect((await me('?participant_id=x')).status).to.equal(422);
+      for (const bad of ['x', '']) expect((await me(`?participant_id=${bad}`)).status, bad).to.equal(422);
+      // Nobody named is not everybody, and not the one whom the header names.
+      expect((await me('?participant_id=', { 'X-Participant-ID': first.id })).status).to.equal(422);
       const path = `/api/studies/${site.study.id}/participants/${first.id}/anchor-date`;
       expect((await http.post(path, { enrollment_date: '2024-03-10' }, about(second.id))).body.code).to.equal('CONTEXT_CONFLICT');
     });
@@ -255,6 +257,26 @@ describe('The portal of a caregiver', function portal() {
       await root.expect(200, 'POST', `/api/participants/${gone.id}/withdraw`, { reason: 'x' });
       await root.expect(200, 'POST', `/api/participants/${erased.id}/erase`, { reason: 'x' });
       for (const one of callers) expect(await statuses(one)).to.deep.equal([401]);
+    });
+
+    it('ended with the caregiver’s standing stays so when the caregiver is let in again, also by one who was erased with whom it cared for; a new link opens', async () => {
+      const erased = await site.newParticipant();
+      for (const [person, end] of [
+        [second, (of: Loose) => root.expect(200, 'PATCH', `${at}/${of.id}`, { status: 'inactive' })],
+        [erased, () => root.expect(200, 'POST', `/api/participants/${erased.id}/erase`, { reason: 'x' })],
+      ] as const) {
+        const carer = await caringFor([person]);
+        const before = await enterAsCaregiver(root, site.study.id, carer.id);
+        await end(carer);
+        await root.expect(200, 'PATCH', `${at}/${carer.id}`, { status: 'active' });
+        await root.expect(200, 'PUT', `${at}/${carer.id}/participants/${second.id}`, { relationship: 'parent' });
+        expect(await statuses(before)).to.deep.equal([401]);
+        const refused = await before.get('/api/portal/me');
+        expect([refused.body.code, refused.body.detail]).to.deep.equal(['INVALID_TOKEN', 'This portal token was ended.']);
+        const after = await enterAsCaregiver(root, site.study.id, carer.id);
+        await root.expect(200, 'PATCH', `${at}/${carer.id}`, { name: 'Renamed', status: 'active' });
+        expect(await statuses(after)).to.deep.equal([200]);
+      }
     });
 
     it('shows nothing more of one whom it no longer cares for, and its device is told nothing more of it', async () => {
