@@ -17,6 +17,7 @@ import type { NotificationKind } from './texts.js';
 interface NotificationRow {
   id: string; kind: string; channel: 'email' | 'sms' | 'push'; status: string; study_id: string | null; user_id: string | null;
   study_code: string; study_name: string; site_code: string | null; site_name: string | null; languages: Languages | null;
+  /** Of whom it tells: the participant, or all who take part of those whom its caregiver cares for; null: nobody. */
   participant_code: string | null; participant_status: string | null; caregiver_status: string | null; preferred_language: string | null;
   email: string | null; phone: string | null; details: Record<string, string> | null; draft: { to: string; subject: string; body: string } | null;
 }
@@ -52,11 +53,16 @@ export const sendNotification = (deps: SendDeps) => async (id: string): Promise<
 async function notification(database: Database, id: string): Promise<NotificationRow | undefined> {
   return inScope(database, '*', async ({ tx }) => {
     const { rows } = await tx.raw(
-      `select n.id, n.kind, n.channel, n.status, n.study_id, n.user_id, n.draft, s.study_code, s.study_name, t.site_code, t.name as site_name, s.config #> '{notifications,languages}' as languages,
-         p.participant_code, p.status as participant_status, c.status as caregiver_status, coalesce(p.preferred_language, c.preferred_language) as preferred_language, coalesce(u.email, p.email, c.email) as email, coalesce(p.phone, c.phone) as phone,
+      `select n.id, n.kind, n.channel, n.status, n.study_id, n.user_id, n.draft, s.study_code, s.study_name, w.site_codes as site_code, w.site_names as site_name, s.config #> '{notifications,languages}' as languages,
+         w.codes as participant_code, p.status as participant_status, c.status as caregiver_status, coalesce(p.preferred_language, c.preferred_language) as preferred_language, coalesce(u.email, p.email, c.email) as email, coalesce(p.phone, c.phone) as phone,
          case when o.id is not null then jsonb_build_object('previous', o.previous_enrollment_date, 'wanted', o.new_enrollment_date, 'expires', to_char(o.expires_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), 'study_id', o.study_id, 'participant_id', o.participant_id) end as details
-       from notifications n left join studies s on s.id = n.study_id left join participants p on p.id = n.participant_id left join sites t on t.id = p.site_id
-       left join users u on u.id = n.user_id left join caregivers c on c.id = n.caregiver_id left join override_requests o on o.id = n.subject_id where n.id = ?`, [id]);
+       from notifications n left join studies s on s.id = n.study_id left join participants p on p.id = n.participant_id
+       left join users u on u.id = n.user_id left join caregivers c on c.id = n.caregiver_id left join override_requests o on o.id = n.subject_id
+       left join lateral (
+         select string_agg(x.participant_code, ', ' order by x.participant_code) as codes, string_agg(distinct t.site_code, ', ') as site_codes, string_agg(distinct t.name, ', ') as site_names
+         from participants x left join sites t on t.id = x.site_id
+         where x.id = any (case when n.caregiver_id is null then array[n.participant_id] else array(select k.participant_id from caregiver_participants k where k.caregiver_id = n.caregiver_id) end)
+           and (n.caregiver_id is null or x.status = 'enrolled')) w on true where n.id = ?`, [id]);
     return rows[0];
   });
 }
@@ -80,11 +86,12 @@ async function write({ database, links }: SendDeps, row: NotificationRow): Promi
   }
   if (row.kind === 'magic_link' && row.participant_status === 'withdrawn') return { stopped: 'cancelled', reason: 'the participant has withdrawn' };
   if (row.kind === 'magic_link' && row.caregiver_status === 'inactive') return { stopped: 'cancelled', reason: 'the caregiver is not active' };
+  if (row.kind === 'magic_link' && row.participant_code === null) return { stopped: 'cancelled', reason: 'the caregiver cares for nobody who takes part' };
   const link = row.kind === 'magic_link' ? await writeLink(database, row.id, links) : null;
   if (link === undefined) return { stopped: 'sent', reason: null };
   const own = link && linkMessage(row.preferred_language, row.languages ?? {}, {
-    ...link, portal_url: link.link, participant_code: row.participant_code ?? '', study_code: row.study_code, study_name: row.study_name,
-    site_code: row.site_code ?? '', site_name: row.site_name ?? row.site_code ?? '',
+    ...link, portal_url: link.link, participant_code: row.participant_code!, study_code: row.study_code, study_name: row.study_name,
+    site_code: row.site_code ?? '', site_name: row.site_name ?? '',
   });
   if (own) return { subject: own.subject, text: `${own.body}\n` };
   return textOf(row.kind as NotificationKind, { study: row.study_code, participant: row.participant_code ?? '', url: links.publicUrl, ...row.details, ...link });

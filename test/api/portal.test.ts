@@ -81,6 +81,23 @@ describe('The portal', function portal() {
       }
     });
 
+    it('names to a caregiver all whom it lets in for: their codes, and each site once', async () => {
+      const of = await stage.study(ownDate, { fields: { config: { enrollment_date_policy: ownDate, notifications: { languages: { en: { magic_link: { subject: 'For {{participant_code}}', body: 'At {{site_code}}, {{site_name}}: {{link}}' } } } } } } });
+      const { admin } = stage;
+      const made = (site_code: string, name: string) => admin.expect(201, 'POST', `/api/studies/${of.id}/sites`, { site_code, name });
+      const [north, south] = [await made('N', 'North'), await made('S', 'South')];
+      const people: Person[] = [];
+      for (const [participant_code, site_id] of [['C-3', south.id], ['C-1', north.id], ['C-2', north.id], ['C-0', south.id]] as const) people.push(await person({ participant_code, site_id }, of));
+      const email = `${unique('carer')}@example.org`;
+      const { id } = await admin.expect(201, 'POST', `/api/studies/${of.id}/caregivers`, { email });
+      for (const one of people) await admin.expect(200, 'PUT', `/api/studies/${of.id}/caregivers/${id}/participants/${one.id}`, { relationship: 'parent' });
+      await people[3]!.withdraw();
+      await admin.expect(202, 'POST', '/api/portal/magic-link', { caregiver_id: id, channel: 'email' });
+      const mail = await until(async () => (await mailsTo(email))[0], { what: 'the mail' });
+      expect([mail.subject, mail.text.replace(/: http\S+\s*$/, '')]).to.deep.equal(['For C-1, C-2, C-3', 'At N, S, North, South']);
+      expect((await open(tokenIn(mail.text))).status).to.equal(200);
+    });
+
     it('goes as a text message', async () => {
       const phone = `+49${Date.now()}`;
       const ben = await person({ email: null, phone });
@@ -135,6 +152,16 @@ describe('The portal', function portal() {
       send = sendNotification({ database: stage.database, channels: { email: provider, sms: null }, links: { secret, minutes: 15, publicUrl: 'https://study.example.org/' } });
     });
     beforeEach(() => { texts.length = 0; down = false; });
+
+    it('is not sent to a caregiver with nobody left who takes part', async () => {
+      const who = await person();
+      const { id: carer } = await stage.admin.expect(201, 'POST', `/api/studies/${study.id}/caregivers`, { email: `${unique('carer')}@example.org` });
+      await stage.admin.expect(200, 'PUT', `/api/studies/${study.id}/caregivers/${carer}/participants/${who.id}`, { relationship: 'parent' });
+      const [row] = await stage.sql<{ id: string }>(`insert into notifications (study_id, caregiver_id, kind, channel) values (?, ?, 'magic_link', 'email') returning id`, [study.id, carer]);
+      await who.withdraw();
+      await send(row!.id);
+      expect([await stateOf(row!.id), texts]).to.deep.equal([{ status: 'cancelled', reason: 'the caregiver cares for nobody who takes part' }, []]);
+    });
 
     it('that is written again has another token, and the last one counts; once opened it is not sent again', async () => {
       const id = await queued(await person());

@@ -9,7 +9,10 @@ export const VARIABLES = [
   'participant_code', 'study_code', 'study_name', 'site_code', 'site_name', 'visit_name', 'target_date', 'window_open', 'window_close', 'days_before', 'days_left', 'portal_url', 'unsubscribe_url',
 ] as const;
 export type Values = Record<(typeof VARIABLES)[number], string>;
-/** The same of a message with a link to the portal, which `portal_url` names as well: without it the portal does not open. */
+/**
+ * The same of a message with a link to the portal, which `portal_url` names as well: without it the portal does not open.
+ * To a caregiver the codes are of all whom it lets in for, the sites theirs, each once, with commas between.
+ */
 export const LINK_VARIABLES = ['participant_code', 'study_code', 'study_name', 'site_code', 'site_name', 'link', 'portal_url', 'minutes'] as const;
 export type LinkValues = Record<(typeof LINK_VARIABLES)[number], string>;
 export interface Words { subject: string; body: string }
