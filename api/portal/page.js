@@ -26,20 +26,20 @@ const WORDS = {
   },
 };
 
-/** Tasks and what they measure. What is not named here is of the study's own making, and shown as it is called there. */
+/** Tasks and what they measure. What is not named here is of the study's own making: its title there, else its name in words. */
 const NAMES = {
   en: {
-    reaction_time: 'Reaction time', n_back: 'N-back', stroop: 'Stroop', flanker: 'Flanker', trail_making: 'Trail making', digit_span: 'Digit span', symbol_search: 'Symbol search', continuous_performance: 'Continuous performance',
+    reaction_time: 'Reaction time', n_back: 'N-back', stroop: 'Stroop', flanker: 'Flanker', trail_making: 'Trail making', digit_span: 'Digit span', symbol_search: 'Symbol search', continuous_performance: 'Continuous performance', custom: 'Task of the study',
     mean_rt: 'Reaction time, mean', median_rt: 'Reaction time, median', sd_rt: 'Reaction time, spread', accuracy: 'Correct', total_trials: 'Trials', lapses: 'Lapses', hits: 'Hits', false_alarms: 'False alarms',
     d_prime: 'Sensitivity (d′)', interference: 'Interference', completion_time: 'Time taken', errors: 'Errors', max_span: 'Longest span', omissions: 'Omissions', commissions: 'Commissions',
   },
   de: {
-    reaction_time: 'Reaktionszeit', n_back: 'N-back', stroop: 'Stroop', flanker: 'Flanker', trail_making: 'Linien ziehen', digit_span: 'Zahlenspanne', symbol_search: 'Symbolsuche', continuous_performance: 'Daueraufmerksamkeit',
+    reaction_time: 'Reaktionszeit', n_back: 'N-back', stroop: 'Stroop', flanker: 'Flanker', trail_making: 'Linien ziehen', digit_span: 'Zahlenspanne', symbol_search: 'Symbolsuche', continuous_performance: 'Daueraufmerksamkeit', custom: 'Aufgabe der Studie',
     mean_rt: 'Reaktionszeit, Mittel', median_rt: 'Reaktionszeit, Median', sd_rt: 'Reaktionszeit, Streuung', accuracy: 'Richtig', total_trials: 'Durchgänge', lapses: 'Aussetzer', hits: 'Treffer', false_alarms: 'Fehlalarme',
     d_prime: 'Trennschärfe (d′)', interference: 'Interferenz', completion_time: 'Benötigte Zeit', errors: 'Fehler', max_span: 'Längste Spanne', omissions: 'Auslassungen', commissions: 'Falsche Antworten',
   },
   es: {
-    reaction_time: 'Tiempo de reacción', n_back: 'N-back', stroop: 'Stroop', flanker: 'Flancos', trail_making: 'Trazado', digit_span: 'Dígitos', symbol_search: 'Búsqueda de símbolos', continuous_performance: 'Atención sostenida',
+    reaction_time: 'Tiempo de reacción', n_back: 'N-back', stroop: 'Stroop', flanker: 'Flancos', trail_making: 'Trazado', digit_span: 'Dígitos', symbol_search: 'Búsqueda de símbolos', continuous_performance: 'Atención sostenida', custom: 'Tarea del estudio',
     mean_rt: 'Tiempo de reacción, media', median_rt: 'Tiempo de reacción, mediana', sd_rt: 'Tiempo de reacción, dispersión', accuracy: 'Aciertos', total_trials: 'Ensayos', lapses: 'Lapsos', hits: 'Detecciones', false_alarms: 'Falsas alarmas',
     d_prime: 'Sensibilidad (d′)', interference: 'Interferencia', completion_time: 'Tiempo empleado', errors: 'Errores', max_span: 'Serie más larga', omissions: 'Omisiones', commissions: 'Respuestas erróneas',
   },
@@ -148,7 +148,14 @@ function measured(metric, value) {
   const number = new Intl.NumberFormat(language, { maximumFractionDigits: metric.endsWith('_rt') ? 0 : 2 }).format(value);
   return metric.endsWith('_rt') ? word('ms', { n: number }) : number;
 }
-const nameOf = (key) => NAMES[language][key] || key.replaceAll('_', ' ');
+/** What is called by no title: a name such as `own_measure` or `ownMeasure` in words, any other as it is. */
+const inWords = (key) => {
+  if (!/^[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*$/.test(key)) return key;
+  const words = key.replaceAll('_', ' ').replace(/([a-z0-9])([A-Z][a-z])/g, (_, end, start) => `${end} ${start.toLowerCase()}`);
+  return words[0].toLocaleUpperCase(language) + words.slice(1);
+};
+/** By the study's own title, else as this page calls it. */
+const nameOf = (key, titles = {}) => (Object.hasOwn(titles, key) ? titles[key] : Object.hasOwn(NAMES[language], key) ? NAMES[language][key] : inWords(key));
 
 function cell(kind, text, scope) {
   const made = Object.assign(document.createElement(kind), { textContent: text });
@@ -156,12 +163,13 @@ function cell(kind, text, scope) {
   return made;
 }
 
-function taskTable({ task, metrics }) {
+function taskTable({ task, title, metrics, metric_titles: titles }) {
   const table = document.createElement('table');
-  table.append(cell('caption', nameOf(task)));
-  for (const [metric, value] of Object.entries(metrics).sort(([a], [b]) => (nameOf(a) < nameOf(b) ? -1 : 1))) {
+  table.append(cell('caption', title || nameOf(task)));
+  const rows = Object.entries(metrics).map(([metric, value]) => [nameOf(metric, titles), metric, value]).sort(([a], [b]) => a.localeCompare(b, language));
+  for (const [name, metric, value] of rows) {
     const row = table.insertRow();
-    row.append(cell('th', nameOf(metric), 'row'), cell('td', measured(metric, value)));
+    row.append(cell('th', name, 'row'), cell('td', measured(metric, value)));
   }
   return table;
 }

@@ -48,7 +48,7 @@ export const portalRoutes = [
   }),
   route({
     ...own, method: 'GET', path: '/api/portal/results', summary: 'One’s own results, newest first, where the study shows them',
-    description: 'Of completed sessions, what each task gave, where `config.portal_results` of the study is `summary`; else 403 RESULTS_NOT_SHARED.',
+    description: 'Of completed sessions, what each task gave, where `config.portal_results` of the study is `summary`; else 403 RESULTS_NOT_SHARED. Titles are those that the battery’s modules had then (`title`, and `title` of a property in `result_schema`, of their settings), in the language of who reads.',
     query: Type.Object({ ...paging }), answers: { 200: listOf(PortalResult), 403: undefined },
     handle: ({ tx, actor, query }) => ownResults(tx, actor, { skip: query.skip ?? 0, limit: query.limit ?? 50 }),
   }),

@@ -24,6 +24,9 @@ export const PortalVisit = Type.Object({
 }, { additionalProperties: false });
 export const PortalResult = Type.Object({
   session_id: Uuid, visit_id: nullable(Uuid), visit_name: nullable(Type.String()), visit_code: nullable(Type.String({ description: 'of the visit’s window' })), completed_at: Instant,
-  tasks: Type.Array(Type.Object({ task: Type.String(), metrics: Type.Record(Type.String(), Type.Number()) })),
+  tasks: Type.Array(Type.Object({
+    task: Type.String(), title: Type.Optional(Type.String({ description: 'of the module, where it has one' })), metrics: Type.Record(Type.String(), Type.Number()),
+    metric_titles: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'of those metrics that the module’s `result_schema` gives one' })),
+  })),
 }, { additionalProperties: false });
 export const DataStatus = Type.Object({ has_failed_sync: Type.Boolean() });

@@ -1,6 +1,8 @@
 import type { Tx } from '../../db/knex.js';
 import { portalResults, resultsShared } from '../../db/queries/portal-results.js';
-import type { PortalResult } from '../../db/queries/portal-results.js';
+import type { PortalResult as ResultRow } from '../../db/queries/portal-results.js';
+import { titlesOf } from '../../workflows/domain/assessment/titles.js';
+import type { Titles } from '../../workflows/domain/assessment/titles.js';
 import type { Participant } from '../access.js';
 import { invalid, problem } from '../errors.js';
 
@@ -12,8 +14,12 @@ export function acceptPortalResults(config: Record<string, unknown> | undefined)
   if (shared !== undefined && !SHARED.includes(shared as string)) throw invalid('config.portal_results', 'ENUM', `must be one of ${SHARED.join(', ')}`);
 }
 
-/** A participant's own results. @throws 403 RESULTS_NOT_SHARED where the study keeps them to itself */
-export async function ownResults(tx: Tx, { id, study_id }: Pick<Participant, 'id' | 'study_id'>, range: { skip: number; limit: number }): Promise<{ items: PortalResult[]; total: number }> {
+type PortalResult = Omit<ResultRow, 'tasks' | 'modules'> & { tasks: (ResultRow['tasks'][number] & Titles)[] };
+
+/** A participant's own results, in the study's own words in the language of who reads. @throws 403 RESULTS_NOT_SHARED where the study keeps them to itself */
+export async function ownResults(tx: Tx, { id, study_id, preferred_language, caregiver }: Pick<Participant, 'id' | 'study_id' | 'preferred_language' | 'caregiver'>, range: { skip: number; limit: number }): Promise<{ items: PortalResult[]; total: number }> {
   if (await resultsShared(tx, study_id) === 'none') throw problem('RESULTS_NOT_SHARED');
-  return portalResults(tx, id, range);
+  const language = caregiver?.preferred_language ?? preferred_language;
+  const { items, total } = await portalResults(tx, id, range);
+  return { items: items.map(({ modules, tasks, ...item }) => ({ ...item, tasks: tasks.map((one) => ({ ...one, ...titlesOf(one.task, Object.keys(one.metrics), modules ?? [], language) })) })), total };
 }

@@ -4,6 +4,8 @@ import type { Listed, Page } from './paging.js';
 export interface PortalResult {
   session_id: string; visit_id: string | null; visit_name: string | null; visit_code: string | null; completed_at: string;
   tasks: { task: string; metrics: Record<string, number> }[];
+  /** Of the session's battery as it was then, what its modules say of their results. */
+  modules: { task: string; name: string; title: unknown; properties: unknown }[] | null;
 }
 
 /** What a study shows its participants of their results: `none`, unless it says otherwise. */
@@ -18,7 +20,9 @@ export async function portalResults(tx: Tx, participantId: string, range: Pick<P
   const { rows } = await tx.raw(
     `select t.total, x.* from (select count(*) as total ${found}) t left join lateral (
        select x.id as session_id, x.visit_id, v.name as visit_name, w.code as visit_code, x.completed_at,
-         (select jsonb_agg(jsonb_build_object('task', k.task, 'metrics', k.summary) order by k.task) from session_tasks k where k.session_id = x.id) as tasks
+         (select jsonb_agg(jsonb_build_object('task', k.task, 'metrics', k.summary) order by k.task) from session_tasks k where k.session_id = x.id) as tasks,
+         (select jsonb_agg(jsonb_build_object('task', m.task, 'name', m.name, 'title', m.settings -> 'title', 'properties', m.settings #> '{result_schema,properties}') order by m.position)
+          from battery_modules m where m.battery_id = x.battery_id and m.version = x.battery_version) as modules
        from (select x.* ${found} order by x.completed_at desc, x.id desc offset :skip limit :limit) x
        left join scheduled_visits v on v.id = x.visit_id left join visit_windows w on w.id = v.visit_window_id) x on true
      order by x.completed_at desc, x.session_id desc`, { participant: participantId, ...range });

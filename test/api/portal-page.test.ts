@@ -165,7 +165,7 @@ describe('the participant’s page, in a browser', function () {
       await reads(page, 'Stroop');
       expect(await page.$$eval('#sessions h3', (all) => all.length)).to.equal(12);
       expect(await page.$eval('#more', (button) => (button as unknown as { hidden: boolean }).hidden)).to.equal(true);
-      expect(await words(page, '#sessions')).to.match(/Stroop/).and.match(/Aciertos\s+88\s%/).and.match(/Tiempo de reacción, media\s+512 ms/).and.match(/own measure\s+3/);
+      expect(await words(page, '#sessions')).to.match(/Stroop/).and.match(/Aciertos\s+88\s%/).and.match(/Tiempo de reacción, media\s+512 ms/).and.match(/Own measure\s+3/);
       expect(await page.$eval('input[name=sms]', (box) => (box as unknown as { checked: boolean }).checked)).to.equal(false);
       await page.select('#person', kai.id);
       await reads(page, 'Todavía no hay resultados.');
@@ -180,6 +180,29 @@ describe('the participant’s page, in a browser', function () {
     await reads(page, 'Visita de Lea');
     expect(await page.$eval('#whom', (part) => (part as unknown as { hidden: boolean }).hidden)).to.equal(true);
     expect([outside, faults]).to.deep.equal([[], []]);
+  });
+
+  it('calls tasks and metrics of the study’s own by its titles, else in words', async () => {
+    const lea = await participant('es-MX');
+    const metric = (title: unknown) => ({ type: 'number', title });
+    const battery = await site.battery([
+      { task: 'custom', name: 'rompe_1', settings: { title: { en: 'Puzzle', es: 'Rompecabezas' }, result_schema: { properties: { pieces_placed: metric({ en: 'Pieces', es: 'Piezas' }), accuracy: metric('<b>Justas</b>') } } } },
+      { task: 'custom', name: 'Línea & punto' }, { task: 'custom', name: 'freeDrawing' },
+    ]);
+    await site.http.expect(200, 'PATCH', `/api/batteries/${String(battery.id)}`, { status: 'published' });
+    const own = await site.session({ participant_id: lea.id, visit_id: (await site.visit({ participant_id: lea.id, battery_id: battery.id })).id });
+    for (const [task, summary] of Object.entries({ rompe_1: { pieces_placed: 12, accuracy: 1 }, 'Línea & punto': { strokesTotal: 4 }, freeDrawing: { mean_pressure: 0.5 } })) await site.submit(own, { task_summaries: { [task]: summary }, raw_trials: trials(task, 2) });
+    await site.end(own);
+    await site.http.expect(200, 'PATCH', `/api/studies/${site.study.id}`, { config: { portal_results: 'summary' } });
+    try {
+      const { page, outside, faults } = await open(`/portal?token=${await sendLink(site.http, lea.id)}`);
+      await page.click('#enter');
+      await reads(page, 'Rompecabezas');
+      expect(await words(page, '#sessions')).to.match(/Rompecabezas\s+<b>Justas<\/b>\s+100\s%\s+Piezas\s+12/).and.match(/Línea & punto\s+Strokes total\s+4/).and.match(/Free drawing\s+Mean pressure\s+0,5/);
+      expect([outside, faults]).to.deep.equal([[], []]);
+    } finally {
+      await site.http.expect(200, 'PATCH', `/api/studies/${site.study.id}`, { config: { portal_results: null } });
+    }
   });
 
   it('tells every control’s name to who cannot see it', async () => {

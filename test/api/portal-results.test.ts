@@ -3,7 +3,7 @@ import { Site, trials } from '../assessment/stage.js';
 import type { Http, Loose } from '../support/http.js';
 import { enterAsCaregiver, enterPortal } from '../support/portal.js';
 
-interface Result { session_id: string; visit_id: string | null; visit_name: string | null; visit_code: string | null; completed_at: string; tasks: { task: string; metrics: Record<string, number> }[] }
+interface Result { session_id: string; visit_id: string | null; visit_name: string | null; visit_code: string | null; completed_at: string; tasks: { task: string; title?: string; metrics: Record<string, number>; metric_titles?: Record<string, string> }[] }
 interface Results { items: Result[]; total: number }
 
 describe('A participant’s own results', function results() {
@@ -54,6 +54,33 @@ describe('A participant’s own results', function results() {
     expect(items[0]).to.deep.include({ visit_id: null, visit_name: null, tasks: [{ task: 'stroop', metrics: { accuracy: 1 } }] });
     expect(await seen('?skip=1&limit=1')).to.deep.equal({ items: [items[1]!], total: 2 });
     expect(await seen('?skip=5')).to.deep.equal({ items: [], total: 2 });
+  });
+
+  it('bear the titles that the modules of the session’s battery give their tasks and metrics, in the language of who reads', async () => {
+    const [speaker, reader] = [await site.newParticipant({ preferred_language: 'de-AT' }), await site.newParticipant()];
+    const metric = (title: unknown) => ({ type: 'number', title });
+    const puzzle = { title: { en: 'Puzzle', de: 'Rätsel' }, result_schema: { type: 'object', properties: { pieces_placed: metric({ en: 'Pieces', de: 'Teile' }), speed: metric('Speed'), silent: { type: 'number' } } } };
+    const battery = await site.battery([{ task: 'custom', name: 'puzzle_1', settings: puzzle }, { task: 'custom', name: 'Our drawing' }, { task: 'stroop', name: 'Stroop', settings: { result_schema: { properties: { own_measure: metric('Own') } } } }]);
+    await site.http.expect(200, 'PATCH', `/api/batteries/${String(battery.id)}`, { status: 'published' });
+    const tasks = { puzzle_1: { pieces_placed: 12, speed: 3, silent: 1, constructor: 1 }, 'Our drawing': { strokes: 4 }, stroop: { accuracy: 1, own_measure: 2 }, custom: { strokes: 1 } };
+    for (const { id } of [speaker, reader]) await done(tasks, { participant_id: id, visit_id: (await site.visit({ participant_id: id, battery_id: battery.id })).id });
+    // Of what is published later these results say nothing.
+    await site.http.expect(200, 'PATCH', `/api/batteries/${String(battery.id)}/modules/${String((battery.modules as Loose[])[0]!.id)}`, { settings: { title: { en: 'Later', de: 'Später' } } });
+    await site.http.expect(200, 'PATCH', `/api/batteries/${String(battery.id)}`, { status: 'published' });
+    const told = async (by: Http) => Object.fromEntries((await seen('', by)).items[0]!.tasks.map(({ task, title, metric_titles }) => [task, [title, metric_titles]]));
+    const german = { puzzle_1: ['Rätsel', { pieces_placed: 'Teile', speed: 'Speed' }], 'Our drawing': [undefined, undefined], stroop: [undefined, { own_measure: 'Own' }], custom: [undefined, undefined] };
+    expect(await told(await enterPortal(site.http, speaker.id))).to.deep.equal(german);
+    expect(await told(await enterPortal(site.http, reader.id))).to.deep.equal({ ...german, puzzle_1: ['Puzzle', { pieces_placed: 'Pieces', speed: 'Speed' }] });
+    const at = `/api/studies/${site.study.id}/caregivers`;
+    for (const [preferred_language, puzzles] of [[null, 'Rätsel'], ['en', 'Puzzle']] as const) {
+      const { id } = await site.http.expect(201, 'POST', at, { preferred_language });
+      await site.http.expect(200, 'PUT', `${at}/${id}/participants/${speaker.id}`, { relationship: 'parent' });
+      expect((await told(await enterAsCaregiver(site.http, site.study.id, id))).puzzle_1![0]).to.equal(puzzles);
+    }
+    for (const wrong of [{ properties: { x: { title: 1 } } }, { properties: { x: { title: { en: 1 } } } }, { properties: [] }, 'x']) {
+      const answer = await site.http.post('/api/batteries', { study_id: site.study.id, code: 'W', name: 'W', modules: [{ task: 'custom', name: 'x', settings: { result_schema: wrong } }] });
+      expect([answer.status, answer.body.errors[0]!.path], JSON.stringify(wrong)).to.satisfy(([status, path]: [number, string]) => status === 422 && path.startsWith('modules.0.settings.result_schema'));
+    }
   });
 
   it('name the window of a visit that was planned', async () => {

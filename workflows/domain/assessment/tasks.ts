@@ -17,11 +17,15 @@ const share: JsonSchema = { type: 'number', minimum: 0, maximum: 1 };
 const byLanguage: JsonSchema = {
   type: 'object', maxProperties: 100, propertyNames: { pattern: '^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$' }, additionalProperties: { type: 'string', maxLength: 10_000 },
 };
+/** What a task reports, as JSON Schema: a metric's `title` is what who reads results is told, one text or one by language. */
+const resultSchema: JsonSchema = {
+  type: 'object', properties: { properties: { type: 'object', maxProperties: 500, additionalProperties: { type: 'object', properties: { title: { if: { type: 'string' }, then: { maxLength: 300 }, else: byLanguage } } } } },
+};
 /** Settings that are texts by language, whatever the task. */
 export const LOCALISED = ['title', 'instructions'] as const;
 
 const settings = (properties: Record<string, JsonSchema>): JsonSchema => ({
-  type: 'object', maxProperties: 100, properties: { practice_trials: count(1_000, 0), title: byLanguage, instructions: byLanguage, ...properties },
+  type: 'object', maxProperties: 100, properties: { practice_trials: count(1_000, 0), title: byLanguage, instructions: byLanguage, result_schema: resultSchema, ...properties },
 });
 const RT = ['mean_rt', 'median_rt', 'sd_rt', 'accuracy', 'total_trials'];
 
