@@ -95,12 +95,18 @@ class Request {
     return result instanceof Reply ? result : new Reply(200, result);
   }
 
-  /** The request under its Idempotency-Key, if it has one that counts. */
-  keyed(caller: string): Keyed | undefined {
+  /**
+   * The request under its Idempotency-Key, if it has one that counts. Beside the body it is what its query says and the study
+   * that it names: an import that was only tried is not taken for done.
+   */
+  keyed(caller: string, studyId?: string): Keyed | undefined {
     const key = this.ctx.headers['idempotency-key'];
     if (key === undefined || !takesKey(this.route)) return undefined;
     // Of a form its parts count: what stands between them is another at each sending.
-    const content = this.upload ? Buffer.concat([this.raw, Buffer.from(JSON.stringify(this.upload.parts))]) : this.raw;
+    const body = this.upload ? Buffer.concat([this.raw, Buffer.from(JSON.stringify(this.upload.parts))]) : this.raw;
+    const names = Object.keys((this.route.query as { properties?: object } | undefined)?.properties ?? {}).filter((name) => name !== 'study_id' && this.search.has(name));
+    const beside = { ...Object.fromEntries(names.map((name) => [name, this.search.getAll(name)])), ...(studyId && !this.params.study_id && { study_id: studyId }) };
+    const content = Object.keys(beside).length > 0 ? Buffer.concat([body, Buffer.from(JSON.stringify(beside))]) : body;
     return keyed(caller, this.route.method, this.ctx.path, String(key), content, jwtSecret(this.services.settings));
   }
 }
@@ -226,9 +232,9 @@ function fitting<T>(read: () => T): T | undefined {
 /** Opens what the route asks for and calls its handler, under the Idempotency-Key if there is one. */
 async function through(request: Request, holder: Holder, studyId: string | undefined, door: Door): Promise<Reply> {
   const { route, services } = request;
-  let key = request.keyed(holder.id);
+  let key = request.keyed(holder.id, studyId);
   // What a caregiver asks for one participant is answered for no other.
-  const forOne = (actor: AnyCaller) => { if (key && holder.kind === 'caregiver') key = request.keyed(`${holder.id} ${actor.id}`); };
+  const forOne = (actor: AnyCaller) => { if (key && holder.kind === 'caregiver') key = request.keyed(`${holder.id} ${actor.id}`, studyId); };
   const credential = holder.kind === 'user' ? holder.credential : undefined;
   if (route.within === 'change') {
     return door.change(async (work, actor, first) => {

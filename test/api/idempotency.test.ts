@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
+import { formOf } from '../data/stage.js';
 import { admin, newStudy, unique, user } from '../support/http.js';
 import type { Http } from '../support/http.js';
 import { service } from '../support/service.js';
@@ -62,6 +63,42 @@ describe('Idempotency-Key', () => {
     await client.query(`update idempotency_keys set created_at = now() - interval '25 hours' where key = $1`, [key]);
     await client.end();
     expect((await post(key, { participant_code: unique() })).status).to.equal(201);
+  });
+
+  describe('holds what is said beside the body against it, too', () => {
+    const under = (key: string, more: Record<string, string> = {}) => ({ headers: { 'Idempotency-Key': key, ...more } });
+    const refused = ({ status, body }: { status: number; body: { code?: string } }) => expect([status, body.code]).to.deep.equal([409, 'IDEMPOTENCY_KEY_REUSED']);
+
+    it('an import that was tried is not taken for done', async () => {
+      const [key, code] = [unique(), unique()];
+      const form = await formOf(`participant_code\n${code}\n`);
+      const send = (query: string) => http.post(`${path}/import/csv${query}`, undefined, { raw: form, ...under(key) });
+      const tried = await send('?dry_run=true');
+      expect([tried.status, tried.body.imported_count]).to.deep.equal([200, 1]);
+      refused(await send(''));
+      refused(await send('?dry_run=false'));
+      expect((await send('?dry_run=true&unknown=1')).headers.get('idempotent-replay')).to.equal('true');
+    });
+
+    it('a template makes the study that is named', async () => {
+      const [key, one, other] = [unique(), unique('T'), unique('T')];
+      const apply = (code: string) => http.post(`/api/templates/longitudinal-cognition/apply?study_name=X&study_code=${code}`, undefined, under(key));
+      const first = await apply(one);
+      expect([first.status, first.body.study_code]).to.deep.equal([201, one]);
+      refused(await apply(other));
+      expect((await apply(one)).text).to.equal(first.text);
+    });
+
+    it('a study that a header names, or the query, is no other one', async () => {
+      const [key, body] = [unique(), { code: unique('B'), name: 'B' }];
+      const [mine, other] = [path.split('/')[3]!, (await newStudy(http)).id];
+      const made = await http.post('/api/batteries', body, under(key, { 'X-Study-ID': mine }));
+      expect([made.status, made.body.study_id]).to.deep.equal([201, mine]);
+      refused(await http.post('/api/batteries', body, under(key, { 'X-Study-ID': other })));
+      refused(await http.post(`/api/batteries?study_id=${other}`, body, under(key)));
+      // It is the same study, whichever of them says so.
+      expect((await http.post(`/api/batteries?study_id=${mine.toUpperCase()}`, body, under(key))).text).to.equal(made.text);
+    });
   });
 
   it('a key that cannot be kept is 422', async () => {
