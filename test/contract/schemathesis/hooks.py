@@ -21,7 +21,7 @@ LEAVES = ("/api/participants/{participant_id}/withdraw", "/api/participants/{par
 CAREGIVER = "/api/studies/{study_id}/caregivers/{caregiver_id}"
 # Names for whom a portal token asks.
 FOR_WHOM = "X-Participant-ID"
-NAMED_BY = {FOR_WHOM: "participant_id", "X-Study-ID": "study_id", "X-Site-ID": "site_id"}
+NAMED_BY = {FOR_WHOM: "participant_id", "X-Study-ID": "study_id", "X-Site-ID": "site_id", "X-Session-ID": "session_id"}
 # Faults that the schema itself could have told of: an answer that names one of them says that the contract leaves it out.
 TOLD_BY_SCHEMA = {
     "REQUIRED", "UNKNOWN_FIELD", "ENUM", "FORMAT", "PATTERN", "TYPE", "MIN_LENGTH", "MAX_LENGTH", "MINIMUM", "MAXIMUM",
