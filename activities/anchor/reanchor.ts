@@ -3,6 +3,7 @@ import { lockAnchors } from '../../db/queries/anchors.js';
 import { closeChange } from '../../db/queries/open-work.js';
 import { followBaseline, newerChanges, readScheduleInputs, readScheduleSources } from '../../db/queries/schedules.js';
 import { putOutbox } from '../../db/outbox.js';
+import { portions } from '../../db/portions.js';
 import { inScope, readInScope } from '../../db/transaction.js';
 import { policyOf } from '../../workflows/domain/facts.js';
 import type { Policy } from '../../workflows/domain/policy-schema.js';
@@ -43,8 +44,7 @@ export const reanchorBatch = (database: Database, heartbeat: () => void) => asyn
     if (change_id !== undefined) await inScope(database, change.study_id, ({ tx }) => closeChange(tx, change.study_id, change_id));
     return { last: null, seen: 0, moved: 0, schedules: 0 };
   }
-  const rest = ids.slice(FIRST);
-  const pieces = [ids.slice(0, FIRST), ...Array.from({ length: Math.ceil(rest.length / PIECE) }, (_, i) => rest.slice(i * PIECE, (i + 1) * PIECE))];
+  const pieces = [ids.slice(0, FIRST), ...portions(ids.slice(FIRST), PIECE)];
   const done = await overlapped(pieces, async (piece, turn) => {
     const report = await reanchorPiece(database, change, piece, turn);
     heartbeat();

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../db/canonical-json.js';
+import { portions } from '../../db/portions.js';
 import { currentPolicy } from '../../db/queries/captured-participants.js';
 import { findConfig, updateConfig } from '../../db/queries/datacapture-configs.js';
 import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
@@ -90,8 +91,7 @@ async function vanishedOf(deps: CaptureDeps, { study_id, config, client, plan, p
   const known = await readInScope(deps.database, study_id, (tx) => syncs.readRecords(tx, study_id));
   const absent = known.filter(({ record }) => !present.has(record));
   const gone: typeof absent = [];
-  for (let at = 0; at < absent.length; at += LOOK) {
-    const asked = absent.slice(at, at + LOOK);
+  for (const asked of portions(absent, LOOK)) {
     const there = new Set(await listIds(client, config.api_url, plan, { records: asked.map(({ record }) => record), anyEvent: true }));
     gone.push(...asked.filter(({ record }) => !there.has(record)));
   }

@@ -1,11 +1,9 @@
-import { Worker } from 'node:worker_threads';
+import { threadOf } from '../../db/thread-of.js';
 import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
 import type { ThreadMessage } from './thread.js';
 
 /** Enough for the largest simulation that is taken; more would be at the cost of the worker beside it. */
 const MEMORY_MB = 2048;
-/** From the sources the file is TypeScript. */
-const thread = new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './thread.js', import.meta.url);
 
 /**
  * Computes a simulation in a thread of its own, so that the worker's other activities go on. Answers the result as JSON.
@@ -14,7 +12,7 @@ const thread = new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './thre
  */
 export async function compute(inputs: SimulationInputs, stop: AbortSignal, onProgress: (progress: number) => void): Promise<string> {
   stop.throwIfAborted();
-  const worker = new Worker(thread, { workerData: inputs, resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB } });
+  const worker = threadOf('./thread', import.meta.url, { workerData: inputs, resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB } });
   const end = () => { void worker.terminate(); };
   stop.addEventListener('abort', end, { once: true });
   try {

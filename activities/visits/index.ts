@@ -1,4 +1,5 @@
 import type { Database } from '../../db/knex.js';
+import { portions } from '../../db/portions.js';
 import { expireSessions } from '../../db/queries/sessions.js';
 import { dueVisits, moveVisits } from '../../db/queries/visit-statuses.js';
 import type { MovedVisit } from '../../db/queries/visit-statuses.js';
@@ -26,9 +27,8 @@ export function createVisitActivities({ database, heartbeat }: { database: Datab
         const due = await readInScope(database, '*', (tx) => dueVisits(tx, LOOKED_UP));
         heartbeat(report);
         const before = report.opened + report.missed;
-        const batches = Array.from({ length: Math.ceil(due.length / BATCH) }, (_, i) => due.slice(i * BATCH, (i + 1) * BATCH));
         // While a batch is recorded and committed, the next is moved.
-        await overlapped(batches, async (ids, turn) => {
+        await overlapped(portions(due, BATCH), async (ids, turn) => {
           for (const { status } of await moveBatch(database, ids, turn)) report[status === 'open' ? 'opened' : 'missed'] += 1;
           heartbeat(report);
         });

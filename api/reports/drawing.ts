@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads';
-import { threadOf } from '../thread-of.js';
+import { threadOf } from '../../db/thread-of.js';
 import type { Task } from './data.js';
 
 const IDLE_MS = 60_000;

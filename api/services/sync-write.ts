@@ -3,6 +3,7 @@ import type { AuditTrail } from '../../db/audit.js';
 import { hashOf } from '../../db/hashing.js';
 import type { Tx } from '../../db/knex.js';
 import { putOutbox } from '../../db/outbox.js';
+import { portions } from '../../db/portions.js';
 import { advanceSession, insertConflicts, insertOfflineSessions } from '../../db/queries/offline.js';
 import type { NewConflict } from '../../db/queries/offline.js';
 import { requestPushes } from '../../db/queries/push-requests.js';
@@ -33,8 +34,8 @@ export async function writeDecided(tx: Tx, { sessions, responses, decide }: Deci
   const now = Date.now();
   await inTurn(async (add) => {
     add(() => writeSessions(tx, writes, writing));
-    for (let from = 0; from < responses.length; from += PORTION) {
-      const portion = responses.slice(from, from + PORTION).map(decide);
+    for (const items of portions(responses, PORTION)) {
+      const portion = items.map(decide);
       decided.push(...portion);
       const rows = responseRows(portion, now);
       add(() => insertTasks(tx, rows.map(({ row }) => row)));

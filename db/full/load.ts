@@ -1,4 +1,5 @@
 import type { Tx } from '../knex.js';
+import { portions } from '../portions.js';
 import { carriedTrace } from '../trace-context.js';
 import type { TxWithMark } from '../transaction.js';
 import type { StudyDocument } from './document.js';
@@ -95,5 +96,5 @@ async function insert(tx: Tx, table: string, rows: readonly Row[], batch: number
 }
 
 async function inBatches(rows: readonly Row[], batch: number, work: (some: Row[]) => PromiseLike<unknown>): Promise<void> {
-  for (let at = 0; at < rows.length; at += batch) await work(rows.slice(at, at + batch));
+  for (const some of portions(rows, batch)) await work(some);
 }

@@ -1,4 +1,5 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { threadOf } from '../../../db/thread-of.js';
 import { RefusedMessage } from '../provider.js';
 import type { Message } from '../provider.js';
 import { Gathered } from './protocol.js';
@@ -6,7 +7,6 @@ import type { Answer, Fault, MailThreadData, Order } from './protocol.js';
 
 /** It holds a few mails at a time; one that needs more than this has a fault, and must not take the worker with it. */
 const MEMORY_MB = 64;
-const file = new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './thread.js', import.meta.url);
 
 interface Waiting { resolve: () => void; reject: (fault: Error) => void }
 
@@ -22,7 +22,7 @@ export class MailThread {
 
   /** @param onLost is called once, when it ends without having been told to */
   constructor(data: MailThreadData, onLost: (fault: unknown) => void) {
-    this.worker = threadOf(data);
+    this.worker = threadOf('./thread', import.meta.url, { workerData: data, resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB } });
     // It does not hold a process that is done.
     this.worker.unref();
     this.worker.on('message', (answers: Answer[]) => { for (const answer of answers) this.hear(answer); });
@@ -70,11 +70,3 @@ export class MailThread {
 const asError = (fault: Fault): Error => (fault.kind === 'refused' ? new RefusedMessage(fault.message, fault.addressIsGone) : Object.assign(new Error(fault.message), { code: fault.code }));
 /** Whether the mail server has the mail is not known: it is sent again under the same Message-ID, as after any lost answer. */
 const lost = (): Error => Object.assign(new Error('The thread that was sending the mail has ended.'), { code: 'MAIL_THREAD_LOST' });
-
-/** From the sources the thread needs the translator that this process runs under; from dist nothing. */
-function threadOf(workerData: MailThreadData): Worker {
-  const options = { workerData, resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB } };
-  return file.pathname.endsWith('.ts')
-    ? new Worker(`import('tsx/esm/api').then(({ register }) => { register(); return import(${JSON.stringify(file.href)}); });`, { ...options, eval: true })
-    : new Worker(file, options);
-}

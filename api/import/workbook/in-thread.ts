@@ -1,6 +1,6 @@
 import { problem } from '../../errors.js';
 import { Turns } from '../../pdf/turns.js';
-import { threadOf } from '../../thread-of.js';
+import { threadOf } from '../../../db/thread-of.js';
 import type { ThreadData, ThreadMessage } from './thread.js';
 import { unreadable } from './unreadable.js';
 
