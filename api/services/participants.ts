@@ -1,6 +1,7 @@
 import { putOutbox } from '../../db/outbox.js';
 import type { OutboxMessage } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
+import { lockAnchors } from '../../db/queries/anchors.js';
 import type { Participant } from '../../db/models/records.js';
 import {
   deleteParticipant, insertParticipant, participantById, participantForUpdate, participantHasData, updateParticipant,
@@ -56,6 +57,8 @@ export async function changeParticipant({ tx, audit, actor, context }: Change, i
 
 /** Deletes a participant for whom nothing was recorded. @throws 404, 409 PARTICIPANT_HAS_DATA, STALE */
 export async function removeParticipant({ tx, audit, actor, context }: Change, id: string, unchangedSince: (record: Record<string, unknown>) => void): Promise<void> {
+  // In the order in which a decision takes them: the first one, of a new participant, may be on its way.
+  await lockAnchors(tx, [id]);
   const before = await locked(tx, id);
   unchangedSince({ ...before });
   if (await participantHasData(tx, id)) throw problem('PARTICIPANT_HAS_DATA');

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { admin, newParticipant, newStudy, unique } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { service } from '../support/service.js';
+import { until } from '../support/until.js';
 
 describe('Participants and the facts about them', () => {
   let http: Http;
@@ -74,6 +75,22 @@ describe('Participants and the facts about them', () => {
     await http.expect(201, 'POST', `${of}/forms`, { form_oid: 'F' });
     expect(await code('DELETE', `/api/participants/${participant.id}`)).to.deep.equal([409, 'PARTICIPANT_HAS_DATA']);
     expect(await code('DELETE', `/api/studies/${study.id}`)).to.deep.equal([409, 'STUDY_NOT_EMPTY']);
+  });
+
+  it('is deleted while a decision on it is being written: the one waits for the other, none is lost', async () => {
+    const { id } = await newParticipant(http, study.id);
+    await database.query('begin');
+    try {
+      // As a decision does: its anchor first, then rows that name the participant.
+      await database.query('select from anchor_dates where participant_id = $1 for update', [id]);
+      const deleted = http.delete(`/api/participants/${id}`);
+      await until(async () => (await database.query<{ n: number }>('select count(*)::int as n from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))')).rows[0]!.n > 0, { what: 'the deletion to wait' });
+      await database.query('select from participants where id = $1 for key share', [id]);
+      await database.query('commit');
+      expect((await deleted).status).to.equal(204);
+    } finally {
+      await database.query('rollback');
+    }
   });
 
   it('withdraws once, not ahead of time; facts are recorded after it, too', async () => {
