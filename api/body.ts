@@ -24,6 +24,22 @@ function reader(limit: number) {
 }
 const readers = new Map<number, ReturnType<typeof reader>>();
 
+/** How long the rest of a refused body is waited for where the answer ends the connection. */
+const REST_MS = 2_000;
+
+/**
+ * A connection that ends with its answer breaks under a client that is still sending, and many read only when they have
+ * sent: they would never see why. What is left of the body passes by first.
+ */
+async function passedBy(request: IncomingMessage): Promise<void> {
+  if (!/\bclose\b/i.test(request.headers.connection ?? '') || request.readableEnded || request.destroyed) return;
+  request.resume();
+  await new Promise<void>((resolve) => {
+    const patience = setTimeout(resolve, REST_MS);
+    for (const over of ['end', 'close', 'error']) request.once(over, () => { clearTimeout(patience); resolve(); });
+  });
+}
+
 /**
  * Reads a body for so long. What still comes of it is thrown away with its connection, which the answer ends.
  * @throws 408 when it is not there in time
@@ -32,7 +48,7 @@ export function arrived<T>(request: IncomingMessage, seconds: number, reading: (
   if (!hasBody(request)) return reading();
   return new Promise((resolve, reject) => {
     const late = setTimeout(() => { reject(problem('REQUEST_TIMEOUT', { headers: { Connection: 'close' } })); }, seconds * 1000);
-    reading().then(resolve, reject).finally(() => { clearTimeout(late); });
+    reading().then(resolve, (fault: unknown) => passedBy(request).then(() => { reject(fault); })).finally(() => { clearTimeout(late); });
   });
 }
 

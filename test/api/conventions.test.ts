@@ -1,4 +1,6 @@
 import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Http, admin, newParticipant, newStudy, unique } from '../support/http.js';
 import type { Answer, Loose, Options } from '../support/http.js';
@@ -169,6 +171,25 @@ describe('HTTP conventions', () => {
       sent.flushHeaders();
     });
     expect(status).to.equal(413);
+  });
+
+  it('tells also who sends all of it before reading, on a connection that ends with the answer', async () => {
+    const { hostname, port } = new URL(http.base);
+    const rest = Buffer.alloc(6 * 1024 * 1024, 'a');
+    const socket = connect(Number(port), hostname);
+    const gone = new Promise<string>((resolve, reject) => { socket.once('error', reject).once('close', () => { resolve('closed'); }); });
+    const write = (bytes: string | Buffer) => Promise.race([gone, new Promise<string>((resolve) => { socket.write(bytes, () => { resolve('written'); }); })]);
+    socket.pause();
+    await write(`POST /api/studies HTTP/1.1\r\nHost: ${hostname}\r\nConnection: close\r\nAuthorization: Bearer ${http.token}\r\nContent-Type: application/json\r\nContent-Length: ${rest.length}\r\n\r\n`);
+    for (let at = 0; at < rest.length; at += 65_536) {
+      expect(await write(rest.subarray(at, at + 65_536))).to.equal('written');
+      // Time enough for the service to have said all that it would say.
+      if (at < 10 * 65_536) await pause(10);
+    }
+    const answered: Buffer[] = [];
+    socket.on('data', (bytes: Buffer) => { answered.push(bytes); }).resume();
+    await gone;
+    expect(Buffer.concat(answered).toString()).to.match(/^HTTP\/1.1 413 /);
   });
 
   describe('ETag', () => {
