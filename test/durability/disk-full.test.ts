@@ -1,58 +1,34 @@
-import { execFileSync } from 'node:child_process';
-import { chmodSync, closeSync, mkdtempSync, openSync, rmSync, rmdirSync, statSync, statfsSync, truncateSync, writeSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import { errorCode } from '../../scripts/runtime/processes.js';
 import { trials } from '../assessment/stage.js';
 import { Cluster } from '../support/cluster.js';
 import { login, newParticipant, newStudy } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
+import { SmallDisk } from '../support/small-disk.js';
 import { until } from '../support/until.js';
 
-const SIZE = '320m', CHUNK = Buffer.alloc(256 * 1024, 1);
 /** What is left when the traffic begins. */
 const ROOM = 4 * 1024 * 1024;
 
 describe('The disk of PostgreSQL is full', function () {
   this.timeout(300_000);
-  let disk: string | undefined, cluster: Cluster, http: Http;
+  let disk: SmallDisk | undefined, cluster: Cluster, http: Http;
   before(async function () {
-    const place = mkdtempSync(join(tmpdir(), 'full-disk-'));
-    try {
-      execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE}`, 'full-disk', place], { stdio: ['ignore', 'ignore', 'pipe'] });
-    } catch {
-      // Only who administers the machine may make a disk of a size.
-      rmdirSync(place);
-      this.skip();
-    }
-    disk = place;
-    chmodSync(place, 0o711);
-    cluster = await Cluster.start({ postgresAt: place });
+    disk = SmallDisk.mount('320m');
+    if (!disk) return this.skip();
+    cluster = await Cluster.start({ postgresAt: disk.path });
     ({ http } = await login(cluster.run.api, cluster.run.admin_email, cluster.run.admin_password ?? ''));
   });
   after(async () => {
     await cluster?.stop();
-    if (disk === undefined) return;
-    execFileSync('umount', ['--lazy', disk]);
-    rmdirSync(disk);
+    disk?.unmount();
   });
 
   it('is told as 503 with Retry-After, never as a fault; when there is room again the service goes on with all that it had acknowledged', async () => {
     const study = await newStudy(http);
     const person = await newParticipant(http, study.id);
-    const ballast = join(disk!, 'ballast');
-    const file = openSync(ballast, 'w');
-    try {
-      for (;;) writeSync(file, CHUNK);
-    } catch (fault) {
-      if (errorCode(fault) !== 'ENOSPC') throw fault;
-    } finally {
-      closeSync(file);
-    }
-    truncateSync(ballast, statSync(ballast).size - ROOM);
-    expect(statfsSync(disk!).bavail * statfsSync(disk!).bsize, 'room').to.be.below(2 * ROOM);
+    disk!.fill(ROOM);
+    expect(disk!.room(), 'room').to.be.below(2 * ROOM);
 
     const kept: { session: string; trials: number }[] = [], refused: { status: number; again: string | null; text: string }[] = [];
     for (let n = 0; n < 400 && refused.length < 10; n += 1) {
@@ -74,7 +50,7 @@ describe('The disk of PostgreSQL is full', function () {
       expect(text).to.not.match(/space|disk|pg_|relation/i);
     }
 
-    rmSync(ballast);
+    disk!.empty();
     await until(async () => (await http.post(`/api/studies/${study.id}/participants`, { participant_code: 'AFTER' }, { headers: { 'Idempotency-Key': 'after' } })).status === 201, { timeout: 90_000, interval: 250, what: 'the service to take something again' });
     for (const { session, trials: count } of kept) expect((await http.get(`/api/sessions/${session}`)).body.trial_count, session).to.equal(count);
     expect((await http.expect<{ valid: boolean }>(200, 'GET', `/api/audit/verify?study_id=${study.id}`)).valid).to.equal(true);

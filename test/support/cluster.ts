@@ -36,6 +36,8 @@ export interface ClusterOptions {
   postgresAt?: string;
   /** `postgres`: the server of production, with a PostgreSQL of its own behind it (the member `store`). */
   temporal?: 'embedded' | 'postgres';
+  /** A folder that the Temporal server keeps its file in, instead of the data folder. */
+  temporalAt?: string;
 }
 
 /** One process of the cluster: it can be killed, frozen, ended as an operator does, and started again. */
@@ -146,7 +148,7 @@ export class Cluster {
     await prepareCluster(place, password, nothing);
     const databaseUrl = postgresUrl(host, at('postgres'), password);
     this.add('postgres', () => postgresPart(place, { host, port: at('postgres'), password, log: log('postgres'), archive: undefined, release: release('postgres') }), () => sessions(databaseUrl));
-    this.temporalFile = join(dir.path, 'temporal.db');
+    this.temporalFile = join(this.options.temporalAt ?? dir.path, 'temporal.db');
     const cli = await findTemporal(settings.TEMPORAL_CLI, join(root, '.cache', 'temporal'), say, nothing);
     if (this.options.temporal === 'postgres') await this.addTemporalOnPostgres(host, ports.temporal!, password);
     else this.add('temporal', () => temporalPart({
