@@ -60,6 +60,16 @@ export default tseslint.config(
     rules: { '@typescript-eslint/no-require-imports': 'off' },
   },
   {
+    // A deadline is no matter of the clock of the machine that happens to look.
+    files: ['api/**/*.ts', 'activities/**/*.ts', 'db/**/*.ts'],
+    rules: {
+      'no-restricted-syntax': ['error',
+        { selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']", message: 'the time is nowMs() of db/clock.ts; what is only measured, performance.now()' },
+        { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: 'the time is nowIso() of db/clock.ts' },
+      ],
+    },
+  },
+  {
     // A workflow knows of activities only their types: their code must not get into its sandbox.
     files: ['workflows/**/*.ts'],
     rules: {

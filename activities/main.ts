@@ -8,6 +8,7 @@ import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { CheckpointFolder } from '../db/audit-folder.js';
 import { auditSigner } from '../db/audit-signing.js';
+import { followClock } from '../db/clock.js';
 import { openDatabase } from '../db/knex.js';
 import { noteChange } from '../db/queries/open-work.js';
 import { inScope } from '../db/transaction.js';
@@ -44,6 +45,7 @@ if (!settings.DATABASE_URL || !settings.TEMPORAL_ADDRESS) throw new Error('DATAB
 
 const database = openDatabase({ url: settings.DATABASE_URL, appPassword: settings.DATABASE_APP_PASSWORD, poolMax: settings.DATABASE_POOL_MAX, name: 'worker' });
 await assertLatestRevision(database);
+const stopClock = await followClock(database, (fault) => log.warn({ err: fault }, 'the time was not asked of the database'));
 
 // The process decides itself when to drain: the runtime must not act on signals of its own.
 Runtime.install({ shutdownSignals: [] });
@@ -121,6 +123,7 @@ log.info({ taskQueue }, 'worker is ready');
 await running;
 await metrics?.close();
 await checkpointer?.stop();
+stopClock();
 await reconciler.stop();
 await dispatcher.stop();
 await relay.stop();

@@ -6,6 +6,7 @@ import { wakeOverdue as wakeOverduePushes } from '../db/queries/push-requests.js
 import { inScope } from '../db/transaction.js';
 import { reconcilePolls } from './capture/poll-schedules.js';
 import { restoreWork } from './lost-work.js';
+import { deadlineIn } from '../workflows/client.js';
 import { participantAnchorId, workflowTypes } from '../workflows/contract.js';
 
 const BATCH = 1000;
@@ -100,7 +101,7 @@ export class Reconciler {
   private async lookForPlace(): Promise<void> {
     const { client, log } = this.deps;
     try {
-      const { namespaceInfo } = await client.connection.withDeadline(Date.now() + PLACE_EVERY_MS / 2, () => client.workflowService.describeNamespace({ namespace: client.options.namespace }));
+      const { namespaceInfo } = await client.connection.withDeadline(deadlineIn(PLACE_EVERY_MS / 2), () => client.workflowService.describeNamespace({ namespace: client.options.namespace }));
       const before = this.place, now = namespaceInfo?.id ?? undefined;
       if (before !== undefined && now !== undefined && now !== before) {
         log.warn('Temporal has lost its database: everything is started again from ours');

@@ -44,7 +44,7 @@ export async function claimInside(tx: Tx, request: Keyed): Promise<Reply | undef
  * died is taken over after 30 s.
  */
 export async function claimOutside(database: Database, request: Keyed, waitSeconds: number): Promise<Reply | undefined> {
-  const deadline = Date.now() + waitSeconds * 1000;
+  const deadline = performance.now() + waitSeconds * 1000;
   for (;;) {
     if (await claimKey(database, request.name, request.bodyHash)) return undefined;
     const stored = await claimOf(database, request.name);
@@ -53,7 +53,7 @@ export async function claimOutside(database: Database, request: Keyed, waitSecon
       if (stored.finished) return stored.status === null ? undefined : replay(stored, request);
       if (await takeOverKey(database, request.name, ABANDONED_SECONDS)) return undefined;
     }
-    if (Date.now() > deadline) throw problem('IDEMPOTENCY_IN_PROGRESS', { headers: { 'Retry-After': '1' } });
+    if (performance.now() > deadline) throw problem('IDEMPOTENCY_IN_PROGRESS', { headers: { 'Retry-After': '1' } });
     await pause(POLL_MS);
   }
 }

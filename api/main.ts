@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { DestinationStream } from 'pino';
+import { followClock } from '../db/clock.js';
 import { openConnections, openDatabase } from '../db/knex.js';
 import { SchemaError, assertLatestRevision } from '../db/migrate.js';
 import { sweepKeys } from '../db/queries/idempotency.js';
+import { sweepPoints } from '../db/queries/rate-limits.js';
 import { SettingsError, readSettings } from '../settings.js';
 import type { Settings } from '../settings.js';
 import { createAnchorMessages } from '../workflows/client.js';
@@ -74,9 +76,11 @@ async function main(): Promise<void> {
   const { log, database } = services;
   if (services.settings.production) await assertReady(services);
   else await assertLatestRevision(database);
+  const stopClock = await followClock(database, (fault) => log.warn({ err: fault }, 'the time was not asked of the database'));
   const { url, drain } = await listen(services, routesOf(services.settings));
   const sweep = setInterval(() => {
     sweepKeys(database).catch((fault: unknown) => log.warn({ err: fault }, 'old idempotency keys were not removed'));
+    sweepPoints(database).catch((fault: unknown) => log.warn({ err: fault }, 'old counts of requests were not removed'));
   }, SWEEP_MS);
   log.info({ url }, 'listening');
   process.send?.({ ready: true, url });
@@ -89,6 +93,7 @@ async function main(): Promise<void> {
     stopping = true;
     log.info({ why }, 'stopping');
     clearInterval(sweep);
+    stopClock();
     draining.abort();
     await drain();
     await Promise.all([database.destroy(), services.temporal.close(), services.printer.close(), services.drawing.close(), services.tracing?.close()]);

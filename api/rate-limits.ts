@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { nowMs } from '../db/clock.js';
 import type { Database } from '../db/knex.js';
+import { takePoints } from '../db/queries/rate-limits.js';
 import type { Settings } from '../settings.js';
 
 const WINDOW_SECONDS = 60;
@@ -20,6 +22,7 @@ export interface Allowance {
   retryAfterSeconds: number;
 }
 
+/** `endsAt`: by performance.now(), which does not jump. */
 interface Lease { left: number; stored: number; endsAt: number; refused: boolean; renewing: Promise<void> | undefined }
 
 /**
@@ -30,24 +33,23 @@ interface Lease { left: number; stored: number; endsAt: number; refused: boolean
 export class RateLimit {
   private readonly leases = new Map<string, Lease>();
   private readonly leaseSize: number;
-  private readonly store: RateLimiterPostgres | RateLimiterRedis;
+  private readonly store: { consume: (key: string, points: number) => Promise<RateLimiterRes> };
   /** The shared counter is away: this process counts alone until it is back, rather than not at all. */
   private readonly alone: RateLimiterMemory;
   private awayUntil = 0;
-  private swept = Date.now();
+  private swept = performance.now();
 
   constructor(name: string, readonly limit: number, shared: { database: Database; redis: Redis | undefined }) {
     this.leaseSize = Math.max(1, Math.floor(limit / 1000));
     this.alone = new RateLimiterMemory({ keyPrefix: name, points: limit, duration: WINDOW_SECONDS });
-    const common = { keyPrefix: name, points: limit, duration: WINDOW_SECONDS, insuranceLimiter: this.alone };
     this.store = shared.redis
-      ? new RateLimiterRedis({ ...common, storeClient: shared.redis })
-      : new RateLimiterPostgres({ ...common, storeClient: shared.database, storeType: 'knex', tableName: 'rate_limits', tableCreated: true });
+      ? new RateLimiterRedis({ keyPrefix: name, points: limit, duration: WINDOW_SECONDS, insuranceLimiter: this.alone, storeClient: shared.redis })
+      : { consume: (key, points) => this.consumeStored(shared.database, `${name}:${key}`, points).catch((fault: unknown) => this.insured(fault, key, points)) };
   }
 
   /** Takes one point of `key`'s minute. */
   async take(key: string): Promise<Allowance> {
-    const now = Date.now();
+    const now = performance.now();
     this.sweep(now);
     let lease = this.leases.get(key);
     if (!lease || lease.endsAt <= now) this.leases.set(key, lease = { left: 0, stored: this.limit, endsAt: now + WINDOW_SECONDS * 1000, refused: false, renewing: undefined });
@@ -62,8 +64,8 @@ export class RateLimit {
       allowed,
       limit: this.limit,
       remaining: allowed ? lease.stored + lease.left : 0,
-      resetAt: Math.ceil(lease.endsAt / 1000),
-      retryAfterSeconds: Math.max(1, Math.ceil((lease.endsAt - Date.now()) / 1000)),
+      resetAt: Math.ceil((nowMs() + lease.endsAt - performance.now()) / 1000),
+      retryAfterSeconds: Math.max(1, Math.ceil((lease.endsAt - performance.now()) / 1000)),
     };
   }
 
@@ -72,23 +74,36 @@ export class RateLimit {
       const result = await this.consume(key);
       lease.left += this.leaseSize;
       lease.stored = result.remainingPoints;
-      lease.endsAt = Date.now() + result.msBeforeNext;
+      lease.endsAt = performance.now() + result.msBeforeNext;
     } catch (refusal) {
       if (!(refusal instanceof RateLimiterRes)) throw refusal;
       lease.refused = true;
-      lease.endsAt = Date.now() + Math.max(1, refusal.msBeforeNext);
+      lease.endsAt = performance.now() + Math.max(1, refusal.msBeforeNext);
     }
   }
 
+  /** By the database's clock: one process whose own is wrong would else end the minutes of all, or make them last for hours. */
+  private async consumeStored(database: Database, key: string, points: number): Promise<RateLimiterRes> {
+    const { taken, endsInMs } = await takePoints(database, key, points, WINDOW_SECONDS * 1000);
+    const counted = new RateLimiterRes(Math.max(0, this.limit - taken), endsInMs, taken, taken === points);
+    if (taken > this.limit) throw counted;
+    return counted;
+  }
+
+  private insured(fault: unknown, key: string, points: number): Promise<RateLimiterRes> {
+    if (fault instanceof RateLimiterRes) throw fault;
+    return this.alone.consume(key, points);
+  }
+
   private async consume(key: string): Promise<RateLimiterRes> {
-    if (Date.now() < this.awayUntil) return this.alone.consume(key, this.leaseSize);
+    if (performance.now() < this.awayUntil) return this.alone.consume(key, this.leaseSize);
     const patience = new AbortController();
     const late = sleep(STORE_MS, 'late' as const, { signal: patience.signal });
     const stored = this.store.consume(key, this.leaseSize);
     try {
       const first = await Promise.race([stored, late]);
       if (first !== 'late') return first;
-      this.awayUntil = Date.now() + AWAY_MS;
+      this.awayUntil = performance.now() + AWAY_MS;
       return await this.alone.consume(key, this.leaseSize);
     } finally {
       patience.abort();

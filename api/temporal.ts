@@ -1,7 +1,9 @@
 import { Client, Connection } from '@temporalio/client';
 import type { WorkflowClientInterceptor } from '@temporalio/client';
+import { nowMs } from '../db/clock.js';
 import { payloadKeys } from '../settings.js';
 import type { Settings } from '../settings.js';
+import { deadlineIn } from '../workflows/client.js';
 import { dataConverterOf } from '../workflows/payloads.js';
 import { problem } from './errors.js';
 
@@ -45,21 +47,21 @@ export class Temporal {
 
   /** Whether the server answers; asked again after 5 s, after 1 s when it was away. */
   probeServer(): Promise<Probe> {
-    const now = Date.now();
+    const now = performance.now();
     if (!this.server || now >= this.server.at) {
       const probe = measured(PROBE_MS, async (deadline) => {
         await this.connection.withDeadline(deadline, () => this.connection.workflowService.getSystemInfo({}));
       });
       const entry = { at: now + FRESH_MS, probe };
       this.server = entry;
-      void probe.then((p) => { if (!p.up) entry.at = Date.now() + FRESH_DOWN_MS; });
+      void probe.then((p) => { if (!p.up) entry.at = performance.now() + FRESH_DOWN_MS; });
     }
     return this.server.probe;
   }
 
   /** Whether a worker has asked the task queue for work lately; asked at most every 5 s. */
   probeWorker(): Promise<Probe> {
-    const now = Date.now();
+    const now = performance.now();
     if (!this.worker || now - this.worker.at >= FRESH_MS) this.worker = { at: now, probe: this.lookForWorker() };
     return this.worker.probe;
   }
@@ -73,7 +75,7 @@ export class Temporal {
       }));
       const last = Math.max(0, ...(pollers ?? []).map((p) => Number(p.lastAccessTime?.seconds ?? 0) * 1000));
       if (last === 0) throw new Error('no worker has asked for work');
-      if (Date.now() - last > POLLER_GONE_MS) throw new Error('no worker has asked for work for over a minute');
+      if (nowMs() - last > POLLER_GONE_MS) throw new Error('no worker has asked for work for over a minute');
     });
   }
 
@@ -87,7 +89,7 @@ export async function measured(deadlineMs: number, check: (deadline: number) => 
   const started = performance.now();
   const latency = () => Math.round((performance.now() - started) * 10) / 10;
   try {
-    await check(Date.now() + deadlineMs);
+    await check(deadlineIn(deadlineMs));
     return { up: true, latencyMs: latency() };
   } catch (failure) {
     return { up: false, latencyMs: latency(), detail: failure instanceof Error ? firstSentence(failure) : 'failed' };

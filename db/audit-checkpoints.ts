@@ -1,3 +1,4 @@
+import { nowIso } from './clock.js';
 import type { CheckpointFolder } from './audit-folder.js';
 import { GENESIS, faultOf, recordsAfter } from './audit-records.js';
 import { checkpointHash, isSigned, signedText } from './audit-signing.js';
@@ -88,7 +89,7 @@ async function extend(tx: Tx, now: { chain: string; rows: number; head: string }
   }
   if (tree.size !== now.rows || head !== now.head) throw new BrokenChain(chain, tree.size + 1, `the chain ends at ${tree.size}, its head says ${now.rows}`);
   const unsigned: Checkpoint = {
-    chain, rows: tree.size, head, root: tree.root().toString('hex'), created_at: new Date().toISOString(),
+    chain, rows: tree.size, head, root: tree.root().toString('hex'), created_at: nowIso(),
     previous: previous ? checkpointHash(statedOnly(previous)) : null, previous_rows: previous?.rows ?? 0,
     witness: Buffer.concat(witness).toString('base64'), key_id: signer.keyId, public_key: signer.publicKey, signature: '',
   };

@@ -1,3 +1,4 @@
+import { nowIso } from './clock.js';
 import type { CheckpointFolder } from './audit-folder.js';
 import { GENESIS, recordsAfter } from './audit-records.js';
 import { statedOnly } from './audit-checkpoints.js';
@@ -15,7 +16,7 @@ import { readInScope } from './transaction.js';
  * @param only a chain; not given: every one, also those of which checkpoints alone are left
  */
 export async function* exportLines(database: Database, folder: CheckpointFolder, only?: string): AsyncGenerator<string> {
-  const exported_at = new Date().toISOString();
+  const exported_at = nowIso();
   const chains = await chainsOf(database, folder, only);
   yield line({ audit_export: 1, exported_at, chains });
   let records = 0, checkpoints = 0;

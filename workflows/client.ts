@@ -8,6 +8,9 @@ import { NoTurn, Turns } from './turns.js';
 const studyId = defineSearchAttributeKey('StudyId', SearchAttributeType.KEYWORD);
 const siteId = defineSearchAttributeKey('SiteId', SearchAttributeType.KEYWORD);
 
+/** The deadline of a call that is made now: gRPC holds it against this machine's clock at once. */
+export const deadlineIn = (milliseconds: number): number => Date.now() + milliseconds;
+
 /** What operators see of a run from its start on, and find it by. A job of all studies names none. */
 export const shownAs = (summary: string, study: string | null) => ({
   staticSummary: summary,
@@ -70,7 +73,8 @@ export function createAnchorMessages(client: Client, { taskQueue, timeoutSeconds
   });
 
   const update = async (definition: AnchorUpdate, participant: Participant, message: object, updateId: string): Promise<AnchorOutcome> => {
-    const deadline = Date.now() + timeoutSeconds * 1000;
+    // By a clock that does not jump: nobody waits for an hour because this machine's was set back.
+    const deadline = performance.now() + timeoutSeconds * 1000;
     try {
       return await turns.take(participant.participant_id, deadline, () => sendUntil(deadline, definition, participant, message, updateId));
     } catch (fault) {
@@ -83,13 +87,13 @@ export function createAnchorMessages(client: Client, { taskQueue, timeoutSeconds
     for (let wait = 20; ; wait = Math.min(wait * 2, 500)) {
       try {
         // The operation object serves one call only.
-        return await client.withDeadline(deadline, () => client.workflow.executeUpdateWithStart(definition as typeof contract.evaluate, {
+        return await client.withDeadline(deadlineIn(deadline - performance.now()), () => client.workflow.executeUpdateWithStart(definition as typeof contract.evaluate, {
           args: [message], updateId,
           startWorkflowOperation: new WithStartWorkflowOperation(contract.workflowTypes.participantAnchor, startOptions(participant)),
         }));
       } catch (fault) {
         // The run was lost or ended before it answered: the message goes out again, and its id makes it happen once.
-        if (!wasNotTaken(fault) || Date.now() + wait >= deadline) throw fault;
+        if (!wasNotTaken(fault) || performance.now() + wait >= deadline) throw fault;
         await new Promise((resolve) => setTimeout(resolve, wait));
       }
     }

@@ -11,7 +11,7 @@ export class Turns {
 
   /**
    * Runs `work` when it is its turn.
-   * @param deadline epoch milliseconds until which a turn is waited for
+   * @param deadline until when a turn is waited for, by performance.now()
    * @throws NoTurn
    */
   async take<T>(key: string, deadline: number, work: () => Promise<T>): Promise<T> {
@@ -38,7 +38,7 @@ export class Turns {
       const timer = setTimeout(() => {
         line.waiting.splice(line.waiting.indexOf(called), 1);
         reject(new NoTurn('too many came before'));
-      }, Math.max(deadline - Date.now(), 0));
+      }, Math.max(deadline - performance.now(), 0));
       line.waiting.push(called);
     });
   }

@@ -1,4 +1,5 @@
 import { Context } from '@temporalio/activity';
+import { nowIso } from '../../db/clock.js';
 import { CheckpointFolder } from '../../db/audit-folder.js';
 import { trustedKeys } from '../../db/audit-outside.js';
 import { GENESIS } from '../../db/audit-records.js';
@@ -29,7 +30,7 @@ export function createAuditActivities({ database, settings }: { database: Databa
     return inScope(database, '*', async ({ tx }) => {
       const chains = row.chain === null ? await allChains(tx, where) : [row.chain];
       const state: VerificationState = { chains, at: null, checkpoints: 0, head: null, bad: null };
-      await noteVerification(tx, row.id, { status: 'running', state, rows_total: await recordsOf(tx, chains), chains_total: chains.length, started_at: new Date().toISOString() });
+      await noteVerification(tx, row.id, { status: 'running', state, rows_total: await recordsOf(tx, chains), chains_total: chains.length, started_at: nowIso() });
       return state;
     });
   }
@@ -55,7 +56,7 @@ export function createAuditActivities({ database, settings }: { database: Databa
   async function end(row: VerificationRow, { checkpoints, head, bad }: VerificationState): Promise<void> {
     const result = { valid: bad === null, rows: row.rows_verified, head: row.chain === null ? null : head, checkpoints, ...(row.chain === null && { chains: row.chains_verified }), ...bad };
     await inScope(database, '*', async ({ tx, audit }) => {
-      if (!(await noteVerification(tx, row.id, { status: 'completed', result, completed_at: new Date().toISOString() }))) return;
+      if (!(await noteVerification(tx, row.id, { status: 'completed', result, completed_at: nowIso() }))) return;
       audit.record({ study_id: null, user_id: row.requested_by_id, action: 'audit_verified', resource_type: 'audit_log', resource_id: row.chain, metadata: { valid: result.valid, rows: result.rows, verification_id: row.id } });
     });
   }
@@ -78,7 +79,7 @@ export function createAuditActivities({ database, settings }: { database: Databa
     },
 
     async failVerification({ verification_id }: AuditVerificationStart, error: string): Promise<void> {
-      await inScope(database, '*', ({ tx }) => noteVerification(tx, verification_id, { status: 'failed', error: error.slice(0, 500), completed_at: new Date().toISOString() }));
+      await inScope(database, '*', ({ tx }) => noteVerification(tx, verification_id, { status: 'failed', error: error.slice(0, 500), completed_at: nowIso() }));
     },
   };
 }

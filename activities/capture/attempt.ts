@@ -1,5 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
+import { nowMs } from '../../db/clock.js';
 import type { CaptureDeps } from './deps.js';
 import { attemptFailure, CaptureFailure, defaultLimits, TriggerRefused } from './failure.js';
 
@@ -17,7 +18,7 @@ export async function attempt<T>(deps: CaptureDeps, ids: Record<string, string>,
     return await work();
   } catch (thrown) {
     const { info } = context;
-    const failure = attemptFailure(thrown, { number: info.attempt, ageMs: Date.now() - info.scheduledTimestampMs }, { ...defaultLimits, ...deps.limits });
+    const failure = attemptFailure(thrown, { number: info.attempt, ageMs: nowMs() - info.scheduledTimestampMs }, { ...defaultLimits, ...deps.limits });
     const foreseen = thrown instanceof CaptureFailure || thrown instanceof TriggerRefused || thrown instanceof ApplicationFailure;
     if (failure.type !== 'RECORD_BUSY') {
       deps.log[foreseen ? 'warn' : 'error']({ ...ids, activity: info.activityType, attempt: info.attempt, reason: failure.message, ...(!foreseen && { err: thrown }) }, 'capture activity failed');

@@ -78,7 +78,7 @@ export class CaptureClient {
     }
     const { until = Infinity, timeoutMs = LIMITS.timeoutMs, maxBytes = LIMITS.maxBytes } = this.limits;
     const answer = await postForm(this.access.apiUrl, form, {
-      maxBytes, timeoutMs: Math.max(1, Math.min(timeoutMs, until - Date.now())), allowPrivate: this.access.allowPrivate,
+      maxBytes, timeoutMs: Math.max(1, Math.min(timeoutMs, until - performance.now())), allowPrivate: this.access.allowPrivate,
     });
     return this.read(answer);
   }

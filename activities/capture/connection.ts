@@ -46,7 +46,7 @@ export async function projectMissingCodes(deps: CaptureDeps, { config, client }:
   // Another URL or token may be another project.
   const key = `${config.api_url}\0${config.api_token_encrypted}`;
   const known = codes.get(key);
-  if (known && known.until > Date.now()) return known.codes;
+  if (known && known.until > performance.now()) return known.codes;
   let found = known?.codes ?? new Set<string>();
   let fresh = FRESH_MS;
   try {
@@ -57,6 +57,6 @@ export async function projectMissingCodes(deps: CaptureDeps, { config, client }:
     deps.log.warn({ study_id: config.study_id, reason: failure.message }, 'missing-data codes cannot be read');
   }
   if (codes.size >= 1_000) codes.clear();
-  codes.set(key, { codes: found, until: Date.now() + fresh });
+  codes.set(key, { codes: found, until: performance.now() + fresh });
   return found;
 }

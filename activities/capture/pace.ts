@@ -6,7 +6,7 @@ const nextAt = new Map<string, number>();
 
 /** Waits for the turn of a call to this capture system; triggers and pushes, which come one by one, do not take turns. */
 export async function takeTurn(apiUrl: string): Promise<void> {
-  const now = Date.now();
+  const now = performance.now();
   const turn = Math.max(now, nextAt.get(apiUrl) ?? 0);
   if (nextAt.size > 1_000) nextAt.clear();
   nextAt.set(apiUrl, turn + APART_MS);

@@ -1,5 +1,6 @@
 import { ScheduleAlreadyRunning, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
 import type { Client, ScheduleOptions } from '@temporalio/client';
+import { nowMs } from '../../db/clock.js';
 import type { Database } from '../../db/knex.js';
 import { polledStudies } from '../../db/queries/datacapture-syncs.js';
 import { readInScope } from '../../db/transaction.js';
@@ -41,7 +42,7 @@ async function schedule({ client, taskQueue }: PollDeps, studyId: string, every:
   const options = {
     scheduleId: datacapturePollId(studyId),
     // Counted from now: a capture system that was just connected is not polled in the middle of its configuration.
-    spec: { intervals: [{ every, offset: Date.now() % every }] },
+    spec: { intervals: [{ every, offset: nowMs() % every }] },
     action: {
       type: 'startWorkflow', workflowType: workflowTypes.datacapturePoll, workflowId: datacapturePollId(studyId), taskQueue, args: [{ study_id: studyId }],
       workflowExecutionTimeout: LONGEST_RUN, ...shownAs('poll of the capture system', studyId),

@@ -11,7 +11,7 @@ import { CaptureFailure } from './failure.js';
 /** Answers a question to a study's capture system. Its faults are answers too, in words that may be shown. */
 export async function queryCapture(deps: CaptureDeps, question: CaptureQuestion): Promise<CaptureAnswer> {
   // The caller is to hear of a capture system that is slow, not of a worker that did not answer.
-  const until = Date.now() + deps.settings.REQUEST_TIMEOUT_SECONDS * 800;
+  const until = performance.now() + deps.settings.REQUEST_TIMEOUT_SECONDS * 800;
   try {
     const { config, client } = await openConnection(deps, question.study_id, { until });
     switch (question.kind) {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { nowIso } from '../../db/clock.js';
 import { canonicalJson } from '../../db/canonical-json.js';
 import { portions } from '../../db/portions.js';
 import { currentPolicy } from '../../db/queries/captured-participants.js';
@@ -130,7 +131,7 @@ async function endSync(deps: CaptureDeps, { sync_id, study_id, basis }: Datacapt
     await syncs.nameRenamed(work.tx, sync);
     if (!(await syncs.closeSync(work.tx, sync_id, { status: 'completed' }))) return;
     await updateConfig(work.tx, study_id, {
-      last_sync_at: new Date().toISOString(), sync_status: 'active', sync_error_message: null,
+      last_sync_at: nowIso(), sync_status: 'active', sync_error_message: null,
       polled_at: basisOf(config) === basis ? sync.started_at : null,
     });
     recordEnd(work, sync, 'datacapture_sync_completed', { counts: sync.counts });

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { nowMs } from '../../db/clock.js';
 import { SecretBox, SecretUnreadable } from '../../db/crypto.js';
 import type { Database } from '../../db/knex.js';
 import { putOutbox } from '../../db/outbox.js';
@@ -57,7 +58,7 @@ async function send({ settings }: EventDeps, delivery: ClaimedDelivery): Promise
     if (!(fault instanceof SecretUnreadable)) throw fault;
     return { status: null, error: fault.message, retryAfterSeconds: null };
   }
-  return postEvent(delivery.url, signedHeaders(secrets, delivery.event.id, body, new Date()), body, {
+  return postEvent(delivery.url, signedHeaders(secrets, delivery.event.id, body, new Date(nowMs())), body, {
     allowPrivate: settings.ALLOW_PRIVATE_URLS ?? !settings.production, timeoutMs: settings.EVENT_TIMEOUT_SECONDS * 1000,
   });
 }

@@ -1,5 +1,6 @@
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { nowMs } from '../../db/clock.js';
 import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
 import { publicAddresses } from '../public-addresses.js';
 
@@ -66,7 +67,7 @@ const wordsOf = (status: number): string =>
 /** Seconds, by the header's number or date; null: it says nothing usable. */
 function retryAfter(header: string | undefined): number | null {
   if (header === undefined) return null;
-  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - nowMs()) / 1000;
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS) : null;
 }
 

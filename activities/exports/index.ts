@@ -5,6 +5,7 @@ import { PassThrough, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Context, log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
+import { nowMs, nowIso } from '../../db/clock.js';
 import { exportFile, exportsFolder } from '../../db/exports/files.js';
 import { TooManyRows } from '../../db/exports/sheet.js';
 import { countRows, shapeOf } from '../../db/exports/statement.js';
@@ -63,7 +64,7 @@ export function createExportActivities({ database, settings }: { database: Datab
 }
 export type ExportActivities = ReturnType<typeof createExportActivities>;
 
-const leftOf = (written: ExportRecord | undefined, kept: number): number => (written?.expires_at ? Math.max(0, Date.parse(written.expires_at) - Date.now()) : kept);
+const leftOf = (written: ExportRecord | undefined, kept: number): number => (written?.expires_at ? Math.max(0, Date.parse(written.expires_at) - nowMs()) : kept);
 
 const MAY = ['admin', 'researcher', 'data_manager'];
 
@@ -79,7 +80,7 @@ async function write(database: Database, order: ExportRecord, path: string, cont
     const meter = meterOf(database, order, await countRows(tx, await shapeOf(tx, request), request), hash, context);
     const filed = pipeline(sink, meter, createWriteStream(path, { mode: 0o600 }), { signal: context.cancellationSignal });
     const [count] = await Promise.all([
-      writeExport(tx, request, format, { study_code, exported_at: new Date().toISOString() }, sink).catch((fault: unknown) => { sink.destroy(); throw fault; }),
+      writeExport(tx, request, format, { study_code, exported_at: nowIso() }, sink).catch((fault: unknown) => { sink.destroy(); throw fault; }),
       filed,
     ]);
     return count;

@@ -1,3 +1,4 @@
+import { nowMs } from '../../db/clock.js';
 import { RefusedMessage } from './provider.js';
 
 const PATIENCE_MS = 10_000;
@@ -46,6 +47,6 @@ const LONGEST_RETRY_AFTER_SECONDS = 3600;
 /** What Retry-After asks for, in seconds, by its number or date; undefined: nothing usable. */
 export function retryAfter(header: string | null): number | undefined {
   if (header === null) return undefined;
-  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - nowMs()) / 1000;
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS) : undefined;
 }

@@ -1,3 +1,4 @@
+import { nowIso } from '../../db/clock.js';
 import type { Database } from '../../db/knex.js';
 import { markAddressDead, reminderById } from '../../db/queries/reminders.js';
 import { inScope, readInScope } from '../../db/transaction.js';
@@ -106,6 +107,6 @@ async function sendAgain({ database, channels, links }: SendDeps, id: string): P
   if (!row.visit) return { stopped: 'cancelled', reason: 'superseded' };
   if (participant.opted_out) return { stopped: 'suppressed', reason: 'opted_out' };
   if (addressesOf(row).length === 0) throw new RefusedMessage('the recipient has no address');
-  await deliver({ database, channels, messages: links }, row, new Date().toISOString());
+  await deliver({ database, channels, messages: links }, row, nowIso());
   return undefined;
 }

@@ -7,7 +7,7 @@ const noted = new Map<string, number>();
 
 /** Notes that a token was used; each process writes it at most every ten seconds. */
 export async function noteUse({ database }: Services, tokenId: string): Promise<void> {
-  const now = Date.now();
+  const now = performance.now();
   if (now - (noted.get(tokenId) ?? 0) < EVERY_MS) return;
   if (noted.size >= KEPT) noted.clear();
   noted.set(tokenId, now);

@@ -1,6 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import jwt from 'jsonwebtoken';
+import { nowMs } from '../../db/clock.js';
 import { secretKey } from '../../db/hashing.js';
 import { problem } from '../errors.js';
 import type { Settings } from '../../settings.js';
@@ -32,7 +33,7 @@ const jwtKey = (settings: Settings): KeyObject => secretKey(jwtSecret(settings))
 /** Signs a token for `audience`, HS256, with iss, aud, sub, role, jti and exp. */
 export function signToken(settings: Settings, audience: Audience, subject: { id: string; role: string }, seconds: number, details: TokenDetails = {}): string {
   const { jti = randomUUID(), ...more } = details;
-  return jwt.sign({ role: subject.role, ...more }, jwtKey(settings), {
+  return jwt.sign({ role: subject.role, iat: Math.floor(nowMs() / 1000), ...more }, jwtKey(settings), {
     algorithm: 'HS256', issuer: ISSUER, audience, subject: subject.id, jwtid: jti, expiresIn: Math.max(1, Math.round(seconds)),
   });
 }
@@ -50,7 +51,7 @@ const verified = new Map<string, TokenClaims>();
 export function verifyToken(settings: Settings, audience: Audience, token: string): TokenClaims {
   const key = `${audience} ${jwtSecret(settings)} ${token}`;
   const known = verified.get(key);
-  if (known && known.exp * 1000 > Date.now()) return known;
+  if (known && known.exp * 1000 > nowMs()) return known;
   const fresh = verify(settings, audience, token);
   if (verified.size >= REMEMBERED) verified.clear();
   verified.set(key, fresh);
@@ -60,7 +61,7 @@ export function verifyToken(settings: Settings, audience: Audience, token: strin
 function verify(settings: Settings, audience: Audience, token: string): TokenClaims {
   let claims: jwt.JwtPayload | string;
   try {
-    claims = jwt.verify(token, jwtKey(settings), { algorithms: ['HS256'], issuer: ISSUER, audience });
+    claims = jwt.verify(token, jwtKey(settings), { algorithms: ['HS256'], issuer: ISSUER, audience, clockTimestamp: Math.floor(nowMs() / 1000) });
   } catch (fault) {
     // A header that says JWT over a payload that is no JSON is a SyntaxError of the library.
     if (fault instanceof jwt.JsonWebTokenError || fault instanceof SyntaxError) throw problem('INVALID_TOKEN', { cause: fault, headers: challenge('invalid_token') });

@@ -1,4 +1,5 @@
 import { generateSecret, generateURI, verifySync } from 'otplib';
+import { nowMs } from '../../db/clock.js';
 
 const ISSUER = 'Research Assessment Platform';
 /** One step before and after: clocks differ, and a code takes a moment to type (RFC 6238, 5.2). */
@@ -16,6 +17,6 @@ export const otpauthUrl = (secret: string, account: string): string => generateU
  */
 export function totpStep(secret: string, code: string, after: number): number | undefined {
   if (!/^\d{6}$/.test(code)) return undefined;
-  const result = verifySync({ secret, token: code, epochTolerance: TOLERANCE_SECONDS });
+  const result = verifySync({ secret, token: code, epoch: Math.floor(nowMs() / 1000), epochTolerance: TOLERANCE_SECONDS });
   return result.valid && 'timeStep' in result && result.timeStep > after ? result.timeStep : undefined;
 }

@@ -1,5 +1,6 @@
 import { createHistogram } from 'node:perf_hooks';
 import type { RecordableHistogram } from 'node:perf_hooks';
+import { nowMs } from '../../db/clock.js';
 
 /** Upper bounds of the buckets that Prometheus sees, in seconds. */
 export const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
@@ -52,7 +53,7 @@ export class Endpoint {
 /** The requests that this process answered, by endpoint. Paths that are no route count together, so that nobody can make endpoints. */
 export class RequestMetrics {
   private readonly known = new Map<string, Endpoint>();
-  readonly startedAt = new Date(Date.now() - process.uptime() * 1000);
+  readonly startedAt = new Date(nowMs() - process.uptime() * 1000);
   since = this.startedAt;
 
   record(method: string, path: string | undefined, status: number, ms: number): void {
@@ -64,7 +65,7 @@ export class RequestMetrics {
 
   reset(): void {
     this.known.clear();
-    this.since = new Date();
+    this.since = new Date(nowMs());
   }
 
   endpoints(): Endpoint[] {

@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import { nowMs } from '../../db/clock.js';
 import { problem } from '../errors.js';
 import type { Allowance, RateLimit } from '../rate-limits.js';
 import type { Services } from '../services.js';
@@ -8,7 +9,7 @@ export async function count(ctx: Context, limit: 'general' | 'auth' | 'none', ca
   const { general, auth } = services.rateLimits;
   if (limit === 'none') {
     // Not counted: what is left is always all of it.
-    show(ctx, { allowed: true, limit: general.limit, remaining: general.limit, resetAt: Math.ceil(Date.now() / 1000), retryAfterSeconds: 0 });
+    show(ctx, { allowed: true, limit: general.limit, remaining: general.limit, resetAt: Math.ceil(nowMs() / 1000), retryAfterSeconds: 0 });
     return;
   }
   await take(ctx, limit === 'auth' ? auth : general, caller ?? `ip:${ctx.ip}`);

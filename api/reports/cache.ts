@@ -1,3 +1,4 @@
+import { nowMs } from '../../db/clock.js';
 import type { Tx } from '../../db/knex.js';
 import type { Asked } from '../../db/queries/reports/base.js';
 import { reportVersion } from '../../db/queries/reports/version.js';
@@ -22,7 +23,7 @@ export class ReportCache {
     const { version, reach, next_expiry } = await reportVersion(tx, asked.study);
     const { study, from, to, site_code, arm } = asked;
     const key = JSON.stringify([study, name, version, reach, from, to, site_code, arm]);
-    const now = Date.now();
+    const now = nowMs();
     const known = this.entries.get(key);
     if (known && known.until > now) return known.answer as T;
     const answer = await compute();

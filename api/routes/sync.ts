@@ -1,3 +1,4 @@
+import { nowIso } from '../../db/clock.js';
 import { listConflicts } from '../../db/queries/offline-conflicts.js';
 import { anyone, inStudy, staff } from '../access.js';
 import { route } from '../route.js';
@@ -13,7 +14,7 @@ const deviceTime = (headers: Record<string, unknown>): string | undefined => (ty
 export const syncRoutes = [
   route({
     method: 'GET', path: '/api/sync/status', tag: 'Offline sync', summary: 'Whether the service is reached', may: anyone, answers: { 200: SyncStatus },
-    handle: () => ({ status: 'ok', server_time: new Date().toISOString(), max_items: MAX_ITEMS }),
+    handle: () => ({ status: 'ok', server_time: nowIso(), max_items: MAX_ITEMS }),
   }),
   route({
     method: 'POST', path: '/api/sync/sessions', tag: 'Offline sync', summary: 'One offline session', description: items, may: sessionCallers, within: 'change',

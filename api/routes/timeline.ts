@@ -1,3 +1,4 @@
+import { nowMs } from '../../db/clock.js';
 import { timelineKinds } from '../../db/queries/timeline.js';
 import { inStudy, portal } from '../access.js';
 import { afterEndOf, startOf } from '../moments.js';
@@ -42,7 +43,7 @@ export const timelineRoutes = [
       }
       const { subject, items, total } = await wholeTimeline(tx, services, params.participant_id, filter);
       if (format === 'svg') return reply(200, timelineSvg(subject, items), { ...vary, 'Content-Type': `${SVG}; charset=utf-8` });
-      return reply(200, timelinePage(subject, items, total, new Date()), { ...vary, 'Content-Type': `${HTML}; charset=utf-8`, 'Content-Security-Policy': PAGE_POLICY });
+      return reply(200, timelinePage(subject, items, total, new Date(nowMs())), { ...vary, 'Content-Type': `${HTML}; charset=utf-8`, 'Content-Security-Policy': PAGE_POLICY });
     },
   }),
   route({

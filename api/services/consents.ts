@@ -1,3 +1,4 @@
+import { nowIso } from '../../db/clock.js';
 import { putOutbox } from '../../db/outbox.js';
 import type { Consent } from '../../db/models/records.js';
 import { consentForUpdate, insertConsent, updateConsent } from '../../db/queries/consents.js';
@@ -59,12 +60,12 @@ function signature(status: Consent['status'], given: string | null | undefined):
     if (given) throw problem('RULE_VIOLATED', { detail: `A ${status} consent has no signed_at.`, errors: [{ path: 'signed_at', code: 'NOT_SIGNED', message: `a ${status} consent has no signed_at` }] });
     return null;
   }
-  return realInstant(given ?? new Date().toISOString(), 'signed_at');
+  return realInstant(given ?? nowIso(), 'signed_at');
 }
 
 /** The time of the revocation: given, or now; only a revoked consent has one. */
 function revocation(status: Consent['status'], given: string | null | undefined): string | null {
-  if (status === 'revoked') return pastInstant(given ?? new Date().toISOString(), 'revoked_at');
+  if (status === 'revoked') return pastInstant(given ?? nowIso(), 'revoked_at');
   if (given) throw problem('RULE_VIOLATED', { detail: `A ${status} consent has no revoked_at.`, errors: [{ path: 'revoked_at', code: 'NOT_REVOKED', message: `a ${status} consent has no revoked_at` }] });
   return null;
 }

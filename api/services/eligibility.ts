@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { nowIso } from '../../db/clock.js';
 import { putOutbox } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
 import type { Eligibility } from '../../db/models/records.js';
@@ -32,7 +33,7 @@ export async function putEligibility({ tx, audit, actor, context }: Change, part
   if (!confirmed && given.confirmed_at) throw notConfirmed(status);
   const same = before?.status === status;
   const confirmed_at = !confirmed ? null
-    : given.confirmed_at ? realInstant(given.confirmed_at, 'confirmed_at') : (same ? before.confirmed_at : null) ?? new Date().toISOString();
+    : given.confirmed_at ? realInstant(given.confirmed_at, 'confirmed_at') : (same ? before.confirmed_at : null) ?? nowIso();
   const waiver = given.has_waiver ?? false;
   const newlyConfirmed = confirmed && !(same && Date.parse(confirmed_at ?? '') === Date.parse(before.confirmed_at ?? ''));
   const newlyWaived = waiver && !before?.has_waiver;
@@ -45,7 +46,7 @@ export async function putEligibility({ tx, audit, actor, context }: Change, part
     confirmed_at, confirmed_by_id: !confirmed ? null : newlyConfirmed ? actor.id : before?.confirmed_by_id ?? null,
     has_waiver: waiver, waiver_criteria_ids: given.waiver_criteria_ids ?? [], waiver_reason: given.waiver_reason ?? null,
     waiver_approved_by_id: !waiver ? null : newlyWaived ? actor.id : before?.waiver_approved_by_id ?? null,
-    waiver_approved_at: !waiver ? null : newlyWaived ? new Date().toISOString() : before?.waiver_approved_at ?? null,
+    waiver_approved_at: !waiver ? null : newlyWaived ? nowIso() : before?.waiver_approved_at ?? null,
     source_documents: given.source_documents ?? [],
   };
   const fields = changedFields({ ...before }, assessment);

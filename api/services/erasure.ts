@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { nowIso } from '../../db/clock.js';
 import { lockAnchors } from '../../db/queries/anchors.js';
 import { eraseIdentity, erasedAt, keptOf, mappedIdentityItems } from '../../db/queries/erasure.js';
 import { participantForUpdate } from '../../db/queries/participants.js';
@@ -33,5 +34,5 @@ export async function dataExport({ tx, audit, actor, context }: Change, id: stri
   const participant = await existing(tx, id);
   const { participant: own, ...parts } = await keptOf(tx, id);
   audit.record({ ...by(actor, context), study_id: participant.study_id, action: 'participant_data_exported', resource_type: 'participant', resource_id: id });
-  return { exported_at: new Date().toISOString(), participant: { ...own![0], site_code: participant.site_code }, ...parts };
+  return { exported_at: nowIso(), participant: { ...own![0], site_code: participant.site_code }, ...parts };
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import type { Static } from 'typebox';
+import { nowIso } from '../../db/clock.js';
 import { datasetOf } from '../../db/exports/datasets.js';
 import { metricsOf } from '../../db/exports/statement.js';
 import type { ExportRequest } from '../../db/exports/statement.js';
@@ -54,7 +55,7 @@ export async function exportData(asked: Asked, format: ExportFormat, given: Stat
     return found;
   });
   if (background) return accepted({ export_id: id, status_url: `/api/exports/${id}` });
-  const about = { study_code: study.study_code, exported_at: new Date().toISOString() };
+  const about = { study_code: study.study_code, exported_at: nowIso() };
   const sink = new PassThrough();
   const body = streamed(asked.services, sink, () => asReader(asked, caller, (tx) => writeExport(tx, request, format, about, sink)));
   return reply(200, body, { 'Content-Type': contentTypes[format], 'Content-Disposition': `attachment; filename="${fileName(study.study_code, request, format)}"` });

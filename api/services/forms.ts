@@ -1,3 +1,4 @@
+import { nowIso } from '../../db/clock.js';
 import { putOutbox } from '../../db/outbox.js';
 import type { FormInstance } from '../../db/models/records.js';
 import { formForUpdate, insertForm, updateForm } from '../../db/queries/forms.js';
@@ -56,6 +57,6 @@ export async function changeForm({ tx, audit, actor, context }: Change, particip
 function marks(status: Status, actor: Actor): Partial<FormInstance> {
   if (status !== 'signed' && status !== 'locked') return {};
   if (!maySign.includes(actor.role)) throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not sign or lock forms.` });
-  const now = new Date().toISOString();
+  const now = nowIso();
   return status === 'signed' ? { signed_at: now, signed_by_id: actor.id } : { locked_at: now };
 }

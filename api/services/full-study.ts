@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { PassThrough } from 'node:stream';
+import { nowIso } from '../../db/clock.js';
 import { contentHash } from '../../db/full/content.js';
 import { FORMAT, FORMAT_VERSION, writeStudyDocument } from '../../db/full/document.js';
 import type { StudyDocument } from '../../db/full/document.js';
@@ -39,7 +40,7 @@ export async function exportStudy({ services, actor, context }: Asked, studyId: 
   const sink = new PassThrough();
   const body = streamed(services, sink, () => readAs(services.database, caller, enter, async (tx) => {
     await unhurried(tx);
-    return writeStudyDocument(tx, studyId, new Date().toISOString(), sink);
+    return writeStudyDocument(tx, studyId, nowIso(), sink);
   }));
   return reply(200, body, { 'Content-Type': 'application/json; charset=utf-8', 'Content-Disposition': `attachment; filename="${safeName(study.study_code)}-full.json"` });
 }

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { nowIso } from '../../db/clock.js';
 import { putOutbox } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
 import { cancelNotification, insertDraft, insertResend, isBeingSent, keepPushToken, notificationById } from '../../db/queries/notifications.js';
@@ -32,7 +33,7 @@ async function existing(tx: Tx, id: string, actor: Actor, lock = false): Promise
 /** Each reminder of a visit, of all its schedule versions: what became or will become of it, by what rule, and why. @throws 404 */
 export async function explainVisit(tx: Tx, visitId: string, maxLatenessHours: number) {
   const visit = await existingVisit(tx, visitId);
-  const now = new Date().toISOString();
+  const now = nowIso();
   const rows = await remindersOfVisit(tx, visitId);
   const items = rows.map((row) => {
     const { id, participant_id, kind, channel, status, days_before, due_at, sent_at, attempts, last_error, reason, resend_of, fallback_of } = row;
@@ -92,11 +93,11 @@ export async function preview(tx: Tx, given: Static<typeof PreviewRequest>, sett
   const words = given.template ? { ...given.template, language: given.language ?? 'en' } : wordsFor(given.kind, given.language ?? participant.preferred_language, study.settings.languages ?? {});
   const base = (settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`).replace(/\/+$/, '');
   const values = valuesOf({
-    kind: given.kind, channel: given.channel ?? 'email', due_at: new Date().toISOString(), days_before: study.settings.days_before?.[0] ?? 1, visit,
+    kind: given.kind, channel: given.channel ?? 'email', due_at: nowIso(), days_before: study.settings.days_before?.[0] ?? 1, visit,
     participant_status: participant.status, participant_code: participant.participant_code, preferred_language: participant.preferred_language, zone: await zoneOf(tx, participant.id),
     email: null, phone: null, push_tokens: [], opted_out: false, address_dead: false, study_status: study.status, study_code: study.study_code, study_name: study.study_name,
     site_code: participant.site_code, site_name: participant.site_code, settings: study.settings,
-  }, { portal_url: `${base}/portal`, unsubscribe_url: `${base}/api/notifications/unsubscribe` }, new Date().toISOString());
+  }, { portal_url: `${base}/portal`, unsubscribe_url: `${base}/api/notifications/unsubscribe` }, nowIso());
   return { ...compose(words, values), language: words.language };
 }
 

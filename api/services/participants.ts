@@ -1,3 +1,4 @@
+import { nowMs, nowIso } from '../../db/clock.js';
 import { putOutbox } from '../../db/outbox.js';
 import type { OutboxMessage } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
@@ -72,7 +73,7 @@ export async function removeParticipant({ tx, audit, actor, context }: Change, i
 export async function withdraw({ tx, audit, actor, context }: Change, id: string, given: { reason: string; withdrawn_at?: string }): Promise<ParticipantRecord> {
   const before = await locked(tx, id);
   if (before.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn already.' });
-  const at = pastInstant(given.withdrawn_at ?? new Date().toISOString(), 'withdrawn_at');
+  const at = pastInstant(given.withdrawn_at ?? nowIso(), 'withdrawn_at');
   await updateParticipant(tx, id, { status: 'withdrawn', withdrawn_at: at, withdrawal_reason: given.reason });
   audit.record({ ...by(actor, context), study_id: before.study_id, action: 'participant_withdrawn', resource_type: 'participant', resource_id: id, metadata: { withdrawn_at: at } });
   await putOutbox(tx, [{ topic: 'participant-withdrawn', studyId: before.study_id, subject: id, payload: { actor_user_id: actor.id, request_id: context.requestId } }]);
@@ -85,7 +86,7 @@ export async function withdraw({ tx, audit, actor, context }: Change, id: string
  */
 export function pastInstant(instant: string, path: string): string {
   const at = realInstant(instant, path);
-  if (Date.parse(at) <= Date.now() + 60_000) return at;
+  if (Date.parse(at) <= nowMs() + 60_000) return at;
   const message = `${path} lies in the future`;
   throw problem('RULE_VIOLATED', { detail: `${message}.`, errors: [{ path, code: 'IN_FUTURE', message }] });
 }

@@ -1,4 +1,5 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
+import { deadlineIn } from '../../workflows/client.js';
 import { reanchoringProgress, studyReanchoringId } from '../../workflows/contract.js';
 import type { ReanchoringProgress } from '../../workflows/contract.js';
 import { readInScope } from '../../db/transaction.js';
@@ -27,7 +28,7 @@ async function started(services: Services, studyId: string, changeId: string): P
   const handle = client.workflow.getHandle(studyReanchoringId(studyId, changeId));
   try {
     const { status } = await handle.describe();
-    const progress = await client.withDeadline(Date.now() + ANSWER_MS, () => (status.name === 'COMPLETED' ? handle.result() as Promise<ReanchoringProgress> : handle.query(reanchoringProgress)));
+    const progress = await client.withDeadline(deadlineIn(ANSWER_MS), () => (status.name === 'COMPLETED' ? handle.result() as Promise<ReanchoringProgress> : handle.query(reanchoringProgress)));
     return { change_id: changeId, status: status.name === 'COMPLETED' ? 'completed' : status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW' ? 'running' : 'failed', ...progress };
   } catch (fault) {
     if (!(fault instanceof WorkflowNotFoundError)) throw problem('WORKER_UNAVAILABLE', { cause: fault });

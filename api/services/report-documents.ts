@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { nowIso } from '../../db/clock.js';
 import { canonicalJson } from '../../db/canonical-json.js';
 import type { Tx } from '../../db/knex.js';
 import { adherenceMap, auditHead, participantOfSession, sessionTasks, studyHead } from '../../db/queries/reports/document.js';
@@ -97,7 +98,7 @@ async function printed(ordering: Ordering, participantId: string | undefined, re
     }));
     const { content, audit } = document;
     const checksum = createHash('sha256').update(canonicalJson(content.data)).digest('hex');
-    const imprint: Imprint = { generated_at: new Date().toISOString(), checksum, audit, filters: { from, to, site_code, arm }, language, page_size };
+    const imprint: Imprint = { generated_at: nowIso(), checksum, audit, filters: { from, to, site_code, arm }, language, page_size };
     made = { document, imprint };
     return services.drawing.draw({ ...content, imprint } as Task);
   }, page_size);

@@ -1,3 +1,4 @@
+import { nowIso } from '../../db/clock.js';
 import type { Asked, ReportFilter } from '../../db/queries/reports/base.js';
 import { coursesOf, reportedParticipant } from '../../db/queries/reports/participant.js';
 import { problem } from '../errors.js';
@@ -16,7 +17,7 @@ export function asked(study: string | undefined, query: ReportFilter): Asked {
 
 /** A report with what every one bears (decisions, section 4, "Reports"): when it was made and what narrowed it. */
 export function report<T extends object>({ from, to, site_code, arm }: ReportFilter, content: T) {
-  return { generated_at: new Date().toISOString(), filters: { from: from ?? null, to: to ?? null, site_code: site_code ?? null, arm: arm ?? null }, ...content };
+  return { generated_at: nowIso(), filters: { from: from ?? null, to: to ?? null, site_code: site_code ?? null, arm: arm ?? null }, ...content };
 }
 
 /** One participant: codes, anchor, schedule, visits that count, sessions, and each metric over time. @param rows of `participantStatements` @throws 404, 400 FROM_AFTER_TO */

@@ -1,3 +1,4 @@
+import { nowMs } from '../../db/clock.js';
 import type { Tx } from '../../db/knex.js';
 import type { SessionRow } from '../../db/queries/sessions.js';
 import { insertTasks, modulesOfSession, taskHashes } from '../../db/queries/submissions.js';
@@ -29,7 +30,7 @@ export async function submit({ tx, audit }: Work, session: SessionRow, context: 
   if (session.status !== 'active') throw problem('SESSION_ENDED', { detail: `The session is ${session.status}: nothing new is taken.` });
 
   const modules = await modulesOf(tx, session);
-  const now = Date.now();
+  const now = nowMs();
   refuseFaults(fresh, modules, now);
   const rows = fresh.map((content) => taskRows(content, { session_id: session.id, study_id: session.study_id, local_id: null }, modules, now));
   await insertTasks(tx, rows.map(({ row }) => row));

@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream';
+import { nowIso } from '../../db/clock.js';
 import { standardStudy, subjectOf } from '../../db/queries/standards.js';
 import { changeAs, readAs } from '../../db/request.js';
 import type { Caller, CallerRow } from '../../db/request.js';
@@ -31,7 +32,7 @@ export async function exportOdm({ services, actor, context, siteId }: Asked, stu
   const sink = new PassThrough();
   const body = streamed(services, sink, () => readAs(services.database, caller, enter, async (tx) => {
     await unhurried(tx);
-    return writeOdm(tx, studyId, new Date().toISOString(), sink);
+    return writeOdm(tx, studyId, nowIso(), sink);
   }, true));
   return reply(200, body, { 'Content-Type': 'application/xml; charset=utf-8', 'Content-Disposition': `attachment; filename="${safeName(study.study_code)}-odm.xml"` });
 }
@@ -41,6 +42,6 @@ export async function exportFhir({ tx, audit, actor, context }: Change, { PUBLIC
   const [study, subject] = [await standardStudy(tx, studyId), await subjectOf(tx, studyId, participantId)];
   if (!study || !subject) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   audit.record({ ...by(actor, context), study_id: studyId, action: 'participant_data_exported', resource_type: 'participant', resource_id: participantId, metadata: { format: 'fhir' } });
-  const bundle = fhirBundle(study, subject, PUBLIC_URL?.replace(/\/+$/, '') ?? SYSTEM, new Date().toISOString());
+  const bundle = fhirBundle(study, subject, PUBLIC_URL?.replace(/\/+$/, '') ?? SYSTEM, nowIso());
   return reply(200, JSON.stringify(bundle), { 'Content-Type': 'application/fhir+json; charset=utf-8' });
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { nowMs } from '../../db/clock.js';
 import { hashOf } from '../../db/hashing.js';
 import type { Tx } from '../../db/knex.js';
 import { sessionsByLocalId, sessionsOfResponses, syncBatteries, syncParticipants, syncVisits } from '../../db/queries/offline.js';
@@ -28,7 +29,7 @@ type ResponseItem = Item & { kind: 'response' };
  * @param lock false: only asked, nothing is to be written
  */
 export async function decideItems(tx: Tx, items: readonly Item[], caller: SessionCaller, lock: boolean): Promise<Deciding> {
-  const now = Date.now();
+  const now = nowMs();
   const sessions = await decideSessions(tx, items.filter((item) => item.kind === 'session'), caller, now, lock);
   const responses = items.filter((item) => item.kind === 'response');
   return { sessions, responses, decide: await responsesOf(tx, responses, sessions, caller, now, lock) };

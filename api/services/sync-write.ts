@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { nowMs } from '../../db/clock.js';
 import type { AuditTrail } from '../../db/audit.js';
 import { hashOf } from '../../db/hashing.js';
 import type { Tx } from '../../db/knex.js';
@@ -31,7 +32,7 @@ export interface Writing { audit: AuditTrail; caller: SessionCaller; context: Re
 export async function writeDecided(tx: Tx, { sessions, responses, decide }: Deciding, writing: Writing): Promise<Map<number, ItemResult>> {
   const writes = sessions.flatMap(({ decision }) => ('write' in decision && decision.write ? [decision.write] : []));
   const decided = [...sessions];
-  const now = Date.now();
+  const now = nowMs();
   await inTurn(async (add) => {
     add(() => writeSessions(tx, writes, writing));
     for (const items of portions(responses, PORTION)) {

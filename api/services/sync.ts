@@ -1,3 +1,4 @@
+import { nowMs } from '../../db/clock.js';
 import type { AuditTrail } from '../../db/audit.js';
 import type { Tx } from '../../db/knex.js';
 import { sessionsByLocalId, syncParticipants } from '../../db/queries/offline.js';
@@ -22,7 +23,7 @@ export interface Sent { sessions: readonly unknown[]; responses: readonly unknow
 export async function sync({ tx, audit, caller, context, minutes }: Syncing, sent: Sent): Promise<ItemResult[]> {
   requireFew(sent);
   const { items, results } = readItems(sent.sessions, sent.responses);
-  const skew = sent.deviceTime === undefined ? NaN : Date.parse(sent.deviceTime) - Date.now();
+  const skew = sent.deviceTime === undefined ? NaN : Date.parse(sent.deviceTime) - nowMs();
   const writing: Writing = { audit, caller, context, minutes, clockSkewMs: Number.isFinite(skew) ? Math.round(skew) : null };
   for (const [index, result] of await apply(tx, items, writing)) results[index] = result;
   return results;

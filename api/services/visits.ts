@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Static } from 'typebox';
+import { nowIso } from '../../db/clock.js';
 import { visitKey } from '../../db/hashing.js';
 import { putOutbox } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
@@ -83,7 +84,7 @@ export async function completeVisit({ tx, audit, actor, context }: Change, id: s
   const before = await existingVisit(tx, id, true);
   if (before.status === 'completed') return before;
   if (before.status === 'superseded' || before.status === 'cancelled') throw problem('VISIT_CLOSED', { detail: `The visit is ${before.status} and cannot be completed.` });
-  const completed_at = pastInstant(given.completed_at ?? new Date().toISOString(), 'completed_at');
+  const completed_at = pastInstant(given.completed_at ?? nowIso(), 'completed_at');
   await updateVisit(tx, id, { status: 'completed', completed_at });
   audit.record({ ...by(actor, context), study_id: before.study_id, action: 'visit_completed', resource_type: 'visit', resource_id: id, metadata: { participant_id: before.participant_id, completed_at, status_before: before.status } });
   // The baseline's completion is a prerequisite and may be a source; and whether data were entered guards a re-anchoring.

@@ -51,7 +51,7 @@ export const reasons: Record<string, Reason> = {
   'prom-client': { why: 'metrics in the format of Prometheus' },
   protobufjs: { why: 'one copy for all packages of Temporal, which otherwise bring one each', by: 'package-lock.json' },
   'puppeteer-core': { why: 'speaks to the browser that prints reports' },
-  'rate-limiter-flexible': { why: 'rate limits over PostgreSQL or Redis' },
+  'rate-limiter-flexible': { why: 'rate limits over Redis, and of one process alone' },
   redoc: { why: 'the page /redoc', by: 'api/routes/documents.ts' },
   saxes: { why: 'reads the XML of workbooks piece by piece; the one that exceljs brings along' },
   'smtp-server': { why: 'the mail catcher of development' },

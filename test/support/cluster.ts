@@ -31,6 +31,8 @@ export interface ClusterOptions {
   workers?: number;
   /** Settings of API and worker processes. */
   settings?: Record<string, string>;
+  /** What the environment of one of them has besides, by its name. */
+  own?: (name: string) => Record<string, string>;
   say?: (line: string) => void;
   /** A folder that PostgreSQL keeps its files in, instead of the data folder. */
   postgresAt?: string;
@@ -169,7 +171,7 @@ export class Cluster {
 
     const throughLinks = async (name: string): Promise<NodeJS.ProcessEnv> => {
       const [postgres, temporal] = [await this.link(`${name}-postgres`, () => [at('postgres')]), await this.link(`${name}-temporal`, () => [at('temporal')])];
-      return { ...common, DATABASE_URL: postgresUrl(host, postgres.port, password), TEMPORAL_ADDRESS: `${host}:${temporal.port}` };
+      return { ...common, ...this.options.own?.(name), DATABASE_URL: postgresUrl(host, postgres.port, password), TEMPORAL_ADDRESS: `${host}:${temporal.port}` };
     };
     for (const name of workerNames) this.addNode(name, 'worker', 'activities/main.js', await throughLinks(name));
     for (const name of apiNames) this.addNode(name, 'api', 'api/main.js', { ...await throughLinks(name), PORT: String(at(name)) }, release(name));

@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { nowMs, nowIso } from '../../../db/clock.js';
 import { pass } from '../../../db/queries/breakers.js';
 import type { Passage } from '../../../db/queries/breakers.js';
 import { findConfig } from '../../../db/queries/datacapture-configs.js';
@@ -52,12 +53,12 @@ function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise
     const facts = await pushFacts(tx, sessionId);
     if (!push || !facts) return { over: report('gone') };
     if (push.status === 'synced' || push.status === 'failed' || push.status === 'skipped') return { over: report(push.status === 'synced' ? 'success' : push.status) };
-    const left = push.next_attempt_at === null ? 0 : Date.parse(push.next_attempt_at) - Date.now();
+    const left = push.next_attempt_at === null ? 0 : Date.parse(push.next_attempt_at) - nowMs();
     // The attempt before was written down and its report was lost.
     if (!early && left > 100) return { over: { ...report('retry'), error_type: push.error_type, wait_ms: left } };
     const config = await findConfig(tx, studyId);
     const plan = planPush({ ...facts, session_id: sessionId }, config?.data_field_mapping);
-    const attempt: Attempt & { id: string } = { id: randomUUID(), startedAt: new Date().toISOString(), requested: push.requested, target: undefined, passage: undefined };
+    const attempt: Attempt & { id: string } = { id: randomUUID(), startedAt: nowIso(), requested: push.requested, target: undefined, passage: undefined };
     if (plan.kind === 'later') return { over: report('later') };
     const begins = (sends: boolean) => noteAttempt(tx, sessionId, attempt.id, sends);
     if (plan.kind !== 'push') {

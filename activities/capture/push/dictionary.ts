@@ -23,13 +23,13 @@ export interface Dictionary {
  */
 export async function dictionaryOf(client: CaptureClient, connection: string, reading: () => Promise<void>): Promise<Dictionary> {
   const found = known.get(connection);
-  if (found && found.until > Date.now()) return { fields: found.fields, fresh: false };
+  if (found && found.until > performance.now()) return { fields: found.fields, fresh: false };
   await reading();
   try {
     const fields = (await client.metadata()).map(fieldOf).filter(({ field_name }) => field_name !== '');
     if (fields.length === 0) return { fields, fresh: true };
     if (known.size >= 200) known.clear();
-    known.set(connection, { fields, until: Date.now() + FRESH_MS });
+    known.set(connection, { fields, until: performance.now() + FRESH_MS });
     return { fields, fresh: true };
   } catch (failure) {
     if (!(failure instanceof CaptureFailure) || AWAY.has(failure.errorType)) throw failure;

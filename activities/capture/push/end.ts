@@ -1,3 +1,4 @@
+import { nowMs, nowIso } from '../../../db/clock.js';
 import type { AuditTrail } from '../../../db/audit.js';
 import type { Tx } from '../../../db/knex.js';
 import { giveBackProbe, noteAnswered, noteFailed } from '../../../db/queries/breakers.js';
@@ -55,7 +56,7 @@ const isItsEnd = (push: PushRow, { id }: Attempt): boolean => (id === null ? pus
 
 /** Ends a push that nothing can be made of: a fault inside the service, or a run that was cancelled. */
 export function failPush(deps: PushDeps, start: PushResultsStart, fault: { type: string; message: string }): Promise<PushReport> {
-  const attempt: Attempt = { id: null, startedAt: new Date().toISOString(), requested: null, target: undefined, passage: undefined };
+  const attempt: Attempt = { id: null, startedAt: nowIso(), requested: null, target: undefined, passage: undefined };
   return endPush(deps, start, attempt, { kind: 'failed', type: 'internal', message: `${fault.type}: ${fault.message}`.slice(0, 900), contacted: false, sent: 'perhaps' });
 }
 
@@ -82,7 +83,7 @@ function failedEnding(deps: PushDeps, push: PushRow, base: Omit<PushEnding['atte
   const failures = open ? push.failures : push.failures + 1;
   const waits = open ? push.waits + 1 : 0;
   const unanswered = open ? push.unanswered : outcome.sent === 'perhaps';
-  const now = Date.now();
+  const now = nowMs();
   const wait = open ? breakerWait(Date.parse(outcome.retryAt) - now, cooldown * 1000, waits, Math.random()) : retryWait(initial * 1000, failures, Math.random());
   const until = Date.parse(push.requested_at) + days * 86_400_000;
   const failed = { ...base, status: 'failed' as const, error_type: type, message };
@@ -131,7 +132,7 @@ function tell(deps: PushDeps, start: PushResultsStart, { ending, visitId, firstF
 
 function reportOf({ attempt, push }: PushEnding, again: boolean): PushReport {
   const common = { error_type: attempt.error_type, records_imported: attempt.records_imported };
-  if (push.status === 'waiting') return { ...common, status: 'retry', wait_ms: Math.max(1, Date.parse(push.next_attempt_at!) - Date.now()) };
+  if (push.status === 'waiting') return { ...common, status: 'retry', wait_ms: Math.max(1, Date.parse(push.next_attempt_at!) - nowMs()) };
   if (again) return { ...common, status: 'retry', wait_ms: 1 };
   return { ...common, status: attempt.status, wait_ms: null };
 }

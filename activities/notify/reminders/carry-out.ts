@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { nowMs, nowIso } from '../../../db/clock.js';
 import type { Database } from '../../../db/knex.js';
 import { reminderById } from '../../../db/queries/reminders.js';
 import type { ReminderRow, Settlement } from '../../../db/queries/reminders.js';
@@ -35,7 +36,7 @@ export async function carryOut(deps: CarryOutDeps, claimed: Claimed, by: string)
   const fresh = performance.now() - claimed.readAt < FRESH_MS;
   const row = fresh ? claimed.row : await readInScope(deps.database, '*', (tx) => reminderById(tx, claimed.row.id, by));
   if (!row) return undefined;
-  const now = new Date().toISOString();
+  const now = nowIso();
   // Stopped since it was claimed: it stays as it was stopped.
   if (row.status !== 'pending') return putOff(row, null);
   const verdict = judge(standingOf(row), now, deps.maxLatenessHours);
@@ -54,7 +55,7 @@ export async function carryOut(deps: CarryOutDeps, claimed: Claimed, by: string)
     const code = given?.toString() ?? (fault instanceof Error ? fault.name : 'fault');
     deps.log.warn({ notification: row.id, channel: row.channel, attempts: row.attempts + 1, fault: code }, 'a reminder was not taken, it is tried again');
     const wait = Math.max(waitMs(deps.retrySeconds, row.attempts), retryAfterSeconds * 1_000);
-    return { ...putOff(row, new Date(Date.now() + wait).toISOString()), attempted: true, last_error: code.slice(0, 500) };
+    return { ...putOff(row, new Date(nowMs() + wait).toISOString()), attempted: true, last_error: code.slice(0, 500) };
   }
 }
 

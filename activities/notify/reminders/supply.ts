@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { nowMs } from '../../../db/clock.js';
 import type { Database } from '../../../db/knex.js';
 import { claimReminders } from '../../../db/queries/reminders.js';
 import type { ReminderRow } from '../../../db/queries/reminders.js';
@@ -86,7 +87,7 @@ export class Supply {
       this.rows.push(...waiting.slice(0, granted).map((row, i) => ({ row, readAt, notBefore: now + firstInMs + i * everyMs })));
       if (granted === waiting.length) continue;
       this.resumeAt = now + PACE_AHEAD_MS;
-      for (const row of waiting.slice(granted)) letGo(row, new Date(Date.now() + PACE_AHEAD_MS).toISOString());
+      for (const row of waiting.slice(granted)) letGo(row, new Date(nowMs() + PACE_AHEAD_MS).toISOString());
     }
   }
 }
