@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { openDatabase } from './knex.js';
 import { latestRevision, migrations } from './migrations/index.js';
@@ -26,6 +27,7 @@ export async function migrate(databaseUrl: string, options: { appPassword?: stri
       await tx.raw(`select pg_advisory_xact_lock(hashtext('research-schema'))`);
       await tx.raw(`select set_config('app.studies', '*', true)`);
       await refuseNewer(tx);
+      await takeTables(tx);
       const [, applied] = (await tx.migrate.latest({ migrationSource: source, disableTransactions: true })) as [number, string[]];
       if (options.appPassword) {
         // A statement that alters a role takes no parameters; quote_literal is done by the server.
@@ -38,6 +40,39 @@ export async function migrate(databaseUrl: string, options: { appPassword?: stri
   } finally {
     await owner.destroy();
   }
+}
+
+/** Less than the second after which PostgreSQL looks for those who wait in a circle, and ends one of them. */
+const TAKE_MS = 800;
+/** Between two attempts whoever was held up goes on; after so many the migrations take what they need as they come to it. */
+const PAUSE_MS = 300, ATTEMPTS = 40;
+
+/**
+ * Locks every table before the first is changed. Migrations come to tables in another order than the transactions of a
+ * release that is running: each would hold what the other waits for. All are had within an instant, or none of them;
+ * first those that every request reads, so that those under way come to their end and the next ones wait in line.
+ */
+async function takeTables(tx: Knex.Transaction): Promise<void> {
+  if (!(await tx.schema.hasTable('knex_migrations'))) return;
+  const applied = new Set<string>(await tx('knex_migrations').pluck('name'));
+  if (migrations.every(({ name }) => applied.has(name))) return;
+  const { rows } = await tx.raw<{ rows: { name: string }[] }>(
+    `select quote_ident(relname) as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition and pg_has_role(relowner, 'usage')
+     order by relname not in ('users', 'studies'), relname`);
+  const lock = `lock table ${rows.map(({ name }) => name).join(', ')} in access exclusive mode`;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    if (await tx.transaction((savepoint) => locked(savepoint, lock))
+      .catch((fault: { code?: unknown }) => { if (fault.code === QUERY_CANCELED) return false; throw fault; })) return;
+    await sleep(PAUSE_MS);
+  }
+}
+
+const QUERY_CANCELED = '57014';
+async function locked(savepoint: Knex.Transaction, lock: string): Promise<true> {
+  await savepoint.raw(`set local statement_timeout = ${TAKE_MS}`);
+  await savepoint.raw(lock);
+  await savepoint.raw('set local statement_timeout to default');
+  return true;
 }
 
 const newerSchema = (revisions: readonly string[]): string => `The database schema is newer than this program (it holds ${revisions.join(', ')}): start the newer release.`;
