@@ -130,7 +130,7 @@ export interface RouteDefinition<P extends string, Q extends TSchema, B extends 
    */
   ready?: (input: { database: Database; asker: Asker; params: PathParams<P>; query: Static<Q> }) => Promise<Ready>;
   /**
-   * Of a `change` or `once` by a user: what is read in the round trip that opens the transaction, under the caller's rights; the
+   * Of a `read`, `once` or `change` by a user: what is read in the round trip that opens the transaction, under the caller's rights; the
    * handler gets the rows. The query fits its schema, and no more was checked of it. Undefined: that depends on more.
    */
   first?: (input: { params: PathParams<P>; query: Static<Q>; studyId: string | undefined }) => readonly Statement[] | undefined;

@@ -123,7 +123,7 @@ function goneFrom({ res }: Context): AbortSignal {
 /** How the database is opened for a caller, who is looked up and let in as the first thing of each. */
 interface Door {
   change: (work: (work: Work, actor: AnyCaller, first?: unknown[][]) => Promise<Reply>) => Promise<Reply>;
-  read: <T>(work: (tx: Tx, actor: AnyCaller) => Promise<T>) => Promise<T>;
+  read: <T>(work: (tx: Tx, actor: AnyCaller, first?: unknown[][]) => Promise<T>) => Promise<T>;
   snapshot?: Door['read'];
   load: () => Promise<AnyCaller>;
 }
@@ -161,8 +161,8 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
     }
     return through(request, holder, studyId, {
       change: (work) => changeAs(database, caller, enter, work, { ...(statements && { first: statements }), meanwhile: (answer) => { writeAhead(ctx, answer); } }),
-      read: (work) => readAs(database, caller, enter, work),
-      snapshot: (work) => readAs(database, caller, enter, work, true),
+      read: (work) => readAs(database, caller, enter, work, { ...(statements && { first: statements }) }),
+      snapshot: (work) => readAs(database, caller, enter, work, { snapshot: true }),
       load: async () => enter(await loadCaller(database, caller)),
     });
   };
@@ -243,7 +243,7 @@ async function through(request: Request, holder: Holder, studyId: string | undef
       return onceInside(work.tx, key, () => request.handle(actor, studyId, { ...work, ...(first && { first }) }, key, credential));
     });
   }
-  const reading = () => door.read((tx, actor) => request.handle(actor, studyId, { tx }, key, credential));
+  const reading = () => door.read((tx, actor, first) => request.handle(actor, studyId, { tx, ...(first && { first }) }, key, credential));
   if ((route.within === 'read' && !key) || route.within === 'once') return reading();
   if (route.within === 'snapshot' && door.snapshot) {
     return heldOpen(door.snapshot, async (tx, actor) => {

@@ -59,9 +59,14 @@ export async function loadCaller(database: Database, caller: Caller): Promise<Ca
   return rows[0];
 }
 
-/** A read-only transaction narrowed to the caller, on request at one instant. `admit` sees the caller first and throws to refuse. */
-export async function readAs<A, T>(database: Database, caller: Caller, admit: (row: CallerRow | undefined) => A, work: (tx: Tx, admitted: A) => Promise<T>, snapshot = false): Promise<T> {
-  return openedBy(database, { readOnly: true, snapshot, sql: callerSql(caller) }, async (tx, [row]: CallerRow[]) => work(tx, admit(row)));
+/**
+ * A read-only transaction narrowed to the caller. `admit` sees the caller first and throws to refuse.
+ * @param how `snapshot`: at one instant; `first`: read in the round trip that opens it, `work` gets the rows of each
+ */
+export async function readAs<A, T>(
+  database: Database, caller: Caller, admit: (row: CallerRow | undefined) => A, work: (tx: Tx, admitted: A, first: unknown[][]) => Promise<T>, how: { snapshot?: boolean; first?: readonly Statement[] } = {},
+): Promise<T> {
+  return openedBy(database, { readOnly: true, sql: callerSql(caller), ...how }, async (tx, [row]: CallerRow[], found) => work(tx, admit(row), found));
 }
 
 /** `readAs` whose statements all see the database as it was at the first: for what is put together from several. */

@@ -2222,6 +2222,17 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.study_size(p_study uuid)
+ RETURNS TABLE(participants bigint, sessions bigint, visits bigint)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER ROWS 1
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  select (select count(*) from participants where study_id = p_study), (select count(*) from assessment_sessions where study_id = p_study),
+    (select count(*) from scheduled_visits where study_id = p_study)
+  where (app_sees_all() or p_study = app_study() or p_study = any (app_studies())) and app_all_sites()
+$function$;
+
 CREATE OR REPLACE FUNCTION public.touch_caregiver()
  RETURNS trigger
  LANGUAGE plpgsql

@@ -1,7 +1,6 @@
 import { nowMs } from '../../db/clock.js';
-import type { Tx } from '../../db/knex.js';
 import type { Asked } from '../../db/queries/reports/base.js';
-import { reportVersion } from '../../db/queries/reports/version.js';
+import type { ReportVersion } from '../../db/queries/reports/version.js';
 
 const MOST = 200;
 /** Midnights of all zones fall on quarters of an hour: until the next one nobody's calendar turns. */
@@ -17,10 +16,11 @@ interface Entry { answer: unknown; until: number }
 export class ReportCache {
   private readonly entries = new Map<string, Entry>();
 
-  /** The report by this name under this question: kept, or computed now. It is only given to who sees the same sites. */
-  async answer<T>(tx: Tx, name: string, asked: Asked & { study: string }, compute: () => Promise<T>): Promise<T> {
-    // Read before the report: a change between the two makes the kept answer newer than its version, never older.
-    const { version, reach, next_expiry } = await reportVersion(tx, asked.study);
+  /**
+   * The report by this name under this question: kept, or computed now. It is only given to who sees the same sites.
+   * @param version read before the report: a change between the two makes the kept answer newer than its version, never older
+   */
+  async answer<T>({ version, reach, next_expiry }: ReportVersion, name: string, asked: Asked & { study: string }, compute: () => Promise<T>): Promise<T> {
     const { study, from, to, site_code, arm } = asked;
     const key = JSON.stringify([study, name, version, reach, from, to, site_code, arm]);
     const now = nowMs();

@@ -2,6 +2,8 @@ import type { Tx } from '../../db/knex.js';
 import type { Asked, ReportFilter } from '../../db/queries/reports/base.js';
 import * as study from '../../db/queries/reports/study.js';
 import { participantStatements } from '../../db/queries/reports/participant.js';
+import { versionOf } from '../../db/queries/reports/version.js';
+import type { ReportVersion } from '../../db/queries/reports/version.js';
 import { reportedVisits } from '../../db/queries/reports/visits.js';
 import { inStudy } from '../access.js';
 import { by } from '../record.js';
@@ -15,12 +17,14 @@ import { asked, participantReport, report } from '../services/reports.js';
 const tag = 'Reports';
 const counts = { method: 'GET', tag, may: inStudy(), within: 'read', query: ReportQuery } as const;
 const ofStudy = '/api/reports/studies/{study_id}';
+/** What is kept until the study changes is asked for with the study's version, read as the transaction opens. */
+const keptCounts = { ...counts, first: ({ params }: { params: { study_id: string } }) => [versionOf(params.study_id)] } as const;
 const judged = 'A visit is due when it is completed or its window has closed on the participant’s own calendar; superseded and cancelled ones never are. Withdrawn participants’ visits count.';
 
 /** A study's report as it was computed, or is now (see reports/cache.ts). */
-async function kept<T extends object>({ tx, services, params, query }: { tx: Tx; services: Services; params: { study_id: string }; query: ReportFilter }, name: string, compute: (tx: Tx, asked: Asked) => Promise<T>) {
+async function kept<T extends object>({ tx, first: [versions], services, params, query }: { tx: Tx; first: unknown[][]; services: Services; params: { study_id: string }; query: ReportFilter }, name: string, compute: (tx: Tx, asked: Asked) => Promise<T>) {
   const question = { ...asked(params.study_id, query), study: params.study_id };
-  return report(query, await services.reports.answer(tx, name, question, () => compute(tx, question)));
+  return report(query, await services.reports.answer(versions![0] as ReportVersion, name, question, () => compute(tx, question)));
 }
 
 export const reportRoutes = [
@@ -33,27 +37,27 @@ export const reportRoutes = [
     },
   }),
   route({
-    ...counts, path: `${ofStudy}/summary`, summary: 'A study in numbers', answers: { 200: SummaryReport, 400: undefined },
+    ...keptCounts, path: `${ofStudy}/summary`, summary: 'A study in numbers', answers: { 200: SummaryReport, 400: undefined },
     description: `Visits, sessions and anchors by their status. \`overridden\` anchors are among the finalized. \`rate\` is the share of due visits that were completed inside their window. ${judged}`,
     handle: (given) => kept(given, 'summary', study.studySummary),
   }),
   route({
-    ...counts, path: `${ofStudy}/enrollment`, summary: 'Enrollment by month and by site', answers: { 200: EnrollmentReport, 400: undefined },
+    ...keptCounts, path: `${ofStudy}/enrollment`, summary: 'Enrollment by month and by site', answers: { 200: EnrollmentReport, 400: undefined },
     description: 'The month is that of `enrollment_date`; `total` is of all participants, those without a date (`without_date`) stand in no month.',
     handle: (given) => kept(given, 'enrollment', study.enrollment),
   }),
   route({
-    ...counts, path: `${ofStudy}/completion`, summary: 'What became of each window’s visits', answers: { 200: CompletionReport, 400: undefined },
+    ...keptCounts, path: `${ofStudy}/completion`, summary: 'What became of each window’s visits', answers: { 200: CompletionReport, 400: undefined },
     description: `\`rate\` is completed of due; \`missed\` is due and not completed. ${judged} Visits of no window stand last, with \`code\` null.`,
     handle: (given) => kept(given, 'completion', async (tx, question) => ({ by_window: await study.completion(tx, question) })),
   }),
   route({
-    ...counts, path: `${ofStudy}/modules`, summary: 'Distribution of each task’s metrics', answers: { 200: ModulesReport, 400: undefined },
+    ...keptCounts, path: `${ofStudy}/modules`, summary: 'Distribution of each task’s metrics', answers: { 200: ModulesReport, 400: undefined },
     description: 'Of the task summaries of all sessions. `sd` is the sample’s; percentiles are interpolated.',
     handle: (given) => kept(given, 'modules', async (tx, question) => ({ by_task: await study.modules(tx, question) })),
   }),
   route({
-    ...counts, path: `${ofStudy}/sites`, summary: 'Sites side by side', answers: { 200: SitesReport, 400: undefined },
+    ...keptCounts, path: `${ofStudy}/sites`, summary: 'Sites side by side', answers: { 200: SitesReport, 400: undefined },
     description: 'Sessions and visits count for their participant’s site; participants without one stand last, with `site_code` null.',
     handle: (given) => kept(given, 'sites', async (tx, question) => ({ items: await study.sites(tx, question) })),
   }),

@@ -5,6 +5,9 @@ import type { Tx } from '../../db/knex.js';
 import { adherenceMap, auditHead, participantOfSession, sessionTasks, studyHead } from '../../db/queries/reports/document.js';
 import { participantRows, reportedSession } from '../../db/queries/reports/participant.js';
 import { completion, enrollment, modules, sites, studySummary } from '../../db/queries/reports/study.js';
+import { versionOf } from '../../db/queries/reports/version.js';
+import type { ReportVersion } from '../../db/queries/reports/version.js';
+import { together } from '../../db/one-trip.js';
 import { snapshotAs } from '../../db/request.js';
 import type { Asked, ReportFilter } from '../../db/queries/reports/base.js';
 import { inScope, unhurried } from '../../db/transaction.js';
@@ -53,7 +56,8 @@ const ofStudy = async (tx: Tx, question: Asked): Promise<Omit<StudyData, 'study'
 export function studyPdf(ordering: Ordering): Promise<Reply> {
   const question = { ...asked(ordering.studyId, ordering.query), study: ordering.studyId };
   return printed(ordering, undefined, { type: 'study', id: ordering.studyId }, async (tx) => {
-    const { audit, ...data } = { ...await head(tx, ordering.studyId), ...await ordering.services.reports.answer(tx, 'document', question, () => ofStudy(tx, question)) };
+    const [[version]] = await together<[ReportVersion]>(tx, [versionOf(ordering.studyId)]);
+    const { audit, ...data } = { ...await head(tx, ordering.studyId), ...await ordering.services.reports.answer(version!, 'document', question, () => ofStudy(tx, question)) };
     return { content: { kind: 'study', data }, audit, name: [data.study.study_code, 'summary'] };
   });
 }
@@ -93,7 +97,8 @@ async function printed(ordering: Ordering, participantId: string | undefined, re
   let made: { document: Document; imprint: Imprint } | undefined;
   const pdf = await services.printer.print(async () => {
     const document = await reading.run(() => snapshot(ordering, participantId, async (tx) => {
-      await tx.raw('set local max_parallel_workers_per_gather = 0');
+      // Not the number for each statement: those that are planned once set that themselves.
+      await tx.raw('set local max_parallel_workers = 0');
       return read(tx);
     }));
     const { content, audit } = document;

@@ -33,7 +33,7 @@ export async function exportOdm({ services, actor, context, siteId }: Asked, stu
   const body = streamed(services, sink, () => readAs(services.database, caller, enter, async (tx) => {
     await unhurried(tx);
     return writeOdm(tx, studyId, nowIso(), sink);
-  }, true));
+  }, { snapshot: true }));
   return reply(200, body, { 'Content-Type': 'application/xml; charset=utf-8', 'Content-Disposition': `attachment; filename="${safeName(study.study_code)}-odm.xml"` });
 }
 

@@ -41,6 +41,19 @@ describe('the database holds by its own force', () => {
     expect(await inScope(app, other, ({ tx }) => tx('participants').where({ id: participant }).update({ arm: 'x' }))).to.equal(0);
   });
 
+  it('tells how much a study holds only to who sees all of it', async () => {
+    const sizeOf = async (tx: Tx) => (await tx.raw('select participants, sessions, visits from study_size(?)', [study])).rows;
+    const whole = [{ participants: 1, sessions: 0, visits: 0 }];
+    for (const scope of [study, [other, study], '*']) expect(await inScope(app, scope, ({ tx }) => sizeOf(tx)), String(scope)).to.deep.equal(whole);
+    for (const scope of [other, []]) expect(await inScope(app, scope, ({ tx }) => sizeOf(tx)), `scope [${String(scope)}]`).to.deep.equal([]);
+    for (const narrowed of [study, other]) {
+      expect(await inScope(app, [study, other], async ({ tx }) => {
+        await tx.raw(`select set_config('app.site_studies', ?, true)`, [narrowed]);
+        return sizeOf(tx);
+      }), `narrowed to sites of ${narrowed}`).to.deep.equal([]);
+    }
+  });
+
   it('allows one current schedule version for each participant', async () => {
     expect(await refusal(app, async (tx) => { await tx('schedule_versions').insert(version(1, true)); await tx('schedule_versions').insert(version(2, true)); })).to.equal('23505');
     expect(await refusal(app, async (tx) => { await tx('schedule_versions').insert(version(1, false)); await tx('schedule_versions').insert(version(1, true)); }), 'the same number twice').to.equal('23505');

@@ -55,7 +55,7 @@ const between = (value: string, { from, to }: ReportFilter): string =>
 
 /** Those whose enrollment date the filter takes; without dates everybody. Counting them asks nobody's calendar. */
 const enrolled = (asked: Asked): string => `enrolled as (
-  select p.id, p.study_id, s.site_code, p.status, p.enrollment_date from participants p left join sites s on s.id = p.site_id
+  select p.id, p.study_id, p.site_id, s.site_code, p.status, p.enrollment_date from participants p left join sites s on s.id = p.site_id
   where true ${asked.study ? 'and p.study_id = :study' : ''} ${narrowed(asked)} ${between('p.enrollment_date', asked)})`;
 
 /**
