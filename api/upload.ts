@@ -48,7 +48,10 @@ async function readForm(ctx: Context, limit: number): Promise<Upload> {
   const { body, files } = ctx.request as unknown as { body?: Record<string, unknown>; files?: Record<string, unknown> };
   const file = [files?.[PART]].flat()[0];
   const parts = Object.fromEntries(Object.entries(body ?? {}).map(([name, value]) => [name, String([value].flat()[0])]));
-  return { bytes: Buffer.concat(written.get(file) ?? []), parts, present: file !== undefined };
+  const bytes = Buffer.concat(written.get(file) ?? []);
+  // The request knows its form until it is answered: it need not hold the file a second time.
+  for (const list of written.values()) list.length = 0;
+  return { bytes, parts, present: file !== undefined };
 }
 
 /** @throws 422 when the form has no part `file` */
