@@ -17,7 +17,7 @@ export const userRoutes = [
   }),
   route({
     method: 'PATCH', path: '/api/users/{id}', tag: 'Users', summary: 'Change a user’s role, status, studies or sites',
-    description: 'Counts at once, also for access tokens already given. Deactivating ends all logins of the user.',
+    description: 'Counts at once, also for access tokens already given. Deactivating ends all logins of the user and its tokens of /api/v1, for good.',
     may: roles('admin'), within: 'change', studyContext: false, body: UserChange, answers: { 200: User },
     handle: ({ tx, audit, actor, context, params, body, unchangedSince }) => changeUser({ tx, audit, actor, context }, params.id, body, unchangedSince),
   }),

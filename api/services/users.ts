@@ -1,6 +1,7 @@
 import type { AuditTrail } from '../../db/audit.js';
 import type { Tx } from '../../db/knex.js';
 import { hashPassword } from '../../db/passwords.js';
+import { revokeApiTokensOf } from '../../db/queries/api-tokens.js';
 import { assignSites, assignStudies, insertUser, missingIds, otherActiveAdmins, revokeAllOf, updateUser, userById } from '../../db/queries/users.js';
 import type { UserRow } from '../../db/queries/users.js';
 import type { Actor } from '../access.js';
@@ -24,7 +25,7 @@ export async function register({ tx, audit, actor, context }: Change, given: { e
   return existing(tx, id);
 }
 
-/** Changes role, status, studies or sites; a deactivated user's sessions end. @throws 404, 409 LAST_ADMIN, 422 */
+/** Changes role, status, studies or sites; a deactivated user's sessions and tokens end. @throws 404, 409 LAST_ADMIN, 422 */
 export async function changeUser({ tx, audit, actor, context }: Change, id: string, change: { role?: string; status?: string; study_ids?: string[]; site_ids?: string[] }, unchangedSince: (record: Record<string, unknown>) => void): Promise<UserRow> {
   const before = await existing(tx, id);
   unchangedSince({ ...before });
@@ -35,10 +36,17 @@ export async function changeUser({ tx, audit, actor, context }: Change, id: stri
   await updateUser(tx, id, fields);
   if (study_ids) await assignStudies(tx, id, study_ids);
   if (site_ids) await assignSites(tx, id, site_ids);
-  if (change.status === 'inactive') await revokeAllOf(tx, id);
+  const ended = change.status === 'inactive' ? await endAccess(tx, id) : [];
   const changed = changedFields({ ...before }, change);
   audit.record({ ...by(actor, context), study_id: null, action: 'user_changed', resource_type: 'user', resource_id: id, metadata: { fields: changed, ...(change.role && { role: change.role }), ...(change.status && { status: change.status }) } });
+  for (const token of ended) audit.record({ ...by(actor, context), study_id: null, action: 'api_token_revoked', resource_type: 'api_token', resource_id: token, metadata: { user_id: id } });
   return existing(tx, id);
+}
+
+/** For good: an account that is active again logs in anew, and mints its tokens anew. @returns the tokens of /api/v1 that were ended */
+async function endAccess(tx: Tx, id: string): Promise<string[]> {
+  await revokeAllOf(tx, id);
+  return revokeApiTokensOf(tx, id);
 }
 
 async function existing(tx: Tx, id: string): Promise<UserRow> {

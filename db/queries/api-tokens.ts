@@ -30,6 +30,12 @@ export async function revokeApiToken(tx: Tx, id: string): Promise<void> {
   await tx('api_tokens').where({ id }).whereNull('revoked_at').update({ revoked_at: tx.raw('clock_timestamp()') });
 }
 
+/** Ends all tokens of a user. @returns the ids of those that were not revoked before */
+export async function revokeApiTokensOf(tx: Tx, userId: string): Promise<string[]> {
+  const { rows } = await tx.raw('update api_tokens set revoked_at = clock_timestamp() where user_id = ? and revoked_at is null returning id', [userId]);
+  return (rows as { id: string }[]).map(({ id }) => id).sort();
+}
+
 export async function tokenUsed(database: Database, id: string): Promise<void> {
   await database.raw('update api_tokens set last_used_at = clock_timestamp() where id = ?', [id]);
 }

@@ -148,6 +148,16 @@ describe('/api/v1', () => {
       expect((await token.get(of('participants'))).status).to.equal(401);
     });
 
+    it('a deactivation ends it for good, as it does logins; each is recorded', async () => {
+      const minter = await user(root, 'researcher', { study_ids: [mine.id] });
+      const minted = await mint(minter, { study_ids: [mine.id] });
+      for (const status of ['inactive', 'inactive', 'active']) await root.expect(200, 'PATCH', `/api/users/${minter.userId}`, { status });
+      expect((await bearer(minted).get('/api/v1/studies')).body.code).to.equal('INVALID_TOKEN');
+      expect((await root.get(`/api/v1/tokens/${minted.id}`)).status).to.equal(404);
+      const records = (await root.expect(200, 'GET', `/api/audit?action=api_token_revoked&limit=500&sort=-seq`)).items.filter(({ resource_id }) => resource_id === minted.id);
+      expect(records.map(({ user_id, audit_metadata }) => [user_id, audit_metadata])).to.deep.equal([[root.userId, { user_id: minter.userId }]]);
+    });
+
     it('a coordinator’s sites narrow the token as well', async () => {
       const site = await root.expect(201, 'POST', `/api/studies/${mine.id}/sites`, { site_code: unique('s') });
       const here = await newParticipant(root, mine.id, { site_id: site.id });
