@@ -1,10 +1,10 @@
-import { writeFile } from 'node:fs/promises';
-import { availableParallelism, setPriority } from 'node:os';
+import { availableParallelism } from 'node:os';
 import type { Browser, Page, Protocol } from 'puppeteer-core';
 import type { Logger } from 'pino';
 import { problem } from '../errors.js';
 import { findChromium } from './chromium.js';
 import { pagesOfAnchors } from './destinations.js';
+import { giveWay, sessionGivesWay } from './give-way.js';
 import { fontFile } from '../reports/fonts.js';
 
 export type PageSize = 'letter' | 'a4';
@@ -16,8 +16,6 @@ const MOST_WAITING = 40;
 const DOCUMENTS_PER_BROWSER = 200;
 const IDLE_MS = 300_000;
 const TIMEOUT_MS = 60_000;
-/** Enough to stand behind those who are waited for, not so much that a busy machine never prints. */
-const LOW_PRIORITY = 5;
 const HOST = 'http://report.invalid';
 
 /**
@@ -67,7 +65,7 @@ export class Printer {
     const browser = await this.opened();
     const page = await browser.newPage();
     try {
-      return await printed(page, html, size);
+      return await printed(page, html, size, () => this.lowered(browser));
     } finally {
       // A page of a browser that is gone cannot be closed, and need not be.
       if (browser.connected) await page.close().catch((fault: unknown) => this.options.log.warn({ err: fault }, 'a printed page was not closed'));
@@ -114,13 +112,22 @@ export class Printer {
   }
 
   /**
-   * Printing gives way to answering. Where the kernel shares its time out among sessions, and the browser has one of its
-   * own, only the session's own number counts. Where the system does not allow it, it prints all the same.
+   * Printing gives way to answering: the browser, and what it has begun for a page. Where the system does not allow it, it
+   * prints all the same.
    */
-  private async giveWay(pid: number): Promise<void> {
-    const keeps = (fault: unknown) => { this.options.log.debug({ err: fault }, 'the browser keeps its priority'); };
-    try { setPriority(pid, LOW_PRIORITY); } catch (fault) { keeps(fault); }
-    if (process.platform === 'linux') await writeFile(`/proc/${pid}/autogroup`, String(LOW_PRIORITY)).catch(keeps);
+  private async lowered(browser: Browser): Promise<void> {
+    try {
+      const session = await browser.target().createCDPSession();
+      try {
+        const { processInfo } = await session.send('SystemInfo.getProcessInfo');
+        await giveWay(processInfo.map(({ id }) => id));
+      } finally {
+        await session.detach();
+      }
+    } catch (fault) {
+      if (isGone(fault)) throw fault;
+      this.options.log.debug({ err: fault }, 'the browser keeps its priority');
+    }
   }
 
   private async launch(): Promise<Browser> {
@@ -139,7 +146,7 @@ export class Printer {
     });
     browser.once('disconnected', () => { this.browser = undefined; });
     const pid = browser.process()?.pid;
-    if (pid !== undefined) await this.giveWay(pid);
+    if (pid !== undefined) await sessionGivesWay(pid).catch((fault: unknown) => { log.debug({ err: fault }, 'the browser’s session keeps its priority'); });
     return browser;
   }
 }
@@ -150,11 +157,13 @@ const inherited = (): Record<string, string> => Object.fromEntries(['PATH', 'HOM
 const isGone = (fault: unknown): boolean => fault instanceof Error && /TargetCloseError|ConnectionClosedError|ProtocolError/.test(`${fault.name} ${fault.constructor.name}`) || (fault instanceof Error && /(Target|Session|Connection) closed|detached|disconnected/i.test(fault.message));
 const isTimeout = (fault: unknown): boolean => fault instanceof Error && fault.name === 'TimeoutError';
 
-async function printed(page: Page, html: string, size: PageSize): Promise<Buffer> {
+/** @param loaded called when the page is there, and the processes that lay it out */
+async function printed(page: Page, html: string, size: PageSize, loaded: () => Promise<void>): Promise<Buffer> {
   page.setDefaultTimeout(TIMEOUT_MS);
-  await new Promise((loaded, failed) => {
-    serve(page, html, failed).then(() => page.goto(`${HOST}/`, { waitUntil: 'load', timeout: TIMEOUT_MS })).then(loaded, failed);
+  await new Promise((there, failed) => {
+    serve(page, html, failed).then(() => page.goto(`${HOST}/`, { waitUntil: 'load', timeout: TIMEOUT_MS })).then(there, failed);
   });
+  await loaded();
   // Tagged for screen readers, with the headings as bookmarks.
   const print = async () => Buffer.from(await page.pdf({ format: size, preferCSSPageSize: true, printBackground: true, tagged: true, outline: true, timeout: TIMEOUT_MS }));
   const first = await print();

@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { expect } from 'chai';
 import { startApi } from '../support/api-process.js';
 import { Http, admin, newParticipant, newStudy, user } from '../support/http.js';
@@ -111,6 +112,10 @@ describe('The browser that prints', function () {
     expect(await print()).to.equal(200);
     const first = await browsers(api.pid);
     expect(first.length).to.be.greaterThan(0);
+    // What draws may do so with the last of the machine: none of its threads stands before those that answer.
+    const drawing = first.filter(({ command }) => command.includes('--type=renderer'));
+    expect(drawing.length).to.be.greaterThan(0);
+    for (const { pid } of drawing) for (const thread of readdirSync(`/proc/${pid}/task`)) expect(getPriority(Number(thread)), `a thread of ${pid}`).to.be.greaterThan(0);
     for (const { pid } of first) try { process.kill(pid, 'SIGKILL'); } catch (fault) { if ((fault as NodeJS.ErrnoException).code !== 'ESRCH') throw fault; }
     expect(await until(async () => (await print()) === 200, { timeout: 40_000, what: 'a new browser' })).to.equal(true);
     const last = await browsers(api.pid);
