@@ -74,11 +74,9 @@ async function usable(draining: AbortSignal): Promise<Settings> {
 
 /**
  * Until the engine has looked through its memory once it lets what outlives the young space grow as far as it likes, and then to
- * a multiple of what is in use: a long import's portions stay until then. It looks once before anybody is served, and
- * then as soon as there is two fifths more.
+ * a multiple of what is in use: a long import's portions stay until then. It looks once before anybody is served.
  */
 function clearedEarly(): void {
-  setFlagsFromString('--heap-growing-percent=40');
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
 }
