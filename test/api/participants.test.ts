@@ -58,7 +58,7 @@ describe('Participants and the facts about them', () => {
     await http.expect(200, 'PATCH', `/api/participants/${participant.id}`, { email: 'somebody@example.org', phone: '+49 30 424242', date_of_birth: '1981-03-04' });
     const records = await audited(participant.id);
     expect(records.at(-1)).to.deep.equal({ action: 'participant_changed', audit_metadata: { fields: ['date_of_birth', 'email', 'phone'] } });
-    expect(JSON.stringify(records)).not.to.match(/somebody|424242|1981/);
+    expect(JSON.stringify(records)).not.to.match(/somebody|424242|1981-03/);
   });
 
   it('an external_id is one participant’s; none at all is fine for many', async () => {
