@@ -4,7 +4,6 @@ import { participantFields } from '../../workflows/domain/capture/participant.js
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
 import type { CaptureClient } from './client.js';
 import { CaptureFailure } from './failure.js';
-import { takeTurn } from './pace.js';
 
 /** What a reading asks for: no more than the service takes, since a project may have thousands of fields. */
 export interface ExportPlan {
@@ -25,7 +24,6 @@ const text = (value: unknown): string => (typeof value === 'string' ? value : ty
 export async function planExport(client: CaptureClient, config: DatacaptureConfigRow, policy: unknown): Promise<ExportPlan> {
   const instrument = config.enrollment_instrument;
   if (instrument === null) throw new CaptureFailure('configuration', 'The configuration names no enrollment_instrument.');
-  await takeTurn(config.api_url);
   const dictionary = (await client.metadata()).map((row) => ({ field: text(row['field_name']), form: text(row['form_name']) }));
   const primaryKey = dictionary[0]?.field;
   if (primaryKey === undefined || primaryKey === '') throw new CaptureFailure('invalid_response', 'The capture system has an empty dictionary.');
@@ -37,8 +35,7 @@ export async function planExport(client: CaptureClient, config: DatacaptureConfi
 }
 
 /** The record ids that the enrollment event has, those that have changed since where that is asked; in the capture system's order. */
-export async function listIds(client: CaptureClient, apiUrl: string, plan: ExportPlan, options: { dateRangeBegin?: string; records?: readonly string[]; anyEvent?: boolean } = {}): Promise<string[]> {
-  await takeTurn(apiUrl);
+export async function listIds(client: CaptureClient, plan: ExportPlan, options: { dateRangeBegin?: string; records?: readonly string[]; anyEvent?: boolean } = {}): Promise<string[]> {
   const rows = await client.exportRecords({
     fields: [plan.primary_key], ...(plan.event !== null && !options.anyEvent && { events: [plan.event] }),
     ...(options.dateRangeBegin !== undefined && { dateRangeBegin: options.dateRangeBegin }), ...(options.records && { records: options.records }),
@@ -47,8 +44,7 @@ export async function listIds(client: CaptureClient, apiUrl: string, plan: Expor
 }
 
 /** The rows of these records, by record. */
-export async function exportBatch(client: CaptureClient, apiUrl: string, plan: ExportPlan, records: readonly string[]): Promise<Map<string, ExportRow[]>> {
-  await takeTurn(apiUrl);
+export async function exportBatch(client: CaptureClient, plan: ExportPlan, records: readonly string[]): Promise<Map<string, ExportRow[]>> {
   const rows = await client.exportRecords({ records, forms: [plan.instrument], fields: plan.fields, ...(plan.event !== null && { events: [plan.event] }) });
   const byRecord = new Map<string, ExportRow[]>(records.map((record) => [record, []]));
   // A filter that was ignored brings other records: they are left out.

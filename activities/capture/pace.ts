@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../../db/knex.js';
+import { takePlace } from '../../db/queries/rate-limits.js';
 
-/** Between two exports of a sync: 240 a minute at most, where a capture system bans an address for ever at 600. */
-const APART_MS = 250;
-const nextAt = new Map<string, number>();
+/** Calls of syncs to one server: so many at once after a pause, then one each 250 ms, 300 in any minute. It bans an address for ever at 600. */
+const BURST = 60, APART_MS = 250;
 
-/** Waits for the turn of a call to this capture system; triggers and pushes, which come one by one, do not take turns. */
-export async function takeTurn(apiUrl: string): Promise<void> {
-  const now = performance.now();
-  const turn = Math.max(now, nextAt.get(apiUrl) ?? 0);
-  if (nextAt.size > 1_000) nextAt.clear();
-  nextAt.set(apiUrl, turn + APART_MS);
-  if (turn > now) await sleep(turn - now);
+/** Waits for the turn of a sync's call, one queue a server for all workers; triggers and pushes, which come one by one, do not take turns. */
+export async function takeTurn(database: Database, apiUrl: string): Promise<void> {
+  const waitMs = await takePlace(database, `capture:${new URL(apiUrl).host}`, APART_MS, BURST);
+  if (waitMs > 0) await sleep(waitMs);
 }

@@ -19,6 +19,7 @@ import type { TriggerFault } from './end-trigger.js';
 import { exportBatch, listIds, planExport, rangeBegin } from './export.js';
 import type { ExportPlan } from './export.js';
 import { recordBusy, TriggerRefused } from './failure.js';
+import { takeTurn } from './pace.js';
 import { writeBatch } from './write-batch.js';
 
 export interface SyncActivities {
@@ -70,11 +71,15 @@ async function listRecords(deps: CaptureDeps, { sync_id, study_id }: Datacapture
   const { config, client } = await openConnection(deps, study_id);
   const { sync, policy } = await readInScope(deps.database, study_id, async (tx) => ({ sync: await syncs.findSync(tx, sync_id), policy: await currentPolicy(tx, study_id) }));
   if (!sync || sync.status !== 'running') throw new TriggerRefused('NOT_RUNNING', 'This reading has ended.');
+  const turn = () => takeTurn(deps.database, config.api_url);
+  await turn();
   const plan = await planExport(client, config, policy);
   const basis = basisOf(config);
   if (sync.listed) return { total: sync.records_total, basis, plan };
-  const all = await listIds(client, config.api_url, plan);
-  const read = sync.changed_since === null ? all : await listIds(client, config.api_url, plan, { dateRangeBegin: rangeBegin(sync.changed_since) });
+  await turn();
+  const all = await listIds(client, plan);
+  if (sync.changed_since !== null) await turn();
+  const read = sync.changed_since === null ? all : await listIds(client, plan, { dateRangeBegin: rangeBegin(sync.changed_since) });
   const vanished = await vanishedOf(deps, { study_id, config, client, plan, present: new Set(all) });
   await inScope(deps.database, study_id, async ({ tx }) => {
     const current = await syncs.findSync(tx, sync_id, 'for update');
@@ -93,7 +98,8 @@ async function vanishedOf(deps: CaptureDeps, { study_id, config, client, plan, p
   const absent = known.filter(({ record }) => !present.has(record));
   const gone: typeof absent = [];
   for (const asked of portions(absent, LOOK)) {
-    const there = new Set(await listIds(client, config.api_url, plan, { records: asked.map(({ record }) => record), anyEvent: true }));
+    await takeTurn(deps.database, config.api_url);
+    const there = new Set(await listIds(client, plan, { records: asked.map(({ record }) => record), anyEvent: true }));
     gone.push(...asked.filter(({ record }) => !there.has(record)));
   }
   return gone;
@@ -102,6 +108,9 @@ async function vanishedOf(deps: CaptureDeps, { study_id, config, client, plan, p
 /** Reads the next records and writes what they say, in one transaction; a batch that is repeated goes on where the last one ended. */
 async function syncBatch(deps: CaptureDeps, { sync_id, study_id, plan }: DatacaptureSyncStart & { plan: ExportPlan }): Promise<{ left: number }> {
   deps.traffic.note(BETWEEN_MS);
+  const { config, client } = await openConnection(deps, study_id);
+  // Before records are claimed: their triggers do not wait for it.
+  await takeTurn(deps.database, config.api_url);
   const taken = await inScope(deps.database, study_id, async ({ tx }) => {
     const open = await syncs.openRecords(tx, sync_id, BATCH);
     const claims = await claimRecords(tx, study_id, open.records, sync_id, LEASE_SECONDS);
@@ -112,9 +121,8 @@ async function syncBatch(deps: CaptureDeps, { sync_id, study_id, plan }: Datacap
   if (taken.claims.size === 0) throw recordBusy(1_000);
   const records = [...taken.claims.keys()];
   try {
-    const { config, client } = await openConnection(deps, study_id);
     const missing = await projectMissingCodes(deps, { config, client });
-    const rows = await exportBatch(client, config.api_url, plan, records);
+    const rows = await exportBatch(client, plan, records);
     return await inScope(deps.database, study_id, (work) => writeBatch(work, { sync_id, config, plan, missing, rows, claims: taken.claims }));
   } catch (failure) {
     await inScope(deps.database, study_id, ({ tx }) => releaseRecords(tx, study_id, records, sync_id));

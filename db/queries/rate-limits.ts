@@ -17,6 +17,18 @@ export async function takePoints(database: Database, key: string, points: number
   return { taken: row!.points, endsInMs: Math.max(0, row!.left) };
 }
 
+/** Whoever waits longer than that waits for what was written when the clock was another. */
+const LONGEST_MS = 60_000;
+
+/** A place in a key's queue, which lets one through each `apartMs`, and after a pause up to `burst` at once. @returns how long to wait for it, ms */
+export async function takePlace(database: Database, key: string, apartMs: number, burst: number): Promise<number> {
+  const [row] = await prepared<{ left: number }>(database,
+    `insert into rate_limits as r (key, points, expire) values ($1, 1, ${NOW} + $2::bigint)
+     on conflict (key) do update set expire = case when r.expire > excluded.expire + $3::bigint then excluded.expire else greatest(r.expire + $2::bigint, excluded.expire) end
+     returning (r.expire - ${NOW})::float8 as left`, [key, apartMs, apartMs * burst + LONGEST_MS]);
+  return Math.max(0, row!.left - apartMs * burst);
+}
+
 /** Windows that are long over are let go. */
 export async function sweepPoints(database: Database): Promise<void> {
   await database.raw(`delete from rate_limits where expire < ${NOW} - 3600000`);

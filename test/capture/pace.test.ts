@@ -1,0 +1,55 @@
+import { expect } from 'chai';
+import { openDatabase } from '../../db/knex.js';
+import type { Database } from '../../db/knex.js';
+import { takeTurn } from '../../activities/capture/pace.js';
+import { unique } from '../support/http.js';
+import { service } from '../support/service.js';
+
+/** A capture system bans an address for ever that calls more than 600 times a minute, however many workers share it. */
+describe('The pace of a sync', () => {
+  let workers: Database[];
+  before(async () => { const { database_url: url } = await service(); workers = [1, 2, 3].map((n) => openDatabase({ url, poolMax: 5, name: `pace-${n}` })); });
+  after(() => Promise.all(workers.map((worker) => worker.destroy())));
+
+  const taken = async (paths: string[], seconds: number): Promise<number[]> => {
+    const begun = performance.now(), at: number[] = [];
+    await Promise.all(workers.flatMap((worker) => paths.map(async (path) => {
+      for (;;) {
+        await takeTurn(worker, path);
+        const now = (performance.now() - begun) / 1_000;
+        if (now > seconds) return;
+        at.push(now);
+      }
+    })));
+    return at.sort((a, b) => a - b);
+  };
+
+  it('is one for all workers and all projects of one server: sixty calls after a pause, then four a second', async () => {
+    const host = unique('capture').toLowerCase();
+    const at = await taken([`https://${host}.example/redcap/api/`, `https://${host}.example/other/api/`], 4);
+    expect(at.length).to.be.within(60, 60 + 4 * 4 + 1);
+    // In any minute 60 + 240: half of what would ban.
+    for (const [n, second] of at.entries()) expect(n, `calls within ${second} s`).to.be.at.most(60 + second * 4 + 1);
+  });
+
+  it('is each server’s own', async () => {
+    const host = unique('capture').toLowerCase();
+    const [one, other] = [`https://${host}.example/api/`, `https://other-${host}.example/api/`];
+    for (let n = 0; n < 60; n += 1) await takeTurn(workers[0]!, one);
+    const begun = performance.now();
+    for (let n = 0; n < 20; n += 1) await takeTurn(workers[1]!, other);
+    const free = performance.now() - begun;
+    for (let n = 0; n < 8; n += 1) await takeTurn(workers[2]!, one);
+    expect(performance.now() - begun - free, 'of the first server').to.be.above(free);
+  });
+
+  it('does not wait for what was written when the clock was another', async () => {
+    const host = unique('capture').toLowerCase();
+    await takeTurn(workers[0]!, `https://${host}.example/api/`);
+    const moved = await workers[0]!.raw(`update rate_limits set expire = expire + 86400000 where key like ?`, [`%${host}%`]);
+    expect(moved.rowCount).to.equal(1);
+    await takeTurn(workers[1]!, `https://${host}.example/api/`);
+    const { rows } = await workers[0]!.raw(`select expire - extract(epoch from clock_timestamp()) * 1000 as ahead from rate_limits where key like ?`, [`%${host}%`]);
+    expect(Number(rows[0].ahead)).to.be.below(60_000);
+  });
+});
