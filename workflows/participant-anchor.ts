@@ -3,6 +3,7 @@ import {
 } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { AnchorActivities } from '../activities/index.js';
+import type { AppliedCommand } from '../activities/anchor/apply.js';
 import type { AnchorCommand } from '../activities/anchor/commands.js';
 import { asHere } from './as-here.js';
 import * as contract from './contract.js';
@@ -30,9 +31,12 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
   let state = null as WaitingState | null;
   const signals = new Map<string, number>();
   let shown = '';
+  const ahead = new Map<string, AnchorOutcome>();
 
   const enqueue = (kind: AnchorCommand['kind'], message: unknown, id: string): Promise<AnchorOutcome> =>
     new Promise((settle, fail) => {
+      const known = ahead.get(id);
+      if (known) return settle(known);
       const body = typeof message === 'object' && message !== null && !Array.isArray(message) ? message : {};
       queue.push({ command: { id, kind, participant_id, study_id, message: body } as AnchorCommand, within: asHere(), settle, fail });
     });
@@ -77,19 +81,32 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
   }
 
   async function carryOutNext(): Promise<void> {
-    const { command, within, settle, fail } = queue.shift()!;
+    const next = queue.shift()!;
     try {
-      const outcome = await within(() => applyAnchorCommand(command));
+      const outcome = await next.within(() => applyAnchorCommand(next.command));
       state = outcome.waiting;
       shown = showOperators(state, shown);
       // The facts and the trace stand in the history with the activity's result; who asked needs the answer alone.
-      const { facts: _facts, trace: _trace, ...answer } = outcome as AnchorOutcome & { facts?: unknown; trace?: unknown };
-      settle(answer);
+      const { facts: _facts, trace: _trace, command_id, ...answer } = outcome as Partial<AppliedCommand> & AnchorOutcome & { facts?: unknown; trace?: unknown };
+      if (command_id === undefined || command_id === next.command.id) next.settle(answer);
+      else settleOther(next, command_id, answer);
     } catch (fault) {
-      fail(fault);
+      next.fail(fault);
       // What ends here cannot be written at all, however often it is tried: the message fails, the process goes on.
       if (isCancellation(fault)) throw fault;
     }
+  }
+
+  /**
+   * A worker that overruns a task's time is given the task again and goes on where it was, with messages that came meanwhile. Whoever
+   * replays that has all of them at once, perhaps in another order: the next result in the history may be that of another message.
+   */
+  function settleOther(next: Queued, id: string, answer: AnchorOutcome): void {
+    // Where there was a message first, nothing was resumed.
+    if (next.command.kind !== 'resume') queue.unshift(next);
+    const place = queue.findIndex(({ command }) => command.id === id);
+    if (place < 0) ahead.set(id, answer);
+    else queue.splice(place, 1)[0]!.settle(answer);
   }
 
   async function nextMessageOrDeadline(): Promise<void> {

@@ -13,12 +13,18 @@ import { readCases } from './context.js';
 import type { Case } from './context.js';
 import { goneState, waitingState } from './waiting.js';
 
+/** What became of a command, and of which: what stands in the workflow's history says itself whose it is. */
+export type AppliedCommand = AnchorOutcome & { command_id: string };
+
 /**
  * Carries out one message to a participant's anchor in one transaction: facts read, the pure decision called, anchor,
  * history, schedule, visits, audit records and events written. Idempotent by the command's id; what it returns stands
  * in the workflow's history, with the facts and the trace that it was decided from.
  */
-export const applyAnchorCommand = (database: Database) => async (given: AnchorCommand): Promise<AnchorOutcome> => {
+export const applyAnchorCommand = (database: Database) => async (given: AnchorCommand): Promise<AppliedCommand> =>
+  ({ ...await applied(database, given), command_id: given.id });
+
+async function applied(database: Database, given: AnchorCommand): Promise<AnchorOutcome> {
   const command = withPlainIds(given);
   try {
     return await inScope(database, command.study_id, async ({ tx, audit }) => {
@@ -55,7 +61,7 @@ export const applyAnchorCommand = (database: Database) => async (given: AnchorCo
   } catch (fault) {
     throw asFailure(fault);
   }
-};
+}
 
 /** The case of an anchor that was just made final: nothing is waited for, so its facts need not be read a second time. */
 const becameFinal = (current: Case, final: NonNullable<Carried['final']>): Case => ({
