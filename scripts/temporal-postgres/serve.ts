@@ -1,14 +1,7 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { Part } from '../runtime/part.js';
 import type { PartEvents } from '../runtime/part.js';
-import { reservePorts } from '../runtime/ports.js';
-import { postgresPart, prepareCluster, SUPERUSER } from '../runtime/postgres.js';
-import { placePostgres } from '../runtime/postgres-place.js';
-import { SERVER_PORTS } from './config.js';
-import type { ServerPort } from './config.js';
-import type { ServerPrograms } from './programs.js';
-import { temporalOnPostgres } from './server.js';
+import { planTemporal } from './plan.js';
+import type { TemporalPlace } from './plan.js';
 
 export interface Served {
   address: string;
@@ -19,35 +12,21 @@ export interface Served {
 }
 
 /**
- * Temporal as in production: a server, and a PostgreSQL of its own that nothing else is in.
- * @param at `dir`: data, configuration and logs; what was there before goes on. `port`: of the frontend
+ * Starts Temporal as in production.
  * @throws StartError with the last words of what does not come up
  */
-export async function serveTemporal(at: { programs: ServerPrograms; dir: string; host: string; port: number | 'auto'; password: string; events: PartEvents; cancelled: AbortSignal }): Promise<Served> {
-  const { programs, dir, host, password, events } = at;
-  mkdirSync(dir, { recursive: true });
-  const reserved = await reservePorts<ServerPort | 'store'>(host, {
-    ...(Object.fromEntries(SERVER_PORTS.map((name) => [name, 'auto'])) as Record<ServerPort, 'auto'>), frontend: at.port, store: 'auto',
-  });
-  const release = async () => { await Promise.all(SERVER_PORTS.map((name) => reserved[name].release())); };
+export async function serveTemporal({ events, ...at }: Omit<TemporalPlace, 'say'> & { events: PartEvents }): Promise<Served> {
+  const plans = await planTemporal({ ...at, say: events.say });
+  const store = new Part(plans.store, events), server = new Part(plans.server, events);
+  const stop = async () => { await server.stop(); await store.stop(); };
   try {
-    const place = await placePostgres(dir, events.say);
-    await prepareCluster(place, password, at.cancelled);
-    const store = new Part(postgresPart(place, { host, port: reserved.store.port, password, log: join(dir, 'postgres.log'), archive: undefined, release: reserved.store.release }), events);
-    const server = new Part(temporalOnPostgres({
-      programs, host, ports: Object.fromEntries(SERVER_PORTS.map((name) => [name, reserved[name].port])) as Record<ServerPort, number>,
-      store: { host, port: reserved.store.port, user: SUPERUSER, password }, dir: join(dir, 'config'), log: join(dir, 'temporal.log'), release,
-    }), events);
-    const stop = async () => { await server.stop(); await store.stop(); };
-    try {
-      await store.start();
-      await server.start();
-    } catch (fault) {
-      await stop();
-      throw fault;
-    }
-    return { address: `${host}:${reserved.frontend.port}`, server, store, stop };
+    await store.start();
+    await server.start();
+    return { address: `${at.host}:${plans.port}`, server, store, stop };
+  } catch (fault) {
+    await stop();
+    throw fault;
   } finally {
-    await Promise.all(Object.values(reserved).map((reservation) => reservation.release()));
+    await plans.release();
   }
 }

@@ -10,17 +10,15 @@ import type { PartName, PartPlan } from '../../scripts/runtime/part.js';
 import { reservePorts } from '../../scripts/runtime/ports.js';
 import type { Reservation } from '../../scripts/runtime/ports.js';
 import { placePostgres } from '../../scripts/runtime/postgres-place.js';
-import { postgresPart, postgresUrl, prepareCluster, SUPERUSER } from '../../scripts/runtime/postgres.js';
+import { postgresPart, postgresUrl, prepareCluster } from '../../scripts/runtime/postgres.js';
 import { prepareDatabase } from '../../scripts/runtime/prepare-database.js';
 import { identify, signal } from '../../scripts/runtime/processes.js';
 import type { RunJson } from '../../scripts/runtime/run-json.js';
 import { findTemporal } from '../../scripts/runtime/temporal-binary.js';
 import { temporalPart } from '../../scripts/runtime/temporal-server.js';
 import { ensureNamespace } from '../../scripts/runtime/temporal-setup.js';
-import { SERVER_PORTS } from '../../scripts/temporal-postgres/config.js';
-import type { ServerPort } from '../../scripts/temporal-postgres/config.js';
+import { planTemporal } from '../../scripts/temporal-postgres/plan.js';
 import { buildServer } from '../../scripts/temporal-postgres/programs.js';
-import { temporalOnPostgres } from '../../scripts/temporal-postgres/server.js';
 import { readSettings } from '../../settings.js';
 import { root, testEnvironment } from './environment.js';
 import { Link } from './link.js';
@@ -139,7 +137,8 @@ export class Cluster {
     const settings = readSettings(base);
     const secrets = secretsFor(settings, dir.keys);
     const apiNames = Array.from({ length: apis }, (_, i) => `api${i + 1}`), workerNames = Array.from({ length: workers }, (_, i) => `worker${i + 1}`);
-    const ports = await reservePorts<string>(host, Object.fromEntries(['postgres', 'temporal', 'ui', 'mail', 'mailUi', ...apiNames].map((name) => [name, 'auto' as const])));
+    const onPostgres = this.options.temporal === 'postgres';
+    const ports = await reservePorts<string>(host, Object.fromEntries(['postgres', ...(onPostgres ? [] : ['temporal', 'ui']), 'mail', 'mailUi', ...apiNames].map((name) => [name, 'auto' as const])));
     this.reservations.push(...Object.values(ports));
     const at = (name: string) => ports[name]!.port;
     const release = (...names: string[]) => async () => { await Promise.all(names.map((name) => ports[name]!.release())); };
@@ -152,9 +151,9 @@ export class Cluster {
     this.add('postgres', () => postgresPart(place, { host, port: at('postgres'), password, log: log('postgres'), archive: undefined, release: release('postgres') }), () => sessions(databaseUrl));
     this.temporalFile = join(this.options.temporalAt ?? dir.path, 'temporal.db');
     const cli = await findTemporal(settings.TEMPORAL_CLI, join(root, '.cache', 'temporal'), say, nothing);
-    if (this.options.temporal === 'postgres') await this.addTemporalOnPostgres(host, ports.temporal!, password);
-    else this.add('temporal', () => temporalPart({
-      cli, host, port: at('temporal'), uiPort: at('ui'), file: this.temporalFile, namespace: settings.TEMPORAL_NAMESPACE, retentionDays: 1, log: log('temporal'), release: release('temporal', 'ui'),
+    const temporalPort = onPostgres ? await this.addTemporalOnPostgres(host, password, say) : at('temporal');
+    if (!onPostgres) this.add('temporal', () => temporalPart({
+      cli, host, port: temporalPort, uiPort: at('ui'), file: this.temporalFile, namespace: settings.TEMPORAL_NAMESPACE, retentionDays: 1, log: log('temporal'), release: release('temporal', 'ui'),
     }));
     const common: NodeJS.ProcessEnv = { ...base, ...secrets, DATA_DIR: dir.path, SMTP_URL: `smtp://${host}:${at('mail')}` };
     this.addNode('mail', 'mail', 'scripts/runtime/mail-catcher.js', { ...common, MAIL_PORT: String(at('mail')), MAIL_UI_PORT: String(at('mailUi')) }, release('mail', 'mailUi'));
@@ -165,12 +164,12 @@ export class Cluster {
     const temporal = async () => {
       await this.members.get('store')?.start();
       await this.member('temporal').start();
-      await ensureNamespace({ address: `${host}:${at('temporal')}`, namespace: settings.TEMPORAL_NAMESPACE, retentionDays: 1 });
+      await ensureNamespace({ address: `${host}:${temporalPort}`, namespace: settings.TEMPORAL_NAMESPACE, retentionDays: 1 });
     };
     await Promise.all([database(), temporal(), this.member('mail').start()]);
 
     const throughLinks = async (name: string): Promise<NodeJS.ProcessEnv> => {
-      const [postgres, temporal] = [await this.link(`${name}-postgres`, () => [at('postgres')]), await this.link(`${name}-temporal`, () => [at('temporal')])];
+      const [postgres, temporal] = [await this.link(`${name}-postgres`, () => [at('postgres')]), await this.link(`${name}-temporal`, () => [temporalPort])];
       return { ...common, ...this.options.own?.(name), DATABASE_URL: postgresUrl(host, postgres.port, password), TEMPORAL_ADDRESS: `${host}:${temporal.port}` };
     };
     for (const name of workerNames) this.addNode(name, 'worker', 'activities/main.js', await throughLinks(name));
@@ -178,29 +177,22 @@ export class Cluster {
     const front = await this.link('front', () => apiNames.map(at));
     await Promise.all([...workerNames, ...apiNames].map((name) => this.member(name).start()));
     this.run = {
-      api: `http://${host}:${front.port}`, docs: `http://${host}:${front.port}/docs`, database_url: databaseUrl, temporal: `${host}:${at('temporal')}`, temporal_namespace: settings.TEMPORAL_NAMESPACE,
+      api: `http://${host}:${front.port}`, docs: `http://${host}:${front.port}/docs`, database_url: databaseUrl, temporal: `${host}:${temporalPort}`, temporal_namespace: settings.TEMPORAL_NAMESPACE,
       temporal_task_queue: settings.TEMPORAL_TASK_QUEUE, temporal_ui: null, temporal_cli: cli, mail_ui: `http://${host}:${at('mailUi')}`, smtp: `smtp://${host}:${at('mail')}`,
       admin_email: settings.ADMIN_EMAIL, admin_password: secrets.ADMIN_PASSWORD, data_dir: dir.path, pids: { supervisor: process.pid },
     };
     this.apiUrls = apiNames.map((name) => `http://${host}:${at(name)}`);
   }
 
-  private async addTemporalOnPostgres(host: string, frontend: Reservation, password: string): Promise<void> {
-    const programs = await buildServer(join(root, '.cache', 'temporal'), new AbortController().signal);
-    const { store, ...ports } = await reservePorts<ServerPort | 'store'>(host, { store: 'auto', ...(Object.fromEntries(SERVER_PORTS.map((name) => [name, 'auto'])) as Record<ServerPort, 'auto'>) });
-    await ports.frontend.release();
-    ports.frontend = frontend;
-    this.reservations.push(store, ...Object.values(ports));
-    const dir = join(this.dir.path, 'temporal-postgres');
-    mkdirSync(dir);
-    const place = await placePostgres(dir, this.options.say ?? (() => undefined));
-    await prepareCluster(place, password, new AbortController().signal);
-    this.add('store', () => postgresPart(place, { host, port: store.port, password, log: join(this.dir.logs, 'store.log'), archive: undefined, release: store.release }), () => sessions(postgresUrl(host, store.port, password, 'postgres')));
-    this.add('temporal', () => temporalOnPostgres({
-      programs, host, ports: Object.fromEntries(SERVER_PORTS.map((name) => [name, ports[name].port])) as Record<ServerPort, number>,
-      store: { host, port: store.port, user: SUPERUSER, password }, dir: join(dir, 'config'), log: join(this.dir.logs, 'temporal.log'),
-      release: async () => { await Promise.all(SERVER_PORTS.map((name) => ports[name].release())); },
-    }));
+  /** @returns the server's port */
+  private async addTemporalOnPostgres(host: string, password: string, say: (line: string) => void): Promise<number> {
+    const cancelled = new AbortController().signal;
+    const programs = await buildServer(join(root, '.cache', 'temporal'), cancelled);
+    const plans = await planTemporal({ programs, dir: join(this.dir.path, 'temporal-postgres'), host, port: 'auto', password, say, cancelled });
+    this.reservations.push(plans);
+    this.add('store', () => plans.store, () => sessions(plans.storeUrl));
+    this.add('temporal', () => plans.server);
+    return plans.port;
   }
 
   /** Of each API by itself, past the front. */
