@@ -4,13 +4,12 @@ import { Site } from '../assessment/stage.js';
 import { document as contract } from '../support/contract.js';
 import { Http, unique } from '../support/http.js';
 import type { Answer, Loose } from '../support/http.js';
-import { enterAsCaregiver, enterPortal, sendCaregiverLink } from '../support/portal.js';
+import { enterAsCaregiver, enterPortal, ownDate, sendCaregiverLink } from '../support/portal.js';
 import { service } from '../support/service.js';
 
 interface Person extends Loose { participant_code: string; study_id: string }
 interface Session extends Loose { portal_token: string; expires_in: number; participant: Loose | null; caregiver: Loose; participants: Loose[] }
 
-const ownDate = { permissions: { participant_can_set: true }, prerequisites: { require_consent_signed: false }, sources: [{ type: 'manual_entry', priority: 1, is_active: true }] };
 const about = (id: string) => ({ headers: { 'X-Participant-ID': id } });
 
 describe('The portal of a caregiver', function portal() {

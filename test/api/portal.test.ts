@@ -1,22 +1,14 @@
-import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Provider } from '../../activities/notify/provider.js';
-import { sendNotification } from '../../activities/notify/send.js';
 import { linkHash } from '../../db/queries/portal.js';
-import { AnchorStudy, Stage } from '../anchor/stage.js';
+import { AnchorStudy, DAY, Stage } from '../anchor/stage.js';
 import type { Person, SetView } from '../anchor/stage.js';
 import { startApi } from '../support/api-process.js';
 import { Http, unique, user } from '../support/http.js';
-import type { Answer, Loose, Role } from '../support/http.js';
-import { until } from '../support/until.js';
+import type { Answer, Loose } from '../support/http.js';
+import { enterPortal, ownDate, sendLink } from '../support/portal.js';
 
 interface Session { portal_token: string; expires_in: number; participant: Record<string, unknown> }
-interface Mail { subject: string; text: string; to: { address: string }[] }
 interface PortalVisit { id: string; name: string; status: string; target_date: string }
-
-const DAY = '2024-03-10';
-const ownDate = { permissions: { participant_can_set: true }, prerequisites: { require_consent_signed: false }, sources: [{ type: 'manual_entry', priority: 1, is_active: true }] };
 
 describe('The portal', function portal() {
   let stage: Stage;
@@ -29,167 +21,11 @@ describe('The portal', function portal() {
   });
   after(() => stage.close());
 
-  const caught = async <T>(path: string): Promise<T> => (await fetch(`${stage.run.mail_ui}${path}`)).json() as Promise<T>;
   const person = (fields: Record<string, unknown> = {}, of = study): Promise<Person> => of.person({ email: `${unique('p')}@example.org`, ...fields });
-  const ask = (who: Person, channel = 'email', by: Http = stage.admin) => by.post('/api/portal/magic-link', { participant_id: who.id, channel });
-  const addressOf = async (who: Person) => (await stage.admin.expect<{ email: string }>(200, 'GET', `/api/participants/${who.id}`)).email;
-  const mailsTo = async (address: string) => (await caught<Mail[]>('/email')).filter((mail) => mail.to.some((to) => to.address === address));
-  const tokenIn = (text: string): string => /\/portal\?token=([\w-]+)/.exec(text)![1]!;
-  /** The token of a new link, read from its mail. */
-  const link = async (who: Person): Promise<string> => {
-    const address = await addressOf(who);
-    const before = (await mailsTo(address)).length;
-    expect((await ask(who)).status).to.equal(202);
-    return tokenIn((await until(async () => (await mailsTo(address))[before], { what: 'the mail with the link' })).text);
-  };
+  const link = (who: Person): Promise<string> => sendLink(stage.admin, who.id);
   const open = (token: string): Promise<Answer<Session & Loose>> => anybody.post('/api/portal/session', { token });
   /** The participant's own caller. */
-  const entered = async (who: Person): Promise<Http> => new Http(stage.run.api, (await open(await link(who))).body.portal_token);
-
-  describe('a link', () => {
-    it('goes to the participant’s address, bears the token and is told to nobody else', async () => {
-      const anna = await person();
-      const answer = await ask(anna);
-      expect([answer.status, answer.body]).to.deep.equal([202, { status: 'queued' }]);
-      const address = await addressOf(anna);
-      const mail = await until(async () => (await mailsTo(address))[0], { what: 'the mail' });
-      expect(mail.text).to.include(`${stage.run.api}/portal?token=`).and.include('15 minutes');
-      const token = tokenIn(mail.text);
-      await until(async () => (await stage.sql<{ status: string }>('select status from notifications where participant_id = ?', [anna.id]))[0]?.status === 'sent', { what: 'the notification to be sent' });
-      await open(token);
-      const tables = await stage.sql<{ name: string }>(`select c.oid::regclass::text as name from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')`);
-      expect(tables.length).to.be.greaterThan(20);
-      for (const { name } of tables) expect(await stage.sql(`select 1 from ${name} x where position(? in x::text) > 0`, [token]), name).to.deep.equal([]);
-      const logs = join(stage.run.data_dir, 'logs');
-      for (const file of readdirSync(logs)) expect(readFileSync(join(logs, file), 'utf8'), file).not.to.include(token);
-      const [asked] = (await study.audit('portal_link_requested')).filter((record) => record.resource_id === anna.id);
-      expect(asked).to.deep.include({ user_id: stage.admin.userId });
-    });
-
-    it('is in the study’s own words where it has some, in the participant’s language; the link is in them or below', async () => {
-      const of = await stage.study(ownDate, { fields: { config: { enrollment_date_policy: ownDate, notifications: { languages: {
-        en: { magic_link: { subject: 'Welcome to {{study_code}}', body: 'Come in, {participant_code}.' }, override_pending: { subject: 'x', body: 'y' }, daily_summary: { subject: 'x', body: 'y' } },
-        de_AT: { magic_link: { subject: 'Servus', body: 'Bitte: {{link}} ({{minutes}} Minuten)' } },
-      } } } } });
-      for (const [preferred_language, subject, text] of [['de-AT', 'Servus', /^Bitte: http\S+\/portal\?token=[\w-]+ \(15 Minuten\)\s*$/], ['en_US', /^Welcome to /, /^Come in, \S+\.\s+http\S+\/portal\?token=[\w-]+\s*$/]] as const) {
-        const who = await person({ preferred_language }, of);
-        await ask(who);
-        const mail = await until(async () => (await mailsTo(await addressOf(who)))[0], { what: 'the mail' });
-        expect(mail.subject).to.match(new RegExp(subject));
-        expect(mail.text).to.match(text);
-        expect((await open(tokenIn(mail.text))).status).to.equal(200);
-      }
-    });
-
-    it('names to a caregiver all whom it lets in for: their codes, and each site once', async () => {
-      const of = await stage.study(ownDate, { fields: { config: { enrollment_date_policy: ownDate, notifications: { languages: { en: { magic_link: { subject: 'For {{participant_code}}', body: 'At {{site_code}}, {{site_name}}: {{link}}' } } } } } } });
-      const { admin } = stage;
-      const made = (site_code: string, name: string) => admin.expect(201, 'POST', `/api/studies/${of.id}/sites`, { site_code, name });
-      const [north, south] = [await made('N', 'North'), await made('S', 'South')];
-      const people: Person[] = [];
-      for (const [participant_code, site_id] of [['C-3', south.id], ['C-1', north.id], ['C-2', north.id], ['C-0', south.id]] as const) people.push(await person({ participant_code, site_id }, of));
-      const email = `${unique('carer')}@example.org`;
-      const { id } = await admin.expect(201, 'POST', `/api/studies/${of.id}/caregivers`, { email });
-      for (const one of people) await admin.expect(200, 'PUT', `/api/studies/${of.id}/caregivers/${id}/participants/${one.id}`, { relationship: 'parent' });
-      await people[3]!.withdraw();
-      await admin.expect(202, 'POST', '/api/portal/magic-link', { caregiver_id: id, channel: 'email' });
-      const mail = await until(async () => (await mailsTo(email))[0], { what: 'the mail' });
-      expect([mail.subject, mail.text.replace(/: http\S+\s*$/, '')]).to.deep.equal(['For C-1, C-2, C-3', 'At N, S, North, South']);
-      expect((await open(tokenIn(mail.text))).status).to.equal(200);
-    });
-
-    it('goes as a text message', async () => {
-      const phone = `+49${Date.now()}`;
-      const ben = await person({ email: null, phone });
-      expect((await ask(ben, 'sms')).status).to.equal(202);
-      const message = await until(async () => (await caught<{ body: { to: string; text: string } }[]>('/sms')).find(({ body }) => body.to === phone), { what: 'the text message' });
-      expect((await open(tokenIn(message.body.text))).body.participant).to.include({ id: ben.id });
-    });
-
-    for (const [channel, field] of [['email', 'email'], ['sms', 'phone']] as const) {
-      it(`is 400 for a participant without ${field}`, async () => {
-        const answer = await ask(await person({ email: null }), channel);
-        expect([answer.status, answer.body.code]).to.deep.equal([400, 'NO_ADDRESS']);
-        expect(answer.body.detail).to.include(field);
-      });
-    }
-
-    it('is 409 for who has withdrawn, 404 for a participant of another study, 422 for another channel', async () => {
-      const gone = await person();
-      await gone.withdraw();
-      expect((await ask(gone)).body.code).to.equal('PARTICIPANT_WITHDRAWN');
-      const other = await (await stage.study()).person({ email: 'x@example.org' });
-      expect((await ask(other, 'email', await study.as('coordinator'))).status).to.equal(404);
-      expect((await ask(await person(), 'pigeon')).status).to.equal(422);
-    });
-
-    it('is asked for by staff who work with participants', async () => {
-      const someone = await person();
-      for (const [role, status] of [['coordinator', 202], ['researcher', 202], ['investigator', 202], ['data_manager', 403]] as [Role, number][]) {
-        expect((await ask(someone, 'email', await study.as(role))).status, role).to.equal(status);
-      }
-      expect((await ask(someone, 'email', anybody)).status).to.equal(401);
-    });
-  });
-
-  describe('a message with a link', () => {
-    const texts: string[] = [];
-    let down: boolean;
-    const provider: Provider = {
-      send: async ({ text }) => {
-        texts.push(text);
-        if (down) throw new Error('the mail server hung up');
-      },
-    };
-    let send: (id: string) => Promise<void>;
-    const queued = async (who: Person): Promise<string> => {
-      const rows = await stage.sql<{ id: string }>(`insert into notifications (study_id, participant_id, kind, channel) values (?, ?, 'magic_link', 'email') returning id`, [study.id, who.id]);
-      return rows[0]!.id;
-    };
-    const stateOf = async (id: string) => (await stage.sql<{ status: string; reason: string | null }>('select status, reason from notifications where id = ?', [id]))[0];
-    before(() => {
-      const secret = readFileSync(join(stage.run.data_dir, 'keys', 'SESSION_SECRET'), 'utf8').trim();
-      send = sendNotification({ database: stage.database, channels: { email: provider, sms: null }, links: { secret, minutes: 15, publicUrl: 'https://study.example.org/' } });
-    });
-    beforeEach(() => { texts.length = 0; down = false; });
-
-    it('is not sent to a caregiver with nobody left who takes part', async () => {
-      const who = await person();
-      const { id: carer } = await stage.admin.expect(201, 'POST', `/api/studies/${study.id}/caregivers`, { email: `${unique('carer')}@example.org` });
-      await stage.admin.expect(200, 'PUT', `/api/studies/${study.id}/caregivers/${carer}/participants/${who.id}`, { relationship: 'parent' });
-      const [row] = await stage.sql<{ id: string }>(`insert into notifications (study_id, caregiver_id, kind, channel) values (?, ?, 'magic_link', 'email') returning id`, [study.id, carer]);
-      await who.withdraw();
-      await send(row!.id);
-      expect([await stateOf(row!.id), texts]).to.deep.equal([{ status: 'cancelled', reason: 'the caregiver cares for nobody who takes part' }, []]);
-    });
-
-    it('that is written again has another token, and the last one counts; once opened it is not sent again', async () => {
-      const id = await queued(await person());
-      down = true;
-      const fault = await send(id).then(() => undefined, (thrown: Error) => thrown.message);
-      expect([fault, (await stateOf(id))!.status]).to.deep.equal(['the mail server hung up', 'pending']);
-      down = false;
-      await send(id);
-      expect(await stateOf(id)).to.deep.equal({ status: 'sent', reason: null });
-      expect(texts[1]).to.include('https://study.example.org/portal?token=');
-      const [first, second] = texts.map(tokenIn) as [string, string];
-      expect([(await open(first)).status, (await open(second)).status]).to.deep.equal([401, 200]);
-      // As if the process had died before it noted that the message went.
-      await stage.sql(`update notifications set status = 'pending', sent_at = null where id = ?`, [id]);
-      await send(id);
-      expect(texts).to.have.length(2);
-      expect((await stateOf(id))!.status).to.equal('sent');
-    });
-
-    it('is cancelled where the participant has withdrawn meanwhile', async () => {
-      const gone = await person();
-      const id = await queued(gone);
-      await gone.withdraw();
-      await send(id);
-      expect(await stateOf(id)).to.deep.equal({ status: 'cancelled', reason: 'the participant has withdrawn' });
-      expect(texts).to.deep.equal([]);
-    });
-  });
+  const entered = (who: Person): Promise<Http> => enterPortal(stage.admin, who.id);
 
   describe('a session', () => {
     it('answers a token, the participant and a cookie', async () => {

@@ -3,17 +3,24 @@ import type { Loose } from './http.js';
 import { service } from './service.js';
 import { until } from './until.js';
 
-interface Mail { text: string; to: { address: string }[] }
+export interface Mail { subject: string; text: string; to: { address: string }[] }
+
+/** A policy under which participants set their date themselves. */
+export const ownDate = { permissions: { participant_can_set: true }, prerequisites: { require_consent_signed: false }, sources: [{ type: 'manual_entry', priority: 1, is_active: true }] };
+
+/** What the mail catcher has for an address. */
+export async function mailsTo(address: string): Promise<Mail[]> {
+  const run = await service();
+  const caught = await (await fetch(`${run.mail_ui}/email`)).json() as Mail[];
+  return caught.filter(({ to }) => to.some((one) => one.address === address));
+}
+
+/** Of the link in a message. */
+export const tokenIn = (text: string): string | undefined => /\/portal\?token=([\w-]+)/.exec(text)?.[1];
 
 /** The token of a link that goes to an address, which no other message has gone to, read from the mail catcher. */
-async function mailedTo(address: string): Promise<string> {
-  const run = await service();
-  return until(async () => {
-    const caught = await (await fetch(`${run.mail_ui}/email`)).json() as Mail[];
-    const texts = caught.filter(({ to }) => to.some((one) => one.address === address)).map(({ text }) => text);
-    return texts.map((text) => /\/portal\?token=([\w-]+)/.exec(text)?.[1]).find((token) => token !== undefined);
-  }, { what: 'the mail with the link' });
-}
+const mailedTo = (address: string): Promise<string> =>
+  until(async () => (await mailsTo(address)).map(({ text }) => tokenIn(text)).find((token) => token !== undefined), { what: 'the mail with the link' });
 
 /** Sends a participant a link and reads its token from the mail catcher. */
 export async function sendLink(staff: Http, participantId: string): Promise<string> {
