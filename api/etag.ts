@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { TSchema } from 'typebox';
 
 /**
  * The strong tag of a record: its id and what changes with every change of it. Undefined for what is not a single
@@ -11,6 +12,12 @@ export function etagOf(record: unknown): string | undefined {
   if (key === undefined || (updated_at === undefined && version === undefined)) return undefined;
   const source = [key, updated_at, version, status].map((part) => String(part ?? '')).join('|');
   return `"${hash('sha256', source, 'base64url').slice(0, 22)}"`;
+}
+
+/** Whether a schema describes such records, at least some of them. */
+export function describesTagged(schema: TSchema): boolean {
+  const { properties = {}, anyOf = [] } = schema as { properties?: object; anyOf?: TSchema[] };
+  return (('id' in properties || 'participant_id' in properties) && ('updated_at' in properties || 'version' in properties)) || anyOf.some(describesTagged);
 }
 
 /** The strong tag of what has no version of its own: of all that it says. */

@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox';
 import type { Access } from './access.js';
 import { CSRF_HEADER, PORTAL_COOKIE } from './auth/portal.js';
 import { registered } from './errors.js';
+import { describesTagged } from './etag.js';
 import { answersJsonOnly } from './negotiation.js';
 import { bodySchema, takesKey } from './route.js';
 import type { Route } from './route.js';
@@ -114,6 +115,7 @@ function parameters(route: Route): Json[] {
   if (takesKey(route)) headers.push(header('Idempotency-Key', { type: 'string', minLength: 1, maxLength: 200, pattern: '^[\\x21-\\x7e]+$' }));
   if (route.method !== 'GET' && forParticipant(route)) headers.push({ ...header(CSRF_HEADER, { type: 'string' }), description: '`1`, for a change by the portal’s cookie' });
   if (takesTag(route)) headers.push(header('If-Match', { type: 'string' }));
+  if (answersUnchanged(route)) headers.push(header('If-None-Match', { type: 'string' }));
   return [...path, ...declared(route.query, 'query'), ...declared(route.headers, 'header'), ...headers, ...named];
 }
 
@@ -124,6 +126,12 @@ const ABOUT_PARTICIPANT = [['X-Participant-ID', 'header'], ['participant_id', 'q
 
 /** Whether a request may be bound to the record as it was read. */
 const takesTag = ({ method }: Route): boolean => ['PATCH', 'PUT', 'DELETE'].includes(method);
+
+/** Whether an answer of this status bears an ETag. */
+const sendsTag = ({ answers, etag }: Route, status: number): boolean => status < 300 && (etag ?? (answers[status] !== undefined && describesTagged(answers[status])));
+
+/** Whether a request that knows the tag is spared the record. */
+const answersUnchanged = (route: Route): boolean => route.method === 'GET' && 200 in route.answers && sendsTag(route, 200);
 
 /** The properties of an object schema as parameters. */
 function declared(of: TSchema | undefined, where: 'query' | 'header'): Json[] {
@@ -172,7 +180,11 @@ function standardErrors(route: Route): number[] {
 }
 
 const RATE_HEADERS = Object.fromEntries(['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'].map((name) => [name, { schema: { type: 'integer' } }]));
+const TAG_HEADER = { ETag: { description: 'for If-Match and If-None-Match', schema: { type: 'string' } } };
 const ID_HEADERS = Object.fromEntries(['X-Request-ID', 'X-Correlation-ID'].map((name) => [name, { schema: { type: 'string' } }]));
+
+/** A record’s own, and that of now where a change was bound to another. */
+const tagHeader = (route: Route, status: number) => ((status === 409 ? takesTag(route) : sendsTag(route, status)) ? TAG_HEADER : {});
 
 function responses(route: Route): Json {
   const result: Record<string, Json> = {};
@@ -180,11 +192,12 @@ function responses(route: Route): Json {
     const error = Number(status) >= 400;
     result[status] = {
       description: error ? sentence(Number(status)) : names[Number(status)] ?? 'Answer',
-      headers: { ...ID_HEADERS, ...RATE_HEADERS },
+      headers: { ...ID_HEADERS, ...RATE_HEADERS, ...tagHeader(route, Number(status)) },
       ...(error ? { content: schema ? { 'application/json': { schema: plain(schema) } } : errorContent } : content(route, Number(status), schema)),
     };
   }
-  for (const status of new Set(standardErrors(route))) result[status] ??= { description: sentence(status), headers: ID_HEADERS, content: errorContent };
+  if (answersUnchanged(route)) result[304] = { description: 'Unchanged: If-None-Match names its tag; no body', headers: { ...ID_HEADERS, ...RATE_HEADERS, ...TAG_HEADER } };
+  for (const status of new Set(standardErrors(route))) result[status] ??= { description: sentence(status), headers: { ...ID_HEADERS, ...tagHeader(route, status) }, content: errorContent };
   return Object.fromEntries(Object.entries(result).sort(([a], [b]) => Number(a) - Number(b)));
 }
 

@@ -109,6 +109,8 @@ export interface RouteDefinition<P extends string, Q extends TSchema, B extends 
   large?: boolean;
   /** Schemas by status; undefined: no body. The standard errors are added to the document by the kind of route. */
   answers: Record<number, TSchema | undefined>;
+  /** Its handler gives its success an ETag. A record with a version has one without that (see `etagOf`). */
+  etag?: true;
   /** Content types of its success beside JSON, where `Accept` or the query asks for one; or all there are, where the answer has no schema. */
   further?: readonly string[];
   /** Also a refusal before the handler (token, role, out of reach) is an audit record of the study, by this action. */

@@ -36,7 +36,7 @@ export const auditRoutes = [
     handle: async ({ tx, audit, actor, context, body, studyId }) => accepted(await orderVerification({ tx, audit, actor, context }, body.study_id?.toLowerCase() ?? studyId)),
   }),
   route({
-    ...admin, method: 'GET', path: '/api/audit-verifications/{verification_id}', summary: 'How far a verification is, and what it found', within: 'read', answers: { 200: Verification },
+    ...admin, method: 'GET', path: '/api/audit-verifications/{verification_id}', summary: 'How far a verification is, and what it found', within: 'read', answers: { 200: Verification }, etag: true,
     handle: async ({ tx, params }) => tagged(await verification(tx, params.verification_id)),
   }),
   route({

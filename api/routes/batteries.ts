@@ -53,7 +53,7 @@ export const batteryRoutes = [
   route({
     method: 'GET', path: '/api/batteries/{battery_id}/compile', plainParams, tag: 'Batteries', summary: 'The battery as a client is given it', may: staffOrParticipant(inStudy()), within: 'read',
     description: 'The newest published version (`version`: another; the draft where nothing was published yet), texts in `language` (default `en`), else in its base language, else English. The same version and language give the same bytes; `ETag` is the checksum.',
-    query: CompileQuery, answers: { 200: Compiled },
+    query: CompileQuery, answers: { 200: Compiled }, etag: true,
     ready: ({ database, asker, params, query }) => readyCompiled(database, asker, batteryNumber(params.battery_id), query.version, query.language ?? 'en'),
     handle: ({ tx, params, query }) => compile(tx, batteryNumber(params.battery_id), query.version, query.language ?? 'en'),
   }),

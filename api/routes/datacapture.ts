@@ -24,7 +24,7 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
   return [
     route({
       method: 'GET', path: `${prefix}/config/{study_id}`, tag, summary: `The capture-system configuration${former}`,
-      may: reader, within: 'read', answers: { 200: schema.Config },
+      may: reader, within: 'read', answers: { 200: schema.Config }, etag: true,
       handle: async ({ params, tx }) => {
         const row = await requireConfig(tx, params.study_id);
         return withTag(row, configView(row));
@@ -34,7 +34,7 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       method: 'PATCH', path: `${prefix}/config/{study_id}`, tag, summary: `Create or change the capture-system configuration${former}`,
       description: 'Creates the configuration where there is none (`api_url` and `api_token` are required then). Mappings are merged: null takes an entry out. '
         + 'They are compared with the capture system\'s dictionary; `?strict=true` refuses what it does not know. Token and secret are stored encrypted and never returned.',
-      may: configurer, query: schema.StrictQuery, body: schema.ConfigPatch, secret: true, answers: { 200: schema.Config, 201: schema.Config },
+      may: configurer, query: schema.StrictQuery, body: schema.ConfigPatch, secret: true, answers: { 200: schema.Config, 201: schema.Config }, etag: true,
       handle: async ({ params, query, body, actor, context, services, unchangedSince }) => {
         const saved = await saveConfig({ services, actor, context, studyId: params.study_id, strict: query.strict ?? false, unchangedSince }, body);
         return withTag(saved.row, { ...configView(saved.row), ...told(saved.warnings) }, saved.created ? 201 : 200);
@@ -42,7 +42,7 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
     }),
     route({
       method: 'GET', path: `${prefix}/config/{study_id}/event-mapping`, tag, summary: `Which battery is done at which event${former}`,
-      may: reader, within: 'read', answers: { 200: schema.EventMapping },
+      may: reader, within: 'read', answers: { 200: schema.EventMapping }, etag: true,
       handle: async ({ params, tx }) => {
         const row = await requireConfig(tx, params.study_id);
         const { study_id, event_battery_mapping, enrollment_instrument, enrollment_event } = row;
@@ -51,7 +51,7 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
     }),
     route({
       method: 'PUT', path: `${prefix}/config/{study_id}/event-mapping`, tag, summary: `Replace the event mapping${former}`,
-      may: configurer, query: schema.StrictQuery, body: schema.EventMappingPut, answers: { 200: schema.EventMappingUpdated },
+      may: configurer, query: schema.StrictQuery, body: schema.EventMappingPut, answers: { 200: schema.EventMappingUpdated }, etag: true,
       handle: async ({ params, query, body, actor, context, services, unchangedSince }) => {
         const saving = { services, actor, context, studyId: params.study_id, strict: query.strict ?? false, unchangedSince };
         const { row, warnings } = await replaceEventMapping(saving, withDefaults(body.event_battery_mapping));

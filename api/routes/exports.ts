@@ -27,13 +27,13 @@ const exporting = (format: ExportFormat) => route({
 export const exportRoutes = [
   ...exportFormats.map(exporting),
   route({
-    method: 'GET', path: '/api/exports/{export_id}', tag, summary: 'How far an export in the background is', may: exporters, within: 'read', answers: { 200: ExportStatus },
+    method: 'GET', path: '/api/exports/{export_id}', tag, summary: 'How far an export in the background is', may: exporters, within: 'read', answers: { 200: ExportStatus }, etag: true,
     handle: async ({ tx, params }) => tagged(await exportStatus(tx, params.export_id)),
   }),
   route({
     method: 'GET', path: '/api/exports/{export_id}/download', tag, summary: 'The file of an export in the background', may: exporters, within: 'read',
     description: 'With `Range` a part of it (206), so that a broken download goes on. 409 while it is not written, 404 when it has expired.',
-    headers: Type.Object({ range: Type.Optional(Type.String()), 'if-range': Type.Optional(Type.String()) }), answers: { 200: undefined, 206: undefined, 409: undefined, 416: undefined }, further: exportFormats.map(typeOf),
+    headers: Type.Object({ range: Type.Optional(Type.String()), 'if-range': Type.Optional(Type.String()) }), answers: { 200: undefined, 206: undefined, 409: undefined, 416: undefined }, etag: true, further: exportFormats.map(typeOf),
     handle: ({ tx, params, services, headers }) => exportDownload(tx, params.export_id, services.settings.DATA_DIR, headers.range, headers['if-range'] as string | undefined),
   }),
 ];

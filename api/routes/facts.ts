@@ -43,7 +43,7 @@ export const factRoutes = [
     handle: ({ tx, audit, actor, context, params, body, unchangedSince }) => putEligibility({ tx, audit, actor, context }, params.participant_id, body, unchangedSince),
   }),
   route({
-    method: 'GET', path: `${of}/randomization`, tag: 'Randomization', summary: 'The participant’s randomization', may: inStudy(), within: 'read', answers: { 200: Randomization },
+    method: 'GET', path: `${of}/randomization`, tag: 'Randomization', summary: 'The participant’s randomization', may: inStudy(), within: 'read', answers: { 200: Randomization }, etag: true,
     handle: async ({ tx, params }) => tagged(await randomization(tx, params.participant_id)),
   }),
   route({

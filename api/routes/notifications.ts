@@ -95,12 +95,12 @@ export const notificationRoutes = [
     },
   }),
   route({
-    method: 'GET', path: '/api/portal/preferences', tag: 'Portal', summary: 'On which channels one gets messages', may: portal, within: 'read', studyContext: false, answers: { 200: Preferences },
+    method: 'GET', path: '/api/portal/preferences', tag: 'Portal', summary: 'On which channels one gets messages', may: portal, within: 'read', studyContext: false, answers: { 200: Preferences }, etag: true,
     handle: async ({ tx, actor }) => tagged({ ...await preferences(tx, actor.id) }),
   }),
   route({
     method: 'PATCH', path: '/api/portal/preferences', tag: 'Portal', summary: 'Choose on which channels one gets messages', may: portal, within: 'change', studyContext: false,
-    body: PreferencesChange, answers: { 200: Preferences },
+    body: PreferencesChange, answers: { 200: Preferences }, etag: true,
     handle: async ({ tx, audit, actor, context, body, unchangedSince }) => tagged({ ...await changePreferences({ tx, audit, actor, context }, body, unchangedSince) }),
   }),
 ];

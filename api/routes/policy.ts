@@ -21,7 +21,7 @@ const path = '/api/studies/{study_id}/config/enrollment-policy';
 
 export const policyRoutes = [
   route({
-    method: 'GET', path, tag: 'Anchor policy', summary: 'The policy in force', may: inStudy(), within: 'read', answers: { 200: Policy },
+    method: 'GET', path, tag: 'Anchor policy', summary: 'The policy in force', may: inStudy(), within: 'read', answers: { 200: Policy }, etag: true,
     handle: async ({ tx, params }) => tagged(await currentPolicy(tx, params.study_id)),
   }),
   route({

@@ -26,7 +26,7 @@ export const scheduleVersionRoutes = [
     handle: ({ tx, params }) => listVersions(tx, params.participant_id),
   }),
   route({
-    method: 'GET', path: `${path}/schedule-versions/{version_id}`, tag: 'Schedules', summary: 'A schedule version with its visits', may: inStudy(), within: 'read', answers: { 200: VersionWithVisits },
+    method: 'GET', path: `${path}/schedule-versions/{version_id}`, tag: 'Schedules', summary: 'A schedule version with its visits', may: inStudy(), within: 'read', answers: { 200: VersionWithVisits }, etag: true,
     description: 'A completed visit stays the one row that it is on its older version; the newer ones refer to it (`carried: true`), as to a visit that was scheduled by hand for a window.',
     handle: async ({ tx, params }) => tagged(await versionWithVisits(tx, params.participant_id, params.version_id)),
   }),

@@ -53,7 +53,7 @@ export const sessionRoutes = [
     }),
   }),
   route({
-    method: 'GET', path: '/api/sessions/{session_id}', tag: 'Sessions', summary: 'A session with what its tasks gave', may: inStudy(), within: 'read', answers: { 200: SessionDetails },
+    method: 'GET', path: '/api/sessions/{session_id}', tag: 'Sessions', summary: 'A session with what its tasks gave', may: inStudy(), within: 'read', answers: { 200: SessionDetails }, etag: true,
     // What its tasks gave comes without a change of the session's own row.
     handle: async ({ tx, params }) => tagged(await sessionDetails(tx, params.session_id)),
   }),

@@ -24,7 +24,7 @@ export const templateRoutes = [
     handle: async ({ tx, query }) => pageOf(categoriesOf(await templates(tx)), query),
   }),
   route({
-    ...read, path: one, plainParams, summary: 'A study design in full', answers: { 200: Template },
+    ...read, path: one, plainParams, summary: 'A study design in full', answers: { 200: Template }, etag: true,
     handle: async ({ tx, params }) => tagged(await template(tx, params.template_id)),
   }),
   route({

@@ -45,7 +45,7 @@ export const v1Routes = [
     handle: ({ tx, actor, query }) => listApiTokens(tx, actor.isAdmin ? query.user_id ?? actor.id : actor.id, { skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'created_at' }),
   }),
   route({
-    ...tokens, method: 'GET', path: '/api/v1/tokens/{id}', summary: 'A token of one’s own', within: 'read', answers: { 200: ApiToken },
+    ...tokens, method: 'GET', path: '/api/v1/tokens/{id}', summary: 'A token of one’s own', within: 'read', answers: { 200: ApiToken }, etag: true,
     handle: async ({ tx, actor, params }) => tagged(await existingToken(tx, actor, params.id)),
   }),
   route({
