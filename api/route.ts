@@ -111,6 +111,8 @@ export interface RouteDefinition<P extends string, Q extends TSchema, B extends 
   answers: Record<number, TSchema | undefined>;
   /** Its handler gives its success an ETag. A record with a version has one without that (see `etagOf`). */
   etag?: true;
+  /** A POST that takes If-Match, as every PATCH, PUT and DELETE does. */
+  conditional?: true;
   /** Content types of its success beside JSON, where `Accept` or the query asks for one; or all there are, where the answer has no schema. */
   further?: readonly string[];
   /** Also a refusal before the handler (token, role, out of reach) is an audit record of the study, by this action. */

@@ -48,7 +48,7 @@ export const anchorRoutes = [
   route({
     method: 'POST', path, tag: 'Anchor date', summary: 'Record the manual enrollment date and evaluate all sources', may: canSetOwn,
     description: 'Stores the date as a fact, then evaluates all sources by priority. A date that breaks a rule is 400 with `errors[].code` (FUTURE_DATE, BEFORE_CONSENT, BEFORE_STUDY_START, TOO_FAR_FROM_CONSENT …) and is not stored; on a finalized anchor another date is 409 OVERRIDE_REQUIRED. The participant’s own portal token sets it where the policy’s `participant_can_set` is true.',
-    body: SetDate, answers: { 200: AnchorWithEvaluation, 400: undefined, 409: undefined },
+    body: SetDate, conditional: true, answers: { 200: AnchorWithEvaluation, 400: undefined, 409: undefined },
     handle: async (input) => {
       const { params, body, services } = input;
       const outcome = await send(services, addressOf(input), setEnrollmentDate, { ...(await messageOf(input)), enrollment_date: body.enrollment_date, reason: body.reason ?? null });
@@ -64,7 +64,7 @@ export const anchorRoutes = [
     },
   }),
   route({
-    method: 'POST', path: `${path}/cancel`, tag: 'Anchor date', summary: 'Take a provisional date back', may: canSet, body: Cancel, answers: { 200: Anchor, 409: undefined },
+    method: 'POST', path: `${path}/cancel`, tag: 'Anchor date', summary: 'Take a provisional date back', may: canSet, body: Cancel, conditional: true, answers: { 200: Anchor, 409: undefined },
     description: 'The manual fact is withdrawn too; nothing is proposed again until a source changes.',
     handle: async (input) => {
       await send(input.services, addressOf(input), cancelProposal, { ...(await messageOf(input)), reason: input.body?.reason ?? null });
@@ -74,7 +74,7 @@ export const anchorRoutes = [
   route({
     method: 'POST', path: `${path}/override`, tag: 'Anchor date', summary: 'Put another date in the place of a finalized one', may: canOverride, body: Override,
     description: '200 where it is applied at once, 202 where the policy wants an approval. With `preview_hash` it is 409 PREVIEW_STALE when what the preview showed has changed.',
-    answers: { 200: OverrideApplied, 202: OverridePending, 400: undefined, 409: undefined },
+    conditional: true, answers: { 200: OverrideApplied, 202: OverridePending, 400: undefined, 409: undefined },
     handle: async (input) => {
       const { params, body, services } = input;
       const outcome = await send(services, addressOf(input), requestOverride, { ...(await messageOf(input)), ...body });
@@ -92,7 +92,7 @@ export const anchorRoutes = [
     handle: ({ tx, params, body, actor }) => previewOverride(tx, params.participant_id, body.new_enrollment_date, body.regenerate_schedule ?? true, actor.id),
   }),
   route({
-    method: 'POST', path: `${path}/override-back`, tag: 'Anchor date', summary: 'Undo an override: back to what the sources give, provisional', may: canOverride, body: OverrideBack, answers: { 200: Anchor, 409: undefined },
+    method: 'POST', path: `${path}/override-back`, tag: 'Anchor date', summary: 'Undo an override: back to what the sources give, provisional', may: canOverride, body: OverrideBack, conditional: true, answers: { 200: Anchor, 409: undefined },
     handle: async (input) => {
       await send(input.services, addressOf(input), overrideBack, { ...(await messageOf(input)), reason: input.body.reason });
       return anchorNow(input.services, input.params.study_id, input.params.participant_id);

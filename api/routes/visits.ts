@@ -73,7 +73,7 @@ export const visitRoutes = [
   route({
     method: 'POST', path: '/api/visits/{visit_id}/review', tag: 'Visits', summary: 'Settle a visit that a re-anchoring flagged for review', may: staff.participants, within: 'change',
     description: 'Takes `needs_review` back. With `keep_target: false` the visit is reported against the target that it would have now; else it keeps the one that it has. 409 NOTHING_TO_REVIEW where nothing waits.',
-    body: Review, answers: { 200: Visit, 400: undefined },
+    body: Review, conditional: true, answers: { 200: Visit, 400: undefined },
     handle: ({ tx, audit, actor, context, params, body, unchangedSince }) => reviewVisit({ tx, audit, actor, context }, params.visit_id, body, unchangedSince),
   }),
 ];

@@ -64,6 +64,20 @@ describe('ETags in the contract', function tags() {
     }
   });
 
+  it('are named for what acts on a record as it was read', async () => {
+    const at = '/api/studies/{study_id}/participants/{participant_id}/anchor-date', { study_id, participant_id, visit_id } = world.ids;
+    const person = `/api/studies/${study_id}/participants/${participant_id}/anchor-date`;
+    const acts: [string, string, object][] = [
+      [at, person, { enrollment_date: '2024-03-10' }], [`${at}/cancel`, `${person}/cancel`, {}], [`${at}/override`, `${person}/override`, { new_enrollment_date: '2024-03-17', reason: 'x' }],
+      [`${at}/override-back`, `${person}/override-back`, { reason: 'x' }], ['/api/visits/{visit_id}/review', `/api/visits/${visit_id}/review`, { resolution: 'seen' }],
+    ];
+    for (const [template, path, body] of acts) {
+      const operation = told(template, 'post');
+      const stale = await stage.admin.post(path, body, { headers: { 'If-Match': '"another"' } });
+      expect([stale.status, stale.body.code, stale.headers.has('etag'), bears(operation, 409), takes(operation, 'If-Match')], `${path} ${stale.text}`).to.deep.equal([409, 'STALE', true, true, true]);
+    }
+  });
+
   it('are named for a record that is made', async () => {
     const made = await stage.admin.post('/api/studies', { study_code: `T-${Date.now()}`, study_name: 'Made' });
     expect([made.status, made.headers.has('etag'), bears(told('/api/studies', 'post'), 201)]).to.deep.equal([201, true, true]);
