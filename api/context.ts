@@ -15,7 +15,7 @@ export function studyContext(ctx: Context, route: Route, params: Record<string, 
   const given = [
     params.study_id,
     uuid(ctx.headers['x-study-id'] as string | undefined, 'header.x-study-id'),
-    uuid(search.getAll('study_id').at(-1) || undefined, 'query.study_id'),
+    uuid(search.getAll('study_id').at(-1), 'query.study_id'),
   ].filter((id) => id !== undefined).map((id) => id.toLowerCase());
   if (new Set(given).size > 1) throw problem('CONTEXT_CONFLICT');
   return given[0];
