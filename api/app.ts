@@ -8,7 +8,7 @@ import { envelope } from './middleware/envelope.js';
 import { isAcceptable } from './negotiation.js';
 import type { Route } from './route.js';
 import { Router } from './router.js';
-import { serve } from './serve.js';
+import { largestBody, serve } from './serve.js';
 import type { State } from './serve.js';
 import type { Services } from './services.js';
 
@@ -37,7 +37,7 @@ export function createApp(services: Services, routes: readonly Route[], isDraini
       ctx.status = 204;
       return;
     }
-    (ctx.state as State).route = match.route.path;
+    Object.assign(ctx.state, { route: match.route.path, largest: largestBody(match.route, services) } satisfies Partial<State>);
     if (match.route.deprecated) ctx.set(deprecation(match.route.deprecated));
     if (!isAcceptable(ctx, match.route)) {
       await count(ctx, match.route.limit ?? 'general', undefined, services);

@@ -15,30 +15,14 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 function reader(limit: number) {
   return koaBody({
     json: false, urlencoded: false, multipart: false, text: true, textTypes: ['*/*'], textLimit: limit, encoding: 'binary',
-    onError: (fault, ctx) => {
-      if ((fault as { status?: number }).status === 413) throw tooLarge(ctx.req, limit);
+    onError: (fault) => {
+      if ((fault as { status?: number }).status === 413) throw tooLarge(limit);
       // The client went away in the middle of its body: nobody waits for the answer.
       throw problem('BAD_REQUEST', { detail: 'The body broke off.', cause: fault });
     },
   });
 }
 const readers = new Map<number, ReturnType<typeof reader>>();
-
-/** How long the rest of a refused body is waited for where the answer ends the connection. */
-const REST_MS = 2_000;
-
-/**
- * A connection that ends with its answer breaks under a client that is still sending, and many read only when they have
- * sent: they would never see why. What is left of the body passes by first.
- */
-async function passedBy(request: IncomingMessage): Promise<void> {
-  if (!/\bclose\b/i.test(request.headers.connection ?? '') || request.readableEnded || request.destroyed) return;
-  request.resume();
-  await new Promise<void>((resolve) => {
-    const patience = setTimeout(resolve, REST_MS);
-    for (const over of ['end', 'close', 'error']) request.once(over, () => { clearTimeout(patience); resolve(); });
-  });
-}
 
 /**
  * Reads a body for so long. What still comes of it is thrown away with its connection, which the answer ends.
@@ -48,7 +32,7 @@ export function arrived<T>(request: IncomingMessage, seconds: number, reading: (
   if (!hasBody(request)) return reading();
   return new Promise((resolve, reject) => {
     const late = setTimeout(() => { reject(problem('REQUEST_TIMEOUT', { headers: { Connection: 'close' } })); }, seconds * 1000);
-    reading().then(resolve, (fault: unknown) => passedBy(request).then(() => { reject(fault); })).finally(() => { clearTimeout(late); });
+    reading().then(resolve, reject).finally(() => { clearTimeout(late); });
   });
 }
 
@@ -58,12 +42,9 @@ export const hasBody = ({ headers }: IncomingMessage): boolean => headers['trans
 /** Reads a body's bytes. @throws 413 as soon as it is known to be longer than `limit`, 415 when it is compressed */
 export async function readBytes(ctx: Context, limit: number): Promise<Buffer> {
   const encoding = ctx.get('content-encoding');
-  if (encoding !== '' && encoding !== 'identity') {
-    discard(ctx.req, limit);
-    throw problem('UNSUPPORTED_MEDIA_TYPE', { detail: 'Compressed bodies are not taken.' });
-  }
+  if (encoding !== '' && encoding !== 'identity') throw problem('UNSUPPORTED_MEDIA_TYPE', { detail: 'Compressed bodies are not taken.' });
   if (!hasBody(ctx.req)) return Buffer.alloc(0);
-  if (Number(ctx.get('content-length')) > limit) throw tooLarge(ctx.req, limit);
+  if (Number(ctx.get('content-length')) > limit) throw tooLarge(limit);
   let read = readers.get(limit);
   if (!read) readers.set(limit, read = reader(limit));
   await read(ctx, async () => undefined);
@@ -71,24 +52,7 @@ export async function readBytes(ctx: Context, limit: number): Promise<Buffer> {
   return typeof taken === 'string' ? Buffer.from(taken, 'latin1') : Buffer.alloc(0);
 }
 
-export function tooLarge(request: IncomingMessage, limit: number) {
-  discard(request, limit);
-  return problem('TOO_LARGE', { detail: `The body is larger than ${limit} bytes.` });
-}
-
-/**
- * Lets the rest of a refused body pass by, up to a bound: a client that is still sending sees the answer instead of a
- * connection that breaks.
- */
-function discard(request: IncomingMessage, limit: number): void {
-  let left = limit * 4;
-  request.on('data', (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) request.destroy();
-  });
-  request.on('error', () => undefined);
-  request.resume();
-}
+export const tooLarge = (limit: number) => problem('TOO_LARGE', { detail: `The body is larger than ${limit} bytes.` });
 
 /** The media type without its parameters, in lower case. */
 export const mediaType = (request: IncomingMessage): string => (request.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();

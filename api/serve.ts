@@ -35,8 +35,8 @@ import { inSession, sessionIdOf } from './services/sessions-credential.js';
 import { check, declaredQuery } from './validation.js';
 import { WrittenJson, WrittenStream } from './written-json.js';
 
-/** `handled`: the handler was reached. */
-export interface State { context: RequestContext; route?: string; userId?: string | undefined; handled?: boolean }
+/** `handled`: the handler was reached; `largest`: how large a body its route takes. */
+export interface State { context: RequestContext; route?: string; largest?: number; userId?: string | undefined; handled?: boolean }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -53,7 +53,7 @@ export async function serve(ctx: Context, route: Route, params: Record<string, s
   requireUuids(route, params);
   if (route.within === 'session') sessionIdOf(ctx.headers);
   const arrival = services.settings.REQUEST_ARRIVAL_SECONDS;
-  const upload = route.takes === 'upload' ? await arrived(ctx.req, arrival, () => readUpload(ctx, services.settings.MAX_UPLOAD_BYTES, route.consumes)) : undefined;
+  const upload = route.takes === 'upload' ? await arrived(ctx.req, arrival, () => readUpload(ctx, largestBody(route, services), route.consumes)) : undefined;
   const raw = upload ? upload.bytes : await arrived(ctx.req, arrival, () => readBody(ctx, route, services));
   const request = new Request(ctx, route, params, services, raw, upload);
   const answer = holder ? await asCaller(request, holder) : route.within === 'session' ? await asSession(request) : await asAnyone(request);
@@ -320,17 +320,20 @@ function requireUuids(route: Route, params: Record<string, string>): void {
   }
 }
 
+/** How many bytes of body a route takes. */
+export const largestBody = ({ takes, large }: Route, { settings }: Services): number => (takes === 'upload' || large ? settings.MAX_UPLOAD_BYTES : settings.MAX_BODY_BYTES);
+
 async function readBody(ctx: Context, route: Route, services: Services): Promise<Buffer> {
   const type = mediaType(ctx.req);
   if (route.takes === 'bytes') {
     if (route.consumes && !route.consumes.includes(type)) throw wrongType(route.consumes);
-    return readBytes(ctx, services.settings.MAX_BODY_BYTES);
+    return readBytes(ctx, largestBody(route, services));
   }
   const schema = bodySchema(route);
   if (!schema) return Buffer.alloc(0);
   const isJson = type === 'application/json' || /^application\/[a-z0-9.+-]+\+json$/.test(type);
   if (hasBody(ctx.req) && type === '') throw wrongType(['application/json']);
-  const bytes = await readBytes(ctx, route.large ? services.settings.MAX_UPLOAD_BYTES : services.settings.MAX_BODY_BYTES);
+  const bytes = await readBytes(ctx, largestBody(route, services));
   // No body at all where every field may be left out is an empty object.
   if (bytes.length === 0 && ((schema as { required?: string[] }).required ?? []).length === 0) return Buffer.from('{}');
   if (!isJson) throw wrongType(['application/json']);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES, createServer } from 'node:http';
 import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Services } from './services.js';
 import { createApp } from './app.js';
@@ -38,7 +39,8 @@ export async function listen(services: Services, routes: readonly Route[]): Prom
     answering.set(request.socket, response);
     void handler(request, response);
   });
-  server.on('clientError', (fault: NodeJS.ErrnoException, socket) => refuse(fault, socket, answering.get(socket)));
+  const most = 4 * services.settings.MAX_BODY_BYTES;
+  server.on('clientError', (fault: NodeJS.ErrnoException, socket) => refuse(fault, socket as Socket, answering.get(socket), most));
   server.keepAliveTimeout = 65_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (fault: NodeJS.ErrnoException) => reject(new Error(
@@ -71,8 +73,19 @@ const UNREAD: Record<string, Problem> = {
   ERR_HTTP_REQUEST_TIMEOUT: problem('REQUEST_TIMEOUT'), HPE_HEADER_OVERFLOW: problem('HEADERS_TOO_LARGE'), HPE_CHUNK_EXTENSIONS_OVERFLOW: problem('TOO_LARGE'),
 };
 
-/** What no request came of is answered as everything else is; where an answer was begun already, the connection ends with it. */
-function refuse(fault: NodeJS.ErrnoException, socket: Duplex, answer: ServerResponse | undefined): void {
+/** Those that were answered so, and how many bytes had come of them by then. */
+const refused = new WeakMap<Duplex, number>();
+
+/**
+ * What no request came of is answered as everything else is; where an answer was begun already, the connection ends with
+ * it. What still comes passes by, so that its sender gets to read (api/passing.ts): each piece of it is a fault of its own.
+ */
+function refuse(fault: NodeJS.ErrnoException, socket: Socket, answer: ServerResponse | undefined, most: number): void {
+  const before = refused.get(socket);
+  if (before !== undefined) {
+    if (socket.bytesRead - before > most) socket.destroy();
+    return;
+  }
   if (!socket.writable || (answer?.headersSent && !answer.writableFinished)) {
     socket.destroy(fault);
     return;
@@ -84,5 +97,8 @@ function refuse(fault: NodeJS.ErrnoException, socket: Duplex, answer: ServerResp
     `HTTP/1.1 ${found.status} ${STATUS_CODES[found.status]}`, 'Connection: close', 'Content-Type: application/json; charset=utf-8', `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-ID: ${requestId}`, 'X-Content-Type-Options: nosniff', 'Cache-Control: no-store',
   ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => { socket.destroy(); });
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  refused.set(socket, socket.bytesRead);
+  const patience = setTimeout(() => { socket.destroy(); }, GRACE_MS);
+  socket.once('close', () => { clearTimeout(patience); });
 }

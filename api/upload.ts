@@ -23,7 +23,7 @@ export async function readUpload(ctx: Context, limit: number, others: readonly s
     return { bytes, parts: {}, present: bytes.length > 0 };
   }
   if (type !== 'multipart/form-data') throw problem('UNSUPPORTED_MEDIA_TYPE', { detail: `The body must be ${['multipart/form-data', ...others].join(' or ')}.` });
-  if (Number(ctx.get('content-length')) > limit + FRAME_BYTES) throw tooLarge(ctx.req, limit);
+  if (Number(ctx.get('content-length')) > limit + FRAME_BYTES) throw tooLarge(limit);
   return readForm(ctx, limit);
 }
 
@@ -39,8 +39,8 @@ async function readForm(ctx: Context, limit: number): Promise<Upload> {
         return new Writable({ write: (chunk: Buffer, _encoding, done) => { chunks.push(chunk); done(); } });
       },
     },
-    onError: (fault, failed) => {
-      if ((fault as { httpCode?: number }).httpCode === 413) throw tooLarge(failed.req, limit);
+    onError: (fault) => {
+      if ((fault as { httpCode?: number }).httpCode === 413) throw tooLarge(limit);
       throw problem('BAD_REQUEST', { detail: 'The form cannot be read, or it broke off.', cause: fault });
     },
   });

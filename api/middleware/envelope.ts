@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Context, Next } from 'koa';
 import type { Logger } from 'pino';
 import { problemFrom } from '../faults.js';
+import { letPass } from '../passing.js';
 import type { State } from '../serve.js';
 import type { Services } from '../services.js';
 
@@ -9,7 +10,7 @@ import type { Services } from '../services.js';
  * Around every request: its ids, the headers that every answer has, faults turned into their answer, and one line in
  * the access log. The line names the route's pattern, never the path, query or body, which may hold personal data.
  */
-export function envelope({ log, metrics }: Pick<Services, 'log' | 'metrics'>, isDraining: () => boolean) {
+export function envelope({ log, metrics, settings }: Pick<Services, 'log' | 'metrics' | 'settings'>, isDraining: () => boolean) {
   return async (ctx: Context, next: Next): Promise<void> => {
     const started = performance.now();
     const requestId = randomUUID();
@@ -33,6 +34,7 @@ export function envelope({ log, metrics }: Pick<Services, 'log' | 'metrics'>, is
     } catch (thrown) {
       answerFault(ctx, thrown, log);
     }
+    letPass(ctx, 4 * (state.largest ?? settings.MAX_BODY_BYTES));
     const ms = performance.now() - started;
     metrics.record(ctx.method, state.route, ctx.status, ms);
     log.info({
