@@ -18,11 +18,15 @@ describe('Participants whose workflows were lost', function lost() {
   after(() => stage.close());
 
   it('get them again, after whoever is waited for', async () => {
-    const ids = (await stage.sql<{ id: string }>(
-      `with made as (insert into participants (study_id, participant_code, created_at) select ?, 'L-' || n, now() - interval '5 minutes' from generate_series(1, ?::integer) n returning id, study_id),
-         anchors as (insert into anchor_dates (participant_id, study_id) select id, study_id from made)
-       select id from made`, [study.id, LOST])).map(({ id }) => id);
-    const { started } = await reconcileParticipants({ database: stage.database, client: stage.temporal });
+    // The worker sweeps by itself, one sweep at a time: one that came in between would start them before they are looked for here.
+    const { ids, started } = await stage.database.transaction(async (lock) => {
+      await lock.raw(`select pg_advisory_xact_lock(hashtext('reconcile-participants'))`);
+      const made = await stage.sql<{ id: string }>(
+        `with made as (insert into participants (study_id, participant_code, created_at) select ?, 'L-' || n, now() - interval '5 minutes' from generate_series(1, ?::integer) n returning id, study_id),
+           anchors as (insert into anchor_dates (participant_id, study_id) select id, study_id from made)
+         select id from made`, [study.id, LOST]);
+      return { ids: made.map(({ id }) => id), ...await reconcileParticipants({ database: stage.database, client: stage.temporal }) };
+    });
     expect(started).to.be.at.least(LOST);
     // Those of other tests would go first, and may be thousands.
     await stage.sql(`update outbox set available_at = available_at - interval '1 hour' where topic = 'participant-start' and subject = any(?)`, [ids]);

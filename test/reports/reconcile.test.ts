@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { World, people, utcDay, within } from './world.js';
+import { World, people, utcDay, whileTheDayLasts, within } from './world.js';
 import type { Narrowed } from './world.js';
 
 const RUNS = 4;
@@ -25,6 +25,7 @@ describe('The reports of a study', function () {
 
   it('say what its rows say, and the same as each other, whatever the filter', async () => {
     await fc.assert(fc.asyncProperty(people, filters, async (given, filter) => {
+      await whileTheDayLasts();
       const world = await World.open();
       try {
         await world.add(given);

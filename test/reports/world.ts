@@ -4,6 +4,7 @@ import pg from 'pg';
 import { admin, newStudy } from '../support/http.js';
 import type { Http } from '../support/http.js';
 import { service } from '../support/service.js';
+import { until } from '../support/until.js';
 
 /** On one side of the date line and on the other: somewhere it is another day than in UTC. */
 export const ZONES = { study: 'Pacific/Kiritimati', site: 'Pacific/Pago_Pago' } as const;
@@ -29,6 +30,14 @@ export const people: fc.Arbitrary<PersonGiven[]> = fc.array(fc.record({
 export const dayAt = (zone: string, at = Date.now()): string => new Intl.DateTimeFormat('en-CA', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(at);
 export const plus = (date: string, by: number): string => new Date(Date.parse(`${date}T00:00:00Z`) + by * DAY).toISOString().slice(0, 10);
 export const utcDay = (by: number): string => new Date(Date.now() + by * DAY).toISOString().slice(0, 10);
+
+/** Longer than a world is made and looked at. */
+const LOOK_MS = 20_000;
+/** Not before the end of a day, anywhere that counts: what is worked out on one day would be held against what is said on the next. */
+export async function whileTheDayLasts(): Promise<void> {
+  const zones = [...Object.values(ZONES), 'UTC'];
+  await until(() => zones.every((zone) => dayAt(zone) === dayAt(zone, Date.now() + LOOK_MS)), { timeout: LOOK_MS + 10_000, what: 'the day to have begun' });
+}
 
 /** A visit as it was stored, with what a report must say of it, worked out here by itself. */
 export interface VisitKnown { person: PersonKnown; window: string | null; target: string; status: string; adherence: string | null; off: number | null }
