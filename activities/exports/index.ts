@@ -84,7 +84,7 @@ async function write(database: Database, order: ExportRecord, path: string, cont
       filed,
     ]);
     return count;
-  });
+  }, { snapshot: true });
   return { rows, size: (await stat(path)).size, sha256: hash.digest('hex') };
 }
 

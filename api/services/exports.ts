@@ -61,12 +61,12 @@ export async function exportData(asked: Asked, format: ExportFormat, given: Stat
   return reply(200, body, { 'Content-Type': contentTypes[format], 'Content-Disposition': `attachment; filename="${fileName(study.study_code, request, format)}"` });
 }
 
-/** A read-only transaction with the caller's rights of this moment. */
+/** A read-only transaction with the caller's rights of this moment, at one instant: what columns there are is asked before the rows. */
 const asReader = <T>({ services: { database } }: Asked, caller: Caller, work: (tx: Tx) => Promise<T>): Promise<T> =>
   readAs(database, caller, (row) => admit(exporters, row, caller.studyId), async (tx) => {
     await unhurried(tx);
     return work(tx);
-  });
+  }, { snapshot: true });
 
 function requestOf({ mode: _mode, study_id, dataset, ...rest }: Static<typeof NewExport>, contextStudy: string | undefined): ExportRequest {
   if (study_id && contextStudy && study_id.toLowerCase() !== contextStudy) throw problem('CONTEXT_CONFLICT');

@@ -41,7 +41,7 @@ export async function exportStudy({ services, actor, context }: Asked, studyId: 
   const body = streamed(services, sink, () => readAs(services.database, caller, enter, async (tx) => {
     await unhurried(tx);
     return writeStudyDocument(tx, studyId, nowIso(), sink);
-  }));
+  }, { snapshot: true }));
   return reply(200, body, { 'Content-Type': 'application/json; charset=utf-8', 'Content-Disposition': `attachment; filename="${safeName(study.study_code)}-full.json"` });
 }
 
