@@ -41,7 +41,14 @@ describe('the participant’s page, in a browser', function () {
     return { page, outside, faults };
   };
   const words = (page: Page, selector = 'main') => page.$eval(selector, (element) => (element as unknown as { innerText: string }).innerText);
-  const reads = (page: Page, text: string) => page.waitForFunction((wanted) => (globalThis as unknown as { document: { body: { innerText: string } } }).document.body.innerText.includes(wanted), { timeout: 60_000 }, text);
+  /** Looked for at intervals: a browser on a busy machine draws no frames for as long as it likes. */
+  const reads = async (page: Page, text: string): Promise<void> => {
+    await until(async () => {
+      const said = await words(page, 'body');
+      if (!said.includes(text)) throw new Error(said);
+      return true;
+    }, { timeout: 60_000, what: `the page to say ${text}` });
+  };
 
   it('opens by the button, shows the next visit, keeps a preference, and closes', async () => {
     const ida = await participant('de-AT');
