@@ -125,7 +125,7 @@ const ABOUT = 'of a caregiver with several participants: for whom it asks; the h
 const ABOUT_PARTICIPANT = [['X-Participant-ID', 'header'], ['participant_id', 'query']].map(([name, where]) => ({ name, in: where, required: false, schema: { type: 'string', format: 'uuid' }, description: ABOUT }));
 
 /** Whether a request may be bound to the record as it was read. */
-const takesTag = ({ method, conditional = false }: Route): boolean => conditional || ['PATCH', 'PUT', 'DELETE'].includes(method);
+const takesTag = ({ method, conditional }: Route): boolean => conditional === true || ['PATCH', 'PUT', 'DELETE'].includes(method);
 
 /** Whether an answer of this status bears an ETag. */
 const sendsTag = ({ answers, etag }: Route, status: number): boolean => status < 300 && (etag ?? (answers[status] !== undefined && describesTagged(answers[status])));

@@ -68,6 +68,8 @@ describe('Two API and three worker processes on one PostgreSQL and one Temporal'
       return seen.every(({ breaker }) => breaker.state === 'open') ? seen : undefined;
     }, { timeout: 60_000, what: 'the breaker to open' });
     expect(breakers[1]!.breaker).to.deep.equal(breakers[0]!.breaker);
+    // What was on its way when it opened is counted before, not after.
+    await until(async () => (await stage.sql(`select 1 from result_pushes where study_id = ? and error_type is distinct from 'circuit_open'`, [capture])).length === 0, { what: 'all of them to be stopped by the breaker' });
     const calls = setting.simulator.control.calls().length;
     const session = (await stage.sql<{ id: string }>('select session_id as id from result_pushes limit 1'))[0]!.id;
     await one.expect(202, 'POST', `/api/sessions/${session}/push`);
