@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -8,24 +9,25 @@ import { Http, admin } from '../support/http.js';
 import { until } from '../support/until.js';
 
 const MIB = 1024 * 1024, PIECE = Buffer.alloc(65_536, 'a');
-const ARRIVAL = 4, RATE = 60;
+const ARRIVAL = 10, RATE = 60;
 
 describe('An answer that is given before the body is read', function suite() {
   this.timeout(120_000);
-  let api: ApiProcess, token: string;
+  let api: ApiProcess, strict: ApiProcess, token: string;
   before(async () => {
-    api = await startApi({ REQUEST_ARRIVAL_SECONDS: String(ARRIVAL), RATE_LIMIT_PER_MINUTE: String(RATE) });
+    // Requests are counted in the database: a limit of its own is for who comes from an address of its own.
+    [api, strict] = await Promise.all([startApi({ REQUEST_ARRIVAL_SECONDS: String(ARRIVAL) }), startApi({ RATE_LIMIT_PER_MINUTE: String(RATE), TRUST_PROXY: 'true' })]);
     token = (await admin(api.url)).token!;
   });
-  after(() => api?.stop());
+  after(() => Promise.all([api?.stop(), strict?.stop()]));
 
   /** A client on a connection of its own; `said`: all that came back, `over`: how the connection ended. */
   class Sender {
     said = '';
     over: string | undefined;
     readonly socket: Socket;
-    constructor(request: string, ...headers: string[]) {
-      const { hostname, port } = new URL(api.url);
+    constructor(request: string, headers: string[], to = api) {
+      const { hostname, port } = new URL(to.url);
       this.socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
       this.socket.setEncoding('latin1').on('data', (text: string) => { this.said += text; });
       this.socket.once('error', (fault: NodeJS.ErrnoException) => { this.over ??= fault.code ?? fault.message; }).once('close', () => { this.over ??= 'closed'; });
@@ -72,14 +74,14 @@ describe('An answer that is given before the body is read', function suite() {
   ];
   for (const { title, request, headers = () => [], status, length = 6 * MIB } of cases) {
     it(`${title}: who sends all of it before reading is told ${status}, on a connection that ends with the answer`, async () => {
-      const { said, over } = await new Sender(request, last, long(length), ...headers()).all(length);
+      const { said, over } = await new Sender(request, [last, long(length), ...headers()]).all(length);
       expect([said.split('\r\n')[0]!.split(' ')[1], over]).to.deep.equal([String(status), 'closed']);
       expect(JSON.parse(said.slice(said.indexOf('\r\n\r\n') + 4))).to.be.an('object');
     });
   }
 
   it('comes at once, whether the body does or not', async () => {
-    const sender = new Sender('POST /api/studies', last, long(6 * MIB));
+    const sender = new Sender('POST /api/studies', [last, long(6 * MIB)]);
     const began = performance.now();
     await until(() => sender.said.includes('request_id'), { what: 'the answer' });
     expect((performance.now() - began) / 1000).to.be.below(ARRIVAL / 2);
@@ -89,7 +91,7 @@ describe('An answer that is given before the body is read', function suite() {
 
   for (const connection of ['close', 'keep-alive']) {
     it(`who sends without end is cut off, on a connection to ${connection}: by bytes`, async () => {
-      const sender = new Sender('POST /api/studies', `Connection: ${connection}`, 'Transfer-Encoding: chunked');
+      const sender = new Sender('POST /api/studies', [`Connection: ${connection}`, 'Transfer-Encoding: chunked']);
       const chunk = Buffer.concat([Buffer.from(`${PIECE.length.toString(16)}\r\n`), PIECE, Buffer.from('\r\n')]);
       let sent = 0;
       while (sender.over === undefined && sent < 100 * MIB) {
@@ -102,7 +104,7 @@ describe('An answer that is given before the body is read', function suite() {
     });
 
     it(`who sends a little for ever is cut off, on a connection to ${connection}: by time`, async () => {
-      const sender = new Sender('POST /api/studies', `Connection: ${connection}`, long(6 * MIB));
+      const sender = new Sender('POST /api/studies', [`Connection: ${connection}`, long(6 * MIB)]);
       const began = performance.now();
       const drip = setInterval(() => { sender.socket.write('a'); }, 100);
       try {
@@ -116,10 +118,10 @@ describe('An answer that is given before the body is read', function suite() {
   }
 
   it('too many requests: who sends all of it before reading is told 429', async () => {
-    const nobody = new Http(api.url);
+    const nobody = new Http(strict.url), from = `10.79.${randomInt(256)}.${randomInt(256)}`;
     const { said, over } = await until(async () => {
-      for (let n = 0; n <= RATE; n += 1) await nobody.get('/api/studies');
-      const sender = await new Sender('POST /api/studies', last, long(6 * MIB)).all(6 * MIB);
+      for (let n = 0; n <= RATE; n += 1) await nobody.get('/api/studies', { headers: { 'X-Forwarded-For': from } });
+      const sender = await new Sender('POST /api/studies', [last, long(6 * MIB), `X-Forwarded-For: ${from}`], strict).all(6 * MIB);
       // A minute may have begun anew between the two.
       return sender.said.startsWith('HTTP/1.1 429') ? sender : undefined;
     }, { timeout: 60_000, what: 'the limit to be used up' });
@@ -129,7 +131,7 @@ describe('An answer that is given before the body is read', function suite() {
 
   it('what no request came of: 400 and 431 are told as well', async () => {
     for (const [headers, status] of [[['X y: z'], 400], [[`X-Long: ${'x'.repeat(100_000)}`], 431]] as const) {
-      const { said, over } = await new Sender('POST /api/studies', last, long(6 * MIB), ...headers).all(6 * MIB);
+      const { said, over } = await new Sender('POST /api/studies', [last, long(6 * MIB), ...headers]).all(6 * MIB);
       expect([said.split(' ')[1], over]).to.deep.equal([String(status), 'closed']);
     }
   });
