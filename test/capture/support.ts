@@ -77,7 +77,11 @@ export class CaptureStudy {
   async connect(config: Record<string, unknown> = {}): Promise<void> {
     const saved = await this.configure({ ...CONFIG, api_url: this.stage.simulator.apiUrl, api_token: this.token, webhook_secret: this.secret, webhook_enabled: true, ...config });
     if (saved.status !== 201) throw new Error(`the configuration was not saved: ${saved.status} ${JSON.stringify(saved.body)}`);
-    const tested = await this.stage.call('POST', `/api/datacapture/config/${this.id}/test-connection`);
+    // 503: come again, as any client would; only what is tested here must answer at once.
+    const tested = await until(async () => {
+      const reply = await this.stage.call('POST', `/api/datacapture/config/${this.id}/test-connection`);
+      return reply.status === 503 ? undefined : reply;
+    }, { timeout: 90_000, what: 'a worker to test the connection' });
     if (tested.status !== 200) throw new Error(`the connection does not work: ${tested.status} ${JSON.stringify(tested.body)}`);
     this.stage.simulator.control.setTrigger(Number(this.projectId), {
       url: `${this.stage.run.api}/api/webhooks/datacapture/det`, secret: this.secret, signing: 'header', prefix: 'redcap_',
