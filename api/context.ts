@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Context } from 'koa';
 import { problem } from './errors.js';
 import type { Route } from './route.js';
+import { single } from './validation.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -15,7 +16,7 @@ export function studyContext(ctx: Context, route: Route, params: Record<string, 
   const given = [
     params.study_id,
     uuid(ctx.headers['x-study-id'] as string | undefined, 'header.x-study-id'),
-    uuid(search.getAll('study_id').at(-1), 'query.study_id'),
+    uuid(single(search, 'study_id'), 'query.study_id'),
   ].filter((id) => id !== undefined).map((id) => id.toLowerCase());
   if (new Set(given).size > 1) throw problem('CONTEXT_CONFLICT');
   return given[0];
@@ -30,7 +31,7 @@ export function participantContext(ctx: Context, params: Record<string, string>,
   const given = [
     params.participant_id,
     uuid(ctx.headers['x-participant-id'] as string | undefined, 'header.x-participant-id'),
-    uuid(search.getAll('participant_id').at(-1), 'query.participant_id'),
+    uuid(single(search, 'participant_id'), 'query.participant_id'),
   ].filter((id) => id !== undefined).map((id) => id.toLowerCase());
   if (new Set(given).size > 1) throw problem('CONTEXT_CONFLICT', { detail: 'Path, X-Participant-ID and participant_id name different participants.' });
   return given[0];

@@ -370,7 +370,8 @@ function send(ctx: Context, answer: Reply): void {
   if (tag && !ctx.response.get('etag')) ctx.set('ETag', tag);
   const seen = ctx.get('if-none-match');
   const own = ctx.response.get('etag');
-  if (ctx.method !== 'POST' && answer.status === 200 && seen !== '' && own !== '' && names(seen, own, true)) {
+  if ((ctx.method === 'GET' || ctx.method === 'HEAD') && answer.status === 200 && seen !== '' && own !== '' && names(seen, own, true)) {
+    if (answer.body instanceof Readable) answer.body.destroy();
     ctx.status = 304;
     ctx.body = null;
     ctx.status = 304;

@@ -120,6 +120,13 @@ function wording(error: ErrorObject, params: Record<string, unknown>): { code: s
   }
 }
 
+/** A key's value, for what reads a query beside its schema. @throws 422 where it is given more than once (decisions, section 2) */
+export function single(search: URLSearchParams, name: string): string | undefined {
+  const values = search.getAll(name);
+  if (values.length > 1) throw refused(name, 'DUPLICATE', 'is given more than once');
+  return values[0];
+}
+
 /** The declared keys of a query; others are ignored, a declared one that is given twice is refused (decisions, section 2). */
 export function declaredQuery(schema: TSchema | undefined, search: URLSearchParams): Record<string, unknown> {
   const properties = (schema as { properties?: Record<string, { type?: unknown; 'x-any-case'?: true }> } | undefined)?.properties ?? {};
@@ -129,9 +136,10 @@ export function declaredQuery(schema: TSchema | undefined, search: URLSearchPara
     if (values.length === 0) continue;
     if (values.some((v) => v.includes('\0'))) throw refused(name, 'PATTERN', 'has a character that cannot be stored');
     if (property.type === 'array') query[name] = values.flatMap((v) => v.split(','));
-    else if (values.length > 1) throw refused(name, 'DUPLICATE', 'is given more than once');
-    else if (property['x-any-case']) query[name] = values[0]!.toLowerCase();
-    else query[name] = property.type === 'boolean' ? asBoolean(values[0]!) : values[0];
+    else {
+      const value = single(search, name)!;
+      query[name] = property['x-any-case'] ? value.toLowerCase() : property.type === 'boolean' ? asBoolean(value) : value;
+    }
   }
   return query;
 }

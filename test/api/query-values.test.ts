@@ -44,6 +44,8 @@ describe('An empty value in a query', function suite() {
     const taken: string[] = [];
     for (const { path } of taking) taken.push(await refused(path, 'study_id') ?? '');
     expect(taken.filter(Boolean)).to.deep.equal([]);
+    const { status, body } = await http.get(`/api/schedules/windows?study_id=${study}&study_id=${study}`);
+    expect([status, body.errors?.map(({ code, path }) => [code, path])]).to.deep.equal([422, [['DUPLICATE', 'query.study_id']]]);
     const made = await http.post('/api/schedules/windows?study_id=', { study_id: study, code: 'W', name: 'W', target_day: 1 });
     expect([made.status, made.body.errors.map(({ path }) => path)], made.text).to.deep.equal([422, ['query.study_id']]);
   });
