@@ -1,15 +1,19 @@
 import { startChild } from './child.js';
 import type { Figure } from './figure.js';
-import type { HttpRequest, Stream } from './load.js';
+import { median, ofLimit } from './figure.js';
+import type { Batch, HttpRequest, Stream } from './load.js';
 import { compared, inPairs } from './pairs.js';
 import { coordinatorOf, enrollInBulk, studyWithWindows } from './setting.js';
 import type { Stage } from './stage.js';
 
+/** Of one request after the other; what is added to it may be so many milliseconds. */
+const ALONE = 400, ADDED_MS = 0.5;
 const PARTICIPANTS = 1_000, PAGE = 50, CONNECTIONS = 16, SECONDS = 3;
 
 /**
  * P2: a page of 50 of a study's 1,000 participants, asked for by a coordinator: token, rate, role, isolation by study
- * and site, validated query; held against bare Koa and pg with the same statement and the same JSON.
+ * and site, validated query; held against bare Koa and pg with the same statement and the same JSON. P2_ADDED: how much
+ * longer one request alone takes.
  */
 export async function listingFigures(stage: Stage, rounds: number): Promise<Figure[]> {
   const studyId = await studyWithWindows(stage, 0);
@@ -25,10 +29,13 @@ export async function listingFigures(stage: Stage, rounds: number): Promise<Figu
     const theirs: Stream = { ...ours, url: bare.ready.url, requests: pages.map((page) => get(`/participants?study_id=${studyId}&${page}`, {})) };
     await assertSame(ours, theirs);
     const pairs = await inPairs(rounds, () => stage.load.ask(ours), () => stage.load.ask(theirs));
+    const alone = ({ url, requests }: Stream): Batch => ({ kind: 'batch', url, concurrency: 1, requests: Array.from({ length: ALONE }, (_, n) => requests[n % requests.length]!) });
+    const ones = await inPairs(rounds, () => stage.load.ask(alone(ours)), () => stage.load.ask(alone(theirs)));
+    const added = median(ones.map((pair) => pair.ours.p50 - pair.baseline.p50));
     return [{
       name: 'P2', what: 'a page of 50 of 1,000 participants, 16 connections', ...compared(pairs, (m) => m.perSecond),
       goal: { is: '>=', value: 0.7 }, unit: 'pages/s',
-    }];
+    }, ofLimit('P2_ADDED', added, ADDED_MS, 'ms', 'what token, rate, role, isolation and headers add to a page at the median, one request at a time; against half a millisecond')];
   } finally {
     await bare.stop();
   }
