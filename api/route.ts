@@ -82,7 +82,7 @@ export const noContent = (): Reply => new Reply(204);
 export const reply = (status: number, body?: unknown, headers?: Record<string, string>): Reply => new Reply(status, body, headers);
 
 /** Who asks, by the token: nothing of it was looked up yet. */
-export type Asker = { kind: 'user'; id: string; studyId: string | undefined; siteId: string | undefined } | { kind: 'participant'; id: string };
+export type Asker = { kind: 'user'; id: string; studyId: string | undefined; siteId: string | undefined; login: string | undefined } | { kind: 'participant'; id: string };
 export type Ready = ({ kind: 'user'; caller: CallerRow | undefined } | { kind: 'participant'; caller: PortalCallerRow | undefined }) & { answer: Reply | undefined };
 
 export interface RouteDefinition<P extends string, Q extends TSchema, B extends TSchema, Signed extends Signing, W extends Within | undefined> {

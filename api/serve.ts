@@ -154,7 +154,7 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
       const { admitted, first } = await onceAs(database, caller, enter, statements);
       return request.handle(admitted, studyId, { first }, undefined, credential);
     }
-    const ready = await readyFor(request, { kind: 'user', id: holder.userId, studyId: narrowed, siteId });
+    const ready = await readyFor(request, { kind: 'user', id: holder.userId, studyId: narrowed, siteId, login });
     if (ready?.kind === 'user') {
       enter(ready.caller);
       if (ready.answer) return ready.answer;

@@ -5,7 +5,10 @@ import { nameOf } from './prepared.js';
  * One statement with `$1, $2 …` for its values; its text is one of a fixed set, never made from values. `anew`: it is planned
  * for its very values each time.
  */
-export interface Statement { sql: string; values: readonly (string | number)[]; anew?: boolean }
+export interface Statement { sql: string; values: readonly (string | number | null)[]; anew?: boolean }
+
+/** What a transaction begins with, which says what may be seen: a text without parameters, or a statement that the connection plans once. */
+export type Opening = string | Statement;
 
 /** The driver's connection. */
 export interface Connection {
@@ -14,28 +17,27 @@ export interface Connection {
 }
 
 /**
- * A whole read-only transaction in one round trip: begin, `opening` (one statement that says what may be seen, without
- * parameters), the statement, commit. As four round trips they cost a small read half of its throughput.
+ * A whole read-only transaction in one round trip: begin, `opening`, the statement, commit. As four round trips they cost a small read half of its throughput.
  */
-export const readOnce = <Row>(database: Database, opening: string, statement: Statement): Promise<{ opened: unknown[]; rows: Row[] }> =>
+export const readOnce = <Row>(database: Database, opening: Opening, statement: Statement): Promise<{ opened: unknown[]; rows: Row[] }> =>
   withConnection(database, async (connection) => {
-    const execute = await execution(connection, statement);
-    const [, opened, found] = await inOne(connection, `begin transaction read only; ${opening}; ${execute}; commit`);
+    const [open, execute] = [await textOf(connection, opening), await execution(connection, statement)];
+    const [, opened, found] = await inOne(connection, `begin transaction read only; ${open}; ${execute}; commit`);
     return { opened: opened!.rows, rows: found!.rows as Row[] };
   });
 
 /** `readOnce` of several statements, as `together` runs them. */
-export const readTogether = (database: Database, opening: string, statements: readonly Statement[]): Promise<{ opened: unknown[]; found: unknown[][] }> =>
+export const readTogether = (database: Database, opening: Opening, statements: readonly Statement[]): Promise<{ opened: unknown[]; found: unknown[][] }> =>
   whole(database, 'begin transaction read only', opening, statements);
 
 /** `readTogether` that may write as well: what is committed or not, all of it, with the answer. */
-export const writeTogether = async (database: Database, opening: string, statements: readonly Statement[]): Promise<unknown[][]> =>
+export const writeTogether = async (database: Database, opening: Opening, statements: readonly Statement[]): Promise<unknown[][]> =>
   (await whole(database, 'begin transaction', opening, statements)).found;
 
-const whole = (database: Database, begin: string, opening: string, statements: readonly Statement[]): Promise<{ opened: unknown[]; found: unknown[][] }> =>
+const whole = (database: Database, begin: string, opening: Opening, statements: readonly Statement[]): Promise<{ opened: unknown[]; found: unknown[][] }> =>
   withConnection(database, async (connection) => {
     const { sql, rowsOf } = await planned(connection, statements);
-    const answers = await inOne(connection, `${begin}; ${opening}; ${sql}; commit`);
+    const answers = await inOne(connection, `${begin}; ${await textOf(connection, opening)}; ${sql}; commit`);
     return { opened: answers[1]!.rows, found: rowsOf(answers.slice(0, -1)) };
   });
 
@@ -89,9 +91,11 @@ export async function planned(connection: Connection, statements: readonly State
 
 const prepared = new WeakMap<Connection, Map<string, string>>();
 
+export const textOf = async (connection: Connection, opening: Opening): Promise<string> => (typeof opening === 'string' ? opening : execution(connection, opening));
+
 /** `execute …` of a statement that this connection plans at its first use, or its text; the driver escapes the values. */
 async function execution(connection: Connection, { sql, values, anew }: Statement): Promise<string> {
-  const given = values.map((value) => (typeof value === 'number' ? String(value) : connection.escapeLiteral(value)));
+  const given = values.map((value) => (typeof value === 'string' ? connection.escapeLiteral(value) : String(value)));
   if (anew) return sql.replaceAll(/\$(\d+)/g, (_, place: string) => given[Number(place) - 1]!);
   let known = prepared.get(connection);
   if (!known) prepared.set(connection, known = new Map());

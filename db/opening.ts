@@ -1,6 +1,6 @@
 import type { Database, Tx } from './knex.js';
-import { planned } from './one-trip.js';
-import type { Connection, Statement } from './one-trip.js';
+import { planned, textOf } from './one-trip.js';
+import type { Connection, Opening, Statement } from './one-trip.js';
 
 /** As much of knex's transaction as the beginning of one needs. */
 interface KnexTransaction {
@@ -9,7 +9,7 @@ interface KnexTransaction {
   _completed: boolean;
   _resolver: (value: unknown) => void;
 }
-interface Config { readOnly?: boolean; snapshot?: boolean; opening?: { sql: string; first: readonly Statement[]; plans: 'here' | 'already'; opened: (rows: unknown[], first: unknown[][]) => void }; closing?: () => string | undefined; meanwhile?: ((value: unknown) => void) | undefined }
+interface Config { readOnly?: boolean; snapshot?: boolean; opening?: { opening: Opening; first: readonly Statement[]; plans: 'here' | 'already'; opened: (rows: unknown[], first: unknown[][]) => void }; closing?: () => string | undefined; meanwhile?: ((value: unknown) => void) | undefined }
 type Transact = (container: unknown, config: Config, outer?: unknown) => KnexTransaction;
 
 /**
@@ -37,8 +37,8 @@ export function withOpenings(database: Database): Database {
 }
 
 /** Texts go to the driver directly: knex would take a question mark in a literal for a placeholder. */
-async function begin(connection: Connection, { sql, first, plans, opened }: NonNullable<Config['opening']>, mode: string): Promise<void> {
-  const begun = `begin transaction${mode}; ${sql}`;
+async function begin(connection: Connection, { opening, first, plans, opened }: NonNullable<Config['opening']>, mode: string): Promise<void> {
+  const begun = `begin transaction${mode}; ${await textOf(connection, opening)}`;
   const more = first.length > 0 ? await planned(connection, first, plans) : undefined;
   try {
     if (more) {
@@ -66,19 +66,20 @@ async function commitWith(transaction: KnexTransaction, connection: Connection, 
 }
 
 /**
- * A transaction that begins with `sql`; `work` gets the rows that it answers.
- * @param options `sql`: one statement, without parameters: every value in it must have been checked to be harmless.
+ * A transaction that begins with `opening`; `work` gets the rows that it answers.
+ * @param options `opening`: of a text without parameters, every value in it must have been checked to be harmless.
  * `snapshot`: every statement sees what the first one saw. `closing`: what is run with the commit, asked for when the work
- * is done; `meanwhile`: called with what the work came to while that is under way, which is not committed yet. `first`: what is read in the round trip that opens, as `sql` has narrowed it; `work` gets the rows of each;
- * `plans`: `already` where `sql` says itself that plans of before are used
+ * is done; `meanwhile`: called with what the work came to while that is under way, which is not committed yet. `first`:
+ * what is read in the round trip that opens, as `opening` has narrowed it; `work` gets the rows of each; `plans`: `already`
+ * where `opening` says itself that plans of before are used
  */
 export async function openedBy<Row, T>(
-  database: Database, options: { readOnly: boolean; snapshot?: boolean; sql: string; closing?: () => string | undefined; meanwhile?: ((value: T) => void) | undefined; first?: readonly Statement[]; plans?: 'already' },
+  database: Database, options: { readOnly: boolean; snapshot?: boolean; opening: Opening; closing?: () => string | undefined; meanwhile?: ((value: T) => void) | undefined; first?: readonly Statement[]; plans?: 'already' },
   work: (tx: Tx, rows: Row[], first: unknown[][]) => Promise<T>,
 ): Promise<T> {
   let rows: Row[] = [];
   let found: unknown[][] = [];
   const { first = [], plans = 'here', meanwhile, ...rest } = options;
-  const config: Config = { ...rest, ...(meanwhile && { meanwhile: (value) => { meanwhile(value as T); } }), opening: { sql: options.sql, first, plans, opened: (given, more) => { rows = given as Row[]; found = more; } } };
+  const config: Config = { ...rest, ...(meanwhile && { meanwhile: (value) => { meanwhile(value as T); } }), opening: { opening: options.opening, first, plans, opened: (given, more) => { rows = given as Row[]; found = more; } } };
   return database.transaction((tx) => work(tx, rows, found), config);
 }

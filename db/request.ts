@@ -4,6 +4,7 @@ import { openedBy } from './opening.js';
 import { readOnce, readTogether } from './one-trip.js';
 import type { Statement } from './one-trip.js';
 import { nudgeRelay } from './outbox.js';
+import { prepared } from './prepared.js';
 import type { TxWithMark, Work } from './transaction.js';
 
 /** Who asks, and what the request names. */
@@ -33,30 +34,24 @@ export interface CallerRow {
   /** Of the logins that are good; it goes up when all of them are ended. */
   session_epoch: number;
   /** The login that the caller named was ended. */
-  login_ended?: boolean;
+  login_ended: boolean;
   /** Of a token's caller: the token and what it may be used for. */
   token_id?: string;
   scopes?: string[];
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-/** An id as it is written into a statement; the frame has refused what is not a uuid before. */
-function literal(id: string | undefined): string {
-  if (id === undefined) return 'null';
-  if (!UUID.test(id)) throw new Error('not a uuid');
-  return `'${id}'`;
-}
-function callerSql({ userId, login, studyId, siteId, participantId, token }: Caller): string {
-  const named = [studyId, siteId, participantId].map(literal).join(', ');
-  if (!token) return `select a.*${login === undefined ? '' : `, login_ended(${literal(login)})`} from request_actor(${literal(userId)}, ${named}) a`;
-  if (!/^[0-9a-f]{64}$/.test(token.hash)) throw new Error('not a hash');
-  return `select * from request_token(${literal(token.id)}, '${token.hash}', ${named})`;
+const CALLER = 'select * from request_caller($1, $2, $3, $4, $5)';
+const TOKEN_CALLER = 'select * from request_token($1, $2, $3, $4, $5)';
+/** What opens each transaction: it narrows it to the caller, and answers a `CallerRow`, or nothing. */
+function opening({ userId, login, studyId, siteId, participantId, token }: Caller): Statement {
+  const named = [studyId ?? null, siteId ?? null, participantId ?? null];
+  return token ? { sql: TOKEN_CALLER, values: [token.id, token.hash, ...named] } : { sql: CALLER, values: [userId, ...named, login ?? null] };
 }
 
 /** Loads the caller, without a transaction: for routes that open none. Undefined: no such user. */
 export async function loadCaller(database: Database, caller: Caller): Promise<CallerRow | undefined> {
-  const { rows } = await database.raw(callerSql(caller));
-  return rows[0];
+  const { sql, values } = opening(caller);
+  return (await prepared<CallerRow>(database, sql, values))[0];
 }
 
 /**
@@ -66,12 +61,12 @@ export async function loadCaller(database: Database, caller: Caller): Promise<Ca
 export async function readAs<A, T>(
   database: Database, caller: Caller, admit: (row: CallerRow | undefined) => A, work: (tx: Tx, admitted: A, first: unknown[][]) => Promise<T>, how: { snapshot?: boolean; first?: readonly Statement[] } = {},
 ): Promise<T> {
-  return openedBy(database, { readOnly: true, sql: callerSql(caller), ...how }, async (tx, [row]: CallerRow[], found) => work(tx, admit(row), found));
+  return openedBy(database, { readOnly: true, opening: opening(caller), ...how }, async (tx, [row]: CallerRow[], found) => work(tx, admit(row), found));
 }
 
 /** `readAs` whose statements all see the database as it was at the first: for what is put together from several. */
 export async function snapshotAs<A, T>(database: Database, caller: Caller, admit: (row: CallerRow | undefined) => A, work: (tx: Tx, admitted: A) => Promise<T>): Promise<T> {
-  return openedBy(database, { readOnly: true, sql: `set transaction isolation level repeatable read; ${callerSql(caller)}` }, async (tx, [row]: CallerRow[]) => work(tx, admit(row)));
+  return openedBy(database, { readOnly: true, snapshot: true, opening: opening(caller) }, async (tx, [row]: CallerRow[]) => work(tx, admit(row)));
 }
 
 /**
@@ -86,7 +81,7 @@ export async function changeAs<A, T>(
 ): Promise<T> {
   let outboxed = false;
   const audit = new AuditTrail();
-  const answer = await openedBy(database, { readOnly: false, sql: callerSql(caller), closing: () => audit.seal(), ...beside }, async (tx, [row]: CallerRow[], found) => {
+  const answer = await openedBy(database, { readOnly: false, opening: opening(caller), closing: () => audit.seal(), ...beside }, async (tx, [row]: CallerRow[], found) => {
     const admitted = admit(row);
     const result = await work({ tx, audit }, admitted, found);
     outboxed = (tx as TxWithMark).wroteOutbox === true;
@@ -110,14 +105,14 @@ type PageRow = Record<string, unknown> & { total?: number };
  * twice the processor time that it saves here.
  */
 export async function pageAs(database: Database, caller: Caller, admit: (row: CallerRow | undefined) => void, statement: PageStatement): Promise<PageRows> {
-  const { opened, rows } = await readOnce<PageRow>(database, callerSql(caller), statement);
+  const { opened, rows } = await readOnce<PageRow>(database, opening(caller), statement);
   admit(opened[0] as CallerRow | undefined);
   return pageOf(rows);
 }
 
 /** What a read is made of, in one round trip: as `pageAs`, the caller is admitted before anything is answered. */
 export async function onceAs<A>(database: Database, caller: Caller, admit: (row: CallerRow | undefined) => A, statements: readonly Statement[]): Promise<{ admitted: A; first: unknown[][] }> {
-  const { opened, found } = await readTogether(database, callerSql(caller), statements);
+  const { opened, found } = await readTogether(database, opening(caller), statements);
   return { admitted: admit(opened[0] as CallerRow | undefined), first: found };
 }
 

@@ -55,8 +55,8 @@ export interface Work {
 export async function inScope<T>(database: Database, scope: Scope, work: (work: Work, first: unknown[][]) => Promise<T>, of?: 'one' | 'queue', first: readonly Statement[] = []): Promise<T> {
   let outboxed = false;
   const audit = new AuditTrail();
-  const sql = scopeSql(scope) + (of === 'one' ? PLANNED_ONCE : of === 'queue' ? BY_INDEX : '');
-  const result = await openedBy(database, { readOnly: false, sql, closing: () => audit.seal(), first, ...(of === 'one' && { plans: 'already' as const }) }, async (tx, _rows, found) => {
+  const opening = scopeSql(scope) + (of === 'one' ? PLANNED_ONCE : of === 'queue' ? BY_INDEX : '');
+  const result = await openedBy(database, { readOnly: false, opening, closing: () => audit.seal(), first, ...(of === 'one' && { plans: 'already' as const }) }, async (tx, _rows, found) => {
     const answer = await work({ tx, audit }, found);
     outboxed = (tx as TxWithMark).wroteOutbox === true;
     return answer;
@@ -67,12 +67,12 @@ export async function inScope<T>(database: Database, scope: Scope, work: (work: 
 
 /** `inScope` that may only read: no audit, and the database refuses a write. */
 export async function readInScope<T>(database: Database, scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return openedBy(database, { readOnly: true, sql: scopeSql(scope) }, work);
+  return openedBy(database, { readOnly: true, opening: scopeSql(scope) }, work);
 }
 
 /** `readInScope` whose statements all see the database as it was at the first. */
 export async function snapshotInScope<T>(database: Database, scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return openedBy(database, { readOnly: true, snapshot: true, sql: scopeSql(scope) }, work);
+  return openedBy(database, { readOnly: true, snapshot: true, opening: scopeSql(scope) }, work);
 }
 
 /** One statement under `scope` as a transaction of one round trip. */

@@ -43,7 +43,7 @@ export async function readyCompiled(database: Database, asker: Asker, battery: n
     const right = await batteryForParticipant(database, { ...asked, participantId: asker.id });
     return { kind: 'participant', caller: right.caller ?? undefined, answer: ready(right) };
   }
-  const right = await batteryForUser(database, { ...asked, userId: asker.id, studyId: asker.studyId ?? null, siteId: asker.siteId ?? null });
+  const right = await batteryForUser(database, { ...asked, userId: asker.id, studyId: asker.studyId ?? null, siteId: asker.siteId ?? null, login: asker.login ?? null });
   return { kind: 'user', caller: right.caller ?? undefined, answer: ready(right) };
 }
 

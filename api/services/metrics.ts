@@ -20,6 +20,6 @@ export async function admitScraper(services: Services, authorization: string | u
   const token = bearer(authorization);
   const { METRICS_TOKEN } = services.settings;
   if (METRICS_TOKEN !== undefined && timingSafeEqual(sha256(token), sha256(METRICS_TOKEN))) return;
-  const { sub, epoch } = verifyToken(services.settings, 'api', token);
-  admit(roles('admin'), await loadCaller(services.database, { userId: sub }), undefined, epoch);
+  const { sub, sid, epoch } = verifyToken(services.settings, 'api', token);
+  admit(roles('admin'), await loadCaller(services.database, { userId: sub, login: sid }), undefined, epoch);
 }

@@ -46,7 +46,7 @@ type Admit<Row, A> = (row: Row | undefined) => A;
 
 /** A read-only transaction narrowed to the caller's study. `admit` sees the caller first and throws to refuse. */
 export async function readAsPortal<Row, A, T>(database: Database, asker: PortalAsker, admit: Admit<Row, A>, work: (tx: Tx, admitted: A) => Promise<T>): Promise<T> {
-  return openedBy(database, { readOnly: true, sql: callerSql(asker) }, async (tx, [row]: Row[]) => work(tx, admit(row)));
+  return openedBy(database, { readOnly: true, opening: callerSql(asker) }, async (tx, [row]: Row[]) => work(tx, admit(row)));
 }
 
 /**

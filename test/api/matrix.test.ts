@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { AnchorStudy, DAY, Person, Stage } from '../anchor/stage.js';
 import { document as contract } from '../support/contract.js';
-import { Http, newParticipant, newStudy, unique, user } from '../support/http.js';
+import { Http, leastFile, newParticipant, newStudy, unique, user } from '../support/http.js';
 import type { Loose, Role } from '../support/http.js';
 
 interface Operation { method: string; path: string; roles: readonly string[]; scope: string; hasBody: boolean; takesFile: boolean }
@@ -91,7 +91,7 @@ describe('Role × endpoint × study × site, for every operation of the contract
   const path = (of: Operation, given: Record<string, string>): string => of.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(given[name] ?? NOBODY));
   /** Asks for an operation with the least that the frame takes for a body: none of them may come to anything. */
   const ask = (http: Http, of: Operation, given: Record<string, string>, headers: Record<string, string> = {}) => (of.takesFile
-    ? http.send(of.method, path(of, given), undefined, { headers, raw: { type: 'multipart/form-data; boundary=b', content: '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nparticipant\r\n--b--\r\n' } })
+    ? http.send(of.method, path(of, given), undefined, { headers, raw: leastFile })
     : http.send(of.method, path(of, given), of.hasBody ? {} : undefined, { headers }));
   /** What the study holds, as the database's owner sees it. */
   async function content(): Promise<Record<string, string>> {

@@ -14,6 +14,8 @@ export interface Options {
   /** Sent as it is, with this content type. */
   raw?: { type: string; content: string | Uint8Array };
 }
+/** The least that is an upload of a file. */
+export const leastFile: Options['raw'] & {} = { type: 'multipart/form-data; boundary=b', content: '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nparticipant\r\n--b--\r\n' };
 export type Role = 'admin' | 'researcher' | 'coordinator' | 'investigator' | 'data_manager';
 
 /** A caller of the API. Every answer is held against the committed contract. */
