@@ -6,24 +6,32 @@ export type Match =
   | { kind: 'method'; allow: string[] }
   | { kind: 'none' };
 
-/** Finds a request's route, and tells a known path with an unknown method from an unknown path. */
+const ANY = '{}';
+
+/**
+ * Finds a request's route, and tells a known path with an unknown method from an unknown path. The library tries every
+ * layer that it has, and of hundreds most cannot fit: each shelf has those that may, by the number of segments, the
+ * resource and what of it.
+ */
 export class Router {
-  /** By the number of segments: the library tries every layer it has, and of hundreds most cannot fit. */
-  private readonly routers = new Map<number, KoaRouter>();
+  private readonly shelves = new Map<string, KoaRouter>();
   private readonly routes = new Map<string, Route>();
 
   constructor(routes: readonly Route[]) {
+    for (const { path } of routes) for (const shelf of [shelfOf(path), shelfOf(path, ANY)]) this.shelves.set(shelf, new KoaRouter({ strict: true, sensitive: true }));
     for (const route of [...routes].sort((a, b) => (rank(a.path) < rank(b.path) ? -1 : 1))) {
       const name = `${route.method} ${route.path}`;
       if (this.routes.has(name)) throw new Error(`${name} is declared twice`);
       this.routes.set(name, route);
-      // What is done with a match is the frame's (serve.ts): a layer only bears the route's name.
-      this.ofLength(segmentsOf(route.path)).register(route.path.replaceAll(/\{(\w+)\}/g, ':$1'), [route.method], (_ctx, next) => next(), { name });
+      for (const [shelf, router] of this.shelves) {
+        // What is done with a match is the frame's (serve.ts): a layer only bears the route's name.
+        if (mayFit(route.path, shelf)) router.register(route.path.replaceAll(/\{(\w+)\}/g, ':$1'), [route.method], (_ctx, next) => next(), { name });
+      }
     }
   }
 
   match(method: string, path: string): Match {
-    const router = this.routers.get(segmentsOf(path));
+    const router = this.shelves.get(shelfOf(path)) ?? this.shelves.get(shelfOf(path, ANY));
     if (!router) return { kind: 'none' };
     const { path: fitting, pathAndMethod } = router.match(path, method);
     if (fitting.length === 0) return { kind: 'none' };
@@ -43,15 +51,20 @@ export class Router {
     }
     return { kind: 'route', route: this.routes.get(layer.name!)!, params };
   }
-
-  private ofLength(segments: number): KoaRouter {
-    let router = this.routers.get(segments);
-    if (!router) this.routers.set(segments, router = new KoaRouter({ strict: true, sensitive: true }));
-    return router;
-  }
 }
 
-const segmentsOf = (path: string): number => path.split('/').length;
+/** Where a path is looked for: /api/studies/{id}/sites on `5/studies/sites`. */
+function shelfOf(path: string, part?: string): string {
+  const segments = path.split('/');
+  return `${segments.length}/${segments[2] ?? ''}/${part ?? segments[4] ?? ''}`;
+}
+
+/** Whether a template fits paths of that shelf: where it has a parameter, whatever stands there. */
+function mayFit(template: string, shelf: string): boolean {
+  const segments = template.split('/');
+  if (segments.slice(0, 3).some((segment) => segment.startsWith('{'))) throw new Error(`${template}: what a path is of is fixed`);
+  return shelfOf(template) === shelf || (segments[4]?.startsWith('{') === true && shelf.startsWith(shelfOf(template, '')));
+}
 
 /** A fixed segment goes before a parameter. */
 const rank = (path: string): string => path.split('/').map((segment) => (segment.includes('{') ? '1' : `0${segment}`)).join('/');
