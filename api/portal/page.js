@@ -253,7 +253,17 @@ at('person').addEventListener('change', ({ target }) => trying(async () => {
 }));
 at('more').addEventListener('click', () => trying(moreResults));
 at('channels').addEventListener('change', ({ target }) => trying(async () => {
-  await ask('PATCH', '/api/portal/preferences', { [target.name]: target.checked });
+  const mine = turn;
+  target.disabled = true;
+  try {
+    await ask('PATCH', '/api/portal/preferences', { [target.name]: target.checked });
+  } catch (fault) {
+    // The tick says what holds, not what was wished; of another person by now, it was read anew.
+    if (mine === turn) target.checked = !target.checked;
+    throw fault;
+  } finally {
+    target.disabled = false;
+  }
   say('saved');
 }));
 at('device').addEventListener('click', () => trying(async () => {

@@ -77,6 +77,25 @@ describe('the participant’s page, in a browser', function () {
     expect([outside, faults]).to.deep.equal([[], []]);
   });
 
+  it('a preference that could not be saved is shown as it stands, and can be tried again', async () => {
+    const ada = await participant('en');
+    const { page, faults } = await open(`/portal?token=${await sendLink(site.http, ada.id)}`);
+    const box = () => page.$eval('input[name=email]', (input) => { const { checked, disabled } = input as unknown as { checked: boolean; disabled: boolean }; return { checked, disabled }; });
+    await page.click('#enter');
+    await reads(page, 'No visit is planned at the moment.');
+    await page.setOfflineMode(true);
+    await page.click('input[name=email]');
+    await reads(page, 'The service is not reached at the moment');
+    expect(await box()).to.deep.equal({ checked: true, disabled: false });
+    await page.setOfflineMode(false);
+    await page.click('input[name=email]');
+    await reads(page, 'Saved.');
+    expect(await box()).to.deep.equal({ checked: false, disabled: false });
+    await page.reload();
+    await reads(page, 'No visit is planned at the moment.');
+    expect([await box(), faults]).to.deep.equal([{ checked: false, disabled: false }, []]);
+  });
+
   it('a link that is only fetched still opens; opened once, it says so in words', async () => {
     const eva = await participant('en');
     const link = `/portal?token=${await sendLink(site.http, eva.id)}`;
