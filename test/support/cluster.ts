@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { openDataDir } from '../../scripts/runtime/data-dir.js';
 import type { DataDir } from '../../scripts/runtime/data-dir.js';
 import { keep, secretsFor } from '../../scripts/runtime/keys.js';
@@ -11,7 +12,7 @@ import { reservePorts } from '../../scripts/runtime/ports.js';
 import type { Reservation } from '../../scripts/runtime/ports.js';
 import { placePostgres } from '../../scripts/runtime/postgres-place.js';
 import { postgresPart, postgresUrl, prepareCluster } from '../../scripts/runtime/postgres.js';
-import { prepareDatabase } from '../../scripts/runtime/prepare-database.js';
+import type { prepareDatabase as PrepareDatabase } from '../../scripts/runtime/prepare-database.js';
 import { identify, signal } from '../../scripts/runtime/processes.js';
 import type { RunJson } from '../../scripts/runtime/run-json.js';
 import { findTemporal } from '../../scripts/runtime/temporal-binary.js';
@@ -38,6 +39,8 @@ export interface ClusterOptions {
   temporal?: 'embedded' | 'postgres';
   /** A folder that the Temporal server keeps its file in, instead of the data folder. */
   temporalAt?: string;
+  /** Whose built programs run, asked at each start: the checkout of another release. This one’s unless told. */
+  release?: () => string;
 }
 
 /** One process of the cluster: it can be killed, frozen, ended as an operator does, and started again. */
@@ -159,6 +162,7 @@ export class Cluster {
     this.addNode('mail', 'mail', 'scripts/runtime/mail-catcher.js', { ...common, MAIL_PORT: String(at('mail')), MAIL_UI_PORT: String(at('mailUi')) }, release('mail', 'mailUi'));
     const database = async () => {
       await this.member('postgres').start();
+      const { prepareDatabase } = await import(pathToFileURL(this.program('scripts/runtime/prepare-database.js')).href) as { prepareDatabase: typeof PrepareDatabase };
       await prepareDatabase(databaseUrl, { appPassword: secrets.DATABASE_APP_PASSWORD, encryptionKey: secrets.DATACAPTURE_ENCRYPTION_KEY, admin: { email: settings.ADMIN_EMAIL, password: secrets.ADMIN_PASSWORD } });
     };
     const temporal = async () => {
@@ -203,8 +207,10 @@ export class Cluster {
   }
 
   private addNode(name: string, part: PartName, program: string, env: NodeJS.ProcessEnv, before?: () => Promise<void>): void {
-    this.add(name, () => ({ ...nodePart(part, join(root, 'dist', program), env, join(this.dir.logs, `${name}.log`)), ...(before && { before }) }));
+    this.add(name, () => ({ ...nodePart(part, this.program(program), env, join(this.dir.logs, `${name}.log`)), ...(before && { before }) }));
   }
+
+  private program(name: string): string { return join(this.options.release?.() ?? root, 'dist', name); }
 
   private async link(name: string, ports: () => number[]): Promise<Link> {
     const link = await Link.open(ports);
