@@ -93,7 +93,7 @@ export function taskRows(content: TaskContent, of: { session_id: string; study_i
       ...of, task, summary, computed_summary: result.computed_summary, summary_difference: result.summary_difference,
       quality_flags: result.quality_flags, warnings: result.warnings, trial_count: trials.length, content_hash: hash,
     },
-    trials: { session_id: of.session_id, study_id: of.study_id, task, trials },
+    trials: { session_id: of.session_id, study_id: of.study_id, task, trials, at },
     remarks: { warnings: result.warnings, flags: result.quality_flags },
   };
 }

@@ -1,60 +1,70 @@
+import { booleans, doubles, instants, integers } from '../binary-arrays.js';
 import type { Tx } from '../knex.js';
 import { asLines, linesAt } from '../lines.js';
 import { prepared } from '../prepared.js';
 
 /** A raw trial as it is stored and read back. */
 export interface StoredTrial { task: string; trial_index: number; rt: number | null; correct: boolean | null; timestamp: string; data?: Record<string, unknown> }
-export interface TrialsOf { session_id: string; study_id: string; task: string; trials: readonly { trial_index: number; rt: number | null; correct: boolean | null; timestamp: string; data?: Record<string, unknown> | undefined }[] }
+interface Trial { trial_index: number; rt: number | null; correct: boolean | null; timestamp: string; data?: Record<string, unknown> | undefined }
+/** Trials of a task; `at`: milliseconds since 1970 of each. */
+export interface TrialsOf { session_id: string; study_id: string; task: string; trials: readonly Trial[]; at: readonly number[] }
 
 /** Trials of one row: small enough to read back in pieces, large enough that a usual task is a single row. */
 export const CHUNK = 1_000;
 /** Trials of one statement: bounds the memory of a submission of 50,000. */
 const TRIALS = 10_000;
 
-// A value of an array column is text until it is there: arrays of several lengths are no array of arrays.
+// The values of all rows are one array each, of which a row takes its piece.
 const INSERT = `insert into raw_trial_chunks (session_id, task, chunk, study_id, trials, trial_index, rt, correct, at, data)
-  select n.session_id, n.task, n.chunk, n.study_id, n.trials, n.trial_index::integer[], n.rt::double precision[], n.correct::boolean[], n.at::timestamptz[], nullif(n.data, '')::jsonb
-  from unnest($1::uuid[], $2::text[], $3::integer[], $4::uuid[], $5::integer[], ${[6, 7, 8, 9, 10].map(linesAt).join(', ')})
-    as n(session_id, task, chunk, study_id, trials, trial_index, rt, correct, at, data)`;
+  select n.session_id, n.task, n.chunk, n.study_id, n.trials, ${['integer', 'double precision', 'boolean', 'timestamptz'].map((type, i) => `($${i + 8}::${type}[])[n.first:n.first + n.trials - 1]`).join(', ')}, nullif(n.data, '')::jsonb
+  from unnest($1::uuid[], $2::text[], $3::integer[], $4::uuid[], $5::integer[], $6::integer[], ${linesAt(7)}) as n(session_id, task, chunk, study_id, trials, first, data)`;
 
-type ChunkRow = readonly [sessionId: string, task: string, chunk: number, studyId: string, trials: number, index: string, rt: string, correct: string, at: string, data: string];
+/** Whole milliseconds of a year that both calendars call the same: it is its milliseconds and nothing else. */
+const USUAL = /^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/;
 
 /** Writes trials as columns of values, in the order given: a thousand trials of a task are one row. */
 export async function insertTrials(tx: Tx, sets: readonly TrialsOf[]): Promise<void> {
-  let rows: ChunkRow[] = [];
+  for (const values of trialInserts(sets)) await insertChunks(tx, values);
+}
+
+/** The values of each statement that it takes to write these trials, for `insertChunks`. */
+export function* trialInserts(sets: readonly TrialsOf[]): Generator<unknown[]> {
+  let rows: Chunk[] = [];
   let trials = 0;
   for (const set of sets) {
     for (let from = 0; from < set.trials.length; from += CHUNK) {
-      const row = chunkRow(set, from);
-      rows.push(row);
-      trials += row[4];
+      rows.push({ set, from, first: trials + 1, trials: Math.min(CHUNK, set.trials.length - from) });
+      trials += rows.at(-1)!.trials;
       if (trials < TRIALS) continue;
-      await insertChunks(tx, rows);
+      yield valuesOf(rows);
       [rows, trials] = [[], 0];
     }
   }
-  if (rows.length > 0) await insertChunks(tx, rows);
+  if (rows.length > 0) yield valuesOf(rows);
 }
 
-const insertChunks = (tx: Tx, rows: readonly ChunkRow[]): Promise<unknown> => prepared(tx, INSERT, Array.from({ length: 10 }, (_, column) => {
-  const values = rows.map((row) => row[column]!);
-  return column < 5 ? values : asLines(values as string[]);
-}));
+export const insertChunks = (tx: Tx, values: readonly unknown[]): Promise<unknown> => prepared(tx, INSERT, values);
 
-function chunkRow({ session_id, study_id, task, trials: all }: TrialsOf, from: number): ChunkRow {
-  const trials = all.slice(from, from + CHUNK);
-  const data = trials.some((trial) => trial.data !== undefined) ? JSON.stringify(trials.map((trial) => trial.data ?? null)) : '';
-  // Arrays in the text form of PostgreSQL, which reads `null` as its own; no number, boolean or instant holds a comma or a quote.
-  let index = '', rt = '', correct = '', at = '', comma = '{';
-  for (const trial of trials) {
-    index += comma + trial.trial_index;
-    rt += comma + trial.rt;
-    correct += comma + trial.correct;
-    at += comma + trial.timestamp;
-    comma = ',';
-  }
-  return [session_id, task, from / CHUNK, study_id, trials.length, `${index}}`, `${rt}}`, `${correct}}`, `${at}}`, data];
+/** Trials of a set from one on; in a statement's arrays they begin at `first`, counted from 1. */
+interface Chunk { set: TrialsOf; from: number; first: number; trials: number }
+
+function valuesOf(rows: readonly Chunk[]): unknown[] {
+  const all = rows.flatMap(({ set, from, trials }) => set.trials.slice(from, from + trials));
+  const data = rows.map(({ first, trials }) => {
+    const own = all.slice(first - 1, first - 1 + trials);
+    return own.some((trial) => trial.data !== undefined) ? JSON.stringify(own.map((trial) => trial.data ?? null)) : '';
+  });
+  return [
+    rows.map(({ set }) => set.session_id), rows.map(({ set }) => set.task), rows.map(({ from }) => from / CHUNK), rows.map(({ set }) => set.study_id),
+    rows.map(({ trials }) => trials), rows.map(({ first }) => first), asLines(data),
+    integers(all.map(({ trial_index }) => trial_index)), doubles(all.map(({ rt }) => rt)), booleans(all.map(({ correct }) => correct)), instantsOf(all, rows),
+  ];
 }
+
+/** What is finer than a millisecond, or written in another way, the database reads: no instant holds a comma or a quote. */
+const instantsOf = (all: readonly Trial[], rows: readonly Chunk[]): Buffer | string => (all.every(({ timestamp }) => USUAL.test(timestamp))
+  ? instants(rows.flatMap(({ set, from, trials }) => set.at.slice(from, from + trials)))
+  : `{${all.map(({ timestamp }) => timestamp).join(',')}}`);
 
 export async function deleteTrials(tx: Tx, sessionId: string, task: string): Promise<void> {
   await tx('raw_trial_chunks').where({ session_id: sessionId, task }).delete();

@@ -57,6 +57,24 @@ describe('Offline sync', () => {
     expect(stored.filter((trial) => trial.task === 'n_back').map((trial) => 'data' in trial)).to.deep.equal([false, false, false]);
   });
 
+  it('keeps instants to the microsecond, and what is missing, beside many that are whole milliseconds', async () => {
+    const many = (task: string) => trials(task, 1_003, { timestamp: '2026-03-04T05:06:07.890Z' }).map((trial) => ({ ...trial, rt: trial.trial_index % 3 === 0 ? null : trial.trial_index / 8, correct: [true, false, null][trial.trial_index % 3]! }));
+    const strange = ['1999-12-31T23:59:59.999Z', '1969-07-20T20:17:40Z', '2026-03-04T05:06:07.123456Z', '2026-03-04T05:06:07.5+02:00', '2000-02-29t00:00:00.1z'];
+    const fine = strange.map((timestamp, n) => ({ task: 'flanker', trial_index: n, rt: 0.1 + n, correct: null, timestamp }));
+    const early = strange.slice(0, 2).map((timestamp, n) => ({ task: 'n_back', trial_index: n, rt: 86_400_000, correct: true, timestamp }));
+    for (const [id, others] of [['whole', []], ['fine', [response('r2', 'fine', { task: 'flanker', trials: fine })]]] as const) {
+      const { results } = await site.bulk({ sessions: [site.item(id)], responses: [response('r1', id, { trials: many('stroop') }), ...others, response('r3', id, { task: 'n_back', trials: early })] });
+      expect(results.map((r) => r.status)).to.deep.equal(results.map(() => 'created'));
+      const stored = await site.trials(results[0]!.server_id!);
+      const of = (task: string) => stored.filter((trial) => trial.task === task);
+      expect(of('stroop')).to.deep.equal(many('stroop'));
+      expect(of('n_back').map(({ rt, timestamp }) => [rt, timestamp])).to.deep.equal([[86_400_000, strange[0]], [86_400_000, '1969-07-20T20:17:40.000Z']]);
+      if (others.length === 0) continue;
+      expect(of('flanker').map(({ rt, correct, timestamp }) => [rt, correct, timestamp])).to.deep.equal(
+        [strange[0], '1969-07-20T20:17:40.000Z', strange[2], '2026-03-04T03:06:07.500Z', '2000-02-29T00:00:00.100Z'].map((timestamp, n) => [0.1 + n, null, timestamp]));
+    }
+  });
+
   it('takes hundreds of responses as it takes a few: a bad one and one that meets another far before it are told apart, and the visit is recorded once', async () => {
     const visit = await site.visit({}, [-2, 0]);
     const sessions = Array.from({ length: 60 }, (_, i) => site.item(`s${i}`));
