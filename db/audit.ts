@@ -14,6 +14,8 @@ export interface AuditEntry {
 
 /** What many records of the same act have in common. */
 export type SharedEntry = Omit<AuditEntry, 'resource_id' | 'metadata'>;
+/** A record as SQL takes it: what is said beside its metadata, and these in canonical form. */
+export interface Written { study_id: string | null; row: string; metadata: string }
 /** Records of one act on many resources, as SQL takes them: ids, distinct metadata, and which of these each has. */
 interface Many extends SharedEntry { ids: string; metadata: string[]; which: string }
 
@@ -22,7 +24,7 @@ const UUIDS = /^[0-9a-f,-]+$/;
 
 /** Collects a transaction's audit records. They are sealed together with the commit (opening.ts), so that a chain is locked no longer than that. */
 export class AuditTrail {
-  private entries: (AuditEntry | Many)[] = [];
+  private entries: (Written | Many)[] = [];
   private common: Record<string, unknown> = {};
 
   /** What every record of this transaction says in its metadata besides, whoever writes it: for whom somebody else acts. */
@@ -31,7 +33,16 @@ export class AuditTrail {
   }
 
   record(entry: AuditEntry): void {
-    this.entries.push({ ...entry, metadata: { ...entry.metadata, ...this.common } });
+    this.add(this.written(entry));
+  }
+
+  /** A record to be added when it is known to hold: long ones are written while something else is under way. */
+  written({ study_id, user_id, action, resource_type, resource_id, metadata, request_id }: AuditEntry): Written {
+    return { study_id, row: JSON.stringify({ user_id, action, resource_type, resource_id, request_id: request_id ?? null }), metadata: canonicalJson({ ...metadata, ...this.common }) };
+  }
+
+  add(entry: Written): void {
+    this.entries.push(entry);
   }
 
   /** The same act on each of many resources, whose ids are uuids: each is kept as text of forty bytes, since an import has a hundred thousand. */
@@ -54,7 +65,7 @@ export class AuditTrail {
    * order, so that two transactions never wait in a circle. Undefined: nothing was recorded.
    */
   seal(): string | undefined {
-    const chains = new Map<string, (AuditEntry | Many)[]>();
+    const chains = new Map<string, (Written | Many)[]>();
     for (const entry of this.entries) {
       const chain = entry.study_id ?? '';
       const entries = chains.get(chain);
@@ -64,13 +75,13 @@ export class AuditTrail {
     this.entries = [];
     if (chains.size === 0) return undefined;
     return [...chains.keys()].sort().flatMap((chain) => groupsOf(chains.get(chain)!).map((entries) =>
-      `select audit_append(${chain === '' ? 'null' : pg.escapeLiteral(chain)}, ${Array.isArray(entries) ? jsonOf(entries) : manyOf(entries)})`)).join('; ');
+      `select audit_append(${chain === '' ? 'null' : pg.escapeLiteral(chain)}, ${Array.isArray(entries) ? textsOf(entries) : manyOf(entries)})`)).join('; ');
   }
 }
 
 /** In their order: single records that follow each other are one group. */
-function groupsOf(entries: readonly (AuditEntry | Many)[]): (AuditEntry[] | Many)[] {
-  const groups: (AuditEntry[] | Many)[] = [];
+function groupsOf(entries: readonly (Written | Many)[]): (Written[] | Many)[] {
+  const groups: (Written[] | Many)[] = [];
   for (const entry of entries) {
     const last = groups.at(-1);
     if ('ids' in entry) groups.push(entry);
@@ -80,17 +91,8 @@ function groupsOf(entries: readonly (AuditEntry | Many)[]): (AuditEntry[] | Many
   return groups;
 }
 
-function jsonOf(entries: readonly AuditEntry[]): string {
-  const rows = entries.map((entry) => ({
-    user_id: entry.user_id,
-    action: entry.action,
-    resource_type: entry.resource_type,
-    resource_id: entry.resource_id,
-    metadata: canonicalJson(entry.metadata ?? {}),
-    request_id: entry.request_id ?? null,
-  }));
-  return `${literal(JSON.stringify(rows))}::jsonb`;
-}
+const textsOf = (entries: readonly Written[]): string =>
+  `${literal(`[${entries.map(({ row }) => row).join(',')}]`)}::jsonb, array[${entries.map(({ metadata }) => literal(metadata)).join(', ')}]`;
 
 /** As the driver's escapeLiteral, which goes letter by letter: a record may name a thousand items. */
 function literal(text: string): string {

@@ -1689,27 +1689,40 @@ AS $function$ select case when coalesce(current_setting('app.studies', true), ''
 
 CREATE OR REPLACE FUNCTION public.audit_append(p_study uuid, entries jsonb)
  RETURNS bigint
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  select audit_append(p_study, entries, null)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.audit_append(p_study uuid, entries jsonb, metadata text[])
+ RETURNS bigint
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
 declare
   v_chain text := coalesce(p_study::text, 'service');
-  v_head text; v_seq bigint; e jsonb; r audit_log;
+  v_head text; v_seq bigint; e jsonb; m text; r audit_log;
 begin
+  if cardinality(metadata) <> jsonb_array_length(entries) then
+    raise exception 'audit_append: % entries and metadata of %', jsonb_array_length(entries), cardinality(metadata);
+  end if;
   select seq, head into v_seq, v_head from audit_chains where chain = v_chain for update;
   if not found then
     insert into audit_chains (chain, study_id, seq, head) values (v_chain, p_study, 0, repeat('0', 64)) on conflict do nothing;
     select seq, head into v_seq, v_head from audit_chains where chain = v_chain for update;
   end if;
-  for e in select * from jsonb_array_elements(entries) loop
+  for e, m in select each.e, coalesce(each.m, each.e->>'metadata') from rows from (jsonb_array_elements(entries), unnest(metadata)) with ordinality as each(e, m, n) order by each.n loop
     v_seq := v_seq + 1;
     r.seq := v_seq; r.chain := v_chain; r.study_id := p_study;
     r.user_id := (e->>'user_id')::uuid; r.action := e->>'action';
     r.resource_type := e->>'resource_type'; r.resource_id := e->>'resource_id';
-    r.audit_metadata := (e->>'metadata')::jsonb; r.request_id := e->>'request_id';
+    r.audit_metadata := null; r.request_id := e->>'request_id';
     r.created_at := clock_timestamp(); r.hash_version := 1; r.prev_hash := v_head;
-    r.hash := encode(sha256(convert_to(v_head || audit_canonical(r, e->>'metadata'), 'UTF8')), 'hex');
+    r.hash := encode(sha256(convert_to(v_head || audit_canonical(r, m), 'UTF8')), 'hex');
+    r.audit_metadata := m::jsonb;
     insert into audit_log values (r.*);
     v_head := r.hash;
   end loop;

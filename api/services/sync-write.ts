@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { nowMs } from '../../db/clock.js';
-import type { AuditTrail } from '../../db/audit.js';
+import type { AuditEntry, AuditTrail, Written } from '../../db/audit.js';
 import { hashOf } from '../../db/hashing.js';
 import type { Tx } from '../../db/knex.js';
 import { putOutbox } from '../../db/outbox.js';
@@ -9,8 +9,8 @@ import { advanceSession, insertConflicts, insertOfflineSessions } from '../../db
 import type { NewConflict } from '../../db/queries/offline.js';
 import { requestPushes } from '../../db/queries/push-requests.js';
 import { completeVisits } from '../../db/queries/sessions-visits.js';
-import { insertTasks } from '../../db/queries/submissions.js';
-import { insertTrials } from '../../db/queries/trials.js';
+import { insertTaskValues, taskValues } from '../../db/queries/submissions.js';
+import { insertChunks, trialInserts } from '../../db/queries/trials.js';
 import { contentOf } from '../../workflows/domain/assessment/sync.js';
 import type { SessionWrite } from '../../workflows/domain/assessment/sync.js';
 import type { RequestContext } from '../route.js';
@@ -20,8 +20,10 @@ import { taskRows } from './sessions-content.js';
 import type { Decided, Deciding } from './sync-decide.js';
 import type { ItemResult } from './sync-items.js';
 
-/** Responses whose rows are made at a time: a few milliseconds, beside which what a statement costs by itself is little. */
-const PORTION = 50;
+/** Responses that are written at a time: a statement costs a millisecond or two by itself, and the last is waited for. */
+const PORTION = 125;
+/** Responses whose rows are made without a look at what the database says: until then it waits for its next statement. */
+const AT_A_TIME = 10;
 
 export interface Writing { audit: AuditTrail; caller: SessionCaller; context: RequestContext; minutes: number; clockSkewMs: number | null }
 
@@ -32,25 +34,34 @@ export interface Writing { audit: AuditTrail; caller: SessionCaller; context: Re
 export async function writeDecided(tx: Tx, { sessions, responses, decide }: Deciding, writing: Writing): Promise<Map<number, ItemResult>> {
   const writes = sessions.flatMap(({ decision }) => ('write' in decision && decision.write ? [decision.write] : []));
   const decided = [...sessions];
+  const results = new Map<number, ItemResult>();
+  let records: Written[] = [];
   const now = nowMs();
   await inTurn(async (add) => {
     add(() => writeSessions(tx, writes, writing));
     for (const items of portions(responses, PORTION)) {
-      const portion = items.map(decide);
-      decided.push(...portion);
-      const rows = responseRows(portion, now);
-      add(() => insertTasks(tx, rows.map(({ row }) => row)));
-      add(() => insertTrials(tx, rows.map(({ trials }) => trials)));
-      // That a statement has ended is heard of only between two portions; other callers are served, too.
-      await setImmediate();
+      const rows: ReturnType<typeof responseRows> = [];
+      for (const few of portions(items, AT_A_TIME)) {
+        const portion = few.map(decide);
+        decided.push(...portion);
+        rows.push(...responseRows(portion, now));
+        // That a statement has ended is heard of only here; other callers are served, too.
+        await setImmediate();
+      }
+      if (rows.length === 0) continue;
+      const tasks = taskValues(rows.map(({ row }) => row));
+      add(() => insertTaskValues(tx, tasks));
+      for (const chunks of trialInserts(rows.map(({ trials }) => trials))) add(() => insertChunks(tx, chunks));
     }
+    add(() => requestPushes(tx, finished(writes, decided)));
+    add(() => insertConflicts(tx, decided.flatMap(conflictRows)));
+    // What is long is put together while the last portion is written.
+    records = [...completionRecords(writes, writing), ...syncRecords(decided, writing)].map((entry) => writing.audit.written(entry));
+    for (const each of decided) results.set(each.item.index, resultOf(each));
   });
-  await requestPushes(tx, finished(writes, decided));
-  await insertConflicts(tx, decided.flatMap(conflictRows));
   // Only of what holds: a set that the database refuses is tried again in halves.
-  recordCompletions(writes, writing);
-  record(decided, writing);
-  return new Map(decided.map((each) => [each.item.index, resultOf(each)]));
+  for (const record of records) writing.audit.add(record);
+  return results;
 }
 
 function sessionRow({ id, session, ...write }: SessionWrite, { caller, minutes, clockSkewMs }: Writing) {
@@ -107,21 +118,17 @@ function conflictRows({ item, decision, session, offline }: Decided): NewConflic
   }));
 }
 
-function recordCompletions(writes: readonly SessionWrite[], { audit, caller, context }: Writing): void {
-  for (const { id, session_id, completed_at, session, before } of completions(writes)) {
-    audit.record({
-      user_id: caller.userId, request_id: context.requestId, study_id: session.study_id, action: 'visit_completed', resource_type: 'visit', resource_id: id,
-      metadata: { participant_id: session.participant_id, session_id, completed_at, status_before: before.status },
-    });
-  }
-}
+const completionRecords = (writes: readonly SessionWrite[], { caller, context }: Writing): AuditEntry[] =>
+  completions(writes).map(({ id, session_id, completed_at, session, before }) => ({
+    user_id: caller.userId, request_id: context.requestId, study_id: session.study_id, action: 'visit_completed', resource_type: 'visit', resource_id: id,
+    metadata: { participant_id: session.participant_id, session_id, completed_at, status_before: before.status },
+  }));
 
 /** One record a study and call: what was taken, by its hash, so that the chain stays short under a device that syncs much. */
-function record(decided: readonly Decided[], { audit, caller, context }: Writing): void {
-  for (const study of new Set(decided.flatMap(({ session }) => session?.study_id ?? []))) {
+function syncRecords(decided: readonly Decided[], { caller, context }: Writing): AuditEntry[] {
+  return [...new Set(decided.flatMap(({ session }) => session?.study_id ?? []))].flatMap((study) => {
     const own = decided.filter(({ session, decision }) => session?.study_id === study && (decision.status === 'created' || decision.status === 'conflict'));
-    if (own.length === 0) continue;
-    audit.record({
+    return own.length === 0 ? [] : [{
       user_id: caller.userId, request_id: context.requestId, study_id: study, action: 'offline_sync', resource_type: 'session', resource_id: null,
       metadata: {
         items: own.map(({ item, decision, session, offline }) => ({
@@ -129,8 +136,8 @@ function record(decided: readonly Decided[], { audit, caller, context }: Writing
           ...(item.kind === 'response' && { task: item.given.task }), ...(decision.status === 'conflict' && { conflict_types: decision.conflicts.map((c) => c.conflict_type) }),
         })),
       },
-    });
-  }
+    }];
+  });
 }
 
 function resultOf({ item, decision }: Decided): ItemResult {

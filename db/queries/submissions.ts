@@ -17,8 +17,13 @@ const INSERT = `insert into session_tasks (${COLUMNS.join(', ')}, submitted_at) 
   from unnest(${COLUMNS.map((column, i) => (isJson(column) ? linesAt(i + 1) : `$${i + 1}::${TYPES[column]}[]`)).join(', ')}) as n(${COLUMNS.join(', ')})`;
 
 export async function insertTasks(tx: Tx, rows: readonly TaskRow[]): Promise<void> {
-  if (rows.length > 0) await prepared(tx, INSERT, COLUMNS.map((column) => (isJson(column) ? asLines(rows.map((row) => JSON.stringify(row[column]))) : rows.map((row) => row[column]))));
+  if (rows.length > 0) await insertTaskValues(tx, taskValues(rows));
 }
+
+/** Rows as the values of their statement, for `insertTaskValues`. */
+export const taskValues = (rows: readonly TaskRow[]): unknown[] => COLUMNS.map((column) => (isJson(column) ? asLines(rows.map((row) => JSON.stringify(row[column]))) : rows.map((row) => row[column])));
+
+export const insertTaskValues = (tx: Tx, values: readonly unknown[]): Promise<unknown> => prepared(tx, INSERT, values);
 
 /** The hash of each task's content that these sessions have, by session and task. */
 export async function taskHashes(tx: Tx, sessionIds: readonly string[]): Promise<{ session_id: string; task: string; content_hash: string; local_id: string | null }[]> {

@@ -92,6 +92,7 @@ describe('Offline sync', () => {
     expect(audit.items.filter((r) => r.action === 'visit_completed').map((r) => r.resource_id)).to.deep.equal([visit.id]);
     const told = audit.items.filter((r) => r.action === 'offline_sync').flatMap((r) => (r.audit_metadata as { items: unknown[] }).items);
     expect(told).to.have.length(241);
+    expect((await site.http.expect<{ valid: boolean }>(200, 'GET', `/api/audit/verify?study_id=${site.study.id}`)).valid).to.equal(true);
   });
 
   it('the same bulk again changes nothing', async () => {
