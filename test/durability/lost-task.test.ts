@@ -30,73 +30,64 @@ class Workers {
   end(): void { for (const child of this.children) child.kill('SIGKILL'); }
 }
 
-describe('A worker that dies after it has written and before Temporal knows', function () {
+describe('A worker that', function () {
   this.timeout(180_000);
   let stage: Stage;
   const workers = new Workers();
   before(async () => { stage = await Stage.open(); });
-  after(async () => {
-    workers.end();
-    await stage?.close();
+  afterEach(() => { workers.end(); });
+  after(() => stage?.close());
+
+  describe('dies after it has written and before Temporal knows', () => {
+    it('leaves its task to another one; a message that came meanwhile is not taken for what was written', async () => {
+      const study = await stage.study({ prerequisites: { require_eligibility_confirmed: false } });
+      const id = await personIn(stage, study.id);
+      const queue = unique('mortal');
+      const dies = await workers.start(stage, queue, 1);
+      await createAnchorMessages(stage.temporal, { taskQueue: queue, timeoutSeconds: 20 }).start({ participant_id: id, study_id: study.id });
+      expect(await once(dies, 'exit')).to.deep.equal([null, 'SIGKILL']);
+      expect((await stage.sql('select kind from anchor_commands where participant_id = ?', [id]))).to.deep.equal([{ kind: 'resume' }]);
+      const path = `/api/studies/${study.id}/participants/${id}`;
+      await stage.admin.expect(201, 'POST', `${path}/consents`, { status: 'signed', signed_at: '2024-03-01T09:00:00Z' });
+      await until(async () => (await stage.sql('select 1 from outbox where subject = ?', [id])).length === 0, { what: 'the message to be with Temporal' });
+      await workers.start(stage, queue, 0);
+      await until(async () => (await stage.admin.get(`${path}/anchor-date`)).body.status === 'finalized', { what: 'the consent to count' });
+      expect(await brokenInvariants(stage, study.id)).to.deep.equal([]);
+    });
   });
 
-  it('leaves its task to another one; a message that came meanwhile is not taken for what was written', async () => {
-    const study = await stage.study({ prerequisites: { require_eligibility_confirmed: false } });
-    const id = await personIn(stage, study.id);
-    const queue = unique('mortal');
-    const dies = await workers.start(stage, queue, 1);
-    await createAnchorMessages(stage.temporal, { taskQueue: queue, timeoutSeconds: 20 }).start({ participant_id: id, study_id: study.id });
-    expect(await once(dies, 'exit')).to.deep.equal([null, 'SIGKILL']);
-    expect((await stage.sql('select kind from anchor_commands where participant_id = ?', [id]))).to.deep.equal([{ kind: 'resume' }]);
-    const path = `/api/studies/${study.id}/participants/${id}`;
-    await stage.admin.expect(201, 'POST', `${path}/consents`, { status: 'signed', signed_at: '2024-03-01T09:00:00Z' });
-    await until(async () => (await stage.sql('select 1 from outbox where subject = ?', [id])).length === 0, { what: 'the message to be with Temporal' });
-    await workers.start(stage, queue, 0);
-    await until(async () => (await stage.admin.get(`${path}/anchor-date`)).body.status === 'finalized', { what: 'the consent to count' });
-    expect(await brokenInvariants(stage, study.id)).to.deep.equal([]);
-  });
-});
-
-describe('A worker that loses its task to time, and is given it again with a message that was not there at first', function () {
-  this.timeout(180_000);
-  let stage: Stage;
-  const workers = new Workers();
-  before(async () => { stage = await Stage.open(); });
-  after(async () => {
-    workers.end();
-    await stage?.close();
-  });
-
-  it('leaves a history that any worker can take up', async () => {
-    const study = await stage.study({ prerequisites: { require_eligibility_confirmed: false } });
-    const id = await personIn(stage, study.id), participant = { participant_id: id, study_id: study.id };
-    const queue = unique('slow'), messages = createAnchorMessages(stage.temporal, { taskQueue: queue, timeoutSeconds: 30 });
-    const tasks = async () => ((await stage.handle(id).fetchHistory()).events ?? []).filter(({ workflowTaskStartedEventAttributes: started }) => started).length;
-    const slow = await workers.start(stage, queue, 0);
-    await until(async () => (await stage.temporal.workflowService.describeTaskQueue({ namespace: stage.run.temporal_namespace, taskQueue: { name: queue }, taskQueueType: 1 })).pollers?.length, { what: 'the worker to ask for tasks' });
-    // It has the task and stands still for most of the task's time; then its write waits, over the end of that time.
-    slow.kill('SIGSTOP');
-    const lock = await stage.database.transaction();
-    let answer: ReturnType<typeof messages.update> | undefined;
-    try {
-      await lock.raw('select 1 from anchor_dates where participant_id = ? for update', [id]);
-      await messages.start(participant);
-      await until(async () => (await tasks()) === 1, { what: 'the task to be with the worker' });
-      await sleep(3_000);
-      slow.kill('SIGCONT');
-      await until(async () => (await stage.sql("select 1 from pg_stat_activity where application_name like '%mortal-worker%' and wait_event_type = 'Lock'")).length > 0, { interval: 50, what: 'the write to wait' });
-      answer = messages.update(setEnrollmentDate, participant, { actor_user_id: await adminOf(stage), enrollment_date: DAY, reason: 'first visit' }, unique('update'));
-      await until(async () => (await tasks()) === 2, { what: 'the task to be given again' });
-    } finally {
-      await lock.rollback();
-    }
-    expect((await answer).result).to.equal('proposed');
-    slow.kill('SIGKILL');
-    await workers.start(stage, queue, 0);
-    await messages.sourcesChanged(participant, { actor_type: 'system' });
-    await until(async () => (await stage.sql<{ kind: string }>('select kind from anchor_commands where participant_id = ? order by 1', [id])).length === 3, { timeout: 30_000, what: 'another worker to take it up' });
-    expect((await stage.handle(id).query(anchorState))?.enrollment_date).to.equal(DAY);
-    expect(await brokenInvariants(stage, study.id)).to.deep.equal([]);
+  describe('loses its task to time, and is given it again with a message that was not there at first', () => {
+    it('leaves a history that any worker can take up', async () => {
+      const study = await stage.study({ prerequisites: { require_eligibility_confirmed: false } });
+      const id = await personIn(stage, study.id), participant = { participant_id: id, study_id: study.id };
+      const queue = unique('slow'), messages = createAnchorMessages(stage.temporal, { taskQueue: queue, timeoutSeconds: 30 });
+      const tasks = async () => ((await stage.handle(id).fetchHistory()).events ?? []).filter(({ workflowTaskStartedEventAttributes: started }) => started).length;
+      const slow = await workers.start(stage, queue, 0);
+      await until(async () => (await stage.temporal.workflowService.describeTaskQueue({ namespace: stage.run.temporal_namespace, taskQueue: { name: queue }, taskQueueType: 1 })).pollers?.length, { what: 'the worker to ask for tasks' });
+      // It has the task and stands still for most of the task's time; then its write waits, over the end of that time.
+      slow.kill('SIGSTOP');
+      const lock = await stage.database.transaction();
+      let answer: ReturnType<typeof messages.update> | undefined;
+      try {
+        await lock.raw('select 1 from anchor_dates where participant_id = ? for update', [id]);
+        await messages.start(participant);
+        await until(async () => (await tasks()) === 1, { what: 'the task to be with the worker' });
+        await sleep(3_000);
+        slow.kill('SIGCONT');
+        await until(async () => (await stage.sql("select 1 from pg_stat_activity where application_name like '%mortal-worker%' and wait_event_type = 'Lock'")).length > 0, { interval: 50, what: 'the write to wait' });
+        answer = messages.update(setEnrollmentDate, participant, { actor_user_id: await adminOf(stage), enrollment_date: DAY, reason: 'first visit' }, unique('update'));
+        await until(async () => (await tasks()) === 2, { what: 'the task to be given again' });
+      } finally {
+        await lock.rollback();
+      }
+      expect((await answer).result).to.equal('proposed');
+      slow.kill('SIGKILL');
+      await workers.start(stage, queue, 0);
+      await messages.sourcesChanged(participant, { actor_type: 'system' });
+      await until(async () => (await stage.sql<{ kind: string }>('select kind from anchor_commands where participant_id = ? order by 1', [id])).length === 3, { timeout: 30_000, what: 'another worker to take it up' });
+      expect((await stage.handle(id).query(anchorState))?.enrollment_date).to.equal(DAY);
+      expect(await brokenInvariants(stage, study.id)).to.deep.equal([]);
+    });
   });
 });
 
