@@ -24,6 +24,7 @@ import { setPoll } from './capture/poll-schedules.js';
 import { createSyncActivities } from './capture/sync.js';
 import { EventDispatcher } from './events/dispatcher.js';
 import { createEventActivities } from './events/index.js';
+import { FailingWorkflows } from './failing-workflows.js';
 import { createAnchorActivities } from './index.js';
 import { activityMetrics, serveWorkerMetrics } from './metrics.js';
 import { openMessaging } from './notify/index.js';
@@ -103,6 +104,8 @@ const ensureJobs = async (keep: boolean) => {
 };
 const reconciler = new Reconciler({ database, client, taskQueue, log, ensureJobs: () => ensureJobs(true) });
 reconciler.start();
+const failingWorkflows = new FailingWorkflows({ database, client, taskQueue, log });
+failingWorkflows.start();
 const checkpointer = settings.AUDIT_SIGNING_KEY === undefined ? undefined : new Checkpointer({
   database, log, signer: auditSigner(settings.AUDIT_SIGNING_KEY), folder: new CheckpointFolder(checkpointFolder(settings)), everySeconds: settings.AUDIT_CHECKPOINT_SECONDS,
 });
@@ -125,6 +128,7 @@ await metrics?.close();
 await checkpointer?.stop();
 stopClock();
 await reconciler.stop();
+await failingWorkflows.stop();
 await dispatcher.stop();
 await relay.stop();
 messaging.close();

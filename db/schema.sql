@@ -710,6 +710,17 @@ create table exports (
 CREATE INDEX exports_study ON public.exports USING btree (study_id, created_at);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 
+-- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table failing_workflows (
+  run_id uuid not null,
+  workflow_id text not null,
+  workflow_type text not null,
+  problem text not null,
+  found_at timestamp with time zone not null default clock_timestamp(),
+  seen_at timestamp with time zone not null default clock_timestamp(),
+  constraint failing_workflows_pkey PRIMARY KEY (run_id)
+);
+
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table form_instances (
   id uuid not null default gen_random_uuid(),

@@ -4,6 +4,7 @@ import { prometheusText } from '../metrics/prometheus.js';
 import { by } from '../record.js';
 import { reply, route } from '../route.js';
 import { Instant, Type, listOf, oneOf, paging } from '../schemas/common.js';
+import { failingWorkflows } from '../services/failing-workflows.js';
 import { admitScraper, processFigures } from '../services/metrics.js';
 
 const summary = {
@@ -53,7 +54,7 @@ export const metricsRoutes = [
     may: { ...anyone, note: 'METRICS_TOKEN, or an admin’s access token, as bearer' }, limit: 'none', answers: { 200: undefined, 401: undefined, 403: undefined, 503: undefined }, further: ['text/plain'],
     handle: async ({ services, headers }) => {
       await admitScraper(services, headers.authorization);
-      const { type, text } = await prometheusText(services.metrics);
+      const { type, text } = await prometheusText(services.metrics, () => failingWorkflows(services));
       return reply(200, text, { 'Content-Type': type });
     },
   }),

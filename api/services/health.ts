@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { measured } from '../temporal.js';
 import type { Probe } from '../temporal.js';
 import type { Services } from '../services.js';
+import { failingWorkflows } from './failing-workflows.js';
 
 /** The release, as package.json names it; beside this file's folder in the sources, one further up in the build. */
 export const version: string = readVersion();
@@ -47,7 +48,9 @@ export async function checkAll(services: Services) {
   const [database, server, worker, redis, mail] = await Promise.all([
     checkDatabase(services), temporal.probeServer(), temporal.probeWorker(), checkRedis(services), checkMail(services),
   ]);
-  const dependencies = { database, temporal: health(server), redis, worker: health(worker), mail };
+  const byType = database.status === 'ok' ? await failingWorkflows(services) : undefined;
+  const failing = [...byType?.values() ?? []].reduce((sum, n) => sum + n, 0);
+  const dependencies = { database, temporal: health(server), redis, worker: { ...health(worker), ...(worker.up && failing > 0 && { detail: `workflow tasks fail again and again: ${failing}` }) }, mail };
   const down = (name: keyof typeof dependencies) => dependencies[name].status === 'down';
   const status = down('database') || down('temporal') || down('worker') ? 'down' : down('redis') || down('mail') ? 'degraded' : 'ok';
   return { status, environment: settings.NODE_ENV, version, dependencies };

@@ -43,9 +43,11 @@ import * as patientChanges from './0044-patient-changes.js';
 import * as studySize from './0045-study-size.js';
 import * as callerCost from './0046-caller-cost.js';
 import * as auditTexts from './0047-audit-texts.js';
+import * as failingWorkflows from './0048-failing-workflows.js';
 
 export interface SqlMigration { name: string; up: string }
 
 /** In order; forward only. A released migration is never edited: a change is a new one at the end. */
 export const migrations: readonly SqlMigration[] = [identity, studies, anchor, recordKeeping, capture, request, asOf, edc, assessments, pages, waitingTriggers, isolationCost, outboxSubject, portal, regenerationCost, push, pushPace, poll, dataOut, exportCost, templates, reminders, secondFactors, audit, events, erasure, userLinks, messageLane, consentRevocation, reminderCost, restingAnchors, imports, openChanges, deadAddresses, endedLogins, auditVerifications, cancelledByHand, batteryRight, touchCost, caregivers, caregiverEpochs, patientChanges, studySize, callerCost, auditTexts];
+export const migrations: readonly SqlMigration[] = [identity, studies, anchor, recordKeeping, capture, request, asOf, edc, assessments, pages, waitingTriggers, isolationCost, outboxSubject, portal, regenerationCost, push, pushPace, poll, dataOut, exportCost, templates, reminders, secondFactors, audit, events, erasure, userLinks, messageLane, consentRevocation, reminderCost, restingAnchors, imports, openChanges, deadAddresses, endedLogins, auditVerifications, cancelledByHand, batteryRight, touchCost, caregivers, caregiverEpochs, patientChanges, studySize, failingWorkflows];
 export const latestRevision = migrations.at(-1)!.name;

@@ -12,6 +12,8 @@ export const SEARCH_ATTRIBUTES = { StudyId: 'Keyword', SiteId: 'Keyword', Anchor
 export interface TemporalServer {
   cli: string; host: string; port: number; uiPort: number; file: string; namespace: string; retentionDays: number; log: string;
   release: () => Promise<void>;
+  /** Of its dynamic configuration, beside what is always set: `name=value`. */
+  configured?: readonly string[];
 }
 
 /** The embedded Temporal server with its Web UI. */
@@ -23,7 +25,7 @@ export function temporalPart(server: TemporalServer): PartPlan {
     // only a power cut may lose the last ones, and what they were about is in PostgreSQL, from where the processes of
     // participants are started again. FULL would make each step wait for the disk twice.
     '--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=NORMAL',
-    '--dynamic-config-value', 'system.enableActivityEagerExecution=true',
+    ...['system.enableActivityEagerExecution=true', ...server.configured ?? []].flatMap((value) => ['--dynamic-config-value', value]),
     ...Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
   ];
   return {

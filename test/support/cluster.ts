@@ -41,6 +41,8 @@ export interface ClusterOptions {
   temporalAt?: string;
   /** Whose built programs run, asked at each start: the checkout of another release. This one’s unless told. */
   release?: () => string;
+  /** Of the embedded Temporal server's dynamic configuration: `name=value`. */
+  temporalConfigured?: readonly string[];
 }
 
 /** One process of the cluster: it can be killed, frozen, ended as an operator does, and started again. */
@@ -156,7 +158,7 @@ export class Cluster {
     const cli = await findTemporal(settings.TEMPORAL_CLI, join(root, '.cache', 'temporal'), say, nothing);
     const temporalPort = onPostgres ? await this.addTemporalOnPostgres(host, password, say) : at('temporal');
     if (!onPostgres) this.add('temporal', () => temporalPart({
-      cli, host, port: temporalPort, uiPort: at('ui'), file: this.temporalFile, namespace: settings.TEMPORAL_NAMESPACE, retentionDays: 1, log: log('temporal'), release: release('temporal', 'ui'),
+      cli, host, port: temporalPort, uiPort: at('ui'), file: this.temporalFile, namespace: settings.TEMPORAL_NAMESPACE, retentionDays: 1, log: log('temporal'), release: release('temporal', 'ui'), configured: this.options.temporalConfigured ?? [],
     }));
     const common: NodeJS.ProcessEnv = { ...base, ...secrets, DATA_DIR: dir.path, SMTP_URL: `smtp://${host}:${at('mail')}` };
     this.addNode('mail', 'mail', 'scripts/runtime/mail-catcher.js', { ...common, MAIL_PORT: String(at('mail')), MAIL_UI_PORT: String(at('mailUi')) }, release('mail', 'mailUi'));
