@@ -12,6 +12,7 @@ const { EventType, WorkflowExecutionStatus, WorkflowTaskFailedCause } = proto.te
 /** What Temporal itself says of a run: two kinds, of which one is the reason. Set after five failures, and taken away by the first task that succeeds. */
 const SAID = 'TemporalReportedProblems';
 const PROBLEMS = `${SAID} IN ('category=WorkflowTaskFailed', 'category=WorkflowTaskTimedOut')`;
+const TIMED_OUT = 'TimedOut';
 /** As many are kept of those that Temporal names. */
 const MOST = 1_000;
 /** A task that a worker took along when it died is given again: its second attempt is no sign of anything. */
@@ -90,13 +91,16 @@ export class FailingWorkflows {
 
   private async marked(): Promise<FailingWorkflow[]> {
     const { runs } = await this.list(` AND ${PROBLEMS}`, MOST, new Uint8Array());
-    return runs.map(({ said, ...run }) => ({ ...run, problem: kindOf(said.find((word) => word.startsWith('cause=')) ?? '') }));
+    return runs.map(({ said, ...run }) => ({ ...run, problem: said.includes('category=WorkflowTaskTimedOut') ? TIMED_OUT : kindOf(said.find((word) => word.startsWith('cause=')) ?? '') }));
   }
 
   private async oneByOne(): Promise<{ failing: FailingWorkflow[]; looked: string[] }> {
     const known: Run[] = await inScope(this.deps.database, [], ({ tx }) => knownFailing(tx, AGAIN));
     const before = new Set(known.map(({ run_id }) => run_id));
-    const { runs: page, next } = await this.list('', PAGE, this.place);
+    // A place that the server does not know (any more) is not asked for twice.
+    const { place } = this;
+    this.place = new Uint8Array();
+    const { runs: page, next } = await this.list('', PAGE, place);
     this.place = next;
     const runs = [...new Map([...known, ...page.map(({ said: _, ...run }) => run)].map((run) => [run.run_id, run])).values()];
     const failing: FailingWorkflow[] = [], looked: string[] = [];
@@ -134,7 +138,7 @@ export class FailingWorkflows {
       const last = history?.events?.find(({ eventType }) => ENDS.has(eventType));
       if (last?.eventType === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED) return undefined;
       const cause = last?.workflowTaskFailedEventAttributes?.cause;
-      return kindOf(typeof cause === 'number' ? WorkflowTaskFailedCause[cause] ?? '' : last ? 'TimedOut' : '');
+      return last && typeof cause !== 'number' ? TIMED_OUT : kindOf(WorkflowTaskFailedCause[cause ?? 0] ?? '');
     } catch (fault) {
       if (isNotFound(fault)) return undefined;
       throw fault;
@@ -149,7 +153,7 @@ const isNotFound = (fault: unknown) => fault instanceof Error && 'code' in fault
 
 /** `NonDeterministicError`, of either of the two ways in which Temporal writes it. Never the failure's own message: it may quote what it failed at. */
 function kindOf(cause: string): string {
-  const bare = cause.replace(/^cause=WorkflowTask(Failed|TimedOut)Cause|^WORKFLOW_TASK_FAILED_CAUSE_/, '');
+  const bare = cause.replace(/^cause=WorkflowTaskFailedCause|^WORKFLOW_TASK_FAILED_CAUSE_/, '');
   const words = bare.includes('_') ? bare.toLowerCase().replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase()) : bare;
   return words || 'Unknown';
 }

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { NativeConnection, Worker, bundleWorkflowCode } from '@temporalio/worker';
 import { expect } from 'chai';
-import { createAnchorActivities } from '../../activities/index.js';
 import { builtServer } from '../../scripts/temporal-postgres/programs.js';
 import { createAnchorMessages } from '../../workflows/client.js';
 import { evaluate, participantAnchorId } from '../../workflows/contract.js';
@@ -47,9 +46,7 @@ for (const [server, options] of Object.entries(SERVERS)) {
       await cluster.member('worker1').stop();
       const connection = await NativeConnection.connect({ address: cluster.run.temporal });
       try {
-        const worker = await Worker.create({
-          connection, namespace: cluster.run.temporal_namespace, taskQueue: cluster.run.temporal_task_queue, workflowBundle: { code }, activities: createAnchorActivities({ database: stage.database }),
-        });
+        const worker = await Worker.create({ connection, namespace: cluster.run.temporal_namespace, taskQueue: cluster.run.temporal_task_queue, workflowBundle: { code } });
         return await worker.runUntil(work);
       } finally {
         await connection.close();
