@@ -76,6 +76,7 @@ for (const [server, options] of Object.entries(SERVERS)) {
       // An activity that takes as long as all of this: what it writes is held by another transaction.
       const lock = await stage.database.transaction();
       try {
+        await lock.raw(`set local idle_in_transaction_session_timeout = 0`);
         await lock.raw('select 1 from anchor_dates where participant_id = ? for update', [busy.id]);
         await stage.handle(busy.id).startUpdate(evaluate, { args: [{}], waitForStage: 'ACCEPTED' });
         await stage.admin.expect(201, 'POST', `/api/studies/${study.id}/participants/${broken.id}/consents`, { status: 'signed', signed_at: '2024-03-01T09:00:00Z' });
