@@ -3,7 +3,7 @@ import type { ErrorCode } from './errors.js';
 
 /** Errors of the socket and of the pool that mean: the database is not there at the moment. */
 const UNREACHABLE = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'ETIMEDOUT', 'EPIPE', 'EHOSTUNREACH', 'EAI_AGAIN']);
-const UNREACHABLE_MESSAGE = /timeout acquiring a connection|connection terminated|connection timeout|timeout exceeded when trying to connect|unable to acquire a connection|not queryable/i;
+const UNREACHABLE_MESSAGE = /^timeout expired$|timeout acquiring a connection|connection terminated|connection timeout|timeout exceeded when trying to connect|unable to acquire a connection|not queryable/i;
 
 interface Thrown { status?: unknown; httpCode?: unknown; code?: unknown; message?: unknown; nativeError?: unknown; constraint?: unknown; errors?: unknown }
 
