@@ -54,14 +54,16 @@ describe('A database of the first release is brought to the newest schema while 
       for (let n = 0; !stopping; n += 1) {
         const began = performance.now();
         try {
-          await inScope(application, other, async ({ tx, audit }) => {
+          await inScope(application, other, async ({ tx }) => {
             const [{ id }] = await tx('participants').insert({ study_id: other, participant_code: `U-${client}-${n}` }).returning('id') as [{ id: string }];
             await tx('anchor_dates').insert({ study_id: other, participant_id: id });
             await tx('consents').insert({ study_id: other, participant_id: id, status: 'signed', signed_at: '2024-03-01T09:00:00Z' });
             await tx('outbox').insert({ topic: 'sources-changed', study_id: other, subject: id });
             await tx('notifications').insert({ study_id: other, participant_id: id, kind: 'override_requested', channel: 'email', dedupe_key: `u-${client}-${n}` });
             await tx('domain_events').insert({ type: 'ENROLLMENT_DATE_SET', study_id: other, participant_id: id });
-            audit.record({ study_id: other, user_id: admin.id, action: 'participant_created', resource_type: 'participant', resource_id: id });
+            // As that release sealed its records: the metadata within the entries.
+            const record = { user_id: admin.id, action: 'participant_created', resource_type: 'participant', resource_id: id, metadata: '{}', request_id: null };
+            await tx.raw('select audit_append(?, ?::jsonb)', [other, JSON.stringify([record])]);
           });
           await readInScope(application, other, (tx) => tx('anchor_dates as a').join('participants as p', 'p.id', 'a.participant_id').select('p.participant_code', 'a.status').limit(50));
           done += 1;
