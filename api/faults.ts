@@ -1,9 +1,9 @@
+import { POOL_AWAY } from '../db/away.js';
 import { Problem, problem } from './errors.js';
 import type { ErrorCode } from './errors.js';
 
 /** Errors of the socket and of the pool that mean: the database is not there at the moment. */
 const UNREACHABLE = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'ETIMEDOUT', 'EPIPE', 'EHOSTUNREACH', 'EAI_AGAIN']);
-const UNREACHABLE_MESSAGE = /^timeout expired$|timeout acquiring a connection|connection terminated|connection timeout|timeout exceeded when trying to connect|unable to acquire a connection|not queryable/i;
 
 interface Thrown { status?: unknown; httpCode?: unknown; code?: unknown; message?: unknown; nativeError?: unknown; constraint?: unknown; errors?: unknown }
 
@@ -34,7 +34,7 @@ function databaseProblem(error: Thrown, cause: unknown): Problem | undefined {
   const message = typeof error.message === 'string' ? error.message : '';
   // Several addresses of one host name: each one's failure in an AggregateError.
   const nested = Array.isArray(error.errors) ? (error.errors as Thrown[]).some((e) => UNREACHABLE.has(String(e.code))) : false;
-  if (UNREACHABLE.has(code) || nested || UNREACHABLE_MESSAGE.test(message)) return problem('DATABASE_UNAVAILABLE', { cause });
+  if (UNREACHABLE.has(code) || nested || POOL_AWAY.test(message)) return problem('DATABASE_UNAVAILABLE', { cause });
   if (!/^[0-9A-Z]{5}$/.test(code)) return undefined;
   // Class 08 connection, 57P0x shut down or starting up, 53 out of connections or memory.
   if (code.startsWith('08') || code.startsWith('57P') || code.startsWith('53')) return problem('DATABASE_UNAVAILABLE', { cause });

@@ -1,4 +1,5 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+import { POOL_AWAY } from '../../db/away.js';
 import { AnchorBusy } from '../../workflows/client.js';
 
 /** How a call to a capture system failed (decisions, section 6: `error_type` of an attempt). */
@@ -43,7 +44,6 @@ export const defaultLimits: RetryLimits = { captureMs: 15 * 60_000, attempts: 10
 
 /** Errors of a database that is away or too busy: they say nothing of the trigger, which waits for it. */
 const DATABASE_AWAY = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|08|53|57P|40001|40P01|55P03)/;
-const POOL_AWAY = /^timeout expired$|timeout acquiring a connection|connection terminated|connection timeout|timeout exceeded when trying to connect|unable to acquire a connection|not queryable/i;
 
 function databaseAway(thrown: unknown): boolean {
   const { code, message } = thrown as { code?: unknown; message?: unknown };
