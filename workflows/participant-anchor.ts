@@ -1,5 +1,5 @@
 import {
-  allHandlersFinished, condition, continueAsNew, proxyLocalActivities, setCurrentDetails, setHandler, upsertSearchAttributes, workflowInfo, currentUpdateInfo, isCancellation,
+  allHandlersFinished, condition, continueAsNew, proxyLocalActivities, patched, setCurrentDetails, setHandler, upsertSearchAttributes, workflowInfo, currentUpdateInfo, isCancellation,
 } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { AnchorActivities } from '../activities/index.js';
@@ -14,6 +14,14 @@ const { applyAnchorCommand } = proxyLocalActivities<AnchorActivities>({
   retry: { initialInterval: '50ms', backoffCoefficient: 2, maximumInterval: '10s' },
 });
 
+/**
+ * Events after which a run goes on as a new one, long before Temporal asks for it. A worker that takes a participant over
+ * reads all of the run again, and whoever waits for an answer waits for that too: 600 events took it a second, and those
+ * of a worker that went come all at once.
+ */
+const LONG_RUN = 200;
+
+const studyId = defineSearchAttributeKey('StudyId', SearchAttributeType.KEYWORD);
 const awaitingSince = defineSearchAttributeKey('AwaitingSince', SearchAttributeType.DATETIME);
 const anchorStatus = defineSearchAttributeKey('AnchorStatus', SearchAttributeType.KEYWORD);
 
@@ -71,10 +79,13 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
     while (queue.length > 0) await carryOutNext();
     if (state?.closed && state.pending_override) {
       asSignal('expire')({});
-    } else if (state?.closed || workflowInfo().continueAsNewSuggested) {
+    } else if (state?.closed || isLong()) {
       await condition(allHandlersFinished);
       if (queue.length > 0) continue;
-      return state?.closed ? state : continueAsNew<typeof participantAnchor>(start);
+      if (state?.closed) return state;
+      // Runs that were longer before there was this bound end where they next are at rest, not where they passed it.
+      if (workflowInfo().continueAsNewSuggested || patched('short-runs')) return continueAsNew<typeof participantAnchor>(start);
+      await nextMessageOrDeadline();
     } else {
       await nextMessageOrDeadline();
     }
@@ -119,10 +130,15 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
   }
 }
 
+const isLong = (): boolean => workflowInfo().continueAsNewSuggested || workflowInfo().historyLength > LONG_RUN;
+
 /** Details and search attributes of the Web UI; returns what it shows, so that an unchanged state costs nothing. */
 function showOperators(state: WaitingState, shown: string): string {
   const waiting = state.waiting_for.length === 0 ? 'waiting for: nothing' : `waiting for: ${state.waiting_for.join(', ')}`;
+  const { continuedFromExecutionRunId, typedSearchAttributes } = workflowInfo();
   setCurrentDetails([
+    // A continued run starts without the summary and the details that the first one was given.
+    ...(continuedFromExecutionRunId ? [`anchor date of one participant, study ${typedSearchAttributes.get(studyId)}, goes on from an earlier run`, ''] : []),
     `**${state.status}** ${state.enrollment_date ?? ''} (version ${state.version})`, '', waiting, `since: ${state.since}`, `last decision: ${state.last_decision}`,
     ...(state.pending_override ? [`override request ${state.pending_override.request_id}, expires ${state.pending_override.expires_at}`] : []),
   ].join('\n'));

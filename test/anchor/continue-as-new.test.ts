@@ -39,4 +39,26 @@ describe('a participant’s workflow over many runs', function () {
     expect(history.map((h) => h.anchor_version)).to.deep.equal(Array.from({ length: 25 }, (_, i) => 26 - i));
     expect(await brokenInvariants(stage, study.id)).to.deep.equal([]);
   });
+
+  it('is never one long run, which another worker would have to read as a whole: it goes on as a new one that shows the same', async () => {
+    const study = await stage.study({ sources: [{ type: 'manual_entry' }] });
+    const person = await study.person();
+    await person.set(DAY);
+    const handle = stage.handle(person.id), at = async () => { const { raw, ...described } = await handle.describe(); return { ...described, first: raw.workflowExecutionInfo!.firstRunId, taskTimeout: Number(raw.executionConfig!.defaultWorkflowTaskTimeout!.seconds) }; };
+    const before = await at();
+    for (let i = 0; i < 50; i++) await person.post('/evaluate');
+    const now = await at();
+    expect(now.runId, 'another run than the first').not.to.equal(before.runId);
+    expect(now.first).to.equal(before.runId);
+    const runs: number[] = [];
+    for await (const { historyLength } of stage.temporal.workflow.list({ query: `WorkflowId = '${participantAnchorId(person.id)}'` })) runs.push(historyLength);
+    expect(Math.max(...runs, now.historyLength)).to.be.below(260);
+    expect(now.taskTimeout).to.equal(before.taskTimeout);
+    // Temporal gives the summary and the static details of the first run to no other.
+    const shown = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
+    expect(shown.currentDetails).to.include(`anchor date of one participant, study ${study.id}`).and.include('(version ');
+    expect(now.typedSearchAttributes.getAll()).to.have.deep.members(before.typedSearchAttributes.getAll());
+    expect((await person.history()).map((h) => h.anchor_version)).to.deep.equal([2]);
+    expect(await brokenInvariants(stage, study.id)).to.deep.equal([]);
+  });
 });

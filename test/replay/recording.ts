@@ -63,6 +63,7 @@ export class Recording {
       await until(async () => (await this.stage.handle(person.id).describe()).status.name === 'COMPLETED', { what: 'the workflow to end' });
     }),
     'anchor-continued-as-new': () => this.manyRuns(),
+    'anchor-long-run': () => this.longRun(),
     'study-reanchoring': () => this.studyReanchoring(),
     'datacapture-trigger': () => this.trigger(),
     'audit-verification': () => this.verification(),
@@ -92,6 +93,13 @@ export class Recording {
       const first = (await last.describe()).raw.workflowExecutionInfo!.firstRunId!;
       await this.save('anchor-continued-as-new', environment.client.workflow.getHandle(participantAnchorId(person.id), first));
     });
+  }
+
+  private async longRun(): Promise<void> {
+    const person = await this.study.person();
+    const first = (await until(() => this.stage.handle(person.id).describe(), { what: 'the workflow' })).runId;
+    for (let i = 0; i < 40; i++) await person.post('/evaluate');
+    await this.save('anchor-long-run', this.stage.temporal.workflow.getHandle(participantAnchorId(person.id), first));
   }
 
   private async studyReanchoring(): Promise<void> {
