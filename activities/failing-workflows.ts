@@ -1,6 +1,7 @@
 import type { Client, WorkflowService } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import type { Logger } from 'pino';
+import { alone } from '../db/alone.js';
 import type { Database } from '../db/knex.js';
 import { knownFailing, noteFailing } from '../db/queries/failing-workflows.js';
 import type { FailingWorkflow } from '../db/queries/failing-workflows.js';
@@ -65,11 +66,7 @@ export class FailingWorkflows {
   private async look(): Promise<void> {
     const { database, log } = this.deps;
     try {
-      await database.transaction(async (lock) => {
-        const { rows } = await lock.raw(`select pg_try_advisory_xact_lock(hashtext('failing-workflows')) as mine`);
-        if (!rows[0].mine) return;
-        // Temporal is asked meanwhile, which may take longer than a transaction may idle.
-        await lock.raw(`set local idle_in_transaction_session_timeout = 0`);
+      await alone(database, 'failing-workflows', async () => {
         const { failing, looked } = await this.marks() ? { failing: await this.marked(), looked: 'all' as const } : await this.oneByOne();
         const { found, well } = await inScope(database, [], ({ tx }) => noteFailing(tx, failing, looked));
         for (const { workflow_id, run_id, problem } of found.slice(0, TOLD)) log.error({ workflow_id, run_id, problem }, 'a workflow’s task fails again and again: what it is to do waits until somebody mends it');

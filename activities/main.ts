@@ -119,11 +119,13 @@ process.on('SIGTERM', drain);
 process.on('SIGINT', drain);
 // The supervisor is gone: a worker that nobody knows of must not go on.
 process.on('disconnect', drain);
-await ensureJobs(false);
+// It works while it makes sure of the periodic jobs: a Temporal server under load takes its time for these.
+const prepared = ensureJobs(false).then(() => {
+  process.send?.({ ready: true });
+  log.info({ taskQueue }, 'worker is ready');
+});
 const running = worker.run();
-process.send?.({ ready: true });
-log.info({ taskQueue }, 'worker is ready');
-await running;
+await Promise.race([running, prepared.then(() => running)]);
 await metrics?.close();
 await checkpointer?.stop();
 stopClock();

@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
+import { alone } from '../db/alone.js';
 import type { Database } from '../db/knex.js';
 import { putOutbox } from '../db/outbox.js';
 import { wakeOverdue as wakeOverduePushes } from '../db/queries/push-requests.js';
@@ -117,9 +118,8 @@ export class Reconciler {
   private async sweep(settledSeconds = SETTLED_SECONDS): Promise<boolean> {
     const { database, log } = this.deps;
     try {
-      await database.transaction(async (lock) => {
-        const { rows } = await lock.raw(`select pg_try_advisory_xact_lock(hashtext('reconcile-participants')) as mine`);
-        if (!rows[0].mine) return;
+      // Temporal lists what runs, which takes minutes where there is much of it.
+      await alone(database, 'reconcile-participants', async () => {
         await this.deps.ensureJobs();
         await reconcilePolls(this.deps);
         const restored = await restoreWork(this.deps, settledSeconds);

@@ -47,16 +47,22 @@ export async function inflict(cluster: Cluster, { kind, target, forMs }: Fault):
 export class Chaos {
   readonly done: Fault[] = [];
   private stopping = false;
+  private broken: unknown;
   private readonly running: Promise<void>[];
   private readonly underWay = new Set<string>();
 
   constructor(private readonly cluster: Cluster, private readonly next: () => Fault, private readonly say: (line: string) => void, atOnce: number) {
-    this.running = Array.from({ length: atOnce }, () => this.run());
+    this.running = Array.from({ length: atOnce }, () => this.run().catch((fault: unknown) => { this.broken ??= fault; this.stopping = true; }));
   }
 
+  /** Nothing more goes wrong from now on. */
+  pause(): void { this.stopping = true; }
+
+  /** @throws when what went wrong could not be mended: a part did not come up again */
   async stop(): Promise<void> {
     this.stopping = true;
     await Promise.all(this.running);
+    if (this.broken !== undefined) throw this.broken;
   }
 
   private async run(): Promise<void> {

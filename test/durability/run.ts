@@ -54,7 +54,7 @@ async function reckoned({ seed, participants, clients, pace = BRISK, chaosSecond
   const ledger = emptyLedger(setting.studies), lives = new Lives(setting, ledger, seed), failures: string[] = [];
   const begun = performance.now();
   const chaos = new Chaos(cluster, planOf(new Random(seed), [...cluster.members.keys()], [...cluster.links.keys()], pace), (line) => say(`${((performance.now() - begun) / 1000).toFixed(1)} s ${line}`), 2);
-  const over = chaosSeconds === undefined ? undefined : setTimeout(() => { void chaos.stop(); }, chaosSeconds * 1000);
+  const over = chaosSeconds === undefined ? undefined : setTimeout(() => { chaos.pause(); }, chaosSeconds * 1000);
   let next = 0;
   await Promise.all(Array.from({ length: clients }, async () => {
     for (let n = next++; n < participants; n = next++) {
