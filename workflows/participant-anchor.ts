@@ -39,14 +39,16 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
   let state = null as WaitingState | null;
   const signals = new Map<string, number>();
   let shown = '';
-  const ahead = new Map<string, AnchorOutcome>();
+  const ahead = new Map<string, (queued: Queued) => void>();
+  const untold: (() => void)[] = [];
 
   const enqueue = (kind: AnchorCommand['kind'], message: unknown, id: string): Promise<AnchorOutcome> =>
     new Promise((settle, fail) => {
-      const known = ahead.get(id);
-      if (known) return settle(known);
       const body = typeof message === 'object' && message !== null && !Array.isArray(message) ? message : {};
-      queue.push({ command: { id, kind, participant_id, study_id, message: body } as AnchorCommand, within: asHere(), settle, fail });
+      const queued: Queued = { command: { id, kind, participant_id, study_id, message: body } as AnchorCommand, within: asHere(), settle, fail };
+      const known = ahead.get(id);
+      if (known) known(queued);
+      else queue.push(queued);
     });
   // An update's id comes from its caller: the same one again, also after a continue-as-new, finds what it came to.
   const asUpdate = (kind: AnchorCommand['kind']) => (message?: object) =>
@@ -77,6 +79,7 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
 
   for (;;) {
     while (queue.length > 0) await carryOutNext();
+    tell();
     if (state?.closed && state.pending_override) {
       asSignal('expire')({});
     } else if (state?.closed || isLong()) {
@@ -96,11 +99,12 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
     try {
       const outcome = await next.within(() => applyAnchorCommand(next.command));
       state = outcome.waiting;
-      shown = showOperators(state, shown);
       // The facts and the trace stand in the history with the activity's result; who asked needs the answer alone.
-      const { facts: _facts, trace: _trace, command_id, ...answer } = outcome as Partial<AppliedCommand> & AnchorOutcome & { facts?: unknown; trace?: unknown };
-      if (command_id === undefined || command_id === next.command.id) next.settle(answer);
-      else settleOther(next, command_id, answer);
+      const { facts: _facts, trace: _trace, command_id, told_at_rest, ...answer } = outcome as Partial<AppliedCommand> & AnchorOutcome & { facts?: unknown; trace?: unknown };
+      if (!told_at_rest) shown = showOperators(state, shown);
+      const settle = told_at_rest ? ({ settle: later }: Queued) => { untold.push(() => { later(answer); }); } : ({ settle: now }: Queued) => { now(answer); };
+      if (command_id === undefined || command_id === next.command.id) settle(next);
+      else settleOther(next, command_id, settle);
     } catch (fault) {
       next.fail(fault);
       // What ends here cannot be written at all, however often it is tried: the message fails, the process goes on.
@@ -112,17 +116,28 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
    * A worker that overruns a task's time is given the task again and goes on where it was, with messages that came meanwhile. Whoever
    * replays that has all of them at once, perhaps in another order: the next result in the history may be that of another message.
    */
-  function settleOther(next: Queued, id: string, answer: AnchorOutcome): void {
+  function settleOther(next: Queued, id: string, settle: (queued: Queued) => void): void {
     // Where there was a message first, nothing was resumed.
     if (next.command.kind !== 'resume') queue.unshift(next);
     const place = queue.findIndex(({ command }) => command.id === id);
-    if (place < 0) ahead.set(id, answer);
-    else queue.splice(place, 1)[0]!.settle(answer);
+    if (place < 0) ahead.set(id, settle);
+    else settle(queue.splice(place, 1)[0]!);
+  }
+
+  /**
+   * Who asked and the operators are told when no message is left. A worker that overruns a task's time may be given it again while a
+   * message is carried out, with one more that it takes at once; whoever replays that has all of them before the first is done. What the
+   * history has beside the activities must come in one order for both. It costs nobody time: a task ends when nothing is left anyway.
+   */
+  function tell(): void {
+    if (untold.length === 0) return;
+    shown = showOperators(state!, shown);
+    for (const answer of untold.splice(0)) answer();
   }
 
   async function nextMessageOrDeadline(): Promise<void> {
     const pending = state?.pending_override;
-    const arrived = () => queue.length > 0;
+    const arrived = () => queue.length > 0 || untold.length > 0;
     if (!pending) return condition(arrived);
     const deadline = pending.remind_at ?? pending.expires_at;
     const wait = Math.max(Date.parse(deadline) - Date.now(), 1);

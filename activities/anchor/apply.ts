@@ -13,8 +13,11 @@ import { readCases } from './context.js';
 import type { Case } from './context.js';
 import { goneState, waitingState } from './waiting.js';
 
-/** What became of a command, and of which: what stands in the workflow's history says itself whose it is. */
-export type AppliedCommand = AnchorOutcome & { command_id: string };
+/**
+ * What became of a command, and of which: what stands in the workflow's history says itself whose it is. `told_at_rest`: the
+ * history is made by a workflow that tells what came of its messages when none is left; those of earlier releases told at once.
+ */
+export type AppliedCommand = AnchorOutcome & { command_id: string; told_at_rest: true };
 
 /**
  * Carries out one message to a participant's anchor in one transaction: facts read, the pure decision called, anchor,
@@ -22,7 +25,7 @@ export type AppliedCommand = AnchorOutcome & { command_id: string };
  * in the workflow's history, with the facts and the trace that it was decided from.
  */
 export const applyAnchorCommand = (database: Database) => async (given: AnchorCommand): Promise<AppliedCommand> =>
-  ({ ...await applied(database, given), command_id: given.id });
+  ({ ...await applied(database, given), command_id: given.id, told_at_rest: true });
 
 async function applied(database: Database, given: AnchorCommand): Promise<AnchorOutcome> {
   const command = withPlainIds(given);

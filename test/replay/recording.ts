@@ -62,6 +62,10 @@ export class Recording {
       await person.withdraw();
       await until(async () => (await this.stage.handle(person.id).describe()).status.name === 'COMPLETED', { what: 'the workflow to end' });
     }),
+    'anchor-messages-at-once': () => this.anchor('anchor-messages-at-once', async (person) => {
+      await Promise.all([person.set(DAY), person.post('/evaluate'), person.set('2024-03-12'), person.consent('2024-03-01T09:00:00Z'), person.post('/evaluate')]);
+      await person.becomes({ status: 'finalized' });
+    }),
     'anchor-continued-as-new': () => this.manyRuns(),
     'anchor-long-run': () => this.longRun(),
     'study-reanchoring': () => this.studyReanchoring(),

@@ -31,7 +31,7 @@ describe('workflows that run already', function () {
   it('histories of every branch are there', () => {
     expect(histories.map((h) => h.workflowId)).to.include.members([
       'anchor-proposed-changed-finalized', 'anchor-cancelled-and-proposed-again', 'anchor-override-approved', 'anchor-override-denied-after-refused-decisions',
-      'anchor-override-reminded-and-expired', 'anchor-withdrawn-with-a-pending-override', 'anchor-continued-as-new', 'anchor-task-given-again', 'anchor-long-run', 'anchor-long-of-an-earlier-release', 'study-reanchoring', 'datacapture-trigger',
+      'anchor-override-reminded-and-expired', 'anchor-withdrawn-with-a-pending-override', 'anchor-continued-as-new', 'anchor-task-given-again', 'anchor-task-given-again-after-some', 'anchor-messages-at-once', 'anchor-long-run', 'anchor-long-of-an-earlier-release', 'study-reanchoring', 'datacapture-trigger',
       'datacapture-trigger-local', 'datacapture-trigger-after-an-outage', 'datacapture-trigger-failed', 'datacapture-sync', 'datacapture-sync-failed', 'datacapture-poll', 'datacapture-query',
       'push-results', 'push-results-after-an-outage', 'push-results-refused', 'push-results-cancelled', 'event-delivery', 'study-export', 'study-simulation', 'study-reanchoring-noted',
       'update-visit-statuses', 'expire-sessions', 'process-pending-reminders', 'send-daily-summary', 'audit-verification',
