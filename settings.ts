@@ -260,7 +260,7 @@ export type SettingName = keyof Definitions;
 type Raw = { [K in SettingName]: ReturnType<Definitions[K]['parse']> };
 export type Settings = Raw & { production: boolean };
 
-const PLACEHOLDERS = /change|(?<![a-z])(?:me|it|now)(?![a-z])|(?<=change)(?:me|it|this|now)|please|in[-_ ]?production|secret|passwor[dt]|default|admin(?:istrator)?|test(?:ing)?|example|insecure|placeholder|todo|x{3,}/gi;
+const PLACEHOLDERS = /change|(?<![a-z])(?:me|it|now)(?![a-z])|(?<=change)(?:me|it|this|now)|please|in[-_ ]?production|secret|passwor[dt]|default|admin(?:istrator)?|test(?:ing)?|example|insecure|placeholder|todo|x{3,}|super|jwt|session|signing|audit|encryption|key|token|random|string|char(?:acter)?s?|value|letmein|welcome|qwerty|abcdef\w{0,20}|replace|generate|long|strong|development|(?<![a-z])(?:your?|my|an?|the|this|that|to|with|at|of|in|do|not|use|for|here|least|dev|real|own|some|app|very)(?![a-z])/gi;
 const COUNTED = /\d*(?:0123|1234|2345|3456|4567|5678|6789|7890|9876|4321)\d*|123|321/g;
 /** Below this a value is too simple, whatever it says. */
 const FEWEST_SIGNS = 5;

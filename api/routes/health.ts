@@ -1,11 +1,11 @@
 import { anyone } from '../access.js';
 import { route, reply } from '../route.js';
-import { Type, oneOf } from '../schemas/common.js';
+import { Type, nullable, oneOf } from '../schemas/common.js';
 import { checkAll, checkDatabase, checkRedis, version } from '../services/health.js';
 
 const Basic = Type.Object({ status: oneOf('ok'), environment: Type.String(), version: Type.String() });
-const One = Type.Object({ status: oneOf('ok', 'down', 'not_configured'), latency_ms: Type.Optional(Type.Number()) });
-const Dependency = Type.Object({ status: oneOf('ok', 'down', 'not_configured'), latency_ms: Type.Optional(Type.Number()), detail: Type.Optional(Type.String()) });
+const One = Type.Object({ status: oneOf('ok', 'down', 'not_configured'), latency_ms: nullable(Type.Number()) });
+const Dependency = Type.Object({ status: oneOf('ok', 'down', 'not_configured'), latency_ms: Type.Optional(nullable(Type.Number())), detail: Type.Optional(Type.String()) });
 const Detailed = Type.Object({
   status: oneOf('ok', 'degraded', 'down'), environment: Type.String(), version: Type.String(),
   dependencies: Type.Object({ database: Dependency, temporal: Dependency, redis: Dependency, worker: Dependency, mail: Dependency }),

@@ -8,7 +8,7 @@ import { failingWorkflows } from './failing-workflows.js';
 /** The release, as package.json names it; beside this file's folder in the sources, one further up in the build. */
 export const version: string = readVersion();
 
-export interface Health { status: 'ok' | 'down' | 'not_configured'; latency_ms?: number; detail?: string }
+export interface Health { status: 'ok' | 'down' | 'not_configured'; latency_ms?: number | null; detail?: string }
 
 const PROBE_MS = 2_000;
 const within = <T>(work: PromiseLike<T>, ms: number): Promise<T> => new Promise((resolve, reject) => {
@@ -18,7 +18,7 @@ const within = <T>(work: PromiseLike<T>, ms: number): Promise<T> => new Promise(
 
 /** Not configured where `probe` is undefined. */
 function health(probe: Probe | undefined): Health {
-  if (!probe) return { status: 'not_configured' };
+  if (!probe) return { status: 'not_configured', latency_ms: null };
   return { status: probe.up ? 'ok' : 'down', latency_ms: probe.latencyMs, ...(probe.detail && { detail: probe.detail }) };
 }
 

@@ -1,3 +1,4 @@
+import { AS_HASHED } from '../audit-records.js';
 import type { Tx } from '../knex.js';
 
 export interface AuditFilter {
@@ -24,8 +25,9 @@ export async function listAudit(tx: Tx, filter: AuditFilter): Promise<{ items: u
     if (filter.to) void query.where('created_at', '<=', filter.to);
     return query;
   };
-  const items = await matching().orderBy([{ column: 'created_at', order: 'desc' }, { column: 'seq', order: 'desc' }]).offset(filter.skip).limit(filter.limit)
-    .select(tx.raw(`chain || '/' || seq as id`), 'seq', 'chain', 'study_id', 'user_id', 'action', 'resource_type', 'resource_id', 'audit_metadata', 'request_id', 'created_at', 'prev_hash', 'hash', 'hash_version');
+  // The time as it is hashed, with all of its digits: whoever has the record can compute its hash.
+  const items = await matching().orderBy([{ column: 'audit_log.created_at', order: 'desc' }, { column: 'seq', order: 'desc' }]).offset(filter.skip).limit(filter.limit)
+    .select(tx.raw(`chain || '/' || seq as id`), 'seq', 'chain', 'study_id', 'user_id', 'action', 'resource_type', 'resource_id', 'audit_metadata', 'request_id', tx.raw(AS_HASHED), 'prev_hash', 'hash', 'hash_version');
   const [count] = await matching().count({ n: '*' });
   return { items, total: Number(count?.n ?? 0) };
 }

@@ -128,7 +128,7 @@ describe('The API process', function suite() {
       expect([status, body.status, body.environment, body.version]).to.deep.equal([200, 'ok', 'development', '0.1.0']);
     }
     const redis = await http.get('/api/health/redis');
-    expect([redis.status, redis.body.status]).to.deep.equal([200, 'not_configured']);
+    expect([redis.status, redis.body]).to.deep.equal([200, { status: 'not_configured', latency_ms: null }]);
   });
 
   it('writes one line for each request, without what may be personal', async () => {

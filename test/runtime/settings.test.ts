@@ -53,6 +53,7 @@ describe('the settings', () => {
   for (const value of [
     'changeme-changeme-changeme-changeme', 'changemechangemechangemechangeme', 'change-me-change-me-change-me-1234', 'secretsecretsecretsecretsecretsecret', 'password1234', 'Password12345678', 'passwordpassword', 'Admin1234567!',
     'research-assessment', 'admin@example.org', 'Research Assessment <no-reply@example.org>', 'changeme'.padEnd(32, 'x'), 'changeme'.padEnd(40, '0'), 'test-secret-test-secret-test-secret', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'please-change-me-in-production-now',
+    'your-super-secret-jwt-key-change-this-in-production', 'supersecretsupersecretsupersecretsupersecret', 'change-me-to-a-random-32-character-string', 'your-secret-key-your-secret-key-here', 'insecure-development-secret-do-not-use', 'letmeinletmeinletmeinletmein',
   ]) {
     it(`in production "${value}" is a known default`, () => {
       const faults = faultsOf({ ...good, ADMIN_PASSWORD: value });
@@ -60,7 +61,7 @@ describe('the settings', () => {
     });
   }
 
-  for (const value of ['Admin-9f3kQ-zz81-Lw!', 'test-7f0c94be1d2a5836e7f0c94be1d2a5836e7f0c94b', 'secret-5f2b8c1e-7a3d-4e90-b6f4-19c8d2a7e035', 'Default-Quill-Traverse-88', 'password-is-Wv8mK2xQ']) {
+  for (const value of ['Admin-9f3kQ-zz81-Lw!', 'test-7f0c94be1d2a5836e7f0c94be1d2a5836e7f0c94b', 'secret-5f2b8c1e-7a3d-4e90-b6f4-19c8d2a7e035', 'Default-Quill-Traverse-88', 'my-signing-key-Xk3vPq9-tRw', 'keytokenstring-4f9a1c7be2d0', 'password-is-Wv8mK2xQ']) {
     it(`in production "${value}" is a secret of one's own`, () => {
       expect(faultsOf({ ...good, ADMIN_PASSWORD: value })).to.deep.equal([]);
     });
