@@ -56,12 +56,16 @@ export const Snapshot = Type.Object({ ...head, taken_at: Instant, schedules: Row
 export const StudyExport = Type.Object({ ...head, exported_at: Instant, anchor_history: Rows, schedule_versions: Rows, raw_trials: Type.Optional(Rows) });
 
 const { position: _position, ...moduleFields } = NewModule.properties;
+/** The record as it is read bears the code that the path has. */
+const SameCode = Type.Optional(Type.String({ maxLength: 200, description: 'as in the path' }));
 export const WantedBattery = body({
+  code: SameCode,
   name: text(300, 1), description: Type.Optional(nullable(text(10_000))), modules: Type.Optional(Type.Array(body(moduleFields), { maxItems: 100 })),
   publish: Type.Optional(Type.Boolean({ description: 'publish what then stands there' })),
 });
 const Days = Type.Integer({ minimum: 0, maximum: 3_650 });
 export const WantedWindow = body({
+  code: SameCode,
   name: text(300, 1), target_day: Type.Integer({ minimum: -36_500, maximum: 36_500 }), window_before: Type.Optional(Days), window_after: Type.Optional(Days),
   battery_id: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))), battery_code: Type.Optional(nullable(Code)), is_baseline: Type.Optional(Type.Boolean()),
   datacapture_event: Type.Optional(nullable(text(200, 1))), sort_order: Type.Optional(Type.Integer({ minimum: -1_000_000, maximum: 1_000_000 })),

@@ -15,18 +15,19 @@ import { changeWindow, createWindow, requireBattery } from './windows.js';
 
 /** What is to be put where: a record of one study, by its code. */
 interface Target { studyId: string; code: string; dryRun: boolean; unchangedSince: (record: Record<string, unknown> | undefined) => void }
-export interface WantedBattery { name: string; description?: string | null; modules?: Omit<GivenModule, 'position'>[]; publish?: boolean }
+export interface WantedBattery { code?: string; name: string; description?: string | null; modules?: Omit<GivenModule, 'position'>[]; publish?: boolean }
 export interface WantedWindow {
-  name: string; target_day: number; window_before?: number; window_after?: number; battery_id?: number | null; battery_code?: string | null;
+  code?: string; name: string; target_day: number; window_before?: number; window_after?: number; battery_id?: number | null; battery_code?: string | null;
   is_baseline?: boolean; datacapture_event?: string | null; sort_order?: number;
 }
 
 /**
  * Makes a battery what the body says, the whole of it: what is left out is the default. The same body again changes
  * nothing. A published battery that differs gets its next version, which `publish` publishes.
- * @throws 409 BATTERY_RETIRED or STALE, 422 bad settings
+ * @throws 409 BATTERY_RETIRED or STALE, 422 bad settings, another code than the path's
  */
 export async function putBattery(change: Change, { studyId, code, dryRun, unchangedSince }: Target, wanted: WantedBattery): Promise<Reply> {
+  assertSame(code, wanted.code);
   const modules = await acceptModules(change.tx, studyId, wanted.modules ?? []);
   const before = await batteryByCode(change.tx, studyId, code);
   unchangedSince(before && { ...before });
@@ -44,11 +45,16 @@ export async function putBattery(change: Change, { studyId, code, dryRun, unchan
   return answer(battery);
 }
 
+function assertSame(code: string, given: string | undefined): void {
+  if (given !== undefined && given !== code) throw invalid('code', 'CODE_MISMATCH', 'must be the code of the path, or left out');
+}
+
 const contentOf = ({ name, description, modules }: BatteryRecord) => ({ name, description, modules: modules.map(({ id: _id, ...module }) => module) });
 const differs = (battery: BatteryRecord, wanted: object): boolean => differences(contentOf(battery), wanted).length > 0;
 
 /** Makes a visit window what the body says, the whole of it; `battery_code` names a battery of the study. @throws 409 STALE, 422 an unknown battery */
 export async function putWindow(change: Change, { studyId, code, dryRun, unchangedSince }: Target, { battery_code, ...wanted }: WantedWindow): Promise<Reply> {
+  assertSame(code, wanted.code);
   const batteryId = battery_code ? (await batteryByCode(change.tx, studyId, battery_code))?.id : wanted.battery_id ?? null;
   if (batteryId === undefined) throw invalid('battery_code', 'UNKNOWN_BATTERY', 'is not a battery of the study');
   await requireBattery(change.tx, batteryId, studyId);

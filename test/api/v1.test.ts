@@ -274,7 +274,7 @@ describe('/api/v1', () => {
     it('makes a battery, changes what differs and nothing else, and says so', async () => {
       const made = await put('batteries/CORE', battery);
       expect([made.status, made.body.action, made.body.battery!.status, made.body.battery!.version]).to.deep.equal([201, 'created', 'draft', 1]);
-      const same = await put('batteries/CORE', battery);
+      const same = await put('batteries/CORE', { code: 'CORE', ...battery });
       expect([same.status, same.body.action, same.body.changes, same.body.battery!.updated_at]).to.deep.equal([200, 'unchanged', [], made.body.battery!.updated_at]);
       const published = await put('batteries/CORE', { ...battery, publish: true });
       expect([published.body.action, published.body.battery!.status, published.body.changes]).to.deep.equal(['updated', 'published', [{ path: 'status', from: 'draft', to: 'published' }]]);
@@ -308,7 +308,7 @@ describe('/api/v1', () => {
 
     it('refuses what is wrong and changes nothing', async () => {
       for (const [path, body, status] of [
-        ['batteries/BAD', { name: 'x', modules: [{ task: 'juggling' }] }, 422], ['batteries/BAD', { name: 'x', colour: 1 }, 422], ['batteries/BAD', {}, 422], ['batteries/%20x', { name: 'x' }, 422],
+        ['batteries/BAD', { code: 'GOOD', name: 'x' }, 422], ['visit-windows/BAD', { code: 'GOOD', name: 'x', target_day: 1 }, 422], ['batteries/BAD', { name: 'x', modules: [{ task: 'juggling' }] }, 422], ['batteries/BAD', { name: 'x', colour: 1 }, 422], ['batteries/BAD', {}, 422], ['batteries/%20x', { name: 'x' }, 422],
         ['visit-windows/BAD', { name: 'x', target_day: 1, battery_code: 'NONE' }, 422], ['visit-windows/BAD', { name: 'x', target_day: 1, battery_id: 2_000_000_000 }, 422], [`batteries/${'x'.repeat(65)}`, { name: 'x' }, 422],
       ] as const) expect((await put(path, body)).status, `${path} ${JSON.stringify(body)}`).to.equal(status);
       const stale = await all.send('PUT', of('batteries/CORE'), { name: 'other' }, { headers: { 'If-Match': '"nothing"' } });
