@@ -53,7 +53,7 @@ export const visitRoutes = [
   }),
   route({
     method: 'POST', path: '/api/schedules/visits', tag: 'Visits', summary: 'Schedule a visit by hand', may: staff.participants, within: 'change',
-    description: 'With or without a window. It belongs to no schedule version: re-anchoring leaves it alone. The first visit that counts of a window is the window’s own: a schedule that is made later refers to it (`carried`) and does not plan the window once more, unless it was missed.', body: NewVisit, answers: { 201: Visit },
+    description: 'With or without a window. It belongs to no schedule version: re-anchoring leaves it alone. The first visit that counts of a window is the window’s own: a schedule that is made later refers to it (`carried`) and does not plan the window once more, unless it was missed. For a withdrawn participant 409 PARTICIPANT_WITHDRAWN.', body: NewVisit, answers: { 201: Visit },
     handle: async ({ tx, audit, actor, context, body }) => created(await scheduleVisit({ tx, audit, actor, context }, body)),
   }),
   route({
@@ -62,7 +62,7 @@ export const visitRoutes = [
   }),
   route({
     method: 'PATCH', path: '/api/visits/{visit_id}', tag: 'Visits', summary: 'Correct or cancel a visit', may: staff.participants, within: 'change',
-    description: 'A completed, superseded or cancelled visit keeps what it says (409 VISIT_CLOSED); its mark for review may be taken back.', body: VisitChange, answers: { 200: Visit },
+    description: 'A completed, superseded or cancelled visit keeps what it says (409 VISIT_CLOSED); its mark for review may be taken back. The schedule of a withdrawn participant is frozen: dates, window and status 409 PARTICIPANT_WITHDRAWN.', body: VisitChange, answers: { 200: Visit },
     handle: ({ tx, audit, actor, context, params, body, unchangedSince }) => changeVisit({ tx, audit, actor, context }, params.visit_id, body, unchangedSince),
   }),
   route({

@@ -5,7 +5,7 @@ import type { Tx } from '../../db/knex.js';
 import { lockAnchors } from '../../db/queries/anchors.js';
 import type { Participant } from '../../db/models/records.js';
 import {
-  deleteParticipant, insertParticipant, participantById, participantForUpdate, participantHasData, updateParticipant,
+  deleteParticipant, insertParticipant, participantById, participantForShare, participantForUpdate, participantHasData, updateParticipant,
 } from '../../db/queries/participants.js';
 import type { ParticipantRecord } from '../../db/queries/participants.js';
 import { siteByCode, siteById, siteInReach } from '../../db/queries/sites.js';
@@ -107,6 +107,18 @@ export async function existing(tx: Tx, id: string): Promise<ParticipantRecord> {
   const participant = await participantById(tx, id);
   if (!participant) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   return participant;
+}
+
+/** The participant, whose withdrawal comes before what this transaction does or after it. Who needs its anchor locks that one first. */
+export async function held(tx: Tx, id: string): Promise<ParticipantRecord> {
+  const participant = await participantForShare(tx, id);
+  if (!participant) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  return participant;
+}
+
+/** @throws 409 PARTICIPANT_WITHDRAWN: no visit is planned or moved any more (decisions, section 5) */
+export function requireMovable(participant: ParticipantRecord): void {
+  if (participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn: the schedule is frozen.' });
 }
 
 async function locked(tx: Tx, id: string): Promise<ParticipantRecord> {

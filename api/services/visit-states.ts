@@ -2,6 +2,7 @@ import { visitKey } from '../../db/hashing.js';
 import type { Tx } from '../../db/knex.js';
 import { putOutbox } from '../../db/outbox.js';
 import { lockAnchors } from '../../db/queries/anchors.js';
+import type { ParticipantRecord } from '../../db/queries/participants.js';
 import { readScheduleInputs } from '../../db/queries/schedules.js';
 import { mayReopen, statusToday } from '../../db/queries/visit-statuses.js';
 import type { VisitRecord } from '../../db/queries/visits.js';
@@ -9,19 +10,20 @@ import { updateVisit } from '../../db/queries/visits.js';
 import { plannedVisit } from '../../workflows/domain/regeneration.js';
 import { problem } from '../errors.js';
 import { by } from '../record.js';
-import { sourcesChanged } from './participants.js';
+import { requireMovable, sourcesChanged } from './participants.js';
 import type { Change } from './studies.js';
-import { existingVisit } from './visits.js';
+import { existingVisit, heldVisit } from './visits.js';
 
 const REASON_WIDTH = 200;
 
 /**
  * Cancels a visit that is not done; one that is cancelled is answered as it is. It stays cancelled when a schedule is made
- * anew. @throws 404, 409 VISIT_CLOSED
+ * anew. @throws 404, 409 PARTICIPANT_WITHDRAWN or VISIT_CLOSED
  */
 export async function cancelVisit({ tx, audit, actor, context }: Change, id: string, reason: string): Promise<VisitRecord> {
-  const before = await lockedVisit(tx, id);
+  const { visit: before, participant } = await lockedVisit(tx, id);
   if (before.status === 'cancelled') return before;
+  requireMovable(participant);
   if (before.status === 'completed' || before.status === 'superseded') throw problem('VISIT_CLOSED', { detail: `The visit is ${before.status} and cannot be cancelled.` });
   await updateVisit(tx, id, { status: 'cancelled', status_reason: reason.slice(0, REASON_WIDTH), cancelled_by_hand: true });
   audit.record({ ...by(actor, context), study_id: before.study_id, action: 'visit_cancelled', resource_type: 'visit', resource_id: id, metadata: { participant_id: before.participant_id, reason, status_before: before.status } });
@@ -32,11 +34,12 @@ export async function cancelVisit({ tx, audit, actor, context }: Change, id: str
  * Takes a cancellation, a completion or a miss back: the visit is where the calendar has it now. What it was stands in
  * the audit log; a session that had completed it stays a completed session. One that stayed cancelled while the schedule
  * moved is to do on the days that the schedule has for it now.
- * @throws 404, 409 VISIT_CLOSED for one that another row stands for, or that belongs to a schedule of before
+ * @throws 404, 409 PARTICIPANT_WITHDRAWN, VISIT_CLOSED for one that another row stands for, or that belongs to a schedule of before
  */
 export async function reopenVisit({ tx, audit, actor, context }: Change, id: string, reason: string): Promise<VisitRecord> {
-  const before = await lockedVisit(tx, id);
+  const { visit: before, participant } = await lockedVisit(tx, id);
   if (before.status === 'scheduled' || before.status === 'open') return before;
+  requireMovable(participant);
   if (before.status === 'superseded' || !(await mayReopen(tx, id))) throw problem('VISIT_CLOSED', { detail: 'The visit was replaced by a later schedule and cannot be reopened.' });
   const planned = before.status === 'cancelled' && before.schedule_version_id !== null ? await asPlanned(tx, before) : {};
   const status = await statusToday(tx, { ...before, ...planned });
@@ -50,9 +53,9 @@ export async function reopenVisit({ tx, audit, actor, context }: Change, id: str
 }
 
 /** The visit, with its participant's schedule held: who makes the next one sees all of a change here, or nothing. */
-async function lockedVisit(tx: Tx, id: string): Promise<VisitRecord> {
+async function lockedVisit(tx: Tx, id: string): Promise<{ visit: VisitRecord; participant: ParticipantRecord }> {
   await lockAnchors(tx, [(await existingVisit(tx, id)).participant_id]);
-  return existingVisit(tx, id, true);
+  return heldVisit(tx, id);
 }
 
 /** What the participant's schedule has for a visit now; nothing where it has it no more. */

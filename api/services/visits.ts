@@ -5,6 +5,7 @@ import { visitKey } from '../../db/hashing.js';
 import { putOutbox } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
 import { lockAnchors } from '../../db/queries/anchors.js';
+import type { ParticipantRecord } from '../../db/queries/participants.js';
 import { statusToday } from '../../db/queries/visit-statuses.js';
 import { hasLiveVisit, insertVisit, updateVisit, visitById } from '../../db/queries/visits.js';
 import type { VisitRecord } from '../../db/queries/visits.js';
@@ -13,7 +14,7 @@ import { windowIdentity } from '../../workflows/domain/schedule.js';
 import { invalid, problem } from '../errors.js';
 import { by, changedFields } from '../record.js';
 import type { Completion, NewVisit, VisitChange } from '../schemas/schedules.js';
-import { existing as existingParticipant, pastInstant, sourcesChanged } from './participants.js';
+import { held, pastInstant, requireMovable, sourcesChanged } from './participants.js';
 import type { Change } from './studies.js';
 import { existingWindow, requireBattery } from './windows.js';
 
@@ -23,9 +24,11 @@ import { existingWindow, requireBattery } from './windows.js';
  * @throws 404, 409 PARTICIPANT_WITHDRAWN, 422
  */
 export async function scheduleVisit({ tx, audit, actor, context }: Change, given: Static<typeof NewVisit>): Promise<VisitRecord> {
-  const participant = await existingParticipant(tx, given.participant_id);
+  // Who makes the schedule holds the anchor: neither sees half of what the other does.
+  if (given.visit_window_id) await lockAnchors(tx, [given.participant_id]);
+  const participant = await held(tx, given.participant_id);
   if (given.study_id && given.study_id.toLowerCase() !== participant.study_id) throw invalid('study_id', 'OTHER_STUDY', 'is not the study of the participant');
-  if (participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn: the schedule is frozen.' });
+  requireMovable(participant);
   const window = given.visit_window_id ? await existingWindow(tx, given.visit_window_id) : undefined;
   if (window && window.study_id !== participant.study_id) throw problem('NOT_FOUND', { detail: 'There is no such visit window.' });
   const name = given.name ?? window?.name;
@@ -46,22 +49,23 @@ export async function scheduleVisit({ tx, audit, actor, context }: Change, given
   return existingVisit(tx, id);
 }
 
-/** The key of the window's visit where the participant has none that counts, else one of its own: it is one visit more. */
+/** The key of the window's visit where the participant, whose anchor is locked, has none that counts, else one of its own: it is one visit more. */
 async function keyWithin(tx: Tx, participantId: string, windowId: string): Promise<string> {
-  // Who makes the schedule holds the anchor: neither sees half of what the other does.
-  await lockAnchors(tx, [participantId]);
   const key = visitKey(participantId, windowIdentity(windowId));
   return await hasLiveVisit(tx, participantId, key) ? randomUUID() : key;
 }
 
-/** Corrects a visit that is still to be done, cancels it, or takes back its mark for review. @throws 404, 409 VISIT_CLOSED or STALE, 400, 422 */
+const SCHEDULE = new Set(['target_date', 'window_open', 'window_close', 'status']);
+
+/** Corrects a visit that is still to be done, cancels it, or takes back its mark for review. @throws 404, 409 PARTICIPANT_WITHDRAWN, VISIT_CLOSED or STALE, 400, 422 */
 export async function changeVisit({ tx, audit, actor, context }: Change, id: string, given: Static<typeof VisitChange>, unchangedSince: (record: Record<string, unknown>) => void): Promise<VisitRecord> {
   // What the participant's next schedule keeps is read under the anchor's lock: a cancellation comes before it or after.
   if (given.status === 'cancelled') await lockAnchors(tx, [(await existingVisit(tx, id)).participant_id]);
-  const before = await existingVisit(tx, id, true);
+  const { visit: before, participant } = await heldVisit(tx, id);
   unchangedSince({ ...before });
   const fields = changedFields({ ...before }, given);
   if (fields.length === 0) return before;
+  if (fields.some((field) => SCHEDULE.has(field))) requireMovable(participant);
   const closed = before.status === 'completed' || before.status === 'superseded' || before.status === 'cancelled';
   if (closed && fields.some((field) => field !== 'needs_review')) throw problem('VISIT_CLOSED', { detail: `The visit is ${before.status}: only its mark for review can change.` });
   requireOrder({ ...before, ...given });
@@ -96,6 +100,12 @@ export async function existingVisit(tx: Tx, id: string, lock = false): Promise<V
   const visit = await visitById(tx, id, lock);
   if (!visit) throw problem('NOT_FOUND', { detail: 'There is no such visit.' });
   return visit;
+}
+
+/** The visit, locked, and whose it is, held: a withdrawal comes before the change or after it. */
+export async function heldVisit(tx: Tx, id: string): Promise<{ visit: VisitRecord; participant: ParticipantRecord }> {
+  const participant = await held(tx, (await existingVisit(tx, id)).participant_id);
+  return { visit: await existingVisit(tx, id, true), participant };
 }
 
 function requireOrder(dates: { target_date: string; window_open: string; window_close: string }): void {

@@ -54,6 +54,11 @@ export async function participantForUpdate(tx: Tx, id: string): Promise<Particip
   return (await tx.raw(`select ${COLUMNS} from participants p left join sites s on s.id = p.site_id where p.id = ? for update of p`, [id])).rows[0];
 }
 
+/** The participant as it stands until the commit: whoever withdraws it waits. Others may hold it so as well. */
+export async function participantForShare(tx: Tx, id: string): Promise<ParticipantRecord | undefined> {
+  return (await tx.raw(`select ${COLUMNS} from participants p left join sites s on s.id = p.site_id where p.id = ? for share of p`, [id])).rows[0];
+}
+
 /** A participant with its anchor, which is there from the start: `unset`, version 1 (decisions, section 5). */
 export async function insertParticipant(tx: Tx, participant: Partial<Participant> & { study_id: string; participant_code: string }): Promise<string> {
   const row = await Participant.query(tx).insert(participant).returning('id');
