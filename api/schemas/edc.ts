@@ -1,4 +1,5 @@
 import { Instant, IsoDate, Type, Uuid, body, nullable, partial, text } from './common.js';
+import type { Static } from './common.js';
 import { VisitStatus } from './schedules.js';
 
 const Day = Type.Integer({ minimum: -36_500, maximum: 36_500, description: 'days from the anchor date' });
@@ -21,16 +22,18 @@ export const NewEventDefinition = body({
 export const EventDefinitionChange = partial(NewEventDefinition);
 
 const Weekday = Type.Integer({ minimum: 1, maximum: 7 });
-const Holiday = Type.Object({ date: IsoDate, name: text(200, 1) }, { additionalProperties: false });
+const NamedHoliday = body({ date: IsoDate, name: Type.Optional(nullable(text(200, 1))) });
+// One type list, as in `nullable`: each keyword looks at its own type alone, and a fault names the rule that was broken.
+const Holiday = Type.Unsafe<Static<typeof NamedHoliday> | string>({ ...NamedHoliday, type: ['object', 'string'], format: 'date' });
 const weekend = { maxItems: 6, uniqueItems: true, description: 'ISO: 1 is Monday, 7 is Sunday; at least one day is left to work on' };
 
 export const HolidayCalendar = Type.Object({
   id: Uuid, study_id: Uuid, site_id: nullable(Uuid), name: Type.String(), is_default: Type.Boolean(), weekend_days: Type.Array(Type.Integer()),
-  holidays: Type.Array(Type.Object({ date: IsoDate, name: Type.String() })), created_at: Instant, updated_at: Instant,
+  holidays: Type.Array(Type.Object({ date: IsoDate, name: nullable(Type.String()) })), created_at: Instant, updated_at: Instant,
 });
 const calendarFields = {
   name: text(200, 1), is_default: Type.Optional(Type.Boolean()), weekend_days: Type.Optional(Type.Array(Weekday, weekend)),
-  holidays: Type.Optional(Type.Array(Holiday, { maxItems: 5_000, description: 'each date once' })), site_id: Type.Optional(nullable(Uuid)),
+  holidays: Type.Optional(Type.Array(Holiday, { maxItems: 5_000, description: 'each date once, by itself or with a name' })), site_id: Type.Optional(nullable(Uuid)),
 };
 export const NewHolidayCalendar = body(calendarFields);
 export const HolidayCalendarChange = partial(NewHolidayCalendar);

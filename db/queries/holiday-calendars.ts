@@ -3,7 +3,7 @@ import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
 
 export interface HolidayCalendarRecord {
-  id: string; study_id: string; site_id: string | null; name: string; is_default: boolean; weekend_days: number[]; holidays: { date: string; name: string }[];
+  id: string; study_id: string; site_id: string | null; name: string; is_default: boolean; weekend_days: number[]; holidays: { date: string; name: string | null }[];
   created_at: string; updated_at: string;
 }
 export type HolidayCalendarFields = Partial<Omit<HolidayCalendarRecord, 'id' | 'study_id' | 'created_at' | 'updated_at'>>;

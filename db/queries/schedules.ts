@@ -10,7 +10,7 @@ export interface EventRow {
   id: string; event_oid: string; name: string; target_day: number; window_before: number; window_after: number; battery_id: number | null;
   is_baseline: boolean; repeating: { count: number; every_days: number } | null; datacapture_event: string | null; sort_order: number;
 }
-export interface CalendarRow { id: string; site_id: string | null; is_default: boolean; weekend_days: number[]; holidays: { date: string; name: string }[] }
+export interface CalendarRow { id: string; site_id: string | null; is_default: boolean; weekend_days: number[]; holidays: { date: string; name: string | null }[] }
 /** What a study's schedules are made from; `edc` is set in that scheduling mode. */
 export interface ScheduleSources {
   windows: WindowRow[];

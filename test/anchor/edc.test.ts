@@ -115,6 +115,21 @@ describe('edc scheduling: events, instances, holidays', function () {
       expect(full.holiday_calendar_id).to.be.a('string');
     });
 
+    it('a holiday needs no name, and its date alone will do: all are answered alike, and the warning names the kind', async () => {
+      const study = await EdcStudy.make(stage);
+      const given = ['2026-12-25', { date: '2026-12-28' }, { date: '2026-12-29', name: null }, { date: '2026-12-30', name: 'Between the years' }];
+      const stored = [['2026-12-25', null], ['2026-12-28', null], ['2026-12-29', null], ['2026-12-30', 'Between the years']].map(([date, name]) => ({ date, name }));
+      const calendar = await study.calendar({ holidays: given });
+      const path = `/api/holiday-calendars/${calendar.id}`;
+      expect(calendar.holidays).to.deep.equal(stored);
+      expect((await stage.admin.expect(200, 'GET', path)).holidays).to.deep.equal(stored);
+      expect((await stage.admin.expect(200, 'PATCH', path, { holidays: given })).updated_at, 'the same again changes nothing').to.equal(calendar.updated_at);
+      await study.event('M1', 30, { window_before: 2, window_after: 7 });
+      const person = await study.anchored('2026-11-25');
+      expect((await current(person)).generation_warnings).to.deep.equal(['HOLIDAY_SHIFTED: M1 2026-12-25 → 2026-12-31 (holiday)']);
+      expect((await stage.admin.expect(200, 'PATCH', path, { holidays: ['2027-01-01'] })).holidays).to.deep.equal([{ date: '2027-01-01', name: null }]);
+    });
+
     it('where no working day lies inside the window the target stays, and another warning says so', async () => {
       const study = await EdcStudy.make(stage);
       await study.calendar({ holidays: [{ date: '2026-12-25', name: 'Christmas Day' }] });
@@ -287,6 +302,12 @@ describe('edc scheduling: events, instances, holidays', function () {
       ['the same weekend day twice', 'holiday-calendars', { name: 'c', weekend_days: [6, 6] }, 'weekend_days', 'UNIQUE_ITEMS'],
       ['a holiday on a day that is none', 'holiday-calendars', { name: 'c', holidays: [{ date: '2023-02-29', name: 'x' }] }, 'holidays.0.date', 'FORMAT'],
       ['the same holiday twice', 'holiday-calendars', { name: 'c', holidays: [{ date: '2024-02-29', name: 'x' }, { date: '2024-02-29', name: 'y' }] }, 'holidays.1.date', 'DUPLICATE'],
+      ['a date alone that is none', 'holiday-calendars', { name: 'c', holidays: ['2024-02-29', '2023-02-29'] }, 'holidays.1', 'FORMAT'],
+      ['a holiday that is neither a date nor an object', 'holiday-calendars', { name: 'c', holidays: [20240229] }, 'holidays.0', 'TYPE'],
+      ['a holiday without a date', 'holiday-calendars', { name: 'c', holidays: [{ name: 'x' }] }, 'holidays.0.date', 'REQUIRED'],
+      ['a holiday with an empty name', 'holiday-calendars', { name: 'c', holidays: [{ date: '2024-02-29', name: '' }] }, 'holidays.0.name', 'MIN_LENGTH'],
+      ['a holiday with a field that is none', 'holiday-calendars', { name: 'c', holidays: [{ date: '2024-02-29', colour: 'red' }] }, 'holidays.0.colour', 'UNKNOWN_FIELD'],
+      ['the same date alone twice', 'holiday-calendars', { name: 'c', holidays: [{ date: '2024-02-29' }, '2024-02-29'] }, 'holidays.1', 'DUPLICATE'],
       ['a site that is none of the study', 'holiday-calendars', { name: 'c', site_id: '11111111-1111-4111-8111-111111111111' }, 'site_id', 'UNKNOWN_SITE'],
     ];
     for (const [title, what, body, path, code] of wrong) {

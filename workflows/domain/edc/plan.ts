@@ -47,7 +47,7 @@ function place(label: string, named: string, last: string, calendar: Calendar | 
   const off = calendar && dayOff(calendar, named);
   if (!off) return { target: named };
   const working = nextWorkingDay(calendar, named, last);
-  const reason = off.kind === 'holiday' ? `holiday: ${off.name}` : 'weekend';
+  const reason = off.name === null ? off.kind : `${off.kind}: ${off.name}`;
   return working === null
     ? { target: named, warning: `HOLIDAY_IN_WINDOW: ${label} ${named} stays: no working day until ${last} (${reason})` }
     : { target: working, warning: `HOLIDAY_SHIFTED: ${label} ${named} → ${working} (${reason})` };

@@ -1,6 +1,7 @@
 import { Counts } from './tally.js';
 import { clockChanges } from './days.js';
 import { dayOff } from '../edc/calendar.js';
+import type { Holiday } from '../edc/calendar.js';
 import type { Person } from './person.js';
 import { planLabel } from './labels.js';
 import type { SimulatedVisit } from './visits.js';
@@ -142,7 +143,7 @@ function clashes({ days, tally }: World, standing: readonly Standing[]) {
   const targets = new Counts();
   const completions = new Counts();
   const byMonth = new Map(days.months().map((month) => [month, { month, weekend: 0, holiday: 0 }]));
-  const holidays = new Map<string, { date: string; name: string; due: number }>();
+  const holidays = new Map<string, Holiday & { due: number }>();
   for (const { visit, person } of standing) {
     const off = dayOff(person.site.daysOff, visit.target_date);
     if (off) {
@@ -150,7 +151,7 @@ function clashes({ days, tally }: World, standing: readonly Standing[]) {
       const month = byMonth.get(visit.target_date.slice(0, 7));
       if (month) month[off.kind] += 1;
       if (off.kind === 'holiday') {
-        const key = `${visit.target_date} ${off.name}`;
+        const key = `${visit.target_date} ${off.name ?? ''}`;
         const entry = holidays.get(key) ?? { date: visit.target_date, name: off.name, due: 0 };
         entry.due += 1;
         holidays.set(key, entry);
