@@ -8,6 +8,7 @@ import { ForeignReference } from '../../db/full/ids.js';
 import { loadStudy, studyIsEmpty } from '../../db/full/load.js';
 import { STUDY_COLUMNS, ofTarget, studyTables } from '../../db/full/tables.js';
 import { tokenPlace } from '../../db/queries/datacapture-configs.js';
+import { IMPORT_ACTION, sealsOf } from '../../db/queries/decisions.js';
 import { updateStudy } from '../../db/queries/studies.js';
 import { changeAs, readAs } from '../../db/request.js';
 import type { Caller } from '../../db/request.js';
@@ -68,8 +69,18 @@ export async function importStudy(change: Change & { services: Services }, bytes
   });
   const rows = Object.values(loaded).reduce((sum, n) => sum + n, 0);
   audit.record({ ...by(actor, context), study_id: studyId, action: 'study_imported', resource_type: 'study', resource_id: studyId, metadata: { rows, sha256: createHash('sha256').update(bytes).digest('hex'), format_version: document.format_version } });
+  await sealDecisions(change, studyId);
   const { study_code, study_name } = await existing(tx, studyId);
   return { study_id: studyId, study_code, study_name, rows: loaded, content_sha256: contentHash(document), warnings: warningsOf(study.datacapture_enabled === true, loaded) };
+}
+
+/**
+ * With its new ids no decision is what another chain has sealed: this one seals each as it was loaded, so that a
+ * snapshot that is changed afterwards is found here too.
+ */
+async function sealDecisions({ tx, audit, actor, context }: Change, studyId: string): Promise<void> {
+  const shared = { ...by(actor, context), study_id: studyId, action: IMPORT_ACTION, resource_type: 'participant' };
+  for (const { participant_id, decision_hashes } of await sealsOf(tx, studyId)) audit.record({ ...shared, resource_id: participant_id, metadata: { decision_hashes } });
 }
 
 function warningsOf(enabled: boolean, loaded: Record<string, number>) {

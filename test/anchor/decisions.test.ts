@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import type { StudyDocument } from '../../db/full/document.js';
+import { unique } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { until } from '../support/service.js';
-import { DAY, Stage } from './stage.js';
-import type { AnchorStudy, HistoryView, Person } from './stage.js';
+import { AnchorStudy, DAY, Person, Stage } from './stage.js';
+import type { HistoryView } from './stage.js';
 
 interface DecisionView {
   history_id: string; policy_version: number; policy: Record<string, unknown>; facts: Record<string, unknown> & { anchor: Record<string, unknown> }; command: Record<string, unknown>;
@@ -199,6 +202,106 @@ describe('decisions: what was known, by whose rule, and made again', function ()
       const { same, differences, decision } = await again(person, (await person.history())[0]!);
       expect({ same, differences }).to.deep.equal({ same: false, differences: ['decision', 'trace', 'snapshot'] });
       expect(decision).to.include({ event_type: 'SET', status_after: 'finalized' });
+    });
+  });
+
+  describe('what came with a full import', () => {
+    let original: AnchorStudy, copy: AnchorStudy;
+    /** One with a date entered by hand, one of whom nothing was decided. */
+    let set: Person, fresh: Person;
+    let people: { from: Person; to: Person }[];
+    before(async () => {
+      original = await stage.study({
+        sources: [{ type: 'form_item', form_mapping: { form_oid: 'ENROL', item_oid: 'ON' } }, { type: 'computed_rule', computed_rule: { expression: 'addDays(consent.date, 3)' } }, { type: 'manual_entry' }],
+        permissions: { override_requires_approval: true, can_override: ['coordinator'], override_approver_roles: ['researcher'] },
+      });
+      const [asks, decides] = [await original.as('coordinator'), await original.as('researcher')];
+      const one = await original.person();
+      set = await original.person();
+      fresh = await original.person();
+      await one.consent('2024-03-01T09:00:00Z');
+      await one.becomes({ status: 'finalized', enrollment_date: '2024-03-04' });
+      await one.decide((await one.override('2024-03-09', asks)).body.override_request_id, 'approve', decides);
+      await set.form('ENROL', { ON: '2024-03-05' });
+      await set.becomes({ status: 'provisional', enrollment_date: '2024-03-05' });
+      await original.policy({ sources: [{ type: 'manual_entry' }], permissions: { can_override: ['coordinator'] } });
+      await set.set('2024-03-06');
+      copy = await copyOf(original);
+      people = await counterparts(original, copy);
+      expect(await Promise.all(people.map(async ({ to }) => (await to.history()).length))).to.have.members([3, 2, 0]);
+    });
+    const documentOf = (study: AnchorStudy) => stage.admin.expect<StudyDocument>(200, 'GET', `/api/exports/studies/${study.id}/full`);
+    const copyOf = async (study: AnchorStudy): Promise<AnchorStudy> => loaded(await documentOf(study));
+    const loaded = async (document: StudyDocument): Promise<AnchorStudy> => {
+      const { study_id } = await stage.admin.expect<{ study_id: string }>(201, 'POST', `/api/studies/import/full?study_code=${unique('COPY')}&study_name=A%20copy`, document);
+      return new AnchorStudy(stage, study_id);
+    };
+    const peopleOf = async (study: AnchorStudy) => (await stage.admin.expect<{ items: (Loose & { id: string })[] }>(200, 'GET', `/api/studies/${study.id}/participants`)).items;
+    const counterparts = async (from: AnchorStudy, to: AnchorStudy) => {
+      const there = await peopleOf(to);
+      return (await peopleOf(from)).map(({ id, participant_code }) => ({ from: new Person(from, id), to: new Person(to, there.find((p) => p.participant_code === participant_code)!.id) }));
+    };
+
+    it('is made again as it was, under its own ids', async () => {
+      for (const { from, to } of people) {
+        const [originals, copies] = [await allSame(from), await allSame(to)];
+        expect(copies.map((h) => [h.event_type, h.status_after, h.enrollment_date_value])).to.deep.equal(originals.map((h) => [h.event_type, h.status_after, h.enrollment_date_value]));
+        expect(copies.filter(({ id }) => originals.some((h) => h.id === id))).to.deep.equal([]);
+      }
+    });
+
+    it('also from a copy of the copy', async () => {
+      for (const { to } of await counterparts(copy, await copyOf(copy))) await allSame(to);
+    });
+
+    it('has its digests in the new study’s chain, one record a participant, by who imported it', async () => {
+      const records = await copy.audit('decisions_imported');
+      const entries = new Map(await Promise.all(people.map(async ({ to }) => [to.id, (await to.history()).map(({ id }) => id)] as const)));
+      expect(records.map(({ resource_id }) => resource_id)).to.have.members([...entries].filter(([, ids]) => ids.length > 0).map(([id]) => id));
+      for (const { resource_id, user_id, audit_metadata } of records) {
+        expect(user_id).to.equal(stage.admin.userId);
+        expect(Object.keys(audit_metadata.decision_hashes as object)).to.have.members(entries.get(resource_id)!);
+      }
+      expect(await copy.chainVerifies()).to.equal(true);
+    });
+
+    it('a history longer than one record holds is sealed in several', async () => {
+      const document = await documentOf(original);
+      const { anchor_date_history: history = [], anchor_decisions: decisions = [] } = document.tables;
+      const entry = history.find(({ participant_id }) => participant_id === set.id)!;
+      const decision = decisions.find(({ history_id }) => history_id === entry.id)!;
+      const ids = Array.from({ length: 600 }, () => randomUUID());
+      history.push(...ids.map((id) => ({ ...entry, id })));
+      decisions.push(...ids.map((id) => ({ ...decision, history_id: id })));
+      const long = await loaded(document);
+      const { to } = (await counterparts(original, long)).find(({ from }) => from.id === set.id)!;
+      const sizes = (await long.audit('decisions_imported')).filter(({ resource_id }) => resource_id === to.id).map(({ audit_metadata }) => Object.keys(audit_metadata.decision_hashes as object).length);
+      expect(sizes).to.deep.equal([250, 250, 102]);
+      const entries = await stage.sql<{ id: string }>('select id from anchor_date_history where participant_id = ? order by seq', [to.id]);
+      for (const at of [0, 249, 250, 499, 500, 601]) expect(await again(to, entries[at]!), `entry ${at}`).to.include({ same: true });
+    });
+
+    it('what the copy decides from then on is sealed as any decision is', async () => {
+      const { to } = people.find(({ from }) => from.id === fresh.id)!;
+      await to.consent('2024-03-02T09:00:00Z');
+      await to.set(DAY);
+      await to.becomes({ status: 'finalized' });
+      expect(await allSame(to)).not.to.deep.equal([]);
+    });
+
+    it('a snapshot or a decision that the database’s owner changed afterwards is found, and only that', async () => {
+      const { to } = (await counterparts(original, await copyOf(original))).find(({ from }) => from.id === set.id)!;
+      const [last, first] = await to.history();
+      const found: unknown[] = [];
+      for (const [column, path, value] of [
+        ['facts', '{participant,preferred_language}', 'fr'], ['decision', '{value,date}', '2024-03-07'], ['facts', '{manual,enrollment_date}', '2024-03-07'],
+      ] as const) {
+        await tamper(last!, column, path, value);
+        found.push((await again(to, last!)).differences);
+        expect(await again(to, last!)).to.include({ same: false });
+      }
+      expect(found).to.deep.equal([['snapshot'], ['decision', 'snapshot'], ['decision', 'trace', 'snapshot']]);
+      expect(await again(to, first!), 'the entry beside it').to.include({ same: true });
     });
   });
 
