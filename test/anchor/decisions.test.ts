@@ -4,6 +4,7 @@ import type { StudyDocument } from '../../db/full/document.js';
 import { unique } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { until } from '../support/service.js';
+import { textOf, tracesIn } from '../security/traces-of.js';
 import { AnchorStudy, DAY, Person, Stage } from './stage.js';
 import type { HistoryView } from './stage.js';
 
@@ -42,6 +43,7 @@ describe('decisions: what was known, by whose rule, and made again', function ()
       await stage.sql('alter table anchor_decisions enable trigger insert_only');
     }
   };
+  const yearsSince = (day: string) => Number(new Date().toISOString().slice(0, 4)) - Number(day.slice(0, 4)) - (new Date().toISOString().slice(5, 10) < day.slice(5) ? 1 : 0);
   const allSame = async (person: Person): Promise<HistoryView[]> => {
     const history = await person.history();
     for (const entry of history) {
@@ -78,6 +80,65 @@ describe('decisions: what was known, by whose rule, and made again', function ()
     await person.set(DAY);
     const text = JSON.stringify(await decisionOf(person, (await person.history())[0]!));
     for (const word of ['anna@', '+49 30', '1960-02-03', 'nobody reads this']) expect(text).not.to.include(word);
+  });
+
+  describe('of a person and its randomization', () => {
+    const known = { site_code: 'BER', preferred_language: 'pt-BR', date_of_birth: '1960-02-03' };
+    const rule = (expression: string) => ({ id: 'r', name: 'R', expression, error_message: 'no', severity: 'warning' });
+    const decided = async (policy: Record<string, unknown>) => {
+      const study = await stage.study({ sources: [{ type: 'manual_entry' }, { type: 'randomization' }], ...policy });
+      await stage.admin.expect(201, 'POST', `/api/studies/${study.id}/sites`, { site_code: 'BER', timezone: 'Europe/Berlin' });
+      const person = await study.person(known);
+      await stage.admin.expect(201, 'POST', `${person.path}/randomization`, { arm: 'ARM-GIVEN', randomized_at: '2024-03-02T10:00:00Z' });
+      await person.set(DAY);
+      await person.consent('2024-03-05T09:00:00Z');
+      await person.becomes({ status: 'finalized' });
+      const views = await Promise.all((await allSame(person)).map((entry) => decisionOf(person, entry)));
+      return { person, views, facts: views.at(-1)!.facts as unknown as { participant: Loose; randomization: Loose } };
+    };
+
+    it('a policy without expressions: its status, and when it was randomized; neither in the record nor in Temporal’s history', async () => {
+      const { person, views, facts } = await decided({ prerequisites: { require_consent_signed: true, require_randomization: true } });
+      expect(facts.participant).to.deep.equal({ status: 'enrolled' });
+      expect(Object.keys(facts.randomization)).to.have.members(['id', 'randomized_at']);
+      await person.settled();
+      const words = ['ARM-GIVEN', known.preferred_language, 'age_years', 'site_code'].map((word) => ({ name: word, word }));
+      expect(tracesIn('decisions', JSON.stringify(views), words)).to.deep.equal([]);
+      const history = textOf(await stage.handle(person.id).fetchHistory());
+      expect(history).to.include('randomized_at');
+      expect(tracesIn('history', history, words)).to.deep.equal([]);
+    });
+
+    it('what its expressions name, wherever they stand, and nothing beside', async () => {
+      const { facts } = await decided({
+        sources: [{ type: 'computed_rule', is_active: false, computed_rule: { expression: 'participant.arm == "X" ? study.today : consent.date' } }, { type: 'manual_entry' }],
+        prerequisites: { require_consent_signed: true, custom_rule: 'has(participant.age_years)' },
+        validation: { custom_rules: [rule('[1].exists(i, participant["site_code"] == "BER")')] },
+      });
+      expect(facts.participant).to.deep.equal({ status: 'enrolled', arm: 'ARM-GIVEN', age_years: yearsSince(known.date_of_birth), site_code: 'BER' });
+      expect(facts.randomization).not.to.have.property('arm');
+      const other = await decided({ validation: { custom_rules: [rule('randomization.arm == "ARM-GIVEN" && participant.preferred_language == "pt-BR"')] } });
+      expect(other.facts.participant).to.deep.equal({ status: 'enrolled', preferred_language: 'pt-BR' });
+      expect(other.facts.randomization).to.include({ arm: 'ARM-GIVEN' });
+      expect(other.views.at(-1)!.trace.validation).to.deep.include({ rule: 'r', passed: true });
+    });
+
+    it('all that there is for an expression that takes it as a whole', async () => {
+      const { facts, views } = await decided({ validation: { custom_rules: [rule('dyn(participant)["arm"] == [randomization].map(x, x.arm)[0]')] } });
+      expect(facts.participant).to.deep.equal({ status: 'enrolled', site_code: 'BER', arm: 'ARM-GIVEN', preferred_language: 'pt-BR', age_years: yearsSince(known.date_of_birth) });
+      expect(facts.randomization).to.include({ arm: 'ARM-GIVEN' });
+      expect(views.at(-1)!.trace.validation).to.deep.include({ rule: 'r', passed: true });
+    });
+
+    it('a snapshot of before, with more in it, is made again as it was', async () => {
+      const { person } = await decided({});
+      for (const entry of await person.history()) {
+        await tamper(entry, 'facts', '{participant}', { status: 'enrolled', site_code: 'BER', arm: 'ARM-GIVEN', preferred_language: 'pt-BR', age_years: 64 });
+        await tamper(entry, 'facts', '{randomization,arm}', 'ARM-GIVEN');
+        // It is not what was sealed; what follows from it is the same.
+        expect((await again(person, entry)).differences).to.deep.equal(['snapshot']);
+      }
+    });
   });
 
   it('set, changed and final in one command, final by itself, cancelled: all made again as they were', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { evaluate } from '../../workflows/domain/decide.js';
-import { checkExpression, expressionContext, formItemsOf, runExpression } from '../../workflows/domain/expressions.js';
+import { checkExpression, expressionContext, fieldsOf, formItemsOf, runExpression } from '../../workflows/domain/expressions.js';
 import type { ExpressionKind } from '../../workflows/domain/expressions.js';
 import { completePolicy } from '../../workflows/domain/policy.js';
 import type { Facts } from '../../workflows/domain/types.js';
@@ -72,6 +72,17 @@ describe('expressions of a policy', () => {
 
   it('a snapshot can tell which form items an expression reads', () => {
     expect(formItemsOf('latest(forms.A.X, forms["B"]["Y"]) > "2024"')).to.deep.equal([{ form_oid: 'A', item_oid: 'X' }, { form_oid: 'B', item_oid: 'Y' }]);
+  });
+
+  describe('a snapshot can tell which fields of a person an expression reads', () => {
+    const rows: [expression: string, fields: string[] | null][] = [
+      ['consent.date', []], ['"participant.arm" == consent.date', []], ['has(participant.arm) ? participant.age_years > 3 : false', ['arm', 'age_years']],
+      ['participant["site_code"] == (participant).arm', ['site_code', 'arm']], ['[1].map(x, x > 0, participant.arm)[0] == "a"', ['arm']], ['{"a": participant.arm}.a == {participant.site_code: "b"}["c"]', ['arm', 'site_code']],
+      ['forms["A"]["B"].exists(k, k == participant.arm)', ['arm']], ['size(participant.arm) > 1 || -participant.age_years < 3', ['arm', 'age_years']],
+      ['participant["a" + "rm"] == "x"', null], ['dyn(participant).arm == "x"', null], ['[participant].exists(p, p.arm == "x")', null], ['["arm"].exists(k, participant[k] == "x")', null],
+      ['optional.of(participant).value().arm == "x"', null], ['[{"arm": 1}].exists(participant, participant.arm == 1)', null],
+    ];
+    for (const [expression, fields] of rows) it(`${expression}: ${fields?.join() ?? 'any'}`, () => expect(fieldsOf(expression, 'participant')).to.deep.equal(fields));
   });
 
   it('cannot run long: the worst that is taken ends in a moment', () => {

@@ -55,7 +55,7 @@ export async function tracesInWorkflows(client: Client, markers: readonly Marker
 }
 
 /** All texts and bytes within a value. */
-function textOf(value: unknown, seen = new Set<object>()): string {
+export function textOf(value: unknown, seen = new Set<object>()): string {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8');
   if (typeof value !== 'object' || value === null) return String(value);
   if (seen.has(value)) return '';

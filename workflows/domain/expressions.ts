@@ -127,6 +127,18 @@ export function formItemsOf(expression: string): { form_oid: string; item_oid: s
   return mentions === resolved ? items : null;
 }
 
+/** The fields of a variable that an expression names; null: it uses the variable as a whole, and may read any of them. */
+export function fieldsOf(expression: string, variable: string): string[] | null {
+  const fields: string[] = [];
+  let mentions = 0;
+  walk(parse(expression).ast, (op, args) => {
+    if (op === 'id' && args === variable) mentions++;
+    const field = member({ op, args });
+    if (field && isId(field.of, variable)) fields.push(field.name);
+  });
+  return mentions === fields.length ? fields : null;
+}
+
 const isId = (node: unknown, name: string) => typeof node === 'object' && node !== null && (node as ASTNode).op === 'id' && (node as ASTNode).args === name;
 /** `of.name` or `of["name"]`; null for anything else. */
 function member(node: unknown): { of: unknown; name: string } | null {
@@ -190,7 +202,7 @@ export function expressionContext(facts: Facts, policy: Policy, candidate: Candi
       version: BigInt(facts.anchor.version), is_override: facts.anchor.is_override,
     }),
     candidate: candidateContext(candidate),
-    participant: known({ ...facts.participant, age_years: facts.participant.age_years === null ? null : BigInt(facts.participant.age_years) }),
+    participant: known({ ...facts.participant, age_years: facts.participant.age_years == null ? null : BigInt(facts.participant.age_years) }),
   };
 }
 

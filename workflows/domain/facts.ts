@@ -1,8 +1,8 @@
 import { dateIn, yearsBetween } from './dates.js';
-import { formItemsOf } from './expressions.js';
+import { fieldsOf, formItemsOf } from './expressions.js';
 import { completePolicy, expressionsOf, sourcesInOrder } from './policy.js';
 import type { Policy, PolicyInput } from './policy-schema.js';
-import type { AnchorState, Facts } from './types.js';
+import type { AnchorState, Facts, PersonalFacts } from './types.js';
 
 /** What the database reads for a decision (db/queries/facts.ts gives rows of this shape). */
 export interface StoredFacts {
@@ -18,7 +18,7 @@ export interface StoredFacts {
   };
   consents: Facts['consents'];
   eligibility: Facts['eligibility'];
-  randomization: Facts['randomization'];
+  randomization: { id: string; arm: string; randomized_at: string } | null;
   forms: Facts['forms'];
   baseline: Facts['baseline'];
   manual: Facts['manual'];
@@ -42,17 +42,18 @@ export function policyZone(policy: Policy, where: { site_timezone: string | null
 export function factsOf(row: StoredFacts, policy: Policy): Facts {
   const zone = policyZone(policy, { site_timezone: row.site_timezone, study_timezone: row.study.timezone });
   const today = dateIn(row.now, zone);
-  const { date_of_birth, ...participant } = row.participant;
+  const { status, date_of_birth, ...personal } = row.participant;
+  const named = namedBy(policy);
   const captureMapping = row.capture?.form_oid && row.capture.item_oid ? { form_oid: row.capture.form_oid, item_oid: row.capture.item_oid } : null;
   return {
     anchor: anchorOf(row.anchor),
     zone, now: row.now, today,
     study: { start_date: row.study.start_date, timezone: row.study.timezone, consent_mode: row.study.consent_mode },
-    participant: { ...participant, age_years: date_of_birth === null ? null : yearsBetween(date_of_birth, today) },
+    participant: { status, ...only(named.participant, { ...personal, age_years: date_of_birth === null ? null : yearsBetween(date_of_birth, today) }) },
     consents: row.consents,
     eligibility: row.eligibility,
-    randomization: row.randomization,
-    forms: namedItems(row.forms, policy, captureMapping),
+    randomization: row.randomization && asNamed(row.randomization, named.randomization),
+    forms: namedItems(row.forms, named.forms, captureMapping),
     baseline: row.baseline,
     manual: row.manual,
     captureMapping,
@@ -71,14 +72,50 @@ const anchorOf = (stored: StoredFacts['anchor']): AnchorState => ({
   version: stored.version, reopened: stored.reopened, reopened_facts: stored.reopened_facts, cancelled_facts: stored.cancelled_facts,
 });
 
-/** Of the forms only those items that the policy's mappings and expressions name. */
-function namedItems(forms: Facts['forms'], policy: Policy, capture: Facts['captureMapping']): Facts['forms'] {
+/** What the mappings and expressions of a policy name. Fields of a variable that is used as a whole: null, any of them. */
+interface Named {
+  forms: ReadonlyMap<string, ReadonlySet<string>>;
+  participant: ReadonlySet<string> | null;
+  randomization: ReadonlySet<string> | null;
+}
+
+/** A policy is never changed once it is read, and one serves all decisions of a simulation. */
+const known = new WeakMap<Policy, Named>();
+
+function namedBy(policy: Policy): Named {
+  let named = known.get(policy);
+  if (!named) {
+    const expressions = expressionsOf(policy).map(({ expression }) => expression);
+    named = { forms: itemsNamed(policy, expressions), participant: fieldsNamed(expressions, 'participant'), randomization: fieldsNamed(expressions, 'randomization') };
+    known.set(policy, named);
+  }
+  return named;
+}
+
+function itemsNamed(policy: Policy, expressions: readonly string[]): Named['forms'] {
   const named = new Map<string, Set<string>>();
   const name = (form: string, item: string) => named.set(form, (named.get(form) ?? new Set()).add(item));
-  if (capture) name(capture.form_oid, capture.item_oid);
-  for (const source of sourcesInOrder(policy)) if (source.form_mapping) name(source.form_mapping.form_oid, source.form_mapping.item_oid);
-  for (const { expression } of expressionsOf(policy)) for (const item of formItemsOf(expression) ?? []) name(item.form_oid, item.item_oid);
-  return forms.filter((form) => named.has(form.form_oid)).map((form) => ({
-    ...form, items: Object.fromEntries(Object.entries(form.items).filter(([item]) => named.get(form.form_oid)!.has(item))),
+  for (const { form_mapping } of sourcesInOrder(policy)) if (form_mapping) name(form_mapping.form_oid, form_mapping.item_oid);
+  for (const expression of expressions) for (const item of formItemsOf(expression) ?? []) name(item.form_oid, item.item_oid);
+  return named;
+}
+
+function fieldsNamed(expressions: readonly string[], variable: string): ReadonlySet<string> | null {
+  const each = expressions.map((expression) => fieldsOf(expression, variable));
+  return each.includes(null) ? null : new Set(each.flatMap((fields) => fields ?? []));
+}
+
+const only = (named: ReadonlySet<string> | null, fields: PersonalFacts): Partial<PersonalFacts> =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => named === null || named.has(name)));
+
+/** When it was is read as a date; which arm it gave only expressions read. */
+const asNamed = ({ arm, ...randomization }: NonNullable<StoredFacts['randomization']>, named: Named['randomization']): Facts['randomization'] =>
+  (named === null || named.has('arm') ? { ...randomization, arm } : randomization);
+
+/** Of the forms only those items that the policy names, and the one that the capture system's date comes in. */
+function namedItems(forms: Facts['forms'], named: Named['forms'], capture: Facts['captureMapping']): Facts['forms'] {
+  const isNamed = (form: string, item: string) => named.get(form)?.has(item) === true || (capture?.form_oid === form && capture.item_oid === item);
+  return forms.filter(({ form_oid }) => named.has(form_oid) || capture?.form_oid === form_oid).map((form) => ({
+    ...form, items: Object.fromEntries(Object.entries(form.items).filter(([item]) => isNamed(form.form_oid, item))),
   }));
 }

@@ -44,6 +44,9 @@ export interface FormFact {
 }
 export interface VisitFact { id: string; completed_at: string | null; status: string; is_baseline: boolean }
 
+/** What only expressions read of a person: each is there where the policy has an expression that names it. */
+export interface PersonalFacts { site_code: string | null; arm: string | null; preferred_language: string | null; age_years: number | null }
+
 /**
  * What was known when something was decided: what the policy reads and no more. Never a name, an address or a birth
  * date (decisions, section 5).
@@ -56,13 +59,10 @@ export interface Facts {
   now: string;
   today: string;
   study: { start_date: string | null; consent_mode: 'none' | 'external' | 'econsent'; timezone: string };
-  participant: {
-    status: 'enrolled' | 'withdrawn'; site_code: string | null; arm: string | null;
-    preferred_language: string | null; age_years: number | null;
-  };
+  participant: { status: 'enrolled' | 'withdrawn' } & Partial<PersonalFacts>;
   consents: ConsentFact[];
   eligibility: { id: string; status: string; confirmed_at: string | null } | null;
-  randomization: { id: string; arm: string; randomized_at: string } | null;
+  randomization: { id: string; randomized_at: string; arm?: string } | null;
   forms: FormFact[];
   baseline: VisitFact[];
   manual: { enrollment_date: string; entered_by_user_id: string | null } | null;
