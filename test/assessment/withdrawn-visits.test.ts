@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import pg from 'pg';
+import type pg from 'pg';
 import type { Answer, Loose } from '../support/http.js';
-import { service } from '../support/service.js';
+import { seesEverything } from '../support/everything.js';
 import { until } from '../support/until.js';
 import { Site, day } from './stage.js';
 
@@ -68,11 +68,7 @@ describe('Visits of a withdrawn participant', () => {
 
   describe('while the withdrawal is being written', () => {
     let database: pg.Client;
-    before(async () => {
-      database = new pg.Client({ connectionString: (await service()).database_url, options: '-c timezone=UTC' });
-      await database.connect();
-      await database.query(`select set_config('app.studies', '*', false)`);
-    });
+    before(async () => { database = await seesEverything(); });
     after(() => database.end());
 
     /** What a call is told that comes after the withdrawal was written and before it was committed. */

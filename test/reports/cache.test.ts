@@ -1,19 +1,15 @@
 import { expect } from 'chai';
-import pg from 'pg';
+import type pg from 'pg';
 import { admin, newParticipant, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
-import { service } from '../support/service.js';
+import { seesEverything } from '../support/everything.js';
 import { until } from '../support/until.js';
 import { Site } from '../assessment/stage.js';
 
 describe('A report that was computed before', function () {
   this.timeout(120_000);
   let database: pg.Client;
-  before(async () => {
-    database = new pg.Client({ connectionString: (await service()).database_url, options: '-c timezone=UTC' });
-    await database.connect();
-    await database.query(`select set_config('app.studies', '*', false)`);
-  });
+  before(async () => { database = await seesEverything(); });
   after(() => database.end());
 
   const summaryOf = async (http: Awaited<ReturnType<typeof admin>>, study: Loose, query = '', headers = {}) =>
