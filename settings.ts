@@ -226,7 +226,7 @@ export const definitions = {
   AUDIT_CHECKPOINT_SECONDS: duration('SECONDS', 'how often chains that grew are signed', 3600),
   WEBHOOK_DEDUPE_HOURS: duration('HOURS', 'how long the same trigger counts as a duplicate', 24),
   EXPORT_RETENTION_HOURS: duration('HOURS', 'how long a file that was exported in the background is kept', 72),
-  REQUEST_TIMEOUT_SECONDS: duration('SECONDS', 'how long a request waits for the worker, or for what another one has locked, before 503', 10),
+  REQUEST_TIMEOUT_SECONDS: duration('SECONDS', 'how long a request waits for the worker, for what another one has locked, or for a database that says nothing, before 503', 10),
   STATEMENT_TIMEOUT_SECONDS: duration('SECONDS', 'how long one statement of a request may take before 503; files in and out, verifications and documents have their own limit', 60),
   REQUEST_ARRIVAL_SECONDS: duration('SECONDS', 'how long a request may take to arrive, its body with it, before 408', 120),
 

@@ -44,7 +44,7 @@ const settings = readSettings();
 const log = pino({ level: settings.LOG_LEVEL, base: { part: 'worker' } });
 if (!settings.DATABASE_URL || !settings.TEMPORAL_ADDRESS) throw new Error('DATABASE_URL and TEMPORAL_ADDRESS must be set for the worker ("npm start" sets them)');
 
-const database = openDatabase({ url: settings.DATABASE_URL, appPassword: settings.DATABASE_APP_PASSWORD, poolMax: settings.DATABASE_POOL_MAX, name: 'worker' });
+const database = openDatabase({ url: settings.DATABASE_URL, appPassword: settings.DATABASE_APP_PASSWORD, poolMax: settings.DATABASE_POOL_MAX, muteMs: settings.REQUEST_TIMEOUT_SECONDS * 1000, name: 'worker' });
 await assertLatestRevision(database);
 const stopClock = await followClock(database, (fault) => log.warn({ err: fault }, 'the time was not asked of the database'));
 

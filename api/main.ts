@@ -42,6 +42,8 @@ async function openServices(settings: Settings, draining: AbortSignal): Promise<
   const log = pino({ level: settings.LOG_LEVEL, base: { process: 'api' }, timestamp: pino.stdTimeFunctions.isoTime }, gathered());
   const database = openDatabase({
     url: settings.DATABASE_URL, appPassword: settings.DATABASE_APP_PASSWORD, poolMax: settings.DATABASE_POOL_MAX, poolMin: keptOpen(settings), name: 'api', acquireMs: ACQUIRE_MS,
+    // Half the patience with it, and half to ask it.
+    muteMs: settings.REQUEST_TIMEOUT_SECONDS * 500,
     limits: { lockMs: settings.REQUEST_TIMEOUT_SECONDS * 1000, statementMs: settings.STATEMENT_TIMEOUT_SECONDS * 1000 },
   });
   const redis = settings.REDIS_URL ? openRedis(settings.REDIS_URL, (error) => log.warn({ code: (error as { code?: unknown }).code }, 'redis is not reached')) : undefined;

@@ -1,6 +1,7 @@
 import k from 'knex';
 import type { Knex } from 'knex';
 import pg from 'pg';
+import { MuteWatch } from './mute.js';
 import { withOpenings } from './opening.js';
 
 const { knex } = k;
@@ -34,6 +35,8 @@ export interface DatabaseOptions {
   acquireMs?: number;
   /** The longest that a statement may wait for a lock, and take; default: as long as it wants (but see `unhurried`). */
   limits?: { lockMs: number; statementMs: number };
+  /** A server that says nothing for so long is asked whether it is there; when it is not, who waits is told (see MuteWatch). Default: never asked. */
+  muteMs?: number;
   /** Shown in pg_stat_activity. */
   name: string;
   /** Keep the owner's rights (migrations, verification): row-level security still holds for a plain owner. */
@@ -57,8 +60,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
   // Of the session, so that they cost no request anything.
   const limits = options.limits ? ` -c lock_timeout=${atLeastOne(options.limits.lockMs)} -c statement_timeout=${atLeastOne(options.limits.statementMs)}` : '';
-  return withOpenings(knex({
+  const watch = options.muteMs === undefined ? undefined : new MuteWatch(options.muteMs);
+  const database = withOpenings(knex({
     client: 'pg',
+    // A fault's message names its statement, never the values in it.
+    compileSqlOnError: false,
     // What it warns of bears a stack, which says nothing to whoever reads a log: the failure itself is told by its caller.
     log: { warn: (message: unknown) => { process.stderr.write(`${String(message).split('\n', 1)[0]!}\n`); } },
     connection: {
@@ -71,8 +77,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
     // A new connection plans everything anew: the first commands on it take three times as long. It is let go when it
     // was not used for ten minutes.
-    pool: { min: options.poolMin ?? 0, max: options.poolMax ?? 10, acquireTimeoutMillis: options.acquireMs ?? 10_000, idleTimeoutMillis: 600_000 },
+    pool: { min: options.poolMin ?? 0, max: options.poolMax ?? 10, acquireTimeoutMillis: options.acquireMs ?? 10_000, idleTimeoutMillis: 600_000, ...(watch && { afterCreate: watch.opened }) },
   }));
+  watch?.start(database);
+  return database;
 }
 
 /** Opens connections one after another, before anybody needs them: ten at once keep a small machine busy for a tenth of a second. */

@@ -1,0 +1,82 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Socket } from 'node:net';
+import type { Database } from './knex.js';
+
+/** As much of the driver's connection as tells whether it waits for the server, and what it has heard of it. */
+interface Connection {
+  readyForQuery: boolean;
+  connection: { stream: Pick<Socket, 'bytesRead' | 'destroy'> };
+  once(event: 'end', listener: () => void): unknown;
+}
+/** `looks`: how often in a row it was seen waiting without having heard anything since. */
+interface Heard { bytes: number; looks: number }
+
+const LOOK_MS = 1_000;
+/** `POOL_AWAY` knows it (away.ts). */
+const MUTE = 'Connection terminated: the database does not answer';
+
+/**
+ * Finds out that the server says nothing more: a machine that is gone, a network that swallows, a server that stands
+ * still. No limit of the server's ends a statement then, and the operating system waits for a quarter of an hour. A
+ * statement that only takes long is told apart from it by a new connection, which a server that lives takes meanwhile.
+ */
+export class MuteWatch {
+  private readonly heard = new Map<Connection, Heard>();
+  private readonly patience: number;
+  private asking = false;
+
+  /** @param afterMs so long nothing is heard on a connection that waits before the server is asked whether it is there */
+  constructor(afterMs: number) { this.patience = Math.max(1, Math.ceil(afterMs / LOOK_MS)); }
+
+  /** For the pool: every connection that it opens is watched. */
+  readonly opened = (connection: Connection, done: (fault: Error | null, connection: Connection) => void): void => {
+    this.heard.set(connection, { bytes: connection.connection.stream.bytesRead, looks: 0 });
+    connection.once('end', () => { this.heard.delete(connection); });
+    done(null, connection);
+  };
+
+  /** Watches for the life of the process, which it does not keep alive. */
+  start(database: Database): void {
+    setInterval(() => {
+      if (!this.asking && this.someWait()) void this.ask(database);
+    }, LOOK_MS).unref();
+  }
+
+  /** Looks are counted, and no clock is read: a process that itself stood still has heard nothing, and asks nothing by it. */
+  private someWait(): boolean {
+    let waits = false;
+    for (const [connection, heard] of this.heard) {
+      const { bytesRead } = connection.connection.stream;
+      heard.looks = !connection.readyForQuery && bytesRead === heard.bytes ? heard.looks + 1 : 0;
+      heard.bytes = bytesRead;
+      waits ||= heard.looks > this.patience;
+    }
+    return waits;
+  }
+
+  private async ask(database: Database): Promise<void> {
+    this.asking = true;
+    const before = new Map([...this.heard.keys()].map((connection) => [connection, connection.connection.stream.bytesRead]));
+    try {
+      const probe: unknown = await database.client.acquireRawConnection();
+      // Nobody waits for its end; how that goes says nothing more.
+      database.client.destroyRawConnection(probe).catch(() => undefined);
+      for (const heard of this.heard.values()) heard.looks = 0;
+    } catch (fault) {
+      // A server that refuses is one that answers.
+      if (/timeout/i.test((fault as Error).message)) await this.drop(before);
+    } finally {
+      this.asking = false;
+    }
+  }
+
+  /** Also those that nobody uses at the moment: whoever took one next would wait as long. */
+  private async drop(before: ReadonlyMap<Connection, number>): Promise<void> {
+    // What came while this process stood still is read before its timers' word is taken.
+    await nextTurn();
+    for (const [connection, bytes] of before) {
+      const { stream } = connection.connection;
+      if (stream.bytesRead === bytes) stream.destroy(new Error(MUTE));
+    }
+  }
+}
