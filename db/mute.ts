@@ -12,6 +12,8 @@ interface Connection {
 interface Heard { bytes: number; looks: number }
 
 const LOOK_MS = 1_000;
+/** What a new connection says of a server, or of its machine, that is not reached; any other fault is an answer: it refuses. */
+const NO_ANSWER = /timeout|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/i;
 /** `POOL_AWAY` knows it (away.ts). */
 const MUTE = 'Connection terminated: the database does not answer';
 
@@ -63,8 +65,7 @@ export class MuteWatch {
       database.client.destroyRawConnection(probe).catch(() => undefined);
       for (const heard of this.heard.values()) heard.looks = 0;
     } catch (fault) {
-      // A server that refuses is one that answers.
-      if (/timeout/i.test((fault as Error).message)) await this.drop(before);
+      if (NO_ANSWER.test((fault as Error).message)) await this.drop(before);
     } finally {
       this.asking = false;
     }
