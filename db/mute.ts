@@ -65,7 +65,9 @@ export class MuteWatch {
       database.client.destroyRawConnection(probe).catch(() => undefined);
       for (const heard of this.heard.values()) heard.looks = 0;
     } catch (fault) {
-      if (NO_ANSWER.test((fault as Error).message)) await this.drop(before);
+      const { code, message } = fault as NodeJS.ErrnoException;
+      // Of a name with several addresses only the code is told.
+      if (NO_ANSWER.test(`${code} ${message}`)) await this.drop(before);
     } finally {
       this.asking = false;
     }
