@@ -128,6 +128,8 @@ describe('edc scheduling: events, instances, holidays', function () {
       const person = await study.anchored('2026-11-25');
       expect((await current(person)).generation_warnings).to.deep.equal(['HOLIDAY_SHIFTED: M1 2026-12-25 → 2026-12-31 (holiday)']);
       expect((await stage.admin.expect(200, 'PATCH', path, { holidays: ['2027-01-01'] })).holidays).to.deep.equal([{ date: '2027-01-01', name: null }]);
+      const refused = await stage.admin.expect<{ detail: string }>(422, 'PATCH', path, { holidays: [5] });
+      expect(refused.detail).to.equal('holidays.0 must be object or string');
     });
 
     it('where no working day lies inside the window the target stays, and another warning says so', async () => {
