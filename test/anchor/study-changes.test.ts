@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { studyReanchoringId } from '../../workflows/contract.js';
 import { until } from '../support/service.js';
 import { DAY, Stage } from './stage.js';
+import type { Person } from './stage.js';
 
 interface Waiting { id: number }
 
@@ -76,6 +77,29 @@ describe('changes of a study', () => {
     await after.complete((await after.standing())[0]!.id);
     await after.becomes({ status: 'finalized' });
     for (const person of [before, after]) expect(await person.versions()).to.have.length(1);
+  });
+
+  it('one participant whose visits no calendar holds stops nobody: his are left out, and a warning says so', async () => {
+    const study = await stage.study({ validation: { cannot_be_future: false } }, { days: [0], fields: { consent_mode: 'external' } });
+    const people = await Promise.all(['0001-01-01', '9999-12-31', DAY].map(async (date) => {
+      const person = await study.person();
+      const { status, body } = await person.set(date);
+      expect([date, status, body.enrollment_date]).to.deep.equal([date, 200, date]);
+      return person;
+    }));
+    const [early, late, usual] = people as [Person, Person, Person];
+    const current = async (person: Person) => (await person.versions()).find((version) => version.is_current)!;
+    const left = (name: string) => `OUTSIDE_CALENDAR: ${name} is not planned: its days lie outside the years 1 to 9999`;
+    for (const person of [early, late]) expect(await current(person)).to.include({ visits_generated: 0 }).and.deep.include({ generation_warnings: [left('Day 0')] });
+
+    await study.window(-10);
+    await until(async () => (await usual.standing()).length === 2, { what: 'the new window to be in the schedule' });
+    await until(async () => (await current(late)).visits_generated === 1, { what: 'what fits to be planned' });
+    expect((await late.standing()).map(({ name, target_date, window_close }) => [name, target_date, window_close])).to.deep.equal([['Day -10', '9999-12-21', '9999-12-24']]);
+    expect(await early.standing()).to.deep.equal([]);
+    await delivered(study.id);
+    expect((await stage.admin.expect<{ plan?: unknown }>(200, 'POST', `${early.path}/anchor-date/override/preview`, { new_enrollment_date: '0001-01-02', reason: 'x' }))).to.be.an('object');
+    expect((await early.override('0001-01-02')).status).to.equal(200);
   });
 
   it('a changed field mapping is evaluated', async () => {

@@ -66,9 +66,13 @@ export const dateAt = (at: number, zone: string): string => dayOf(Math.floor((at
 /** 1 is Monday, 7 is Sunday. */
 export const dayOfWeek = (date: string): number => plain(date).dayOfWeek;
 
-/** True for a date of the calendar written as `YYYY-MM-DD` (2023-02-29 is none). */
+const FIRST_DAY = '0001-01-01';
+/** Whether what a calculation gave is a day of the years 1 to 9999: no other is written as `YYYY-MM-DD` and can be stored. */
+export const inCalendar = (date: string): boolean => date >= FIRST_DAY;
+
+/** True for a date of the years 1 to 9999 written as `YYYY-MM-DD` (2023-02-29 is none). */
 export function isDate(value: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(value)) return false;
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(value) || !inCalendar(value)) return false;
   try {
     plain(value);
     return true;

@@ -1,3 +1,4 @@
+import { inCalendar } from './dates.js';
 import { planInstances } from './edc/plan.js';
 import type { EdcSources } from './edc/plan.js';
 import { impactOf } from './preview.js';
@@ -31,7 +32,15 @@ export interface NextVersion {
 
 /** The visits from `date` in the study's scheduling mode. */
 const planOf = (date: string, inputs: ScheduleInputs): Plan =>
-  (inputs.edc ? planInstances(date, inputs.edc) : planVisits(date, inputs.windows, inputs.mapping));
+  withinCalendar(inputs.edc ? planInstances(date, inputs.edc) : planVisits(date, inputs.windows, inputs.mapping));
+
+/** A visit that days of the years 1 to 9999 cannot hold is not planned, and a warning says so: one participant's odd date stops no others. */
+function withinCalendar(plan: Plan): Plan {
+  const visits = plan.visits.filter(({ target_date, window_open, window_close }) => inCalendar(target_date) && inCalendar(window_open) && inCalendar(window_close));
+  if (visits.length === plan.visits.length) return plan;
+  const left = plan.visits.filter((visit) => !visits.includes(visit));
+  return { visits, warnings: [...plan.warnings, ...left.map(({ name }) => `OUTSIDE_CALENDAR: ${name} is not planned: its days lie outside the years 1 to 9999`)] };
+}
 
 const keyedPlan = (plan: Plan, keyOf: KeyOf): KeyedVisit[] => plan.visits.map((visit) => ({ ...visit, visit_key: keyOf(visit.identity) }));
 

@@ -1,4 +1,4 @@
-import { dateIn, isDate, readDateItem } from './dates.js';
+import { dateIn, inCalendar, isDate, readDateItem } from './dates.js';
 import { runExpression } from './expressions.js';
 import { sourcesInOrder } from './policy.js';
 import type { Policy, PolicySource } from './policy-schema.js';
@@ -98,6 +98,9 @@ export function firstValidSource(policy: Policy, facts: Facts, sight = new Sight
       const reading = readers[source.type](source, facts, policy, sight);
       if ('reason' in reading) {
         trace.push({ ...line, outcome: reading.error ? 'error' : 'no_date', reason: reading.reason });
+      } else if (!inCalendar(reading.date)) {
+        // A rule may calculate it, or a zone turn an instant at the very edge into it.
+        trace.push({ ...line, outcome: 'no_date', reason: 'its date lies outside the years 1 to 9999' });
       } else {
         candidate = reading;
         trace.push({ ...line, outcome: 'chosen', date: reading.date });
