@@ -23,13 +23,16 @@ export function listBatteries(tx: Tx, filter: Page & { studyId?: string | undefi
   return page(tx, found, COLUMNS, filter, { code: 'b.code', name: 'b.name', created_at: 'b.created_at', id: 'b.id' }, 'b.id');
 }
 
+/** @param lock until the commit; what belongs to it is read after the lock is held, so that it is what the change before left */
 export async function batteryById(tx: Tx, id: number, lock = false): Promise<BatteryRecord | undefined> {
-  return (await tx.raw(`select ${COLUMNS} from batteries b where b.id = ? ${lock ? 'for update of b' : ''}`, [id])).rows[0];
+  if (lock) await tx.raw('select 1 from batteries where id = ? for update', [id]);
+  return (await tx.raw(`select ${COLUMNS} from batteries b where b.id = ?`, [id])).rows[0];
 }
 
 /** By its code, locked until the commit. */
 export async function batteryByCode(tx: Tx, studyId: string, code: string): Promise<BatteryRecord | undefined> {
-  return (await tx.raw(`select ${COLUMNS} from batteries b where b.study_id = ? and b.code = ? for update of b`, [studyId, code])).rows[0];
+  await tx.raw('select 1 from batteries where study_id = ? and code = ? for update', [studyId, code]);
+  return (await tx.raw(`select ${COLUMNS} from batteries b where b.study_id = ? and b.code = ?`, [studyId, code])).rows[0];
 }
 
 export async function insertBattery(tx: Tx, battery: BatteryFields & { study_id: string; code: string; name: string }): Promise<number> {

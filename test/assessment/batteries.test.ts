@@ -66,6 +66,17 @@ describe('Batteries', () => {
     });
   }
 
+  it('take modules that several add at once, one after the other', async () => {
+    for (const status of ['draft', 'published'] as const) {
+      const battery = await create([{ task: 'stroop' }]);
+      if (status === 'published') await patch(battery.id, { status });
+      const added = await Promise.all(Array.from({ length: 6 }, () => site.http.post(`/api/batteries/${battery.id}/modules`, { task: 'flanker' })));
+      expect(added.map((answer) => answer.status), status).to.deep.equal([201, 201, 201, 201, 201, 201]);
+      const { modules } = await site.http.expect<{ modules: { position: number }[] }>(200, 'GET', `/api/batteries/${battery.id}`);
+      expect(modules.map(({ position }) => position)).to.deep.equal([1, 2, 3, 4, 5, 6, 7]);
+    }
+  });
+
   it('hold custom settings against the study’s own schema', async () => {
     const own = await Site.open({ config: { custom_task_schema: { type: 'object', required: ['url'], properties: { url: { type: 'string' } } } } });
     const battery = await own.battery([]);
