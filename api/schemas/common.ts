@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import type { Static, TObject, TProperties, TSchema } from 'typebox';
+import { LANGUAGE } from '../../workflows/domain/capture/participant.js';
 
 export { Type };
 export type { Static, TSchema };
@@ -17,9 +18,9 @@ export const before = { ...Moment, description: 'before this instant; a date: to
 export const TimeZone = Type.String({ format: 'time-zone', maxLength: 50 });
 export const Email = Type.String({ format: 'email', maxLength: 320 });
 /** A BCP 47 tag; `en_US`, as many systems write it, means `en-US`. */
-export const Language = Type.String({ pattern: '^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$', maxLength: 35 });
+export const Language = Type.String({ pattern: LANGUAGE, maxLength: 35 });
 /** A code that people give: any text without control characters and without blanks around it. */
-export const Code = Type.String({ minLength: 1, maxLength: 64, pattern: '^(?!\\s)[^\\u0000-\\u001f\\u007f]*(?<!\\s)$' });
+export const Code = Type.String({ minLength: 1, maxLength: 64, pattern: '^(?!\\s)[^\\u0000-\\u001f\\u007f-\\u009f]*(?<!\\s)$' });
 export const text = (maxLength: number, minLength = 0) => Type.String({ minLength, maxLength });
 /** Any JSON object. */
 export const Json = Type.Record(Type.String(), Type.Unknown());

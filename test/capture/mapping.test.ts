@@ -42,9 +42,9 @@ describe('capture mapping: fields of a participant (trigger rule 4)', () => {
   });
 
   it('drops what does not fit its column', () => {
-    const mapped = map({ a: 'nobody', b: 'Mars/Olympus', c: 'x'.repeat(65), d: 'a\u0000b' }, { email: 'a', timezone: 'b', participant_code: 'c', arm: 'd' });
+    const mapped = map({ a: 'nobody', b: 'Mars/Olympus', c: 'x'.repeat(65), d: 'a\u0000b', e: 'no language' }, { email: 'a', timezone: 'b', participant_code: 'c', arm: 'd', preferred_language: 'e' });
     expect(mapped.values).to.deep.equal({});
-    expect(mapped.dropped).to.have.members(['email', 'timezone', 'participant_code', 'arm']);
+    expect(mapped.dropped).to.have.members(['email', 'timezone', 'participant_code', 'arm', 'preferred_language']);
   });
 
   it('reads a checkbox as the one code that is ticked, and guesses nothing of two', () => {

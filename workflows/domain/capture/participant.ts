@@ -40,15 +40,18 @@ export function mapParticipant(record: RecordValues, mapping: Record<string, str
   return mapped;
 }
 
+/** A language's code, as everybody gives it who says one: `de`, `pt-BR`. */
+export const LANGUAGE = '^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$';
+
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
-const plain = (value: string) => !/[\u0000-\u001f\u007f]/.test(value);
+const plain = (value: string) => !/[\u0000-\u001f\u007f-\u009f]/.test(value);
 const upTo = (length: number) => (value: string) => plain(value) && [...value].length <= length;
 
 const fits: Record<ParticipantField, (value: string) => boolean> = {
   participant_code: upTo(64),
   enrollment_date: isCalendarDate,
   date_of_birth: isCalendarDate,
-  preferred_language: upTo(35),
+  preferred_language: (value) => value.length <= 35 && new RegExp(LANGUAGE).test(value),
   email: (value) => upTo(320)(value) && /^[^\s@]+@[^\s@]+$/.test(value),
   phone: upTo(40),
   timezone: (value) => value.length <= 50 && isTimeZone(value),
