@@ -30,6 +30,7 @@ const registry = {
   NOT_FOUND: [404, 'There is no such resource.'],
   METHOD_NOT_ALLOWED: [405, 'This path does not take that method.'],
   NOT_ACCEPTABLE: [406, 'This answers application/json only.'],
+  EXPECTATION_FAILED: [417, 'Nothing but 100-continue can be expected.'],
   REQUEST_TIMEOUT: [408, 'The request took too long to arrive.'],
   CONFLICT: [409, 'The request conflicts with what is stored.'],
   STALE: [409, 'The resource has changed since you read it.'],

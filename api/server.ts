@@ -34,11 +34,13 @@ export async function listen(services: Services, routes: readonly Route[]): Prom
   const arrivalMs = REQUEST_ARRIVAL_SECONDS * 1000;
   const answering = new WeakMap<Duplex, ServerResponse>();
   // A client that sends its headers or body a byte at a time does not hold a socket for good.
-  const limits = { headersTimeout: Math.min(HEADERS_MS, arrivalMs), requestTimeout: arrivalMs + GRACE_MS, connectionsCheckingInterval: Math.min(5_000, arrivalMs) };
+  const limits = { headersTimeout: Math.min(HEADERS_MS, arrivalMs), requestTimeout: arrivalMs + GRACE_MS, connectionsCheckingInterval: Math.min(5_000, arrivalMs), requireHostHeader: false };
   const server = createServer(limits, (request, response) => {
     answering.set(request.socket, response);
-    void handler(request, response);
+    if (request.headers.host === undefined && request.httpVersion !== '1.0') refuseUnserved(response, problem('BAD_REQUEST', { detail: 'The request names no Host.' }));
+    else void handler(request, response);
   });
+  server.on('checkExpectation', (_request, response: ServerResponse) => refuseUnserved(response, problem('EXPECTATION_FAILED')));
   const most = 4 * services.settings.MAX_BODY_BYTES;
   server.on('clientError', (fault: NodeJS.ErrnoException, socket) => refuse(fault, socket as Socket, answering.get(socket), most));
   server.keepAliveTimeout = 65_000;
@@ -73,6 +75,24 @@ const UNREAD: Record<string, Problem> = {
   ERR_HTTP_REQUEST_TIMEOUT: problem('REQUEST_TIMEOUT'), HPE_HEADER_OVERFLOW: problem('HEADERS_TOO_LARGE'), HPE_CHUNK_EXTENSIONS_OVERFLOW: problem('TOO_LARGE'),
 };
 
+/** What is answered where no request reaches the application. */
+function plain(found: Problem): { headers: Record<string, string>; body: string } {
+  const requestId = randomUUID();
+  const body = JSON.stringify(found.body(requestId));
+  return {
+    body, headers: {
+      Connection: 'close', 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': String(Buffer.byteLength(body)),
+      'X-Request-ID': requestId, 'X-Correlation-ID': randomUUID(), 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store',
+    },
+  };
+}
+
+/** What Node would refuse without a word of why. */
+function refuseUnserved(response: ServerResponse, found: Problem): void {
+  const { headers, body } = plain(found);
+  response.writeHead(found.status, headers).end(body);
+}
+
 /** Those that were answered so, and how many bytes had come of them by then. */
 const refused = new WeakMap<Duplex, number>();
 
@@ -91,12 +111,8 @@ function refuse(fault: NodeJS.ErrnoException, socket: Socket, answer: ServerResp
     return;
   }
   const found = UNREAD[fault.code ?? ''] ?? problem('BAD_REQUEST');
-  const requestId = randomUUID();
-  const body = JSON.stringify(found.body(requestId));
-  const head = [
-    `HTTP/1.1 ${found.status} ${STATUS_CODES[found.status]}`, 'Connection: close', 'Content-Type: application/json; charset=utf-8', `Content-Length: ${Buffer.byteLength(body)}`,
-    `X-Request-ID: ${requestId}`, 'X-Content-Type-Options: nosniff', 'Cache-Control: no-store',
-  ];
+  const { headers, body } = plain(found);
+  const head = [`HTTP/1.1 ${found.status} ${STATUS_CODES[found.status]}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
   refused.set(socket, socket.bytesRead);
   const patience = setTimeout(() => { socket.destroy(); }, GRACE_MS);

@@ -51,6 +51,8 @@ const cases: Case[] = [
   { title: 'a charset that is another', status: 400, text: post('/api/studies', Buffer.from('{"study_code":"\xe4","study_name":"x"}', 'latin1'), 'Content-Type: application/json; charset=iso-8859-1') },
   { title: 'a header of 32 KB', status: 431, text: get('/api/studies', `X-Long: ${'x'.repeat(32_768)}`) },
   { title: '3,000 headers', status: 431, text: get('/api/studies', ...Array.from({ length: 3_000 }, (_, i) => `X-${i}: y`)) },
+  { title: 'no Host', status: 400, text: () => lines('GET /api/studies HTTP/1.1', `X-Odd: ${MARK}`, '', '') },
+  { title: 'an expectation that is none', status: 417, text: get('/api/studies', `Expect: ${MARK}`) },
   { title: 'a path of 64 KB', text: get(`/api/${'x'.repeat(65_536)}`) },
   { title: 'a way up', status: 404, text: get('/api/../../etc/passwd') },
   { title: 'a way up, encoded twice', status: 404, text: get('/docs/%252e%252e/%252e%252e/package.json') },
@@ -98,6 +100,7 @@ describe('Bad input', () => {
     it(`${title}: ${status ?? 'a 4xx'}`, async () => {
       const answer = await said(text(at));
       expect(answer.slice(0, 200)).to.match(status ? new RegExp(`^HTTP/1\\.1 ${status} `) : /^HTTP\/1\.1 4\d\d /);
+      expect(answer).to.match(/\r\nx-request-id: /i).and.match(/\r\nx-correlation-id: /i).and.match(/"detail":"/);
       expect(answer).not.to.match(/root:|"name": "research|set-cookie|node_modules|at \w+ \(/i);
     });
   }
