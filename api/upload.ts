@@ -10,6 +10,8 @@ export interface Upload { bytes: Buffer; parts: Record<string, string>; present:
 const PART = 'file';
 /** What a form has besides the file: boundaries, headers of parts, a few short fields. */
 const FRAME_BYTES = 64 * 1024;
+/** In a part's Content-Disposition; `filename*` is that of a name which is not ASCII. */
+const NAMES_A_FILE = /;\s*filename\*?\s*=/i;
 
 /**
  * Reads an upload: the part `file` of a multipart form, or a body of one of `others` as it is. It is kept in memory:
@@ -33,6 +35,7 @@ async function readForm(ctx: Context, limit: number): Promise<Upload> {
     multipart: true, json: false, urlencoded: false, text: false,
     formidable: {
       maxFileSize: limit, maxFiles: 1, maxFields: 20, maxFieldsSize: FRAME_BYTES, allowEmptyFiles: true, minFileSize: 0,
+      onPart: (part, take) => { take(sorted(part)); },
       fileWriteStreamHandler: (file?: unknown) => {
         const chunks: Buffer[] = [];
         written.set(file, chunks);
@@ -52,6 +55,17 @@ async function readForm(ctx: Context, limit: number): Promise<Upload> {
   // The request knows its form until it is answered: it need not hold the file a second time.
   for (const list of written.values()) list.length = 0;
   return { bytes, parts, present: file !== undefined };
+}
+
+/**
+ * What has the name of a file is one, and the part `file` with a content type; anything else is a field. The parser goes by
+ * the content type alone, which a file need not have and a field may (RFC 7578, 4.4).
+ */
+function sorted<P extends { name: string | null; mimetype: string | null }>(part: P): P {
+  const { headers } = part as unknown as { headers: Record<string, string | undefined> };
+  const isFile = NAMES_A_FILE.test(headers['content-disposition'] ?? '') || (part.name === PART && Boolean(part.mimetype));
+  part.mimetype = isFile ? part.mimetype || 'application/octet-stream' : null;
+  return part;
 }
 
 /** @throws 422 when the form has no part `file` */
