@@ -54,7 +54,7 @@ export const accountRoutes = [
   }),
   route({
     method: 'POST', path: '/api/users/invite', tag: 'Users', summary: 'Invite a user, who chooses a password by a mailed link', may: roles('admin'), within: 'change', studyContext: false,
-    description: 'The link is in the mail alone, good once, for INVITATION_DAYS.', body: Invite, answers: { 201: User },
+    description: 'The link is in the mail alone, good once, for INVITATION_DAYS. Each of `site_ids` must be of one of `study_ids` (422 SITE_OF_OTHER_STUDY).', body: Invite, answers: { 201: User },
     handle: async ({ tx, audit, actor, context, body: given }) => created(await inviteUser({ tx, audit, actor, context }, given)),
   }),
   route({

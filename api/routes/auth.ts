@@ -41,7 +41,7 @@ export const authRoutes = [
     },
   }),
   route({
-    method: 'POST', path: '/api/auth/register', tag: 'Authentication', summary: 'Register a user',
+    method: 'POST', path: '/api/auth/register', tag: 'Authentication', summary: 'Register a user', description: 'Each of `site_ids` must be of one of `study_ids` (422 SITE_OF_OTHER_STUDY).',
     may: roles('admin'), within: 'change', limit: 'auth', studyContext: false, body: Register, answers: { 201: User },
     handle: async ({ tx, audit, actor, body, context }) => created(await register({ tx, audit, actor, context }, body)),
   }),

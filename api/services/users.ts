@@ -2,7 +2,7 @@ import type { AuditTrail } from '../../db/audit.js';
 import type { Tx } from '../../db/knex.js';
 import { hashPassword } from '../../db/passwords.js';
 import { revokeApiTokensOf } from '../../db/queries/api-tokens.js';
-import { assignSites, assignStudies, insertUser, missingIds, otherActiveAdmins, revokeAllOf, updateUser, userById } from '../../db/queries/users.js';
+import { assignSites, assignStudies, insertUser, missingIds, otherActiveAdmins, revokeAllOf, sitesOutside, updateUser, userById, userSecretForUpdate } from '../../db/queries/users.js';
 import type { UserRow } from '../../db/queries/users.js';
 import type { Actor } from '../access.js';
 import { requireUncommon } from '../auth/password-rule.js';
@@ -13,10 +13,11 @@ import type { RequestContext } from '../route.js';
 
 interface Change { tx: Tx; audit: AuditTrail; actor: Actor; context: RequestContext }
 
-/** Registers a user. @throws 409 EMAIL_TAKEN, 400 for a common password, 422 for an unknown study or site */
+/** Registers a user. @throws 409 EMAIL_TAKEN, 400 for a common password, 422 for an unknown study or site, or a site of another study */
 export async function register({ tx, audit, actor, context }: Change, given: { email: string; name: string; password: string; role: string; study_ids?: string[]; site_ids?: string[] }): Promise<UserRow> {
   requireUncommon(given.password, given.email, 'password');
   await requireKnown(tx, given);
+  await requireSitesWithin(tx, given.site_ids ?? [], given.study_ids ?? []);
   const id = await onViolation({ users_email: 'EMAIL_TAKEN' }, async () =>
     insertUser(tx, { email: given.email, name: given.name, role: given.role, password_hash: await hashPassword(given.password) }));
   if (given.study_ids?.length) await assignStudies(tx, id, given.study_ids);
@@ -25,7 +26,7 @@ export async function register({ tx, audit, actor, context }: Change, given: { e
   return existing(tx, id);
 }
 
-/** Changes role, status, studies or sites; a deactivated user's sessions and tokens end. @throws 404, 409 LAST_ADMIN, 422 */
+/** Changes role, status, studies or sites; a deactivated user's sessions and tokens end. @throws 404, 409 LAST_ADMIN, 422 as `register` */
 export async function changeUser({ tx, audit, actor, context }: Change, id: string, change: { role?: string; status?: string; study_ids?: string[]; site_ids?: string[] }, unchangedSince: (record: Record<string, unknown>) => void): Promise<UserRow> {
   const before = await existing(tx, id);
   unchangedSince({ ...before });
@@ -33,6 +34,12 @@ export async function changeUser({ tx, audit, actor, context }: Change, id: stri
   const losesAdmin = before.role === 'admin' && before.status === 'active' && ((change.role ?? 'admin') !== 'admin' || change.status === 'inactive');
   if (losesAdmin && await otherActiveAdmins(tx, id) === 0) throw problem('LAST_ADMIN');
   const { study_ids, site_ids, ...fields } = change;
+  if (study_ids ?? site_ids) {
+    // Of two changes at once, one of the studies and one of the sites, the second sees what the first has made of them.
+    await userSecretForUpdate(tx, id);
+    const held = await existing(tx, id);
+    await requireSitesWithin(tx, site_ids ?? held.site_ids, study_ids ?? held.study_ids);
+  }
   await updateUser(tx, id, fields);
   if (study_ids) await assignStudies(tx, id, study_ids);
   if (site_ids) await assignSites(tx, id, site_ids);
@@ -60,4 +67,17 @@ async function requireKnown(tx: Tx, given: { study_ids?: string[]; site_ids?: st
   if (studies.length > 0) throw invalid('study_ids', 'UNKNOWN_STUDY', `names studies that do not exist: ${studies.join(', ')}`);
   const sites = given.site_ids ? await missingIds(tx, 'sites', given.site_ids) : [];
   if (sites.length > 0) throw invalid('site_ids', 'UNKNOWN_SITE', `names sites that do not exist: ${sites.join(', ')}`);
+}
+
+/**
+ * Sites narrow what is seen of their own study alone: beside a study without any of them, one would narrow nothing, and
+ * whoever was meant to see a part would see the whole. Whatever the role: it can change without the sites.
+ */
+async function requireSitesWithin(tx: Tx, siteIds: readonly string[], studyIds: readonly string[]): Promise<void> {
+  if (siteIds.length === 0) return;
+  const outside = await sitesOutside(tx, siteIds, studyIds);
+  if (outside.length === 0) return;
+  const errors = siteIds.flatMap((id, at) => (outside.includes(id.toLowerCase())
+    ? [{ path: `site_ids.${at}`, code: 'SITE_OF_OTHER_STUDY', message: `site_ids.${at} (${id}) is a site of none of the user’s studies` }] : []));
+  throw problem('VALIDATION_FAILED', { detail: `site_ids must be sites of the user’s studies (study_ids): ${outside.join(', ')} ${outside.length === 1 ? 'is' : 'are'} not`, errors });
 }

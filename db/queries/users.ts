@@ -74,6 +74,11 @@ export async function missingIds(tx: Tx, table: 'studies' | 'sites', ids: readon
   return ids.filter((id) => !found.has(id.toLowerCase()));
 }
 
+/** Of `siteIds`, those whose study is none of `studyIds` (in the transaction's scope). */
+export async function sitesOutside(tx: Tx, siteIds: readonly string[], studyIds: readonly string[]): Promise<string[]> {
+  return tx('sites').whereIn('id', [...siteIds]).whereNotIn('study_id', [...studyIds]).pluck('id');
+}
+
 /** Locks the admins, so that two who deactivate each other take turns. */
 export async function otherActiveAdmins(tx: Tx, id: string): Promise<number> {
   const rows = await tx('users').where({ role: 'admin', status: 'active' }).orderBy('id').forUpdate().select('id');
