@@ -58,13 +58,13 @@ export const factRoutes = [
   }),
   route({
     method: 'POST', path: `${of}/forms`, tag: 'Forms', summary: 'Add a form', within: 'change', may: noting(staff.participants, 'signed and locked: admin, investigator'),
-    description: evaluated, body: NewForm, answers: { 201: Form },
+    description: `Items of an erased participant are not kept: 409 PARTICIPANT_ERASED. ${evaluated}`, body: NewForm, answers: { 201: Form },
     handle: async ({ tx, audit, actor, context, params, body }) => created(await createForm({ tx, audit, actor, context }, params.participant_id, body)),
   }),
   route({
     method: 'PATCH', path: `${of}/forms/{form_id}`, tag: 'Forms', summary: 'Fill in, complete, sign or lock a form', within: 'change',
     may: noting(staff.participants, 'signed and locked: admin, investigator'),
-    description: `draft ↔ complete → signed → locked (else 409 INVALID_TRANSITION). \`items\` is merged (RFC 7396) until the form is signed (then 409 FORM_FROZEN). Investigators and admins sign and lock. ${evaluated}`,
+    description: `draft ↔ complete → signed → locked (else 409 INVALID_TRANSITION). \`items\` is merged (RFC 7396) until the form is signed (then 409 FORM_FROZEN), and stays as it is once the participant is erased (409 PARTICIPANT_ERASED). Investigators and admins sign and lock. ${evaluated}`,
     body: FormChange, answers: { 200: Form },
     handle: ({ tx, audit, actor, context, params, body, unchangedSince }) => changeForm({ tx, audit, actor, context }, params.participant_id, params.form_id, body, unchangedSince),
   }),

@@ -33,6 +33,7 @@ export const participantRoutes = [
   }),
   route({
     method: 'PATCH', path: '/api/participants/{participant_id}', tag: 'Participants', summary: 'Change a participant', may: staff.participants, within: 'change',
+    description: 'Of an erased participant email, phone, date_of_birth and participant_code stay as they are: another value is 409 PARTICIPANT_ERASED.',
     body: ParticipantChange, answers: { 200: Participant },
     handle: ({ tx, audit, actor, context, params, body, unchangedSince }) => changeParticipant({ tx, audit, actor, context }, params.participant_id, body, unchangedSince),
   }),

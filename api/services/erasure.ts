@@ -20,7 +20,7 @@ export async function erase(change: Change, id: string, given: { reason: string;
   await lockAnchors(tx, [id]);
   const before = await participantForUpdate(tx, id);
   if (!before) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
-  if (await erasedAt(tx, id)) throw problem('PARTICIPANT_ERASED');
+  if (await erasedAt(tx, id)) throw problem('PARTICIPANT_ERASED', { detail: 'The participant’s identity was erased already.' });
   if (before.status !== 'withdrawn') await withdraw(change, id, { reason: given.reason });
   const code = given.replace_code ? `ERASED-${randomBytes(5).toString('hex').toUpperCase()}` : null;
   const items = [...await mappedIdentityItems(tx, before.study_id), ...given.form_items ?? []].map((name) => name.toLowerCase());

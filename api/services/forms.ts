@@ -1,12 +1,14 @@
 import { nowIso } from '../../db/clock.js';
 import { putOutbox } from '../../db/outbox.js';
+import type { Tx } from '../../db/knex.js';
 import type { FormInstance } from '../../db/models/records.js';
 import { formForUpdate, insertForm, updateForm } from '../../db/queries/forms.js';
 import type { Actor } from '../access.js';
 import { problem } from '../errors.js';
 import { mergePatch } from '../merge-patch.js';
 import { by, changedFields } from '../record.js';
-import { existing, sourcesChanged } from './participants.js';
+import { requireNotErased } from './erased.js';
+import { existing, held, sourcesChanged } from './participants.js';
 import type { Change } from './studies.js';
 
 type Status = FormInstance['status'];
@@ -15,9 +17,14 @@ const next: Record<Status, readonly Status[]> = { draft: ['complete', 'signed'],
 /** Who signs (decisions, section 3: the investigator). */
 export const maySign: readonly string[] = ['admin', 'investigator'];
 
-/** @throws 403 a signature by a role that does not sign */
+/**
+ * Adds a form. Of an erased participant no items are kept, whatever they are called: which of them named it was said at the
+ * erasure, and is not kept either.
+ * @throws 403 a signature by a role that does not sign, 409 PARTICIPANT_ERASED
+ */
 export async function createForm({ tx, audit, actor, context }: Change, participantId: string, given: { form_oid: string; status?: Status; items?: Record<string, unknown> }): Promise<FormInstance> {
-  const participant = await existing(tx, participantId);
+  const participant = await participantOf(tx, participantId, given);
+  await requireNotErased(tx, participantId, Object.entries(given.items ?? {}).flatMap(([name, value]) => (value === null ? [] : name)), 'items');
   const status = given.status ?? 'draft';
   const form = await insertForm(tx, {
     form_oid: given.form_oid, items: given.items ?? {}, study_id: participant.study_id, participant_id: participantId, status, ...marks(status, actor),
@@ -30,9 +37,9 @@ export async function createForm({ tx, audit, actor, context }: Change, particip
   return form;
 }
 
-/** `items` is merged. @throws 404, 409 FORM_FROZEN, INVALID_TRANSITION or STALE, 403 as `createForm` */
+/** `items` is merged. @throws 404, 409 FORM_FROZEN, INVALID_TRANSITION, STALE or PARTICIPANT_ERASED, 403 as `createForm` */
 export async function changeForm({ tx, audit, actor, context }: Change, participantId: string, id: string, given: { status?: Status; items?: Record<string, unknown> }, unchangedSince: (record: Record<string, unknown>) => void): Promise<FormInstance> {
-  const participant = await existing(tx, participantId);
+  const participant = await participantOf(tx, participantId, given);
   const before = await formForUpdate(tx, participantId, id);
   if (!before) throw problem('NOT_FOUND', { detail: 'There is no such form.' });
   unchangedSince({ ...before });
@@ -43,6 +50,7 @@ export async function changeForm({ tx, audit, actor, context }: Change, particip
   const items = given.items ? mergePatch(before.items, given.items) as Record<string, unknown> : before.items;
   const changedItems = changedFields(before.items, items).concat(Object.keys(before.items).filter((name) => !(name in items))).sort();
   if (changedItems.length > 0 && (before.status === 'signed' || before.status === 'locked')) throw problem('FORM_FROZEN');
+  await requireNotErased(tx, participantId, changedItems, 'items');
   if (status === before.status && changedItems.length === 0) return before;
   const form = await updateForm(tx, id, { status, items, ...(status !== before.status && marks(status, actor)) });
   audit.record({
@@ -52,6 +60,9 @@ export async function changeForm({ tx, audit, actor, context }: Change, particip
   await putOutbox(tx, [sourcesChanged(participant, actor, context)]);
   return form;
 }
+
+/** The participant; where items are written, an erasure comes before this transaction or after it. */
+const participantOf = (tx: Tx, id: string, { items }: { items?: Record<string, unknown> }) => (items ? held : existing)(tx, id);
 
 /** Who signed and when, who locked: stamped with the step that does it. */
 function marks(status: Status, actor: Actor): Partial<FormInstance> {

@@ -3,6 +3,7 @@ import { putOutbox } from '../../db/outbox.js';
 import type { OutboxMessage } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
 import { lockAnchors } from '../../db/queries/anchors.js';
+import { IDENTITY } from '../../db/queries/erasure.js';
 import type { Participant } from '../../db/models/records.js';
 import {
   deleteParticipant, insertParticipant, participantById, participantForShare, participantForUpdate, participantHasData, updateParticipant,
@@ -14,6 +15,7 @@ import { invalid, problem } from '../errors.js';
 import { onViolation } from '../faults.js';
 import { by, changedFields } from '../record.js';
 import type { RequestContext } from '../route.js';
+import { requireNotErased } from './erased.js';
 import type { Change } from './studies.js';
 
 export interface Fields {
@@ -23,6 +25,8 @@ export interface Fields {
 const unique = { participants_study_id_participant_code_key: 'PARTICIPANT_CODE_TAKEN', participants_external: 'DUPLICATE_EXTERNAL_ID' } as const;
 /** What a decision on the anchor may read of a participant. */
 export const READ_BY_ANCHOR = ['site_id', 'preferred_language', 'date_of_birth', 'arm'];
+/** What stays as the erasure left it. */
+const ERASED_FOR_GOOD: readonly string[] = [...IDENTITY, 'participant_code'];
 
 /** The message that a fact of a participant changed: its anchor is evaluated again. */
 export const sourcesChanged = (participant: { id: string; study_id: string }, actor: Actor, context: RequestContext): OutboxMessage =>
@@ -41,7 +45,7 @@ export async function enroll({ tx, audit, actor, context }: Change, studyId: str
   return existing(tx, id);
 }
 
-/** @throws 404, 409 as `enroll` or STALE, 422 unknown site, 403 SITE_NOT_ASSIGNED */
+/** @throws 404, 409 as `enroll`, STALE or PARTICIPANT_ERASED, 422 unknown site, 403 SITE_NOT_ASSIGNED */
 export async function changeParticipant({ tx, audit, actor, context }: Change, id: string, given: Fields, unchangedSince: (record: Record<string, unknown>) => void): Promise<ParticipantRecord> {
   const before = await locked(tx, id);
   unchangedSince({ ...before });
@@ -49,6 +53,7 @@ export async function changeParticipant({ tx, audit, actor, context }: Change, i
   const change: Partial<Participant> = { ...fields, ...(siteId !== undefined && { site_id: siteId }) };
   const changed = changedFields({ ...before }, { ...change });
   if (changed.length === 0) return before;
+  await requireNotErased(tx, id, changed.filter((field) => ERASED_FOR_GOOD.includes(field)));
   if (changed.includes('site_id')) await requireReach(tx, before.study_id, siteId ?? null);
   await onViolation(unique, () => updateParticipant(tx, id, change));
   audit.record({ ...by(actor, context), study_id: before.study_id, action: 'participant_changed', resource_type: 'participant', resource_id: id, metadata: { fields: changed } });

@@ -101,10 +101,48 @@ describe('Erasure of a participant', function suite() {
   it('holds against whatever comes later', async () => {
     const { id, of } = await person();
     await root.expect(200, 'POST', `/api/participants/${id}/erase`, { reason: 'x', form_items: ['nickname'] });
-    const changed = await root.expect(200, 'PATCH', `/api/participants/${id}`, { email: `${secret}@example.org`, phone: '+49 30 1234567' });
-    expect(changed).to.include({ email: null, phone: null });
-    expect((await root.expect(201, 'POST', `${of}/forms`, { form_oid: 'CONTACT', items: { first_name: secret } })).items).to.deep.equal({});
+    const before = await root.expect(200, 'GET', `/api/participants/${id}`);
+    const refused = async (names: string[], method: string, path: string, body: object) => {
+      const answer = await root.send(method, path, body);
+      expect([answer.status, answer.body.code, answer.body.errors?.map((e) => e.path)], answer.text).to.deep.equal([409, 'PARTICIPANT_ERASED', names]);
+      for (const name of names) expect(answer.body.detail).to.contain(name.replace('items.', ''));
+      expect(answer.text).not.to.contain(secret);
+    };
+    await refused(['email', 'phone'], 'PATCH', `/api/participants/${id}`, { email: `${secret}@example.org`, phone: '+49 30 1234567', arm: 'B' });
+    await refused(['date_of_birth'], 'PATCH', `/api/participants/${id}`, { date_of_birth: '1970-03-04', participant_code: before.participant_code });
+    await refused(['participant_code'], 'PATCH', `/api/participants/${id}`, { participant_code: secret });
+    expect(await root.expect(200, 'GET', `/api/participants/${id}`), 'nothing of it was stored').to.deep.equal(before);
+    const { items: [form] } = await root.expect(200, 'GET', `${of}/forms`);
+    await refused(['items.first_name'], 'POST', `${of}/forms`, { form_oid: 'CONTACT', items: { first_name: secret, email: null } });
+    await refused(['items.nickname'], 'POST', `${of}/forms`, { form_oid: 'CONTACT', items: { nickname: `${secret}y` } });
+    await refused(['items.nickname'], 'PATCH', `${of}/forms/${form!.id}`, { items: { nickname: `${secret}y` }, status: 'signed' });
+    expect((await root.expect(200, 'GET', `${of}/forms`)).items).to.deep.equal([form]);
     expect(await placesOf(secret)).to.deep.equal([]);
+  });
+
+  it('leaves what names nobody to be changed, and takes what stands already', async () => {
+    const { id, of } = await person();
+    const { participant: { participant_code } } = await root.expect<{ participant: Loose }>(200, 'POST', `/api/participants/${id}/erase`, { reason: 'x', form_items: ['nickname'] });
+    const changed = await root.expect(200, 'PATCH', `/api/participants/${id}`, { arm: 'B', email: null, phone: null, date_of_birth: null, participant_code });
+    expect(changed).to.include({ arm: 'B', email: null, phone: null, participant_code });
+    const { items: [form] } = await root.expect(200, 'GET', `${of}/forms`);
+    await root.expect(201, 'POST', `${of}/forms`, { form_oid: 'VISIT', status: 'complete', items: { email: null } });
+    expect(await root.expect(200, 'PATCH', `${of}/forms/${form!.id}`, { status: 'signed', items: { weight_kg: 71, email: null } })).to.deep.include({ status: 'signed', items: { weight_kg: 71, drug_name: 'placebo' } });
+  });
+
+  it('of an identity given while it is being erased, nothing is kept', async () => {
+    const { id, of } = await person();
+    await until(async () => (await owner.query(`select from outbox where subject = $1`, [id])).rowCount === 0, { what: 'everything to be decided' });
+    await root.expect(200, 'POST', `/api/participants/${id}/withdraw`, { reason: 'x' });
+    await owner.query('delete from push_tokens where participant_id = $1', [id]);
+    await owner.query('begin');
+    await owner.query(`select erase_participant($1, $2, 'x', null, '{nickname}')`, [id, root.userId]);
+    const adding = root.post(`${of}/forms`, { form_oid: 'CONTACT', items: { first_name: secret } });
+    const { rows: [self] } = await owner.query('select pg_backend_pid() as pid');
+    await until(async () => (await owner.query('select from pg_stat_activity where $1 = any(pg_blocking_pids(pid))', [self.pid])).rowCount !== 0, { what: 'the form to wait' });
+    await owner.query('commit');
+    expect((await adding).body.code).to.equal('PARTICIPANT_ERASED');
+    expect((await root.expect(200, 'GET', `${of}/forms`)).total).to.equal(1);
   });
 
   it('waits for a decision that is being made, and removes what that has read', async () => {
