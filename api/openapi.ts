@@ -121,7 +121,7 @@ function parameters(route: Route): Json[] {
 
 /** Whether a portal token is taken, of a participant or of a caregiver who must say for whom it asks. */
 const forParticipant = ({ may: { signed } }: Route): boolean => signed === 'portal' || signed === 'either';
-const ABOUT = 'of a caregiver with several participants: for whom it asks; the header before the query';
+const ABOUT = 'of a caregiver with several participants: for whom it asks; X-Participant-ID and participant_id that name different ones are 400 CONTEXT_CONFLICT';
 const ABOUT_PARTICIPANT = [['X-Participant-ID', 'header'], ['participant_id', 'query']].map(([name, where]) => ({ name, in: where, required: false, schema: { type: 'string', format: 'uuid' }, description: ABOUT }));
 
 /** Whether a request may be bound to the record as it was read. */

@@ -87,7 +87,8 @@ export const anchorRoutes = [
     },
   }),
   route({
-    method: 'POST', path: `${path}/override/preview`, tag: 'Anchor date', summary: 'What an override would do, visit by visit; changes nothing', may: canOverride, within: 'read', body: Override,
+    method: 'POST', path: `${path}/override/preview`, tag: 'Anchor date', summary: 'What an override would do, visit by visit; changes nothing', may: inStudy(), within: 'read', body: Override,
+    description: 'Whoever works in the study may look; only the override itself is for the policy’s `can_override`.',
     answers: { 200: Preview, 400: undefined, 409: undefined },
     handle: ({ tx, params, body, actor }) => previewOverride(tx, params.participant_id, body.new_enrollment_date, body.regenerate_schedule ?? true, actor.id),
   }),
