@@ -33,13 +33,8 @@ export async function changeUser({ tx, audit, actor, context }: Change, id: stri
   await requireKnown(tx, change);
   const losesAdmin = before.role === 'admin' && before.status === 'active' && ((change.role ?? 'admin') !== 'admin' || change.status === 'inactive');
   if (losesAdmin && await otherActiveAdmins(tx, id) === 0) throw problem('LAST_ADMIN');
-  const { study_ids, site_ids, ...fields } = change;
-  if (study_ids ?? site_ids) {
-    // Of two changes at once, one of the studies and one of the sites, the second sees what the first has made of them.
-    await userSecretForUpdate(tx, id);
-    const held = await existing(tx, id);
-    await requireSitesWithin(tx, site_ids ?? held.site_ids, study_ids ?? held.study_ids);
-  }
+  const { study_ids, site_ids: given, ...fields } = change;
+  const site_ids = study_ids ?? given ? await sitesAfter(tx, id, change) : undefined;
   await updateUser(tx, id, fields);
   if (study_ids) await assignStudies(tx, id, study_ids);
   if (site_ids) await assignSites(tx, id, site_ids);
@@ -67,6 +62,22 @@ async function requireKnown(tx: Tx, given: { study_ids?: string[]; site_ids?: st
   if (studies.length > 0) throw invalid('study_ids', 'UNKNOWN_STUDY', `names studies that do not exist: ${studies.join(', ')}`);
   const sites = given.site_ids ? await missingIds(tx, 'sites', given.site_ids) : [];
   if (sites.length > 0) throw invalid('site_ids', 'UNKNOWN_SITE', `names sites that do not exist: ${sites.join(', ')}`);
+}
+
+/**
+ * The sites that a user has after a change of its studies or sites: those of a study that is taken away go with it, so that
+ * a right can always be taken. Undefined: as they are.
+ */
+async function sitesAfter(tx: Tx, id: string, { study_ids, site_ids }: { study_ids?: string[]; site_ids?: string[] }): Promise<string[] | undefined> {
+  // Of two changes at once, one of the studies and one of the sites, the second sees what the first has made of them.
+  await userSecretForUpdate(tx, id);
+  const held = await existing(tx, id);
+  if (site_ids) {
+    await requireSitesWithin(tx, site_ids, study_ids ?? held.study_ids);
+    return site_ids;
+  }
+  const outside = await sitesOutside(tx, held.site_ids, study_ids ?? held.study_ids);
+  return outside.length === 0 ? undefined : held.site_ids.filter((site) => !outside.includes(site));
 }
 
 /**
