@@ -39,7 +39,7 @@ export async function changeUser({ tx, audit, actor, context }: Change, id: stri
   if (study_ids) await assignStudies(tx, id, study_ids);
   if (site_ids) await assignSites(tx, id, site_ids);
   const ended = change.status === 'inactive' ? await endAccess(tx, id) : [];
-  const changed = changedFields({ ...before }, change);
+  const changed = changedFields({ ...before }, { ...change, ...(site_ids && { site_ids }) });
   audit.record({ ...by(actor, context), study_id: null, action: 'user_changed', resource_type: 'user', resource_id: id, metadata: { fields: changed, ...(change.role && { role: change.role }), ...(change.status && { status: change.status }) } });
   for (const token of ended) audit.record({ ...by(actor, context), study_id: null, action: 'api_token_revoked', resource_type: 'api_token', resource_id: token, metadata: { user_id: id } });
   return existing(tx, id);
