@@ -186,7 +186,7 @@ CREATE INDEX assessment_sessions_expiring ON public.assessment_sessions USING bt
 CREATE INDEX assessment_sessions_listing ON public.assessment_sessions USING btree (study_id, started_at, id);
 CREATE INDEX assessment_sessions_participant ON public.assessment_sessions USING btree (participant_id, started_at);
 CREATE INDEX assessment_sessions_visit ON public.assessment_sessions USING btree (visit_id) WHERE (visit_id IS NOT NULL);
-CREATE UNIQUE INDEX assessment_sessions_local ON public.assessment_sessions USING btree (study_id, local_id) WHERE (local_id IS NOT NULL);
+CREATE UNIQUE INDEX assessment_sessions_own ON public.assessment_sessions USING btree (participant_id, local_id) WHERE (local_id IS NOT NULL);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 CREATE TRIGGER touch BEFORE UPDATE ON public.assessment_sessions FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
 

@@ -8,7 +8,7 @@ import { callerOf, sessionCallers } from '../services/sessions-caller.js';
 import { MAX_ITEMS, checkConflicts, counted, sync } from '../services/sync.js';
 import { existingConflict, resolve } from '../services/sync-conflicts.js';
 
-const items = 'An item is checked by itself (its schema stands in `x-item`): `created`, `duplicate`, `conflict` (kept: see the study’s sync-conflicts) or `rejected` with code and message, always with 200. The same again changes nothing.';
+const items = 'An item is checked by itself (its schema stands in `x-item`): `created`, `duplicate`, `conflict` (kept: see the study’s sync-conflicts) or `rejected` with code and message, always with 200. The same again changes nothing. A local id is the participant’s: of staff, a response whose local `sessionId` may be of several participants is rejected with AMBIGUOUS_SESSION, and taken by the server id.';
 const deviceTime = (headers: Record<string, unknown>): string | undefined => (typeof headers['x-device-time'] === 'string' ? headers['x-device-time'] : undefined);
 
 export const syncRoutes = [

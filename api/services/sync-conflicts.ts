@@ -90,6 +90,7 @@ const fieldsOf = (local: LocalSession) => ({
 
 async function replaceWhole(tx: Tx, conflict: ConflictRecord, session: SessionRow): Promise<PutAside> {
   const local = conflict.local_content as unknown as LocalSession;
+  // Of the time when a local id was the study's: no such conflict is made any more.
   if (local.participantId !== session.participant_id) {
     throw problem('RULE_VIOLATED', { detail: 'The device’s session is of another participant: it can only be kept beside the server’s.', errors: [{ path: 'keep', code: 'OTHER_PARTICIPANT', message: 'keep must be server or both' }] });
   }

@@ -1,13 +1,15 @@
 import { nowMs } from '../../db/clock.js';
 import type { AuditTrail } from '../../db/audit.js';
 import type { Tx } from '../../db/knex.js';
-import { sessionsByLocalId, syncParticipants } from '../../db/queries/offline.js';
+import { sessionsByLocalId, sessionsInStudies, syncParticipants } from '../../db/queries/offline.js';
 import { problem } from '../errors.js';
 import type { RequestContext } from '../route.js';
 import type { SessionCaller } from './sessions-caller.js';
-import { UUID, decideItems } from './sync-decide.js';
+import { decideItems } from './sync-decide.js';
 import { readItems, rejection } from './sync-items.js';
 import type { Item, ItemResult } from './sync-items.js';
+import { claimOf, personOf } from './sync-named.js';
+import type { Claim } from './sync-named.js';
 import { writeDecided } from './sync-write.js';
 import type { Writing } from './sync-write.js';
 
@@ -25,18 +27,20 @@ export async function sync({ tx, audit, caller, context, minutes }: Syncing, sen
   const { items, results } = readItems(sent.sessions, sent.responses);
   const skew = sent.deviceTime === undefined ? NaN : Date.parse(sent.deviceTime) - nowMs();
   const writing: Writing = { audit, caller, context, minutes, clockSkewMs: Number.isFinite(skew) ? Math.round(skew) : null };
-  for (const [index, result] of await apply(tx, items, writing)) results[index] = result;
+  for (const [index, result] of await apply(tx, items, claimsOf(sent), writing)) results[index] = result;
   return results;
 }
+
+const claimsOf = ({ sessions }: Pick<Sent, 'sessions'>): Claim[] => sessions.flatMap((raw) => claimOf(raw) ?? []);
 
 /**
  * All items in one set behind a savepoint. Where the database refuses the set for what is in it, halves are tried, so
  * that the one bad item is found and stops none of the others; usually there is none and it stays at a few statements.
  */
-async function apply(tx: Tx, items: readonly Item[], writing: Writing): Promise<Map<number, ItemResult>> {
+async function apply(tx: Tx, items: readonly Item[], claims: readonly Claim[], writing: Writing): Promise<Map<number, ItemResult>> {
   if (items.length === 0) return new Map();
   try {
-    return await tx.transaction(async (savepoint) => writeDecided(savepoint as Tx, await decideItems(savepoint as Tx, items, writing.caller, true), writing));
+    return await tx.transaction(async (savepoint) => writeDecided(savepoint as Tx, await decideItems(savepoint as Tx, items, claims, writing.caller, true), writing));
   } catch (fault) {
     if (!isBadValue(fault)) throw fault;
     if (items.length === 1) {
@@ -44,8 +48,8 @@ async function apply(tx: Tx, items: readonly Item[], writing: Writing): Promise<
       return new Map([[item!.index, rejection(item!.kind, item!.given.id, 'INVALID_VALUE', 'has a value that cannot be stored')]]);
     }
     const middle = items.length >> 1;
-    const first = await apply(tx, items.slice(0, middle), writing);
-    return new Map([...first, ...await apply(tx, items.slice(middle), writing)]);
+    const first = await apply(tx, items.slice(0, middle), claims, writing);
+    return new Map([...first, ...await apply(tx, items.slice(middle), claims, writing)]);
   }
 }
 
@@ -67,7 +71,7 @@ export interface ConflictReport { has_conflicts: boolean; session_conflicts: Con
 export async function checkConflicts(tx: Tx, caller: SessionCaller, sent: Omit<Sent, 'deviceTime'>): Promise<ConflictReport> {
   requireFew(sent);
   const { items, results } = readItems(sent.sessions, sent.responses);
-  const { sessions, responses, decide } = await decideItems(tx, items, caller, false);
+  const { sessions, responses, decide } = await decideItems(tx, items, claimsOf(sent), caller, false);
   const decided = [...sessions, ...responses.map(decide)];
   const found = (kind: Item['kind']): ConflictFound[] => decided.filter(({ item }) => item.kind === kind).flatMap(({ item, decision }) =>
     (decision.status === 'conflict' ? decision.conflicts.map(({ conflict_type, resolution, message }) => ({
@@ -82,18 +86,23 @@ export async function checkConflicts(tx: Tx, caller: SessionCaller, sent: Omit<S
   return { has_conflicts: session_conflicts.length + response_conflicts.length > 0, session_conflicts, response_conflicts, rejected };
 }
 
+/** Of the participant that an item names, or that the caller is. Staff's that names none: where one session alone has its id. */
 async function conflictsOfUnreadable(tx: Tx, sessions: readonly unknown[], caller: SessionCaller): Promise<ConflictFound[]> {
-  const named = sessions.flatMap((raw) => {
-    const { id, studyId } = (raw ?? {}) as { id?: unknown; studyId?: unknown };
-    return typeof id === 'string' && /^[^\0\p{Surrogate}]{1,200}$/u.test(id) && typeof studyId === 'string' && UUID.test(studyId) ? [{ study_id: studyId.toLowerCase(), local_id: id }] : [];
+  const claims = claimsOf({ sessions }).flatMap((claim) => (claim.study_id === null ? [] : [{ ...claim, study_id: claim.study_id }]));
+  if (claims.length === 0) return [];
+  const people = await syncParticipants(tx, claims.flatMap(({ ref }) => ref ?? []), false);
+  const named = claims.map((claim) => ({ ...claim, participant_id: (claim.ref ? personOf(people, claim.ref)?.id : claim.nobody ? caller.participantId : null) ?? null }));
+  const keys = named.flatMap(({ participant_id, local_id }) => (participant_id !== null && (caller.participantId ?? participant_id) === participant_id ? [{ participant_id, local_id }] : []));
+  const known = await sessionsByLocalId(tx, keys);
+  const open = caller.participantId === null ? named.filter(({ nobody }) => nobody) : [];
+  const held = open.length === 0 ? [] : await sessionsInStudies(tx, open);
+  return named.flatMap(({ local_id, study_id, participant_id, nobody }) => {
+    const own = participant_id === null && nobody ? held : known.filter((row) => row.participant_id === participant_id);
+    const [session, another] = own.filter((row) => row.local_id === local_id && row.study_id === study_id);
+    return !session || another ? [] : [{
+      conflict_type: 'duplicate_session', resolution: 'server_wins', message: 'a session with this id is there, and what was sent of it cannot be read', local_id, server_id: session.id,
+    }];
   });
-  if (named.length === 0) return [];
-  const known = await sessionsByLocalId(tx, named);
-  const people = await syncParticipants(tx, known.map(({ study_id, participant_id }) => ({ study_id, ref: participant_id, as_id: participant_id })), false);
-  const inReach = new Set(people.map(({ id }) => id).filter((id) => caller.participantId === null || id === caller.participantId));
-  return known.filter(({ participant_id }) => inReach.has(participant_id)).map(({ id, local_id }) => ({
-    conflict_type: 'duplicate_session', resolution: 'server_wins', message: 'a session with this id is there, and what was sent of it cannot be read', local_id, server_id: id,
-  }));
 }
 
 function requireFew({ sessions, responses }: Pick<Sent, 'sessions' | 'responses'>): void {

@@ -42,23 +42,54 @@ export interface LocalSessionRow {
   id: string; study_id: string; local_id: string; participant_id: string; status: string; content_hash: string | null; start_hash: string | null; started_at: string; completed_at: string | null;
   visit_id: string | null; battery_id: number | null; battery_version: number | null; language: string | null; timezone: string | null; device_id: string | null;
 }
-/** Sessions that are known under these local ids. Each list by itself: joined as pairs, a table that has no statistics yet is read once for every pair. */
-export async function sessionsByLocalId(tx: Tx, keys: readonly { study_id: string; local_id: string }[]): Promise<LocalSessionRow[]> {
+/** Sessions of participants that are known under these local ids. Each list by itself: joined as pairs, a table that has no statistics yet is read once for every pair. */
+export async function sessionsByLocalId(tx: Tx, keys: readonly { participant_id: string; local_id: string }[]): Promise<LocalSessionRow[]> {
   const rows = await prepared<LocalSessionRow>(tx,
     `select s.id, s.study_id, s.local_id, s.participant_id, s.status, s.content_hash, s.start_hash, s.started_at, s.completed_at, s.visit_id, s.battery_id, s.battery_version,
        s.language, s.timezone, s.device_id
-     from assessment_sessions s where s.study_id = any($1::uuid[]) and s.local_id is not null and s.local_id = any($2::text[])`,
-    [[...new Set(keys.map((key) => key.study_id))], keys.map((key) => key.local_id)]);
-  const asked = new Set(keys.map((key) => `${key.study_id} ${key.local_id}`));
-  return rows.filter((row) => asked.has(`${row.study_id} ${row.local_id}`));
+     from assessment_sessions s where s.participant_id = any($1::uuid[]) and s.local_id is not null and s.local_id = any($2::text[])`,
+    [[...new Set(keys.map((key) => key.participant_id))], [...new Set(keys.map((key) => key.local_id))]]);
+  const asked = new Set(keys.map((key) => `${key.participant_id} ${key.local_id}`));
+  return rows.filter((row) => asked.has(`${row.participant_id} ${row.local_id}`));
 }
 
-export interface ResponseSessionRow { id: string; study_id: string; local_id: string | null; participant_id: string; battery_id: number | null; battery_version: number | null; started_by_id: string | null; created_at: string }
-/** Sessions that responses name by server or local id, of participants that the caller sees. */
-export async function sessionsOfResponses(tx: Tx, ids: readonly string[], localIds: readonly string[], lock: boolean): Promise<ResponseSessionRow[]> {
+/** Who has sessions under these local ids in a study, of participants that the caller sees. */
+export async function sessionsInStudies(tx: Tx, keys: readonly { study_id: string; local_id: string }[]): Promise<{ id: string; study_id: string; local_id: string }[]> {
   return prepared(tx,
-    `select s.id, s.study_id, s.local_id, s.participant_id, s.battery_id, s.battery_version, s.started_by_id, s.created_at from assessment_sessions s join participants p on p.id = s.participant_id
-     where s.id = any($1::uuid[]) or (s.local_id is not null and s.local_id = any($2::text[])) order by s.id ${lock ? 'for update of s' : ''}`, [[...ids], [...localIds]]);
+    `select s.id, s.study_id, s.local_id from assessment_sessions s join participants p on p.id = s.participant_id
+     where s.local_id is not null and s.local_id = any($2::text[]) and s.study_id = any($1::uuid[])`, [[...new Set(keys.map((key) => key.study_id))], [...new Set(keys.map((key) => key.local_id))]]);
+}
+
+export interface ResponseSessionRow { id: string; study_id: string; local_id: string | null; participant_id: string; battery_id: number | null; battery_version: number | null; started_by_id: string | null }
+/**
+ * Sessions that responses name by server id, or by the local id of one of `participants`.
+ * @param own the participant that the caller is: no other's is looked at, or locked
+ */
+export async function sessionsOfResponses(tx: Tx, named: { ids: readonly string[]; localIds: readonly string[]; participants: readonly string[]; own: string | null }, lock: boolean): Promise<ResponseSessionRow[]> {
+  return prepared(tx,
+    `select s.id, s.study_id, s.local_id, s.participant_id, s.battery_id, s.battery_version, s.started_by_id from assessment_sessions s join participants p on p.id = s.participant_id
+     where (s.id = any($1::uuid[]) or (s.participant_id = any($3::uuid[]) and s.local_id is not null and s.local_id = any($2::text[]))) and ($4::uuid is null or s.participant_id = $4)
+     order by s.id ${lock ? 'for update of s' : ''}`, [[...named.ids], [...named.localIds], [...named.participants], named.own]);
+}
+
+/** Of a study, the sessions under a local id: how many, one of them; how many of them the user synced, the newest of those. */
+export interface LocalIdHolders { local_id: string; study_id: string; sessions: number; id: string; own: number; own_id: string | null; own_newest: string | null }
+/** Of participants that the caller sees, the study first in which the user synced last. Counted, and not listed: where devices count alike, a whole study has the same ids. */
+export async function localIdHolders(tx: Tx, localIds: readonly string[], userId: string | null): Promise<LocalIdHolders[]> {
+  return prepared(tx,
+    `select s.local_id, s.study_id, count(*)::integer as sessions, (array_agg(s.id))[1] as id, (count(*) filter (where s.started_by_id = $2))::integer as own,
+       (array_agg(s.id order by s.created_at desc, s.id) filter (where s.started_by_id = $2))[1] as own_id, max(s.created_at) filter (where s.started_by_id = $2) as own_newest
+     from assessment_sessions s join participants p on p.id = s.participant_id where s.local_id is not null and s.local_id = any($1::text[])
+     group by s.local_id, s.study_id order by own_newest desc nulls last, s.study_id`, [[...localIds], userId]);
+}
+
+/** Sessions under these local ids that have one of these responses, by its id and content. */
+export async function sessionsWithResponses(tx: Tx, localIds: readonly string[], responses: readonly { id: string; hash: string }[]): Promise<string[]> {
+  const rows = await prepared<{ id: string }>(tx,
+    `select distinct s.id from assessment_sessions s join participants p on p.id = s.participant_id join session_tasks t on t.session_id = s.id
+     where s.local_id is not null and s.local_id = any($1::text[]) and t.local_id = any($2::text[]) and t.content_hash = any($3::text[])`,
+    [[...localIds], responses.map(({ id }) => id), responses.map(({ hash }) => hash)]);
+  return rows.map(({ id }) => id);
 }
 
 export interface OfflineSessionRow extends Omit<LocalSessionRow, 'status'> { status: string; site_id: string | null; expires_at: string; clock_skew_ms: number | null; started_by_id: string | null }

@@ -20,12 +20,12 @@ export interface KnownSession { id: string; participant_id: string; status: stri
 
 export interface SyncState {
   participants: ReadonlyMap<string, SyncParticipant>;
-  /** By study and local id (`sessionKey`). */
+  /** By participant and local id (`sessionKey`): another's session under the same id has nothing to do with it. */
   sessions: Map<string, KnownSession>;
   visits: Map<string, SyncVisit[]>;
   batteries: ReadonlyMap<number, SyncBattery>;
 }
-export const sessionKey = (studyId: string, localId: string): string => `${studyId} ${localId}`;
+export const sessionKey = (participantId: string, localId: string): string => `${participantId} ${localId}`;
 
 export interface SyncConflict { conflict_type: ConflictType; resolution: Resolution; message: string; server_content: Record<string, unknown> | null }
 export type SyncDecision =
@@ -54,7 +54,7 @@ export function decideSession(session: OfflineSession, state: SyncState, now: nu
   if (!participant || participant.study_id !== session.study_id) return rejected('UNKNOWN_PARTICIPANT', 'the study has no such participant');
   const fault = badTimes(session, now);
   if (fault) return fault;
-  const key = sessionKey(session.study_id, session.local_id);
+  const key = sessionKey(participant.id, session.local_id);
   const known = state.sessions.get(key);
   const unfinished = known?.status === 'active' && known.start_hash === session.start_hash && session.status !== 'active';
   if (known && !unfinished) return again(session, known);
