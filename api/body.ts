@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 import { koaBody } from 'koa-body';
-import { problem } from './errors.js';
+import { Problem, problem } from './errors.js';
 
 const MAX_DEPTH = 64;
 /** Half a character: UTF-8, and so the database, has no form for it. */
@@ -59,9 +59,11 @@ export const mediaType = (request: IncomingMessage): string => (request.headers[
 
 /**
  * Parses a JSON body strictly.
- * @throws 400 MALFORMED_JSON (also what is not UTF-8, or nested deeper than 64), 422 for text that no column can hold
+ * @param itemwise what of it is answered item by item: its lists of these names, or the body itself
+ * @throws 400 MALFORMED_JSON (also what is not UTF-8, or nested deeper than 64), 422 for text that no column can hold;
+ *   of an item that has such text, `unstorableIn` says so, and it is left to the handler
  */
-export function parseJson(bytes: Buffer): unknown {
+export function parseJson(bytes: Buffer, itemwise?: Itemwise): unknown {
   let source: string;
   try {
     source = utf8.decode(bytes);
@@ -76,8 +78,38 @@ export function parseJson(bytes: Buffer): unknown {
     throw problem('MALFORMED_JSON', { cause: fault });
   }
   // Only an escape can bring in what the scan below looks for, or the name itself: most bodies are not walked.
-  if (source.includes('\\u') || source.includes('__proto__')) refuseUnstorable(value, '');
+  if (source.includes('\\u') || source.includes('__proto__')) lookThrough(value, itemwise);
   return value;
+}
+
+/** Which parts of a body are items, of which a bad one stops none of the others. */
+export type Itemwise = 'body' | readonly string[];
+const unstorableItems = new WeakMap<object, string>();
+
+/** What of an item of a parsed body cannot be stored, in a sentence that names the field; undefined: nothing. */
+export const unstorableIn = (item: unknown): string | undefined => (typeof item === 'object' && item !== null ? unstorableItems.get(item) : undefined);
+
+function lookThrough(value: unknown, itemwise: Itemwise | undefined): void {
+  if (itemwise === undefined || typeof value !== 'object' || value === null || Array.isArray(value)) refuseUnstorable(value, '');
+  else if (itemwise === 'body') noteUnstorable(value);
+  else {
+    for (const [key, part] of Object.entries(value)) {
+      if (itemwise.includes(key) && Array.isArray(part)) part.forEach(noteUnstorable);
+      else refuseUnstorable({ [key]: part }, '');
+    }
+  }
+}
+
+function noteUnstorable(item: unknown): void {
+  // What is no object is refused for that, and nothing of it is stored.
+  if (typeof item !== 'object' || item === null) return;
+  try {
+    refuseUnstorable(item, '');
+  } catch (fault) {
+    if (!(fault instanceof Problem)) throw fault;
+    // The answer may be stored under its Idempotency-Key: a name that cannot be is spelled.
+    unstorableItems.set(item, fault.message.replace(/[\0\p{Surrogate}]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`));
+  }
 }
 
 /** Counts brackets outside of strings, over which it leaps; a parser would go down the same path by recursion. */

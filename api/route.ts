@@ -8,6 +8,7 @@ import type { PortalCallerRow } from '../db/queries/portal.js';
 import type { Statement } from '../db/one-trip.js';
 import type { CallerRow, PageStatement } from '../db/request.js';
 import type { Access, CallerOf, Signing } from './access.js';
+import type { Itemwise } from './body.js';
 import { contentTag } from './etag.js';
 import { body } from './schemas/common.js';
 import type { Services } from './services.js';
@@ -107,6 +108,8 @@ export interface RouteDefinition<P extends string, Q extends TSchema, B extends 
   consumes?: readonly string[];
   /** Its JSON may be as large as an uploaded file (MAX_UPLOAD_BYTES): it carries raw data, counted by items. */
   large?: boolean;
+  /** Its body, or its lists of these names, are items that the handler answers one by one: text that cannot be stored is not refused with the whole body, but asked for by `unstorableIn`. */
+  itemwise?: Itemwise;
   /** Schemas by status; undefined: no body. The standard errors are added to the document by the kind of route. */
   answers: Record<number, TSchema | undefined>;
   /** Its handler gives its success an ETag. A record with a version has one without that (see `etagOf`). */

@@ -82,7 +82,7 @@ class Request {
     const query = this.query();
     if (route.headers) check(route.headers, { ...ctx.headers }, 'headers');
     const schema = bodySchema(route);
-    const body = schema ? parseJson(this.raw) : undefined;
+    const body = schema ? parseJson(this.raw, route.itemwise) : undefined;
     if (schema) check(schema, body, 'body');
     if (this.upload) requireFile(this.upload);
     this.state.handled = true;

@@ -18,26 +18,26 @@ export const syncRoutes = [
   }),
   route({
     method: 'POST', path: '/api/sync/sessions', tag: 'Offline sync', summary: 'One offline session', description: items, may: sessionCallers, within: 'change',
-    headers: deviceClock, large: true, body: AnySession, answers: { 200: ItemResult },
+    headers: deviceClock, large: true, itemwise: 'body', body: AnySession, answers: { 200: ItemResult },
     handle: async ({ tx, audit, actor, context, services, headers, body }) =>
       (await sync({ tx, audit, caller: callerOf(actor), context, minutes: services.settings.ASSESSMENT_SESSION_MINUTES }, { sessions: [body], responses: [], deviceTime: deviceTime(headers) }))[0],
   }),
   route({
     method: 'POST', path: '/api/sync/responses', tag: 'Offline sync', summary: 'One offline response', description: items, may: sessionCallers, within: 'change',
-    headers: deviceClock, large: true, body: AnyResponse, answers: { 200: ItemResult },
+    headers: deviceClock, large: true, itemwise: 'body', body: AnyResponse, answers: { 200: ItemResult },
     handle: async ({ tx, audit, actor, context, services, headers, body }) =>
       (await sync({ tx, audit, caller: callerOf(actor), context, minutes: services.settings.ASSESSMENT_SESSION_MINUTES }, { sessions: [], responses: [body], deviceTime: deviceTime(headers) }))[0],
   }),
   route({
     method: 'POST', path: '/api/sync/bulk', tag: 'Offline sync', summary: 'Many items', may: sessionCallers, within: 'change',
     description: `At most 1,000 items (413). They may refer to each other in any order; \`results\` come in the order sent, sessions before responses. ${items}`,
-    headers: deviceClock, large: true, body: Bulk, answers: { 200: BulkResult },
+    headers: deviceClock, large: true, itemwise: ['sessions', 'responses'], body: Bulk, answers: { 200: BulkResult },
     handle: async ({ tx, audit, actor, context, services, headers, body }) =>
       counted(await sync({ tx, audit, caller: callerOf(actor), context, minutes: services.settings.ASSESSMENT_SESSION_MINUTES }, { sessions: body.sessions ?? [], responses: body.responses ?? [], deviceTime: deviceTime(headers) })),
   }),
   route({
     method: 'POST', path: '/api/sync/check-conflicts', tag: 'Offline sync', summary: 'What a sync would meet', description: 'Changes nothing. At most 1,000 items (413). Items that a sync would reject stand in `rejected`, with code and message; a session that cannot be read while its id is known is a `duplicate_session` besides.', may: sessionCallers, within: 'read',
-    large: true, body: Bulk, answers: { 200: ConflictReport },
+    large: true, itemwise: ['sessions', 'responses'], body: Bulk, answers: { 200: ConflictReport },
     handle: ({ tx, actor, body }) => checkConflicts(tx, callerOf(actor), { sessions: body.sessions ?? [], responses: body.responses ?? [] }),
   }),
   route({

@@ -1,5 +1,6 @@
 import type { Static, TSchema } from 'typebox';
 import { MAX_TRIALS } from '../../workflows/domain/assessment/submission.js';
+import { unstorableIn } from '../body.js';
 import { Problem } from '../errors.js';
 import { ResponseItem, SessionItem } from '../schemas/sync.js';
 import { check } from '../validation.js';
@@ -25,7 +26,7 @@ export function readItems(sessions: readonly unknown[], responses: readonly unkn
   const results: ItemResult[] = [];
   const take = (kind: ItemResult['kind'], raw: unknown, read: (index: number) => Item | ItemResult) => {
     const index = results.length;
-    const fault = schemaFault(kind === 'session' ? SessionItem : ResponseItem, raw);
+    const fault = unstorableIn(raw) ?? schemaFault(kind === 'session' ? SessionItem : ResponseItem, raw);
     const outcome = fault === undefined ? read(index) : rejection(kind, idOf(raw), 'INVALID_ITEM', fault);
     if ('given' in outcome) items.push(outcome);
     results.push('given' in outcome ? rejection(kind, idOf(raw), 'INVALID_ITEM', 'was not looked at') : outcome);
@@ -46,9 +47,14 @@ function readResponse(raw: Static<typeof ResponseItem>, index: number): Item | I
   if (trials.length > MAX_TRIALS) return rejection('response', raw.id, 'TOO_MANY_TRIALS', `trials has ${trials.length} items: at most ${MAX_TRIALS} are taken`);
   const strange = trials.find((trial) => trial.task !== undefined && trial.task !== raw.task);
   if (strange) return rejection('response', raw.id, 'INVALID_ITEM', `trials has one of the task ${strange.task}, the response is of ${raw.task}`);
+  const endless = trials.findIndex(({ data }) => data !== undefined && isEndless(data));
+  if (endless >= 0) return rejection('response', raw.id, 'INVALID_ITEM', `trials.${endless}.data has a number that is too large`);
   let content: TaskContent | undefined;
   return { kind: 'response', index, given: { id: raw.id, sessionId: raw.sessionId, task: raw.task, get content() { return content ??= readTask(raw.task, raw.summary ?? {}, trials); } } };
 }
+
+/** JSON can write a number that is none to us (1e999). The schemas know it; what a client adds has none. */
+const isEndless = (value: unknown): boolean => (typeof value === 'number' ? !Number.isFinite(value) : typeof value === 'object' && value !== null && Object.values(value).some(isEndless));
 
 function schemaFault(schema: TSchema, raw: unknown): string | undefined {
   try {
@@ -60,7 +66,8 @@ function schemaFault(schema: TSchema, raw: unknown): string | undefined {
   }
 }
 
+/** As far as it can be told: without half a character at its end, and not at all where it has text that cannot be stored. */
 const idOf = (raw: unknown): string | null => {
   const id = typeof raw === 'object' && raw !== null ? (raw as { id?: unknown }).id : undefined;
-  return typeof id === 'string' ? id.slice(0, 200) : null;
+  return typeof id === 'string' && !/[\0\p{Surrogate}]/u.test(id) ? id.slice(0, 200).replace(/\p{Surrogate}$/u, '') : null;
 };
