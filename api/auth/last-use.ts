@@ -8,7 +8,8 @@ const noted = new Map<string, number>();
 /** Notes that a token was used; each process writes it at most every ten seconds. */
 export async function noteUse({ database }: Services, tokenId: string): Promise<void> {
   const now = performance.now();
-  if (now - (noted.get(tokenId) ?? 0) < EVERY_MS) return;
+  const last = noted.get(tokenId);
+  if (last !== undefined && now - last < EVERY_MS) return;
   if (noted.size >= KEPT) noted.clear();
   noted.set(tokenId, now);
   await tokenUsed(database, tokenId);
