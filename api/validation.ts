@@ -21,7 +21,20 @@ export function isTimeZone(value: string): boolean {
 }
 
 /** An instant as nearly every program writes it. */
-const USUAL_INSTANT = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?Z$/;
+const USUAL_INSTANT = /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?Z$/;
+
+/** The calendar has no year 0, and neither has the database: years are 0001 to 9999. */
+const hasYear = (value: string): boolean => !value.startsWith('0000');
+
+/** The same of an instant's year in UTC, which at the ends is another one by its offset, or by a leap second. */
+function hasYearInUtc(value: string): boolean {
+  if (!hasYear(value)) return false;
+  if (!/^(?:0001-01-01|9999-12-31)/.test(value)) return true;
+  const [, hour, minute, second, sign = '+', hours = 0, minutes = 0] = /^(\d\d):(\d\d):(\d\d(?:\.\d+)?)(?:z|([+-])(\d\d):?(\d\d)?)$/i.exec(value.slice(11))!;
+  const at = Number(hour) * 3_600 + Number(minute) * 60 + Number(second) - Number(`${sign}1`) * (Number(hours) * 3_600 + Number(minutes) * 60);
+  // The database rounds to microseconds.
+  return value.startsWith('0') ? at >= 0 : at < 86_400 - 0.000_000_5;
+}
 
 function build(coerceTypes: boolean): Ajv2020 {
   // JSON has numbers that are none here (1e999): they are no number to any schema.
@@ -30,10 +43,13 @@ function build(coerceTypes: boolean): Ajv2020 {
   // The package is CommonJS: under NodeNext its function stands behind `default`.
   addFormats.default(ajv, ['date', 'date-time', 'time', 'email', 'uuid', 'uri']);
   ajv.addFormat('time-zone', isTimeZone);
+  const known = (format: 'date' | 'date-time') => (addFormats.default.get(format) as { validate: (value: string) => boolean }).validate;
+  const [anyDate, anyInstant] = [known('date'), known('date-time')];
+  const date = (value: string) => anyDate(value) && hasYear(value);
   // The package takes it apart and calculates: ten times the time of one look, and raw trials come by the ten thousand.
-  const { validate: anyInstant } = addFormats.default.get('date-time') as { validate: (value: string) => boolean };
-  ajv.addFormat('date-time', (value: string) => USUAL_INSTANT.test(value) || anyInstant(value));
-  const [date, instant] = [ajv.compile({ type: 'string', format: 'date' }), ajv.compile({ type: 'string', format: 'date-time' })];
+  const instant = (value: string) => USUAL_INSTANT.test(value) || (anyInstant(value) && hasYearInUtc(value));
+  ajv.addFormat('date', date);
+  ajv.addFormat('date-time', instant);
   ajv.addFormat('date-or-date-time', (value: string) => date(value) || instant(value));
   ajv.addKeyword({
     keyword: 'x-instant', type: 'string', modifying: true, errors: false,

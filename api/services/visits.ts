@@ -9,7 +9,7 @@ import type { ParticipantRecord } from '../../db/queries/participants.js';
 import { statusToday } from '../../db/queries/visit-statuses.js';
 import { hasLiveVisit, insertVisit, updateVisit, visitById } from '../../db/queries/visits.js';
 import type { VisitRecord } from '../../db/queries/visits.js';
-import { addDays } from '../../workflows/domain/dates.js';
+import { addDays, isDate } from '../../workflows/domain/dates.js';
 import { windowIdentity } from '../../workflows/domain/schedule.js';
 import { invalid, problem } from '../errors.js';
 import { by, changedFields } from '../record.js';
@@ -39,6 +39,7 @@ export async function scheduleVisit({ tx, audit, actor, context }: Change, given
     window_open: given.window_open ?? (window ? addDays(given.target_date, -window.window_before) : given.target_date),
     window_close: given.window_close ?? (window ? addDays(given.target_date, window.window_after) : given.target_date),
   };
+  if (!isDate(dates.window_open) || !isDate(dates.window_close)) throw invalid('target_date', 'OUT_OF_RANGE', 'is so near to an end of the calendar (years 0001 to 9999) that its window does not lie within it');
   requireOrder(dates);
   const id = await insertVisit(tx, {
     ...dates, name, visit_key: window ? await keyWithin(tx, participant.id, window.id) : randomUUID(), is_baseline: window?.is_baseline ?? false, study_id: participant.study_id, participant_id: participant.id, visit_window_id: window?.id ?? null,

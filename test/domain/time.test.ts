@@ -68,7 +68,11 @@ describe('dates of the anchor', () => {
       ['2024', 'first_of_month', '2024-01-01', 'partial_year', '2024'], ['2024', 'last_of_month', '2024-12-31', 'partial_year', '2024'], ['2024', 'reject', null],
       ['2024-13', 'first_of_month', null], ['2024-00', 'first_of_month', null], ['in spring', 'first_of_month', null], ['', 'first_of_month', null], [null, 'first_of_month', null], [20240229, 'first_of_month', null],
       ['2024-03-31T01:30:00Z', 'reject', '2024-03-31', 'datetime'], ['2024-03-30T23:30:00Z', 'reject', '2024-03-31', 'datetime'], ['2024-03-31 00:30', 'reject', '2024-03-31', 'datetime'],
-      ['2024-03-31T02:30', 'reject', '2024-03-31', 'datetime'], ['2024-02-30T10:00', 'reject', null], ['2024-03-31T01:00+14:00', 'reject', '2024-03-30', 'datetime'],
+      ['2024-03-31T02:30', 'reject', '2024-03-31', 'datetime'], ['2024-02-30T10:00', 'reject', null],
+      // The calendar has no year 0, and none after 9999, neither here nor in UTC.
+      ['0000-01-01', 'reject', null], ['0000-05', 'first_of_month', null], ['0000', 'first_of_month', null], ['0000-UN-UN', 'last_of_month', null], ['0000-06-01T10:00Z', 'reject', null],
+      ['0001-01-01', 'reject', '0001-01-01', 'date'], ['0001-01-01T00:00', 'reject', null], ['0001-01-01T00:00Z', 'reject', '0001-01-01', 'datetime'], ['9999-12-31T23:30Z', 'reject', null], ['9999-12-31T23:30', 'reject', '9999-12-31', 'datetime'],
+      ['2024-03-31T01:00+14:00', 'reject', '2024-03-30', 'datetime'],
     ];
     for (const [raw, handling, date, precision, partial] of rows) {
       it(`${JSON.stringify(raw)} under ${handling}, in Berlin: ${date}`, () => {

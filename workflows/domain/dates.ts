@@ -102,8 +102,8 @@ export type PartialHandling = 'reject' | 'first_of_month' | 'last_of_month' | 'm
 export interface ReadDate { date: string; instant: string | null; partial: string | null; precision: 'date' | 'datetime' | 'partial_month' | 'partial_year' }
 
 const UNKNOWN = '(?:-(?:UN|UNK|XX|--|\\?\\?))';
-const PARTIAL_MONTH = new RegExp(`^(\\d{4})-(\\d{2})${UNKNOWN}?$`, 'i');
-const PARTIAL_YEAR = new RegExp(`^(\\d{4})${UNKNOWN}?${UNKNOWN}?$`, 'i');
+const PARTIAL_MONTH = new RegExp(`^(?!0000)(\\d{4})-(\\d{2})${UNKNOWN}?$`, 'i');
+const PARTIAL_YEAR = new RegExp(`^(?!0000)(\\d{4})${UNKNOWN}?${UNKNOWN}?$`, 'i');
 
 /**
  * Reads a form's date item. A partial value becomes the day that `handling` gives (middle = the 15th; of a year
@@ -114,7 +114,11 @@ export function readDateItem(raw: unknown, zone: string, handling: PartialHandli
   const value = raw.trim();
   if (isDate(value)) return { date: value, instant: null, partial: null, precision: 'date' };
   const instant = readInstant(value, zone);
-  if (instant) return { date: dateIn(instant, zone), instant, partial: null, precision: 'datetime' };
+  if (instant) {
+    const date = dateIn(instant, zone);
+    // At the ends of the calendar the day here and the instant in UTC are of two years.
+    return isDate(date) && isDate(instant.slice(0, 10)) ? { date, instant, partial: null, precision: 'datetime' } : null;
+  }
   if (handling === 'reject') return null;
   const month = PARTIAL_MONTH.exec(value);
   if (month) {

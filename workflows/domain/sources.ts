@@ -8,6 +8,12 @@ import type { AnchorValue, Candidate, Facts, SourceTrace } from './types.js';
 type Reading = Candidate | { reason: string; error?: boolean };
 type Reader = (source: PolicySource, facts: Facts, policy: Policy, sight: Sight) => Reading;
 
+/** A source's reading. An instant at an end of the calendar may lie in a year here that no date is written in, and a rule calculate one. */
+function read(source: PolicySource, facts: Facts, policy: Policy, sight: Sight): Reading {
+  const reading = readers[source.type](source, facts, policy, sight);
+  return 'reason' in reading || inCalendar(reading.date) ? reading : { reason: `its date in ${facts.zone} is not within the years 0001 to 9999` };
+}
+
 /** To add a source: its type in policy-schema.ts, its fact in types.ts and db/queries/facts.ts, its reader here. */
 const readers: Record<PolicySource['type'], Reader> = {
   consent_workflow: (_source, facts, policy, { consent, consentDate }) => {
@@ -95,12 +101,9 @@ export function firstValidSource(policy: Policy, facts: Facts, sight = new Sight
     } else if (candidate) {
       trace.push({ ...line, outcome: 'not_reached' });
     } else {
-      const reading = readers[source.type](source, facts, policy, sight);
+      const reading = read(source, facts, policy, sight);
       if ('reason' in reading) {
         trace.push({ ...line, outcome: reading.error ? 'error' : 'no_date', reason: reading.reason });
-      } else if (!inCalendar(reading.date)) {
-        // A rule may calculate it, or a zone turn an instant at the very edge into it.
-        trace.push({ ...line, outcome: 'no_date', reason: 'its date lies outside the years 1 to 9999' });
       } else {
         candidate = reading;
         trace.push({ ...line, outcome: 'chosen', date: reading.date });
@@ -118,7 +121,7 @@ export function sourceFingerprint(policy: Policy, facts: Facts, sight = new Sigh
   return sourcesOf(policy, facts)
     .filter((source) => source.is_active)
     .map((source) => {
-      const reading = readers[source.type](source, facts, policy, sight);
+      const reading = read(source, facts, policy, sight);
       return 'reason' in reading ? `${source.type}:-` : `${source.type}:${reading.date}:${reading.datetime ?? ''}:${JSON.stringify(identityOf(reading.source_ref))}`;
     })
     .join('|');

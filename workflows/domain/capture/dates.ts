@@ -12,7 +12,7 @@ export function isCalendarDate(text: string): boolean {
 
 /** Whether the text is a date in any precision that a form mapping may read: day, day and time, month or year. */
 export function isDateLike(text: string): boolean {
-  if (/^\d{4}$/.test(text)) return true;
-  if (/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) return true;
+  if (/^(?!0000)\d{4}$/.test(text)) return true;
+  if (/^(?!0000)\d{4}-(0[1-9]|1[0-2])$/.test(text)) return true;
   return isCalendarDate(text.slice(0, 10)) && /^$|^[T ]\d{2}:\d{2}(:\d{2})?$/.test(text.slice(10));
 }
