@@ -8,6 +8,7 @@ import {
 } from '../../workflows/contract.js';
 import type { OverrideDecision } from '../../workflows/contract.js';
 import type { Http } from '../support/http.js';
+import { refusing } from '../support/refusing.js';
 import { until } from '../support/service.js';
 import { DAY, Stage } from './stage.js';
 import type { AnchorStudy, Person } from './stage.js';
@@ -209,8 +210,9 @@ describe('the participant’s workflow, by a Temporal client that is not the API
 
   it('an update whose write fails for good fails that update alone', async () => {
     const person = await started(plain);
-    const fault = await stage.handle(person.id).executeUpdate(setEnrollmentDate, { args: [{ enrollment_date: '0000-01-01', ...me() }] }).then((o) => o.refused ?? o, (e: unknown) => e);
-    if (fault instanceof Error) expect(fault).to.be.instanceOf(WorkflowUpdateFailedError);
+    const update = (enrollment_date: string) => stage.handle(person.id).executeUpdate(setEnrollmentDate, { args: [{ enrollment_date, ...me() }] }).then((o) => o.refused ?? o, (e: unknown) => e);
+    expect(await refusing('manual_anchor_entries', `enrollment_date <> '2024-02-29'`, () => update('2024-02-29'))).to.be.instanceOf(WorkflowUpdateFailedError);
+    expect(await update('0000-01-01')).to.include({ status: 422, code: 'INVALID_DATE' });
     await person.set(DAY);
     await person.becomes({ status: 'provisional' });
   });
