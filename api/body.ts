@@ -60,8 +60,8 @@ export const mediaType = (request: IncomingMessage): string => (request.headers[
 /**
  * Parses a JSON body strictly.
  * @param itemwise what of it is answered item by item: its lists of these names, or the body itself
- * @throws 400 MALFORMED_JSON (also what is not UTF-8, or nested deeper than 64), 422 for text that no column can hold;
- *   of an item that has such text, `unstorableIn` says so, and it is left to the handler
+ * @throws 400 MALFORMED_JSON (also what is not UTF-8, or nested deeper than 64), 422 for text that no column can hold, or a number
+ *   that is none here; of an item that has such a thing, `unstorableIn` says so, and it is left to the handler
  */
 export function parseJson(bytes: Buffer, itemwise?: Itemwise): unknown {
   let source: string;
@@ -70,15 +70,16 @@ export function parseJson(bytes: Buffer, itemwise?: Itemwise): unknown {
   } catch (fault) {
     throw problem('MALFORMED_JSON', { detail: 'The body is not UTF-8.', cause: fault });
   }
-  if (nestedDeeperThan(source, MAX_DEPTH)) throw problem('MALFORMED_JSON', { detail: `The body is nested deeper than ${MAX_DEPTH} levels.` });
+  const { deep, huge } = outline(source, MAX_DEPTH);
+  if (deep) throw problem('MALFORMED_JSON', { detail: `The body is nested deeper than ${MAX_DEPTH} levels.` });
   let value: unknown;
   try {
     value = JSON.parse(source);
   } catch (fault) {
     throw problem('MALFORMED_JSON', { cause: fault });
   }
-  // Only an escape can bring in what the scan below looks for, or the name itself: most bodies are not walked.
-  if (source.includes('\\u') || source.includes('__proto__')) lookThrough(value, itemwise);
+  // Only an escape can bring in what the scan below looks for, the name itself, or a number that is written so: most bodies are not walked.
+  if (huge || source.includes('\\u') || source.includes('__proto__')) lookThrough(value, itemwise);
   return value;
 }
 
@@ -112,17 +113,34 @@ function noteUnstorable(item: unknown): void {
   }
 }
 
-/** Counts brackets outside of strings, over which it leaps; a parser would go down the same path by recursion. */
-function nestedDeeperThan(source: string, depth: number): boolean {
-  let level = 0;
+/** A number of fewer digits, and with fewer in its exponent, is a number to every program: the largest has 309. */
+const MANY_DIGITS = 200;
+const LONG_EXPONENT = /[eE]\+?\d{3}/y;
+
+/**
+ * What is outside of strings, over which it leaps: whether its brackets are nested deeper than `depth`, down which a parser
+ * would go by recursion, and whether a number may be too large to be one.
+ */
+function outline(source: string, depth: number): { deep: boolean; huge: boolean } {
+  let level = 0, huge = false;
+  // No number goes over these: it begins after the last of them.
+  let last = 0;
   for (let i = 0; i < source.length; i++) {
     const c = source.charCodeAt(i);
     if (c === 34) {
       i = endOfString(source, i);
-      if (i < 0) return false;
-    } else if (c === 123 || c === 91) { if (++level > depth) return true; } else if (c === 125 || c === 93) level--;
+      if (i < 0) break;
+      last = i;
+    } else if (c === 44 || c === 123 || c === 91 || c === 125 || c === 93) {
+      if (i - last > MANY_DIGITS) huge = true;
+      last = i;
+      if (c === 123 || c === 91) { if (++level > depth) return { deep: true, huge }; } else if (c !== 44) level--;
+    } else if ((c === 101 || c === 69) && !huge) {
+      LONG_EXPONENT.lastIndex = i;
+      huge = LONG_EXPONENT.test(source);
+    }
   }
-  return false;
+  return { deep: false, huge: huge || source.length - last > MANY_DIGITS };
 }
 
 /** Where the string that begins at `from` has its closing quote, before which stands no backslash, or an even number; -1: nowhere. */
@@ -137,20 +155,23 @@ function endOfString(source: string, from: number): number {
 
 function refuseUnstorable(value: unknown, path: string): void {
   if (typeof value === 'string') {
-    if (value.includes('\0') || LONE_SURROGATE.test(value)) throw unstorable(path, 'has a character that cannot be stored');
+    if (value.includes('\0') || LONE_SURROGATE.test(value)) throw unstorable(path, 'PATTERN', 'has a character that cannot be stored');
+  } else if (typeof value === 'number') {
+    // JSON's own grammar knows no largest number; written again it would be null.
+    if (!Number.isFinite(value)) throw unstorable(path, 'NOT_FINITE', 'is a number too large to be stored');
   } else if (Array.isArray(value)) {
     value.forEach((item, i) => refuseUnstorable(item, path ? `${path}.${i}` : String(i)));
   } else if (value !== null && typeof value === 'object') {
     for (const [key, item] of Object.entries(value)) {
       const inner = path ? `${path}.${key}` : key;
-      if (key === '__proto__') throw unstorable(inner, 'is not a name for a field');
-      if (key.includes('\0') || LONE_SURROGATE.test(key)) throw unstorable(inner, 'has a character that cannot be stored');
+      if (key === '__proto__') throw unstorable(inner, 'PATTERN', 'is not a name for a field');
+      if (key.includes('\0') || LONE_SURROGATE.test(key)) throw unstorable(inner, 'PATTERN', 'has a character that cannot be stored');
       refuseUnstorable(item, inner);
     }
   }
 }
 
-function unstorable(path: string, sentence: string) {
+function unstorable(path: string, code: string, sentence: string) {
   const at = path || 'body';
-  return problem('VALIDATION_FAILED', { detail: `${at} ${sentence}`, errors: [{ path: at, code: 'PATTERN', message: `${at} ${sentence}` }] });
+  return problem('VALIDATION_FAILED', { detail: `${at} ${sentence}`, errors: [{ path: at, code, message: `${at} ${sentence}` }] });
 }
