@@ -107,7 +107,10 @@ function meterOf(database: Database, { id, study_id }: ExportRecord, total: numb
   });
 }
 
-/** A worker that stops or a database that is away is tried again. */
+/** Class 22 of SQLSTATE: what is stored or asked for is no value to the database, and is none the next time. */
+const BAD_VALUE = /^22[0-9A-Z]{3}$/;
+
+/** A worker that stops or a database that is away is tried again; what the database refuses for its content it refuses every time. */
 function asFailure(fault: unknown, stopping: boolean): Error {
   if (fault instanceof ApplicationFailure) return fault;
   if (fault instanceof TooManyColumns) return refused(`The export is too wide: ${fault.message}.`);
@@ -115,5 +118,6 @@ function asFailure(fault: unknown, stopping: boolean): Error {
   if (stopping) return ApplicationFailure.create({ type: 'Stopped', message: 'The export was stopped with its worker.' });
   const code = (fault as { code?: unknown }).code;
   log.error('an export was not written', { fault: fault instanceof Error ? fault.name : 'fault', code: typeof code === 'string' ? code : null });
+  if (typeof code === 'string' && BAD_VALUE.test(code)) return refused(`The export cannot be written: the database refuses a value of its filters or of its rows (${code}).`);
   return ApplicationFailure.create({ type: 'NotWritten', message: `The export was not written${typeof code === 'string' ? ` (${code})` : ''}.` });
 }
