@@ -5,7 +5,7 @@ import { contentHash } from '../../db/full/content.js';
 import { FORMAT, FORMAT_VERSION, writeStudyDocument } from '../../db/full/document.js';
 import type { StudyDocument } from '../../db/full/document.js';
 import { ForeignReference } from '../../db/full/ids.js';
-import { loadStudy, studyIsEmpty } from '../../db/full/load.js';
+import { UnreadableDate, loadStudy, studyIsEmpty } from '../../db/full/load.js';
 import { STUDY_COLUMNS, ofTarget, studyTables } from '../../db/full/tables.js';
 import { tokenPlace } from '../../db/queries/datacapture-configs.js';
 import { IMPORT_ACTION, sealsOf } from '../../db/queries/decisions.js';
@@ -65,6 +65,7 @@ export async function importStudy(change: Change & { services: Services }, bytes
   await updateStudy(tx, studyId, { ...fields, datacapture_enabled: false, config: { ...(study.config as Record<string, unknown> | undefined), enrollment_date_policy: policy } });
   const datacapture = { webhook_enabled: false, webhook_secret_encrypted: null, sync_status: 'pending', api_token_encrypted: (document.tables.datacapture_configs ?? []).length > 0 ? seal(services, '', tokenPlace(studyId)) : null };
   const loaded = await loadStudy(tx, studyId, document, { datacapture }).catch((fault: unknown) => {
+    if (fault instanceof UnreadableDate) throw problem('VALIDATION_FAILED', { detail: fault.message, errors: [{ path: fault.path, code: 'FORMAT', message: fault.message }] });
     throw fault instanceof ForeignReference ? problem('FILE_UNREADABLE', { detail: `The document is not whole: ${fault.message}.`, cause: fault }) : fault;
   });
   const rows = Object.values(loaded).reduce((sum, n) => sum + n, 0);

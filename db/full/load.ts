@@ -8,6 +8,10 @@ import { studyTables } from './tables.js';
 
 type Row = Record<string, unknown>;
 const BATCH = 500;
+/** A day or an instant that no column holds. */
+export class UnreadableDate extends Error {
+  constructor(readonly path: string) { super(`${path} is not within the years 0001 to 9999`); }
+}
 
 /** Whether there is nothing in a study that a load would meet. */
 export async function studyIsEmpty(tx: Tx, studyId: string): Promise<boolean> {
@@ -21,10 +25,12 @@ export async function studyIsEmpty(tx: Tx, studyId: string): Promise<boolean> {
  * Loads a document's rows into an empty study, with new ids. The workflows of its participants are started afterwards.
  * @param values of the capture system's configuration, in place of the secrets that stay behind
  * @returns how many rows of each table
+ * @throws UnreadableDate, ForeignReference
  */
 export async function loadStudy(tx: Tx, studyId: string, document: StudyDocument, values: { datacapture: Row }): Promise<Record<string, number>> {
   // Visits bring their history with them (0018-exports).
   await tx.raw(`select set_config('app.loading_study', ?, true)`, [studyId]);
+  await requireYears(tx, document);
   const ids = new NewIds(document, studyId);
   const people = await knownUsers(tx, document);
   const loaded: Record<string, number> = {};
@@ -46,6 +52,19 @@ export async function loadStudy(tx: Tx, studyId: string, document: StudyDocument
      select 'participant-start', study_id, id::text, jsonb_build_object('site_id', site_id) || ?::jsonb, true from participants where study_id = ? and status = 'enrolled'`, [JSON.stringify(carriedTrace()), studyId]);
   (tx as TxWithMark).wroteOutbox = true;
   return loaded;
+}
+
+/** The database has no year 0, and would say so without naming the row. */
+async function requireYears(tx: Tx, { tables }: StudyDocument): Promise<void> {
+  const { rows } = await tx.raw(
+    `select c.relname as table, array_agg(a.attname::text) as columns from pg_attribute a join pg_class c on c.oid = a.attrelid
+     where a.attrelid = any (?::text[]::regclass[]) and a.attnum > 0 and a.atttypid = any ('{date,date[],timestamptz,timestamptz[]}'::regtype[]) group by 1`, [studyTables.map(({ name }) => name)]);
+  for (const { table, columns } of rows as { table: string; columns: string[] }[]) {
+    for (const [i, row] of (tables[table] ?? []).entries()) {
+      const column = columns.find((name) => [row[name]].flat().some((value) => typeof value === 'string' && value.startsWith('0000-')));
+      if (column !== undefined) throw new UnreadableDate(`tables.${table}.${i}.${column}`);
+    }
+  }
 }
 
 /** References to users that the database insists on. */

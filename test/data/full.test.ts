@@ -121,6 +121,12 @@ describe('A whole study, out and in again', () => {
     expect([foreign.status, foreign.body.code]).to.deep.equal([400, 'FILE_UNREADABLE']);
     const broken = await load({ ...document, tables: { ...document.tables, participants: document.tables.participants!.map((row) => ({ ...row, status: 'lost' })) } }, `?study_code=${code}&study_name=x`);
     expect(broken.status).to.equal(422);
+    for (const [table, column, value] of [['participants', 'date_of_birth', '0000-01-01'], ['consents', 'signed_at', '0000-06-01T00:00:00Z'], ['raw_trial_chunks', 'at', ['0000-06-01T00:00:00Z']]] as const) {
+      const early = await load({ ...document, tables: { ...document.tables, [table]: document.tables[table]!.map((row, i) => (i === 0 ? { ...row, [column]: value } : row)) } }, `?study_code=${code}&study_name=x`);
+      expect([early.status, early.body.errors?.map((fault) => [fault.path, fault.code])], early.text.slice(0, 300)).to.deep.equal([422, [[`tables.${table}.0.${column}`, 'FORMAT']]]);
+    }
+    const free = await load({ ...document, study: { ...document.study, start_date: '0000-01-01' } }, `?study_code=${code}&study_name=x`);
+    expect([free.status, free.body.errors?.map((fault) => fault.path)], free.text.slice(0, 300)).to.deep.equal([422, ['study.start_date']]);
     expect((await http.expect(200, 'GET', `/api/studies?search=${code}`)).total).to.equal(0);
   });
 
