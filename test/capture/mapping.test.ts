@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { mergeMappings } from '../../api/services/capture-mapping.js';
 import { captureUrlFault, isPublicAddress } from '../../workflows/domain/capture/addresses.js';
-import { isCalendarDate } from '../../workflows/domain/capture/dates.js';
+import { isCalendarDate, isDateLike } from '../../workflows/domain/capture/dates.js';
 import { duplicateOf, isUnchanged } from '../../workflows/domain/capture/duplicates.js';
 import { checkMapping } from '../../workflows/domain/capture/mapping-check.js';
 import { missingDataCodes } from '../../workflows/domain/capture/missing-codes.js';
@@ -26,6 +26,11 @@ describe('capture mapping: fields of a participant (trigger rule 4)', () => {
       expect(mapped.dropped).to.deep.equal(taken ? [] : ['enrollment_date']);
     });
   }
+
+  it('knows no year 0, in whatever precision', () => {
+    for (const text of ['0000', '0000-05', '0000-05-01', '0000-05-01 10:00']) expect([isCalendarDate(text), isDateLike(text)], text).to.deep.equal([false, false]);
+    for (const text of ['0001', '9999-12', '0001-01-01', '9999-12-31 23:59']) expect(isDateLike(text), text).to.equal(true);
+  });
 
   it('agrees with the calendar on every date-like text', () => {
     fc.assert(fc.property(fc.integer({ min: 1600, max: 2400 }), fc.integer({ min: 0, max: 14 }), fc.integer({ min: 0, max: 33 }), (y, m, d) => {
