@@ -47,14 +47,9 @@ function readResponse(raw: Static<typeof ResponseItem>, index: number): Item | I
   if (trials.length > MAX_TRIALS) return rejection('response', raw.id, 'TOO_MANY_TRIALS', `trials has ${trials.length} items: at most ${MAX_TRIALS} are taken`);
   const strange = trials.find((trial) => trial.task !== undefined && trial.task !== raw.task);
   if (strange) return rejection('response', raw.id, 'INVALID_ITEM', `trials has one of the task ${strange.task}, the response is of ${raw.task}`);
-  const endless = trials.findIndex(({ data }) => data !== undefined && isEndless(data));
-  if (endless >= 0) return rejection('response', raw.id, 'INVALID_ITEM', `trials.${endless}.data has a number that is too large`);
   let content: TaskContent | undefined;
   return { kind: 'response', index, given: { id: raw.id, sessionId: raw.sessionId, task: raw.task, get content() { return content ??= readTask(raw.task, raw.summary ?? {}, trials); } } };
 }
-
-/** JSON can write a number that is none to us (1e999). The schemas know it; what a client adds has none. */
-const isEndless = (value: unknown): boolean => (typeof value === 'number' ? !Number.isFinite(value) : typeof value === 'object' && value !== null && Object.values(value).some(isEndless));
 
 function schemaFault(schema: TSchema, raw: unknown): string | undefined {
   try {

@@ -39,7 +39,9 @@ describe('The timeline of a participant', function timelineTests() {
   it('tells everything in the order in which it happened, cause before effect', async () => {
     const { items, total } = await read();
     expect(total).to.equal(items.length);
-    expect(items.map(({ at }) => at)).to.deep.equal(items.map(({ at }) => at).sort());
+    // Instants have three to six digits: as texts of one length they are in the order of time.
+    const times = items.map(({ at }) => at.slice(0, -1).padEnd(26, '0'));
+    expect(times).to.deep.equal([...times].sort());
     for (const kind of ['participant', 'consent', 'eligibility', 'approval', 'anchor', 'schedule', 'visit', 'reminder']) expect(items.some((item) => item.kind === kind), kind).to.equal(true);
     const story = items.filter(({ kind }) => ['anchor', 'schedule', 'approval'].includes(kind)).map(({ title }) => title);
     const places = ['Enrollment date set to 2024-03-01', 'Schedule version 1 made', 'Override to 2024-03-10 requested', 'Override to 2024-03-10 approved', 'Enrollment date overridden: from 2024-03-01 to 2024-03-10, 9 days later', 'Schedule version 2 made from 2024-03-10']
