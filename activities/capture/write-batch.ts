@@ -1,5 +1,6 @@
 import { currentPolicy, tellCoordinators } from '../../db/queries/captured-participants.js';
 import { lockByExternalId } from '../../db/queries/captured-participants.js';
+import type { CapturedRow } from '../../db/queries/captured-participants.js';
 import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
 import { releaseRecords, storeReadings } from '../../db/queries/datacapture-records.js';
 import type { RecordClaim } from '../../db/queries/datacapture-records.js';
@@ -45,12 +46,12 @@ export async function writeBatch(work: Work, batch: ReadBatch): Promise<{ left: 
   const claimedAt = [...batch.claims.values()].map(({ claimed_at }) => claimed_at).sort()[0]!;
   const ours = await storeReadings(tx, study_id, sync_id, claimedAt, read.map(({ reading, reading_hash }) => ({ record: reading.record, reading_hash })));
   const held = read.filter(({ reading }) => ours.has(reading.record));
-  const existing = held.length === 0 ? new Map() : await lockByExternalId(tx, study_id, held.map(({ reading }) => reading.record));
+  const existing = held.length === 0 ? new Map<string, CapturedRow>() : await lockByExternalId(tx, study_id, held.map(({ reading }) => reading.record));
   for (const { reading } of held.filter((each) => each.known && existing.has(each.reading.record))) {
     outcomes.push({ record: reading.record, outcome: 'unchanged', participant_id: existing.get(reading.record)!.id, issues: [] });
   }
   const fresh = held.filter((each) => !(each.known && existing.has(each.reading.record)));
-  const refused = await writeFresh(work, batch, fresh.map(({ reading }) => reading), outcomes);
+  const refused = await writeFresh(work, batch, { readings: fresh.map(({ reading }) => reading), existing }, outcomes);
   await releaseRecords(tx, study_id, [...batch.claims.keys()], sync_id, refused);
   return { left: await storeOutcomes(tx, sync_id, outcomes) };
 }
@@ -74,10 +75,10 @@ function readingsOf({ config, plan, missing, rows, claims }: ReadBatch, policy: 
 }
 
 /** Writes records that are new or have changed. @returns those that nothing could be taken from */
-async function writeFresh(work: Work, { config, sync_id, plan }: ReadBatch, readings: readonly Reading[], outcomes: RecordOutcome[]): Promise<string[]> {
+async function writeFresh(work: Work, { config, sync_id, plan }: ReadBatch, { readings, existing }: { readings: readonly Reading[]; existing: ReadonlyMap<string, CapturedRow> }, outcomes: RecordOutcome[]): Promise<string[]> {
   if (readings.length === 0) return [];
   const { study_id, create_missing_sites } = config;
-  const results = await writeParticipants(work, { study_id, form_oid: plan.instrument, date_field: config.participant_field_mapping['enrollment_date'], create_missing_sites, from: { sync_id } }, readings);
+  const results = await writeParticipants(work, { study_id, form_oid: plan.instrument, date_field: config.participant_field_mapping['enrollment_date'], create_missing_sites, from: { sync_id } }, readings, existing);
   const written = new Map<string, WrittenParticipant>();
   const refused: string[] = [];
   for (const [record, result] of results) {

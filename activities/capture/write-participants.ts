@@ -37,17 +37,18 @@ interface Case { reading: Reading; columns: CapturedColumns; notices: Notice[] }
  * Makes or updates the participants of records, and the facts that their anchors are decided from (trigger rules 4, 5):
  * of one record for a trigger, of a batch for a sync. The enrollment date itself is only a fact here: the anchor alone
  * changes the participant's date. Refused, each for itself: PARTICIPANT_CODE_TAKEN, INVALID_PARTICIPANT_CODE, RECORD_ID_TOO_LONG.
+ * @param existing the records' participants, where the transaction has locked them already
  */
-export async function writeParticipants(work: Work, origin: Origin, readings: readonly Reading[]): Promise<Map<string, WriteResult>> {
+export async function writeParticipants(work: Work, origin: Origin, readings: readonly Reading[], existing?: ReadonlyMap<string, CapturedRow>): Promise<Map<string, WriteResult>> {
   const results = new Map<string, WriteResult>();
-  const existing = await captured.lockByExternalId(work.tx, origin.study_id, readings.map(({ record }) => record));
+  const locked = existing ?? await captured.lockByExternalId(work.tx, origin.study_id, readings.map(({ record }) => record));
   const sites = new Sites(work, { id: origin.study_id, create_missing_sites: origin.create_missing_sites }, { source: 'datacapture', ...origin.from });
   const fresh: Case[] = [], known: (Case & { row: CapturedRow })[] = [];
   for (const reading of readings) {
     const { enrollment_date: _fact, site_code: _code, ...columns } = reading.mapped.values;
     const site = await sites.of(reading);
     const each = { reading, columns: { ...columns, ...(site.id !== undefined && { site_id: site.id }) }, notices: site.notice ? [site.notice] : [] };
-    const row = existing.get(reading.record);
+    const row = locked.get(reading.record);
     if (row) known.push({ ...each, row });
     else fresh.push(each);
   }

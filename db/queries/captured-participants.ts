@@ -21,13 +21,21 @@ export type CapturedRow = Required<{ [K in keyof CapturedColumns]: string | null
 const locking = (whose: string) => `
 select id, external_id, status, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm
   from participants where study_id = $1 and external_id ${whose} order by id for update`;
-const LOCK_ONE = locking('= $2'), LOCK_MANY = locking('= any($2)');
+const LOCK_ONE = locking('= $2'), LOCK_MANY = locking('= any(:records::text[])').replace('$1', ':study');
 
-/** The participants of records (trigger rule 5), locked, so that what is compared is what is changed. */
+/**
+ * The participants of records (trigger rule 5), locked, so that what is compared is what is changed. Those of many records
+ * are planned for each time: a sync fills a study of which no statistics know yet, and a plan that is kept compares each
+ * of its participants with each of the records, one after the other.
+ */
 export async function lockByExternalId(tx: Tx, studyId: string, records: readonly string[]): Promise<Map<string, CapturedRow>> {
-  const rows = records.length === 1
-    ? await prepared<CapturedRow>(tx, LOCK_ONE, [studyId, records[0]]) : await prepared<CapturedRow>(tx, LOCK_MANY, [studyId, [...records]]);
+  const rows = records.length === 1 ? await prepared<CapturedRow>(tx, LOCK_ONE, [studyId, records[0]]) : await lockMany(tx, studyId, records);
   return new Map(rows.map((row) => [row.external_id, row]));
+}
+
+async function lockMany(tx: Tx, studyId: string, records: readonly string[]): Promise<CapturedRow[]> {
+  const { rows } = await tx.raw(LOCK_MANY, { study: studyId, records: [...records] });
+  return rows;
 }
 
 /** A row where the record has a participant. */
