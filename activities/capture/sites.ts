@@ -3,9 +3,13 @@ import type { SiteRow } from '../../db/queries/captured-participants.js';
 import type { Work } from '../../db/transaction.js';
 import { matchesGroup } from '../../workflows/domain/capture/participant.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
+import { inOrder } from './in-order.js';
 import type { Notice } from './notice.js';
 
 const LONGEST_CODE = 64;
+
+interface SiteFound { id?: string; notice?: Notice }
+const codeOf = ({ mapped, group }: Reading): string => mapped.values.site_code ?? group ?? '';
 
 /** Finds the site of each reading, of one study, in one transaction. */
 export class Sites {
@@ -13,11 +17,18 @@ export class Sites {
 
   constructor(private readonly work: Work, private readonly study: { id: string; create_missing_sites: boolean }, private readonly origin: Record<string, unknown>) {}
 
+  /** `of` for each, in the order of their codes: two batches that make the same sites never wait in a circle. */
+  async ofAll(readings: readonly Reading[]): Promise<Map<Reading, SiteFound>> {
+    const found = new Map<Reading, SiteFound>();
+    for (const reading of inOrder(readings, codeOf)) found.set(reading, await this.of(reading));
+    return found;
+  }
+
   /**
    * The mapped site code says the site, else the data access group does. One that the study does not have is made
    * where the configuration says so (`create_missing_sites`); else it is told, and the participant stays without.
    */
-  async of({ mapped, group }: Reading): Promise<{ id?: string; notice?: Notice }> {
+  private async of({ mapped, group }: Reading): Promise<SiteFound> {
     const code = mapped.values.site_code;
     if (code === undefined && group === null) return {};
     this.sites ??= await sitesOf(this.work.tx, this.study.id);

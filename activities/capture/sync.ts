@@ -5,7 +5,6 @@ import { portions } from '../../db/portions.js';
 import { currentPolicy } from '../../db/queries/captured-participants.js';
 import { findConfig, updateConfig } from '../../db/queries/datacapture-configs.js';
 import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
-import { claimRecords, releaseRecords } from '../../db/queries/datacapture-records.js';
 import * as syncs from '../../db/queries/datacapture-syncs.js';
 import type { SyncRow } from '../../db/queries/datacapture-syncs.js';
 import { inScope, readInScope } from '../../db/transaction.js';
@@ -13,29 +12,24 @@ import type { Work } from '../../db/transaction.js';
 import type { DatacapturePollStart, DatacaptureSyncStart } from '../../workflows/contract.js';
 import { attempt } from './attempt.js';
 import type { CaptureClient } from './client.js';
-import { openConnection, projectMissingCodes } from './connection.js';
+import { openConnection } from './connection.js';
 import type { CaptureDeps } from './deps.js';
 import type { TriggerFault } from './end-trigger.js';
-import { exportBatch, listIds, planExport, rangeBegin } from './export.js';
+import { listIds, planExport, rangeBegin } from './export.js';
 import type { ExportPlan } from './export.js';
-import { recordBusy, TriggerRefused } from './failure.js';
+import { TriggerRefused } from './failure.js';
 import { takeTurn } from './pace.js';
-import { writeBatch } from './write-batch.js';
+import { readNext } from './read-next.js';
+import type { Reading } from './read-next.js';
 
 export interface SyncActivities {
   openPoll(start: DatacapturePollStart): Promise<{ sync_id: string } | null>;
   listRecords(start: DatacaptureSyncStart): Promise<{ total: number; basis: string; plan: ExportPlan }>;
-  syncBatch(batch: DatacaptureSyncStart & { plan: ExportPlan }): Promise<{ left: number }>;
+  syncBatch(batch: Reading): Promise<{ left: number }>;
   endSync(end: DatacaptureSyncStart & { basis: string }): Promise<void>;
   failSync(start: DatacaptureSyncStart, fault: TriggerFault): Promise<void>;
 }
 
-/** Records of one export and one transaction. Ids go into the request's body: a few kilobytes. */
-const BATCH = 250;
-/** Longer than a batch may take. */
-const LEASE_SECONDS = 150;
-/** From one batch to the next, with some to spare: so long others give way to a sync. */
-const BETWEEN_MS = 2_000;
 /** Ids of one look for records that are gone. */
 const LOOK = 500;
 
@@ -45,7 +39,7 @@ export function createSyncActivities(deps: CaptureDeps): SyncActivities {
   return {
     openPoll: (start) => beating(start, () => openPoll(deps, start)),
     listRecords: (start) => beating(start, () => listRecords(deps, start)),
-    syncBatch: (batch) => beating(batch, () => syncBatch(deps, batch)),
+    syncBatch: (batch) => beating(batch, () => readNext(deps, batch)),
     endSync: (end) => beating(end, () => endSync(deps, end)),
     failSync: (start, fault) => beating(start, () => failSync(deps, start, fault)),
   };
@@ -103,31 +97,6 @@ async function vanishedOf(deps: CaptureDeps, { study_id, config, client, plan, p
     gone.push(...asked.filter(({ record }) => !there.has(record)));
   }
   return gone;
-}
-
-/** Reads the next records and writes what they say, in one transaction; a batch that is repeated goes on where the last one ended. */
-async function syncBatch(deps: CaptureDeps, { sync_id, study_id, plan }: DatacaptureSyncStart & { plan: ExportPlan }): Promise<{ left: number }> {
-  deps.traffic.note(BETWEEN_MS);
-  const { config, client } = await openConnection(deps, study_id);
-  // Before records are claimed: their triggers do not wait for it.
-  await takeTurn(deps.database, config.api_url);
-  const taken = await inScope(deps.database, study_id, async ({ tx }) => {
-    const open = await syncs.openRecords(tx, sync_id, BATCH);
-    const claims = await claimRecords(tx, study_id, open.records, sync_id, LEASE_SECONDS);
-    return { ...open, claims };
-  });
-  if (taken.left === 0) return { left: 0 };
-  // Triggers hold all of them: what they read is as new as what we would.
-  if (taken.claims.size === 0) throw recordBusy(1_000);
-  const records = [...taken.claims.keys()];
-  try {
-    const missing = await projectMissingCodes(deps, { config, client });
-    const rows = await exportBatch(client, plan, records);
-    return await inScope(deps.database, study_id, (work) => writeBatch(work, { sync_id, config, plan, missing, rows, claims: taken.claims }));
-  } catch (failure) {
-    await inScope(deps.database, study_id, ({ tx }) => releaseRecords(tx, study_id, records, sync_id));
-    throw failure;
-  }
 }
 
 /** The reading is complete: the next poll begins where it began. */

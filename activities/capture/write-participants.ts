@@ -8,6 +8,7 @@ import type { Reading } from '../../workflows/domain/capture/reading.js';
 import { recordBusy, TriggerRefused } from './failure.js';
 import type { Notice } from './notice.js';
 import { Sites } from './sites.js';
+import { inOrder } from './in-order.js';
 
 /** As long as `participants.external_id` is. */
 const LONGEST_RECORD = 200;
@@ -43,10 +44,11 @@ export async function writeParticipants(work: Work, origin: Origin, readings: re
   const results = new Map<string, WriteResult>();
   const locked = existing ?? await captured.lockByExternalId(work.tx, origin.study_id, readings.map(({ record }) => record));
   const sites = new Sites(work, { id: origin.study_id, create_missing_sites: origin.create_missing_sites }, { source: 'datacapture', ...origin.from });
+  const siteOf = await sites.ofAll(readings);
   const fresh: Case[] = [], known: (Case & { row: CapturedRow })[] = [];
   for (const reading of readings) {
     const { enrollment_date: _fact, site_code: _code, ...columns } = reading.mapped.values;
-    const site = await sites.of(reading);
+    const site = siteOf.get(reading)!;
     const each = { reading, columns: { ...columns, ...(site.id !== undefined && { site_id: site.id }) }, notices: site.notice ? [site.notice] : [] };
     const row = locked.get(reading.record);
     if (row) known.push({ ...each, row });
@@ -74,7 +76,8 @@ async function enroll({ tx, audit }: Work, origin: Origin, cases: readonly Case[
       rows.push({ ...columns, record: reading.record, participant_code: code, form_status: formStatus(reading), items: reading.items });
     }
   }
-  const made = await captured.enrollCaptured(tx, origin.study_id, origin.form_oid, rows);
+  // Two batches that want the same codes meet them in one order, and never wait in a circle.
+  const made = await captured.enrollCaptured(tx, origin.study_id, origin.form_oid, inOrder(rows, ({ participant_code }) => participant_code));
   const left = rows.filter(({ record }) => !made.has(record)).map(({ record }) => record);
   // Somebody may have enrolled the record by hand at this moment: then it is to be updated, which the next attempt does.
   if (left.length > 0 && (await captured.lockByExternalId(tx, origin.study_id, left)).size > 0) throw recordBusy(200);

@@ -132,6 +132,20 @@ describe('sync: every record of the enrollment instrument', function () {
     expect([list.body.total, list.body.items[0]!.id]).to.deep.equal([1, a.body.sync_id]);
   });
 
+  it('batches that are written at once and want the same sites and codes make each once, and wait for each other in no circle', async () => {
+    const study = await stage.study({ config: { create_missing_sites: true, participant_field_mapping: { participant_code: 'code', enrollment_date: 'enrolled', site_code: 'lang' } } });
+    // The later half goes through sites and codes the other way round.
+    const place = (i: number) => (i < 250 ? i : 499 - i);
+    load(study, Array.from({ length: 500 }, (_, i) => row(`r${String(i).padStart(3, '0')}`, { code: `P-${place(i) % 200 < 100 ? place(i) : i}`, lang: `S${place(i) % 5}` })));
+    const report = await synced(study);
+    const twice = Array.from({ length: 250 }, (_, i) => i).filter((i) => i % 200 < 100).length;
+    expect(report).to.include({ status: 'completed' });
+    expect(report.progress).to.include({ total: 500, done: 500, created: 500 - twice, failed: twice });
+    expect((await stage.call<{ total: number }>('GET', `/api/studies/${study.id}/sites`)).body.total).to.equal(5);
+    expect(new Set(report.issues.items.flatMap(({ issues }) => issues.map(({ code }) => code)))).to.deep.equal(new Set(['PARTICIPANT_CODE_TAKEN']));
+    expect((await stage.call<{ valid: boolean }>('GET', `/api/audit/verify?study_id=${study.id}`)).body.valid).to.equal(true);
+  });
+
   it('a refusal ends it at once, and the status says why', async () => {
     const study = await stage.study();
     await study.configure({ api_token: 'F'.repeat(32) });
