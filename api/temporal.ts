@@ -5,6 +5,7 @@ import { payloadKeys } from '../settings.js';
 import type { Settings } from '../settings.js';
 import { deadlineIn } from '../workflows/client.js';
 import { dataConverterOf } from '../workflows/payloads.js';
+import { idleBetweenRuns } from './call-context.js';
 import { problem } from './errors.js';
 
 const FRESH_MS = 5_000;
@@ -29,6 +30,7 @@ export class Temporal {
       // The default lets a channel sleep for two minutes after an outage.
       channelArgs: { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000 },
     });
+    idleBetweenRuns(this.connection.callContextStorage);
     const dataConverter = dataConverterOf(payloadKeys(settings));
     this.opened = new Client({ connection: this.connection, namespace: settings.TEMPORAL_NAMESPACE, interceptors, ...(dataConverter && { dataConverter }) });
   }
