@@ -52,7 +52,7 @@ export async function writeSchedules(tx: Tx, studyId: string, orders: readonly S
       anchor_version: order.anchorVersion, anchor_date_id: row.anchor.id, scheduling_mode: next.scheduling_mode, holiday_calendar_id: next.holiday_calendar_id,
       scheduling_settings: {
         zone: order.case.facts.zone, policy_version: row.policy_version, completed_visit_handling: policy.re_anchoring.completed_visit_handling,
-        carried_visit_ids: [...next.change.completed.filter((c) => c.planned), ...next.change.kept, ...next.change.cancelled].map((c) => c.visit.id),
+        carried_visit_ids: [...next.change.completed.filter((c) => c.planned), ...next.change.kept, ...next.change.cancelled, ...next.change.missed].map((c) => c.visit.id),
       },
       visits_generated: next.change.create.length, generation_warnings: next.warnings, generated_by_id: order.generatedBy,
     });

@@ -53,7 +53,7 @@ export const visitRoutes = [
   }),
   route({
     method: 'POST', path: '/api/schedules/visits', tag: 'Visits', summary: 'Schedule a visit by hand', may: staff.participants, within: 'change',
-    description: 'With or without a window. It belongs to no schedule version: re-anchoring leaves it alone. The first visit that counts of a window is the window’s own: a schedule that is made later refers to it (`carried`) and does not plan the window once more, unless it was missed. For a withdrawn participant 409 PARTICIPANT_WITHDRAWN.', body: NewVisit, answers: { 201: Visit },
+    description: 'With or without a window. It belongs to no schedule version: re-anchoring leaves it alone. The first visit that counts of a window is the window’s own: a schedule that is made later refers to it (`carried`) and does not plan the window once more, unless it was missed on other days than the window’s. For a withdrawn participant 409 PARTICIPANT_WITHDRAWN.', body: NewVisit, answers: { 201: Visit },
     handle: async ({ tx, audit, actor, context, body }) => created(await scheduleVisit({ tx, audit, actor, context }, body)),
   }),
   route({

@@ -205,7 +205,7 @@ export async function readVersion(tx: Tx, participantId: string, versionId: stri
   return tx('schedule_versions').where({ participant_id: participantId, id: versionId }).first();
 }
 
-/** A version's visits: its own rows, and those that it refers to (`carried`): completed or cancelled under older versions, or scheduled by hand. */
+/** A version's visits: its own rows, and those that it refers to (`carried`): completed, missed or cancelled under older versions, or scheduled by hand. */
 export async function versionVisits(tx: Tx, version: { id: string; scheduling_settings: { carried_visit_ids?: string[] } }): Promise<Record<string, unknown>[]> {
   const carried = version.scheduling_settings.carried_visit_ids ?? [];
   return tx('scheduled_visits').where({ schedule_version_id: version.id }).orWhereIn('id', carried).orderBy([{ column: 'target_date' }, { column: 'id' }])

@@ -52,7 +52,7 @@ export async function statusToday(tx: Tx, visit: { participant_id: string; windo
 export async function mayReopen(tx: Tx, id: string): Promise<boolean> {
   const { rows } = await tx.raw(
     `select (v.schedule_version_id is null or v.status = 'completed' or exists (select from schedule_versions s where s.participant_id = v.participant_id and s.is_current
-           and (s.id = v.schedule_version_id or (v.status = 'cancelled' and jsonb_exists(s.scheduling_settings->'carried_visit_ids', v.id::text)))))
+           and (s.id = v.schedule_version_id or (v.status in ('cancelled', 'missed') and jsonb_exists(s.scheduling_settings->'carried_visit_ids', v.id::text)))))
        and not exists (select from scheduled_visits o where o.visit_key = v.visit_key and o.id <> v.id and o.status not in ('superseded', 'cancelled')) as may
      from scheduled_visits v where v.id = ?`, [id]);
   return rows[0].may;

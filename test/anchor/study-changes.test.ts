@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { studyReanchoringId } from '../../workflows/contract.js';
 import { until } from '../support/service.js';
+import { brokenInvariants } from './invariants.js';
 import { DAY, Stage } from './stage.js';
 import type { Person } from './stage.js';
 
@@ -48,6 +49,33 @@ describe('changes of a study', () => {
     for (let day = 1; day <= 20; day += 1) await study.window(day * 10);
     await until(async () => (await person.standing()).length === 21, { what: 'the schedule to have 21 visits' });
     expect((await person.versions()).length).to.be.at.most(8);
+  });
+
+  it('a visit that was missed stays missed while another window is planned, and is to do again once its own days move', async () => {
+    const study = await stage.study({}, { days: [0, 30], fields: { consent_mode: 'external' } });
+    const person = await study.person();
+    await person.set(DAY);
+    for (const { id } of await person.standing()) {
+      await stage.admin.expect(200, 'POST', `/api/visits/${id}/cancel`, { reason: 'to be reopened' });
+      expect(await stage.admin.expect(200, 'POST', `/api/visits/${id}/reopen`, { reason: 'its days are over' })).to.include({ status: 'missed' });
+    }
+    const before = await person.standing();
+    await study.window(60);
+    const missed = await until(async () => {
+      const standing = await person.standing();
+      return standing.length === 3 ? standing.filter(({ status }) => status === 'missed') : undefined;
+    }, { what: 'the schedule to have the new visit' });
+    expect(missed.map(({ id }) => id)).to.have.members(before.map(({ id }) => id));
+    const second = (await person.versions()).find((version) => version.is_current);
+    const { visits } = await stage.admin.expect<{ visits: { id: string; carried: boolean; status: string }[] }>(200, 'GET', `${person.path}/schedule-versions/${second!.id}`);
+    expect(visits.filter((visit) => visit.carried).map(({ id, status }) => [id, status])).to.have.deep.members(before.map(({ id }) => [id, 'missed']));
+    expect((await stage.admin.post(`/api/visits/${before[0]!.id}/reopen`, { reason: 'asked once more' })).status).to.equal(200);
+
+    expect((await person.override('2024-03-11')).body.impact).to.include({ pending_visits_to_reschedule: 3 });
+    const after = await person.visits();
+    expect(after.filter(({ id }) => before.some((visit) => visit.id === id)).map(({ status }) => status)).to.deep.equal(['superseded', 'superseded']);
+    expect(after.filter(({ status }) => status === 'scheduled')).to.have.length(3);
+    expect(await brokenInvariants(stage, study.id)).to.deep.equal([]);
   });
 
   it('a changed window plans its visit, and leaves an anchor that was reopened provisional', async () => {

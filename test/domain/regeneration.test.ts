@@ -52,3 +52,39 @@ describe('a visit that was scheduled by hand for a window, when a schedule is ma
     }
   });
 });
+
+describe('a visit that was missed, when the schedule is made anew', () => {
+  const DATE = '2026-01-10';
+  const standing = (status: VisitStatus) => nextVersion(DATE, inputs([]), keyOf).change.create.map((planned): StandingVisit => ({
+    ...byHand('scheduled', planned.visit_key), ...planned, id: planned.name, schedule_version_id: 'v1', status: planned.name === 'W0' ? status : 'scheduled',
+  }));
+  const names = (visits: readonly { name: string }[]) => visits.map((visit) => visit.name);
+
+  it('stays missed where another window moves: what was missed on the same days is not to do again', () => {
+    const change = nextVersion(DATE, { ...inputs(standing('missed')), windows: [window('W0', 0), window('W1', 40)] }, keyOf).change;
+    expect([change.changes, names(change.create), names(change.supersede), change.missed.map((c) => c.visit.id)]).to.deep.equal([true, ['W1'], ['W1'], ['W0']]);
+  });
+
+  it('is no other schedule by itself, whatever its window is called now', () => {
+    const renamed = { ...window('W0', 0), name: 'First' };
+    const change = nextVersion(DATE, { ...inputs(standing('missed')), windows: [renamed, window('W1', 30)] }, keyOf).change;
+    expect([change.changes, change.missed.length]).to.deep.equal([false, 1]);
+  });
+
+  it('is to do again where its own days move', () => {
+    const moved = nextVersion('2026-01-11', inputs(standing('missed')), keyOf).change;
+    expect([names(moved.create), names(moved.supersede), moved.missed]).to.deep.equal([['W0', 'W1'], ['W0', 'W1'], []]);
+    const longer = nextVersion(DATE, { ...inputs(standing('missed')), windows: [{ ...window('W0', 0), window_after: 30 }, window('W1', 30)] }, keyOf).change;
+    expect([names(longer.create), longer.missed]).to.deep.equal([['W0', 'W1'], []]);
+  });
+
+  it('gives way where its window is no longer planned', () => {
+    const change = nextVersion(DATE, { ...inputs(standing('missed')), windows: [window('W1', 30)] }, keyOf).change;
+    expect([names(change.create), names(change.supersede), change.missed]).to.deep.equal([['W1'], ['W0', 'W1'], []]);
+  });
+
+  it('by hand, on the days that the plan has for its window, stays missed as well', () => {
+    const change = next([{ ...byHand('missed'), target_date: DATE, window_open: DATE, window_close: '2026-01-17' }]);
+    expect([names(change.create), change.supersede, change.missed.map((c) => c.visit.id)]).to.deep.equal([['W1'], [], ['hand']]);
+  });
+});

@@ -59,10 +59,15 @@ function consistent(p: Participant): void {
   expect(new Set(keys).size, 'one live visit per visit_key').to.equal(keys.length);
   expect(anchor.status === 'unset', 'unset means no date').to.equal(anchor.date === null);
   expect(anchor.version, 'version = 1 + entries').to.equal(1 + p.history.length);
-  const due = new Set(p.windows.map((w) => p.keyOf(`window:${w.id}`)));
-  if (currents[0]) {
-    for (const row of p.pending) expect([row.schedule_version_id, due.has(row.visit_key)], 'what is pending is of the current version and planned').to.deep.equal([currents[0].id, true]);
-    for (const key of due) expect(keys, 'what is planned is there').to.include(key);
+  const due = new Map(p.windows.map((w) => [p.keyOf(`window:${w.id}`), w.target_day]));
+  const current = currents[0];
+  if (current) {
+    for (const row of p.pending) {
+      const day = due.get(row.visit_key);
+      expect(day === undefined ? undefined : addDays(current.date, day), 'what is pending is planned, on these days').to.equal(row.target_date);
+      if (row.status !== 'missed') expect(row.schedule_version_id, 'what is to do is of the current version').to.equal(current.id);
+    }
+    for (const key of due.keys()) expect(keys, 'what is planned is there').to.include(key);
   }
 }
 

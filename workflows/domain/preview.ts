@@ -23,6 +23,9 @@ export function impactOf(change: Regeneration, next: { version_number: number; t
   for (const { visit } of change.cancelled) {
     visits.push({ visit_key: visit.visit_key, name: visit.name, action: 'keep', from: visit.target_date, notes: ['cancelled by hand: stays cancelled'] });
   }
+  for (const { visit, planned } of change.missed) {
+    visits.push({ visit_key: visit.visit_key, name: visit.name, action: 'keep', from: visit.target_date, to: planned.target_date, notes: ['missed on these days: stays missed'] });
+  }
   const pending = new Map(change.supersede.map((visit) => [visit.visit_key, visit]));
   for (const visit of change.create) {
     const was = pending.get(visit.visit_key);

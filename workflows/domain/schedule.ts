@@ -89,6 +89,8 @@ export interface Regeneration {
   kept: { visit: StandingVisit; planned: KeyedVisit }[];
   /** Visits that somebody cancelled: they stay cancelled, the new version refers to them in place of its own. */
   cancelled: { visit: StandingVisit; planned: KeyedVisit }[];
+  /** Visits that were missed on the very days that the plan has: they stay missed, the new version refers to them in place of its own. */
+  missed: { visit: StandingVisit; planned: KeyedVisit }[];
   /** Whether the next version would differ from the current one at all. */
   changes: boolean;
 }
@@ -96,9 +98,10 @@ export interface Regeneration {
 /**
  * What the next schedule version is made of, so that over any sequence of re-anchorings no completion is lost or
  * doubled: a completed visit's window is not planned again, everything else of the older versions gives way.
- * A visit without a version was scheduled by hand and is left alone; where it is the visit of a planned window it stands
- * for it, until it is missed: then the window is planned as any that is to do again. A visit that somebody cancelled
- * stays cancelled, whatever moves, until it is reopened or scheduled anew by hand.
+ * A missed visit is to do again where its days move; on the same days it was missed once and for all: planned anew it
+ * would be missed, and told as missed, a second time. A visit without a version was scheduled by hand and is left alone;
+ * where it is the visit of a planned window it stands for it, until it is missed: then it is as any that was missed.
+ * A visit that somebody cancelled stays cancelled, whatever moves, until it is reopened or scheduled anew by hand.
  */
 export function regenerate(planned: readonly KeyedVisit[], standing: readonly StandingVisit[]): Regeneration {
   const plannedByKey = new Map(planned.map((visit) => [visit.visit_key, visit]));
@@ -112,14 +115,20 @@ export function regenerate(planned: readonly KeyedVisit[], standing: readonly St
   const live = new Set(standingFor.map((visit) => visit.visit_key));
   const cancelled = standing.filter((visit) => visit.status === 'cancelled' && plannedByKey.has(visit.visit_key) && !live.has(visit.visit_key))
     .map((visit) => ({ visit, planned: plannedByKey.get(visit.visit_key)! }));
-  const stands = new Set([...completed, ...kept, ...cancelled].map(({ visit }) => visit.visit_key));
-  const supersede = scheduled.filter((visit) => visit.status === 'missed' || (toDo(visit) && !byHand(visit)));
+  const missed = scheduled.flatMap((visit) => {
+    const same = visit.status === 'missed' ? plannedByKey.get(visit.visit_key) : undefined;
+    return same && sameDays(visit, same) ? [{ visit, planned: same }] : [];
+  });
+  const stands = new Set([...completed, ...kept, ...cancelled, ...missed].map(({ visit }) => visit.visit_key));
+  const supersede = scheduled.filter((visit) => (visit.status === 'missed' && !stands.has(visit.visit_key)) || (toDo(visit) && !byHand(visit)));
   const create = planned.filter((visit) => !stands.has(visit.visit_key));
   const pending = new Map(supersede.map((visit) => [visit.visit_key, visit]));
   const changes = create.length !== supersede.length || create.some((visit) => {
     const was = pending.get(visit.visit_key);
-    return !was || was.target_date !== visit.target_date || was.window_open !== visit.window_open || was.window_close !== visit.window_close
-      || was.name !== visit.name || was.battery_id !== visit.battery_id || was.datacapture_event !== visit.datacapture_event;
+    return !was || !sameDays(was, visit) || was.name !== visit.name || was.battery_id !== visit.battery_id || was.datacapture_event !== visit.datacapture_event;
   });
-  return { create, supersede, completed, kept, cancelled, changes };
+  return { create, supersede, completed, kept, cancelled, missed, changes };
 }
+
+type Days = Pick<PlannedVisit, 'target_date' | 'window_open' | 'window_close'>;
+const sameDays = (a: Days, b: Days): boolean => a.target_date === b.target_date && a.window_open === b.window_open && a.window_close === b.window_close;
