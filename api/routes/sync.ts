@@ -54,7 +54,7 @@ export const syncRoutes = [
   }),
   route({
     method: 'POST', path: '/api/studies/{study_id}/sync-conflicts/{conflict_id}/resolve', tag: 'Offline sync', summary: 'Resolve a conflict', may: staff.participants, within: 'change',
-    description: '`server` leaves the server’s side (a session that was taken beside it is set aside), `local` puts the device’s in its place, `both` keeps the device’s beside it. What gives way stays in the conflict. Once: 409 CONFLICT_RESOLVED after.',
+    description: '`server` leaves the server’s side (a session that was taken beside it is set aside), `local` puts the device’s in its place (the visit follows: one that it no longer completes is to do again), `both` keeps the device’s beside it. What gives way stays in the conflict. Once: 409 CONFLICT_RESOLVED after.',
     body: Resolve, answers: { 200: Conflict },
     handle: ({ tx, audit, actor, context, params, body }) => resolve({ tx, audit, actor, context }, params.study_id, params.conflict_id, body),
   }),

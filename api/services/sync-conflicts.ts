@@ -1,10 +1,12 @@
 import type { Tx } from '../../db/knex.js';
-import { conflictById, copySession, replaceSession, resolveConflict, retellVisit } from '../../db/queries/offline-conflicts.js';
+import { conflictById, copySession, isVisitOf, replaceSession, resolveConflict } from '../../db/queries/offline-conflicts.js';
 import type { ConflictRecord } from '../../db/queries/offline-conflicts.js';
+import { lockAnchors } from '../../db/queries/anchors.js';
+import { syncBatteries } from '../../db/queries/offline.js';
+import type { ParticipantRecord } from '../../db/queries/participants.js';
 import { requestPushes } from '../../db/queries/push-requests.js';
 import { lockSession } from '../../db/queries/sessions.js';
 import type { SessionRow } from '../../db/queries/sessions.js';
-import { completeVisits, liveVisit } from '../../db/queries/sessions-visits.js';
 import { deleteTask, insertTasks, tasksOfSession } from '../../db/queries/submissions.js';
 import { deleteTrials, insertTrials, nextTrials } from '../../db/queries/trials.js';
 import type { StoredTrial } from '../../db/queries/trials.js';
@@ -14,7 +16,9 @@ import { by } from '../record.js';
 import { readTask, taskRows } from './sessions-content.js';
 import type { Trial } from './sessions-content.js';
 import { modulesOf } from './sessions-submit.js';
+import { held } from './participants.js';
 import type { Change } from './studies.js';
+import { retell, takeBack, tellVisit } from './sync-conflicts-visit.js';
 
 export type Keep = 'server' | 'local' | 'both';
 /** What is put aside by a resolution; it stays in the conflict. Null: nothing is. */
@@ -25,12 +29,16 @@ type PutAside = Record<string, unknown> | null;
  * conflict, and who decided and why stands in the audit log.
  * @throws 404, 409 CONFLICT_RESOLVED, 400 where the device's content belongs to another participant
  */
-export async function resolve({ tx, audit, actor, context }: Change, studyId: string, id: string, given: { keep: Keep; reason: string }): Promise<ConflictRecord> {
+export async function resolve(change: Change, studyId: string, id: string, given: { keep: Keep; reason: string }): Promise<ConflictRecord> {
+  const { tx, audit, actor, context } = change;
   const conflict = await existingConflict(tx, studyId, id, true);
   if (conflict.status === 'resolved') throw problem('CONFLICT_RESOLVED', { detail: `The conflict was resolved for ${conflict.keep} already.` });
+  // As who makes a schedule and who syncs take them: anchor, participant, session, visit.
+  await lockAnchors(tx, [conflict.participant_id]);
+  const participant = await held(tx, conflict.participant_id);
   const session = conflict.session_id === null ? undefined : await lockSession(tx, conflict.session_id);
   if (!session) throw problem('NOT_FOUND', { detail: 'The session of the conflict is gone.' });
-  const aside = await carryOut(tx, conflict, session, given.keep);
+  const aside = await carryOut(change, { conflict, session, participant }, given.keep);
   await resolveConflict(tx, id, { ...given, resolved_by_id: actor.id, server_content: aside ?? conflict.server_content });
   audit.record({
     ...by(actor, context), study_id: studyId, action: 'sync_conflict_resolved', resource_type: 'sync_conflict', resource_id: id,
@@ -39,13 +47,16 @@ export async function resolve({ tx, audit, actor, context }: Change, studyId: st
   return existingConflict(tx, studyId, id);
 }
 
-function carryOut(tx: Tx, conflict: ConflictRecord, session: SessionRow, keep: Keep): Promise<PutAside> {
+interface Case { conflict: ConflictRecord; session: SessionRow; participant: ParticipantRecord }
+
+function carryOut(change: Change, { conflict, session, participant }: Case, keep: Keep): Promise<PutAside> {
+  const { tx } = change;
   switch (conflict.conflict_type) {
     case 'duplicate_response': return keep === 'server' ? nothing() : keep === 'local' ? replaceResponse(tx, conflict, session) : besideResponse(tx, conflict, session);
-    case 'duplicate_session': return keep === 'server' ? nothing() : keep === 'local' ? replaceWhole(tx, conflict, session) : besideSession(tx, conflict, session);
+    case 'duplicate_session': return keep === 'server' ? nothing() : keep === 'local' ? replaceWhole(change, { conflict, session, participant }) : besideSession(change, { conflict, session, participant });
     // The server took these beside what it had; the choice is whether they count.
-    case 'visit_already_completed': return keep === 'local' ? tellVisit(tx, session) : keep === 'server' ? setAside(tx, session) : nothing();
-    default: return keep === 'server' ? setAside(tx, session) : nothing();
+    case 'visit_already_completed': return keep === 'local' ? countsNow(change, session) : keep === 'server' ? setAside(change, session) : nothing();
+    default: return keep === 'server' ? setAside(change, session) : nothing();
   }
 }
 const nothing = async (): Promise<PutAside> => null;
@@ -82,41 +93,68 @@ const besideIds = (conflict: ConflictRecord) => {
   return { local_id: `${conflict.local_id.slice(0, 150)}#${conflict.id}`, source: 'offline', content_hash: hash, start_hash: hash };
 };
 
-interface LocalSession { participantId: string; status: string; startedAt: string; completedAt: string | null; batteryVersion: number | null; language: string | null; timezone: string | null; deviceId: string | null }
+interface LocalSession {
+  participantId: string; status: string; startedAt: string; completedAt: string | null; visitId: string | null; batteryId: number | null; batteryVersion: number | null;
+  language: string | null; timezone: string | null; deviceId: string | null;
+}
 const fieldsOf = (local: LocalSession) => ({
   status: local.status, started_at: local.startedAt, completed_at: local.completedAt, timezone: local.timezone, device_id: local.deviceId,
   ...(local.language !== null && { language: local.language }), ...(local.batteryVersion !== null && { battery_version: local.batteryVersion }),
 });
 
-async function replaceWhole(tx: Tx, conflict: ConflictRecord, session: SessionRow): Promise<PutAside> {
+const refused = (detail: string, code: string) => problem('RULE_VIOLATED', { detail, errors: [{ path: 'keep', code, message: 'keep must be server or both' }] });
+
+/** The device's session takes the place of the server's, whose visit follows it. What the device does not name stays. */
+async function replaceWhole(change: Change, { conflict, session, participant }: Case): Promise<PutAside> {
+  const { tx } = change;
   const local = conflict.local_content as unknown as LocalSession;
   // Of the time when a local id was the study's: no such conflict is made any more.
-  if (local.participantId !== session.participant_id) {
-    throw problem('RULE_VIOLATED', { detail: 'The device’s session is of another participant: it can only be kept beside the server’s.', errors: [{ path: 'keep', code: 'OTHER_PARTICIPANT', message: 'keep must be server or both' }] });
-  }
-  await replaceSession(tx, session.id, { ...fieldsOf(local), content_hash: hashOf(local) });
-  const live = local.completedAt !== null && session.visit_id !== null ? await liveVisit(tx, session.visit_id) : undefined;
-  if (live) await completeVisits(tx, [{ id: live.id, session_id: session.id, completed_at: local.completedAt! }]);
-  await requestPushes(tx, [session.id]);
+  if (local.participantId !== session.participant_id) throw refused('The device’s session is of another participant: it can only be kept beside the server’s.', 'OTHER_PARTICIPANT');
+  const visitId = local.visitId ?? session.visit_id;
+  if (local.visitId !== null && !(await isVisitOf(tx, local.visitId, session.participant_id))) throw refused('The device’s session names a visit that the participant does not have.', 'UNKNOWN_VISIT');
+  await replaceSession(tx, session.id, {
+    ...fieldsOf(local), ...await batteryOf(tx, local, session), visit_id: visitId,
+    // As long from its start as before: one that goes on is not over because the server's side began earlier.
+    ...(session.expires_at !== null && { expires_at: new Date(Date.parse(session.expires_at) + Date.parse(local.startedAt) - Date.parse(session.started_at)).toISOString() }),
+    content_hash: hashOf(local), start_hash: hashOf({ ...local, status: null, completedAt: null }),
+  });
+  const done = completes(local, participant);
+  if (!done || visitId !== session.visit_id) await takeBack(change, session);
+  if (done && visitId !== null) await tellVisit(change, session, visitId, local.completedAt!);
   return conflict.server_content;
 }
 
-async function besideSession(tx: Tx, conflict: ConflictRecord, session: SessionRow): Promise<PutAside> {
+/** After the withdrawal a session completes nothing, as when it comes without a conflict. */
+const completes = (local: LocalSession, participant: ParticipantRecord): boolean =>
+  local.completedAt !== null && !(participant.withdrawn_at !== null && Date.parse(local.startedAt) > Date.parse(participant.withdrawn_at));
+
+async function batteryOf(tx: Tx, { batteryId, batteryVersion }: LocalSession, session: SessionRow): Promise<{ battery_id: number; battery_version: number | null } | null> {
+  if (batteryId === null || batteryId === session.battery_id) return null;
+  const [battery] = await syncBatteries(tx, [batteryId]);
+  if (battery?.study_id !== session.study_id) throw refused('The device’s session names a battery that the study does not have.', 'UNKNOWN_BATTERY');
+  return { battery_id: batteryId, battery_version: batteryVersion ?? battery.current_version };
+}
+
+/** The device's session beside the server's; it has a visit where it names another one than the server's has. */
+async function besideSession(change: Change, { conflict, session, participant }: Case): Promise<PutAside> {
+  const { tx } = change;
   const local = conflict.local_content as unknown as LocalSession;
-  const beside = await copySession(tx, session.id, { ...fieldsOf(local), participant_id: local.participantId, ...besideIds(conflict) });
+  const visitId = local.visitId !== null && local.visitId !== session.visit_id && await isVisitOf(tx, local.visitId, local.participantId) ? local.visitId : null;
+  const beside = await copySession(tx, session.id, { ...fieldsOf(local), participant_id: local.participantId, visit_id: visitId, ...besideIds(conflict) });
+  if (visitId !== null && completes(local, participant)) await tellVisit(change, { id: beside, study_id: session.study_id, participant_id: local.participantId }, visitId, local.completedAt!);
   return { ...conflict.server_content, beside_session_id: beside };
 }
 
 /** The visit is told by the device's session from now on. */
-async function tellVisit(tx: Tx, session: SessionRow): Promise<PutAside> {
-  const before = session.visit_id === null ? undefined : await retellVisit(tx, session.visit_id, session.id);
-  if (before) await requestPushes(tx, [session.id]);
+async function countsNow(change: Change, session: SessionRow): Promise<PutAside> {
+  const before = session.visit_id === null || session.completed_at === null ? undefined : await retell(change, session, session.visit_id, session.completed_at);
   return before ? { visit_id: session.visit_id, ...before } : null;
 }
 
 /** The device's session is kept and does not count. */
-async function setAside(tx: Tx, session: SessionRow): Promise<PutAside> {
-  await replaceSession(tx, session.id, { status: 'abandoned', completed_at: null });
+async function setAside(change: Change, session: SessionRow): Promise<PutAside> {
+  await replaceSession(change.tx, session.id, { status: 'abandoned', completed_at: null });
+  await takeBack(change, session);
   return { status: session.status, completed_at: session.completed_at };
 }
 

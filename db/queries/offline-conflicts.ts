@@ -34,7 +34,7 @@ export async function replaceSession(tx: Tx, id: string, change: Record<string, 
   await tx('assessment_sessions').where({ id }).update(change);
 }
 
-/** A second session beside another, for what is kept of both; without a visit of its own. */
+/** A second session beside another, for what is kept of both; without a visit, unless `change` has one. */
 export async function copySession(tx: Tx, id: string, change: Record<string, unknown>): Promise<string> {
   const columns = ['study_id', 'site_id', 'participant_id', 'battery_id', 'battery_version', 'language', 'status', 'source', 'device_id', 'clock_skew_ms', 'started_by_id', 'started_at', 'expires_at', 'completed_at', 'timezone', 'local_id', 'content_hash', 'start_hash'];
   const row = await tx('assessment_sessions').where({ id }).first(columns) as Record<string, unknown>;
@@ -47,4 +47,23 @@ export async function retellVisit(tx: Tx, visitId: string, sessionId: string): P
   const before = (await tx.raw(`select session_id, completed_at from scheduled_visits where id = ? and status = 'completed' for update`, [visitId])).rows[0];
   if (before) await tx.raw(`update scheduled_visits v set session_id = s.id, completed_at = s.completed_at from assessment_sessions s where v.id = ? and s.id = ? and s.completed_at is not null`, [visitId, sessionId]);
   return before;
+}
+
+export interface ToldVisit { id: string; participant_id: string; is_baseline: boolean; window_open: string; window_close: string; completed_at: string }
+/** The visit that a session has completed, locked. */
+export async function visitToldBy(tx: Tx, session: { id: string; participant_id: string }): Promise<ToldVisit | undefined> {
+  const { rows } = await tx.raw(
+    `select id, participant_id, is_baseline, window_open, window_close, completed_at from scheduled_visits where participant_id = ? and session_id = ? and status = 'completed' for update`,
+    [session.participant_id, session.id]);
+  return rows[0];
+}
+
+/** Of the other sessions of a visit that are completed, the one that was first. */
+export async function completedSessionOf(tx: Tx, visitId: string, but: string): Promise<{ id: string; completed_at: string } | undefined> {
+  const { rows } = await tx.raw(`select id, completed_at from assessment_sessions where visit_id = ? and id <> ? and status = 'completed' order by completed_at, id limit 1`, [visitId, but]);
+  return rows[0];
+}
+
+export async function isVisitOf(tx: Tx, id: string, participantId: string): Promise<boolean> {
+  return (await tx('scheduled_visits').where({ id, participant_id: participantId }).first('id')) !== undefined;
 }

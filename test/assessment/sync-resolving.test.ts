@@ -1,0 +1,96 @@
+import { expect } from 'chai';
+import type { Answer, Loose } from '../support/http.js';
+import { HOUR, Site, instant } from './stage.js';
+import type { ItemView } from './stage.js';
+
+describe('A resolved sync conflict and the visit of its session', () => {
+  let site: Site;
+  beforeEach(async () => { site = await Site.open(); });
+  const session = (item: Record<string, unknown>) => site.http.expect<ItemView>(200, 'POST', '/api/sync/sessions', item);
+  const resolve = async (keep: string): Promise<Answer<Loose>> => {
+    const { items: [conflict] } = await site.conflicts('?status=open');
+    return site.http.post(`/api/studies/${site.study.id}/sync-conflicts/${(conflict as Loose).id}/resolve`, { keep, reason: 'the paper notes say so' });
+  };
+  /** A session that completed a visit, and what its device says of it now. */
+  const meets = async (now: Record<string, unknown>, first: Record<string, unknown> = {}): Promise<{ visit: Loose; made: ItemView }> => {
+    const visit = await site.visit({}, [-2, 0]);
+    const item = site.item('resolved', { visitId: visit.id, ...first });
+    const made = await session(item);
+    expect(await site.seeVisit(visit.id)).to.include({ status: 'completed', session_id: made.server_id });
+    expect(await session({ ...item, ...now })).to.include({ conflict_type: 'duplicate_session' });
+    return { visit, made };
+  };
+  const audited = async (action: string) => (await site.http.expect(200, 'GET', `/api/audit?study_id=${site.study.id}&limit=100`)).items.filter((r) => r.action === action);
+  const OPEN = { status: 'open', session_id: null, completed_at: null, adherence: 'pending' };
+
+  it('for the device, which ended it at another time: the visit was completed then', async () => {
+    const end = instant(-HOUR);
+    const { visit, made } = await meets({ completedAt: end });
+    expect((await resolve('local')).status).to.equal(200);
+    expect(await site.seeVisit(visit.id)).to.include({ status: 'completed', session_id: made.server_id, completed_at: end });
+    expect((await audited('visit_completed'))[0]!.audit_metadata).to.include({ completed_at: end, status_before: 'completed' });
+  });
+
+  it('for the device, which gave it up: the visit is to do again', async () => {
+    const { visit, made } = await meets({ status: 'abandoned', completedAt: null });
+    await resolve('local');
+    expect(await site.see(made.server_id!)).to.include({ status: 'abandoned', completed_at: null });
+    expect(await site.seeVisit(visit.id)).to.include(OPEN);
+    expect((await audited('visit_reopened'))[0]!.audit_metadata).to.include({ status_before: 'completed', status: 'open', session_id_before: made.server_id });
+  });
+
+  it('for the device, which names another visit: that one is completed, the other is to do again', async () => {
+    const named = await site.visit({}, [-3, 0]);
+    const { visit, made } = await meets({ visitId: named.id });
+    await resolve('local');
+    expect((await site.see(made.server_id!)).visit_id).to.equal(named.id);
+    expect(await site.seeVisit(named.id)).to.include({ status: 'completed', session_id: made.server_id });
+    expect(await site.seeVisit(visit.id)).to.include(OPEN);
+  });
+
+  it('for both, of which each names a visit: each completes its own', async () => {
+    const named = await site.visit({}, [-3, 0]);
+    const { visit, made } = await meets({ visitId: named.id });
+    const { beside_session_id } = (await resolve('both')).body.server_content as Loose;
+    expect(await site.seeVisit(named.id)).to.include({ status: 'completed', session_id: beside_session_id });
+    expect(await site.seeVisit(visit.id)).to.include({ status: 'completed', session_id: made.server_id });
+  });
+
+  it('for the device, which names a visit that the participant does not have: 400, and nothing is resolved', async () => {
+    const { visit, made } = await meets({ visitId: '00000000-0000-4000-8000-000000000000' });
+    const { status, body } = await resolve('local');
+    expect([status, body.errors![0]!.code]).to.deep.equal([400, 'UNKNOWN_VISIT']);
+    expect((await site.conflicts('?status=open')).total).to.equal(1);
+    expect(await site.seeVisit(visit.id)).to.include({ status: 'completed', session_id: made.server_id });
+  });
+
+  it('for the device, which names a battery of no study or of another: 400', async () => {
+    await meets({ batteryId: (await (await Site.open()).battery()).id });
+    expect((await resolve('local')).body.errors![0]!.code).to.equal('UNKNOWN_BATTERY');
+  });
+
+  it('a session that is set aside completes its visit no more', async () => {
+    const battery = await site.battery();
+    const visit = await site.visit({ battery_id: battery.id }, [-2, 0]);
+    expect(await session(site.item('resolved', { batteryVersion: 7 }))).to.include({ conflict_type: 'battery_version_mismatch' });
+    expect((await site.seeVisit(visit.id)).status).to.equal('completed');
+    await resolve('server');
+    expect(await site.seeVisit(visit.id)).to.include(OPEN);
+  });
+
+  it('another completed session of the visit tells it where the first one does not count', async () => {
+    const { visit } = await meets({ status: 'abandoned', completedAt: null });
+    const other = await session(site.item('resolved too', { visitId: visit.id }));
+    expect(other.conflict_type).to.equal('visit_already_completed');
+    await resolve('both');
+    await resolve('local');
+    expect(await site.seeVisit(visit.id)).to.include({ status: 'completed', session_id: other.server_id });
+  });
+
+  it('of a withdrawn participant: the schedule is frozen, and the visit stays as it was', async () => {
+    const { visit, made } = await meets({ status: 'abandoned', completedAt: null });
+    await site.http.expect(200, 'POST', `/api/participants/${site.participant.id}/withdraw`, { reason: 'moved' });
+    expect((await resolve('local')).status).to.equal(200);
+    expect(await site.seeVisit(visit.id)).to.include({ status: 'completed', session_id: made.server_id });
+  });
+});
