@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { startApi } from '../support/api-process.js';
 import { Http, admin, newStudy, user } from '../support/http.js';
+import type { Loose } from '../support/http.js';
 import { until } from '../support/service.js';
 import { Site, day, instant, runSchedule, trials } from './stage.js';
 
@@ -239,6 +240,19 @@ describe('Assessment sessions', () => {
         ['RT_TOO_FAST', 3], ['RT_TOO_SLOW', 9], ['ONE_ANSWER', 12], ['ALL_WRONG', 12], ['CLOCK_BACKWARDS', 1], ['CLOCK_JUMP', 1],
       ]);
       expect(await site.trials(id)).to.deep.equal(raw);
+    });
+
+    it('flag metrics that no trials could have given, in either way of sending, and keep them', async () => {
+      const impossible = { mean_rt: -5, accuracy: 1.5, total_trials: 2.5, d_prime: -1, median_rt: 300 };
+      const id = await site.session();
+      const flags = [{ code: 'SUMMARY_IMPLAUSIBLE', task: 'n_back', count: 3, message: 'metrics that cannot be: accuracy, mean_rt, total_trials' }];
+      const { status, body } = await site.submit(id, { task_summaries: { n_back: impossible, stroop: { accuracy: 1, mean_rt: 0, total_trials: 0 } } });
+      expect([status, body.status, body.quality_flags]).to.deep.equal([200, 'accepted', flags]);
+      const { results: [made] } = await site.bulk({ sessions: [site.item('implausible')], responses: [{ id: 'r', sessionId: 'implausible', task: 'n_back', summary: impossible, trials: [] }] });
+      for (const session of [id, made!.server_id!]) {
+        const task = ((await site.see(session)).tasks as Loose[]).find((one) => one.task === 'n_back');
+        expect(task).to.deep.include({ summary: impossible, quality_flags: flags });
+      }
     });
 
     it('tell of a task that the battery does not have, and know a study’s own by its name', async () => {

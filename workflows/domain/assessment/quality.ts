@@ -1,4 +1,4 @@
-import type { Remark, Trial } from './types.js';
+import type { Remark, Summary, Trial } from './types.js';
 
 /** Nobody reacts faster to what was seen. */
 const FASTEST_MS = 100;
@@ -71,4 +71,19 @@ export function orderWarnings(task: string, trials: readonly Trial[]): Remark[] 
   warn('TRIAL_GAP', most - least + 1 - distinct.size, 'trial indexes that are missing');
   warn('TRIAL_ORDER', disorder, 'trials that come before an earlier one');
   return warnings;
+}
+
+const never = (value: number): boolean => value < 0;
+const noShare = (value: number): boolean => value < 0 || value > 1;
+const noCount = (value: number): boolean => value < 0 || !Number.isInteger(value);
+/** What a metric of these names cannot be, whatever the task: times in milliseconds, shares from 0 to 1, counts. */
+const IMPOSSIBLE: Readonly<Record<string, (value: number) => boolean>> = {
+  mean_rt: never, median_rt: never, sd_rt: never, completion_time: never, accuracy: noShare,
+  total_trials: noCount, hits: noCount, false_alarms: noCount, lapses: noCount, errors: noCount, omissions: noCount, commissions: noCount, max_span: noCount,
+};
+
+/** Metrics of a client's summary that no trials could have given: they are kept, and flagged. */
+export function summaryFlags(task: string, summary: Summary): Remark[] {
+  const found = Object.keys(summary).filter((metric) => Object.hasOwn(IMPOSSIBLE, metric) && IMPOSSIBLE[metric]!(summary[metric]!)).sort();
+  return found.length === 0 ? [] : [{ code: 'SUMMARY_IMPLAUSIBLE', task, count: found.length, message: `metrics that cannot be: ${found.join(', ')}` }];
 }

@@ -1,4 +1,4 @@
-import { orderWarnings, qualityFlags } from './quality.js';
+import { orderWarnings, qualityFlags, summaryFlags } from './quality.js';
 import { difference, summarise } from './summary.js';
 import { isTask } from './tasks.js';
 import type { Remark, Summary, Trial } from './types.js';
@@ -25,5 +25,5 @@ export function taskResult({ task, summary, trials, at }: TaskSent, modules: Kno
   if (modules !== null && !modules.tasks.includes(task) && !modules.names.includes(task)) {
     warnings.push({ code: 'TASK_NOT_IN_BATTERY', task, count: 1, message: 'the battery has no such module' });
   }
-  return { computed_summary: computed, summary_difference: difference(summary, computed), quality_flags: qualityFlags(task, trials, at, now), warnings };
+  return { computed_summary: computed, summary_difference: difference(summary, computed), quality_flags: [...summaryFlags(task, summary), ...qualityFlags(task, trials, at, now)], warnings };
 }
