@@ -69,16 +69,20 @@ function byTask(summaries: Summaries, trials: readonly RawTrial[], texts: readon
   return tasks;
 }
 
-/** Rules of a trial's time and of a task's name that a schema cannot say. `path` names a task in the request. */
-export function contentFaults(contents: readonly TaskContent[], modules: KnownModules | null, now: number, path: (task: string) => string): FaultEntry[] {
+/** Where in a request a task's name stands, and a trial. */
+export interface Places { task: (content: TaskContent) => string; trial: (trial: Trial) => string }
+
+/** Rules of a trial's time and of a task's name that a schema cannot say. */
+export function contentFaults(contents: readonly TaskContent[], modules: KnownModules | null, now: number, places: Places): FaultEntry[] {
   const faults: FaultEntry[] = [];
-  for (const { task, trials, at } of contents) {
-    if (!isKnownTask(task, modules)) faults.push({ path: path(task), code: 'UNKNOWN_TASK', message: `${task} is not a task${modules ? ' of the battery' : ''}` });
+  for (const content of contents) {
+    const { task, trials, at } = content;
+    if (!isKnownTask(task, modules)) faults.push({ path: places.task(content), code: 'UNKNOWN_TASK', message: `${task} is not a task${modules ? ' of the battery' : ''}` });
     for (let i = 0; i < at.length && faults.length < MAX_FAULTS; i++) {
       if (at[i]! <= now + MAX_AHEAD_MS) continue;
-      const { trial_index } = trials[i]!;
+      const trial = trials[i]!;
       const code = Number.isNaN(at[i]) ? 'FORMAT' : 'IN_FUTURE';
-      faults.push({ path: `${path(task)}.trial ${trial_index}.timestamp`, code, message: `timestamp of trial ${trial_index} of ${task} ${code === 'FORMAT' ? 'is no time' : 'lies more than 24 hours ahead'}` });
+      faults.push({ path: `${places.trial(trial)}.timestamp`, code, message: `timestamp of trial ${trial.trial_index} of ${task} ${code === 'FORMAT' ? 'is no time' : 'lies more than 24 hours ahead'}` });
     }
   }
   return faults;

@@ -31,7 +31,7 @@ export async function submit({ tx, audit }: Work, session: SessionRow, context: 
 
   const modules = await modulesOf(tx, session);
   const now = nowMs();
-  refuseFaults(fresh, modules, now);
+  refuseFaults(given, fresh, modules, now);
   const rows = fresh.map((content) => taskRows(content, { session_id: session.id, study_id: session.study_id, local_id: null }, modules, now));
   await insertTasks(tx, rows.map(({ row }) => row));
   await insertTrials(tx, rows.map((row) => row.trials));
@@ -53,8 +53,12 @@ async function newTasks(tx: Tx, sessionId: string, contents: readonly TaskConten
   return contents.filter(({ task }) => !known.has(task));
 }
 
-function refuseFaults(contents: readonly TaskContent[], modules: KnownModules | null, now: number): void {
-  const errors = contentFaults(contents, modules, now, (task) => `task_summaries.${task}`);
+function refuseFaults({ task_summaries, raw_trials = [] }: SubmissionBody, contents: readonly TaskContent[], modules: KnownModules | null, now: number): void {
+  // Looked for only where there is a fault: a content's trials are those of the body.
+  const place = (trial: unknown): string => `raw_trials.${raw_trials.indexOf(trial as RawTrial)}`;
+  const errors = contentFaults(contents, modules, now, {
+    task: ({ task, trials }) => (Object.hasOwn(task_summaries, task) ? `task_summaries.${task}` : `${place(trials[0])}.task`), trial: place,
+  });
   if (errors.length === 0) return;
   const detail = errors.slice(0, 3).map((fault) => fault.message).join('; ');
   throw problem(errors.some((fault) => fault.code !== 'IN_FUTURE') ? 'VALIDATION_FAILED' : 'RULE_VIOLATED', { detail, errors });

@@ -97,7 +97,7 @@ async function responsesOf(tx: Tx, items: readonly ResponseItem[], sessions: rea
     if (session === 'unknown') return { item, decision: { status: 'rejected', code: 'UNKNOWN_SESSION', message: 'the session is not known: send it before its responses, or with them' } };
     if (session === 'ambiguous') return { item, decision: { status: 'rejected', code: 'AMBIGUOUS_SESSION', message: 'sessionId may be of several sessions: name the server id that the answer to the session gave' } };
     const known = modules.get(batteryOf(session))!;
-    const [fault] = contentFaults([item.given.content], known, now, () => 'trials');
+    const [fault] = contentFaults([item.given.content], known, now, { task: () => 'task', trial: () => 'trials' });
     if (!tasks.has(session.id)) tasks.set(session.id, new Map());
     const decision: SyncDecision = fault
       ? { status: 'rejected', code: fault.code, message: fault.message }

@@ -28,7 +28,9 @@ describe('Bad input', () => {
     ['a field that no trial has', (id) => site.submit(id, stroop({ colour: 'red' })), 422, 'raw_trials.3.colour'],
     ['NaN, which is no JSON', (id) => raw(id, `{"session_id": "${id}", "task_summaries": {"flanker": {"accuracy": NaN}}}`), 400],
     ['a number beyond all numbers', (id) => raw(id, `{"session_id": "${id}", "task_summaries": {"flanker": {"accuracy": 1e999}}}`), 422, 'task_summaries.flanker.accuracy'],
-    ['a trial more than a day ahead', (id) => site.submit(id, stroop({ timestamp: instant(25 * HOUR) })), 400, 'task_summaries.stroop.trial 0.timestamp'],
+    ['a trial more than a day ahead', (id) => site.submit(id, stroop({ timestamp: instant(25 * HOUR) })), 400, 'raw_trials.3.timestamp'],
+    ['a trial more than a day ahead behind those of another task', (id) => site.submit(id, { task_summaries: {}, raw_trials: [...trials('flanker', 2), ...trials('stroop', 1, { timestamp: instant(25 * HOUR) })] }), 400, 'raw_trials.2.timestamp'],
+    ['a trial of an unknown task that has no summary', (id) => site.submit(id, { task_summaries: {}, raw_trials: [...trials('flanker', 2), ...trials('telepathy', 1)] }), 422, 'raw_trials.2.task'],
   ];
   for (const [title, send, status, field] of submissions) {
     it(`a submission with ${title} is ${status}${field === undefined ? '' : ` by ${field}`}; nothing of it is taken, and the session goes on`, async () => {
