@@ -132,7 +132,7 @@ function wording(error: ErrorObject, params: Record<string, unknown>): { code: s
     case 'enum': return { code: 'ENUM', sentence: `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}` };
     case 'type': return { code: 'TYPE', sentence: `must be ${[params.type].flat().map(String).join(' or ')}` };
     case 'format': return { code: 'FORMAT', sentence: `is not a valid ${String(params.format)}` };
-    case 'pattern': return { code: 'PATTERN', sentence: 'has characters that are not allowed here' };
+    case 'pattern': return params.pattern === '\\S' ? { code: 'BLANK', sentence: 'must not be blank' } : { code: 'PATTERN', sentence: 'has characters that are not allowed here' };
     default: return { code: error.keyword.replaceAll(/[A-Z]/g, (c) => `_${c}`).toUpperCase(), sentence: error.message ?? 'is not valid' };
   }
 }

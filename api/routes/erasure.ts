@@ -1,7 +1,7 @@
 import { exportedParts } from '../../db/queries/erasure.js';
 import { inStudy } from '../access.js';
 import { reply, route } from '../route.js';
-import { Instant, Type, body, text } from '../schemas/common.js';
+import { Instant, Reason, Type, body, text } from '../schemas/common.js';
 import { Participant } from '../schemas/participants.js';
 import { dataExport, erase } from '../services/erasure.js';
 
@@ -14,7 +14,7 @@ export const erasureRoutes = [
     description: 'Removes email, phone, date_of_birth, form items that identify (by their usual names, by the capture system’s mapping, and those in `form_items`; also where decisions quote them), device ids, links, waiting messages, the care of caregivers (and what identifies one who then cares for nobody), and files of exports in the background that name the participant. Who takes part is withdrawn. '
       + 'Dates, results and audit stay, under the participant’s code or, with `replace_code`, a pseudonym. external_id stays, so that the capture system’s record is not enrolled anew; what that sends later is not kept. It cannot be undone; a second time is 409 PARTICIPANT_ERASED. So is a change that gives email, phone, date_of_birth, '
       + 'another participant_code, or items of a form; other facts are still taken.',
-    body: body({ reason: text(2000, 1), replace_code: Type.Optional(Type.Boolean()), form_items: Type.Optional(Type.Array(text(200, 1), { maxItems: 200 })) }),
+    body: body({ reason: Reason, replace_code: Type.Optional(Type.Boolean()), form_items: Type.Optional(Type.Array(text(200, 1), { maxItems: 200 })) }),
     answers: { 200: Type.Object({ participant: Participant, erased_at: Instant, erased: Type.Object({ forms: count, decisions: count, devices: count, notifications: count, caregivers: count, exports: count }) }) },
     handle: ({ tx, audit, actor, context, params, body: given }) => erase({ tx, audit, actor, context }, params.participant_id, given),
   }),

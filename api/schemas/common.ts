@@ -22,6 +22,8 @@ export const Language = Type.String({ pattern: LANGUAGE, maxLength: 35 });
 /** A code that people give: any text without control characters and without blanks around it. */
 export const Code = Type.String({ minLength: 1, maxLength: 64, pattern: '^(?!\\s)[^\\u0000-\\u001f\\u007f-\\u009f]*(?<!\\s)$' });
 export const text = (maxLength: number, minLength = 0) => Type.String({ minLength, maxLength });
+/** Why somebody does what the record keeps for good: blanks are no reason. */
+export const Reason = Type.String({ minLength: 1, maxLength: 2_000, pattern: '\\S' });
 /** Any JSON object. */
 export const Json = Type.Record(Type.String(), Type.Unknown());
 

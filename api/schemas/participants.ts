@@ -1,4 +1,4 @@
-import { Code, Email, Instant, IsoDate, Language, TimeZone, Type, Uuid, body, nullable, oneOf, partial, text } from './common.js';
+import { Code, Email, Instant, IsoDate, Language, Reason, TimeZone, Type, Uuid, body, nullable, oneOf, partial, text } from './common.js';
 
 export const ParticipantStatus = oneOf('enrolled', 'withdrawn');
 export const Participant = Type.Object({
@@ -23,4 +23,4 @@ export const NewParticipant = body({
   arm: Type.Optional(nullable(text(100, 1))),
 });
 export const ParticipantChange = partial(NewParticipant);
-export const Withdrawal = body({ reason: text(2000, 1), withdrawn_at: Type.Optional(Instant) });
+export const Withdrawal = body({ reason: Reason, withdrawn_at: Type.Optional(Instant) });

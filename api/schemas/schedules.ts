@@ -1,4 +1,4 @@
-import { Code, Instant, IsoDate, Type, Uuid, body, nullable, oneOf, partial, text } from './common.js';
+import { Code, Instant, IsoDate, Reason, Type, Uuid, body, nullable, oneOf, partial, text } from './common.js';
 
 const Day = Type.Integer({ minimum: -36_500, maximum: 36_500, description: 'days from the anchor date' });
 const Days = Type.Integer({ minimum: 0, maximum: 3_650 });
@@ -40,4 +40,4 @@ export const VisitChange = body({
 });
 export const Review = body({ resolution: Type.Optional(nullable(text(2000))), keep_target: Type.Optional(Type.Boolean({ default: true })) });
 export const Completion = body({ completed_at: Type.Optional(Instant) });
-export const Because = body({ reason: text(2_000, 1) });
+export const Because = body({ reason: Reason });

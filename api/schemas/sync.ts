@@ -1,4 +1,4 @@
-import { Instant, Json, Language, TimeZone, Type, Uuid, body, nullable, oneOf, text } from './common.js';
+import { Instant, Json, Language, Reason, TimeZone, Type, Uuid, body, nullable, oneOf, text } from './common.js';
 import { RawTrial, TaskName, TaskSummary } from './sessions.js';
 
 const LocalId = text(200, 1);
@@ -44,4 +44,4 @@ export const Conflict = Type.Object({
   session_id: nullable(Uuid), task: nullable(Type.String()), message: Type.String(), local_content: Json, server_content: nullable(Json), status: oneOf('open', 'resolved'),
   keep: nullable(oneOf('server', 'local', 'both')), reason: nullable(Type.String()), resolved_by_id: nullable(Uuid), resolved_at: nullable(Instant), detected_at: Instant,
 });
-export const Resolve = body({ keep: oneOf('server', 'local', 'both'), reason: text(2_000, 1) });
+export const Resolve = body({ keep: oneOf('server', 'local', 'both'), reason: Reason });

@@ -78,4 +78,22 @@ describe('Bad input', () => {
     expect(results.map(({ status, code }) => [status, code])).to.deep.equal([['created', undefined], ['rejected', 'UNKNOWN_SESSION'], ['created', undefined]]);
     expect((await site.see(theirs)).task_summaries).to.deep.equal({});
   });
+
+  it('a reason of nothing but blanks is 422, and nothing is done: of a visit, a conflict, a withdrawal', async () => {
+    const one = await Site.open();
+    const visit = await one.visit({}, [-2, 0]);
+    const item = one.item('blank');
+    for (const sent of [item, { ...item, completedAt: instant() }]) await one.bulk({ sessions: [sent] });
+    const { items: [conflict] } = await one.conflicts() as unknown as { items: Loose[] };
+    const calls: [string, object][] = [
+      [`/api/visits/${visit.id}/cancel`, {}], [`/api/visits/${visit.id}/reopen`, {}], [`/api/studies/${one.study.id}/sync-conflicts/${conflict!.id}/resolve`, { keep: 'server' }],
+      [`/api/participants/${one.participant.id}/withdraw`, {}],
+    ];
+    for (const [path, fields] of calls) {
+      const { status, body } = await one.http.post(path, { ...fields, reason: ' \n\t ' });
+      expect([path, status, body.errors]).to.deep.equal([path, 422, [{ path: 'reason', code: 'BLANK', message: 'reason must not be blank' }]]);
+    }
+    expect((await one.seeVisit(visit.id)).status).to.equal('completed');
+    expect((await one.conflicts('?status=open')).total).to.equal(1);
+  });
 });
