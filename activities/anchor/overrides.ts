@@ -153,7 +153,10 @@ export async function remindApprovers(bench: Bench): Promise<Carried> {
   return { result: 'unchanged', errors: [], warnings: [] };
 }
 
-/** One message to each who may decide, but the one who asked. */
+/**
+ * One message to each who may decide, but the one who asked. Who is assigned to sites decides for their participants
+ * alone (`standingOf`), and is told of no other's.
+ */
 async function tellApprovers(bench: Bench, requestId: string, requestedBy: string, occasion: 'asked' | 'reminded'): Promise<void> {
   const { row, policy } = bench.case;
   const { rows } = await bench.tx.raw(
@@ -161,7 +164,9 @@ async function tellApprovers(bench: Bench, requestId: string, requestedBy: strin
      select ?, ?, u.id, ?, 'override_pending', 'email', 'override:' || ? || ':' || ? || ':' || u.id
      from users u where u.status = 'active' and u.role = any(?) and u.id <> ?
        and (u.role = 'admin' or exists (select from user_studies s where s.user_id = u.id and s.study_id = ?))
+       and (u.role not in ('coordinator', 'investigator') or not exists (select from user_sites x join sites i on i.id = x.site_id where x.user_id = u.id and i.study_id = ?)
+         or exists (select from user_sites x where x.user_id = u.id and x.site_id = ?))
      on conflict (dedupe_key) where dedupe_key is not null do nothing returning id`,
-    [row.study_id, row.participant_id, requestId, requestId, occasion, approverRoles(policy), requestedBy, row.study_id]);
+    [row.study_id, row.participant_id, requestId, requestId, occasion, approverRoles(policy), requestedBy, row.study_id, row.study_id, row.site_id]);
   await putOutbox(bench.tx, (rows as { id: string }[]).map((n) => ({ topic: 'notification', studyId: row.study_id, subject: n.id })));
 }

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { user } from '../support/http.js';
 import type { Http } from '../support/http.js';
 import { until } from '../support/service.js';
 import { DAY, Stage } from './stage.js';
@@ -41,6 +42,19 @@ describe('overrides that need an approval', function () {
     const [entry] = await person.history();
     expect(entry).to.include({ event_type: 'OVERRIDE_REQUESTED', status_before: 'finalized', status_after: 'finalized', enrollment_date_value: DAY, actor_user_id: asker.userId, reason: 'the form was misread', anchor_version: 2 });
     expect(await person.versions()).to.have.length(1);
+  });
+
+  it('an approver of another site is not told of it, as they may not decide it', async () => {
+    const sites = await stage.study({ ...withApproval, permissions: { ...withApproval.permissions, override_approver_roles: ['investigator'] } });
+    const site = (site_code: string) => stage.admin.expect<{ id: string }>(201, 'POST', `/api/studies/${sites.id}/sites`, { site_code, name: site_code });
+    const [here, there] = await Promise.all([site('HERE'), site('THERE')]);
+    const approverAt = (site_ids: string[]) => user(stage.admin, 'investigator', { study_ids: [sites.id], site_ids });
+    const [own, other, everywhere] = await Promise.all([approverAt([here.id]), approverAt([there.id]), approverAt([])]);
+    const person = await sites.person({ site_code: 'HERE' });
+    await person.set(DAY);
+    expect((await person.override('2024-03-17', await sites.as('coordinator'))).status).to.equal(202);
+    const told = await stage.sql<{ user_id: string }>(`select user_id from notifications where study_id = ? and kind = 'override_pending'`, [sites.id]);
+    expect(told.map((n) => n.user_id)).to.have.members([own.userId, everywhere.userId]).and.not.include(other.userId);
   });
 
   it('it stands in the approver’s inbox and in the participant’s list', async () => {
