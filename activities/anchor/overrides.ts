@@ -10,6 +10,7 @@ import type { Impact } from '../../workflows/domain/preview.js';
 import type { DecisionCommand } from '../../workflows/domain/rederive.js';
 import { previewBasis, previewOf } from '../../workflows/domain/regeneration.js';
 import type { ScheduleInputs } from '../../workflows/domain/regeneration.js';
+import type { Fault } from '../../workflows/domain/types.js';
 import { approverRoles, mayApprove, mayOverride, standingOf } from './authority.js';
 import type { Bench, Carried } from './carry-out.js';
 import { writeOutcomes } from './write.js';
@@ -28,6 +29,10 @@ async function judge(bench: Bench, date: string, regenerate: boolean, actorId: s
   const preview_hash = hashOf(previewBasis(inputs, { policy_version: row.policy_version, anchor_version: row.anchor.version, date, regenerate }));
   return { inputs, judgement, impact, preview_hash, regenerate, date };
 }
+
+/** What deserves a look: the same of an override that is applied and of one that waits for its approval. */
+const warningsOf = ({ judgement, regenerate }: Judged): Fault[] =>
+  (regenerate ? judgement.warnings : [...judgement.warnings, { code: 'SCHEDULE_NOT_REGENERATED', message: 'the schedule still follows the former date' }]);
 
 const staleness = (given: string | null | undefined, judged: Judged): Carried | null => (given && given !== judged.preview_hash
   ? { result: 'refused', errors: [], warnings: [], refused: { status: 409, code: 'PREVIEW_STALE', detail: 'what the preview showed has changed since', preview: { ...judged.impact, preview_hash: judged.preview_hash } } }
@@ -62,19 +67,19 @@ export async function requestOverride(bench: Bench, message: RequestOverride): P
     command: { kind: 'override', ...asked, override_request_id: id },
   }]);
   await tellApprovers(bench, id, message.actor_user_id!, 'asked');
-  return { result: 'pending_approval', errors: [], warnings, override_request_id: id, impact: { ...judged.impact, preview_hash: judged.preview_hash }, facts };
+  return { result: 'pending_approval', errors: [], warnings: warningsOf(judged), override_request_id: id, impact: { ...judged.impact, preview_hash: judged.preview_hash }, facts };
 }
 
 async function grant(bench: Bench, judged: Judged, sender: Sender, who: { reason: string | null; requested_by: string; approved_by: string | null }, command: DecisionCommand): Promise<Carried> {
   const { row, facts } = bench.case;
-  const { transition, trace, warnings } = judged.judgement;
+  const { transition, trace } = judged.judgement;
   const [written] = await writeOutcomes(bench.tx, bench.audit, row.study_id, [{
     case: bench.case, transitions: [transition], trace, sender, reason: who.reason, override: who, approver: who.approved_by, command,
     ...(judged.regenerate && { schedule: { inputs: judged.inputs, date: judged.date, reason: 'override' } }),
   }]);
   return {
     result: 'applied', errors: [], facts, impact: { ...judged.impact, preview_hash: judged.preview_hash }, schedule_version_id: written!.schedule_version_id ?? null,
-    warnings: judged.regenerate ? warnings : [...warnings, { code: 'SCHEDULE_NOT_REGENERATED', message: 'the schedule still follows the former date' }],
+    warnings: warningsOf(judged),
   };
 }
 

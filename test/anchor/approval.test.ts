@@ -44,6 +44,17 @@ describe('overrides that need an approval', function () {
     expect(await person.versions()).to.have.length(1);
   });
 
+  it('with regenerate_schedule false the answer warns already, with what the date itself deserves beside it', async () => {
+    const careful = await stage.study({ ...withApproval, re_anchoring: { max_shift_days: 3 } });
+    const person = await careful.person();
+    await person.set(DAY);
+    const { status, body } = await person.override('2024-03-17', await careful.as('coordinator'), { regenerate_schedule: false });
+    expect([status, body.warnings.map((w) => w.code)]).to.deep.equal([202, ['LARGE_SHIFT', 'SCHEDULE_NOT_REGENERATED']]);
+    const granted = await person.decide(body.override_request_id, 'approve', await careful.as('researcher'));
+    expect((granted.body.warnings as { code: string }[]).map((w) => w.code), 'as its approval does').to.deep.equal(['LARGE_SHIFT', 'SCHEDULE_NOT_REGENERATED']);
+    expect((await person.versions()).map((v) => v.anchor_date_used)).to.deep.equal([DAY]);
+  });
+
   it('an approver of another site is not told of it, as they may not decide it', async () => {
     const sites = await stage.study({ ...withApproval, permissions: { ...withApproval.permissions, override_approver_roles: ['investigator'] } });
     const site = (site_code: string) => stage.admin.expect<{ id: string }>(201, 'POST', `/api/studies/${sites.id}/sites`, { site_code, name: site_code });
