@@ -3,7 +3,7 @@ import type { Tx } from '../../db/knex.js';
 import { readScheduleInputs } from '../../db/queries/schedules.js';
 import { replaceManualEntry } from '../../db/queries/anchors.js';
 import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
-import { cancelTransition, evaluate, factsAfter, judgeOverrideBack, restsReopened, standingFacts } from '../../workflows/domain/decide.js';
+import { cancelTransition, evaluate, factsAfter, judgeOverrideBack, overrideRefusalCode, reopenedGuards, restsReopened, standingFacts } from '../../workflows/domain/decide.js';
 import { isDate } from '../../workflows/domain/dates.js';
 import { nextVersion, scheduleFollows } from '../../workflows/domain/regeneration.js';
 import type { DecisionCommand } from '../../workflows/domain/rederive.js';
@@ -83,6 +83,9 @@ async function setDate(bench: Bench, message: import('../../workflows/contract.j
   if (decision.result === 'override_required') {
     return refuse(409, 'OVERRIDE_REQUIRED', `the enrollment date is final (${facts.anchor.date}) and its sources now say ${decision.candidate!.date}: a change needs an override`);
   }
+  // The date that was posted is the one that may not be taken: it is refused as by an override, and not kept.
+  const guarded = decision.candidate?.source_type === 'manual_entry' && decision.errors.length > 0 && facts.anchor.reopened;
+  if (guarded) return refuse(400, overrideRefusalCode(decision.errors), decision.errors.map((e) => e.message).join('; '), decision.errors);
   await replaceManualEntry(bench.tx, row.participant_id, bench.case.facts.manual !== null, { study_id: row.study_id, reason: message.reason ?? null, ...manual });
   bench.audit.record({
     study_id: row.study_id, user_id: manual.entered_by_user_id, action: 'manual_date_entered', resource_type: 'participant', resource_id: row.participant_id,
@@ -95,6 +98,8 @@ async function cancel(bench: Bench, message: import('../../workflows/contract.js
   const { policy, row, facts } = bench.case;
   if (!maySet(await standingOf(bench.tx, message.actor_user_id, row), policy)) return refuse(403, 'FORBIDDEN', 'the policy does not let this role set the enrollment date');
   if (facts.anchor.status !== 'provisional') return refuse(409, 'NOT_PROVISIONAL', `only a proposal is cancelled; the anchor is ${facts.anchor.status}`);
+  const guarded = reopenedGuards(policy, facts);
+  if (guarded.length > 0) return refuse(400, overrideRefusalCode(guarded), guarded.map((e) => e.message).join('; '), guarded);
   await replaceManualEntry(bench.tx, row.participant_id, facts.manual !== null, null);
   const withoutManual: Facts = { ...facts, manual: null };
   const schedule = row.anchor.current_schedule_version_id === null ? undefined

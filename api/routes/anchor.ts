@@ -65,7 +65,7 @@ export const anchorRoutes = [
   }),
   route({
     method: 'POST', path: `${path}/cancel`, tag: 'Anchor date', summary: 'Take a provisional date back', may: canSet, body: Cancel, conditional: true, answers: { 200: Anchor, 409: undefined },
-    description: 'The manual fact is withdrawn too; nothing is proposed again until a source changes.',
+    description: 'The manual fact is withdrawn too; nothing is proposed again until a source changes. Of an anchor that was final before an override-back it is a re-anchoring: 400 NOT_ALLOWED_AFTER_… where the policy forbids one.',
     handle: async (input) => {
       await send(input.services, addressOf(input), cancelProposal, { ...(await messageOf(input)), reason: input.body?.reason ?? null });
       return anchorNow(input.services, input.params.study_id, input.params.participant_id);
@@ -94,6 +94,7 @@ export const anchorRoutes = [
   }),
   route({
     method: 'POST', path: `${path}/override-back`, tag: 'Anchor date', summary: 'Undo an override: back to what the sources give, provisional', may: canOverride, body: OverrideBack, conditional: true, answers: { 200: Anchor, 409: undefined },
+    description: 'The re-anchoring guards of the policy (400 NOT_ALLOWED_AFTER_…) refuse it where the date would move, and hold for what was reopened as they did before.',
     handle: async (input) => {
       await send(input.services, addressOf(input), overrideBack, { ...(await messageOf(input)), reason: input.body.reason });
       return anchorNow(input.services, input.params.study_id, input.params.participant_id);

@@ -155,6 +155,32 @@ describe('errors of the anchor date (interface, "Errors" 5 to 8)', function () {
       });
     }
 
+    for (const [code, rule, arrange] of guards) {
+      it(`${code}: reopening is no way around it; what was reopened keeps its date`, async () => {
+        const strict = await finalized(await stage.study({ ...free, sources: [{ type: 'consent_workflow' }, { type: 'manual_entry' }], re_anchoring: { ...all, [rule]: false } }));
+        await arrange(strict);
+        expect((await strict.post('/override-back', { reason: 'x' })).status).to.equal(200);
+        const moved = await strict.set('2024-03-17');
+        expect([moved.status, moved.body.code, codes(moved)]).to.deep.equal([400, code, [code]]);
+        const cancelled = await strict.post('/cancel');
+        expect([cancelled.status, cancelled.body.code]).to.deep.equal([400, code]);
+        await strict.consent('2024-03-05T10:00:00Z');
+        await strict.settled();
+        const evaluated = await strict.post<{ result: string; errors: { code: string }[] }>('/evaluate');
+        expect([evaluated.body.result, codes(evaluated)], 'nor by a source').to.deep.equal(['validation_failed', [code]]);
+        expect(await strict.anchor()).to.include({ status: 'provisional', enrollment_date: DAY, source_type: 'manual_entry', version: 3 });
+
+        const same = await finalized(await stage.study({ ...free, re_anchoring: { ...all, [rule]: false } }));
+        await arrange(same);
+        await same.post('/override-back', { reason: 'x' });
+        expect((await same.set(DAY)).body, 'the same date is no move').to.include({ status: 'finalized', enrollment_date: DAY, version: 4 });
+        const open = await finalized(await stage.study({ ...free, re_anchoring: all }));
+        await arrange(open);
+        await open.post('/override-back', { reason: 'x' });
+        expect((await open.set('2024-03-17')).body).to.include({ status: 'finalized', enrollment_date: '2024-03-17' });
+      });
+    }
+
     it('by a role that can_override does not name: 403, and an audit record of the refusal', async () => {
       const person = await finalized(plain);
       const coordinator = await plain.as('coordinator');

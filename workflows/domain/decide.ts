@@ -38,6 +38,8 @@ export function evaluate(policy: Policy, facts: Facts): Decision {
       ? { ...decision, result: 'set', transitions: [move(anchor, 'SET', 'finalized', candidate)] }
       : { ...decision, result: 'proposed', transitions: [move(anchor, 'PROPOSED', 'provisional', candidate)] };
   }
+  const guarded = anchor.date === candidate.date ? [] : reopenedGuards(policy, facts);
+  if (guarded.length > 0) return { ...decision, result: 'validation_failed', errors: guarded };
   const transitions: Transition[] = [];
   let current = anchor;
   if (differs(anchor, candidate)) {
@@ -108,6 +110,12 @@ export function judgeOverrideBack(policy: Policy, facts: Facts): { errors: Fault
   const moved = value.date !== anchor.date;
   return { errors: moved ? reAnchoringGuards(policy, facts) : [], transition: move(anchor, 'CHANGED', 'provisional', value), trace };
 }
+
+/**
+ * What forbids moving an anchor that an override-back reopened. It was final, so another date re-anchors it as an override
+ * would: reopening first is no way around the guards. A proposal that never was final moves with its sources.
+ */
+export const reopenedGuards = (policy: Policy, facts: Facts): Fault[] => (facts.anchor.reopened ? reAnchoringGuards(policy, facts) : []);
 
 /** What moves a reopened anchor, as one text: its sources, and which prerequisites are met. */
 export function standingFacts(policy: Policy, facts: Facts): string {
