@@ -26,7 +26,7 @@ export interface FactRow {
   capture: { form_oid: string | null; item_oid: string | null } | null;
   stored: { has_schedule: boolean; data_entered: boolean; signed: boolean; locked: boolean };
   before_override: {
-    date: string; datetime: string | null; precision: string; timezone: string | null; source_type: string; source_ref: Record<string, unknown> | null;
+    date: string; datetime: string | null; partial: string | null; precision: string; timezone: string | null; source_type: string; source_ref: Record<string, unknown> | null;
   } | null;
   pending_override: { id: string; requested_at: string; remind_at: string; reminded_at: string | null; expires_at: string } | null;
 }
@@ -61,7 +61,8 @@ select p.id as participant_id, p.study_id, p.site_id, ${iso('clock_timestamp()')
       or exists (select from assessment_sessions x join session_tasks k on k.session_id = x.id where x.participant_id = p.id),
     'signed', exists (select from form_instances f where f.participant_id = p.id and f.status in ('signed', 'locked')),
     'locked', exists (select from form_instances f where f.participant_id = p.id and f.status = 'locked')) as stored,
-  (select jsonb_build_object('date', b.enrollment_date_value, 'datetime', ${iso('b.enrollment_datetime_value')}, 'precision', b.precision, 'timezone', b.timezone, 'source_type', b.source_type, 'source_ref', b.source_ref)
+  (select jsonb_build_object('date', b.enrollment_date_value, 'datetime', ${iso('b.enrollment_datetime_value')},
+      'partial', (select d.decision->'value'->>'partial' from anchor_decisions d where d.history_id = b.id), 'precision', b.precision, 'timezone', b.timezone, 'source_type', b.source_type, 'source_ref', b.source_ref)
     from anchor_date_history b where a.is_override and b.participant_id = p.id and b.source_type <> 'override' and b.enrollment_date_value is not null and b.event_type in ('SET', 'CHANGED', 'FINALIZED', 'PROPOSED')
     order by b.seq desc limit 1) as before_override,
   (select jsonb_build_object('id', o.id, 'requested_at', ${iso('o.requested_at')}, 'remind_at', ${iso('o.remind_at')}, 'reminded_at', ${iso('o.reminded_at')}, 'expires_at', ${iso('o.expires_at')})

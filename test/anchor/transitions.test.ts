@@ -267,6 +267,23 @@ describe('states and transitions of the anchor date', function () {
     expect(body).to.include({ status: 'provisional', enrollment_date: DAY, source_type: 'eligibility_workflow' });
   });
 
+  it('override_back to a partial date that no source gives any more → what was said comes back with it', async () => {
+    const study = await stage.study({
+      sources: [{ type: 'form_item', form_mapping: { form_oid: 'VISIT', item_oid: 'START', partial_date_handling: 'middle_of_month' } }], prerequisites: { require_consent_signed: false },
+    });
+    const person = await study.person();
+    const form = await person.form('VISIT', { START: '2024-02' });
+    const said = { enrollment_date: '2024-02-15', precision: 'partial_month', partial_value: '2024-02', source_type: 'form_item' };
+    await person.becomes({ status: 'finalized', ...said });
+    await person.override('2024-03-17');
+    await person.override('2024-03-18');
+    await stage.admin.expect(200, 'PATCH', `${person.path}/forms/${form.id}`, { items: { START: 'not known' } });
+    await person.settled();
+    expect((await person.post('/override-back', { reason: 'wrong' })).body).to.include({ status: 'provisional', ...said });
+    const [entry] = await person.history();
+    expect((await stage.admin.expect(200, 'POST', `${person.path}/anchor-date/decisions/${entry!.id}/rederive`)).same).to.equal(true);
+  });
+
   it('override, override_back and override of what is not finalized → 409 NOT_FINALIZED', async () => {
     const person = await byHand.person();
     for (const at of ['unset', 'provisional']) {

@@ -24,7 +24,7 @@ export interface StoredFacts {
   manual: Facts['manual'];
   capture: { form_oid: string | null; item_oid: string | null } | null;
   stored: Facts['stored'];
-  before_override: { date: string; datetime: string | null; precision: string; timezone: string | null; source_type: string; source_ref: Record<string, unknown> | null } | null;
+  before_override: { date: string; datetime: string | null; partial: string | null; precision: string; timezone: string | null; source_type: string; source_ref: Record<string, unknown> | null } | null;
 }
 
 /** The study's policy, complete: one that was stored before a section existed has that section's default. */
@@ -59,7 +59,7 @@ export function factsOf(row: StoredFacts, policy: Policy): Facts {
     captureMapping,
     stored: row.stored,
     beforeOverride: row.before_override && {
-      ...row.before_override, partial: null, precision: row.before_override.precision as AnchorState['precision'],
+      ...row.before_override, precision: row.before_override.precision as AnchorState['precision'],
       source_type: row.before_override.source_type as NonNullable<AnchorState['source_type']>,
     },
   };
