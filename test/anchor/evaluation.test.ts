@@ -170,6 +170,18 @@ describe('evaluation rules of the anchor date', function () {
       });
     }
 
+    it('a proposal follows how exactly its date is known, also where the day stays: CHANGED with delta 0, no new schedule version', async () => {
+      const study = await stage.study({ ...free, sources: [ofForm('DAY', 'first_of_month')], prerequisites: { require_consent_signed: false, require_randomization: true }, schedule_on_provisional: true });
+      const person = await study.person();
+      const form = await person.form('VISIT', { DAY: '2024-02' });
+      await person.becomes({ status: 'provisional', enrollment_date: '2024-02-01', precision: 'partial_month', partial_value: '2024-02', version: 2 });
+      await stage.admin.expect(200, 'PATCH', `${person.path}/forms/${form.id}`, { items: { DAY: '2024-02-01' } });
+      await person.becomes({ status: 'provisional', enrollment_date: '2024-02-01', precision: 'date', partial_value: null, version: 3 });
+      const [entry] = await person.history();
+      expect(entry).to.include({ event_type: 'CHANGED', change_delta_days: 0, schedule_version_created_id: null });
+      expect(await person.versions()).to.have.length(1);
+    });
+
     it('precision datetime keeps the instant and the zone beside the day in that zone', async () => {
       const study = await stage.study({ ...free, sources: [{ type: 'consent_workflow' }], time_precision: { precision: 'datetime', timezone_policy: 'study_timezone', study_timezone: 'Pacific/Auckland' } });
       const person = await study.person();

@@ -161,7 +161,7 @@ const sameValue = (anchor: AnchorState, to: Candidate) =>
   anchor.date === to.date && (anchor.datetime === null || to.datetime === null
     || Temporal.Instant.compare(Temporal.Instant.from(anchor.datetime), Temporal.Instant.from(to.datetime)) === 0);
 
-/** The date or where it comes from: a proposal follows its source also when the date stays. */
+/** The date, how exactly it is known, or where it comes from: a proposal follows its source also when the day stays. */
 const differs = (anchor: AnchorState, to: Candidate) =>
-  !sameValue(anchor, to) || anchor.source_type !== to.source_type || !sameJson(identityOf(anchor.source_ref), identityOf(to.source_ref));
+  !sameValue(anchor, to) || anchor.precision !== to.precision || anchor.source_type !== to.source_type || !sameJson(identityOf(anchor.source_ref), identityOf(to.source_ref));
 const after = (anchor: AnchorState, to: Candidate): AnchorState => ({ ...anchor, ...to, status: 'provisional' });
