@@ -49,7 +49,7 @@ export async function receiveTrigger(services: Services, request: IncomingTrigge
   const trigger = await parseTrigger(request.raw, request.headers['content-type'] ?? '');
   const signed: SignedRequest = { raw: request.raw, headers: request.headers, urlSignature: request.urlSignature, projectId: trigger.project_id };
 
-  let checked = await signedFor(services, signed, memoryOf(services).takers.get(trigger.project_id) ?? []);
+  let checked = signedFor(services, signed, memoryOf(services).takers.get(trigger.project_id) ?? []).signed;
   if (checked.length === 0) {
     // Nothing known, or a secret that was changed elsewhere: only now is the database asked. Whoever sends such
     // triggers is counted by address, so that nobody uses up a project's own limit.
@@ -58,24 +58,26 @@ export async function receiveTrigger(services: Services, request: IncomingTrigge
     if (checked.length === 0) return trigger.record;
   }
   refuse(await services.rateLimits.webhook.take(`project:${trigger.project_id}`));
-  if (await commit(services, trigger, checked)) return trigger.record;
-  // The configuration changed between the check and the write.
-  checked = await checkAnew(services, signed);
-  if (checked.length > 0 && !(await commit(services, trigger, checked))) {
+  const refused = await commit(services, trigger, checked);
+  if (refused.length === 0) return trigger.record;
+  // What was remembered holds no more: a configuration has changed, or another study takes the project's triggers as well.
+  const done = checked.filter((taker) => !refused.includes(taker)).map(({ study_id }) => study_id);
+  const left = (await checkAnew(services, signed)).filter(({ study_id }) => !done.includes(study_id));
+  if ((await commit(services, trigger, left)).length > 0) {
     throw problem('UNAVAILABLE', { detail: 'The configuration is being changed: send the trigger again.' });
   }
   return trigger.record;
 }
 
-/** Commits an event for each study, in the trace of this call though it shares a statement with others; whether one was taken. */
-async function commit(services: Services, trigger: NewTrigger, checked: readonly TriggerTaker[]): Promise<boolean> {
+/** Commits an event for each study, in the trace of this call though it shares a statement with others. @returns those that did not take it */
+async function commit(services: Services, trigger: NewTrigger, checked: readonly TriggerTaker[]): Promise<TriggerTaker[]> {
   const { inbox } = memoryOf(services);
   const trace = carriedTrace();
   const taken = await Promise.all(checked.map((taker) => inbox.accept({ id: randomUUID(), trigger, taker, trace })));
-  return taken.includes(true);
+  return checked.filter((_, index) => !taken[index]);
 }
 
-/** Who takes the trigger by what the database says now; empty: nobody knows the project. @throws 401 */
+/** Who takes the trigger by what the database says now; empty: nobody knows the project. @throws 401, 503 */
 async function checkAnew(services: Services, request: SignedRequest): Promise<TriggerTaker[]> {
   const takers = await triggerTakers(services.database, request.projectId);
   const known = memoryOf(services).takers;
@@ -84,22 +86,36 @@ async function checkAnew(services: Services, request: SignedRequest): Promise<Tr
     return [];
   }
   remember(known, request.projectId, takers);
-  const checked = await signedFor(services, request, takers);
-  if (checked.length === 0) throw problemOf(401, 'INVALID_SIGNATURE', 'The trigger is not signed with the webhook secret of its project.');
-  return checked;
+  const { signed, unreadable } = signedFor(services, request, takers);
+  for (const { taker, fault } of unreadable) {
+    await inScope(services.database, taker.study_id, ({ tx }) => noteConnection(tx, taker.study_id, fault.message));
+  }
+  if (signed.length > 0) return signed;
+  // It may be signed with the secret that nobody can read: the sender is not told that it is wrong.
+  if (unreadable.length > 0) {
+    throw problemOf(503, 'SECRET_UNREADABLE', 'The webhook secret of this project cannot be read at the moment.', { cause: unreadable[0]!.fault, headers: { 'Retry-After': '60' } });
+  }
+  throw problemOf(401, 'INVALID_SIGNATURE', 'The trigger is not signed with the webhook secret of its project.');
 }
 
-/** Those whose secret the trigger is signed with: two capture systems may use the same project number. */
-async function signedFor(services: Services, request: SignedRequest, takers: readonly TriggerTaker[]): Promise<TriggerTaker[]> {
-  const checked: TriggerTaker[] = [];
+interface Signed { signed: TriggerTaker[]; unreadable: { taker: TriggerTaker; fault: SecretUnreadable }[] }
+
+/**
+ * Those whose secret the trigger is signed with: two capture systems may use the same project number. A secret that
+ * cannot be read is its own study's trouble alone, and what is remembered of it says nothing once another is stored.
+ */
+function signedFor(services: Services, request: SignedRequest, takers: readonly TriggerTaker[]): Signed {
+  const result: Signed = { signed: [], unreadable: [] };
   for (const taker of takers) {
     if (taker.webhook_secret_encrypted === null) continue;
-    if (isSigned(request, await secretOf(services, taker, taker.webhook_secret_encrypted), taker.webhook_auth)) checked.push(taker);
+    const secret = secretOf(services, taker, taker.webhook_secret_encrypted);
+    if (secret instanceof SecretUnreadable) result.unreadable.push({ taker, fault: secret });
+    else if (isSigned(request, secret, taker.webhook_auth)) result.signed.push(taker);
   }
-  return checked;
+  return result;
 }
 
-async function secretOf(services: Services, taker: TriggerTaker, sealed: string): Promise<string> {
+function secretOf(services: Services, taker: TriggerTaker, sealed: string): string | SecretUnreadable {
   const { secrets, box } = memoryOf(services);
   const known = secrets.get(sealed);
   if (known !== undefined) return known;
@@ -108,9 +124,8 @@ async function secretOf(services: Services, taker: TriggerTaker, sealed: string)
     remember(secrets, sealed, secret);
     return secret;
   } catch (fault) {
-    if (!(fault instanceof SecretUnreadable)) throw fault;
-    await inScope(services.database, taker.study_id, ({ tx }) => noteConnection(tx, taker.study_id, fault.message));
-    throw problemOf(503, 'SECRET_UNREADABLE', 'The webhook secret of this project cannot be read at the moment.', { cause: fault, headers: { 'Retry-After': '60' } });
+    if (fault instanceof SecretUnreadable) return fault;
+    throw fault;
   }
 }
 

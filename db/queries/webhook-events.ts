@@ -45,6 +45,8 @@ export interface TriggerTaker {
   study_id: string;
   webhook_secret_encrypted: string | null;
   webhook_auth: 'header' | 'url';
+  /** All who take triggers of the project, each with what its signature is checked with. */
+  among: string;
 }
 /** A trigger for one study whose signature was checked; the caller gives the event its id. `trace`: of the call that brought it. */
 export interface CheckedTrigger { id: string; trigger: NewTrigger; taker: TriggerTaker; trace: TraceCarrier }
@@ -52,22 +54,31 @@ export interface CheckedTrigger { id: string; trigger: NewTrigger; taker: Trigge
 const SCOPE = `with scope as materialized (select set_config('app.studies', '*', true) as studies)`;
 
 /*
+ * Who takes triggers of a project: enabled integration, enabled webhook. `among` is the same text as long as these are
+ * the same studies with the same secrets.
+ */
+const takersOf = (project: string) => `(
+  select c.id as config_id, c.study_id, c.webhook_secret_encrypted, c.webhook_auth, c.last_webhook_received,
+         md5(string_agg(c.id::text || ' ' || coalesce(c.webhook_secret_encrypted, '') || ' ' || c.webhook_auth, ', ')
+           over (order by c.id rows between unbounded preceding and unbounded following)) as among
+    from datacapture_configs c join studies s on s.id = c.study_id
+   where c.project_id = ${project} and c.webhook_enabled and s.datacapture_enabled)`;
+
+/*
  * Scope, look-up, events, outbox messages: one statement, one round trip, one commit for all that arrived meanwhile.
- * It inserts only for takers whose secret is still the one that the caller checked the signature with, so the caller
- * may keep what it knows of a project in memory and is never behind the configuration. "offset 0" holds the look-up
- * behind the scope that row-level security reads: without it the planner may read the tables first and see nothing.
+ * It inserts only while those who take the project's triggers are the ones that the caller checked the signature for, so
+ * the caller may keep what it knows of a project in memory and is never behind the configurations: a secret that was
+ * changed, or a study that was connected since, refuses the write. "offset 0" holds the look-up behind the scope that
+ * row-level security reads: without it the planner may read the tables first and see nothing.
  */
 const ACCEPT = `${SCOPE},
 incoming as materialized (
   select n.*, t.study_id, t.last_webhook_received
     from scope, lateral (
-      select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::bytea[], $12::jsonb[])
-        as n (id, config_id, secret, auth, project_id, record, instrument, event_name, data_access_group, repeat_instance, raw_body_hash, trace)
+      select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::bytea[], $11::jsonb[])
+        as n (id, config_id, among, project_id, record, instrument, event_name, data_access_group, repeat_instance, raw_body_hash, trace)
        where scope.studies = '*' offset 0) n,
-    lateral (
-      select c.study_id, c.last_webhook_received from datacapture_configs c join studies s on s.id = c.study_id
-       where c.id = n.config_id and c.project_id = n.project_id and c.webhook_secret_encrypted = n.secret and c.webhook_auth = n.auth
-         and c.webhook_enabled and s.datacapture_enabled offset 0) t
+    lateral (select * from ${takersOf('n.project_id')} t where t.config_id = n.config_id and t.among = n.among offset 0) t
 ),
 event as (
   insert into webhook_events (id, study_id, project_id, record, instrument, event_name, data_access_group, repeat_instance, raw_body_hash)
@@ -87,12 +98,12 @@ select id from incoming`;
 
 /**
  * Commits triggers, all at once.
- * @returns the ids of those that were taken; one whose configuration has changed since it was checked is not among them
+ * @returns the ids of those that were taken; none of a project whose takers have changed since it was checked is among them
  */
 export async function acceptTriggers(database: Database, arrived: readonly CheckedTrigger[]): Promise<Set<string>> {
   const column = (of: (item: CheckedTrigger) => unknown) => arrived.map(of);
   const rows = await prepared<{ id: string }>(database, ACCEPT, [
-    column((a) => a.id), column((a) => a.taker.config_id), column((a) => a.taker.webhook_secret_encrypted), column((a) => a.taker.webhook_auth),
+    column((a) => a.id), column((a) => a.taker.config_id), column((a) => a.taker.among),
     column((a) => a.trigger.project_id), column((a) => a.trigger.record), column((a) => a.trigger.instrument), column((a) => a.trigger.event_name),
     column((a) => a.trigger.data_access_group), column((a) => a.trigger.repeat_instance), column((a) => a.trigger.raw_body_hash), column((a) => JSON.stringify(a.trace)),
   ]);
@@ -101,11 +112,8 @@ export async function acceptTriggers(database: Database, arrived: readonly Check
 }
 
 const TAKERS = `${SCOPE}
-select t.* from scope, lateral (
-  select c.id as config_id, c.study_id, c.webhook_secret_encrypted, c.webhook_auth
-    from datacapture_configs c join studies s on s.id = c.study_id
-   where c.project_id = $1 and c.webhook_enabled and s.datacapture_enabled and scope.studies = '*'
-   order by c.id offset 0) t`;
+select t.config_id, t.study_id, t.webhook_secret_encrypted, t.webhook_auth, t.among
+  from scope, lateral (select * from ${takersOf('$1')} t where scope.studies = '*' order by t.config_id offset 0) t`;
 
 /** Who takes triggers of a project now: enabled integration, enabled webhook. */
 export const triggerTakers = (database: Database, projectId: string): Promise<TriggerTaker[]> => prepared(database, TAKERS, [projectId]);
