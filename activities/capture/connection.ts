@@ -32,6 +32,20 @@ export async function clientOf(deps: CaptureDeps, config: DatacaptureConfigRow, 
   }
 }
 
+/** What the capture system names its records by unless it was told otherwise. */
+export const USUAL_KEY = 'record_id';
+
+/** The first field of the dictionary; the usual one where the capture system does not tell. @throws CaptureFailure when it does not answer at all */
+export async function primaryKeyOf(client: CaptureClient): Promise<string> {
+  try {
+    const name = (await client.metadata())[0]?.['field_name'];
+    return typeof name === 'string' && name.trim() !== '' ? name.trim() : USUAL_KEY;
+  } catch (failure) {
+    if (failure instanceof CaptureFailure && failure.errorType === 'rejected') return USUAL_KEY;
+    throw failure;
+  }
+}
+
 const FRESH_MS = 10 * 60_000;
 const codes = new Map<string, { codes: ReadonlySet<string>; until: number }>();
 

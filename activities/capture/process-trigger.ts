@@ -16,7 +16,7 @@ import { readingOf } from '../../workflows/domain/capture/reading.js';
 import { rowsOfRecord } from '../../workflows/domain/capture/record.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
 import { decideTogether, wouldDecide } from '../anchor/decide-together.js';
-import { clientOf, projectMissingCodes } from './connection.js';
+import { clientOf, primaryKeyOf, projectMissingCodes } from './connection.js';
 import type { CaptureDeps } from './deps.js';
 import { endTrigger, settleTrigger } from './end-trigger.js';
 import type { TriggerReport, Written } from './end-trigger.js';
@@ -82,7 +82,9 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
   const client = await clientOf(deps, config);
   const missing = await projectMissingCodes(deps, { config, client });
   const answer = await client.exportRecords({ records: [event.record], ...(event.event_name && { events: [event.event_name] }) });
-  const rows = rowsOfRecord(answer, event.record);
+  let rows = rowsOfRecord(answer, event.record);
+  // The members of a JSON object have no order to rely on: only the dictionary knows which of them names the record.
+  if (rows.length === 0 && answer.length > 0) rows = rowsOfRecord(answer, event.record, await primaryKeyOf(client));
   if (rows.length === 0) {
     throw new TriggerRefused('RECORD_NOT_FOUND', `The capture system has no such record${event.event_name ? ' in this event' : ''}: it was deleted or renamed.`);
   }
@@ -96,7 +98,7 @@ async function write(work: Work, material: Opened & Fetched, standing: unknown[]
   const [[policy], [earlier], participants] = standing as [PolicyOf[], { id: string }[], unknown[]];
   const rules = { instrument: event.instrument, mapping: config.participant_field_mapping, policy: policy?.policy ?? null, missing };
   const reading = readingOf(event.record, rows, { event: event.event_name ?? config.enrollment_event, repeatInstance: event.repeat_instance }, rules, event.data_access_group);
-  const hashes = { content_hash: contentHashOf(rows, config.participant_field_mapping), reading_hash: readingHashOf(reading, config.participant_field_mapping) };
+  const hashes = { content_hash: contentHashOf(rows, config.participant_field_mapping, event.event_name), reading_hash: readingHashOf(reading, config.participant_field_mapping) };
   if (!(await storeReading(tx, event.study_id, event.record, event.id, claim, hashes))) throw recordBusy(200);
   if (config.sync_status === 'error') await noteConnection(tx, event.study_id, null);
 

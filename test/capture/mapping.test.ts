@@ -86,6 +86,10 @@ describe('capture mapping: rows of a record', () => {
     expect(rowsOfRecord(rows, '007')).to.deep.equal([rows[0]]);
     expect(rowsOfRecord([], 'x')).to.deep.equal([]);
   });
+  it('by the primary key where it is known, wherever it stands', () => {
+    const rows = [{ a: '7', subject: '007' }, { a: '007', subject: '7' }, { a: '007' }];
+    expect(rowsOfRecord(rows, '007', 'subject')).to.deep.equal([rows[0]]);
+  });
   const rows = [
     { id: '1', redcap_event_name: 'base', redcap_repeat_instrument: '', redcap_repeat_instance: '', a: 'base', b: '' },
     { id: '1', redcap_event_name: 'month3', redcap_repeat_instrument: '', redcap_repeat_instance: '', a: 'later', b: 'later' },
@@ -115,11 +119,14 @@ describe('capture mapping: duplicates (decisions, section 6)', () => {
   ];
   for (const [what, change, answer] of table) it(what, () => { expect(duplicateOf({ ...facts, ...change })).to.equal(answer); });
 
-  const now = { content_hash: 'c', reading_hash: 'r' };
+  // The first eight digits of a content hash say what was asked for.
+  const now = { content_hash: '00000001c', reading_hash: 'r' };
   const unchanged: [string, { content_hash: string | null; reading_hash: string | null }, boolean][] = [
     ['a record that was never read has changed', { content_hash: null, reading_hash: null }, false],
-    ['all that it shows is compared where a trigger has read it', { content_hash: 'c', reading_hash: 'other' }, true],
-    ['a change of what the service does not take counts as well', { content_hash: 'other', reading_hash: 'r' }, false],
+    ['all that it shows is compared where a trigger has read it', { content_hash: '00000001c', reading_hash: 'other' }, true],
+    ['a change of what the service does not take counts as well', { content_hash: '00000001d', reading_hash: 'r' }, false],
+    ['what the service takes is compared where the last reading asked for another event', { content_hash: '00000002d', reading_hash: 'r' }, true],
+    ['a change of that counts then', { content_hash: '00000002c', reading_hash: 'other' }, false],
     ['what the service takes is compared where a sync was the last to read', { content_hash: null, reading_hash: 'r' }, true],
   ];
   for (const [what, before, answer] of unchanged) it(what, () => { expect(isUnchanged(before, now)).to.equal(answer); });

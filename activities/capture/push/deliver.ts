@@ -2,7 +2,7 @@ import type { DatacaptureConfigRow } from '../../../db/queries/datacapture-confi
 import { EVENT_FIELD, missingFrom, valuesOf } from '../../../workflows/domain/capture/push-record.js';
 import type { PushPlan, Row } from '../../../workflows/domain/capture/push-record.js';
 import type { CaptureClient } from '../client.js';
-import { clientOf } from '../connection.js';
+import { clientOf, USUAL_KEY } from '../connection.js';
 import { CaptureFailure } from '../failure.js';
 import { without } from '../refusal.js';
 import type { PushDeps } from './deps.js';
@@ -19,8 +19,6 @@ interface Progress {
   /** Why the dictionary could not be read: what is sent then is sent by guess. */
   unread?: CaptureFailure | undefined;
 }
-/** What the capture system names its records by unless it was told otherwise. */
-const USUAL_KEY = 'record_id';
 
 /**
  * Brings the record to the capture system. `unanswered`: an earlier attempt may have written it; the record is read

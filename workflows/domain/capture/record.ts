@@ -16,13 +16,14 @@ const EVENT = 'redcap_event_name', REPEAT_FORM = 'redcap_repeat_instrument', REP
 const text = (value: unknown): string => (typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '');
 
 /**
- * The rows that belong to the record. The primary key is the first field of the dictionary, whatever its name, and
- * the first column of an export; rows of other records (a filter that was ignored) are left out.
+ * The rows that belong to the record. The primary key is the first field of the dictionary, whatever its name, and as a
+ * rule the first column of an export; rows of other records (a filter that was ignored) are left out.
+ * @param primaryKey where the dictionary was asked
  */
-export function rowsOfRecord(rows: readonly ExportRow[], record: string): ExportRow[] {
+export function rowsOfRecord(rows: readonly ExportRow[], record: string, primaryKey?: string): ExportRow[] {
   return rows.filter((row) => {
-    const primaryKey = Object.keys(row)[0];
-    return primaryKey !== undefined && text(row[primaryKey]) === record;
+    const key = primaryKey ?? Object.keys(row)[0];
+    return key !== undefined && Object.hasOwn(row, key) && text(row[key]) === record;
   });
 }
 

@@ -1,0 +1,47 @@
+import { expect } from 'chai';
+import { Stage } from './support.js';
+
+describe('trigger webhook: which rows a trigger reads', function () {
+  let stage: Stage;
+  before(async function () {
+    this.timeout(240_000);
+    stage = await Stage.set();
+  });
+  after(() => stage?.clear());
+
+  it('knows the record by the first field of the dictionary, wherever it stands in the answer', async () => {
+    const study = await stage.study();
+    await study.enroll('a', { enrolled: '2026-01-15', lang: 'de' }, { trigger: false });
+    const row = { enroll_complete: '2', lang: 'de', enrolled: '2026-01-15', redcap_event_name: 'baseline_arm_1' };
+    // A filter that was ignored: the other record comes first.
+    const body = JSON.stringify([{ ...row, lang: 'fr', subject_id: 'b' }, { ...row, subject_id: 'a' }]);
+    stage.simulator.control.setFaults({ project_id: Number(study.projectId), content: ['record:export'], body, content_type: 'application/json' });
+    try {
+      await study.trigger({ record: 'a', redcap_event_name: 'baseline_arm_1' });
+      expect((await study.settled(1))[0]).to.include({ status: 'processed', outcome: 'created', error: null });
+    } finally {
+      stage.simulator.control.clearFaults();
+    }
+    expect((await study.participants()).map((p) => [p.external_id, p.preferred_language, p.enrollment_date])).to.deep.equal([['a', 'de', '2026-01-15']]);
+  });
+
+  it('triggers of two events that take turns are duplicates as long as the record does not change', async () => {
+    const study = await stage.study();
+    await study.enroll('a', { enrolled: '2026-01-15', lang: 'de' }, { trigger: false });
+    await study.enroll('a', { rt_mean: '400.0' }, { instrument: 'cognition', event: 'month_3_arm_1', trigger: false });
+    const [baseline, whole] = [{ record: 'a', redcap_event_name: 'baseline_arm_1' }, { record: 'a' }];
+    let sent = 0;
+    const send = async (fields: Record<string, string>) => {
+      await study.trigger(fields);
+      sent += 1;
+      return (await study.settled(sent)).at(-1)!;
+    };
+    const [first, second] = [await send(baseline), await send(whole)];
+    expect([first.outcome, second.status, second.outcome]).to.deep.equal(['created', 'processed', 'unchanged']);
+    expect(await send(baseline)).to.include({ status: 'duplicate', duplicate_of_id: first.id });
+    expect(await send(whole)).to.include({ status: 'duplicate', duplicate_of_id: second.id });
+    await study.enroll('a', { lang: 'fr' }, { trigger: false });
+    expect(await send(baseline)).to.include({ status: 'processed', outcome: 'updated' });
+    expect((await study.participants()).map((p) => p.preferred_language)).to.deep.equal(['fr']);
+  });
+});
