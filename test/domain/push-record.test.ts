@@ -13,7 +13,7 @@ const key = field({ field_name: 'subject_id', form_name: 'enroll' });
 describe('a result as the capture system wants it', () => {
   const cases: [value: number, validation: string, text: string][] = [
     [412.34567, '', '412.35'], [412.3, '', '412.3'], [22, '', '22'], [22.001, '', '22'], [1.005, '', '1.01'], [-1.005, '', '-1.01'], [-0.001, '', '0'], [0.1 + 0.2, '', '0.3'], [1e-9, '', '0'],
-    [1e21, '', '1000000000000000000000'], [22, 'number_1dp', '22.0'], [22.46, 'number_1dp', '22.5'], [0.96666, 'number_2dp', '0.97'], [22.5, 'number_3dp', '22.500'], [-0.04, 'number_1dp', '0.0'],
+    [1e21, '', '1000000000000000000000'], [22, 'number_1dp', '22.0'], [22.46, 'number_1dp', '22.5'], [22.249, 'number_1dp', '22.2'], [22.249, 'number_1dp_comma_decimal', '22,2'], [0.96666, 'number_2dp', '0.97'], [22.5, 'number_3dp', '22.500'], [-0.04, 'number_1dp', '0.0'],
     [22, 'integer', '22'], [22.5, 'number_comma_decimal', '22,5'], [22, 'number_1dp_comma_decimal', '22,0'],
   ];
   for (const [value, validation, text] of cases) {

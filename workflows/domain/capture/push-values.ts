@@ -11,12 +11,13 @@ const COMMA = '_comma_decimal';
 
 /**
  * A metric as the field wants it: integers as they are, floats with two decimals at most, a fixed number of decimals
- * where the field's validation asks for them (`number_1dp`: 22 is `22.0`).
+ * where the field's validation asks for them (`number_1dp`: 22 is `22.0`). It is rounded once: 22.249 is 22.2 there,
+ * not 22.3 by way of 22.25.
  */
 export function written(value: number, field: DictionaryField | undefined): string {
   const validation = field?.field_type === 'text' ? field.validation : '';
   const places = DECIMALS.exec(validation)?.[1];
-  const rounded = Number.isInteger(value) ? value : round(value, 2);
+  const rounded = Number.isInteger(value) ? value : round(value, Math.min(2, Number(places ?? 2)));
   const text = places === undefined ? plain(rounded) : fixed(rounded, Number(places));
   return validation.endsWith(COMMA) ? text.replace('.', ',') : text;
 }
