@@ -90,7 +90,7 @@ export class CaptureClient {
     if (status === 408) throw new CaptureFailure('timeout', 'The capture system gave up on the request (408).');
     if (status >= 500) throw new CaptureFailure('http_error', `The capture system answered ${status}.`);
     const parsed = parseJson(answer.body);
-    if (status >= 400) throw new CaptureFailure('rejected', `The capture system refused (${status})${this.words(parsed ?? answer.body)}`);
+    if (status >= 400) throw new CaptureFailure('rejected', `The capture system refused (${status})${this.words(parsed ?? answer.body)}`, { status });
     if (status !== 200) throw new CaptureFailure('invalid_response', `The capture system answered ${status}.`);
     if (parsed === undefined) throw new CaptureFailure('invalid_response', notJson(answer));
     // 200 and {"error": …}: it broke down after its first byte was sent, so it is not a considered refusal.

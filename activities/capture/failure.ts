@@ -10,10 +10,13 @@ const RETRYABLE: ReadonlySet<CaptureErrorType> = new Set(['connection_error', 'h
 /** A failed call, in words that hold neither token nor personal data. */
 export class CaptureFailure extends Error {
   readonly retryable: boolean;
+  /** Of an answer that refuses. */
+  readonly status: number | undefined;
 
-  constructor(readonly errorType: CaptureErrorType, message: string, options: { cause?: unknown } = {}) {
+  constructor(readonly errorType: CaptureErrorType, message: string, options: { cause?: unknown; status?: number } = {}) {
     super(message, options);
     this.name = 'CaptureFailure';
+    this.status = options.status;
     this.retryable = RETRYABLE.has(errorType);
   }
 }

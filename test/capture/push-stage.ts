@@ -54,7 +54,7 @@ export class PushStage {
   /** An integrated study, connected to a project of its own. @param config null: no configuration @param key the field of the record id */
   async study(config: Record<string, unknown> | null = {}, fields: Record<string, unknown> = {}, key = 'subject_id'): Promise<PushStudy> {
     const projectId = randomInt(100_000, 2_000_000_000), token = randomUUID().replaceAll('-', '').toUpperCase();
-    this.simulator.control.addProject({
+    const source = {
       project: {
         project_id: projectId, title: 'A study of memory', arms: [{ arm_num: 1, name: 'Arm 1' }],
         events: [
@@ -65,9 +65,10 @@ export class PushStage {
         users: [{ username: 'api', token }],
       },
       dictionary: DICTIONARY.replace('subject_id', key), data: '',
-    });
+    };
+    this.simulator.control.addProject(source);
     const study = await this.http.expect(201, 'POST', '/api/studies', { study_code: unique('PUSH'), study_name: 'Push', datacapture_enabled: true, integration_mode: 'datacapture', consent_mode: 'external', ...fields });
-    const made = new PushStudy(this, study.id, projectId, token);
+    const made = new PushStudy(this, study.id, projectId, token, source);
     if (config !== null) await made.configure({ api_url: this.simulator.apiUrl, api_token: token, data_field_mapping: MAPPING, ...config }, 201);
     return made;
   }
@@ -82,7 +83,7 @@ export interface Person { id: string; record: string | null }
 export interface Ended { session: string; visit: string; record: string | null }
 
 export class PushStudy {
-  constructor(readonly stage: PushStage, readonly id: string, readonly projectId: number, readonly token: string) {}
+  constructor(readonly stage: PushStage, readonly id: string, readonly projectId: number, readonly token: string, private readonly source: { project: object; dictionary: string; data: string }) {}
   get http(): Http { return this.stage.http; }
 
   async configure(change: Record<string, unknown>, status = 200): Promise<void> {
@@ -137,6 +138,11 @@ export class PushStudy {
   }
   calls(content?: string): number {
     return this.stage.simulator.control.calls(this.projectId).filter((call) => content === undefined || `${call.content}:${call.action}` === content || call.content === content).length;
+  }
+  /** The same project with another dictionary, and without its records. */
+  redesign(change: (dictionary: string) => string): void {
+    this.stage.simulator.control.removeProject(this.projectId);
+    this.stage.simulator.control.addProject({ ...this.source, dictionary: change(this.source.dictionary) });
   }
   /** Accepted changes of a record, in order. */
   writes(record: string) { return this.stage.simulator.control.writes(this.projectId).filter((write) => write.record === record); }

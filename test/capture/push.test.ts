@@ -182,6 +182,17 @@ describe('results are pushed to the capture system', function () {
     await fresh.attempt(session, ({ status }) => status === 'success', 'the push');
   });
 
+  it('a field that has been given another type since the dictionary was read is written as it wants it now', async () => {
+    const of = await stage.study();
+    const summaries = { stroop: { mean_rt: 412 } };
+    await of.synced((await of.ended({ summaries })).session);
+    of.redesign((dictionary) => dictionary.replace('text,Mean,,,,', 'text,Mean,,number_1dp,,'));
+    const { session, record } = await of.ended({ summaries });
+    await of.synced(session);
+    expect(of.standing(record!)).to.include({ mean_rt: '412.0' });
+    expect(await of.attempts(session)).to.have.length(1);
+  });
+
   it('what changed since the session ended counts as it stands: a study that left the capture system', async () => {
     const of = await stage.study();
     of.fault({ content: ['record:import', 'metadata'], status: 503 });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { DatacaptureConfigRow } from '../../../db/queries/datacapture-configs.js';
 import { EVENT_FIELD, missingFrom, valuesOf } from '../../../workflows/domain/capture/push-record.js';
 import type { PushPlan, Row } from '../../../workflows/domain/capture/push-record.js';
@@ -34,15 +35,27 @@ export async function deliver(deps: PushDeps, { attempt, plan, config, unanswere
   };
   try {
     const client = await clientOf(deps, config, LIMITS);
-    const { primaryKey, values, unread } = await checked(client, plan, connection, call);
-    progress.unread = unread;
-    const open = unanswered ? missingFrom(values, await standing(client, plan, primaryKey, values, call)) : values;
-    if (Object.keys(open).length === 0) return { kind: 'success', records: 1, alreadyThere: true };
-    await call();
-    progress.sent = 'perhaps';
-    const records = await client.importRecords([{ [primaryKey]: plan.record, [EVENT_FIELD]: plan.event, ...open }], { overwriteBehavior: 'overwrite' });
-    if (records < 1) throw new CaptureFailure('invalid_response', 'The capture system took the import and says that it imported no record.');
-    return { kind: 'success', records, alreadyThere: false };
+    const send = async (row: Checked): Promise<Outcome> => {
+      progress.unread = row.unread;
+      const open = unanswered ? missingFrom(row.values, await standing(client, plan, row.primaryKey, row.values, call)) : row.values;
+      if (Object.keys(open).length === 0) return { kind: 'success', records: 1, alreadyThere: true };
+      await call();
+      progress.sent = 'perhaps';
+      const records = await client.importRecords([{ [row.primaryKey]: plan.record, [EVENT_FIELD]: plan.event, ...open }], { overwriteBehavior: 'overwrite' });
+      if (records < 1) throw new CaptureFailure('invalid_response', 'The capture system took the import and says that it imported no record.');
+      return { kind: 'success', records, alreadyThere: false };
+    };
+    const row = await checked(client, plan, connection, call);
+    try {
+      return await send(row);
+    } catch (failure) {
+      if (row.fresh || !(failure instanceof CaptureFailure && failure.status === REFUSED_VALUES)) throw failure;
+      // What was right by what we remember may be wrong by now: a field has been given another type.
+      forgetDictionary(connection);
+      const anew = await checked(client, plan, connection, call);
+      if (anew.primaryKey === row.primaryKey && isDeepStrictEqual(anew.values, row.values)) throw failure;
+      return await send(anew);
+    }
   } catch (failure) {
     if (!(failure instanceof CaptureFailure)) throw failure;
     if (failure.errorType === 'rejected') forgetDictionary(connection);
@@ -54,8 +67,18 @@ export async function deliver(deps: PushDeps, { attempt, plan, config, unanswere
   }
 }
 
+/** A refusal of what was sent; one of who sends it (403, 429) is never asked again. */
+const REFUSED_VALUES = 400;
+
+interface Checked {
+  primaryKey: string; values: Row;
+  /** By a dictionary that was read now. */
+  fresh: boolean;
+  unread: CaptureFailure | undefined;
+}
+
 /** The values as the dictionary wants them. @throws CaptureFailure `rejected`, naming each field and its rule */
-async function checked(client: CaptureClient, plan: Delivery['plan'], connection: string, call: () => Promise<void>): Promise<{ primaryKey: string; values: Row; unread: CaptureFailure | undefined }> {
+async function checked(client: CaptureClient, plan: Delivery['plan'], connection: string, call: () => Promise<void>): Promise<Checked> {
   let dictionary = await dictionaryOf(client, connection, call);
   let { fields } = dictionary;
   let { values, faults } = valuesOf(plan, fields);
@@ -67,7 +90,7 @@ async function checked(client: CaptureClient, plan: Delivery['plan'], connection
     ({ values, faults } = valuesOf(plan, fields));
   }
   if (faults.length > 0) throw new CaptureFailure('rejected', `The capture system does not take the results: ${faults.map(({ field, rule }) => `${field}: ${rule}`).join('; ')}.`.slice(0, 900));
-  return { primaryKey: fields[0]?.field_name ?? USUAL_KEY, values, unread: dictionary.unread };
+  return { primaryKey: fields[0]?.field_name ?? USUAL_KEY, values, fresh: dictionary.fresh, unread: dictionary.unread };
 }
 
 /** The record's rows at the event. @throws CaptureFailure */
