@@ -26,6 +26,7 @@ export const Visit = Type.Object({
   data_sync_status: nullable(oneOf('pending', 'synced', 'failed')), synced_at: nullable(Instant), anchor_reconciled: Type.Boolean(), anchor_reconciled_at: nullable(Instant),
   needs_review: Type.Boolean(), reporting_target_date: nullable(IsoDate), reviewed_at: nullable(Instant), reviewed_by_id: nullable(Uuid),
   review_resolution: nullable(Type.String()),
+  moved_from: nullable(Type.Object({ target_date: IsoDate, window_open: IsoDate, window_close: IsoDate }, { description: 'the days that its schedule had for it when somebody moved it by hand: as long as it has the same, the visit stays where it was put' })),
   adherence: nullable(oneOf('early', 'in_window', 'late', 'missed', 'pending', 'cancelled')), days_off_target: nullable(Type.Integer({ description: 'of a completed visit, by the calendar of its site or study; negative: early' })),
   created_at: Instant, updated_at: Instant,
 });

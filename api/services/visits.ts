@@ -9,6 +9,7 @@ import type { ParticipantRecord } from '../../db/queries/participants.js';
 import { statusToday } from '../../db/queries/visit-statuses.js';
 import { hasLiveVisit, insertVisit, updateVisit, visitById } from '../../db/queries/visits.js';
 import type { VisitRecord } from '../../db/queries/visits.js';
+import type { VisitDays } from '../../db/models/records.js';
 import { addDays, isDate } from '../../workflows/domain/dates.js';
 import { windowIdentity } from '../../workflows/domain/schedule.js';
 import { invalid, problem } from '../errors.js';
@@ -56,12 +57,13 @@ async function keyWithin(tx: Tx, participantId: string, windowId: string): Promi
   return await hasLiveVisit(tx, participantId, key) ? randomUUID() : key;
 }
 
+const DAYS = ['target_date', 'window_open', 'window_close'] as const;
 const SCHEDULE = new Set(['target_date', 'window_open', 'window_close', 'status']);
 
 /** Corrects a visit that is still to be done, cancels it, or takes back its mark for review. @throws 404, 409 PARTICIPANT_WITHDRAWN, VISIT_CLOSED or STALE, 400, 422 */
 export async function changeVisit({ tx, audit, actor, context }: Change, id: string, given: Static<typeof VisitChange>, unchangedSince: (record: Record<string, unknown>) => void): Promise<VisitRecord> {
-  // What the participant's next schedule keeps is read under the anchor's lock: a cancellation comes before it or after.
-  if (given.status === 'cancelled') await lockAnchors(tx, [(await existingVisit(tx, id)).participant_id]);
+  // What the participant's next schedule keeps is read under the anchor's lock: a cancellation or another day comes before it or after.
+  if (given.status === 'cancelled' || DAYS.some((day) => given[day] !== undefined)) await lockAnchors(tx, [(await existingVisit(tx, id)).participant_id]);
   const { visit: before, participant } = await heldVisit(tx, id);
   unchangedSince({ ...before });
   const fields = changedFields({ ...before }, given);
@@ -71,7 +73,7 @@ export async function changeVisit({ tx, audit, actor, context }: Change, id: str
   if (closed && fields.some((field) => field !== 'needs_review')) throw problem('VISIT_CLOSED', { detail: `The visit is ${before.status}: only its mark for review can change.` });
   requireOrder({ ...before, ...given });
   await requireBattery(tx, given.battery_id, before.study_id);
-  await updateVisit(tx, id, { ...given, ...(given.status === 'cancelled' && { status_reason: 'cancelled by hand', cancelled_by_hand: true }) });
+  await updateVisit(tx, id, { ...given, ...movedFrom(before, given), ...(given.status === 'cancelled' && { status_reason: 'cancelled by hand', cancelled_by_hand: true }) });
   // Another window may have opened the visit again, or closed it: the calendar says so at once, not at the next hour.
   if (given.status === undefined && (fields.includes('window_open') || fields.includes('window_close'))) await updateVisit(tx, id, { status: await statusToday(tx, { ...before, ...given }) });
   audit.record({
@@ -107,6 +109,13 @@ export async function existingVisit(tx: Tx, id: string, lock = false): Promise<V
 export async function heldVisit(tx: Tx, id: string): Promise<{ visit: VisitRecord; participant: ParticipantRecord }> {
   const participant = await held(tx, (await existingVisit(tx, id)).participant_id);
   return { visit: await existingVisit(tx, id, true), participant };
+}
+
+/** Of a visit of a schedule whose days somebody changes: those that the schedule has for it; null where it is back on them. */
+function movedFrom(before: VisitRecord, given: Static<typeof VisitChange>): { moved_from?: VisitDays | null } {
+  if (before.schedule_version_id === null || !DAYS.some((day) => given[day] !== undefined && given[day] !== before[day])) return {};
+  const planned = before.moved_from ?? { target_date: before.target_date, window_open: before.window_open, window_close: before.window_close };
+  return { moved_from: DAYS.every((day) => (given[day] ?? before[day]) === planned[day]) ? null : planned };
 }
 
 function requireOrder(dates: { target_date: string; window_open: string; window_close: string }): void {

@@ -123,7 +123,11 @@ export class VisitWindow extends Row {
   declare sort_order: number;
 }
 
+/** Days of a visit, as dates. */
+export interface VisitDays { target_date: string; window_open: string; window_close: string }
+
 export class ScheduledVisit extends Row {
+  static override jsonAttributes = ['moved_from'];
   static override tableName = 'scheduled_visits';
   declare visit_key: string;
   declare study_id: string;
@@ -151,4 +155,6 @@ export class ScheduledVisit extends Row {
   declare reviewed_by_id: string | null;
   declare review_resolution: string | null;
   declare cancelled_by_hand: boolean;
+  /** The days that its schedule had for it when somebody moved it by hand. */
+  declare moved_from: VisitDays | null;
 }

@@ -51,6 +51,30 @@ describe('changes of a study', () => {
     expect((await person.versions()).length).to.be.at.most(8);
   });
 
+  it('a visit that somebody moved stays where it was put while another window is planned, and follows once the anchor moves', async () => {
+    const study = await stage.study({}, { days: [0, 30_000], fields: { consent_mode: 'external' } });
+    const person = await study.person();
+    await person.set(DAY);
+    const visit = (await person.standing()).find(({ target_date }) => target_date > '2100')!;
+    const put = { target_date: '2106-05-05', window_open: '2106-05-01', window_close: '2106-05-09' };
+    const { target_date, window_open, window_close } = visit as unknown as typeof put;
+    const changed = await stage.admin.expect<{ moved_from: unknown }>(200, 'PATCH', `/api/visits/${visit.id}`, put);
+    expect(changed).to.deep.include({ ...put, moved_from: { target_date, window_open, window_close } });
+
+    await study.window(60);
+    const there = await until(async () => {
+      const standing = await person.standing();
+      return standing.length === 3 ? standing.find(({ visit_key }) => visit_key === visit.visit_key) : undefined;
+    }, { what: 'the schedule to have the new visit' });
+    expect(there).to.include(put);
+    expect(there.id, 'the new version has a row of its own').to.not.equal(visit.id);
+
+    const preview = await stage.admin.expect<{ visits: { visit_key: string; to: string; notes: string[] }[] }>(200, 'POST', `${person.path}/anchor-date/override/preview`, { new_enrollment_date: '2024-03-11', reason: 'read wrongly' });
+    expect(preview.visits.find(({ visit_key }) => visit_key === visit.visit_key)!.notes).to.deep.equal(['moved by hand before: the schedule has other days for it now']);
+    await person.override('2024-03-11');
+    expect((await person.standing()).find(({ visit_key }) => visit_key === visit.visit_key)).to.deep.include({ moved_from: null }).and.to.not.include({ target_date: put.target_date });
+  });
+
   it('a visit that was missed stays missed while another window is planned, and is to do again once its own days move', async () => {
     const study = await stage.study({}, { days: [0, 30], fields: { consent_mode: 'external' } });
     const person = await study.person();

@@ -88,3 +88,38 @@ describe('a visit that was missed, when the schedule is made anew', () => {
     expect([names(change.create), change.supersede, change.missed.map((c) => c.visit.id)]).to.deep.equal([['W1'], [], ['hand']]);
   });
 });
+
+describe('a visit that somebody moved, when the schedule is made anew', () => {
+  const DATE = '2026-01-10';
+  const PUT = { target_date: '2026-02-13', window_open: '2026-02-12', window_close: '2026-02-20' };
+  const standing = (status: VisitStatus = 'scheduled', put = PUT) => nextVersion(DATE, inputs([]), keyOf).change.create.map((planned): StandingVisit => {
+    const { target_date, window_open, window_close } = planned;
+    const visit: StandingVisit = { ...byHand('scheduled', planned.visit_key), ...planned, id: planned.name, schedule_version_id: 'v1' };
+    return planned.name === 'W1' ? { ...visit, ...put, status, moved_from: { target_date, window_open, window_close } } : visit;
+  });
+
+  it('stays where it was put while another window moves, again and again', () => {
+    const first = nextVersion(DATE, { ...inputs(standing()), windows: [window('W0', 1), window('W1', 30)] }, keyOf).change;
+    expect(first.create.find(({ name }) => name === 'W1')).to.include(PUT);
+    const again = first.create.map((planned): StandingVisit => ({ ...byHand('scheduled', planned.visit_key), ...planned, id: planned.name, schedule_version_id: 'v2' }));
+    const second = nextVersion(DATE, { ...inputs(again), windows: [window('W0', 2), window('W1', 30)] }, keyOf).change;
+    expect(second.create.find(({ name }) => name === 'W1')).to.include(PUT);
+    expect(second.create.find(({ name }) => name === 'W0')).to.include({ target_date: '2026-01-12' }).and.to.not.have.property('moved_from');
+  });
+
+  it('is no other schedule by itself', () => {
+    expect(nextVersion(DATE, inputs(standing()), keyOf).change.changes).to.equal(false);
+  });
+
+  it('follows the schedule again where that has other days for it: another anchor, another window', () => {
+    const anchored = nextVersion('2026-01-11', inputs(standing()), keyOf).change;
+    expect(anchored.create.find(({ name }) => name === 'W1')).to.include({ target_date: '2026-02-10' }).and.to.not.have.property('moved_from');
+    const windowed = nextVersion(DATE, { ...inputs(standing()), windows: [window('W0', 0), window('W1', 31)] }, keyOf).change;
+    expect(windowed.create.find(({ name }) => name === 'W1')).to.include({ target_date: '2026-02-10' });
+  });
+
+  it('stays missed where it was missed on the days that it was given', () => {
+    const change = nextVersion(DATE, { ...inputs(standing('missed')), windows: [window('W0', 1), window('W1', 30)] }, keyOf).change;
+    expect([change.missed.map((c) => c.visit.id), change.create.map((v) => v.name)]).to.deep.equal([['W1'], ['W0']]);
+  });
+});

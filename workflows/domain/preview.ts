@@ -54,6 +54,8 @@ function notesOf(visit: KeyedVisit, was: StandingVisit | undefined, today: strin
   const notes: string[] = [];
   if (visit.window_close < today) notes.push(CLOSED);
   if (was?.status === 'open' && (visit.window_open > today || visit.window_close < today)) notes.push('open now, outside its window then');
+  if (visit.moved_from) notes.push('moved by hand: stays where it was put');
+  else if (was?.moved_from) notes.push('moved by hand before: the schedule has other days for it now');
   if (was?.status === 'missed') notes.push('was missed, is to do again');
   if (was && was.target_date === visit.target_date) notes.push('date unchanged');
   return notes;

@@ -22,6 +22,8 @@ export interface PlannedVisit {
   target_date: string;
   window_open: string;
   window_close: string;
+  /** Of one that stays where somebody put it: the days that the plan has for it. */
+  moved_from?: Days | null;
 }
 /** The identity of the visit that a window plans. */
 export const windowIdentity = (windowId: string): string => `window:${windowId}`;
@@ -75,6 +77,8 @@ export interface StandingVisit {
   battery_id: number | null; datacapture_event: string | null; schedule_version_id: string | null; needs_review: boolean; reporting_target_date: string | null;
   /** The target that the last review held a completed visit against; null or absent: none was. */
   reviewed_target_date?: string | null;
+  /** The days that the plan had for it when somebody moved it by hand; null or absent: nobody did. */
+  moved_from?: Days | null;
 }
 export type KeyedVisit = PlannedVisit & { visit_key: string };
 
@@ -101,9 +105,11 @@ export interface Regeneration {
  * A missed visit is to do again where its days move; on the same days it was missed once and for all: planned anew it
  * would be missed, and told as missed, a second time. A visit without a version was scheduled by hand and is left alone;
  * where it is the visit of a planned window it stands for it, until it is missed: then it is as any that was missed.
- * A visit that somebody cancelled stays cancelled, whatever moves, until it is reopened or scheduled anew by hand.
+ * A visit that somebody cancelled stays cancelled, whatever moves, until it is reopened or scheduled anew by hand. One
+ * that somebody moved stays where it was put as long as the plan has the same days for it as then.
  */
-export function regenerate(planned: readonly KeyedVisit[], standing: readonly StandingVisit[]): Regeneration {
+export function regenerate(plan: readonly KeyedVisit[], standing: readonly StandingVisit[]): Regeneration {
+  const planned = asMoved(plan, standing);
   const plannedByKey = new Map(planned.map((visit) => [visit.visit_key, visit]));
   const byHand = (visit: StandingVisit) => visit.schedule_version_id === null;
   const toDo = (visit: StandingVisit) => visit.status === 'scheduled' || visit.status === 'open';
@@ -130,5 +136,17 @@ export function regenerate(planned: readonly KeyedVisit[], standing: readonly St
   return { create, supersede, completed, kept, cancelled, missed, changes };
 }
 
-type Days = Pick<PlannedVisit, 'target_date' | 'window_open' | 'window_close'>;
-const sameDays = (a: Days, b: Days): boolean => a.target_date === b.target_date && a.window_open === b.window_open && a.window_close === b.window_close;
+/** The plan with the days that visits were given by hand, where nothing has moved theirs since. */
+function asMoved(plan: readonly KeyedVisit[], standing: readonly StandingVisit[]): readonly KeyedVisit[] {
+  const moved = new Map(standing.flatMap((visit) => (visit.moved_from && visit.schedule_version_id !== null && visit.status !== 'completed' ? [[visit.visit_key, visit]] : [])));
+  if (moved.size === 0) return plan;
+  return plan.map((visit) => {
+    const was = moved.get(visit.visit_key);
+    if (!was || !sameDays(was.moved_from!, visit)) return visit;
+    return { ...visit, target_date: was.target_date, window_open: was.window_open, window_close: was.window_close, moved_from: was.moved_from! };
+  });
+}
+
+/** When a visit is due, and from when to when it may take place. */
+export interface Days { target_date: string; window_open: string; window_close: string }
+export const sameDays = (a: Days, b: Days): boolean => a.target_date === b.target_date && a.window_open === b.window_open && a.window_close === b.window_close;
