@@ -21,10 +21,14 @@ export function deliverTo(deps: { client: Client; anchors: AnchorMessages; taskQ
       case 'participant-start': return deps.anchors.start(participant);
       case 'sources-changed': return deps.anchors.sourcesChanged(participant, sender);
       case 'participant-withdrawn': return deps.anchors.withdrawn(participant, sender);
-      case 'trigger': return startOnce(() => deps.client.workflow.start(contract.workflowTypes.datacaptureTrigger, {
-        workflowId: contract.datacaptureTriggerId(subject), taskQueue: deps.taskQueue, args: [{ event_id: subject, study_id: study_id!, local_first: true }],
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE', workflowIdConflictPolicy: 'USE_EXISTING', ...shownAs('data-entry trigger', study_id), requestEagerStart: deps.eager === true,
-      }));
+      case 'trigger': {
+        // A failed one that is tried again at once may meet the run that has just said so and is about to close: it waits for its end.
+        const isRetry = Number(payload.attempt ?? 0) > 0;
+        return void (await deps.client.workflow.start(contract.workflowTypes.datacaptureTrigger, {
+          workflowId: contract.datacaptureTriggerId(subject), taskQueue: deps.taskQueue, args: [{ event_id: subject, study_id: study_id!, local_first: true }],
+          workflowIdReusePolicy: 'ALLOW_DUPLICATE', workflowIdConflictPolicy: isRetry ? 'FAIL' : 'USE_EXISTING', ...shownAs('data-entry trigger', study_id), requestEagerStart: deps.eager === true,
+        }));
+      }
       case 'study-changed': {
         const change = { study_id: study_id!, change_id: String(payload.change_id ?? id), kind: kindOf(message), actor_user_id: sender.actor_user_id };
         // Before it is Temporal's alone.

@@ -1,7 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { request } from 'node:http';
 import { expect } from 'chai';
+import { datacaptureTriggerId } from '../../workflows/contract.js';
 import { until } from '../support/service.js';
+import { temporalOf } from '../support/temporal.js';
 import { Stage } from './support.js';
 import type { CaptureStudy } from './support.js';
 
@@ -322,6 +324,27 @@ describe('trigger webhook: from the capture system to a schedule', function () {
       const again = await until(async () => (await fresh.events()).find((e) => e.status === 'processed'), { timeout: 20_000 });
       expect(again).to.include({ id: event.id, outcome: 'created', error: null });
       expect((await stage.call('POST', `/api/webhook-events/${event.id}/retry`)).status, 'only what failed').to.equal(409);
+    });
+    it('a retry that comes before the failed run has closed begins when that is over', async () => {
+      const fresh = await stage.study();
+      await fresh.configure({ api_token: 'F'.repeat(32) });
+      await fresh.enroll('r', { enrolled: '2026-01-15' });
+      const event = await failed(fresh);
+      await fresh.configure({ api_token: fresh.token });
+      const temporal = await temporalOf(stage.run);
+      try {
+        // In place of the run that closes: one that nobody works on.
+        const workflowId = datacaptureTriggerId(event.id);
+        await until(async () => (await temporal.client.workflow.getHandle(workflowId).describe()).status.name !== 'RUNNING', { what: 'the failed run to be over' });
+        const open = await temporal.client.workflow.start('datacaptureTrigger', { workflowId, taskQueue: `nobody-${event.id}`, args: [] });
+        expect((await stage.call('POST', `/api/webhook-events/${event.id}/retry`)).status).to.equal(202);
+        const waits = () => stage.sql<{ attempts: number }>('select attempts from outbox where topic = ? and subject = ?', ['trigger', event.id]);
+        await until(async () => (await waits())[0]?.attempts === 1, { what: 'the relay to have tried' });
+        await open.terminate('over');
+      } finally {
+        await temporal.close();
+      }
+      expect(await until(async () => (await fresh.events()).find((e) => e.status === 'processed'), { timeout: 20_000 })).to.include({ id: event.id, outcome: 'created' });
     });
     it('a capture system on a bad day is waited for', async () => {
       const fresh = await stage.study();
