@@ -15,13 +15,13 @@ import { takeTurn } from './pace.js';
 import { writeBatch } from './write-batch.js';
 
 /** A sync or poll that is under way, and what it asks the capture system for. */
-export type Reading = DatacaptureSyncStart & { plan: ExportPlan };
+export type OpenSync = DatacaptureSyncStart & { plan: ExportPlan };
 
 /** Records of one export and one transaction. Ids go into the request's body: a few kilobytes. */
 const BATCH = 250;
 /** Batches of one attempt: each attempt is a step of the workflow, which takes as long as a batch that has not changed. */
 const BATCHES = 20;
-/** No further batch is begun after so long: a worker that is to stop, or a sync that is cancelled, waits no longer than that. */
+/** No further batch is begun after so long, so that how far a sync has got is seen in its workflow as well. */
 const ATTEMPT_MS = 8_000;
 /** Longer than a batch may take. */
 const LEASE_SECONDS = 150;
@@ -33,28 +33,30 @@ const BETWEEN_MS = 2_000;
  * the last one ended. While one batch is written the next is fetched and decided, so that neither the capture system nor the
  * database waits for the other. @returns how many records are still to be read
  */
-export async function readNext(deps: CaptureDeps, reading: Reading): Promise<{ left: number }> {
+export async function readNext(deps: CaptureDeps, reading: OpenSync): Promise<{ left: number }> {
   const { sync_id, study_id } = reading;
   const connected = await openConnection(deps, study_id);
   const open = await readInScope(deps.database, study_id, (tx) => openRecords(tx, sync_id, BATCH * BATCHES));
   if (open.left === 0) return { left: 0 };
   const enough = performance.now() + ATTEMPT_MS;
-  const { attempt } = Context.current().info;
+  // Cancelled by somebody, or because this worker is to stop.
+  const { info: { attempt }, cancellationSignal } = Context.current();
+  const goesOn = () => performance.now() < enough && !cancellationSignal.aborted;
   // Two that are written at once may meet at a site or a code that both make; what was refused for that goes one by one.
   const done = await overlapped(portions(open.records, BATCH), async (records) => (
-    performance.now() < enough ? readBatch(deps, connected, reading, records) : undefined
+    goesOn() ? readBatch(deps, connected, reading, records) : undefined
   ), attempt === 1 ? 2 : 1);
   const left = done.filter((each) => each !== undefined);
   // Triggers hold all of them: what they read is as new as what we would.
-  if (left.length === 0) throw recordBusy(1_000);
-  return { left: Math.min(...left) };
+  if (left.length === 0 && !cancellationSignal.aborted) throw recordBusy(1_000);
+  return { left: Math.min(open.left, ...left) };
 }
 
 /**
  * One batch: fetched when its turn at the capture system has come, written in one transaction.
  * @returns how many records are still to be read; undefined where triggers hold all of this batch
  */
-async function readBatch(deps: CaptureDeps, { config, client }: Connection, { sync_id, study_id, plan }: Reading, batch: readonly string[]): Promise<number | undefined> {
+async function readBatch(deps: CaptureDeps, { config, client }: Connection, { sync_id, study_id, plan }: OpenSync, batch: readonly string[]): Promise<number | undefined> {
   deps.traffic.note(BETWEEN_MS);
   // Before records are claimed: their triggers do not wait for it.
   await takeTurn(deps.database, config.api_url);

@@ -20,12 +20,12 @@ import type { ExportPlan } from './export.js';
 import { TriggerRefused } from './failure.js';
 import { takeTurn } from './pace.js';
 import { readNext } from './read-next.js';
-import type { Reading } from './read-next.js';
+import type { OpenSync } from './read-next.js';
 
 export interface SyncActivities {
   openPoll(start: DatacapturePollStart): Promise<{ sync_id: string } | null>;
   listRecords(start: DatacaptureSyncStart): Promise<{ total: number; basis: string; plan: ExportPlan }>;
-  syncBatch(batch: Reading): Promise<{ left: number }>;
+  syncBatch(batch: OpenSync): Promise<{ left: number }>;
   endSync(end: DatacaptureSyncStart & { basis: string }): Promise<void>;
   failSync(start: DatacaptureSyncStart, fault: TriggerFault): Promise<void>;
 }
