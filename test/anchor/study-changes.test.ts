@@ -57,7 +57,7 @@ describe('changes of a study', () => {
     await person.set(DAY);
     const visit = (await person.standing()).find(({ target_date }) => target_date > '2100')!;
     const put = { target_date: '2106-05-05', window_open: '2106-05-01', window_close: '2106-05-09' };
-    const { target_date, window_open, window_close } = visit as unknown as typeof put;
+    const { target_date, window_open, window_close } = visit;
     const changed = await stage.admin.expect<{ moved_from: unknown }>(200, 'PATCH', `/api/visits/${visit.id}`, put);
     expect(changed).to.deep.include({ ...put, moved_from: { target_date, window_open, window_close } });
 

@@ -84,7 +84,7 @@ describe('Bad input', () => {
     const visit = await one.visit({}, [-2, 0]);
     const item = one.item('blank');
     for (const sent of [item, { ...item, completedAt: instant() }]) await one.bulk({ sessions: [sent] });
-    const { items: [conflict] } = await one.conflicts() as unknown as { items: Loose[] };
+    const { items: [conflict] } = await one.conflicts();
     const calls: [string, object][] = [
       [`/api/visits/${visit.id}/cancel`, {}], [`/api/visits/${visit.id}/reopen`, {}], [`/api/studies/${one.study.id}/sync-conflicts/${conflict!.id}/resolve`, { keep: 'server' }],
       [`/api/participants/${one.participant.id}/withdraw`, {}],
