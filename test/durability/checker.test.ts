@@ -20,7 +20,7 @@ const whole = (): Observed => ({
   consents: [{ id: 'c', participant: 'a' }],
   visits: [{ id: 'v', participant: 'a', status: 'scheduled', session_id: null, by_hand: true }, { id: 'w', participant: 'b', status: 'completed', session_id: 's', by_hand: false }],
   sessions: [{ id: 's', participant: 'b', visit_id: 'w', status: 'completed', sync_status: 'synced', summaries, trials: 7 }],
-  triggers: [{ record: 'R-1', status: 'processed' }, { record: 'R-1', status: 'duplicate' }],
+  triggers: [{ record: 'R-1', status: 'processed', outcome: 'created' }, { record: 'R-1', status: 'duplicate', outcome: null }],
   written: [{ record: 'R-1', fields: ['mean_rt'] }], standing: { 'R-1': { mean_rt: '300' } },
   reminders: [{ visit: 'v', status: 'sent' }], mails: [{ to: 'a@example.org', id: 'm' }], broken: [], chains: [{ chain: 'all', valid: true, problem: null }], unconverged: [],
 });
@@ -44,7 +44,8 @@ const PLANTED: [what: string, plant: (seen: Observed) => void, found: RegExp][] 
   ['another summary', (o) => { o.sessions[0]!.summaries = { stroop: { mean_rt: 1 } }; }, /session s has other summaries/],
   ['a visit that forgot its session', (o) => { o.visits[1]!.status = 'open'; }, /visit w of session s is open/],
   ['a lost trigger', (o) => { o.triggers = []; }, /trigger of R-1 was acknowledged and is recorded as nothing/],
-  ['a trigger that was worked off twice', (o) => { o.triggers[1]!.status = 'processed'; }, /recorded as processed, processed/],
+  ['a trigger that was worked off twice', (o) => { o.triggers[1] = { ...o.triggers[0]! }; }, /recorded as processed, processed/],
+  ['a trigger sent again that was no duplicate, with nothing new in its record', (o) => { o.triggers[1] = { record: 'R-1', status: 'processed', outcome: 'unchanged' }; o.written = []; }, /recorded as processed, processed/],
   ['a trigger that failed', (o) => { o.triggers[0]!.status = 'failed'; }, /recorded as failed, duplicate/],
   ['a lost push', (o) => { o.written = []; }, /push of record R-1 was acknowledged and is lost/],
   ['a push twice', (o) => { o.written.push(o.written[0]!); }, /push of record R-1 is there 2 times/],
@@ -62,6 +63,11 @@ const PLANTED: [what: string, plant: (seen: Observed) => void, found: RegExp][] 
 describe('The checker of the durability runs', () => {
   it('finds nothing where everything is as it was acknowledged', () => {
     expect(faultsOf(ledger, whole())).to.deep.equal([]);
+  });
+  it('takes a trigger that was sent again and read after the results had come into its record', () => {
+    const seen = whole();
+    seen.triggers[1] = { record: 'R-1', status: 'processed', outcome: 'unchanged' };
+    expect(faultsOf(ledger, seen)).to.deep.equal([]);
   });
   for (const [what, plant, found] of PLANTED) {
     it(`finds ${what}`, () => {

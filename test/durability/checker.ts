@@ -10,7 +10,7 @@ export interface Observed {
   consents: { id: string; participant: string }[];
   visits: { id: string; participant: string; status: string; session_id: string | null; by_hand: boolean }[];
   sessions: { id: string; participant: string; visit_id: string | null; status: string; sync_status: string | null; summaries: Record<string, Record<string, number>>; trials: number }[];
-  triggers: { record: string; status: string }[];
+  triggers: { record: string; status: string; outcome: string | null }[];
   /** Accepted changes by the service in the capture system, and what stands there. */
   written: { record: string; fields: string[] }[];
   standing: Record<string, Record<string, string>>;
@@ -104,11 +104,13 @@ function tested(ledger: Ledger, seen: Observed): string[] {
 }
 
 function triggered(ledger: Ledger, seen: Observed): string[] {
-  const events = by(seen.triggers, ({ record }) => record);
+  const events = by(seen.triggers, ({ record }) => record), pushed = new Set(seen.written.map(({ record }) => record));
   return ledger.triggers.flatMap(({ record }) => {
-    const statuses = (events.get(record) ?? []).map(({ status }) => status);
-    const processed = statuses.filter((status) => status === 'processed').length, doubles = statuses.filter((status) => status === 'duplicate').length;
-    return processed === 1 && processed + doubles === statuses.length ? [] : [`trigger of ${record} was acknowledged and is recorded as ${statuses.join(', ') || 'nothing'}`];
+    const found = events.get(record) ?? [], statuses = found.map(({ status }) => status);
+    const made = found.filter(({ status, outcome }) => status === 'processed' && outcome === 'created').length;
+    // Sent again, and worked off after the results had come into the record: that has changed, and nothing of the participant.
+    const doubles = found.filter(({ status, outcome }) => status === 'duplicate' || (status === 'processed' && outcome === 'unchanged' && pushed.has(record))).length;
+    return made === 1 && made + doubles === statuses.length ? [] : [`trigger of ${record} was acknowledged and is recorded as ${statuses.join(', ') || 'nothing'}`];
   });
 }
 

@@ -24,7 +24,7 @@ export async function observe(stage: Stage, setting: Setting, ledger: Ledger): P
     sessions: await rows(`select s.id, s.participant_id as participant, s.visit_id, s.status, s.sync_status,
       coalesce((select jsonb_object_agg(k.task, k.summary) from session_tasks k where k.session_id = s.id), '{}') as summaries,
       coalesce((select sum(c.trials) from raw_trial_chunks c where c.session_id = s.id), 0)::int as trials from assessment_sessions s where s.study_id = any(?)`),
-    triggers: await rows('select record, status from webhook_events where study_id = any(?)'),
+    triggers: await rows('select record, status, outcome from webhook_events where study_id = any(?)'),
     written,
     standing: Object.fromEntries(written.map(({ record }) => [record, setting.standing(record)])),
     reminders: await rows(`select visit_id as visit, status from notifications where study_id = any(?) and kind = 'visit_reminder' and visit_id in (select id from scheduled_visits where visit_window_id is null)`),
