@@ -1294,6 +1294,7 @@ create table scheduled_visits (
   event_occurrence integer,
   cancelled_by_hand boolean not null default false,
   moved_from jsonb,
+  changed_from jsonb,
   constraint scheduled_visits_cancelled_by_hand_check CHECK (((NOT cancelled_by_hand) OR ((status)::text = 'cancelled'::text))),
   constraint scheduled_visits_check CHECK (((window_open <= target_date) AND (target_date <= window_close))),
   constraint scheduled_visits_check1 CHECK ((((status)::text = 'completed'::text) = (completed_at IS NOT NULL))),

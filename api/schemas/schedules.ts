@@ -27,6 +27,7 @@ export const Visit = Type.Object({
   needs_review: Type.Boolean(), reporting_target_date: nullable(IsoDate), reviewed_at: nullable(Instant), reviewed_by_id: nullable(Uuid),
   review_resolution: nullable(Type.String()),
   moved_from: nullable(Type.Object({ target_date: IsoDate, window_open: IsoDate, window_close: IsoDate }, { description: 'the days that its schedule had for it when somebody moved it by hand: as long as it has the same, the visit stays where it was put' })),
+  changed_from: nullable(Type.Object({ name: Type.Optional(Type.String()), battery_id: Type.Optional(nullable(Type.Integer())), datacapture_event: Type.Optional(nullable(Type.String())) }, { description: 'what its schedule had when somebody changed it by hand: what was given stays, each for itself, as long as the schedule has the same there' })),
   adherence: nullable(oneOf('early', 'in_window', 'late', 'missed', 'pending', 'cancelled')), days_off_target: nullable(Type.Integer({ description: 'of a completed visit, by the calendar of its site or study; negative: early' })),
   created_at: Instant, updated_at: Instant,
 });

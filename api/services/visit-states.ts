@@ -8,7 +8,7 @@ import { mayReopen, statusToday } from '../../db/queries/visit-statuses.js';
 import type { VisitRecord } from '../../db/queries/visits.js';
 import { updateVisit } from '../../db/queries/visits.js';
 import { plannedVisit } from '../../workflows/domain/regeneration.js';
-import { sameDays } from '../../workflows/domain/schedule.js';
+import { contentByHand, daysByHand } from '../../workflows/domain/schedule.js';
 import { problem } from '../errors.js';
 import { by } from '../record.js';
 import { requireMovable, sourcesChanged } from './participants.js';
@@ -65,6 +65,6 @@ async function asPlanned(tx: Tx, visit: VisitRecord): Promise<Partial<VisitRecor
   const planned = plannedVisit(inputs, (identity) => visitKey(visit.participant_id, identity), visit.visit_key);
   if (!planned) return {};
   const { name, battery_id, datacapture_event, is_baseline, target_date, window_open, window_close } = planned;
-  const what = { name, battery_id, datacapture_event, is_baseline };
-  return visit.moved_from && sameDays(visit.moved_from, planned) ? what : { ...what, target_date, window_open, window_close, moved_from: null };
+  const asIs = { name, battery_id, datacapture_event, is_baseline, target_date, window_open, window_close, moved_from: null, changed_from: null };
+  return { ...asIs, ...daysByHand(visit, planned), ...contentByHand(visit, planned) };
 }

@@ -9,9 +9,9 @@ import type { ParticipantRecord } from '../../db/queries/participants.js';
 import { statusToday } from '../../db/queries/visit-statuses.js';
 import { hasLiveVisit, insertVisit, updateVisit, visitById } from '../../db/queries/visits.js';
 import type { VisitRecord } from '../../db/queries/visits.js';
-import type { VisitDays } from '../../db/models/records.js';
+import type { VisitContent, VisitDays } from '../../db/models/records.js';
 import { addDays, isDate } from '../../workflows/domain/dates.js';
-import { windowIdentity } from '../../workflows/domain/schedule.js';
+import { CONTENT, windowIdentity } from '../../workflows/domain/schedule.js';
 import { invalid, problem } from '../errors.js';
 import { by, changedFields } from '../record.js';
 import type { Completion, NewVisit, VisitChange } from '../schemas/schedules.js';
@@ -62,8 +62,8 @@ const SCHEDULE = new Set(['target_date', 'window_open', 'window_close', 'status'
 
 /** Corrects a visit that is still to be done, cancels it, or takes back its mark for review. @throws 404, 409 PARTICIPANT_WITHDRAWN, VISIT_CLOSED or STALE, 400, 422 */
 export async function changeVisit({ tx, audit, actor, context }: Change, id: string, given: Static<typeof VisitChange>, unchangedSince: (record: Record<string, unknown>) => void): Promise<VisitRecord> {
-  // What the participant's next schedule keeps is read under the anchor's lock: a cancellation or another day comes before it or after.
-  if (given.status === 'cancelled' || DAYS.some((day) => given[day] !== undefined)) await lockAnchors(tx, [(await existingVisit(tx, id)).participant_id]);
+  // What the participant's next schedule keeps is read under the anchor's lock: a cancellation, another day or battery comes before it or after.
+  if (given.status === 'cancelled' || [...DAYS, ...CONTENT].some((field) => given[field] !== undefined)) await lockAnchors(tx, [(await existingVisit(tx, id)).participant_id]);
   const { visit: before, participant } = await heldVisit(tx, id);
   unchangedSince({ ...before });
   const fields = changedFields({ ...before }, given);
@@ -73,7 +73,7 @@ export async function changeVisit({ tx, audit, actor, context }: Change, id: str
   if (closed && fields.some((field) => field !== 'needs_review')) throw problem('VISIT_CLOSED', { detail: `The visit is ${before.status}: only its mark for review can change.` });
   requireOrder({ ...before, ...given });
   await requireBattery(tx, given.battery_id, before.study_id);
-  await updateVisit(tx, id, { ...given, ...movedFrom(before, given), ...(given.status === 'cancelled' && { status_reason: 'cancelled by hand', cancelled_by_hand: true }) });
+  await updateVisit(tx, id, { ...given, ...movedFrom(before, given), ...changedFrom(before, given), ...(given.status === 'cancelled' && { status_reason: 'cancelled by hand', cancelled_by_hand: true }) });
   // Another window may have opened the visit again, or closed it: the calendar says so at once, not at the next hour.
   if (given.status === undefined && (fields.includes('window_open') || fields.includes('window_close'))) await updateVisit(tx, id, { status: await statusToday(tx, { ...before, ...given }) });
   audit.record({
@@ -116,6 +116,14 @@ function movedFrom(before: VisitRecord, given: Static<typeof VisitChange>): { mo
   if (before.schedule_version_id === null || !DAYS.some((day) => given[day] !== undefined && given[day] !== before[day])) return {};
   const planned = before.moved_from ?? { target_date: before.target_date, window_open: before.window_open, window_close: before.window_close };
   return { moved_from: DAYS.every((day) => (given[day] ?? before[day]) === planned[day]) ? null : planned };
+}
+
+/** The same of its name, battery and event: of each that is not what the schedule has, what that is. */
+function changedFrom(before: VisitRecord, given: Static<typeof VisitChange>): { changed_from?: VisitContent | null } {
+  if (before.schedule_version_id === null || !CONTENT.some((field) => given[field] !== undefined && given[field] !== before[field])) return {};
+  const planned = { ...before, ...before.changed_from };
+  const other = CONTENT.filter((field) => (given[field] === undefined ? before[field] : given[field]) !== planned[field]);
+  return { changed_from: other.length === 0 ? null : Object.fromEntries(other.map((field) => [field, planned[field]])) };
 }
 
 function requireOrder(dates: { target_date: string; window_open: string; window_close: string }): void {

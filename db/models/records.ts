@@ -125,9 +125,11 @@ export class VisitWindow extends Row {
 
 /** Days of a visit, as dates. */
 export interface VisitDays { target_date: string; window_open: string; window_close: string }
+/** What a visit is, of that what somebody may change. */
+export type VisitContent = Partial<Pick<ScheduledVisit, 'name' | 'battery_id' | 'datacapture_event'>>;
 
 export class ScheduledVisit extends Row {
-  static override jsonAttributes = ['moved_from'];
+  static override jsonAttributes = ['moved_from', 'changed_from'];
   static override tableName = 'scheduled_visits';
   declare visit_key: string;
   declare study_id: string;
@@ -157,4 +159,6 @@ export class ScheduledVisit extends Row {
   declare cancelled_by_hand: boolean;
   /** The days that its schedule had for it when somebody moved it by hand. */
   declare moved_from: VisitDays | null;
+  /** What its schedule had of what somebody changed by hand. */
+  declare changed_from: VisitContent | null;
 }

@@ -1,5 +1,5 @@
 import type { Tx } from '../knex.js';
-import type { VisitDays } from '../models/records.js';
+import type { VisitContent, VisitDays } from '../models/records.js';
 import { prepared } from '../prepared.js';
 import { insertSql } from '../rows.js';
 
@@ -43,14 +43,14 @@ export interface StandingRow {
   participant_id: string; id: string; visit_key: string; status: 'scheduled' | 'open' | 'completed' | 'missed' | 'cancelled'; name: string;
   target_date: string; window_open: string; window_close: string; battery_id: number | null; datacapture_event: string | null;
   schedule_version_id: string | null; needs_review: boolean; reporting_target_date: string | null;
-  reviewed_target_date: string | null; moved_from: VisitDays | null;
+  reviewed_target_date: string | null; moved_from: VisitDays | null; changed_from: VisitContent | null;
 }
 export interface CurrentVersionRow { participant_id: string; id: string | null; latest_number: number; anchor_date_used: string | null; latest_date: string }
 
 interface Standing { visits: StandingRow[]; versions: CurrentVersionRow[] }
 /** The visits that count and the current version, for each participant. */
 const standing = (whose: string) => `coalesce((select json_agg(row_to_json(v)) from (
-         select participant_id, id, visit_key, status, name, target_date, window_open, window_close, battery_id, datacapture_event, schedule_version_id, needs_review, reporting_target_date, reviewed_target_date, moved_from
+         select participant_id, id, visit_key, status, name, target_date, window_open, window_close, battery_id, datacapture_event, schedule_version_id, needs_review, reporting_target_date, reviewed_target_date, moved_from, changed_from
          from scheduled_visits where participant_id ${whose} and (status not in ('superseded', 'cancelled') or cancelled_by_hand)) v), '[]') as visits,
        coalesce((select json_agg(row_to_json(c)) from (
          select participant_id, max(version_number) as latest_number, max(id::text) filter (where is_current) as id, max(anchor_date_used) filter (where is_current) as anchor_date_used,
@@ -120,6 +120,7 @@ export interface VisitWrite {
   event_definition_id?: string | null; event_oid?: string | null; event_occurrence?: number | null;
   battery_id: number | null; target_date: string; window_open: string; window_close: string; datacapture_event: string | null; is_baseline: boolean;
   moved_from?: VisitDays | null;
+  changed_from?: VisitContent | null;
 }
 
 /** Ends the current versions of these participants; their visits that are not done give way as `visitStatus`. */
@@ -142,7 +143,7 @@ const VERSION_COLUMNS = [
 /** What differs between visits, with its type: the rest comes of their version, or is the column's default. */
 const VISIT_FIELDS = {
   id: 'uuid', visit_key: 'uuid', visit_window_id: 'uuid', schedule_version_id: 'uuid', name: 'text', battery_id: 'integer', target_date: 'date', window_open: 'date', window_close: 'date',
-  event_definition_id: 'uuid', event_oid: 'text', event_occurrence: 'integer', datacapture_event: 'text', is_baseline: 'boolean', moved_from: 'jsonb',
+  event_definition_id: 'uuid', event_oid: 'text', event_occurrence: 'integer', datacapture_event: 'text', is_baseline: 'boolean', moved_from: 'jsonb', changed_from: 'jsonb',
 } as const satisfies Partial<Record<keyof VisitWrite, string>>;
 const FIELDS = Object.keys(VISIT_FIELDS) as (keyof typeof VISIT_FIELDS)[];
 const INSERT_VERSIONS = `with v as (${insertSql({ table: 'schedule_versions', columns: VERSION_COLUMNS }, '$1')}),

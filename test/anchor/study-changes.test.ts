@@ -75,6 +75,29 @@ describe('changes of a study', () => {
     expect((await person.standing()).find(({ visit_key }) => visit_key === visit.visit_key)).to.deep.include({ moved_from: null }).and.to.not.include({ target_date: put.target_date });
   });
 
+  it('a visit that was given another name and no event keeps both while another window is planned, and takes what its own window is given anew', async () => {
+    const study = await stage.study({}, { days: [0, 30_000], fields: { consent_mode: 'external' } });
+    const person = await study.person();
+    await person.set(DAY);
+    const visit = (await person.standing()).find(({ target_date }) => target_date > '2100')! as unknown as { id: string; visit_key: string; visit_window_id: string; name: string };
+    const given = { name: 'At home', datacapture_event: 'at_home_arm_1' };
+    const changed = await stage.admin.expect<{ changed_from: unknown }>(200, 'PATCH', `/api/visits/${visit.id}`, given);
+    expect(changed).to.deep.include({ ...given, changed_from: { name: visit.name, datacapture_event: null } });
+    const next = (count: number, holds: (there: Record<string, unknown>) => boolean) => until(async () => {
+      const standing = await person.standing() as unknown as Record<string, unknown>[];
+      const there = standing.find(({ visit_key }) => visit_key === visit.visit_key);
+      return standing.length === count && there && there['id'] !== visit.id && holds(there) ? there : undefined;
+    }, { what: 'the next schedule' });
+
+    await study.window(60);
+    expect(await next(3, () => true)).to.deep.include({ ...given, changed_from: { name: visit.name, datacapture_event: null } });
+
+    await stage.admin.expect(200, 'PATCH', `/api/schedules/windows/${visit.visit_window_id}`, { name: 'Last visit' });
+    expect(await next(3, ({ name }) => name === 'Last visit'), 'the event is still the one that was given').to.deep.include({ datacapture_event: 'at_home_arm_1', changed_from: { datacapture_event: null } });
+    const there = (await person.standing()).find(({ visit_key }) => visit_key === visit.visit_key)!;
+    expect(await stage.admin.expect(200, 'PATCH', `/api/visits/${there.id}`, { datacapture_event: null }), 'back on what the schedule has').to.include({ changed_from: null });
+  });
+
   it('a visit that was missed stays missed while another window is planned, and is to do again once its own days move', async () => {
     const study = await stage.study({}, { days: [0, 30], fields: { consent_mode: 'external' } });
     const person = await study.person();

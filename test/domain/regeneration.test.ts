@@ -118,6 +118,13 @@ describe('a visit that somebody moved, when the schedule is made anew', () => {
     expect(windowed.create.find(({ name }) => name === 'W1')).to.include({ target_date: '2026-02-10' });
   });
 
+  it('keeps the battery that it was given until its window is given another, wherever the anchor moves it', () => {
+    const there = standing('scheduled').map((visit) => (visit.name === 'W1' ? { ...visit, moved_from: null, battery_id: 7, changed_from: { battery_id: null } } : visit));
+    const w1 = (anchor: string, battery_id: number | null) => nextVersion(anchor, { ...inputs(there), windows: [window('W0', 0), { ...window('W1', 30), battery_id }] }, keyOf).change.create.find(({ name }) => name === 'W1');
+    expect(w1('2026-01-11', null)).to.deep.include({ target_date: '2026-02-10', battery_id: 7, changed_from: { battery_id: null } });
+    expect(w1('2026-01-11', 8)).to.include({ target_date: '2026-02-10', battery_id: 8 }).and.to.not.have.property('changed_from');
+  });
+
   it('stays missed where it was missed on the days that it was given', () => {
     const change = nextVersion(DATE, { ...inputs(standing('missed')), windows: [window('W0', 1), window('W1', 30)] }, keyOf).change;
     expect([change.missed.map((c) => c.visit.id), change.create.map((v) => v.name)]).to.deep.equal([['W1'], ['W0']]);

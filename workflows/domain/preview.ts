@@ -56,6 +56,8 @@ function notesOf(visit: KeyedVisit, was: StandingVisit | undefined, today: strin
   if (was?.status === 'open' && (visit.window_open > today || visit.window_close < today)) notes.push('open now, outside its window then');
   if (visit.moved_from) notes.push('moved by hand: stays where it was put');
   else if (was?.moved_from) notes.push('moved by hand before: the schedule has other days for it now');
+  if (visit.changed_from) notes.push('changed by hand: keeps what it was given');
+  else if (was?.changed_from) notes.push('changed by hand before: the schedule has something else for it now');
   if (was?.status === 'missed') notes.push('was missed, is to do again');
   if (was && was.target_date === visit.target_date) notes.push('date unchanged');
   return notes;

@@ -24,6 +24,8 @@ export interface PlannedVisit {
   window_close: string;
   /** Of one that stays where somebody put it: the days that the plan has for it. */
   moved_from?: Days | null;
+  /** Of what somebody changed by hand: what the plan has for it. */
+  changed_from?: ChangedFrom | null;
 }
 /** The identity of the visit that a window plans. */
 export const windowIdentity = (windowId: string): string => `window:${windowId}`;
@@ -79,6 +81,8 @@ export interface StandingVisit {
   reviewed_target_date?: string | null;
   /** The days that the plan had for it when somebody moved it by hand; null or absent: nobody did. */
   moved_from?: Days | null;
+  /** Of what somebody changed by hand: what the plan had then. */
+  changed_from?: ChangedFrom | null;
 }
 export type KeyedVisit = PlannedVisit & { visit_key: string };
 
@@ -106,10 +110,11 @@ export interface Regeneration {
  * would be missed, and told as missed, a second time. A visit without a version was scheduled by hand and is left alone;
  * where it is the visit of a planned window it stands for it, until it is missed: then it is as any that was missed.
  * A visit that somebody cancelled stays cancelled, whatever moves, until it is reopened or scheduled anew by hand. One
- * that somebody moved stays where it was put as long as the plan has the same days for it as then.
+ * that somebody moved stays where it was put as long as the plan has the same days for it as then; so do another name,
+ * battery or event, each for itself.
  */
 export function regenerate(plan: readonly KeyedVisit[], standing: readonly StandingVisit[]): Regeneration {
-  const planned = asMoved(plan, standing);
+  const planned = asChanged(plan, standing);
   const plannedByKey = new Map(planned.map((visit) => [visit.visit_key, visit]));
   const byHand = (visit: StandingVisit) => visit.schedule_version_id === null;
   const toDo = (visit: StandingVisit) => visit.status === 'scheduled' || visit.status === 'open';
@@ -136,17 +141,35 @@ export function regenerate(plan: readonly KeyedVisit[], standing: readonly Stand
   return { create, supersede, completed, kept, cancelled, missed, changes };
 }
 
-/** The plan with the days that visits were given by hand, where nothing has moved theirs since. */
-function asMoved(plan: readonly KeyedVisit[], standing: readonly StandingVisit[]): readonly KeyedVisit[] {
-  const moved = new Map(standing.flatMap((visit) => (visit.moved_from && visit.schedule_version_id !== null && visit.status !== 'completed' ? [[visit.visit_key, visit]] : [])));
-  if (moved.size === 0) return plan;
+/** The plan with what visits were given by hand, where the plan has not changed its own since. */
+function asChanged(plan: readonly KeyedVisit[], standing: readonly StandingVisit[]): readonly KeyedVisit[] {
+  const changed = new Map(standing.flatMap((visit) => ((visit.moved_from ?? visit.changed_from) && visit.schedule_version_id !== null && visit.status !== 'completed' ? [[visit.visit_key, visit]] : [])));
+  if (changed.size === 0) return plan;
   return plan.map((visit) => {
-    const was = moved.get(visit.visit_key);
-    if (!was || !sameDays(was.moved_from!, visit)) return visit;
-    return { ...visit, target_date: was.target_date, window_open: was.window_open, window_close: was.window_close, moved_from: was.moved_from! };
+    const was = changed.get(visit.visit_key);
+    return was ? { ...visit, ...daysByHand(was, visit), ...contentByHand(was, visit) } : visit;
   });
 }
 
+type ByHand = Pick<StandingVisit, 'moved_from' | 'changed_from' | 'target_date' | 'window_open' | 'window_close' | 'name' | 'battery_id' | 'datacapture_event'>;
+
+/** The days that somebody gave a visit, where the plan still has those for it that it had then; nothing else. */
+export function daysByHand(visit: ByHand, planned: Days): Partial<Days & Pick<StandingVisit, 'moved_from'>> {
+  if (!visit.moved_from || !sameDays(visit.moved_from, planned)) return {};
+  return { target_date: visit.target_date, window_open: visit.window_open, window_close: visit.window_close, moved_from: visit.moved_from };
+}
+
+/** The same of name, battery and event, each for itself. */
+export function contentByHand(visit: ByHand, planned: Content): Partial<Content & Pick<StandingVisit, 'changed_from'>> {
+  const kept = CONTENT.filter((field) => visit.changed_from?.[field] !== undefined && visit.changed_from[field] === planned[field]);
+  if (kept.length === 0) return {};
+  return { ...Object.fromEntries(kept.map((field) => [field, visit[field]])), changed_from: Object.fromEntries(kept.map((field) => [field, planned[field]])) };
+}
+
+/** What somebody may change of a planned visit, beside its days. */
+export const CONTENT = ['name', 'battery_id', 'datacapture_event'] as const;
+type Content = Pick<KeyedVisit, (typeof CONTENT)[number]>;
+export type ChangedFrom = Partial<Content>;
 /** When a visit is due, and from when to when it may take place. */
 export interface Days { target_date: string; window_open: string; window_close: string }
 export const sameDays = (a: Days, b: Days): boolean => a.target_date === b.target_date && a.window_open === b.window_open && a.window_close === b.window_close;

@@ -1,0 +1,6 @@
+/** What a schedule had of a visit when somebody gave it another name, battery or event by hand. */
+export const name = '0051-changed-by-hand';
+export const up = `
+-- Null: nobody has changed it. A schedule that still has the same there leaves what was given.
+alter table scheduled_visits add column changed_from jsonb;
+`;
