@@ -9,6 +9,7 @@ import { tasksOfSession } from '../../db/queries/submissions.js';
 import type { TaskRecord } from '../../db/queries/submissions.js';
 import { invalid, problem } from '../errors.js';
 import type { RequestContext } from '../route.js';
+import { held } from './participants.js';
 import { requireOwn } from './sessions-caller.js';
 import type { SessionCaller } from './sessions-caller.js';
 
@@ -28,8 +29,9 @@ export interface Starting { tx: Tx; audit: AuditTrail; caller: SessionCaller; co
 export async function startSession({ tx, audit, caller, context, minutes }: Starting, contextStudy: string | undefined, given: StartRequest): Promise<Started> {
   if (given.study_id && contextStudy && given.study_id.toLowerCase() !== contextStudy) throw problem('CONTEXT_CONFLICT');
   const studyId = given.study_id?.toLowerCase() ?? contextStudy;
-  const participant = await participantOf(tx, given.participant_id, studyId);
-  requireOwn(caller, participant.id);
+  const { id: participantId } = await participantOf(tx, given.participant_id, studyId);
+  requireOwn(caller, participantId);
+  const participant = await held(tx, participantId);
   if (participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
   const siteId = given.site_id ? await siteOf(tx, given.site_id, participant.study_id) : participant.site_id;
   const visit = given.visit_id ? await namedVisit(tx, participant.id, given.visit_id) : await theOpenVisit(tx, participant.id);

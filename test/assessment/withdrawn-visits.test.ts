@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type pg from 'pg';
 import type { Answer, Loose } from '../support/http.js';
 import { seesEverything } from '../support/everything.js';
+import { enterPortal } from '../support/portal.js';
 import { until } from '../support/until.js';
 import { Site, day } from './stage.js';
 
@@ -95,6 +96,14 @@ describe('Visits of a withdrawn participant', () => {
         expect(await site.seeVisit(visit.id)).to.deep.equal(before);
       });
     }
+
+    it('the start of a session waits for it and is refused, of staff and of the participant’s own token', async () => {
+      for (const who of ['staff', 'participant'] as const) {
+        const { id } = await site.newParticipant();
+        const caller = who === 'staff' ? site.http : await enterPortal(site.http, id);
+        expect(says(await meanwhile(() => caller.post('/api/session/start', { participant_id: id, language: 'en' }), id)), who).to.deep.equal(frozen);
+      }
+    });
 
     it('a visit by hand waits for it and is refused, with a window and without', async () => {
       const window = await site.http.expect(201, 'POST', '/api/schedules/windows', { study_id: site.study.id, code: 'W', name: 'W', target_day: 0 });
