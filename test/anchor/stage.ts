@@ -24,7 +24,7 @@ export interface VersionView {
   visits_generated: number; generation_warnings: string[];
 }
 export interface VisitView {
-  id: string; visit_key: string; name: string; status: string; target_date: string; window_open: string; window_close: string; schedule_version_id: string | null;
+  id: string; visit_key: string; name: string; status: string; target_date: string; window_open: string; window_close: string; schedule_version_id: string | null; visit_window_id: string | null;
   anchor_reconciled: boolean; anchor_reconciled_at: string | null; needs_review: boolean; reporting_target_date: string | null; completed_at: string | null; status_reason: string | null;
 }
 export interface EventView { type: string; participant_id: string; data: Record<string, unknown> }

@@ -3,7 +3,7 @@ import { studyReanchoringId } from '../../workflows/contract.js';
 import { until } from '../support/service.js';
 import { brokenInvariants } from './invariants.js';
 import { DAY, Stage } from './stage.js';
-import type { Person } from './stage.js';
+import type { Person, VisitView } from './stage.js';
 
 interface Waiting { id: number }
 
@@ -79,14 +79,14 @@ describe('changes of a study', () => {
     const study = await stage.study({}, { days: [0, 30_000], fields: { consent_mode: 'external' } });
     const person = await study.person();
     await person.set(DAY);
-    const visit = (await person.standing()).find(({ target_date }) => target_date > '2100')! as unknown as { id: string; visit_key: string; visit_window_id: string; name: string };
+    const visit = (await person.standing()).find(({ target_date }) => target_date > '2100')!;
     const given = { name: 'At home', datacapture_event: 'at_home_arm_1' };
     const changed = await stage.admin.expect<{ changed_from: unknown }>(200, 'PATCH', `/api/visits/${visit.id}`, given);
     expect(changed).to.deep.include({ ...given, changed_from: { name: visit.name, datacapture_event: null } });
-    const next = (count: number, holds: (there: Record<string, unknown>) => boolean) => until(async () => {
-      const standing = await person.standing() as unknown as Record<string, unknown>[];
+    const next = (count: number, holds: (there: VisitView) => boolean) => until(async () => {
+      const standing = await person.standing();
       const there = standing.find(({ visit_key }) => visit_key === visit.visit_key);
-      return standing.length === count && there && there['id'] !== visit.id && holds(there) ? there : undefined;
+      return standing.length === count && there && there.id !== visit.id && holds(there) ? there : undefined;
     }, { what: 'the next schedule' });
 
     await study.window(60);

@@ -45,7 +45,7 @@ const PLANTED: [what: string, plant: (seen: Observed) => void, found: RegExp][] 
   ['a visit that forgot its session', (o) => { o.visits[1]!.status = 'open'; }, /visit w of session s is open/],
   ['a lost trigger', (o) => { o.triggers = []; }, /trigger of R-1 was acknowledged and is recorded as nothing/],
   ['a trigger that was worked off twice', (o) => { o.triggers[1] = { ...o.triggers[0]! }; }, /recorded as processed, processed/],
-  ['a trigger sent again that was no duplicate, with nothing new in its record', (o) => { o.triggers[1] = { record: 'R-1', status: 'processed', outcome: 'unchanged' }; o.written = []; }, /recorded as processed, processed/],
+  ['a trigger sent again that was no duplicate', (o) => { o.triggers[1] = { record: 'R-1', status: 'processed', outcome: 'unchanged' }; }, /recorded as processed, processed/],
   ['a trigger that failed', (o) => { o.triggers[0]!.status = 'failed'; }, /recorded as failed, duplicate/],
   ['a lost push', (o) => { o.written = []; }, /push of record R-1 was acknowledged and is lost/],
   ['a push twice', (o) => { o.written.push(o.written[0]!); }, /push of record R-1 is there 2 times/],
@@ -63,11 +63,6 @@ const PLANTED: [what: string, plant: (seen: Observed) => void, found: RegExp][] 
 describe('The checker of the durability runs', () => {
   it('finds nothing where everything is as it was acknowledged', () => {
     expect(faultsOf(ledger, whole())).to.deep.equal([]);
-  });
-  it('takes a trigger that was sent again and read after the results had come into its record', () => {
-    const seen = whole();
-    seen.triggers[1] = { record: 'R-1', status: 'processed', outcome: 'unchanged' };
-    expect(faultsOf(ledger, seen)).to.deep.equal([]);
   });
   for (const [what, plant, found] of PLANTED) {
     it(`finds ${what}`, () => {

@@ -104,12 +104,11 @@ function tested(ledger: Ledger, seen: Observed): string[] {
 }
 
 function triggered(ledger: Ledger, seen: Observed): string[] {
-  const events = by(seen.triggers, ({ record }) => record), pushed = new Set(seen.written.map(({ record }) => record));
+  const events = by(seen.triggers, ({ record }) => record);
   return ledger.triggers.flatMap(({ record }) => {
     const found = events.get(record) ?? [], statuses = found.map(({ status }) => status);
     const made = found.filter(({ status, outcome }) => status === 'processed' && outcome === 'created').length;
-    // Sent again, and worked off after the results had come into the record: that has changed, and nothing of the participant.
-    const doubles = found.filter(({ status, outcome }) => status === 'duplicate' || (status === 'processed' && outcome === 'unchanged' && pushed.has(record))).length;
+    const doubles = statuses.filter((status) => status === 'duplicate').length;
     return made === 1 && made + doubles === statuses.length ? [] : [`trigger of ${record} was acknowledged and is recorded as ${statuses.join(', ') || 'nothing'}`];
   });
 }

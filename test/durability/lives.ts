@@ -95,6 +95,12 @@ export class Lives {
       const found = await this.client.once<{ items: { id: string; datacapture_event: string }[] }>('GET', `/api/schedules/visits?participant_id=${participant}&limit=50`, undefined, { token, headers: { 'X-Study-ID': capture } });
       return found?.body.items?.find(({ datacapture_event }) => datacapture_event === EVENT)?.id;
     }, { ...LONG, what: `the visit of ${record}` });
+    // One that was sent again is read before the results change the record: then it is no repetition any more (decisions, section 6).
+    await until(async () => {
+      const found = await this.client.once<{ items: { status: string }[] }>('GET', `/api/studies/${capture}/webhook-events?record=${record}&limit=500`, undefined, { token });
+      const all = found?.body.items ?? [];
+      return all.length > 0 && all.every(({ status }) => status !== 'received' && status !== 'processing');
+    }, { ...LONG, what: `the triggers of ${record} to be worked off` });
     const count = random.whole(1, 60), summaries = { stroop: { mean_rt: 300 + (n % 500), total_trials: count } };
     const { body: { sessionId } } = await this.post<{ sessionId: string }>('/api/session/start', { participant_id: participant, language: 'en', visit_id: visit }, [201], this.call(n, 'session'));
     const device = { headers: { 'X-Session-ID': sessionId } };
