@@ -4,13 +4,23 @@ import tseslint from 'typescript-eslint';
 
 /**
  * The direction of data, api → workflows → activities → db, as a rule on imports (ARCHITECTURE.md). Each zone names a
- * folder and what it may not reach; types of activities are what a workflow calls them by, so these alone are let through.
+ * folder and what it may not reach; types of activities are what a workflow calls them by, so these alone are let
+ * through.
  */
-const forbid = (target, ...from) => from.map((one) => ({ target, from: one.from ?? one, ...(one.except && { except: one.except }), message: `${target} must not import from ${one.from ?? one}` }));
+const forbid = (target, ...from) =>
+  from.map((one) => ({
+    target,
+    from: one.from ?? one,
+    ...(one.except && { except: one.except }),
+    message: `${target} must not import from ${one.from ?? one}`,
+  }));
 const zones = [
   ...forbid('./db', './api', './workflows', './activities', './scripts', './test'),
   ...forbid('./activities', './api', './scripts', './test'),
-  ...forbid('./activities', { from: './workflows', except: ['./contract.ts', './client.ts', './payloads.ts', './domain'] }),
+  ...forbid('./activities', {
+    from: './workflows',
+    except: ['./contract.ts', './client.ts', './payloads.ts', './domain'],
+  }),
   ...forbid('./api', './activities', './scripts', './test'),
   ...forbid('./api', { from: './workflows', except: ['./contract.ts', './client.ts', './payloads.ts', './domain'] }),
   ...forbid('./workflows', './api', './db', './scripts', './test'),
@@ -32,7 +42,10 @@ export default tseslint.config(
     rules: {
       'import-x/no-restricted-paths': ['error', { zones }],
       'import-x/no-cycle': ['error', { ignoreExternal: true }],
-      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true, caughtErrorsIgnorePattern: '^_' }],
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true, caughtErrorsIgnorePattern: '^_' },
+      ],
       '@typescript-eslint/no-explicit-any': 'error',
       'no-empty': ['error', { allowEmptyCatch: false }],
       'no-console': 'off',
@@ -41,12 +54,45 @@ export default tseslint.config(
   },
   {
     files: ['**/*.mjs'],
-    languageOptions: { globals: { setImmediate: 'readonly', process: 'readonly', console: 'readonly', URL: 'readonly', setTimeout: 'readonly', clearTimeout: 'readonly', setInterval: 'readonly', clearInterval: 'readonly', performance: 'readonly', fetch: 'readonly', AbortSignal: 'readonly', Buffer: 'readonly' } },
+    languageOptions: {
+      globals: {
+        setImmediate: 'readonly',
+        process: 'readonly',
+        console: 'readonly',
+        URL: 'readonly',
+        setTimeout: 'readonly',
+        clearTimeout: 'readonly',
+        setInterval: 'readonly',
+        clearInterval: 'readonly',
+        performance: 'readonly',
+        fetch: 'readonly',
+        AbortSignal: 'readonly',
+        Buffer: 'readonly',
+      },
+    },
   },
   {
     // What a participant's browser runs.
     files: ['api/portal/*.js'],
-    languageOptions: { sourceType: 'script', globals: { document: 'readonly', location: 'readonly', history: 'readonly', navigator: 'readonly', fetch: 'readonly', URLSearchParams: 'readonly', Intl: 'readonly', window: 'readonly', self: 'readonly', atob: 'readonly', Notification: 'readonly', DOMException: 'readonly', Option: 'readonly', sessionStorage: 'readonly' } },
+    languageOptions: {
+      sourceType: 'script',
+      globals: {
+        document: 'readonly',
+        location: 'readonly',
+        history: 'readonly',
+        navigator: 'readonly',
+        fetch: 'readonly',
+        URLSearchParams: 'readonly',
+        Intl: 'readonly',
+        window: 'readonly',
+        self: 'readonly',
+        atob: 'readonly',
+        Notification: 'readonly',
+        DOMException: 'readonly',
+        Option: 'readonly',
+        sessionStorage: 'readonly',
+      },
+    },
   },
   {
     // An assertion of chai is an expression.
@@ -56,16 +102,26 @@ export default tseslint.config(
   {
     // Mocha loads a reporter by require().
     files: ['**/*.cjs'],
-    languageOptions: { sourceType: 'commonjs', globals: { require: 'readonly', module: 'writable', process: 'readonly', console: 'readonly' } },
+    languageOptions: {
+      sourceType: 'commonjs',
+      globals: { require: 'readonly', module: 'writable', process: 'readonly', console: 'readonly' },
+    },
     rules: { '@typescript-eslint/no-require-imports': 'off' },
   },
   {
     // A deadline is no matter of the clock of the machine that happens to look.
     files: ['api/**/*.ts', 'activities/**/*.ts', 'db/**/*.ts'],
     rules: {
-      'no-restricted-syntax': ['error',
-        { selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']", message: 'the time is nowMs() of db/clock.ts; what is only measured, performance.now()' },
-        { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: 'the time is nowIso() of db/clock.ts' },
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']",
+          message: 'the time is nowMs() of db/clock.ts; what is only measured, performance.now()',
+        },
+        {
+          selector: "NewExpression[callee.name='Date'][arguments.length=0]",
+          message: 'the time is nowIso() of db/clock.ts',
+        },
       ],
     },
   },
@@ -74,12 +130,19 @@ export default tseslint.config(
     files: ['workflows/**/*.ts'],
     rules: {
       'no-restricted-imports': 'off',
-      '@typescript-eslint/no-restricted-imports': ['error', {
-        patterns: [
-          { group: ['**/activities/**'], allowTypeImports: true, message: 'workflows may import only types of activities' },
-          { group: ['node:*'], message: 'workflow code runs in a sandbox without Node' },
-        ],
-      }],
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              group: ['**/activities/**'],
+              allowTypeImports: true,
+              message: 'workflows may import only types of activities',
+            },
+            { group: ['node:*'], message: 'workflow code runs in a sandbox without Node' },
+          ],
+        },
+      ],
       'no-restricted-globals': ['error', { name: 'process', message: 'not in a workflow' }],
     },
   },
@@ -87,15 +150,29 @@ export default tseslint.config(
     // The decision is pure: no clock, no chance, no Temporal API.
     files: ['workflows/domain/**/*.ts'],
     rules: {
-      'no-restricted-syntax': ['error',
+      'no-restricted-syntax': [
+        'error',
         { selector: "MemberExpression[object.name='Date']", message: 'the domain has no clock' },
         { selector: "NewExpression[callee.name='Date']", message: 'calendar dates are Temporal.PlainDate' },
-        { selector: "MemberExpression[object.name='Math'][property.name='random']", message: 'the domain has no chance' },
-        { selector: "MemberExpression[object.name='Temporal'][property.name='Now']", message: 'the domain has no clock' },
+        {
+          selector: "MemberExpression[object.name='Math'][property.name='random']",
+          message: 'the domain has no chance',
+        },
+        {
+          selector: "MemberExpression[object.name='Temporal'][property.name='Now']",
+          message: 'the domain has no clock',
+        },
       ],
-      '@typescript-eslint/no-restricted-imports': ['error', { patterns: [
-        { group: ['@temporalio/*'], message: 'the domain knows no Temporal' }, { group: ['node:*'], message: 'the domain is pure' }, { group: ['**/activities/**', '**/db/**'], message: 'the domain imports itself only' },
-      ] }],
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            { group: ['@temporalio/*'], message: 'the domain knows no Temporal' },
+            { group: ['node:*'], message: 'the domain is pure' },
+            { group: ['**/activities/**', '**/db/**'], message: 'the domain imports itself only' },
+          ],
+        },
+      ],
     },
   },
 );

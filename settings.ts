@@ -8,8 +8,13 @@ import { join } from 'node:path';
 
 export class SettingsError extends Error {
   /** @param read what could be read all the same, with defaults in place of what could not */
-  constructor(readonly faults: string[], readonly read?: Settings) {
-    super(`The settings have ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((f) => `  - ${f}`).join('\n')}`);
+  constructor(
+    readonly faults: string[],
+    readonly read?: Settings,
+  ) {
+    super(
+      `The settings have ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((f) => `  - ${f}`).join('\n')}`,
+    );
     this.name = 'SettingsError';
   }
 }
@@ -25,17 +30,27 @@ interface Definition<T> {
 }
 
 const text = (group: string, doc: string, fallback: string): Definition<string> => ({
-  group, doc, fallback, parse: (raw) => raw ?? fallback,
+  group,
+  doc,
+  fallback,
+  parse: (raw) => raw ?? fallback,
 });
 const optional = (group: string, doc: string): Definition<string | undefined> => ({
-  group, doc, fallback: undefined, parse: (raw) => raw,
+  group,
+  doc,
+  fallback: undefined,
+  parse: (raw) => raw,
 });
-const secret = (group: string, doc: string): Definition<string | undefined> => ({ ...optional(group, doc), secret: true });
+const secret = (group: string, doc: string): Definition<string | undefined> => ({
+  ...optional(group, doc),
+  secret: true,
+});
 /** A secret that is sent as a bearer token: nothing else than what fits there. */
 const bearerToken = (group: string, doc: string): Definition<string | undefined> => ({
   ...secret(group, doc),
   parse: (raw) => {
-    if (raw !== undefined && !/^[A-Za-z0-9._~+/=-]+$/.test(raw)) throw new Error('may hold letters, digits and . _ ~ + / = - only');
+    if (raw !== undefined && !/^[A-Za-z0-9._~+/=-]+$/.test(raw))
+      throw new Error('may hold letters, digits and . _ ~ + / = - only');
     if (raw !== undefined && raw.length < 32) throw new Error('is shorter than 32 characters');
     return raw;
   },
@@ -43,7 +58,8 @@ const bearerToken = (group: string, doc: string): Definition<string | undefined>
 const vapidKey = (group: string, doc: string): Definition<string | undefined> => ({
   ...secret(group, doc),
   parse: (raw) => {
-    if (raw !== undefined && !/^[A-Za-z0-9_-]{43}=?$/.test(raw)) throw new Error('must be 32 bytes, written as base64url');
+    if (raw !== undefined && !/^[A-Za-z0-9_-]{43}=?$/.test(raw))
+      throw new Error('must be 32 bytes, written as base64url');
     return raw;
   },
 });
@@ -57,15 +73,23 @@ const key = (group: string, doc: string): Definition<string | undefined> => ({
   },
 });
 const keyList = (group: string, doc: string): Definition<string[] | undefined> => ({
-  ...list(group, doc), secret: true,
+  ...list(group, doc),
+  secret: true,
   parse: (raw) => {
     const named = list(group, doc).parse(raw);
     if (named?.some((one) => !encryptionKeyBytes(one))) throw new Error(`: each ${KEY_FORM}`);
     return named;
   },
 });
-const number = (group: string, doc: string, fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER, integer = false } = {}): Definition<number> => ({
-  group, doc, fallback: String(fallback),
+const number = (
+  group: string,
+  doc: string,
+  fallback: number,
+  { min = 0, max = Number.MAX_SAFE_INTEGER, integer = false } = {},
+): Definition<number> => ({
+  group,
+  doc,
+  fallback: String(fallback),
   parse: (raw) => {
     const value = raw === undefined ? fallback : Number(raw);
     if (!Number.isFinite(value) || raw?.trim() === '') throw new Error(`is not a number: "${raw}"`);
@@ -81,19 +105,27 @@ const perMinute = (doc: string) => number('Limits', doc, 0);
 /** About a millisecond, or a tenth of a second for days: shorter than anybody waits for. */
 const SHORTEST = { SECONDS: 0.001, MINUTES: 0.0001, HOURS: 0.000001, DAYS: 0.000001 } as const;
 /** Durations: any fraction above zero. */
-const duration = (unit: keyof typeof SHORTEST, doc: string, fallback: number) => number('Durations', doc, fallback, { min: SHORTEST[unit] });
+const duration = (unit: keyof typeof SHORTEST, doc: string, fallback: number) =>
+  number('Durations', doc, fallback, { min: SHORTEST[unit] });
 const port = (doc: string, fallback: number): Definition<number | 'auto'> => ({
-  group: 'Ports', doc, fallback: String(fallback),
+  group: 'Ports',
+  doc,
+  fallback: String(fallback),
   parse: (raw) => {
     if (raw === 'auto') return 'auto';
     return number('', '', fallback, { min: 1, max: 65535, integer: true }).parse(raw);
   },
 });
 const optionalPort = (group: string, doc: string): Definition<number | 'auto' | undefined> => ({
-  group, doc, fallback: undefined, parse: (raw) => (raw === undefined ? undefined : port(doc, 0).parse(raw)),
+  group,
+  doc,
+  fallback: undefined,
+  parse: (raw) => (raw === undefined ? undefined : port(doc, 0).parse(raw)),
 });
 const flag = (group: string, doc: string, fallback: boolean): Definition<boolean> => ({
-  group, doc, fallback: String(fallback),
+  group,
+  doc,
+  fallback: String(fallback),
   parse: (raw) => {
     if (raw === undefined) return fallback;
     if (/^(true|1|yes|on)$/i.test(raw)) return true;
@@ -102,12 +134,20 @@ const flag = (group: string, doc: string, fallback: boolean): Definition<boolean
   },
 });
 const optionalFlag = (group: string, doc: string): Definition<boolean | undefined> => ({
-  group, doc, fallback: undefined, parse: (raw) => (raw === undefined ? undefined : flag(group, doc, false).parse(raw)),
+  group,
+  doc,
+  fallback: undefined,
+  parse: (raw) => (raw === undefined ? undefined : flag(group, doc, false).parse(raw)),
 });
 const cidrs = (group: string, doc: string): Definition<string[] | undefined> => ({
-  group, doc, fallback: undefined,
+  group,
+  doc,
+  fallback: undefined,
   parse: (raw) => {
-    const entries = raw?.split(',').map((s) => s.trim()).filter(Boolean);
+    const entries = raw
+      ?.split(',')
+      .map((s) => s.trim())
+      .filter(Boolean);
     const wrong = entries?.filter((entry) => !isCidr(entry)) ?? [];
     if (wrong.length > 0) throw new Error(`holds what is neither an address nor a CIDR: ${wrong.join(', ')}`);
     return entries;
@@ -116,33 +156,52 @@ const cidrs = (group: string, doc: string): Definition<string[] | undefined> => 
 const isCidr = (entry: string): boolean => {
   const [address = '', bits, more] = entry.split('/');
   const family = isIP(address);
-  return family !== 0 && more === undefined && (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128)));
+  return (
+    family !== 0 &&
+    more === undefined &&
+    (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128)))
+  );
 };
 const list = (group: string, doc: string): Definition<string[] | undefined> => ({
-  group, doc, fallback: undefined, parse: (raw) => raw?.split(',').map((s) => s.trim()).filter(Boolean),
+  group,
+  doc,
+  fallback: undefined,
+  parse: (raw) =>
+    raw
+      ?.split(',')
+      .map((s) => s.trim())
+      .filter(Boolean),
 });
 
 /** An address of a server over HTTP. */
 const address = (group: string, doc: string): Definition<string | undefined> => ({
-  group, doc, fallback: undefined,
+  group,
+  doc,
+  fallback: undefined,
   parse: (raw) => {
-    if (raw !== undefined && !(URL.canParse(raw) && /^https?:$/.test(new URL(raw).protocol))) throw new Error('is no http or https address');
+    if (raw !== undefined && !(URL.canParse(raw) && /^https?:$/.test(new URL(raw).protocol)))
+      throw new Error('is no http or https address');
     return raw;
   },
 });
 
 /** The URL of a server, by the schemes of its protocol. The fault does not repeat it: it may hold a password. */
 const server = (schemes: readonly string[], doc: string): Definition<string | undefined> => ({
-  group: 'Servers of your own', doc, fallback: undefined,
+  group: 'Servers of your own',
+  doc,
+  fallback: undefined,
   parse: (raw) => {
-    if (raw !== undefined && !(URL.canParse(raw) && schemes.includes(new URL(raw).protocol.slice(0, -1)))) throw new Error(`is not a URL of ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`);
+    if (raw !== undefined && !(URL.canParse(raw) && schemes.includes(new URL(raw).protocol.slice(0, -1))))
+      throw new Error(`is not a URL of ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`);
     return raw;
   },
 });
 
 /** Origins by commas, as browsers write them: scheme, host and port, nothing behind. */
 const origins = (group: string, doc: string): Definition<string[] | undefined> => ({
-  group, doc, fallback: undefined,
+  group,
+  doc,
+  fallback: undefined,
   parse: (raw) => {
     const named = list(group, doc).parse(raw);
     const wrong = named?.filter((origin) => !/^https?:\/\/[^/?#@\s*]+$/.test(origin)) ?? [];
@@ -154,7 +213,9 @@ const origins = (group: string, doc: string): Definition<string[] | undefined> =
 const ROLES = ['admin', 'researcher', 'coordinator', 'investigator', 'data_manager'];
 /** Roles by commas, or the one word `none`. */
 const roleList = (group: string, doc: string): Definition<string[] | undefined> => ({
-  group, doc, fallback: undefined,
+  group,
+  doc,
+  fallback: undefined,
   parse: (raw) => {
     const named = list(group, doc).parse(raw);
     if (named?.length === 1 && named[0] === 'none') return [];
@@ -179,30 +240,55 @@ export const definitions = {
   MAIL_PORT: port('mail catcher, SMTP', 1025),
   MAIL_UI_PORT: port('mail catcher, page and JSON', 1080),
 
-  DATABASE_URL: server(['postgres', 'postgresql'], 'PostgreSQL, owner of the schema; set: no embedded PostgreSQL is started'),
-  DATABASE_APP_PASSWORD: secret('Servers of your own', 'password of the role research_app that API and worker log in as; not set: they log in as the owner and take the role'),
+  DATABASE_URL: server(
+    ['postgres', 'postgresql'],
+    'PostgreSQL, owner of the schema; set: no embedded PostgreSQL is started',
+  ),
+  DATABASE_APP_PASSWORD: secret(
+    'Servers of your own',
+    'password of the role research_app that API and worker log in as; not set: they log in as the owner and take the role',
+  ),
   DATABASE_POOL_MAX: count('Servers of your own', 'connections to PostgreSQL for each process', 20),
   TEMPORAL_ADDRESS: optional('Servers of your own', 'host:port; set: no embedded Temporal server is started'),
   TEMPORAL_NAMESPACE: text('Servers of your own', 'Temporal namespace', 'default'),
   TEMPORAL_TASK_QUEUE: text('Servers of your own', 'Temporal task queue', 'research-assessment'),
-  TEMPORAL_UI_URL: optional('Servers of your own', 'Temporal Web UI that links point to, when it is not the embedded one'),
+  TEMPORAL_UI_URL: optional(
+    'Servers of your own',
+    'Temporal Web UI that links point to, when it is not the embedded one',
+  ),
   TEMPORAL_CLI: optional('Servers of your own', 'the temporal command to use instead of looking for one'),
-  TEMPORAL_RETENTION_DAYS: count('Servers of your own', 'how long the embedded Temporal server keeps closed histories', 90),
+  TEMPORAL_RETENTION_DAYS: count(
+    'Servers of your own',
+    'how long the embedded Temporal server keeps closed histories',
+    90,
+  ),
   REDIS_URL: server(['redis', 'rediss'], 'shares the rate limits instead of PostgreSQL'),
   SMTP_URL: server(['smtp', 'smtps'], 'mail server; set: no mail catcher is started'),
   MAIL_FROM: text('Servers of your own', 'sender of all mail', 'Research Assessment <no-reply@example.org>'),
   SMS_GATEWAY_URL: optional('Servers of your own', 'HTTP gateway for text messages'),
   PUSH_GATEWAY_URL: optional('Servers of your own', 'HTTP gateway for push messages to apps'),
-  VAPID_SUBJECT: optional('Servers of your own', 'whom push services of browsers may write to, mailto: or https:; default: the address of MAIL_FROM'),
+  VAPID_SUBJECT: optional(
+    'Servers of your own',
+    'whom push services of browsers may write to, mailto: or https:; default: the address of MAIL_FROM',
+  ),
 
   ADMIN_EMAIL: text('First admin', 'account made at the first start', 'admin@example.org'),
-  ADMIN_PASSWORD: secret('First admin', 'development: generated once, printed and kept in DATA_DIR; production: required, at least 12 characters'),
+  ADMIN_PASSWORD: secret(
+    'First admin',
+    'development: generated once, printed and kept in DATA_DIR; production: required, at least 12 characters',
+  ),
 
   JWT_SECRET: secret('Secrets', 'signs access tokens; at least 32 characters'),
   SESSION_SECRET: secret('Secrets', 'signs portal cookies and links; at least 32 characters'),
   DATACAPTURE_ENCRYPTION_KEY: secret('Secrets', '32 bytes, hex or base64: encrypts capture-system tokens and secrets'),
-  VAPID_PRIVATE_KEY: vapidKey('Secrets', 'key of Web Push messages (RFC 8292): 32 bytes, base64url, as `npx web-push generate-vapid-keys` prints it; production without it: browsers get none'),
-  TEMPORAL_PAYLOAD_KEY: key('Secrets', '32 bytes, hex or base64: encrypts what Temporal stores of workflows; not set: it lies there in the open'),
+  VAPID_PRIVATE_KEY: vapidKey(
+    'Secrets',
+    'key of Web Push messages (RFC 8292): 32 bytes, base64url, as `npx web-push generate-vapid-keys` prints it; production without it: browsers get none',
+  ),
+  TEMPORAL_PAYLOAD_KEY: key(
+    'Secrets',
+    '32 bytes, hex or base64: encrypts what Temporal stores of workflows; not set: it lies there in the open',
+  ),
   TEMPORAL_PAYLOAD_FORMER_KEYS: keyList('Secrets', 'keys of before, by commas: what they encrypted is still read'),
   AUDIT_SIGNING_KEY: secret('Secrets', 'seed of the Ed25519 key that signs audit checkpoints; at least 32 characters'),
 
@@ -226,9 +312,21 @@ export const definitions = {
   AUDIT_CHECKPOINT_SECONDS: duration('SECONDS', 'how often chains that grew are signed', 3600),
   WEBHOOK_DEDUPE_HOURS: duration('HOURS', 'how long the same trigger counts as a duplicate', 24),
   EXPORT_RETENTION_HOURS: duration('HOURS', 'how long a file that was exported in the background is kept', 72),
-  REQUEST_TIMEOUT_SECONDS: duration('SECONDS', 'how long a request waits for the worker, for what another one has locked, or for a database that says nothing, before 503', 10),
-  STATEMENT_TIMEOUT_SECONDS: duration('SECONDS', 'how long one statement of a request may take before 503; files in and out, verifications and documents have their own limit', 60),
-  REQUEST_ARRIVAL_SECONDS: duration('SECONDS', 'how long a request may take to arrive, its body with it, before 408', 120),
+  REQUEST_TIMEOUT_SECONDS: duration(
+    'SECONDS',
+    'how long a request waits for the worker, for what another one has locked, or for a database that says nothing, before 503',
+    10,
+  ),
+  STATEMENT_TIMEOUT_SECONDS: duration(
+    'SECONDS',
+    'how long one statement of a request may take before 503; files in and out, verifications and documents have their own limit',
+    60,
+  ),
+  REQUEST_ARRIVAL_SECONDS: duration(
+    'SECONDS',
+    'how long a request may take to arrive, its body with it, before 408',
+    120,
+  ),
 
   RATE_LIMIT_PER_MINUTE: count('Limits', 'requests a minute, by user or address', 60),
   AUTH_RATE_LIMIT_PER_MINUTE: count('Limits', 'login and registration, by address and by account', 10),
@@ -236,22 +334,47 @@ export const definitions = {
   EMAIL_PER_MINUTE: perMinute('mails a minute that the mail server is given, by all workers together; 0: no limit'),
   SMS_PER_MINUTE: perMinute('text messages a minute for their gateway, likewise'),
   PUSH_PER_MINUTE: perMinute('push messages a minute, likewise'),
-  DATACAPTURE_PUSHES_PER_MINUTE: count('Limits', 'calls a minute that pushes make to one capture system, of 600 that it allows before it bans', 300),
+  DATACAPTURE_PUSHES_PER_MINUTE: count(
+    'Limits',
+    'calls a minute that pushes make to one capture system, of 600 that it allows before it bans',
+    300,
+  ),
   WEBHOOK_ALLOWED_IPS: cidrs('Limits', 'CIDRs that triggers may come from; not set: any'),
   MAX_BODY_BYTES: count('Limits', 'JSON body', 5 * 1024 * 1024),
   MAX_UPLOAD_BYTES: count('Limits', 'uploaded file', 20 * 1024 * 1024),
-  ALLOW_PRIVATE_URLS: optionalFlag('Limits', 'capture systems and subscriptions on private addresses; default: not in production'),
-  CORS_ORIGINS: origins('Limits', 'origins whose pages may call the API, by commas (https://app.example.org); not set: none'),
-  MFA_REQUIRED_ROLES: roleList('Limits', 'roles that must use a second factor, by commas, or none; default: admin in production, none else'),
+  ALLOW_PRIVATE_URLS: optionalFlag(
+    'Limits',
+    'capture systems and subscriptions on private addresses; default: not in production',
+  ),
+  CORS_ORIGINS: origins(
+    'Limits',
+    'origins whose pages may call the API, by commas (https://app.example.org); not set: none',
+  ),
+  MFA_REQUIRED_ROLES: roleList(
+    'Limits',
+    'roles that must use a second factor, by commas, or none; default: admin in production, none else',
+  ),
 
-  METRICS_TOKEN: bearerToken('Switches', 'lets a monitoring system read /api/metrics/prometheus as its bearer token; at least 32 characters'),
-  WORKER_METRICS_PORT: optionalPort('Switches', 'the worker’s metrics for Prometheus, at /metrics on HOST (behind METRICS_TOKEN where that is set); not set: not served'),
-  OTEL_EXPORTER_OTLP_ENDPOINT: address('Switches', 'where OpenTelemetry traces are sent (OTLP over HTTP, such as http://collector:4318); not set: no traces'),
+  METRICS_TOKEN: bearerToken(
+    'Switches',
+    'lets a monitoring system read /api/metrics/prometheus as its bearer token; at least 32 characters',
+  ),
+  WORKER_METRICS_PORT: optionalPort(
+    'Switches',
+    'the worker’s metrics for Prometheus, at /metrics on HOST (behind METRICS_TOKEN where that is set); not set: not served',
+  ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: address(
+    'Switches',
+    'where OpenTelemetry traces are sent (OTLP over HTTP, such as http://collector:4318); not set: no traces',
+  ),
   OTEL_SERVICE_NAME: text('Switches', 'the name of the service in its traces', 'research-assessment-platform'),
   ENABLE_API_DOCS: flag('Switches', 'serve /openapi.json, /docs, /redoc', true),
   ENABLE_API_V1: flag('Switches', 'serve /api/v1', true),
   AUDIT_CHECKPOINT_DIR: optional('Switches', 'where checkpoints are kept; default: DATA_DIR/audit-checkpoints'),
-  BACKUP_DIR: optional('Switches', 'back-ups of the embedded PostgreSQL and the log that leads from them to any later moment (npm run backup, npm run restore); not set: none'),
+  BACKUP_DIR: optional(
+    'Switches',
+    'back-ups of the embedded PostgreSQL and the log that leads from them to any later moment (npm run backup, npm run restore); not set: none',
+  ),
   CHROMIUM_PATH: optional('Switches', 'browser that prints PDF reports'),
 } satisfies Record<string, Definition<unknown>>;
 
@@ -260,7 +383,8 @@ export type SettingName = keyof Definitions;
 type Raw = { [K in SettingName]: ReturnType<Definitions[K]['parse']> };
 export type Settings = Raw & { production: boolean };
 
-const PLACEHOLDERS = /change|(?<![a-z])(?:me|it|now)(?![a-z])|(?<=change)(?:me|it|this|now)|please|in[-_ ]?production|secret|passwor[dt]|default|admin(?:istrator)?|test(?:ing)?|example|insecure|placeholder|todo|x{3,}|super|jwt|session|signing|audit|encryption|key|token|random|string|char(?:acter)?s?|value|letmein|welcome|qwerty|abcdef\w{0,20}|replace|generate|long|strong|development|(?<![a-z])(?:your?|my|an?|the|this|that|to|with|at|of|in|do|not|use|for|here|least|dev|real|own|some|app|very)(?![a-z])/gi;
+const PLACEHOLDERS =
+  /change|(?<![a-z])(?:me|it|now)(?![a-z])|(?<=change)(?:me|it|this|now)|please|in[-_ ]?production|secret|passwor[dt]|default|admin(?:istrator)?|test(?:ing)?|example|insecure|placeholder|todo|x{3,}|super|jwt|session|signing|audit|encryption|key|token|random|string|char(?:acter)?s?|value|letmein|welcome|qwerty|abcdef\w{0,20}|replace|generate|long|strong|development|(?<![a-z])(?:your?|my|an?|the|this|that|to|with|at|of|in|do|not|use|for|here|least|dev|real|own|some|app|very)(?![a-z])/gi;
 const COUNTED = /\d*(?:0123|1234|2345|3456|4567|5678|6789|7890|9876|4321)\d*|123|321/g;
 /** Below this a value is too simple, whatever it says. */
 const FEWEST_SIGNS = 5;
@@ -271,13 +395,20 @@ const FEWEST_SIGNS = 5;
  */
 export function isKnownDefault(value: string): boolean {
   const lower = value.toLowerCase();
-  if (Object.values<Definition<unknown>>(definitions).some(({ fallback }) => fallback?.toLowerCase() === lower)) return true;
+  if (Object.values<Definition<unknown>>(definitions).some(({ fallback }) => fallback?.toLowerCase() === lower))
+    return true;
   if (new Set(value).size < FEWEST_SIGNS) return true;
   const own = lower.replaceAll(PLACEHOLDERS, ' ');
   return own !== lower && new Set(own.replaceAll(COUNTED, '').replaceAll(/[^\p{L}\p{N}]/gu, '')).size < FEWEST_SIGNS;
 }
 
-const SECRETS = ['JWT_SECRET', 'SESSION_SECRET', 'DATACAPTURE_ENCRYPTION_KEY', 'AUDIT_SIGNING_KEY', 'ADMIN_PASSWORD'] as const;
+const SECRETS = [
+  'JWT_SECRET',
+  'SESSION_SECRET',
+  'DATACAPTURE_ENCRYPTION_KEY',
+  'AUDIT_SIGNING_KEY',
+  'ADMIN_PASSWORD',
+] as const;
 
 /**
  * Reads and validates the environment. An empty value counts as not set.
@@ -333,7 +464,8 @@ function productionFaults(settings: Settings): string[] {
     if (twin) faults.push(`${name} is equal to ${twin}`);
     seen.set(value, name);
   }
-  if (settings.PUBLIC_URL !== undefined && !/^https:\/\/[^/]/i.test(settings.PUBLIC_URL)) faults.push('PUBLIC_URL must be https in production');
+  if (settings.PUBLIC_URL !== undefined && !/^https:\/\/[^/]/i.test(settings.PUBLIC_URL))
+    faults.push('PUBLIC_URL must be https in production');
   return faults;
 }
 
@@ -351,7 +483,10 @@ export function vapidPublicKey(privateKey: string): string {
   return curve.getPublicKey().toString('base64url');
 }
 /** The keys of what Temporal stores. */
-export const payloadKeys = ({ TEMPORAL_PAYLOAD_KEY, TEMPORAL_PAYLOAD_FORMER_KEYS }: Pick<Settings, 'TEMPORAL_PAYLOAD_KEY' | 'TEMPORAL_PAYLOAD_FORMER_KEYS'>) => ({
+export const payloadKeys = ({
+  TEMPORAL_PAYLOAD_KEY,
+  TEMPORAL_PAYLOAD_FORMER_KEYS,
+}: Pick<Settings, 'TEMPORAL_PAYLOAD_KEY' | 'TEMPORAL_PAYLOAD_FORMER_KEYS'>) => ({
   current: TEMPORAL_PAYLOAD_KEY === undefined ? undefined : encryptionKeyBytes(TEMPORAL_PAYLOAD_KEY),
   former: (TEMPORAL_PAYLOAD_FORMER_KEYS ?? []).map((one) => encryptionKeyBytes(one)!),
 });
@@ -364,12 +499,17 @@ export const reach = (host: string): string => {
 };
 
 /** Where audit checkpoints are kept outside the database. */
-export const checkpointFolder = ({ AUDIT_CHECKPOINT_DIR, DATA_DIR }: Pick<Settings, 'AUDIT_CHECKPOINT_DIR' | 'DATA_DIR'>): string =>
+export const checkpointFolder = ({
+  AUDIT_CHECKPOINT_DIR,
+  DATA_DIR,
+}: Pick<Settings, 'AUDIT_CHECKPOINT_DIR' | 'DATA_DIR'>): string =>
   AUDIT_CHECKPOINT_DIR ?? join(DATA_DIR, 'audit-checkpoints');
 
 /** The text of `.env.example`: every setting with its default, grouped; secrets are left empty. */
 export function envExample(): string {
-  const lines = ['# Every setting with its default. Copy to .env and change what you need; an empty value is "not set".'];
+  const lines = [
+    '# Every setting with its default. Copy to .env and change what you need; an empty value is "not set".',
+  ];
   let group = '';
   for (const [name, definition] of Object.entries(definitions)) {
     if (definition.group !== group) {

@@ -4,15 +4,19 @@ import { applyAnchorCommand } from './anchor/apply.js';
 import { reanchorBatch } from './anchor/reanchor.js';
 
 /** `heartbeat`: tells Temporal that an activity of a whole study lives. */
-export interface ActivityDependencies { database: Database; heartbeat?: () => void }
+export interface ActivityDependencies {
+  database: Database;
+  heartbeat?: () => void;
+}
 
 /** The activities of the anchor's processes: one participant's, and a study's as a whole. */
 export const createAnchorActivities = ({ database, heartbeat = () => undefined }: ActivityDependencies) => ({
   applyAnchorCommand: applyAnchorCommand(database),
   reanchorBatch: reanchorBatch(database, heartbeat),
-  countParticipants: (studyId: string): Promise<number> => readInScope(database, studyId, async (tx) => {
-    const row = await tx('participants').where({ study_id: studyId, status: 'enrolled' }).count({ n: '*' }).first();
-    return Number(row?.n ?? 0);
-  }),
+  countParticipants: (studyId: string): Promise<number> =>
+    readInScope(database, studyId, async (tx) => {
+      const row = await tx('participants').where({ study_id: studyId, status: 'enrolled' }).count({ n: '*' }).first();
+      return Number(row?.n ?? 0);
+    }),
 });
 export type AnchorActivities = ReturnType<typeof createAnchorActivities>;

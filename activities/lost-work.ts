@@ -14,7 +14,10 @@ const CARRIERS: Partial<Record<OpenWork['topic'], { type: string; id: (work: Ope
   export: { type: workflowTypes.studyExport, id: ({ key }) => contract.studyExportId(key) },
   simulation: { type: workflowTypes.studySimulation, id: ({ key }) => contract.studySimulationId(key) },
   'datacapture-sync': { type: workflowTypes.datacaptureSync, id: ({ key }) => contract.datacaptureSyncId(key) },
-  'study-changed': { type: workflowTypes.studyReanchoring, id: ({ study_id, key }) => contract.studyReanchoringId(study_id, key) },
+  'study-changed': {
+    type: workflowTypes.studyReanchoring,
+    id: ({ study_id, key }) => contract.studyReanchoringId(study_id, key),
+  },
 };
 
 /**
@@ -26,7 +29,11 @@ export async function restoreWork(deps: { database: Database; client: Client }, 
   const open = await inScope(deps.database, '*', ({ tx }) => openWork(tx, olderSeconds));
   const running = new Set<string>();
   for (const type of new Set(open.map(({ topic }) => CARRIERS[topic]!.type))) {
-    for await (const { workflowId } of deps.client.workflow.list({ query: `WorkflowType = '${type}' AND ExecutionStatus = 'Running'`, pageSize: PAGE })) running.add(workflowId);
+    for await (const { workflowId } of deps.client.workflow.list({
+      query: `WorkflowType = '${type}' AND ExecutionStatus = 'Running'`,
+      pageSize: PAGE,
+    }))
+      running.add(workflowId);
   }
   const lost = open.filter((work) => !running.has(CARRIERS[work.topic]!.id(work)));
   if (lost.length > 0) await inScope(deps.database, '*', ({ tx }) => startAgain(tx, lost));

@@ -37,16 +37,25 @@ import { Traffic } from './traffic.js';
 import { createVisitActivities } from './visits/index.js';
 import { ensureVisitSchedules } from './visits/schedules.js';
 
-// What a burst leaves behind has outlived the engine's young space: by itself the engine lets it grow to four times what
-// is in use before it looks, here and in the thread of the workflows. Measured: 2,000 triggers, 300 MB of it.
+// What a burst leaves behind has outlived the engine's young space: by itself the engine lets it grow to four times
+// what is in use before it looks, here and in the thread of the workflows. Measured: 2,000 triggers, 300 MB of it.
 setFlagsFromString('--heap-growing-percent=40');
 const settings = readSettings();
 const log = pino({ level: settings.LOG_LEVEL, base: { part: 'worker' } });
-if (!settings.DATABASE_URL || !settings.TEMPORAL_ADDRESS) throw new Error('DATABASE_URL and TEMPORAL_ADDRESS must be set for the worker ("npm start" sets them)');
+if (!settings.DATABASE_URL || !settings.TEMPORAL_ADDRESS)
+  throw new Error('DATABASE_URL and TEMPORAL_ADDRESS must be set for the worker ("npm start" sets them)');
 
-const database = openDatabase({ url: settings.DATABASE_URL, appPassword: settings.DATABASE_APP_PASSWORD, poolMax: settings.DATABASE_POOL_MAX, muteMs: settings.REQUEST_TIMEOUT_SECONDS * 1000, name: 'worker' });
+const database = openDatabase({
+  url: settings.DATABASE_URL,
+  appPassword: settings.DATABASE_APP_PASSWORD,
+  poolMax: settings.DATABASE_POOL_MAX,
+  muteMs: settings.REQUEST_TIMEOUT_SECONDS * 1000,
+  name: 'worker',
+});
 await assertLatestRevision(database);
-const stopClock = await followClock(database, (fault) => log.warn({ err: fault }, 'the time was not asked of the database'));
+const stopClock = await followClock(database, (fault) =>
+  log.warn({ err: fault }, 'the time was not asked of the database'),
+);
 
 // The process decides itself when to drain: the runtime must not act on signals of its own.
 Runtime.install({ shutdownSignals: [] });
@@ -54,10 +63,12 @@ const taskQueue = settings.TEMPORAL_TASK_QUEUE;
 const namespace = settings.TEMPORAL_NAMESPACE;
 const native = await NativeConnection.connect({ address: settings.TEMPORAL_ADDRESS });
 const connection = await Connection.connect({
-  address: settings.TEMPORAL_ADDRESS, channelArgs: { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000 },
+  address: settings.TEMPORAL_ADDRESS,
+  channelArgs: { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000 },
 });
 const endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT;
-const tracing = endpoint === undefined ? undefined : (await import('./tracing.js')).traceWorker(endpoint, settings.OTEL_SERVICE_NAME);
+const tracing =
+  endpoint === undefined ? undefined : (await import('./tracing.js')).traceWorker(endpoint, settings.OTEL_SERVICE_NAME);
 const dataConverter = dataConverterOf(payloadKeys(settings));
 const ofClients = { ...(dataConverter && { dataConverter }), ...(tracing && { interceptors: tracing.client }) };
 const client = new Client({ connection, namespace, ...ofClients });
@@ -67,24 +78,50 @@ const traffic = new Traffic();
 const capture = { database, settings, anchors, log, traffic };
 const messaging = openMessaging({ settings, database, log, heartbeat });
 const bundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
-const [workflows] = ['../workflows/index.js', '../workflows/index.ts'].map((path) => fileURLToPath(new URL(path, import.meta.url))).filter((path) => existsSync(path)) as [string];
-const metrics = settings.WORKER_METRICS_PORT === undefined ? undefined : await serveWorkerMetrics({ host: settings.HOST, port: settings.WORKER_METRICS_PORT, token: settings.METRICS_TOKEN, database, log });
+const [workflows] = ['../workflows/index.js', '../workflows/index.ts']
+  .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  .filter((path) => existsSync(path)) as [string];
+const metrics =
+  settings.WORKER_METRICS_PORT === undefined
+    ? undefined
+    : await serveWorkerMetrics({
+        host: settings.HOST,
+        port: settings.WORKER_METRICS_PORT,
+        token: settings.METRICS_TOKEN,
+        database,
+        log,
+      });
 const worker = await Worker.create({
-  interceptors: { activity: [...(metrics ? [activityMetrics(metrics.observe)] : []), ...(tracing ? [tracing.activity] : [])], ...(tracing && { workflowModules: tracing.workflowModules }) },
+  interceptors: {
+    activity: [...(metrics ? [activityMetrics(metrics.observe)] : []), ...(tracing ? [tracing.activity] : [])],
+    ...(tracing && { workflowModules: tracing.workflowModules }),
+  },
   ...(tracing && { sinks: tracing.sinks }),
-  connection: native, namespace, taskQueue, ...(dataConverter && { dataConverter }),
+  connection: native,
+  namespace,
+  taskQueue,
+  ...(dataConverter && { dataConverter }),
   // The bundle of the build knows neither traces nor a converter of failures: with them one is made at the start.
-  ...(existsSync(bundle) && !tracing && dataConverter?.failureConverterPath === undefined ? { workflowBundle: { codePath: bundle } } : { workflowsPath: workflows }),
+  ...(existsSync(bundle) && !tracing && dataConverter?.failureConverterPath === undefined
+    ? { workflowBundle: { codePath: bundle } }
+    : { workflowsPath: workflows }),
   activities: {
-    ...createAnchorActivities({ database, heartbeat }), ...createExportActivities({ database, settings }), ...createSimulationActivities({ database }), ...createVisitActivities({ database, heartbeat }),
-    ...createCaptureActivities(capture), ...createSyncActivities(capture), ...createPushActivities(capture),
+    ...createAnchorActivities({ database, heartbeat }),
+    ...createExportActivities({ database, settings }),
+    ...createSimulationActivities({ database }),
+    ...createVisitActivities({ database, heartbeat }),
+    ...createCaptureActivities(capture),
+    ...createSyncActivities(capture),
+    ...createPushActivities(capture),
     ...messaging.activities,
-    ...createEventActivities({ database, settings, log }), ...createAuditActivities({ database, settings }),
+    ...createEventActivities({ database, settings, log }),
+    ...createAuditActivities({ database, settings }),
   },
   maxConcurrentLocalActivityExecutions: settings.DATABASE_POOL_MAX,
   maxConcurrentActivityTaskExecutions: settings.DATABASE_POOL_MAX,
   maxCachedWorkflows: 2000,
-  // What was on its way to a worker that goes comes to another one within a request's patience (REQUEST_TIMEOUT_SECONDS).
+  // What was on its way to a worker that goes comes to another one within a request's patience
+  // (REQUEST_TIMEOUT_SECONDS).
   stickyQueueScheduleToStartTimeout: '3s',
   shutdownGraceTime: '5s',
   shutdownForceTime: '9s',
@@ -92,29 +129,61 @@ const worker = await Worker.create({
 
 // A run that the worker itself starts goes to it with the answer, without a way through the task queue.
 const eagerClient = new Client({ connection: native, namespace, ...ofClients });
-const eager = { client: eagerClient, anchors: createAnchorMessages(eagerClient, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS, eager: true }), eager: true };
+const eager = {
+  client: eagerClient,
+  anchors: createAnchorMessages(eagerClient, {
+    taskQueue,
+    timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS,
+    eager: true,
+  }),
+  eager: true,
+};
 const relay = new Relay({
-  database, log, traffic, listenUrl: settings.DATABASE_URL,
-  deliver: deliverTo({ ...eager, taskQueue, setPoll: (studyId) => setPoll({ client, database, taskQueue }, studyId), sendNotification: messaging.send, sendUserLink: messaging.sendUserLink, noteChange: (change) => inScope(database, '*', ({ tx }) => noteChange(tx, change)) }),
+  database,
+  log,
+  traffic,
+  listenUrl: settings.DATABASE_URL,
+  deliver: deliverTo({
+    ...eager,
+    taskQueue,
+    setPoll: (studyId) => setPoll({ client, database, taskQueue }, studyId),
+    sendNotification: messaging.send,
+    sendUserLink: messaging.sendUserLink,
+    noteChange: (change) => inScope(database, '*', ({ tx }) => noteChange(tx, change)),
+  }),
 });
 relay.start();
 const ensureJobs = async (keep: boolean) => {
-  await ensureVisitSchedules(client, { taskQueue, visitStatusSeconds: settings.VISIT_STATUS_INTERVAL_SECONDS, sessionMinutes: settings.ASSESSMENT_SESSION_MINUTES, keep });
+  await ensureVisitSchedules(client, {
+    taskQueue,
+    visitStatusSeconds: settings.VISIT_STATUS_INTERVAL_SECONDS,
+    sessionMinutes: settings.ASSESSMENT_SESSION_MINUTES,
+    keep,
+  });
   await messaging.prepare(client, taskQueue, keep);
 };
 const reconciler = new Reconciler({ database, client, taskQueue, log, ensureJobs: () => ensureJobs(true) });
 reconciler.start();
 const failingWorkflows = new FailingWorkflows({ database, client, taskQueue, log });
 failingWorkflows.start();
-const checkpointer = settings.AUDIT_SIGNING_KEY === undefined ? undefined : new Checkpointer({
-  database, log, signer: auditSigner(settings.AUDIT_SIGNING_KEY), folder: new CheckpointFolder(checkpointFolder(settings)), everySeconds: settings.AUDIT_CHECKPOINT_SECONDS,
-});
+const checkpointer =
+  settings.AUDIT_SIGNING_KEY === undefined
+    ? undefined
+    : new Checkpointer({
+        database,
+        log,
+        signer: auditSigner(settings.AUDIT_SIGNING_KEY),
+        folder: new CheckpointFolder(checkpointFolder(settings)),
+        everySeconds: settings.AUDIT_CHECKPOINT_SECONDS,
+      });
 if (checkpointer) checkpointer.start();
 else log.warn('AUDIT_SIGNING_KEY is not set: audit chains are not signed');
 const dispatcher = new EventDispatcher({ database, settings, log });
 dispatcher.start();
 
-const drain = () => { if (worker.getState() === 'RUNNING') worker.shutdown(); };
+const drain = () => {
+  if (worker.getState() === 'RUNNING') worker.shutdown();
+};
 process.on('SIGTERM', drain);
 process.on('SIGINT', drain);
 // The supervisor is gone: a worker that nobody knows of must not go on.

@@ -27,34 +27,55 @@ const WAITING: Record<keyof Backlog, string> = {
 export type Observe = (activity: string, outcome: 'completed' | 'failed', seconds: number) => void;
 
 /** Measures every activity and local activity of a worker. */
-export const activityMetrics = (observe: Observe): ActivityInterceptorsFactory => (context) => ({
-  inbound: {
-    async execute(input, next) {
-      const began = performance.now();
-      let outcome: 'completed' | 'failed' = 'failed';
-      try {
-        const result: unknown = await next(input);
-        outcome = 'completed';
-        return result;
-      } finally {
-        observe(context.info.activityType, outcome, (performance.now() - began) / 1000);
-      }
+export const activityMetrics =
+  (observe: Observe): ActivityInterceptorsFactory =>
+  (context) => ({
+    inbound: {
+      async execute(input, next) {
+        const began = performance.now();
+        let outcome: 'completed' | 'failed' = 'failed';
+        try {
+          const result: unknown = await next(input);
+          outcome = 'completed';
+          return result;
+        } finally {
+          observe(context.info.activityType, outcome, (performance.now() - began) / 1000);
+        }
+      },
     },
-  },
-});
+  });
 
-export interface WorkerMetrics { observe: Observe; port: number; close: () => Promise<void> }
+export interface WorkerMetrics {
+  observe: Observe;
+  port: number;
+  close: () => Promise<void>;
+}
 
-/** Serves `/metrics` for Prometheus: activities, what waits in the database, and the process. @throws Error in one sentence when the port is taken */
-export async function serveWorkerMetrics(of: { host: string; port: number | 'auto'; token: string | undefined; database: Database; log: Logger }): Promise<WorkerMetrics> {
+/**
+ * Serves `/metrics` for Prometheus: activities, what waits in the database, and the process. @throws Error in one
+ * sentence when the port is taken
+ */
+export async function serveWorkerMetrics(of: {
+  host: string;
+  port: number | 'auto';
+  token: string | undefined;
+  database: Database;
+  log: Logger;
+}): Promise<WorkerMetrics> {
   const prom = await import('prom-client');
   const registry = new prom.Registry();
   const registers = [registry];
   prom.collectDefaultMetrics({ register: registry });
   const duration = new prom.Histogram({
-    name: 'activity_duration_seconds', help: 'Time of an activity, by type and outcome', labelNames: ['activity', 'outcome'], registers, buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    name: 'activity_duration_seconds',
+    help: 'Time of an activity, by type and outcome',
+    labelNames: ['activity', 'outcome'],
+    registers,
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
   });
-  const gauges = Object.entries(WAITING).map(([name, help]) => [name as keyof Backlog, new prom.Gauge({ name, help, registers })] as const);
+  const gauges = Object.entries(WAITING).map(
+    ([name, help]) => [name as keyof Backlog, new prom.Gauge({ name, help, registers })] as const,
+  );
   const text = async (): Promise<string> => {
     const waiting = await backlog(of.database);
     for (const [name, gauge] of gauges) gauge.set(waiting[name]);
@@ -63,23 +84,44 @@ export async function serveWorkerMetrics(of: { host: string; port: number | 'aut
   const server = createServer((request, response) => {
     const status = request.url !== '/metrics' ? 404 : mayRead(request, of.token) ? 200 : 401;
     if (status !== 200) {
-      response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' }).end(status === 404 ? 'Metrics are at /metrics.\n' : 'METRICS_TOKEN is needed as bearer token.\n');
+      response
+        .writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' })
+        .end(status === 404 ? 'Metrics are at /metrics.\n' : 'METRICS_TOKEN is needed as bearer token.\n');
       return;
     }
-    text().then((body) => response.writeHead(200, { 'Content-Type': registry.contentType }).end(body), (fault: Error) => {
-      of.log.warn({ fault: fault.name }, 'metrics: the database is away');
-      response.writeHead(503, { 'Content-Type': 'text/plain; charset=utf-8', 'Retry-After': '1' }).end('The database is not reached at the moment.\n');
-    });
+    text().then(
+      (body) => response.writeHead(200, { 'Content-Type': registry.contentType }).end(body),
+      (fault: Error) => {
+        of.log.warn({ fault: fault.name }, 'metrics: the database is away');
+        response
+          .writeHead(503, { 'Content-Type': 'text/plain; charset=utf-8', 'Retry-After': '1' })
+          .end('The database is not reached at the moment.\n');
+      },
+    );
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (fault: NodeJS.ErrnoException) => reject(new Error(`The worker's metrics cannot be served at ${of.host}:${of.port} (${fault.code ?? fault.message}): set WORKER_METRICS_PORT to a free port, or to auto.`, { cause: fault })));
+    server.once('error', (fault: NodeJS.ErrnoException) =>
+      reject(
+        new Error(
+          `The worker's metrics cannot be served at ${of.host}:${of.port} (${fault.code ?? fault.message}): set WORKER_METRICS_PORT to a free port, or to auto.`,
+          { cause: fault },
+        ),
+      ),
+    );
     server.listen({ host: of.host, port: of.port === 'auto' ? 0 : of.port }, resolve);
   });
   const { port } = server.address() as AddressInfo;
   of.log.info({ port }, 'metrics are served');
   return {
-    port, observe: (activity, outcome, seconds) => { duration.observe({ activity, outcome }, seconds); },
-    close: () => new Promise((resolve) => { server.close(() => resolve()); server.closeAllConnections(); }),
+    port,
+    observe: (activity, outcome, seconds) => {
+      duration.observe({ activity, outcome }, seconds);
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
   };
 }
 

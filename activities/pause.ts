@@ -6,7 +6,10 @@ export class Pause {
   wait(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, milliseconds);
-      this.end = () => { clearTimeout(timer); resolve(); };
+      this.end = () => {
+        clearTimeout(timer);
+        resolve();
+      };
     });
   }
 

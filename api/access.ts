@@ -8,14 +8,23 @@ export const allRoles: readonly Role[] = ['admin', 'researcher', 'coordinator', 
 
 /**
  * Whose token a route takes: nobody's, a user's (`true`), the participant's own of the portal, or either of the two; a
- * user's or the mfa token of one who must set up a second factor (`setup`); a scoped token of /api/v1 (`scoped`). What takes
- * a participant's takes that of who cares for it; `household`: the caregiver as itself, for nobody in particular.
+ * user's or the mfa token of one who must set up a second factor (`setup`); a scoped token of /api/v1 (`scoped`). What
+ * takes a participant's takes that of who cares for it; `household`: the caregiver as itself, for nobody in particular.
  */
 export type Signing = boolean | 'portal' | 'household' | 'either' | 'setup' | 'scoped';
 
 /** What a token of /api/v1 may be used for (decisions, section 3). */
-export const scopes = ['studies:read', 'participants:read', 'schedules:read', 'anchors:read', 'sessions:read', 'exports:read', 'snapshots:read', 'authoring:write'] as const;
-export type TokenScope = typeof scopes[number];
+export const scopes = [
+  'studies:read',
+  'participants:read',
+  'schedules:read',
+  'anchors:read',
+  'sessions:read',
+  'exports:read',
+  'snapshots:read',
+  'authoring:write',
+] as const;
+export type TokenScope = (typeof scopes)[number];
 
 /** Who may call a route, declared; the frame checks it, the OpenAPI document and the role matrix show it. */
 export interface Access<Signed extends Signing = Signing> {
@@ -38,14 +47,29 @@ export const signedInOrSetup: Access<'setup'> = { signed: 'setup', roles: allRol
 /** Some roles, for what belongs to no study. Admin may everything. */
 export const roles = (...list: Role[]): Access<true> => ({ signed: true, roles: withAdmin(list), study: false });
 /** Some roles (none named: all of them), in the studies that they are assigned to. Admin may everything, everywhere. */
-export const inStudy = (...list: Role[]): Access<true> => ({ signed: true, roles: list.length === 0 ? allRoles : withAdmin(list), study: true });
+export const inStudy = (...list: Role[]): Access<true> => ({
+  signed: true,
+  roles: list.length === 0 ? allRoles : withAdmin(list),
+  study: true,
+});
 /** What the scopes of a token ask of whoever minted it, at every use. */
 export const rolesOfScope: Record<TokenScope, readonly Role[]> = {
-  'studies:read': allRoles, 'participants:read': allRoles, 'schedules:read': allRoles, 'anchors:read': allRoles, 'sessions:read': allRoles,
-  'exports:read': ['admin', 'researcher', 'data_manager'], 'snapshots:read': ['admin', 'researcher', 'data_manager'], 'authoring:write': ['admin', 'researcher'],
+  'studies:read': allRoles,
+  'participants:read': allRoles,
+  'schedules:read': allRoles,
+  'anchors:read': allRoles,
+  'sessions:read': allRoles,
+  'exports:read': ['admin', 'researcher', 'data_manager'],
+  'snapshots:read': ['admin', 'researcher', 'data_manager'],
+  'authoring:write': ['admin', 'researcher'],
 };
 /** By a token of /api/v1 that has the scope, in its studies, within what its user may at that moment. */
-export const scoped = (scope: TokenScope): Access<'scoped'> => ({ signed: 'scoped', roles: rolesOfScope[scope], study: true, scope });
+export const scoped = (scope: TokenScope): Access<'scoped'> => ({
+  signed: 'scoped',
+  roles: rolesOfScope[scope],
+  study: true,
+  scope,
+});
 /** The participant, or who cares for it, by its portal token. */
 export const portal: Access<'portal'> = { signed: 'portal', roles: [], study: false };
 /** Whoever has a portal token, as itself. */
@@ -58,7 +82,11 @@ export const noting = (access: Access<true>, note: string): Access<true> => ({ .
 const withAdmin = (list: Role[]): Role[] => ['admin', ...list.filter((role) => role !== 'admin')];
 
 /** Who works in which study (decisions, section 3). */
-export const staff = { read: inStudy(), participants: inStudy('researcher', 'coordinator', 'investigator'), configure: inStudy('researcher') };
+export const staff = {
+  read: inStudy(),
+  participants: inStudy('researcher', 'coordinator', 'investigator'),
+  configure: inStudy('researcher'),
+};
 
 /** Who takes data out and brings whole studies in: the data managers' work. */
 export const exporters = inStudy('researcher', 'data_manager');
@@ -86,24 +114,39 @@ export interface Actor {
  */
 export function admit(access: Access, row: CallerRow | undefined, studyId: string | undefined, epoch?: number): Actor {
   if (access.scope && !row) throw problem('INVALID_TOKEN', { detail: 'The token was revoked or has expired.' });
-  if (!row || row.status !== 'active') throw problem('INVALID_TOKEN', { detail: 'The account of this access token is not active.' });
-  if (row.login_ended || (epoch !== undefined && epoch !== row.session_epoch)) throw problem('INVALID_TOKEN', { detail: 'The login of this access token was ended.' });
-  if (access.scope && !row.scopes?.includes(access.scope)) throw problem('MISSING_SCOPE', { detail: `The token lacks the scope ${access.scope}.`, extra: { scope: access.scope } });
-  if (!access.roles.includes(row.role)) throw problem('FORBIDDEN', { detail: `The role ${row.role} does not allow this.` });
+  if (!row || row.status !== 'active')
+    throw problem('INVALID_TOKEN', { detail: 'The account of this access token is not active.' });
+  if (row.login_ended || (epoch !== undefined && epoch !== row.session_epoch))
+    throw problem('INVALID_TOKEN', { detail: 'The login of this access token was ended.' });
+  if (access.scope && !row.scopes?.includes(access.scope))
+    throw problem('MISSING_SCOPE', {
+      detail: `The token lacks the scope ${access.scope}.`,
+      extra: { scope: access.scope },
+    });
+  if (!access.roles.includes(row.role))
+    throw problem('FORBIDDEN', { detail: `The role ${row.role} does not allow this.` });
   if (!row.study_seen) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
   if (!row.site_seen) throw problem('NOT_FOUND', { detail: 'There is no such site.' });
   if (!row.participant_seen) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   const isAdmin = row.role === 'admin';
   const siteBound = row.role === 'coordinator' || row.role === 'investigator';
   return {
-    id: row.id, email: row.email, name: row.name, role: row.role, study_ids: row.study_ids, isAdmin,
+    id: row.id,
+    email: row.email,
+    name: row.name,
+    role: row.role,
+    study_ids: row.study_ids,
+    isAdmin,
     site_ids: siteBound ? row.site_ids : [],
     scope: studyId ?? (isAdmin && !access.scope ? '*' : row.study_ids),
     ...(row.token_id && { tokenId: row.token_id }),
   };
 }
 
-/** The participant who calls with its portal token, or for whom its caregiver does, loaded from the database at this request. */
+/**
+ * The participant who calls with its portal token, or for whom its caregiver does, loaded from the database at this
+ * request.
+ */
 export interface Participant {
   id: string;
   role: 'participant';
@@ -122,10 +165,22 @@ export type Caregiver = PortalCaregiver & { role: 'caregiver'; scope: string };
 export type AnyCaller = Actor | Participant | Caregiver;
 
 /** The caller of a route, by whose token it takes; `role` tells a participant from a user. */
-export type CallerOf<Signed> = Signed extends true | 'setup' | 'scoped' ? Actor : Signed extends 'portal' ? Participant : Signed extends 'household' ? Participant | Caregiver : Signed extends 'either' ? Actor | Participant : undefined;
+export type CallerOf<Signed> = Signed extends true | 'setup' | 'scoped'
+  ? Actor
+  : Signed extends 'portal'
+    ? Participant
+    : Signed extends 'household'
+      ? Participant | Caregiver
+      : Signed extends 'either'
+        ? Actor | Participant
+        : undefined;
 
 /** What a request with a portal token names. */
-export interface Named { studyId?: string | undefined; siteId?: string | undefined; participantId?: string | undefined }
+export interface Named {
+  studyId?: string | undefined;
+  siteId?: string | undefined;
+  participantId?: string | undefined;
+}
 const other = (given: string | undefined, own: string | null) => given !== undefined && given.toLowerCase() !== own;
 
 /**
@@ -133,29 +188,55 @@ const other = (given: string | undefined, own: string | null) => given !== undef
  * @throws 401 withdrawn or no more there, 404 another study, site or participant
  */
 export function admitParticipant(row: PortalCallerRow | undefined, named: Named): Participant {
-  if (!row || row.status !== 'enrolled') throw problem('INVALID_TOKEN', { detail: 'The participant of this portal token does not take part (any more).' });
+  if (!row || row.status !== 'enrolled')
+    throw problem('INVALID_TOKEN', { detail: 'The participant of this portal token does not take part (any more).' });
   if (other(named.studyId, row.study_id)) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
   if (other(named.siteId, row.site_id)) throw problem('NOT_FOUND', { detail: 'There is no such site.' });
   if (other(named.participantId, row.id)) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   const { id, study_id, participant_code, preferred_language } = row;
-  return { id, role: 'participant', study_id, participant_code, preferred_language, status: 'enrolled', scope: study_id };
+  return {
+    id,
+    role: 'participant',
+    study_id,
+    participant_code,
+    preferred_language,
+    status: 'enrolled',
+    scope: study_id,
+  };
 }
 
 /**
  * Lets a caregiver in, for the participant that it names or the only one that it cares for; or refuses.
- * @throws 401 not active, or nobody left who takes part; 404 another study, site or participant; 400 PARTICIPANT_REQUIRED
+ * @throws 401 not active, or nobody left who takes part; 404 another study, site or participant; 400
+ * PARTICIPANT_REQUIRED
  */
 export function admitCaregiver(row: CaregiverCallerRow | undefined, named: Named, epoch: number): Participant {
-  const { id: caregiverId, study_id: caregiverStudy, name, preferred_language: language } = admitHousehold(row, named, epoch);
+  const {
+    id: caregiverId,
+    study_id: caregiverStudy,
+    name,
+    preferred_language: language,
+  } = admitHousehold(row, named, epoch);
   const { id, study_id, site_id, participant_code, preferred_language } = row!;
   if (id === null || study_id === null || participant_code === null) {
     if (named.participantId !== undefined) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
     const message = 'X-Participant-ID (or participant_id) must name one of the participants that you care for';
-    throw problem('PARTICIPANT_REQUIRED', { errors: [{ path: 'header.x-participant-id', code: 'PARTICIPANT_REQUIRED', message }] });
+    throw problem('PARTICIPANT_REQUIRED', {
+      errors: [{ path: 'header.x-participant-id', code: 'PARTICIPANT_REQUIRED', message }],
+    });
   }
   if (other(named.siteId, site_id)) throw problem('NOT_FOUND', { detail: 'There is no such site.' });
   const caregiver = { id: caregiverId, study_id: caregiverStudy, name, preferred_language: language };
-  return { id, role: 'participant', study_id, participant_code, preferred_language, status: 'enrolled', scope: study_id, caregiver };
+  return {
+    id,
+    role: 'participant',
+    study_id,
+    participant_code,
+    preferred_language,
+    status: 'enrolled',
+    scope: study_id,
+    caregiver,
+  };
 }
 
 /**
@@ -164,9 +245,17 @@ export function admitCaregiver(row: CaregiverCallerRow | undefined, named: Named
  * @throws 401 as above, or the token was ended; 404 another study
  */
 export function admitHousehold(row: CaregiverCallerRow | undefined, named: Named, epoch: number): Caregiver {
-  if (!row || row.caregiver_status !== 'active' || row.cares_for === 0) throw problem('INVALID_TOKEN', { detail: 'The caregiver of this portal token cares for nobody who takes part (any more).' });
+  if (!row || row.caregiver_status !== 'active' || row.cares_for === 0)
+    throw problem('INVALID_TOKEN', {
+      detail: 'The caregiver of this portal token cares for nobody who takes part (any more).',
+    });
   if (epoch !== row.session_epoch) throw problem('INVALID_TOKEN', { detail: 'This portal token was ended.' });
   if (other(named.studyId, row.caregiver_study)) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
-  const { caregiver_id: id, caregiver_study: study_id, caregiver_name: name, caregiver_language: preferred_language } = row;
+  const {
+    caregiver_id: id,
+    caregiver_study: study_id,
+    caregiver_name: name,
+    caregiver_language: preferred_language,
+  } = row;
   return { id, role: 'caregiver', study_id, name, preferred_language, scope: study_id };
 }

@@ -37,7 +37,10 @@ export function createApp(services: Services, routes: readonly Route[], isDraini
       ctx.status = 204;
       return;
     }
-    Object.assign(ctx.state, { route: match.route.path, largest: largestBody(match.route, services) } satisfies Partial<State>);
+    Object.assign(ctx.state, {
+      route: match.route.path,
+      largest: largestBody(match.route, services),
+    } satisfies Partial<State>);
     if (match.route.deprecated) ctx.set(deprecation(match.route.deprecated));
     if (!isAcceptable(ctx, match.route)) {
       await count(ctx, match.route.limit ?? 'general', undefined, services);
@@ -46,6 +49,8 @@ export function createApp(services: Services, routes: readonly Route[], isDraini
     await serve(ctx, match.route, match.params, services);
   });
   // What fails after the answer began (a client that went away) has no answer left to give.
-  app.on('error', (error: Error) => services.log.warn({ err: { type: error.name, code: (error as { code?: unknown }).code } }, 'connection'));
+  app.on('error', (error: Error) =>
+    services.log.warn({ err: { type: error.name, code: (error as { code?: unknown }).code } }, 'connection'),
+  );
   return app;
 }

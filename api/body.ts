@@ -14,7 +14,13 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  */
 function reader(limit: number) {
   return koaBody({
-    json: false, urlencoded: false, multipart: false, text: true, textTypes: ['*/*'], textLimit: limit, encoding: 'binary',
+    json: false,
+    urlencoded: false,
+    multipart: false,
+    text: true,
+    textTypes: ['*/*'],
+    textLimit: limit,
+    encoding: 'binary',
     onError: (fault) => {
       if ((fault as { status?: number }).status === 413) throw tooLarge(limit);
       // The client went away in the middle of its body: nobody waits for the answer.
@@ -31,22 +37,30 @@ const readers = new Map<number, ReturnType<typeof reader>>();
 export function arrived<T>(request: IncomingMessage, seconds: number, reading: () => Promise<T>): Promise<T> {
   if (!hasBody(request)) return reading();
   return new Promise((resolve, reject) => {
-    const late = setTimeout(() => { reject(problem('REQUEST_TIMEOUT', { headers: { Connection: 'close' } })); }, seconds * 1000);
-    reading().then(resolve, reject).finally(() => { clearTimeout(late); });
+    const late = setTimeout(() => {
+      reject(problem('REQUEST_TIMEOUT', { headers: { Connection: 'close' } }));
+    }, seconds * 1000);
+    reading()
+      .then(resolve, reject)
+      .finally(() => {
+        clearTimeout(late);
+      });
   });
 }
 
 /** Whether the request has a body at all. */
-export const hasBody = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+export const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 /** Reads a body's bytes. @throws 413 as soon as it is known to be longer than `limit`, 415 when it is compressed */
 export async function readBytes(ctx: Context, limit: number): Promise<Buffer> {
   const encoding = ctx.get('content-encoding');
-  if (encoding !== '' && encoding !== 'identity') throw problem('UNSUPPORTED_MEDIA_TYPE', { detail: 'Compressed bodies are not taken.' });
+  if (encoding !== '' && encoding !== 'identity')
+    throw problem('UNSUPPORTED_MEDIA_TYPE', { detail: 'Compressed bodies are not taken.' });
   if (!hasBody(ctx.req)) return Buffer.alloc(0);
   if (Number(ctx.get('content-length')) > limit) throw tooLarge(limit);
   let read = readers.get(limit);
-  if (!read) readers.set(limit, read = reader(limit));
+  if (!read) readers.set(limit, (read = reader(limit)));
   await read(ctx, async () => undefined);
   const taken: unknown = (ctx.request as { body?: unknown }).body;
   return typeof taken === 'string' ? Buffer.from(taken, 'latin1') : Buffer.alloc(0);
@@ -55,12 +69,14 @@ export async function readBytes(ctx: Context, limit: number): Promise<Buffer> {
 export const tooLarge = (limit: number) => problem('TOO_LARGE', { detail: `The body is larger than ${limit} bytes.` });
 
 /** The media type without its parameters, in lower case. */
-export const mediaType = (request: IncomingMessage): string => (request.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
+export const mediaType = (request: IncomingMessage): string =>
+  (request.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
 
 /**
  * Parses a JSON body strictly.
  * @param itemwise what of it is answered item by item: its lists of these names, or the body itself
- * @throws 400 MALFORMED_JSON (also what is not UTF-8, or nested deeper than 64), 422 for text that no column can hold, or a number
+ * @throws 400 MALFORMED_JSON (also what is not UTF-8, or nested deeper than 64), 422 for text that no column can hold,
+ * or a number
  *   that is none here; of an item that has such a thing, `unstorableIn` says so, and it is left to the handler
  */
 export function parseJson(bytes: Buffer, itemwise?: Itemwise): unknown {
@@ -78,7 +94,8 @@ export function parseJson(bytes: Buffer, itemwise?: Itemwise): unknown {
   } catch (fault) {
     throw problem('MALFORMED_JSON', { cause: fault });
   }
-  // Only an escape can bring in what the scan below looks for, the name itself, or a number that is written so: most bodies are not walked.
+  // Only an escape can bring in what the scan below looks for, the name itself, or a number that is written so: most
+  // bodies are not walked.
   if (huge || source.includes('\\u') || source.includes('__proto__')) lookThrough(value, itemwise);
   return value;
 }
@@ -88,10 +105,12 @@ export type Itemwise = 'body' | readonly string[];
 const unstorableItems = new WeakMap<object, string>();
 
 /** What of an item of a parsed body cannot be stored, in a sentence that names the field; undefined: nothing. */
-export const unstorableIn = (item: unknown): string | undefined => (typeof item === 'object' && item !== null ? unstorableItems.get(item) : undefined);
+export const unstorableIn = (item: unknown): string | undefined =>
+  typeof item === 'object' && item !== null ? unstorableItems.get(item) : undefined;
 
 function lookThrough(value: unknown, itemwise: Itemwise | undefined): void {
-  if (itemwise === undefined || typeof value !== 'object' || value === null || Array.isArray(value)) refuseUnstorable(value, '');
+  if (itemwise === undefined || typeof value !== 'object' || value === null || Array.isArray(value))
+    refuseUnstorable(value, '');
   else if (itemwise === 'body') noteUnstorable(value);
   else {
     for (const [key, part] of Object.entries(value)) {
@@ -109,7 +128,10 @@ function noteUnstorable(item: unknown): void {
   } catch (fault) {
     if (!(fault instanceof Problem)) throw fault;
     // The answer may be stored under its Idempotency-Key: a name that cannot be is spelled.
-    unstorableItems.set(item, fault.message.replace(/[\0\p{Surrogate}]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`));
+    unstorableItems.set(
+      item,
+      fault.message.replace(/[\0\p{Surrogate}]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`),
+    );
   }
 }
 
@@ -118,11 +140,12 @@ const MANY_DIGITS = 200;
 const LONG_EXPONENT = /[eE]\+?\d{3}/y;
 
 /**
- * What is outside of strings, over which it leaps: whether its brackets are nested deeper than `depth`, down which a parser
- * would go by recursion, and whether a number may be too large to be one.
+ * What is outside of strings, over which it leaps: whether its brackets are nested deeper than `depth`, down which a
+ * parser would go by recursion, and whether a number may be too large to be one.
  */
 function outline(source: string, depth: number): { deep: boolean; huge: boolean } {
-  let level = 0, huge = false;
+  let level = 0,
+    huge = false;
   // No number goes over these: it begins after the last of them.
   let last = 0;
   for (let i = 0; i < source.length; i++) {
@@ -134,7 +157,9 @@ function outline(source: string, depth: number): { deep: boolean; huge: boolean 
     } else if (c === 44 || c === 123 || c === 91 || c === 125 || c === 93) {
       if (i - last > MANY_DIGITS) huge = true;
       last = i;
-      if (c === 123 || c === 91) { if (++level > depth) return { deep: true, huge }; } else if (c !== 44) level--;
+      if (c === 123 || c === 91) {
+        if (++level > depth) return { deep: true, huge };
+      } else if (c !== 44) level--;
     } else if ((c === 101 || c === 69) && !huge) {
       LONG_EXPONENT.lastIndex = i;
       huge = LONG_EXPONENT.test(source);
@@ -143,7 +168,10 @@ function outline(source: string, depth: number): { deep: boolean; huge: boolean 
   return { deep: false, huge: huge || source.length - last > MANY_DIGITS };
 }
 
-/** Where the string that begins at `from` has its closing quote, before which stands no backslash, or an even number; -1: nowhere. */
+/**
+ * Where the string that begins at `from` has its closing quote, before which stands no backslash, or an even number;
+ * -1: nowhere.
+ */
 function endOfString(source: string, from: number): number {
   for (let end = source.indexOf('"', from + 1); end >= 0; end = source.indexOf('"', end + 1)) {
     let before = end;
@@ -155,7 +183,8 @@ function endOfString(source: string, from: number): number {
 
 function refuseUnstorable(value: unknown, path: string): void {
   if (typeof value === 'string') {
-    if (value.includes('\0') || LONE_SURROGATE.test(value)) throw unstorable(path, 'PATTERN', 'has a character that cannot be stored');
+    if (value.includes('\0') || LONE_SURROGATE.test(value))
+      throw unstorable(path, 'PATTERN', 'has a character that cannot be stored');
   } else if (typeof value === 'number') {
     // JSON's own grammar knows no largest number; written again it would be null.
     if (!Number.isFinite(value)) throw unstorable(path, 'NOT_FINITE', 'is a number too large to be stored');
@@ -165,7 +194,8 @@ function refuseUnstorable(value: unknown, path: string): void {
     for (const [key, item] of Object.entries(value)) {
       const inner = path ? `${path}.${key}` : key;
       if (key === '__proto__') throw unstorable(inner, 'PATTERN', 'is not a name for a field');
-      if (key.includes('\0') || LONE_SURROGATE.test(key)) throw unstorable(inner, 'PATTERN', 'has a character that cannot be stored');
+      if (key.includes('\0') || LONE_SURROGATE.test(key))
+        throw unstorable(inner, 'PATTERN', 'has a character that cannot be stored');
       refuseUnstorable(item, inner);
     }
   }
@@ -173,5 +203,8 @@ function refuseUnstorable(value: unknown, path: string): void {
 
 function unstorable(path: string, code: string, sentence: string) {
   const at = path || 'body';
-  return problem('VALIDATION_FAILED', { detail: `${at} ${sentence}`, errors: [{ path: at, code, message: `${at} ${sentence}` }] });
+  return problem('VALIDATION_FAILED', {
+    detail: `${at} ${sentence}`,
+    errors: [{ path: at, code, message: `${at} ${sentence}` }],
+  });
 }

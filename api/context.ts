@@ -11,29 +11,45 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
  * and site context"). Whether the caller may see it is decided with the caller.
  * @throws 400 CONTEXT_CONFLICT when two of them differ, 422 for what is no uuid
  */
-export function studyContext(ctx: Context, route: Route, params: Record<string, string>, search: URLSearchParams): string | undefined {
+export function studyContext(
+  ctx: Context,
+  route: Route,
+  params: Record<string, string>,
+  search: URLSearchParams,
+): string | undefined {
   if (route.studyContext === false) return params.study_id?.toLowerCase();
   const given = [
     params.study_id,
     uuid(ctx.headers['x-study-id'] as string | undefined, 'header.x-study-id'),
     uuid(single(search, 'study_id'), 'query.study_id'),
-  ].filter((id) => id !== undefined).map((id) => id.toLowerCase());
+  ]
+    .filter((id) => id !== undefined)
+    .map((id) => id.toLowerCase());
   if (new Set(given).size > 1) throw problem('CONTEXT_CONFLICT');
   return given[0];
 }
 
 /**
- * The participant that a request with a portal token is about: by path (`participant_id`), else X-Participant-ID, else the
- * query's participant_id. Whether the caller is it, or cares for it, is decided with the caller.
+ * The participant that a request with a portal token is about: by path (`participant_id`), else X-Participant-ID, else
+ * the query's participant_id. Whether the caller is it, or cares for it, is decided with the caller.
  * @throws 400 CONTEXT_CONFLICT when two of them differ, 422 for what is no uuid
  */
-export function participantContext(ctx: Context, params: Record<string, string>, search: URLSearchParams): string | undefined {
+export function participantContext(
+  ctx: Context,
+  params: Record<string, string>,
+  search: URLSearchParams,
+): string | undefined {
   const given = [
     params.participant_id,
     uuid(ctx.headers['x-participant-id'] as string | undefined, 'header.x-participant-id'),
     uuid(single(search, 'participant_id'), 'query.participant_id'),
-  ].filter((id) => id !== undefined).map((id) => id.toLowerCase());
-  if (new Set(given).size > 1) throw problem('CONTEXT_CONFLICT', { detail: 'Path, X-Participant-ID and participant_id name different participants.' });
+  ]
+    .filter((id) => id !== undefined)
+    .map((id) => id.toLowerCase());
+  if (new Set(given).size > 1)
+    throw problem('CONTEXT_CONFLICT', {
+      detail: 'Path, X-Participant-ID and participant_id name different participants.',
+    });
   return given[0];
 }
 
@@ -45,6 +61,10 @@ export function siteNamed(headers: IncomingHttpHeaders): string | undefined {
 
 function uuid(value: string | undefined, path: string): string | undefined {
   if (value === undefined) return undefined;
-  if (!UUID.test(value)) throw problem('VALIDATION_FAILED', { detail: `${path} is not a valid uuid`, errors: [{ path, code: 'FORMAT', message: `${path} is not a valid uuid` }] });
+  if (!UUID.test(value))
+    throw problem('VALIDATION_FAILED', {
+      detail: `${path} is not a valid uuid`,
+      errors: [{ path, code: 'FORMAT', message: `${path} is not a valid uuid` }],
+    });
   return value;
 }

@@ -15,8 +15,10 @@ export function readCursor(secret: string, list: string, cursor: string): string
   const [place = '', given = '', more] = cursor.split('.');
   const expected = Buffer.from(seal(secret, list, place));
   const mine = Buffer.from(given);
-  if (more !== undefined || mine.length !== expected.length || !timingSafeEqual(mine, expected)) throw problem('INVALID_CURSOR');
+  if (more !== undefined || mine.length !== expected.length || !timingSafeEqual(mine, expected))
+    throw problem('INVALID_CURSOR');
   return JSON.parse(Buffer.from(place, 'base64url').toString()) as string[];
 }
 
-const seal = (secret: string, list: string, place: string): string => createHmac('sha256', secret).update(`cursor ${list} ${place}`).digest('base64url').slice(0, 22);
+const seal = (secret: string, list: string, place: string): string =>
+  createHmac('sha256', secret).update(`cursor ${list} ${place}`).digest('base64url').slice(0, 22);

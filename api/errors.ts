@@ -2,7 +2,12 @@
  * The one registry of errors: a stable code, its HTTP status, and the sentence that stands for it when the place that
  * throws has nothing better to say. The client sees only what is meant for it (decisions, section 2).
  */
-export interface FaultEntry { path?: string; row?: number; code: string; message: string }
+export interface FaultEntry {
+  path?: string;
+  row?: number;
+  code: string;
+  message: string;
+}
 
 const registry = {
   BAD_REQUEST: [400, 'The request cannot be read.'],
@@ -113,7 +118,12 @@ export interface ProblemOptions {
 
 /** An answer other than success; thrown anywhere below a route. */
 export class Problem extends Error {
-  constructor(readonly status: number, readonly code: string, detail: string, readonly options: ProblemOptions = {}) {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    detail: string,
+    readonly options: ProblemOptions = {},
+  ) {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'Problem';
   }
@@ -121,7 +131,14 @@ export class Problem extends Error {
   /** The body of the answer (decisions, section 2: detail, code, errors?, warnings?, request_id). */
   body(requestId: string): Record<string, unknown> {
     const { errors, warnings, extra } = this.options;
-    return { detail: this.message, code: this.code, ...(errors && { errors }), ...(warnings && { warnings }), ...extra, request_id: requestId };
+    return {
+      detail: this.message,
+      code: this.code,
+      ...(errors && { errors }),
+      ...(warnings && { warnings }),
+      ...extra,
+      request_id: requestId,
+    };
   }
 }
 
@@ -134,11 +151,19 @@ export function problem(code: ErrorCode, options: ProblemOptions = {}): Problem 
 
 /** A problem whose status and code come from elsewhere: the anchor decisions of `AnchorOutcome.refused`. */
 export const problemOf = (status: number, code: string, detail: string, options: ProblemOptions = {}): Problem =>
-  new Problem(status, code, detail, status === 503 ? { ...options, headers: { 'Retry-After': '1', ...options.headers } } : options);
+  new Problem(
+    status,
+    code,
+    detail,
+    status === 503 ? { ...options, headers: { 'Retry-After': '1', ...options.headers } } : options,
+  );
 
 /** One field's fault, as a problem of its own. */
 export const invalid = (path: string, code: string, message: string): Problem =>
-  problem('VALIDATION_FAILED', { detail: `${path} ${message}`, errors: [{ path, code, message: `${path} ${message}` }] });
+  problem('VALIDATION_FAILED', {
+    detail: `${path} ${message}`,
+    errors: [{ path, code, message: `${path} ${message}` }],
+  });
 
 /** Status and default sentence of every code, for the OpenAPI document. */
 export const registered = (): { code: ErrorCode; status: number; detail: string }[] =>

@@ -17,13 +17,21 @@ export function etagOf(record: unknown): string | undefined {
 /** Whether a schema describes such records, at least some of them. */
 export function describesTagged(schema: TSchema): boolean {
   const { properties = {}, anyOf = [] } = schema as { properties?: object; anyOf?: TSchema[] };
-  return (('id' in properties || 'participant_id' in properties) && ('updated_at' in properties || 'version' in properties)) || anyOf.some(describesTagged);
+  return (
+    (('id' in properties || 'participant_id' in properties) &&
+      ('updated_at' in properties || 'version' in properties)) ||
+    anyOf.some(describesTagged)
+  );
 }
 
 /** The strong tag of what has no version of its own: of all that it says. */
-export const contentTag = (content: object): string => `"${hash('sha256', JSON.stringify(content), 'base64url').slice(0, 22)}"`;
+export const contentTag = (content: object): string =>
+  `"${hash('sha256', JSON.stringify(content), 'base64url').slice(0, 22)}"`;
 
-/** Whether an If-Match or If-None-Match list names the tag (`*`: any). Weak tags are compared by value for If-None-Match. */
+/**
+ * Whether an If-Match or If-None-Match list names the tag (`*`: any). Weak tags are compared by value for
+ * If-None-Match.
+ */
 export function names(list: string, tag: string, weak: boolean): boolean {
   return list.split(',').some((part) => {
     const given = part.trim();

@@ -3,9 +3,25 @@ import { Problem, problem } from './errors.js';
 import type { ErrorCode } from './errors.js';
 
 /** Errors of the socket and of the pool that mean: the database is not there at the moment. */
-const UNREACHABLE = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'ETIMEDOUT', 'EPIPE', 'EHOSTUNREACH', 'EAI_AGAIN']);
+const UNREACHABLE = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND',
+  'ETIMEDOUT',
+  'EPIPE',
+  'EHOSTUNREACH',
+  'EAI_AGAIN',
+]);
 
-interface Thrown { status?: unknown; httpCode?: unknown; code?: unknown; message?: unknown; nativeError?: unknown; constraint?: unknown; errors?: unknown }
+interface Thrown {
+  status?: unknown;
+  httpCode?: unknown;
+  code?: unknown;
+  message?: unknown;
+  nativeError?: unknown;
+  constraint?: unknown;
+  errors?: unknown;
+}
 
 /** Any thrown value as the problem that the client may see. What is not known is a 500 that says nothing of itself. */
 export function problemFrom(thrown: unknown): Problem {
@@ -26,18 +42,25 @@ function native(thrown: unknown): Thrown {
 }
 
 const byStatus: Record<number, ErrorCode> = {
-  400: 'BAD_REQUEST', 404: 'NOT_FOUND', 408: 'REQUEST_TIMEOUT', 413: 'TOO_LARGE', 415: 'UNSUPPORTED_MEDIA_TYPE',
+  400: 'BAD_REQUEST',
+  404: 'NOT_FOUND',
+  408: 'REQUEST_TIMEOUT',
+  413: 'TOO_LARGE',
+  415: 'UNSUPPORTED_MEDIA_TYPE',
 };
 
 function databaseProblem(error: Thrown, cause: unknown): Problem | undefined {
   const code = typeof error.code === 'string' ? error.code : '';
   const message = typeof error.message === 'string' ? error.message : '';
   // Several addresses of one host name: each one's failure in an AggregateError.
-  const nested = Array.isArray(error.errors) ? (error.errors as Thrown[]).some((e) => UNREACHABLE.has(String(e.code))) : false;
+  const nested = Array.isArray(error.errors)
+    ? (error.errors as Thrown[]).some((e) => UNREACHABLE.has(String(e.code)))
+    : false;
   if (UNREACHABLE.has(code) || nested || POOL_AWAY.test(message)) return problem('DATABASE_UNAVAILABLE', { cause });
   if (!/^[0-9A-Z]{5}$/.test(code)) return undefined;
   // Class 08 connection, 57P0x shut down or starting up, 53 out of connections or memory.
-  if (code.startsWith('08') || code.startsWith('57P') || code.startsWith('53')) return problem('DATABASE_UNAVAILABLE', { cause });
+  if (code.startsWith('08') || code.startsWith('57P') || code.startsWith('53'))
+    return problem('DATABASE_UNAVAILABLE', { cause });
   if (code === '55P03' || code === '57014' || code === '40001' || code === '40P01') {
     return problem('DATABASE_UNAVAILABLE', { detail: 'The database was too busy for this: try again.', cause });
   }

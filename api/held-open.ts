@@ -14,8 +14,15 @@ let open = 0;
  * read for half a minute loses it (db/knex.ts).
  * @throws 503 when four are open already
  */
-export async function heldOpen(opening: <T>(work: (tx: Tx, actor: AnyCaller) => Promise<T>) => Promise<T>, answer: (tx: Tx, actor: AnyCaller) => Promise<Reply>): Promise<Reply> {
-  if (open >= AT_ONCE) throw problem('UNAVAILABLE', { detail: 'Too many snapshots and exports are being read: try again.', headers: { 'Retry-After': '5' } });
+export async function heldOpen(
+  opening: <T>(work: (tx: Tx, actor: AnyCaller) => Promise<T>) => Promise<T>,
+  answer: (tx: Tx, actor: AnyCaller) => Promise<Reply>,
+): Promise<Reply> {
+  if (open >= AT_ONCE)
+    throw problem('UNAVAILABLE', {
+      detail: 'Too many snapshots and exports are being read: try again.',
+      headers: { 'Retry-After': '5' },
+    });
   open += 1;
   return new Promise<Reply>((resolve, reject) => {
     opening(async (tx, actor) => {
@@ -24,6 +31,10 @@ export async function heldOpen(opening: <T>(work: (tx: Tx, actor: AnyCaller) => 
       if (!(reply.body instanceof Readable)) return;
       // A stream that breaks off breaks the answer off as well: the client sees that it is not whole.
       await finished(reply.body, { writable: false }).catch(() => undefined);
-    }).catch(reject).finally(() => { open -= 1; });
+    })
+      .catch(reject)
+      .finally(() => {
+        open -= 1;
+      });
   });
 }

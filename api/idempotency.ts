@@ -12,20 +12,40 @@ const POLL_MS = 40;
 /** Longer than any request may take: a claim older than this belongs to a process that died. */
 const ABANDONED_SECONDS = 30;
 
-/** A POST under an Idempotency-Key: per caller and path, the same key and body answers what was answered (decisions, section 2). */
-export interface Keyed { name: KeyName; bodyHash: Buffer }
+/**
+ * A POST under an Idempotency-Key: per caller and path, the same key and body answers what was answered (decisions,
+ * section 2).
+ */
+export interface Keyed {
+  name: KeyName;
+  bodyHash: Buffer;
+}
 
 export function keyed(caller: string, method: string, path: string, key: string, raw: Buffer, secret: string): Keyed {
   if (!/^[\x21-\x7e]{1,200}$/.test(key)) {
-    throw problem('VALIDATION_FAILED', { detail: 'Idempotency-Key must be 1 to 200 printable characters', errors: [{ path: 'header.idempotency-key', code: 'PATTERN', message: 'Idempotency-Key must be 1 to 200 printable characters' }] });
+    throw problem('VALIDATION_FAILED', {
+      detail: 'Idempotency-Key must be 1 to 200 printable characters',
+      errors: [
+        {
+          path: 'header.idempotency-key',
+          code: 'PATTERN',
+          message: 'Idempotency-Key must be 1 to 200 printable characters',
+        },
+      ],
+    });
   }
   // Keyed, so that a stored hash says nothing of a short body's content.
-  return { name: { caller, method, path: path.slice(0, 500), key }, bodyHash: createHmac('sha256', secret).update(raw).digest() };
+  return {
+    name: { caller, method, path: path.slice(0, 500), key },
+    bodyHash: createHmac('sha256', secret).update(raw).digest(),
+  };
 }
 
 /** The id of the command that a request sends: another caller, path, key or body is another command. */
 export const commandIdOf = ({ name, bodyHash }: Keyed): string =>
-  createHash('sha256').update([name.caller, name.method, name.path, name.key, bodyHash.toString('hex')].join(' ')).digest('hex');
+  createHash('sha256')
+    .update([name.caller, name.method, name.path, name.key, bodyHash.toString('hex')].join(' '))
+    .digest('hex');
 
 /**
  * Inside the change's own transaction: claim, change and answer commit together. A twin's insert waits on the claim
@@ -43,7 +63,11 @@ export async function claimInside(tx: Tx, request: Keyed): Promise<Reply | undef
  * For routes without a transaction of their own: a committed claim. A twin waits for its answer; one whose process
  * died is taken over after 30 s.
  */
-export async function claimOutside(database: Database, request: Keyed, waitSeconds: number): Promise<Reply | undefined> {
+export async function claimOutside(
+  database: Database,
+  request: Keyed,
+  waitSeconds: number,
+): Promise<Reply | undefined> {
   const deadline = performance.now() + waitSeconds * 1000;
   for (;;) {
     if (await claimKey(database, request.name, request.bodyHash)) return undefined;
@@ -75,5 +99,8 @@ function replay(stored: NonNullable<Awaited<ReturnType<typeof claimOf>>>, reques
   if (!stored.body_hash.equals(request.bodyHash)) throw problem('IDEMPOTENCY_KEY_REUSED');
   if (!stored.finished) throw problem('IDEMPOTENCY_IN_PROGRESS');
   const body: unknown = JSON.parse(stored.body ?? 'null');
-  return new Reply(stored.status ?? 200, body === null ? undefined : body, { ...stored.headers, 'Idempotent-Replay': 'true' });
+  return new Reply(stored.status ?? 200, body === null ? undefined : body, {
+    ...stored.headers,
+    'Idempotent-Replay': 'true',
+  });
 }

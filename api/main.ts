@@ -26,33 +26,68 @@ import { Temporal } from './temporal.js';
 const SWEEP_MS = 3_600_000;
 /** Whoever finds no connection for so long is told to come again: a queue that only grows helps nobody. */
 const ACQUIRE_MS = 5_000;
-// The first requests of a burst outlive the engine's young space, which is small at first; it takes that for a rule, puts the
-// rows of every later answer where they stay until all memory is looked through, and does that over and over: a fifth of a
-// list's processor time, and 100 MB.
+// The first requests of a burst outlive the engine's young space, which is small at first; it takes that for a rule,
+// puts the rows of every later answer where they stay until all memory is looked through, and does that over and over:
+// a fifth of a list's processor time, and 100 MB.
 setFlagsFromString('--no-allocation-site-pretenuring');
 /** Connections to the database that are open before a burst of requests comes. */
-const keptOpen = ({ DATABASE_POOL_MAX }: Pick<Settings, 'DATABASE_POOL_MAX'>): number => Math.min(10, DATABASE_POOL_MAX);
-const LOG_BYTES = 8_192, LOG_MS = 200;
+const keptOpen = ({ DATABASE_POOL_MAX }: Pick<Settings, 'DATABASE_POOL_MAX'>): number =>
+  Math.min(10, DATABASE_POOL_MAX);
+const LOG_BYTES = 8_192,
+  LOG_MS = 200;
 
 /** Opens what handlers need. @throws Error in one sentence naming the setting that is missing */
 async function openServices(settings: Settings, draining: AbortSignal): Promise<Services> {
   jwtSecret(settings);
   const missing = (['DATABASE_URL', 'TEMPORAL_ADDRESS'] as const).filter((name) => settings[name] === undefined);
-  if (settings.DATABASE_URL === undefined || missing.length > 0) throw new SettingsError(missing.map((name) => `${name} is not set: name the server ("npm start" sets it for the embedded one)`));
-  const log = pino({ level: settings.LOG_LEVEL, base: { process: 'api' }, timestamp: pino.stdTimeFunctions.isoTime }, gathered());
+  if (settings.DATABASE_URL === undefined || missing.length > 0)
+    throw new SettingsError(
+      missing.map((name) => `${name} is not set: name the server ("npm start" sets it for the embedded one)`),
+    );
+  const log = pino(
+    { level: settings.LOG_LEVEL, base: { process: 'api' }, timestamp: pino.stdTimeFunctions.isoTime },
+    gathered(),
+  );
   const database = openDatabase({
-    url: settings.DATABASE_URL, appPassword: settings.DATABASE_APP_PASSWORD, poolMax: settings.DATABASE_POOL_MAX, poolMin: keptOpen(settings), name: 'api', acquireMs: ACQUIRE_MS,
+    url: settings.DATABASE_URL,
+    appPassword: settings.DATABASE_APP_PASSWORD,
+    poolMax: settings.DATABASE_POOL_MAX,
+    poolMin: keptOpen(settings),
+    name: 'api',
+    acquireMs: ACQUIRE_MS,
     // Half the patience with it, and half to ask it.
     muteMs: settings.REQUEST_TIMEOUT_SECONDS * 500,
     limits: { lockMs: settings.REQUEST_TIMEOUT_SECONDS * 1000, statementMs: settings.STATEMENT_TIMEOUT_SECONDS * 1000 },
   });
-  const redis = settings.REDIS_URL ? openRedis(settings.REDIS_URL, (error) => log.warn({ code: (error as { code?: unknown }).code }, 'redis is not reached')) : undefined;
+  const redis = settings.REDIS_URL
+    ? openRedis(settings.REDIS_URL, (error) =>
+        log.warn({ code: (error as { code?: unknown }).code }, 'redis is not reached'),
+      )
+    : undefined;
   const endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT;
-  const tracing = endpoint === undefined ? undefined : (await import('./tracing.js')).traceApi(endpoint, settings.OTEL_SERVICE_NAME);
+  const tracing =
+    endpoint === undefined ? undefined : (await import('./tracing.js')).traceApi(endpoint, settings.OTEL_SERVICE_NAME);
   const temporal = new Temporal(settings, tracing?.client);
-  const anchors = createAnchorMessages(temporal.unchecked, { taskQueue: settings.TEMPORAL_TASK_QUEUE, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS });
+  const anchors = createAnchorMessages(temporal.unchecked, {
+    taskQueue: settings.TEMPORAL_TASK_QUEUE,
+    timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS,
+  });
   const printer = new Printer({ path: settings.CHROMIUM_PATH, cacheDir: join(process.cwd(), '.cache'), log });
-  return { settings, database, redis, temporal, anchors, rateLimits: rateLimits(settings, database, redis), metrics: new RequestMetrics(), drawing: new Drawing(), reports: new ReportCache(), printer, log, tracing, draining };
+  return {
+    settings,
+    database,
+    redis,
+    temporal,
+    anchors,
+    rateLimits: rateLimits(settings, database, redis),
+    metrics: new RequestMetrics(),
+    drawing: new Drawing(),
+    reports: new ReportCache(),
+    printer,
+    log,
+    tracing,
+    draining,
+  };
 }
 
 /**
@@ -65,7 +100,10 @@ function gathered(): DestinationStream {
   return destination;
 }
 
-/** The settings. @throws SettingsError; in production it names the servers that do not answer as well, so that one start tells everything that is to be mended */
+/**
+ * The settings. @throws SettingsError; in production it names the servers that do not answer as well, so that one start
+ * tells everything that is to be mended
+ */
 async function usable(draining: AbortSignal): Promise<Settings> {
   try {
     return readSettings();
@@ -73,14 +111,20 @@ async function usable(draining: AbortSignal): Promise<Settings> {
     if (!(fault instanceof SettingsError) || !fault.read?.production) throw fault;
     // Nobody is served with what is wrong: it is enough to ask the servers by.
     const asked = { ...fault.read, JWT_SECRET: fault.read.JWT_SECRET ?? 'none' };
-    const further = await openServices(asked, draining).then(assertReady).then(() => [], (other: unknown) => (other instanceof SettingsError ? other.faults : [sentence(other as Error)]));
+    const further = await openServices(asked, draining)
+      .then(assertReady)
+      .then(
+        () => [],
+        (other: unknown) => (other instanceof SettingsError ? other.faults : [sentence(other as Error)]),
+      );
     throw new SettingsError([...fault.faults, ...further]);
   }
 }
 
 /**
- * Until the engine has looked through its memory once it lets what outlives the young space grow as far as it likes, and then to
- * a multiple of what is in use: a long import's portions stay until then. It looks once before anybody is served.
+ * Until the engine has looked through its memory once it lets what outlives the young space grow as far as it likes,
+ * and then to a multiple of what is in use: a long import's portions stay until then. It looks once before anybody is
+ * served.
  */
 function clearedEarly(): void {
   setFlagsFromString('--expose-gc');
@@ -93,17 +137,23 @@ async function main(): Promise<void> {
   const { log, database } = services;
   if (services.settings.production) await assertReady(services);
   else await assertLatestRevision(database);
-  const stopClock = await followClock(database, (fault) => log.warn({ err: fault }, 'the time was not asked of the database'));
+  const stopClock = await followClock(database, (fault) =>
+    log.warn({ err: fault }, 'the time was not asked of the database'),
+  );
   clearedEarly();
   const { url, drain } = await listen(services, routesOf(services.settings));
   const sweep = setInterval(() => {
     sweepKeys(database).catch((fault: unknown) => log.warn({ err: fault }, 'old idempotency keys were not removed'));
-    sweepPoints(database).catch((fault: unknown) => log.warn({ err: fault }, 'old counts of requests were not removed'));
+    sweepPoints(database).catch((fault: unknown) =>
+      log.warn({ err: fault }, 'old counts of requests were not removed'),
+    );
   }, SWEEP_MS);
   log.info({ url }, 'listening');
   process.send?.({ ready: true, url });
   // Those who come first open their own.
-  openConnections(database, keptOpen(services.settings)).catch((fault: unknown) => log.warn({ err: fault }, 'connections were not opened ahead'));
+  openConnections(database, keptOpen(services.settings)).catch((fault: unknown) =>
+    log.warn({ err: fault }, 'connections were not opened ahead'),
+  );
 
   let stopping = false;
   const stop = async (why: string): Promise<void> => {
@@ -114,13 +164,25 @@ async function main(): Promise<void> {
     stopClock();
     draining.abort();
     await drain();
-    await Promise.all([database.destroy(), services.temporal.close(), services.printer.close(), services.drawing.close(), services.tracing?.close()]);
+    await Promise.all([
+      database.destroy(),
+      services.temporal.close(),
+      services.printer.close(),
+      services.drawing.close(),
+      services.tracing?.close(),
+    ]);
     services.redis?.disconnect();
     process.exit(0);
   };
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => { void stop(signal); });
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.on(signal, () => {
+      void stop(signal);
+    });
   // The supervisor is gone: nobody would end this process.
-  if (process.send) process.on('disconnect', () => { void stop('the supervisor is gone'); });
+  if (process.send)
+    process.on('disconnect', () => {
+      void stop('the supervisor is gone');
+    });
 }
 
 main().catch((fault: unknown) => {
@@ -133,7 +195,9 @@ main().catch((fault: unknown) => {
 
 function sentence(fault: Error): string {
   const code = (fault as { code?: unknown }).code;
-  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'ETIMEDOUT') return `The database named by DATABASE_URL is not reached (${String(code)}).`;
-  if (code === '28P01' || code === '28000') return 'The database refuses the login: check DATABASE_URL and DATABASE_APP_PASSWORD.';
+  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'ETIMEDOUT')
+    return `The database named by DATABASE_URL is not reached (${String(code)}).`;
+  if (code === '28P01' || code === '28000')
+    return 'The database refuses the login: check DATABASE_URL and DATABASE_APP_PASSWORD.';
   return fault.message;
 }

@@ -4,7 +4,10 @@ import type { Route } from './route.js';
 /** A stream of events is an answer of some lists; who asks for it gets it there, and JSON elsewhere. */
 const TAKEN = ['application/json', 'text/event-stream'];
 
-/** Whether a route answers JSON and nothing else; one with a `format`, or without a schema for its answer, may answer files. */
+/**
+ * Whether a route answers JSON and nothing else; one with a `format`, or without a schema for its answer, may answer
+ * files.
+ */
 export function answersJsonOnly({ answers, query }: Route): boolean {
   const formats = (query as { properties?: Record<string, unknown> } | undefined)?.properties?.format !== undefined;
   const success = Object.entries(answers).filter(([status]) => Number(status) < 400 && status !== '204');
@@ -15,12 +18,14 @@ export function answersJsonOnly({ answers, query }: Route): boolean {
 const known = new WeakMap<Route, boolean>();
 function jsonOnly(route: Route): boolean {
   let found = known.get(route);
-  if (found === undefined) known.set(route, found = answersJsonOnly(route));
+  if (found === undefined) known.set(route, (found = answersJsonOnly(route)));
   return found;
 }
 
 /** Whether the client would take the answer; asked before anything is done. */
 export function isAcceptable(ctx: Context, route: Route): boolean {
   const asked = ctx.get('accept');
-  return asked === '' || asked === '*/*' || asked === 'application/json' || !jsonOnly(route) || ctx.accepts(TAKEN) !== false;
+  return (
+    asked === '' || asked === '*/*' || asked === 'application/json' || !jsonOnly(route) || ctx.accepts(TAKEN) !== false
+  );
 }

@@ -30,18 +30,46 @@ export function openapi(routes: readonly Route[]): Json {
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Research Assessment Platform', version, description, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    info: {
+      title: 'Research Assessment Platform',
+      version,
+      description,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
     servers: [{ url: '/' }],
-    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name, ...(tagDescriptions[name] && { description: tagDescriptions[name] }) })),
+    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({
+      name,
+      ...(tagDescriptions[name] && { description: tagDescriptions[name] }),
+    })),
     paths,
     webhooks: webhooks(),
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
-        mfa: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'the `mfa_token` of a login that answered `mfa_setup_required`' },
-        scoped: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'a token of `POST /api/v1/tokens`; `x-permissions` names the scope that it needs' },
-        portal: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'the participant’s own portal token' },
-        portalCookie: { type: 'apiKey', in: 'cookie', name: PORTAL_COOKIE, description: `the same as a cookie; a change by it needs \`${CSRF_HEADER}: 1\` or comes from a page of the service itself (Sec-Fetch-Site: same-origin), else 403 CSRF_REFUSED` },
+        mfa: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'the `mfa_token` of a login that answered `mfa_setup_required`',
+        },
+        scoped: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'a token of `POST /api/v1/tokens`; `x-permissions` names the scope that it needs',
+        },
+        portal: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'the participant’s own portal token',
+        },
+        portalCookie: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: PORTAL_COOKIE,
+          description: `the same as a cookie; a change by it needs \`${CSRF_HEADER}: 1\` or comes from a page of the service itself (Sec-Fetch-Site: same-origin), else 403 CSRF_REFUSED`,
+        },
       },
       schemas: { Error: plain(ErrorBody) },
     },
@@ -50,20 +78,54 @@ export function openapi(routes: readonly Route[]): Json {
 
 /** What subscribers are sent: an operation of theirs for each type of event. */
 function webhooks(): Json {
-  const header = (name: string, about: string) => ({ name, in: 'header', required: true, description: about, schema: { type: 'string' } });
-  return Object.fromEntries(Object.entries(eventCatalogue).map(([type, { when, data }]) => [type, {
-    post: {
-      operationId: `event_${type.toLowerCase()}`, tags: ['Events'], summary: when,
-      // Whoever receives it checks the signature.
-      security: [],
-      parameters: [
-        header('webhook-id', 'the event’s id: the same for every attempt'), header('webhook-timestamp', 'of the attempt, in unix seconds'),
-        header('webhook-signature', '`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; two of them, with a space between, while a secret is being replaced'),
-      ],
-      requestBody: { required: true, content: { 'application/json': { schema: { ...plain(Event), properties: { ...(plain(Event).properties as Json), type: { type: 'string', const: type }, data: plain(data) } } } } },
-      responses: { '2XX': { description: 'It has arrived.' }, 410: { description: 'Nothing more is to be sent: the subscription is disabled.' } },
-    },
-  }]));
+  const header = (name: string, about: string) => ({
+    name,
+    in: 'header',
+    required: true,
+    description: about,
+    schema: { type: 'string' },
+  });
+  return Object.fromEntries(
+    Object.entries(eventCatalogue).map(([type, { when, data }]) => [
+      type,
+      {
+        post: {
+          operationId: `event_${type.toLowerCase()}`,
+          tags: ['Events'],
+          summary: when,
+          // Whoever receives it checks the signature.
+          security: [],
+          parameters: [
+            header('webhook-id', 'the event’s id: the same for every attempt'),
+            header('webhook-timestamp', 'of the attempt, in unix seconds'),
+            header(
+              'webhook-signature',
+              '`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; two of them, with a space between, while a secret is being replaced',
+            ),
+          ],
+          requestBody: {
+            required: true,
+            content: {
+              'application/json': {
+                schema: {
+                  ...plain(Event),
+                  properties: {
+                    ...(plain(Event).properties as Json),
+                    type: { type: 'string', const: type },
+                    data: plain(data),
+                  },
+                },
+              },
+            },
+          },
+          responses: {
+            '2XX': { description: 'It has arrived.' },
+            410: { description: 'Nothing more is to be sent: the subscription is disabled.' },
+          },
+        },
+      },
+    ]),
+  );
 }
 
 function operation(route: Route): Json {
@@ -83,37 +145,81 @@ function operation(route: Route): Json {
 }
 
 const byPortal = [{ portal: [] }, { portalCookie: [] }];
-const security: Record<string, object[]> = { false: [], true: [{ bearer: [] }], portal: byPortal, household: byPortal, either: [{ bearer: [] }, ...byPortal], setup: [{ bearer: [] }, { mfa: [] }], scoped: [{ scoped: [] }] };
+const security: Record<string, object[]> = {
+  false: [],
+  true: [{ bearer: [] }],
+  portal: byPortal,
+  household: byPortal,
+  either: [{ bearer: [] }, ...byPortal],
+  setup: [{ bearer: [] }, { mfa: [] }],
+  scoped: [{ scoped: [] }],
+};
 
 const PORTAL_ROLES = ['participant', 'caregiver'];
-/** Who may call, as the document shows it; `participant` is the one that the path names, or itself, `caregiver` who cares for it. */
+/**
+ * Who may call, as the document shows it; `participant` is the one that the path names, or itself, `caregiver` who
+ * cares for it.
+ */
 export function permissions({ signed, roles, study, note, scope }: Access): Json {
   if (signed === false) return { roles: ['anyone'], ...(note && { note }) };
   if (signed === 'portal' || signed === 'household') return { roles: PORTAL_ROLES, scope: 'self' };
-  return { roles: signed === 'either' ? [...roles, ...PORTAL_ROLES] : roles, scope: study ? 'study' : 'service', ...(scope && { token_scope: scope }), ...(note && { note }) };
+  return {
+    roles: signed === 'either' ? [...roles, ...PORTAL_ROLES] : roles,
+    scope: study ? 'study' : 'service',
+    ...(scope && { token_scope: scope }),
+    ...(note && { note }),
+  };
 }
 
 const operationId = (route: Route): string =>
-  `${route.method.toLowerCase()}_${route.path.replace(/^\/api\//, '').replaceAll(/[{}]/g, '').replaceAll(/[^a-zA-Z0-9]+/g, '_').replaceAll(/^_|_$/g, '')}`;
+  `${route.method.toLowerCase()}_${route.path
+    .replace(/^\/api\//, '')
+    .replaceAll(/[{}]/g, '')
+    .replaceAll(/[^a-zA-Z0-9]+/g, '_')
+    .replaceAll(/^_|_$/g, '')}`;
 
 /** Parameters of paths that are whole numbers, as the database keeps them. */
 const NUMBERS = ['battery_id', 'policy_version'];
 const MAX_INTEGER = 2_147_483_647;
 /** What `codeOf` takes: a code as people give them, in a path. */
-const CODE = { type: 'string', minLength: 1, maxLength: 64, pattern: '^(?!\\s)[^\\u0000-\\u001f\\u007f-\\u009f]*(?<!\\s)$' };
+const CODE = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 64,
+  pattern: '^(?!\\s)[^\\u0000-\\u001f\\u007f-\\u009f]*(?<!\\s)$',
+};
 
 function parameters(route: Route): Json[] {
   const path = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => {
     const isId = (name === 'id' || name!.endsWith('_id')) && !route.plainParams?.includes(name!);
-    return { name, in: 'path', required: true, schema: isId ? { type: 'string', format: 'uuid' } : NUMBERS.includes(name!) ? { type: 'integer', minimum: 1, maximum: MAX_INTEGER } : name === 'code' ? CODE : { type: 'string', minLength: 1 } };
+    return {
+      name,
+      in: 'path',
+      required: true,
+      schema: isId
+        ? { type: 'string', format: 'uuid' }
+        : NUMBERS.includes(name!)
+          ? { type: 'integer', minimum: 1, maximum: MAX_INTEGER }
+          : name === 'code'
+            ? CODE
+            : { type: 'string', minLength: 1 },
+    };
   });
   const header = (name: string, schema: Json) => ({ name, in: 'header', required: false, schema });
   const headers: Json[] = [];
-  if (route.may.signed && route.studyContext !== false && !route.path.includes('{study_id}')) headers.push(header('X-Study-ID', { type: 'string', format: 'uuid' }));
+  if (route.may.signed && route.studyContext !== false && !route.path.includes('{study_id}'))
+    headers.push(header('X-Study-ID', { type: 'string', format: 'uuid' }));
   if (route.may.signed && route.may.study) headers.push(header('X-Site-ID', { type: 'string', format: 'uuid' }));
   const named = forParticipant(route) ? ABOUT_PARTICIPANT : [];
-  if (takesKey(route)) headers.push(header('Idempotency-Key', { type: 'string', minLength: 1, maxLength: 200, pattern: '^[\\x21-\\x7e]+$' }));
-  if (route.method !== 'GET' && forParticipant(route)) headers.push({ ...header(CSRF_HEADER, { type: 'string' }), description: '`1`, for a change by the portal’s cookie' });
+  if (takesKey(route))
+    headers.push(
+      header('Idempotency-Key', { type: 'string', minLength: 1, maxLength: 200, pattern: '^[\\x21-\\x7e]+$' }),
+    );
+  if (route.method !== 'GET' && forParticipant(route))
+    headers.push({
+      ...header(CSRF_HEADER, { type: 'string' }),
+      description: '`1`, for a change by the portal’s cookie',
+    });
   if (takesTag(route)) headers.push(header('If-Match', { type: 'string' }));
   if (answersUnchanged(route)) headers.push(header('If-None-Match', { type: 'string' }));
   return [...path, ...declared(route.query, 'query'), ...declared(route.headers, 'header'), ...headers, ...named];
@@ -121,17 +227,30 @@ function parameters(route: Route): Json[] {
 
 /** Whether a portal token is taken, of a participant or of a caregiver who must say for whom it asks. */
 const forParticipant = ({ may: { signed } }: Route): boolean => signed === 'portal' || signed === 'either';
-const ABOUT = 'of a caregiver with several participants: for whom it asks; X-Participant-ID and participant_id that name different ones are 400 CONTEXT_CONFLICT';
-const ABOUT_PARTICIPANT = [['X-Participant-ID', 'header'], ['participant_id', 'query']].map(([name, where]) => ({ name, in: where, required: false, schema: { type: 'string', format: 'uuid' }, description: ABOUT }));
+const ABOUT =
+  'of a caregiver with several participants: for whom it asks; X-Participant-ID and participant_id that name different ones are 400 CONTEXT_CONFLICT';
+const ABOUT_PARTICIPANT = [
+  ['X-Participant-ID', 'header'],
+  ['participant_id', 'query'],
+].map(([name, where]) => ({
+  name,
+  in: where,
+  required: false,
+  schema: { type: 'string', format: 'uuid' },
+  description: ABOUT,
+}));
 
 /** Whether a request may be bound to the record as it was read. */
-const takesTag = ({ method, conditional }: Route): boolean => conditional === true || ['PATCH', 'PUT', 'DELETE'].includes(method);
+const takesTag = ({ method, conditional }: Route): boolean =>
+  conditional === true || ['PATCH', 'PUT', 'DELETE'].includes(method);
 
 /** Whether an answer of this status bears an ETag. */
-const sendsTag = ({ answers, etag }: Route, status: number): boolean => status < 300 && (etag ?? (answers[status] !== undefined && describesTagged(answers[status])));
+const sendsTag = ({ answers, etag }: Route, status: number): boolean =>
+  status < 300 && (etag ?? (answers[status] !== undefined && describesTagged(answers[status])));
 
 /** Whether a request that knows the tag is spared the record. */
-const answersUnchanged = (route: Route): boolean => route.method === 'GET' && 200 in route.answers && sendsTag(route, 200);
+const answersUnchanged = (route: Route): boolean =>
+  route.method === 'GET' && 200 in route.answers && sendsTag(route, 200);
 
 /** The properties of an object schema as parameters. */
 function declared(of: TSchema | undefined, where: 'query' | 'header'): Json[] {
@@ -140,20 +259,39 @@ function declared(of: TSchema | undefined, where: 'query' | 'header'): Json[] {
   return Object.entries(properties).map(([name, property]) => {
     const { description: about, ...rest } = property;
     // A format of our own says nothing to others.
-    const schema: Json = rest.format === 'date-or-date-time' ? { type: 'string', anyOf: [{ format: 'date' }, { format: 'date-time' }] } : rest;
-    return { name, in: where, required: required.includes(name), schema, ...(about !== undefined && { description: about }) };
+    const schema: Json =
+      rest.format === 'date-or-date-time'
+        ? { type: 'string', anyOf: [{ format: 'date' }, { format: 'date-time' }] }
+        : rest;
+    return {
+      name,
+      in: where,
+      required: required.includes(name),
+      schema,
+      ...(about !== undefined && { description: about }),
+    };
   });
 }
 
 function requestBody(route: Route): Json {
   if (route.takes === 'bytes') {
     const schema = route.body ? plain(route.body) : { type: 'string' };
-    return { requestBody: { required: true, content: Object.fromEntries((route.consumes ?? ['application/octet-stream']).map((type) => [type, { schema }])) } };
+    return {
+      requestBody: {
+        required: true,
+        content: Object.fromEntries((route.consumes ?? ['application/octet-stream']).map((type) => [type, { schema }])),
+      },
+    };
   }
   if (route.takes === 'upload') {
     const form = { type: 'object', properties: { file: { type: 'string', format: 'binary' } }, required: ['file'] };
     const others = (route.consumes ?? []).map((type) => [type, { schema: route.body ? plain(route.body) : {} }]);
-    return { requestBody: { required: true, content: { 'multipart/form-data': { schema: form }, ...Object.fromEntries(others) as Json } } };
+    return {
+      requestBody: {
+        required: true,
+        content: { 'multipart/form-data': { schema: form }, ...(Object.fromEntries(others) as Json) },
+      },
+    };
   }
   const schema = bodySchema(route);
   if (!schema) return {};
@@ -168,7 +306,13 @@ function standardErrors(route: Route): number[] {
     ...(may.signed ? [401, 403] : []),
     // X-Study-ID, X-Site-ID and X-Participant-ID may be no ids, or name what the caller does not see.
     ...(may.signed && may.signed !== 'household' ? [404, 422] : route.path.includes('{') ? [404] : []),
-    ...(bodySchema(route) ? [400, 408, 413, 415, 422] : route.takes === 'bytes' ? [408, 413, 415] : route.takes === 'upload' ? [400, 408, 413, 415, 422] : []),
+    ...(bodySchema(route)
+      ? [400, 408, 413, 415, 422]
+      : route.takes === 'bytes'
+        ? [408, 413, 415]
+        : route.takes === 'upload'
+          ? [400, 408, 413, 415, 422]
+          : []),
     ...(answersJsonOnly(route) ? [406] : []),
     ...(route.query || route.headers ? [422] : []),
     ...((may.signed && route.studyContext !== false) || forParticipant(route) ? [400] : []),
@@ -179,44 +323,89 @@ function standardErrors(route: Route): number[] {
   ];
 }
 
-const RATE_HEADERS = Object.fromEntries(['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'].map((name) => [name, { schema: { type: 'integer' } }]));
+const RATE_HEADERS = Object.fromEntries(
+  ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'].map((name) => [
+    name,
+    { schema: { type: 'integer' } },
+  ]),
+);
 const TAG_HEADER = { ETag: { description: 'for If-Match and If-None-Match', schema: { type: 'string' } } };
-const ID_HEADERS = Object.fromEntries(['X-Request-ID', 'X-Correlation-ID'].map((name) => [name, { schema: { type: 'string' } }]));
+const ID_HEADERS = Object.fromEntries(
+  ['X-Request-ID', 'X-Correlation-ID'].map((name) => [name, { schema: { type: 'string' } }]),
+);
 
 /** A record’s own, and that of now where a change was bound to another. */
-const tagHeader = (route: Route, status: number) => ((status === 409 ? takesTag(route) : sendsTag(route, status)) ? TAG_HEADER : {});
+const tagHeader = (route: Route, status: number) =>
+  (status === 409 ? takesTag(route) : sendsTag(route, status)) ? TAG_HEADER : {};
 
 function responses(route: Route): Json {
   const result: Record<string, Json> = {};
   for (const [status, schema] of Object.entries(route.answers)) {
     const error = Number(status) >= 400;
     result[status] = {
-      description: error ? sentence(Number(status)) : names[Number(status)] ?? 'Answer',
+      description: error ? sentence(Number(status)) : (names[Number(status)] ?? 'Answer'),
       headers: { ...ID_HEADERS, ...RATE_HEADERS, ...tagHeader(route, Number(status)) },
-      ...(error ? { content: schema ? { 'application/json': { schema: plain(schema) } } : errorContent } : content(route, Number(status), schema)),
+      ...(error
+        ? { content: schema ? { 'application/json': { schema: plain(schema) } } : errorContent }
+        : content(route, Number(status), schema)),
     };
   }
-  if (answersUnchanged(route)) result[304] = { description: 'Unchanged: If-None-Match names its tag; no body', headers: { ...ID_HEADERS, ...RATE_HEADERS, ...TAG_HEADER } };
-  for (const status of new Set(standardErrors(route))) result[status] ??= { description: sentence(status), headers: { ...ID_HEADERS, ...tagHeader(route, status) }, content: errorContent };
+  if (answersUnchanged(route))
+    result[304] = {
+      description: 'Unchanged: If-None-Match names its tag; no body',
+      headers: { ...ID_HEADERS, ...RATE_HEADERS, ...TAG_HEADER },
+    };
+  for (const status of new Set(standardErrors(route)))
+    result[status] ??= {
+      description: sentence(status),
+      headers: { ...ID_HEADERS, ...tagHeader(route, status) },
+      content: errorContent,
+    };
   return Object.fromEntries(Object.entries(result).sort(([a], [b]) => Number(a) - Number(b)));
 }
 
-/** What a success answers: JSON by its schema, and files. A record that was made, or work that was only begun, is told in JSON alone. */
+/**
+ * What a success answers: JSON by its schema, and files. A record that was made, or work that was only begun, is told
+ * in JSON alone.
+ */
 function content({ further = [] }: Route, status: number, schema: TSchema | undefined): Json {
-  const files = status === 200 || status === 206 ? further.map((type) => [type, { schema: /^text\/|svg|json/.test(type) ? { type: 'string' } : { type: 'string', format: 'binary' } }] as const) : [];
+  const files =
+    status === 200 || status === 206
+      ? further.map(
+          (type) =>
+            [
+              type,
+              { schema: /^text\/|svg|json/.test(type) ? { type: 'string' } : { type: 'string', format: 'binary' } },
+            ] as const,
+        )
+      : [];
   if (!schema && files.length === 0) return {};
-  return { content: { ...(schema && { 'application/json': { schema: plain(schema) } }), ...Object.fromEntries(files) } };
+  return {
+    content: { ...(schema && { 'application/json': { schema: plain(schema) } }), ...Object.fromEntries(files) },
+  };
 }
 
 const names: Record<number, string> = { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'Done; no body' };
 const errorContent = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
 const STATUS_NAMES: Record<number, string> = {
-  400: 'A rule is broken, or the request cannot be read', 401: 'No valid access token', 403: 'Not allowed', 404: 'Not there, or not visible to the caller',
-  406: 'Accept does not name what this answers', 408: 'Too slow', 409: 'Conflict with what is stored', 413: 'Too large', 415: 'Wrong content type', 422: 'Does not fit the schema', 429: 'Too many requests',
-  500: 'A fault of the service', 503: 'A dependency is down: try again after Retry-After',
+  400: 'A rule is broken, or the request cannot be read',
+  401: 'No valid access token',
+  403: 'Not allowed',
+  404: 'Not there, or not visible to the caller',
+  406: 'Accept does not name what this answers',
+  408: 'Too slow',
+  409: 'Conflict with what is stored',
+  413: 'Too large',
+  415: 'Wrong content type',
+  422: 'Does not fit the schema',
+  429: 'Too many requests',
+  500: 'A fault of the service',
+  503: 'A dependency is down: try again after Retry-After',
 };
 function sentence(status: number): string {
-  const codes = registered().filter((entry) => entry.status === status).map((entry) => entry.code);
+  const codes = registered()
+    .filter((entry) => entry.status === status)
+    .map((entry) => entry.code);
   return `${STATUS_NAMES[status] ?? 'Error'}. Codes: ${codes.join(', ') || 'see detail'}`;
 }
 

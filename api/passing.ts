@@ -1,7 +1,10 @@
 import type { Context } from 'koa';
 import { hasBody } from './body.js';
 
-/** Nothing has come for so long of a body that nobody waits for: its sender has gone, or has read the answer and keeps the rest. */
+/**
+ * Nothing has come for so long of a body that nobody waits for: its sender has gone, or has read the answer and keeps
+ * the rest.
+ */
 const STALL_MS = 5_000;
 
 /**
@@ -24,9 +27,21 @@ export function letPass({ req }: Context, most: number): void {
   // By this the server ends a connection when its last answer is out, whatever is still on its way to it.
   socket.destroySoon = () => {
     socket.end();
-    const stalled = setTimeout(() => { socket.destroy(); }, STALL_MS);
-    req.on('data', () => { stalled.refresh(); }).once('end', () => { socket.destroySoon(); });
-    socket.once('close', () => { clearTimeout(stalled); });
+    const stalled = setTimeout(() => {
+      socket.destroy();
+    }, STALL_MS);
+    req
+      .on('data', () => {
+        stalled.refresh();
+      })
+      .once('end', () => {
+        socket.destroySoon();
+      });
+    socket.once('close', () => {
+      clearTimeout(stalled);
+    });
   };
-  req.once('end', () => { Reflect.deleteProperty(socket, 'destroySoon'); });
+  req.once('end', () => {
+    Reflect.deleteProperty(socket, 'destroySoon');
+  });
 }

@@ -6,8 +6,12 @@ const COLUMNS = [...allRoles, 'participant', 'caregiver'] as const;
 
 /** Who may call what, one row for each operation, as Markdown; the same routes give the same text. */
 export function permissionsTable(routes: readonly Route[]): string {
-  const rows = [...routes].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : a.method < b.method ? -1 : 1))
-    .map((route) => `| ${route.method} | \`${route.path}\` | ${COLUMNS.map((role) => (allows(route.may, role) ? '●' : '')).join(' | ')} | ${within(route.may)} | ${rule(route.may)} |`);
+  const rows = [...routes]
+    .sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : a.method < b.method ? -1 : 1))
+    .map(
+      (route) =>
+        `| ${route.method} | \`${route.path}\` | ${COLUMNS.map((role) => (allows(route.may, role) ? '●' : '')).join(' | ')} | ${within(route.may)} | ${rule(route.may)} |`,
+    );
   return `# Who may call what
 
 Written from the routes by \`npm run permissions\` (and by \`npm run openapi\`); a test compares. ● may call. **In**: \`study\` in the studies, and
@@ -20,9 +24,15 @@ ${rows.join('\n')}
 `;
 }
 
-const allows = ({ signed, roles }: Access, role: typeof COLUMNS[number]): boolean =>
-  (role === 'participant' || role === 'caregiver' ? byPortal(signed) || signed === 'either' : signed !== false && !byPortal(signed) && roles.includes(role));
+const allows = ({ signed, roles }: Access, role: (typeof COLUMNS)[number]): boolean =>
+  role === 'participant' || role === 'caregiver'
+    ? byPortal(signed) || signed === 'either'
+    : signed !== false && !byPortal(signed) && roles.includes(role);
 const byPortal = (signed: Access['signed']): boolean => signed === 'portal' || signed === 'household';
-const within = ({ signed, study }: Access): string => (signed === false ? 'anyone' : byPortal(signed) ? 'self' : study ? 'study' : 'service');
+const within = ({ signed, study }: Access): string =>
+  signed === false ? 'anyone' : byPortal(signed) ? 'self' : study ? 'study' : 'service';
 const rule = ({ scope, note, signed }: Access): string =>
-  [scope && `token with \`${scope}\``, signed === 'setup' && 'also by the mfa token of a login', note].filter(Boolean).join('; ').replaceAll('|', '\\|');
+  [scope && `token with \`${scope}\``, signed === 'setup' && 'also by the mfa token of a login', note]
+    .filter(Boolean)
+    .join('; ')
+    .replaceAll('|', '\\|');

@@ -23,7 +23,13 @@ export interface Allowance {
 }
 
 /** `endsAt`: by performance.now(), which does not jump. */
-interface Lease { left: number; stored: number; endsAt: number; refused: boolean; renewing: Promise<void> | undefined }
+interface Lease {
+  left: number;
+  stored: number;
+  endsAt: number;
+  refused: boolean;
+  renewing: Promise<void> | undefined;
+}
 
 /**
  * One limit of so many points a minute, shared by all API processes through Redis or PostgreSQL. A process takes
@@ -39,12 +45,27 @@ export class RateLimit {
   private awayUntil = 0;
   private swept = performance.now();
 
-  constructor(name: string, readonly limit: number, shared: { database: Database; redis: Redis | undefined }) {
+  constructor(
+    name: string,
+    readonly limit: number,
+    shared: { database: Database; redis: Redis | undefined },
+  ) {
     this.leaseSize = Math.max(1, Math.floor(limit / 1000));
     this.alone = new RateLimiterMemory({ keyPrefix: name, points: limit, duration: WINDOW_SECONDS });
     this.store = shared.redis
-      ? new RateLimiterRedis({ keyPrefix: name, points: limit, duration: WINDOW_SECONDS, insuranceLimiter: this.alone, storeClient: shared.redis })
-      : { consume: (key, points) => this.consumeStored(shared.database, `${name}:${key}`, points).catch((fault: unknown) => this.insured(fault, key, points)) };
+      ? new RateLimiterRedis({
+          keyPrefix: name,
+          points: limit,
+          duration: WINDOW_SECONDS,
+          insuranceLimiter: this.alone,
+          storeClient: shared.redis,
+        })
+      : {
+          consume: (key, points) =>
+            this.consumeStored(shared.database, `${name}:${key}`, points).catch((fault: unknown) =>
+              this.insured(fault, key, points),
+            ),
+        };
   }
 
   /** Takes one point of `key`'s minute. */
@@ -52,10 +73,22 @@ export class RateLimit {
     const now = performance.now();
     this.sweep(now);
     let lease = this.leases.get(key);
-    if (!lease || lease.endsAt <= now) this.leases.set(key, lease = { left: 0, stored: this.limit, endsAt: now + WINDOW_SECONDS * 1000, refused: false, renewing: undefined });
+    if (!lease || lease.endsAt <= now)
+      this.leases.set(
+        key,
+        (lease = {
+          left: 0,
+          stored: this.limit,
+          endsAt: now + WINDOW_SECONDS * 1000,
+          refused: false,
+          renewing: undefined,
+        }),
+      );
     while (lease.left === 0 && !lease.refused) {
       // Requests that find the lease used up wait for one renewal together.
-      lease.renewing ??= this.renew(key, lease).finally(() => { lease.renewing = undefined; });
+      lease.renewing ??= this.renew(key, lease).finally(() => {
+        lease.renewing = undefined;
+      });
       await lease.renewing;
     }
     const allowed = lease.left > 0;
@@ -82,7 +115,10 @@ export class RateLimit {
     }
   }
 
-  /** By the database's clock: one process whose own is wrong would else end the minutes of all, or make them last for hours. */
+  /**
+   * By the database's clock: one process whose own is wrong would else end the minutes of all, or make them last for
+   * hours.
+   */
   private async consumeStored(database: Database, key: string, points: number): Promise<RateLimiterRes> {
     const { taken, endsInMs } = await takePoints(database, key, points, WINDOW_SECONDS * 1000);
     const counted = new RateLimiterRes(Math.max(0, this.limit - taken), endsInMs, taken, taken === points);
@@ -141,7 +177,11 @@ export function rateLimits(settings: Settings, database: Database, redis: Redis 
 
 /** A Redis connection that fails at once while Redis is away, so that requests do not queue for it. */
 export function openRedis(url: string, onError: (error: Error) => void): Redis {
-  const redis = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 1, retryStrategy: (times) => Math.min(times * 200, 2000) });
+  const redis = new Redis(url, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 1,
+    retryStrategy: (times) => Math.min(times * 200, 2000),
+  });
   redis.on('error', onError);
   return redis;
 }

@@ -24,7 +24,11 @@ const ATTEMPTS = 3;
 const PAUSE_MS = 1_500;
 
 async function found(services: Services): Promise<string[]> {
-  const [database, redis, temporal] = await Promise.all([databaseFault(services), checkRedis(services), services.temporal.probeServer()]);
+  const [database, redis, temporal] = await Promise.all([
+    databaseFault(services),
+    checkRedis(services),
+    services.temporal.probeServer(),
+  ]);
   return [
     ...(database ? [database] : []),
     ...(redis.status === 'down' ? [`REDIS_URL: Redis is not reached${because(redis.detail)}`] : []),

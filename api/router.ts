@@ -18,14 +18,17 @@ export class Router {
   private readonly routes = new Map<string, Route>();
 
   constructor(routes: readonly Route[]) {
-    for (const { path } of routes) for (const shelf of [shelfOf(path), shelfOf(path, ANY)]) this.shelves.set(shelf, new KoaRouter({ strict: true, sensitive: true }));
+    for (const { path } of routes)
+      for (const shelf of [shelfOf(path), shelfOf(path, ANY)])
+        this.shelves.set(shelf, new KoaRouter({ strict: true, sensitive: true }));
     for (const route of [...routes].sort((a, b) => (rank(a.path) < rank(b.path) ? -1 : 1))) {
       const name = `${route.method} ${route.path}`;
       if (this.routes.has(name)) throw new Error(`${name} is declared twice`);
       this.routes.set(name, route);
       for (const [shelf, router] of this.shelves) {
         // What is done with a match is the frame's (serve.ts): a layer only bears the route's name.
-        if (mayFit(route.path, shelf)) router.register(route.path.replaceAll(/\{(\w+)\}/g, ':$1'), [route.method], (_ctx, next) => next(), { name });
+        if (mayFit(route.path, shelf))
+          router.register(route.path.replaceAll(/\{(\w+)\}/g, ':$1'), [route.method], (_ctx, next) => next(), { name });
       }
     }
   }
@@ -40,7 +43,10 @@ export class Router {
     const layer = pathAndMethod.find((one) => known.includes(one));
     if (!layer) {
       const methods = [...new Set(known.flatMap((one) => one.methods))];
-      return { kind: 'method', allow: [...methods.filter((m) => m !== 'HEAD'), ...methods.filter((m) => m === 'HEAD'), 'OPTIONS'] };
+      return {
+        kind: 'method',
+        allow: [...methods.filter((m) => m !== 'HEAD'), ...methods.filter((m) => m === 'HEAD'), 'OPTIONS'],
+      };
     }
     const values = layer.captures(path).map(decoded);
     const params: Record<string, string> = {};
@@ -62,12 +68,19 @@ function shelfOf(path: string, part?: string): string {
 /** Whether a template fits paths of that shelf: where it has a parameter, whatever stands there. */
 function mayFit(template: string, shelf: string): boolean {
   const segments = template.split('/');
-  if (segments.slice(0, 3).some((segment) => segment.startsWith('{'))) throw new Error(`${template}: what a path is of is fixed`);
-  return shelfOf(template) === shelf || (segments[4]?.startsWith('{') === true && shelf.startsWith(shelfOf(template, '')));
+  if (segments.slice(0, 3).some((segment) => segment.startsWith('{')))
+    throw new Error(`${template}: what a path is of is fixed`);
+  return (
+    shelfOf(template) === shelf || (segments[4]?.startsWith('{') === true && shelf.startsWith(shelfOf(template, '')))
+  );
 }
 
 /** A fixed segment goes before a parameter. */
-const rank = (path: string): string => path.split('/').map((segment) => (segment.includes('{') ? '1' : `0${segment}`)).join('/');
+const rank = (path: string): string =>
+  path
+    .split('/')
+    .map((segment) => (segment.includes('{') ? '1' : `0${segment}`))
+    .join('/');
 
 function decoded(segment: string): string | undefined {
   try {

@@ -7,7 +7,11 @@ import type { Services } from './services.js';
  * A secret as it is stored, bound to its place.
  * @throws 503 UNAVAILABLE without a key (DATACAPTURE_ENCRYPTION_KEY)
  */
-export function seal({ settings: { DATACAPTURE_ENCRYPTION_KEY: key } }: Pick<Services, 'settings'>, plain: string, place: string): string {
+export function seal(
+  { settings: { DATACAPTURE_ENCRYPTION_KEY: key } }: Pick<Services, 'settings'>,
+  plain: string,
+  place: string,
+): string {
   try {
     return new SecretBox(key === undefined ? undefined : encryptionKeyBytes(key)).seal(plain, place);
   } catch (fault) {

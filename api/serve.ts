@@ -36,7 +36,13 @@ import { check, declaredQuery } from './validation.js';
 import { WrittenJson, WrittenStream } from './written-json.js';
 
 /** `handled`: the handler was reached; `largest`: how large a body its route takes. */
-export interface State { context: RequestContext; route?: string; largest?: number; userId?: string | undefined; handled?: boolean }
+export interface State {
+  context: RequestContext;
+  route?: string;
+  largest?: number;
+  userId?: string | undefined;
+  handled?: boolean;
+}
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -45,7 +51,12 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
  * rate (429), names in the path (404), body read (413, 415, 400), role (403), study, site and participant in reach
  * (404), schema (422), Idempotency-Key, handler.
  */
-export async function serve(ctx: Context, route: Route, params: Record<string, string>, services: Services): Promise<void> {
+export async function serve(
+  ctx: Context,
+  route: Route,
+  params: Record<string, string>,
+  services: Services,
+): Promise<void> {
   const state = ctx.state as State;
   const holder = route.may.signed ? await authenticated(ctx, route, services) : undefined;
   if (holder?.kind === 'user' || holder?.kind === 'token') state.userId = holder.userId;
@@ -53,10 +64,17 @@ export async function serve(ctx: Context, route: Route, params: Record<string, s
   requireUuids(route, params);
   if (route.within === 'session') sessionIdOf(ctx.headers);
   const arrival = services.settings.REQUEST_ARRIVAL_SECONDS;
-  const upload = route.takes === 'upload' ? await arrived(ctx.req, arrival, () => readUpload(ctx, largestBody(route, services), route.consumes)) : undefined;
+  const upload =
+    route.takes === 'upload'
+      ? await arrived(ctx.req, arrival, () => readUpload(ctx, largestBody(route, services), route.consumes))
+      : undefined;
   const raw = upload ? upload.bytes : await arrived(ctx.req, arrival, () => readBody(ctx, route, services));
   const request = new Request(ctx, route, params, services, raw, upload);
-  const answer = holder ? await asCaller(request, holder) : route.within === 'session' ? await asSession(request) : await asAnyone(request);
+  const answer = holder
+    ? await asCaller(request, holder)
+    : route.within === 'session'
+      ? await asSession(request)
+      : await asAnyone(request);
   send(ctx, answer);
 }
 
@@ -64,7 +82,14 @@ export async function serve(ctx: Context, route: Route, params: Record<string, s
 class Request {
   readonly state: State;
   readonly search: URLSearchParams;
-  constructor(readonly ctx: Context, readonly route: Route, readonly params: Record<string, string>, readonly services: Services, readonly raw: Buffer, readonly upload: Upload | undefined) {
+  constructor(
+    readonly ctx: Context,
+    readonly route: Route,
+    readonly params: Record<string, string>,
+    readonly services: Services,
+    readonly raw: Buffer,
+    readonly upload: Upload | undefined,
+  ) {
     this.state = ctx.state as State;
     this.search = new URLSearchParams(ctx.querystring);
   }
@@ -77,7 +102,13 @@ class Request {
   }
 
   /** Validates and calls the handler. `opened` is what the frame opened for it: tx, audit, or nothing. */
-  async handle(actor: AnyCaller | undefined, studyId: string | undefined, opened: Partial<Work> & { session?: SessionRow; first?: unknown[][] }, key?: Keyed, credential?: Credential): Promise<Reply> {
+  async handle(
+    actor: AnyCaller | undefined,
+    studyId: string | undefined,
+    opened: Partial<Work> & { session?: SessionRow; first?: unknown[][] },
+    key?: Keyed,
+    credential?: Credential,
+  ): Promise<Reply> {
     const { route, ctx } = this;
     const query = this.query();
     if (route.headers) check(route.headers, { ...ctx.headers }, 'headers');
@@ -87,25 +118,44 @@ class Request {
     if (this.upload) requireFile(this.upload);
     this.state.handled = true;
     const result = await route.handle({
-      params: this.params, query, body, headers: ctx.headers, actor, credential, studyId, raw: this.raw, parts: this.upload?.parts ?? {},
-      context: this.state.context, services: this.services, commandId: key ? commandIdOf(key) : this.state.context.requestId,
+      params: this.params,
+      query,
+      body,
+      headers: ctx.headers,
+      actor,
+      credential,
+      studyId,
+      raw: this.raw,
+      parts: this.upload?.parts ?? {},
+      context: this.state.context,
+      services: this.services,
+      commandId: key ? commandIdOf(key) : this.state.context.requestId,
       unchangedSince: (record: Record<string, unknown> | undefined) => refuseStale(ctx, record),
-      first: [], get gone() { return goneFrom(ctx); }, ...opened,
+      first: [],
+      get gone() {
+        return goneFrom(ctx);
+      },
+      ...opened,
     } as Parameters<Route['handle']>[0]);
     return result instanceof Reply ? result : new Reply(200, result);
   }
 
   /**
-   * The request under its Idempotency-Key, if it has one that counts. Beside the body it is what its query says and the study
-   * that it names: an import that was only tried is not taken for done.
+   * The request under its Idempotency-Key, if it has one that counts. Beside the body it is what its query says and the
+   * study that it names: an import that was only tried is not taken for done.
    */
   keyed(caller: string, studyId?: string): Keyed | undefined {
     const key = this.ctx.headers['idempotency-key'];
     if (key === undefined || !takesKey(this.route)) return undefined;
     // Of a form its parts count: what stands between them is another at each sending.
     const body = this.upload ? Buffer.concat([this.raw, Buffer.from(JSON.stringify(this.upload.parts))]) : this.raw;
-    const names = Object.keys((this.route.query as { properties?: object } | undefined)?.properties ?? {}).filter((name) => name !== 'study_id' && this.search.has(name));
-    const beside = { ...Object.fromEntries(names.map((name) => [name, this.search.getAll(name)])), ...(studyId && !this.params.study_id && { study_id: studyId }) };
+    const names = Object.keys((this.route.query as { properties?: object } | undefined)?.properties ?? {}).filter(
+      (name) => name !== 'study_id' && this.search.has(name),
+    );
+    const beside = {
+      ...Object.fromEntries(names.map((name) => [name, this.search.getAll(name)])),
+      ...(studyId && !this.params.study_id && { study_id: studyId }),
+    };
     const content = Object.keys(beside).length > 0 ? Buffer.concat([body, Buffer.from(JSON.stringify(beside))]) : body;
     return keyed(caller, this.route.method, this.ctx.path, String(key), content, jwtSecret(this.services.settings));
   }
@@ -114,7 +164,9 @@ class Request {
 /** Made for the few handlers that ask for it. */
 function goneFrom({ res }: Context): AbortSignal {
   const leaving = new AbortController();
-  const look = () => { if (!res.writableFinished) leaving.abort(); };
+  const look = () => {
+    if (!res.writableFinished) leaving.abort();
+  };
   if (res.closed) look();
   else res.once('close', look);
   return leaving.signal;
@@ -129,12 +181,20 @@ interface Door {
 }
 
 async function asCaller(request: Request, holder: Holder): Promise<Reply> {
-  const { route, services: { database }, ctx } = request;
+  const {
+    route,
+    services: { database },
+    ctx,
+  } = request;
   const studyId = studyContext(ctx, route, request.params, request.search);
   const siteId = siteContext(ctx);
   // Of staff it is checked and means nothing more.
-  const about = route.may.signed === 'portal' || route.may.signed === 'either' ? participantContext(ctx, request.params, request.search) : undefined;
-  if (holder.kind === 'participant' || holder.kind === 'caregiver') return asPortalCaller(request, holder, { studyId, siteId, participantId: about });
+  const about =
+    route.may.signed === 'portal' || route.may.signed === 'either'
+      ? participantContext(ctx, request.params, request.search)
+      : undefined;
+  if (holder.kind === 'participant' || holder.kind === 'caregiver')
+    return asPortalCaller(request, holder, { studyId, siteId, participantId: about });
   const participantId = request.params.participant_id;
   const token = holder.kind === 'token' ? { id: holder.id, hash: holder.hash } : undefined;
   const narrowed = route.studyContext === 'filter' ? undefined : studyId;
@@ -160,20 +220,31 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
       if (ready.answer) return ready.answer;
     }
     return through(request, holder, studyId, {
-      change: (work) => changeAs(database, caller, enter, work, { ...(statements && { first: statements }), meanwhile: (answer) => { writeAhead(ctx, answer); } }),
+      change: (work) =>
+        changeAs(database, caller, enter, work, {
+          ...(statements && { first: statements }),
+          meanwhile: (answer) => {
+            writeAhead(ctx, answer);
+          },
+        }),
       read: (work) => readAs(database, caller, enter, work, { ...(statements && { first: statements }) }),
       snapshot: (work) => readAs(database, caller, enter, work, { snapshot: true }),
       load: async () => enter(await loadCaller(database, caller)),
     });
   };
-  const answer = await (route.refusedAs && !route.within ? recordingRefusal(request, caller, serving) : recordingForbidden(request, { ...caller, studyId }, serving));
+  const answer = await (route.refusedAs && !route.within
+    ? recordingRefusal(request, caller, serving)
+    : recordingForbidden(request, { ...caller, studyId }, serving));
   if (token) await noteUse(request.services, token.id);
   return answer;
 }
 
 /** By a portal token: the participant itself, or a caregiver for the participant that the request is about. */
 async function asPortalCaller(request: Request, holder: PortalHolder, named: Named): Promise<Reply> {
-  const { route, services: { database } } = request;
+  const {
+    route,
+    services: { database },
+  } = request;
   const { studyId, participantId } = named;
   const door = <Row>(asker: PortalAsker, enter: (row: Row | undefined) => Participant | Caregiver): Door => ({
     change: (work) => changeAsPortal(database, asker, enter, work),
@@ -182,7 +253,14 @@ async function asPortalCaller(request: Request, holder: PortalHolder, named: Nam
   });
   if (holder.kind === 'caregiver') {
     const enter = route.may.signed === 'household' ? admitHousehold : admitCaregiver;
-    return through(request, holder, studyId, door({ kind: 'caregiver', id: holder.id, participantId }, (row: CaregiverCallerRow | undefined) => enter(row, named, holder.epoch)));
+    return through(
+      request,
+      holder,
+      studyId,
+      door({ kind: 'caregiver', id: holder.id, participantId }, (row: CaregiverCallerRow | undefined) =>
+        enter(row, named, holder.epoch),
+      ),
+    );
   }
   const enter = (row: PortalCallerRow | undefined) => admitParticipant(row, named);
   const ready = await readyFor(request, { kind: 'participant', id: holder.id });
@@ -202,19 +280,32 @@ function readFirst(request: Request, studyId: string | undefined): readonly Stat
 }
 
 /**
- * Writes and compresses an answer while the database commits, which waits for its disk. A tagged record is left: its client
- * may have it already.
+ * Writes and compresses an answer while the database commits, which waits for its disk. A tagged record is left: its
+ * client may have it already.
  */
 function writeAhead(ctx: Context, answer: Reply): void {
   const { body } = answer;
-  if (!isToBeWritten(body) || body instanceof WrittenJson || etagOf(body) !== undefined || answer.headers.ETag !== undefined) return;
+  if (
+    !isToBeWritten(body) ||
+    body instanceof WrittenJson ||
+    etagOf(body) !== undefined ||
+    answer.headers.ETag !== undefined
+  )
+    return;
   answer.text = JSON.stringify(body);
   compressAhead(ctx, answer.text);
 }
 
-/** Of a route that has answers ready. What does not fit the schema is left to the handler's way, which refuses it in its turn. */
+/**
+ * Of a route that has answers ready. What does not fit the schema is left to the handler's way, which refuses it in its
+ * turn.
+ */
 async function readyFor(request: Request, asker: Asker): Promise<Ready | undefined> {
-  const { route, params, services: { database } } = request;
+  const {
+    route,
+    params,
+    services: { database },
+  } = request;
   if (!route.ready) return undefined;
   const query = fitting(() => request.query());
   return query && route.ready({ database, asker, params, query });
@@ -234,16 +325,21 @@ async function through(request: Request, holder: Holder, studyId: string | undef
   const { route, services } = request;
   let key = request.keyed(holder.id, studyId);
   // What a caregiver asks for one participant is answered for no other.
-  const forOne = (actor: AnyCaller) => { if (key && holder.kind === 'caregiver') key = request.keyed(`${holder.id} ${actor.id}`, studyId); };
+  const forOne = (actor: AnyCaller) => {
+    if (key && holder.kind === 'caregiver') key = request.keyed(`${holder.id} ${actor.id}`, studyId);
+  };
   const credential = holder.kind === 'user' ? holder.credential : undefined;
   if (route.within === 'change') {
     return door.change(async (work, actor, first) => {
       forOne(actor);
       if (route.takes === 'upload') await unhurried(work.tx);
-      return onceInside(work.tx, key, () => request.handle(actor, studyId, { ...work, ...(first && { first }) }, key, credential));
+      return onceInside(work.tx, key, () =>
+        request.handle(actor, studyId, { ...work, ...(first && { first }) }, key, credential),
+      );
     });
   }
-  const reading = () => door.read((tx, actor, first) => request.handle(actor, studyId, { tx, ...(first && { first }) }, key, credential));
+  const reading = () =>
+    door.read((tx, actor, first) => request.handle(actor, studyId, { tx, ...(first && { first }) }, key, credential));
   if ((route.within === 'read' && !key) || route.within === 'once') return reading();
   if (route.within === 'snapshot' && door.snapshot) {
     return heldOpen(door.snapshot, async (tx, actor) => {
@@ -257,7 +353,8 @@ async function through(request: Request, holder: Holder, studyId: string | undef
   const stored = await claimOutside(services.database, key, services.settings.REQUEST_TIMEOUT_SECONDS + 5);
   if (stored) return stored;
   try {
-    const answer = route.within === 'read' ? await reading() : await request.handle(actor, studyId, {}, key, credential);
+    const answer =
+      route.within === 'read' ? await reading() : await request.handle(actor, studyId, {}, key, credential);
     await keep(services.database, key, answer);
     return answer;
   } catch (fault) {
@@ -278,7 +375,8 @@ async function onceInside(tx: Tx, key: Keyed | undefined, work: () => Promise<Re
 
 /**
  * What the frame refuses before the handler is reached is told to the study as well (decisions, section 5: every
- * refused decision is an audit record). The handler's own refusals record themselves. A study that is not there has no chain.
+ * refused decision is an audit record). The handler's own refusals record themselves. A study that is not there has no
+ * chain.
  */
 async function recordingRefusal(request: Request, caller: Caller, work: () => Promise<Reply>): Promise<Reply> {
   try {
@@ -289,8 +387,13 @@ async function recordingRefusal(request: Request, caller: Caller, work: () => Pr
       await inScope(services.database, '*', async ({ tx, audit }) => {
         if (!(await tx('studies').where({ id: caller.studyId! }).first('id'))) return;
         audit.record({
-          study_id: caller.studyId!, user_id: caller.userId, action: route.refusedAs!, resource_type: 'participant', resource_id: params.participant_id ?? null,
-          request_id: state.context.requestId, metadata: { code: fault.code, override_request_id: params.override_request_id ?? null },
+          study_id: caller.studyId!,
+          user_id: caller.userId,
+          action: route.refusedAs!,
+          resource_type: 'participant',
+          resource_id: params.participant_id ?? null,
+          request_id: state.context.requestId,
+          metadata: { code: fault.code, override_request_id: params.override_request_id ?? null },
         });
       });
     }
@@ -302,26 +405,32 @@ async function recordingRefusal(request: Request, caller: Caller, work: () => Pr
 async function asSession(request: Request): Promise<Reply> {
   const id = sessionIdOf(request.ctx.headers);
   const key = request.keyed(id);
-  return inSession(request.services.database, id, (work, session) => onceInside(work.tx, key, () => request.handle(undefined, undefined, { ...work, session }, key)));
+  return inSession(request.services.database, id, (work, session) =>
+    onceInside(work.tx, key, () => request.handle(undefined, undefined, { ...work, session }, key)),
+  );
 }
 
 /** Routes without a token see no study's rows; a service that must (a trigger, a session) opens its own scope. */
 async function asAnyone(request: Request): Promise<Reply> {
   const { route, services } = request;
-  if (route.within === 'change') return inScope(services.database, [], (work) => request.handle(undefined, undefined, work));
-  if (route.within === 'read') return readInScope(services.database, [], (tx) => request.handle(undefined, undefined, { tx }));
+  if (route.within === 'change')
+    return inScope(services.database, [], (work) => request.handle(undefined, undefined, work));
+  if (route.within === 'read')
+    return readInScope(services.database, [], (tx) => request.handle(undefined, undefined, { tx }));
   return request.handle(undefined, undefined, {});
 }
 
 /** An id that is no uuid names nothing. */
 function requireUuids(route: Route, params: Record<string, string>): void {
   for (const [name, value] of Object.entries(params)) {
-    if ((name === 'id' || name.endsWith('_id')) && !route.plainParams?.includes(name) && !UUID.test(value)) throw problem('NOT_FOUND');
+    if ((name === 'id' || name.endsWith('_id')) && !route.plainParams?.includes(name) && !UUID.test(value))
+      throw problem('NOT_FOUND');
   }
 }
 
 /** How many bytes of body a route takes. */
-export const largestBody = ({ takes, large }: Route, { settings }: Services): number => (takes === 'upload' || large ? settings.MAX_UPLOAD_BYTES : settings.MAX_BODY_BYTES);
+export const largestBody = ({ takes, large }: Route, { settings }: Services): number =>
+  takes === 'upload' || large ? settings.MAX_UPLOAD_BYTES : settings.MAX_BODY_BYTES;
 
 async function readBody(ctx: Context, route: Route, services: Services): Promise<Buffer> {
   const type = mediaType(ctx.req);
@@ -340,13 +449,18 @@ async function readBody(ctx: Context, route: Route, services: Services): Promise
   return bytes;
 }
 
-const wrongType = (taken: readonly string[]) => problem('UNSUPPORTED_MEDIA_TYPE', { detail: `The body must be ${taken.join(' or ')}.` });
+const wrongType = (taken: readonly string[]) =>
+  problem('UNSUPPORTED_MEDIA_TYPE', { detail: `The body must be ${taken.join(' or ')}.` });
 
 /** X-Site-ID narrows to a site (interface, "Study and site context"). */
 function siteContext(ctx: Context): string | undefined {
   const site = ctx.get('x-site-id');
   if (ctx.headers['x-site-id'] === undefined) return undefined;
-  if (!UUID.test(site)) throw problem('VALIDATION_FAILED', { detail: 'X-Site-ID is not a valid uuid', errors: [{ path: 'header.x-site-id', code: 'FORMAT', message: 'X-Site-ID is not a valid uuid' }] });
+  if (!UUID.test(site))
+    throw problem('VALIDATION_FAILED', {
+      detail: 'X-Site-ID is not a valid uuid',
+      errors: [{ path: 'header.x-site-id', code: 'FORMAT', message: 'X-Site-ID is not a valid uuid' }],
+    });
   return site.toLowerCase();
 }
 
@@ -370,7 +484,13 @@ function send(ctx: Context, answer: Reply): void {
   if (tag && !ctx.response.get('etag')) ctx.set('ETag', tag);
   const seen = ctx.get('if-none-match');
   const own = ctx.response.get('etag');
-  if ((ctx.method === 'GET' || ctx.method === 'HEAD') && answer.status === 200 && seen !== '' && own !== '' && names(seen, own, true)) {
+  if (
+    (ctx.method === 'GET' || ctx.method === 'HEAD') &&
+    answer.status === 200 &&
+    seen !== '' &&
+    own !== '' &&
+    names(seen, own, true)
+  ) {
     if (answer.body instanceof Readable) answer.body.destroy();
     ctx.status = 304;
     ctx.body = null;
@@ -389,4 +509,5 @@ function send(ctx: Context, answer: Reply): void {
 }
 
 /** Neither nothing nor bytes already. */
-const isToBeWritten = (body: unknown): boolean => body !== undefined && !(typeof body === 'string' || Buffer.isBuffer(body) || body instanceof Readable);
+const isToBeWritten = (body: unknown): boolean =>
+  body !== undefined && !(typeof body === 'string' || Buffer.isBuffer(body) || body instanceof Readable);

@@ -20,7 +20,9 @@ const DRAIN_MS = 8_000;
 /** For so long open connections are used up: each answer closes its own. */
 const LAST_CALL_MS = 500;
 const HEADERS_MS = 15_000;
-/** After what the application itself answers to a body that is too slow: for those who were answered and go on sending. */
+/**
+ * After what the application itself answers to a body that is too slow: for those who were answered and go on sending.
+ */
 const GRACE_MS = 5_000;
 
 /**
@@ -34,22 +36,41 @@ export async function listen(services: Services, routes: readonly Route[]): Prom
   const arrivalMs = REQUEST_ARRIVAL_SECONDS * 1000;
   const answering = new WeakMap<Duplex, ServerResponse>();
   // A client that sends its headers or body a byte at a time does not hold a socket for good.
-  const limits = { headersTimeout: Math.min(HEADERS_MS, arrivalMs), requestTimeout: arrivalMs + GRACE_MS, connectionsCheckingInterval: Math.min(5_000, arrivalMs), requireHostHeader: false };
+  const limits = {
+    headersTimeout: Math.min(HEADERS_MS, arrivalMs),
+    requestTimeout: arrivalMs + GRACE_MS,
+    connectionsCheckingInterval: Math.min(5_000, arrivalMs),
+    requireHostHeader: false,
+  };
   const server = createServer(limits, (request, response) => {
     answering.set(request.socket, response);
-    if (request.headers.host === undefined && request.httpVersion !== '1.0') refuseUnserved(response, problem('BAD_REQUEST', { detail: 'The request names no Host.' }));
+    if (request.headers.host === undefined && request.httpVersion !== '1.0')
+      refuseUnserved(response, problem('BAD_REQUEST', { detail: 'The request names no Host.' }));
     else void handler(request, response);
   });
-  server.on('checkExpectation', (_request, response: ServerResponse) => refuseUnserved(response, problem('EXPECTATION_FAILED')));
+  server.on('checkExpectation', (_request, response: ServerResponse) =>
+    refuseUnserved(response, problem('EXPECTATION_FAILED')),
+  );
   const most = 4 * services.settings.MAX_BODY_BYTES;
-  server.on('clientError', (fault: NodeJS.ErrnoException, socket) => refuse(fault, socket as Socket, answering.get(socket), most));
+  server.on('clientError', (fault: NodeJS.ErrnoException, socket) =>
+    refuse(fault, socket as Socket, answering.get(socket), most),
+  );
   server.keepAliveTimeout = 65_000;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (fault: NodeJS.ErrnoException) => reject(new Error(
-      fault.code === 'EADDRINUSE' ? `Port ${PORT} is taken: set PORT to a free one, or to auto.`
-        : fault.code === 'EACCES' ? `Port ${PORT} may not be used by this account: set PORT to one above 1023, or to auto.`
-          : fault.code === 'EADDRNOTAVAIL' ? `HOST ${HOST} is not an address of this machine.`
-            : `The API cannot listen on ${HOST}:${PORT}: ${fault.message}`, { cause: fault })));
+    server.once('error', (fault: NodeJS.ErrnoException) =>
+      reject(
+        new Error(
+          fault.code === 'EADDRINUSE'
+            ? `Port ${PORT} is taken: set PORT to a free one, or to auto.`
+            : fault.code === 'EACCES'
+              ? `Port ${PORT} may not be used by this account: set PORT to one above 1023, or to auto.`
+              : fault.code === 'EADDRNOTAVAIL'
+                ? `HOST ${HOST} is not an address of this machine.`
+                : `The API cannot listen on ${HOST}:${PORT}: ${fault.message}`,
+          { cause: fault },
+        ),
+      ),
+    );
     server.listen({ host: HOST, port: PORT === 'auto' ? 0 : PORT }, resolve);
   });
   const address = server.address();
@@ -58,21 +79,29 @@ export async function listen(services: Services, routes: readonly Route[]): Prom
   return {
     server,
     url: `http://${shown}:${port}`,
-    drain: () => new Promise((resolve) => {
-      draining = true;
-      // Requests that are on their way on open connections are still taken: closing now would reset them.
-      const force = setTimeout(() => { server.closeAllConnections(); }, DRAIN_MS);
-      setTimeout(() => {
-        server.close(() => { clearTimeout(force); resolve(); });
-        server.closeIdleConnections();
-      }, LAST_CALL_MS);
-    }),
+    drain: () =>
+      new Promise((resolve) => {
+        draining = true;
+        // Requests that are on their way on open connections are still taken: closing now would reset them.
+        const force = setTimeout(() => {
+          server.closeAllConnections();
+        }, DRAIN_MS);
+        setTimeout(() => {
+          server.close(() => {
+            clearTimeout(force);
+            resolve();
+          });
+          server.closeIdleConnections();
+        }, LAST_CALL_MS);
+      }),
   };
 }
 
 /** Faults of what is no request yet, by the codes of Node's parser; any other is one that cannot be read. */
 const UNREAD: Record<string, Problem> = {
-  ERR_HTTP_REQUEST_TIMEOUT: problem('REQUEST_TIMEOUT'), HPE_HEADER_OVERFLOW: problem('HEADERS_TOO_LARGE'), HPE_CHUNK_EXTENSIONS_OVERFLOW: problem('TOO_LARGE'),
+  ERR_HTTP_REQUEST_TIMEOUT: problem('REQUEST_TIMEOUT'),
+  HPE_HEADER_OVERFLOW: problem('HEADERS_TOO_LARGE'),
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: problem('TOO_LARGE'),
 };
 
 /** What is answered where no request reaches the application. */
@@ -80,9 +109,15 @@ function plain(found: Problem): { headers: Record<string, string>; body: string 
   const requestId = randomUUID();
   const body = JSON.stringify(found.body(requestId));
   return {
-    body, headers: {
-      Connection: 'close', 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': String(Buffer.byteLength(body)),
-      'X-Request-ID': requestId, 'X-Correlation-ID': randomUUID(), 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store',
+    body,
+    headers: {
+      Connection: 'close',
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': String(Buffer.byteLength(body)),
+      'X-Request-ID': requestId,
+      'X-Correlation-ID': randomUUID(),
+      'X-Content-Type-Options': 'nosniff',
+      'Cache-Control': 'no-store',
     },
   };
 }
@@ -97,8 +132,9 @@ function refuseUnserved(response: ServerResponse, found: Problem): void {
 const refused = new WeakMap<Duplex, number>();
 
 /**
- * What no request came of is answered as everything else is; where an answer was begun already, the connection ends with
- * it. What still comes passes by, so that its sender gets to read (api/passing.ts): each piece of it is a fault of its own.
+ * What no request came of is answered as everything else is; where an answer was begun already, the connection ends
+ * with it. What still comes passes by, so that its sender gets to read (api/passing.ts): each piece of it is a fault of
+ * its own.
  */
 function refuse(fault: NodeJS.ErrnoException, socket: Socket, answer: ServerResponse | undefined, most: number): void {
   const before = refused.get(socket);
@@ -112,9 +148,16 @@ function refuse(fault: NodeJS.ErrnoException, socket: Socket, answer: ServerResp
   }
   const found = UNREAD[fault.code ?? ''] ?? problem('BAD_REQUEST');
   const { headers, body } = plain(found);
-  const head = [`HTTP/1.1 ${found.status} ${STATUS_CODES[found.status]}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)];
+  const head = [
+    `HTTP/1.1 ${found.status} ${STATUS_CODES[found.status]}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
   refused.set(socket, socket.bytesRead);
-  const patience = setTimeout(() => { socket.destroy(); }, GRACE_MS);
-  socket.once('close', () => { clearTimeout(patience); });
+  const patience = setTimeout(() => {
+    socket.destroy();
+  }, GRACE_MS);
+  socket.once('close', () => {
+    clearTimeout(patience);
+  });
 }

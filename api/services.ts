@@ -13,7 +13,11 @@ import type { Drawing } from './reports/drawing.js';
 import type { Temporal } from './temporal.js';
 
 /** A span around each request, and what passes the trace on to Temporal. */
-export interface Tracing { middleware: Middleware; client: { workflow: WorkflowClientInterceptor[] }; close: () => Promise<void> }
+export interface Tracing {
+  middleware: Middleware;
+  client: { workflow: WorkflowClientInterceptor[] };
+  close: () => Promise<void>;
+}
 
 /** What handlers work with; made once at the start of the process (main.ts). */
 export interface Services {

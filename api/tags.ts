@@ -1,4 +1,7 @@
-/** What each group of operations is about, for the OpenAPI document. A tag that is missing here fails the test of the contract. */
+/**
+ * What each group of operations is about, for the OpenAPI document. A tag that is missing here fails the test of the
+ * contract.
+ */
 export const tagDescriptions: Record<string, string> = {
   Health: 'Whether the process and what it needs answer.',
   Authentication: 'Login, tokens, second factor, passwords.',

@@ -14,7 +14,11 @@ const PROBE_MS = 1_500;
 /** An idle worker asks for work once a minute; what has not asked for longer is gone. */
 const POLLER_GONE_MS = 75_000;
 
-export interface Probe { up: boolean; latencyMs: number; detail?: string }
+export interface Probe {
+  up: boolean;
+  latencyMs: number;
+  detail?: string;
+}
 
 /** The connection to Temporal: opened at its first use, mends itself, and never holds up the start of the API. */
 export class Temporal {
@@ -23,8 +27,14 @@ export class Temporal {
   private server: { at: number; probe: Promise<Probe> } | undefined;
   private worker: { at: number; probe: Promise<Probe> } | undefined;
 
-  constructor(private readonly settings: Settings, interceptors: { workflow?: WorkflowClientInterceptor[] } = {}) {
-    if (!settings.TEMPORAL_ADDRESS) throw new Error('TEMPORAL_ADDRESS is not set: name the Temporal server as host:port ("npm start" sets it for the embedded one).');
+  constructor(
+    private readonly settings: Settings,
+    interceptors: { workflow?: WorkflowClientInterceptor[] } = {},
+  ) {
+    if (!settings.TEMPORAL_ADDRESS)
+      throw new Error(
+        'TEMPORAL_ADDRESS is not set: name the Temporal server as host:port ("npm start" sets it for the embedded one).',
+      );
     this.connection = Connection.lazy({
       address: settings.TEMPORAL_ADDRESS,
       // The default lets a channel sleep for two minutes after an outage.
@@ -32,7 +42,12 @@ export class Temporal {
     });
     idleBetweenRuns(this.connection.callContextStorage);
     const dataConverter = dataConverterOf(payloadKeys(settings));
-    this.opened = new Client({ connection: this.connection, namespace: settings.TEMPORAL_NAMESPACE, interceptors, ...(dataConverter && { dataConverter }) });
+    this.opened = new Client({
+      connection: this.connection,
+      namespace: settings.TEMPORAL_NAMESPACE,
+      interceptors,
+      ...(dataConverter && { dataConverter }),
+    });
   }
 
   /** The client. @throws Problem 503 TEMPORAL_UNAVAILABLE while the server is not reached. */
@@ -56,7 +71,9 @@ export class Temporal {
       });
       const entry = { at: now + FRESH_MS, probe };
       this.server = entry;
-      void probe.then((p) => { if (!p.up) entry.at = performance.now() + FRESH_DOWN_MS; });
+      void probe.then((p) => {
+        if (!p.up) entry.at = performance.now() + FRESH_DOWN_MS;
+      });
     }
     return this.server.probe;
   }
@@ -70,11 +87,13 @@ export class Temporal {
 
   private async lookForWorker(): Promise<Probe> {
     return measured(PROBE_MS, async (deadline) => {
-      const { pollers } = await this.connection.withDeadline(deadline, () => this.connection.workflowService.describeTaskQueue({
-        namespace: this.settings.TEMPORAL_NAMESPACE,
-        taskQueue: { name: this.settings.TEMPORAL_TASK_QUEUE },
-        taskQueueType: 1, // workflow tasks
-      }));
+      const { pollers } = await this.connection.withDeadline(deadline, () =>
+        this.connection.workflowService.describeTaskQueue({
+          namespace: this.settings.TEMPORAL_NAMESPACE,
+          taskQueue: { name: this.settings.TEMPORAL_TASK_QUEUE },
+          taskQueueType: 1, // workflow tasks
+        }),
+      );
       const last = Math.max(0, ...(pollers ?? []).map((p) => Number(p.lastAccessTime?.seconds ?? 0) * 1000));
       if (last === 0) throw new Error('no worker has asked for work');
       if (nowMs() - last > POLLER_GONE_MS) throw new Error('no worker has asked for work for over a minute');

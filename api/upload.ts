@@ -5,7 +5,11 @@ import { mediaType, readBytes, tooLarge } from './body.js';
 import { problem } from './errors.js';
 
 /** A file that was sent, and the other parts of its form. `bytes` is empty where `present` is false. */
-export interface Upload { bytes: Buffer; parts: Record<string, string>; present: boolean }
+export interface Upload {
+  bytes: Buffer;
+  parts: Record<string, string>;
+  present: boolean;
+}
 
 const PART = 'file';
 /** What a form has besides the file: boundaries, headers of parts, a few short fields. */
@@ -24,7 +28,10 @@ export async function readUpload(ctx: Context, limit: number, others: readonly s
     const bytes = await readBytes(ctx, limit);
     return { bytes, parts: {}, present: bytes.length > 0 };
   }
-  if (type !== 'multipart/form-data') throw problem('UNSUPPORTED_MEDIA_TYPE', { detail: `The body must be ${['multipart/form-data', ...others].join(' or ')}.` });
+  if (type !== 'multipart/form-data')
+    throw problem('UNSUPPORTED_MEDIA_TYPE', {
+      detail: `The body must be ${['multipart/form-data', ...others].join(' or ')}.`,
+    });
   if (Number(ctx.get('content-length')) > limit + FRAME_BYTES) throw tooLarge(limit);
   return readForm(ctx, limit);
 }
@@ -32,14 +39,29 @@ export async function readUpload(ctx: Context, limit: number, others: readonly s
 async function readForm(ctx: Context, limit: number): Promise<Upload> {
   const written = new Map<unknown, Buffer[]>();
   const read = koaBody({
-    multipart: true, json: false, urlencoded: false, text: false,
+    multipart: true,
+    json: false,
+    urlencoded: false,
+    text: false,
     formidable: {
-      maxFileSize: limit, maxFiles: 1, maxFields: 20, maxFieldsSize: FRAME_BYTES, allowEmptyFiles: true, minFileSize: 0,
-      onPart: (part, take) => { take(sorted(part)); },
+      maxFileSize: limit,
+      maxFiles: 1,
+      maxFields: 20,
+      maxFieldsSize: FRAME_BYTES,
+      allowEmptyFiles: true,
+      minFileSize: 0,
+      onPart: (part, take) => {
+        take(sorted(part));
+      },
       fileWriteStreamHandler: (file?: unknown) => {
         const chunks: Buffer[] = [];
         written.set(file, chunks);
-        return new Writable({ write: (chunk: Buffer, _encoding, done) => { chunks.push(chunk); done(); } });
+        return new Writable({
+          write: (chunk: Buffer, _encoding, done) => {
+            chunks.push(chunk);
+            done();
+          },
+        });
       },
     },
     onError: (fault) => {
@@ -50,7 +72,9 @@ async function readForm(ctx: Context, limit: number): Promise<Upload> {
   await read(ctx, async () => undefined);
   const { body, files } = ctx.request as unknown as { body?: Record<string, unknown>; files?: Record<string, unknown> };
   const file = [files?.[PART]].flat()[0];
-  const parts = Object.fromEntries(Object.entries(body ?? {}).map(([name, value]) => [name, String([value].flat()[0])]));
+  const parts = Object.fromEntries(
+    Object.entries(body ?? {}).map(([name, value]) => [name, String([value].flat()[0])]),
+  );
   const bytes = Buffer.concat(written.get(file) ?? []);
   // The request knows its form until it is answered: it need not hold the file a second time.
   for (const list of written.values()) list.length = 0;
@@ -58,17 +82,22 @@ async function readForm(ctx: Context, limit: number): Promise<Upload> {
 }
 
 /**
- * What has the name of a file is one, and the part `file` with a content type; anything else is a field. The parser goes by
- * the content type alone, which a file need not have and a field may (RFC 7578, 4.4).
+ * What has the name of a file is one, and the part `file` with a content type; anything else is a field. The parser
+ * goes by the content type alone, which a file need not have and a field may (RFC 7578, 4.4).
  */
 function sorted<P extends { name: string | null; mimetype: string | null }>(part: P): P {
   const { headers } = part as unknown as { headers: Record<string, string | undefined> };
-  const isFile = NAMES_A_FILE.test(headers['content-disposition'] ?? '') || (part.name === PART && Boolean(part.mimetype));
+  const isFile =
+    NAMES_A_FILE.test(headers['content-disposition'] ?? '') || (part.name === PART && Boolean(part.mimetype));
   part.mimetype = isFile ? part.mimetype || 'application/octet-stream' : null;
   return part;
 }
 
 /** @throws 422 when the form has no part `file` */
 export function requireFile({ present }: Upload): void {
-  if (!present) throw problem('VALIDATION_FAILED', { detail: `${PART} is required: a part of that name with the file`, errors: [{ path: PART, code: 'REQUIRED', message: `${PART} is required` }] });
+  if (!present)
+    throw problem('VALIDATION_FAILED', {
+      detail: `${PART} is required: a part of that name with the file`,
+      errors: [{ path: PART, code: 'REQUIRED', message: `${PART} is required` }],
+    });
 }

@@ -21,7 +21,8 @@ export function isTimeZone(value: string): boolean {
 }
 
 /** An instant as nearly every program writes it. */
-const USUAL_INSTANT = /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?Z$/;
+const USUAL_INSTANT =
+  /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?Z$/;
 
 /** The calendar has no year 0, and neither has the database: years are 0001 to 9999. */
 const hasYear = (value: string): boolean => !value.startsWith('0000');
@@ -30,8 +31,13 @@ const hasYear = (value: string): boolean => !value.startsWith('0000');
 function hasYearInUtc(value: string): boolean {
   if (!hasYear(value)) return false;
   if (!/^(?:0001-01-01|9999-12-31)/.test(value)) return true;
-  const [, hour, minute, second, sign = '+', hours = 0, minutes = 0] = /^(\d\d):(\d\d):(\d\d(?:\.\d+)?)(?:z|([+-])(\d\d):?(\d\d)?)$/i.exec(value.slice(11))!;
-  const at = Number(hour) * 3_600 + Number(minute) * 60 + Number(second) - Number(`${sign}1`) * (Number(hours) * 3_600 + Number(minutes) * 60);
+  const [, hour, minute, second, sign = '+', hours = 0, minutes = 0] =
+    /^(\d\d):(\d\d):(\d\d(?:\.\d+)?)(?:z|([+-])(\d\d):?(\d\d)?)$/i.exec(value.slice(11))!;
+  const at =
+    Number(hour) * 3_600 +
+    Number(minute) * 60 +
+    Number(second) -
+    Number(`${sign}1`) * (Number(hours) * 3_600 + Number(minutes) * 60);
   // The database rounds to microseconds.
   return value.startsWith('0') ? at >= 0 : at < 86_400 - 0.000_000_5;
 }
@@ -39,11 +45,20 @@ function hasYearInUtc(value: string): boolean {
 function build(coerceTypes: boolean): Ajv2020 {
   // JSON has numbers that are none here (1e999): they are no number to any schema.
   // A schema with an $id may be checked on its own and as a part of another: it must not be added under that id twice.
-  const ajv = new Ajv2020({ allErrors: true, useDefaults: true, coerceTypes, removeAdditional: false, strict: false, strictNumbers: true, addUsedSchema: false });
+  const ajv = new Ajv2020({
+    allErrors: true,
+    useDefaults: true,
+    coerceTypes,
+    removeAdditional: false,
+    strict: false,
+    strictNumbers: true,
+    addUsedSchema: false,
+  });
   // The package is CommonJS: under NodeNext its function stands behind `default`.
   addFormats.default(ajv, ['date', 'date-time', 'time', 'email', 'uuid', 'uri']);
   ajv.addFormat('time-zone', isTimeZone);
-  const known = (format: 'date' | 'date-time') => (addFormats.default.get(format) as { validate: (value: string) => boolean }).validate;
+  const known = (format: 'date' | 'date-time') =>
+    (addFormats.default.get(format) as { validate: (value: string) => boolean }).validate;
   const [anyDate, anyInstant] = [known('date'), known('date-time')];
   const date = (value: string) => anyDate(value) && hasYear(value);
   // The package takes it apart and calculates: ten times the time of one look, and raw trials come by the ten thousand.
@@ -52,8 +67,16 @@ function build(coerceTypes: boolean): Ajv2020 {
   ajv.addFormat('date-time', instant);
   ajv.addFormat('date-or-date-time', (value: string) => date(value) || instant(value));
   ajv.addKeyword({
-    keyword: 'x-instant', type: 'string', modifying: true, errors: false,
-    validate: (_schema: unknown, value: string, _parent: unknown, at?: { parentData: Record<string | number, unknown>; parentDataProperty: string | number }) => {
+    keyword: 'x-instant',
+    type: 'string',
+    modifying: true,
+    errors: false,
+    validate: (
+      _schema: unknown,
+      value: string,
+      _parent: unknown,
+      at?: { parentData: Record<string | number, unknown>; parentDataProperty: string | number },
+    ) => {
       if (at && FAR.test(value)) at.parentData[at.parentDataProperty] = nearer(value);
       return true;
     },
@@ -78,7 +101,7 @@ const compiled = new WeakMap<TSchema, ValidateFunction>();
 /** Compiled at its first use: a process that serves few routes does not pay for all. */
 function validator(schema: TSchema, ajv: Ajv2020): ValidateFunction {
   let validate = compiled.get(schema);
-  if (!validate) compiled.set(schema, validate = ajv.compile(schema));
+  if (!validate) compiled.set(schema, (validate = ajv.compile(schema)));
   return validate;
 }
 
@@ -92,10 +115,19 @@ export function check(schema: TSchema, value: unknown, where: Where): void {
   const validate = validator(schema, where === 'body' ? strictAjv : textAjv);
   if (validate(value)) return;
   const errors = faults(validate.errors ?? [], where);
-  throw problem('VALIDATION_FAILED', { detail: errors.slice(0, 3).map((e) => e.message).join('; '), errors });
+  throw problem('VALIDATION_FAILED', {
+    detail: errors
+      .slice(0, 3)
+      .map((e) => e.message)
+      .join('; '),
+    errors,
+  });
 }
 
-/** The faults of a value that is no request's body, such as a row of a file; none: it fits. Defaults are filled in place. */
+/**
+ * The faults of a value that is no request's body, such as a row of a file; none: it fits. Defaults are filled in
+ * place.
+ */
 export function faultsIn(schema: TSchema, value: unknown): FaultEntry[] {
   const validate = validator(schema, strictAjv);
   return validate(value) ? [] : faults(validate.errors ?? [], 'body');
@@ -117,7 +149,10 @@ function faults(errors: readonly ErrorObject[], where: Where): FaultEntry[] {
 function fault(error: ErrorObject, where: Where): FaultEntry {
   const params = error.params as Record<string, unknown>;
   const extra = params.missingProperty ?? params.additionalProperty ?? params.propertyName;
-  const parts = error.instancePath.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const parts = error.instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
   if (typeof extra === 'string') parts.push(extra);
   const inside = parts.join('.');
   const path = where === 'body' ? inside || 'body' : `${where === 'query' ? 'query' : 'header'}.${inside}`;
@@ -127,26 +162,45 @@ function fault(error: ErrorObject, where: Where): FaultEntry {
 
 function wording(error: ErrorObject, params: Record<string, unknown>): { code: string; sentence: string } {
   switch (error.keyword) {
-    case 'required': return { code: 'REQUIRED', sentence: 'is required' };
-    case 'additionalProperties': return { code: 'UNKNOWN_FIELD', sentence: 'is not a field here' };
-    case 'enum': return { code: 'ENUM', sentence: `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}` };
-    case 'type': return { code: 'TYPE', sentence: `must be ${[params.type].flat().map(String).join(' or ')}` };
-    case 'format': return { code: 'FORMAT', sentence: `is not a valid ${String(params.format)}` };
-    case 'pattern': return params.pattern === '\\S' ? { code: 'BLANK', sentence: 'must not be blank' } : { code: 'PATTERN', sentence: 'has characters that are not allowed here' };
-    default: return { code: error.keyword.replaceAll(/[A-Z]/g, (c) => `_${c}`).toUpperCase(), sentence: error.message ?? 'is not valid' };
+    case 'required':
+      return { code: 'REQUIRED', sentence: 'is required' };
+    case 'additionalProperties':
+      return { code: 'UNKNOWN_FIELD', sentence: 'is not a field here' };
+    case 'enum':
+      return { code: 'ENUM', sentence: `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}` };
+    case 'type':
+      return { code: 'TYPE', sentence: `must be ${[params.type].flat().map(String).join(' or ')}` };
+    case 'format':
+      return { code: 'FORMAT', sentence: `is not a valid ${String(params.format)}` };
+    case 'pattern':
+      return params.pattern === '\\S'
+        ? { code: 'BLANK', sentence: 'must not be blank' }
+        : { code: 'PATTERN', sentence: 'has characters that are not allowed here' };
+    default:
+      return {
+        code: error.keyword.replaceAll(/[A-Z]/g, (c) => `_${c}`).toUpperCase(),
+        sentence: error.message ?? 'is not valid',
+      };
   }
 }
 
-/** A key's value, for what reads a query beside its schema. @throws 422 where it is given more than once (decisions, section 2) */
+/**
+ * A key's value, for what reads a query beside its schema. @throws 422 where it is given more than once (decisions,
+ * section 2)
+ */
 export function single(search: URLSearchParams, name: string): string | undefined {
   const values = search.getAll(name);
   if (values.length > 1) throw refused(name, 'DUPLICATE', 'is given more than once');
   return values[0];
 }
 
-/** The declared keys of a query; others are ignored, a declared one that is given twice is refused (decisions, section 2). */
+/**
+ * The declared keys of a query; others are ignored, a declared one that is given twice is refused (decisions, section
+ * 2).
+ */
 export function declaredQuery(schema: TSchema | undefined, search: URLSearchParams): Record<string, unknown> {
-  const properties = (schema as { properties?: Record<string, { type?: unknown; 'x-any-case'?: true }> } | undefined)?.properties ?? {};
+  const properties =
+    (schema as { properties?: Record<string, { type?: unknown; 'x-any-case'?: true }> } | undefined)?.properties ?? {};
   const query: Record<string, unknown> = {};
   for (const [name, property] of Object.entries(properties)) {
     const values = search.getAll(name);
@@ -155,7 +209,11 @@ export function declaredQuery(schema: TSchema | undefined, search: URLSearchPara
     if (property.type === 'array') query[name] = values.flatMap((v) => v.split(','));
     else {
       const value = single(search, name)!;
-      query[name] = property['x-any-case'] ? value.toLowerCase() : property.type === 'boolean' ? asBoolean(value) : value;
+      query[name] = property['x-any-case']
+        ? value.toLowerCase()
+        : property.type === 'boolean'
+          ? asBoolean(value)
+          : value;
     }
   }
   return query;
@@ -168,11 +226,17 @@ function asBoolean(value: string): string {
 }
 
 const refused = (name: string, code: string, sentence: string) =>
-  problem('VALIDATION_FAILED', { detail: `query.${name} ${sentence}`, errors: [{ path: `query.${name}`, code, message: `query.${name} ${sentence}` }] });
+  problem('VALIDATION_FAILED', {
+    detail: `query.${name} ${sentence}`,
+    errors: [{ path: `query.${name}`, code, message: `query.${name} ${sentence}` }],
+  });
 
 /** The body, of which exactly one of two fields is given. @throws 422 naming both */
 export function exactlyOne<T extends object>(body: T, one: keyof T & string, other: keyof T & string): T {
   if ((body[one] === undefined) !== (body[other] === undefined)) return body;
   const message = `give either ${one} or ${other}`;
-  throw problem('VALIDATION_FAILED', { detail: message, errors: [one, other].map((path) => ({ path, code: 'ONE_OF', message })) });
+  throw problem('VALIDATION_FAILED', {
+    detail: message,
+    errors: [one, other].map((path) => ({ path, code: 'ONE_OF', message })),
+  });
 }

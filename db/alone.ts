@@ -2,13 +2,16 @@ import { keptOpen } from './kept-open.js';
 import type { Database } from './knex.js';
 
 /**
- * Work that one process at a time is at, for as long as it takes: what it waits for is often not this database. Who stands
- * still at it loses its turn after half a minute (`db/knex.ts`).
+ * Work that one process at a time is at, for as long as it takes: what it waits for is often not this database. Who
+ * stands still at it loses its turn after half a minute (`db/knex.ts`).
  * @returns false: another process is at it, nothing was done
  */
 export async function alone(database: Database, name: string, work: () => Promise<unknown>): Promise<boolean> {
   return database.transaction(async (lock) => {
-    const { rows } = await lock.raw<{ rows: { mine: boolean }[] }>('select pg_try_advisory_xact_lock(hashtext(?)) as mine', [name]);
+    const { rows } = await lock.raw<{ rows: { mine: boolean }[] }>(
+      'select pg_try_advisory_xact_lock(hashtext(?)) as mine',
+      [name],
+    );
     if (!rows[0]!.mine) return false;
     await keptOpen(lock, work);
     return true;

@@ -9,12 +9,23 @@ import { chainHeads, checkpointsOf, insertCheckpoint, lastCheckpoints } from './
 import type { StoredCheckpoint } from './queries/audit-checkpoints.js';
 import { inScope } from './transaction.js';
 
-export interface ChainFault { chain: string; first_bad_id: string; fault: string }
-export interface Checkpointed { made: (Checkpoint & { id: string })[]; faults: ChainFault[] }
+export interface ChainFault {
+  chain: string;
+  first_bad_id: string;
+  fault: string;
+}
+export interface Checkpointed {
+  made: (Checkpoint & { id: string })[];
+  faults: ChainFault[];
+}
 
 /** A chain of which no new checkpoint is signed: it is not what the last one stated. */
 class BrokenChain extends Error {
-  constructor(readonly chain: string, readonly seq: number, readonly fault: string) {
+  constructor(
+    readonly chain: string,
+    readonly seq: number,
+    readonly fault: string,
+  ) {
     super(`${chain}/${seq}: ${fault}`);
   }
 }
@@ -25,7 +36,11 @@ class BrokenChain extends Error {
  * recomputed first. One at a time across all processes of the database.
  * @returns what was made, and the chains that were not signed, with the reason
  */
-export async function makeCheckpoints(database: Database, { signer, folder }: { signer: AuditSigner; folder: CheckpointFolder }, only?: string): Promise<Checkpointed> {
+export async function makeCheckpoints(
+  database: Database,
+  { signer, folder }: { signer: AuditSigner; folder: CheckpointFolder },
+  only?: string,
+): Promise<Checkpointed> {
   await folder.prepare(signer);
   const result: Checkpointed = { made: [], faults: [] };
   await database.transaction(async (lock) => {
@@ -41,14 +56,16 @@ export async function makeCheckpoints(database: Database, { signer, folder }: { 
       try {
         const stored = await checkpointsOf(lock, chain);
         const previous = await lastOf(chain, stored, folder, keys);
-        if (rows < (previous?.rows ?? 0)) throw new BrokenChain(chain, rows + 1, `the chain ends at ${rows}, a checkpoint covers ${previous!.rows}`);
+        if (rows < (previous?.rows ?? 0))
+          throw new BrokenChain(chain, rows + 1, `the chain ends at ${rows}, a checkpoint covers ${previous!.rows}`);
         const kept: Checkpoint[] = stored.map(statedOnly);
         if (rows > (previous?.rows ?? 0)) {
           const made = await inScope(database, '*', ({ tx }) => extend(tx, { chain, rows, head }, previous, signer));
           result.made.push(made);
           kept.push(statedOnly(made));
         }
-        // After the commit: a line that is missing outside comes with the next run, one too many would look like a deletion.
+        // After the commit: a line that is missing outside comes with the next run, one too many would look like a
+        // deletion.
         await folder.keep(chain, kept);
       } catch (fault) {
         if (!(fault instanceof BrokenChain)) throw fault;
@@ -59,20 +76,58 @@ export async function makeCheckpoints(database: Database, { signer, folder }: { 
   return result;
 }
 
-/** The last checkpoint of a chain, the same in the database and outside. @throws BrokenChain when they differ or its signature does not hold */
-async function lastOf(chain: string, stored: readonly StoredCheckpoint[], folder: CheckpointFolder, keys: ReadonlyMap<string, string>): Promise<StoredCheckpoint | undefined> {
+/**
+ * The last checkpoint of a chain, the same in the database and outside. @throws BrokenChain when they differ or its
+ * signature does not hold
+ */
+async function lastOf(
+  chain: string,
+  stored: readonly StoredCheckpoint[],
+  folder: CheckpointFolder,
+  keys: ReadonlyMap<string, string>,
+): Promise<StoredCheckpoint | undefined> {
   const inside = stored.at(-1);
   const outside = (await folder.read(chain)).at(-1);
-  if (outside && outside.rows > (inside?.rows ?? 0)) throw new BrokenChain(chain, outside.rows, `the checkpoint of ${outside.created_at} is no more in the database`);
-  if (inside && !isSigned(statedOnly(inside), keys)) throw new BrokenChain(chain, inside.rows, `the signature of the checkpoint of ${inside.created_at} does not hold`);
+  if (outside && outside.rows > (inside?.rows ?? 0))
+    throw new BrokenChain(chain, outside.rows, `the checkpoint of ${outside.created_at} is no more in the database`);
+  if (inside && !isSigned(statedOnly(inside), keys))
+    throw new BrokenChain(chain, inside.rows, `the signature of the checkpoint of ${inside.created_at} does not hold`);
   return inside;
 }
 
 /** What is signed and kept, without what the database has beside it. */
-export const statedOnly = ({ chain, rows, head, root, created_at, previous, previous_rows, witness, key_id, public_key, signature }: Checkpoint): Checkpoint =>
-  ({ chain, rows, head, root, created_at, previous, previous_rows, witness, key_id, public_key, signature });
+export const statedOnly = ({
+  chain,
+  rows,
+  head,
+  root,
+  created_at,
+  previous,
+  previous_rows,
+  witness,
+  key_id,
+  public_key,
+  signature,
+}: Checkpoint): Checkpoint => ({
+  chain,
+  rows,
+  head,
+  root,
+  created_at,
+  previous,
+  previous_rows,
+  witness,
+  key_id,
+  public_key,
+  signature,
+});
 
-async function extend(tx: Tx, now: { chain: string; rows: number; head: string }, previous: StoredCheckpoint | undefined, signer: AuditSigner): Promise<Checkpoint & { id: string }> {
+async function extend(
+  tx: Tx,
+  now: { chain: string; rows: number; head: string },
+  previous: StoredCheckpoint | undefined,
+  signer: AuditSigner,
+): Promise<Checkpoint & { id: string }> {
   const { chain } = now;
   const tree = treeOf(chain, previous);
   let head = previous?.head ?? GENESIS;
@@ -87,11 +142,20 @@ async function extend(tx: Tx, now: { chain: string; rows: number; head: string }
       head = row.hash;
     }
   }
-  if (tree.size !== now.rows || head !== now.head) throw new BrokenChain(chain, tree.size + 1, `the chain ends at ${tree.size}, its head says ${now.rows}`);
+  if (tree.size !== now.rows || head !== now.head)
+    throw new BrokenChain(chain, tree.size + 1, `the chain ends at ${tree.size}, its head says ${now.rows}`);
   const unsigned: Checkpoint = {
-    chain, rows: tree.size, head, root: tree.root().toString('hex'), created_at: nowIso(),
-    previous: previous ? checkpointHash(statedOnly(previous)) : null, previous_rows: previous?.rows ?? 0,
-    witness: Buffer.concat(witness).toString('base64'), key_id: signer.keyId, public_key: signer.publicKey, signature: '',
+    chain,
+    rows: tree.size,
+    head,
+    root: tree.root().toString('hex'),
+    created_at: nowIso(),
+    previous: previous ? checkpointHash(statedOnly(previous)) : null,
+    previous_rows: previous?.rows ?? 0,
+    witness: Buffer.concat(witness).toString('base64'),
+    key_id: signer.keyId,
+    public_key: signer.publicKey,
+    signature: '',
   };
   const signed = { ...unsigned, signature: signer.sign(signedText(unsigned)) };
   return { ...signed, id: await insertCheckpoint(tx, { ...signed, peaks: tree.peaksText() }) };
@@ -106,5 +170,9 @@ function treeOf(chain: string, previous: StoredCheckpoint | undefined): GrowingT
   } catch (fault) {
     throw new BrokenChain(chain, previous.rows, (fault as Error).message);
   }
-  throw new BrokenChain(chain, previous.rows, `the subtrees kept with the checkpoint of ${previous.created_at} do not give the root that was signed`);
+  throw new BrokenChain(
+    chain,
+    previous.rows,
+    `the subtrees kept with the checkpoint of ${previous.created_at} do not give the root that was signed`,
+  );
 }

@@ -5,7 +5,8 @@ import { keyIdOf } from './audit-signing.js';
 import type { AuditSigner, Checkpoint } from './audit-signing.js';
 
 const CHAIN = /^(service|[0-9a-f-]{36})$/;
-const LINES = '.ndjson', PEM = '.pem';
+const LINES = '.ndjson',
+  PEM = '.pem';
 
 /**
  * Where checkpoints are kept outside the database: a file for each chain, a line for each checkpoint, and beside them
@@ -24,7 +25,7 @@ export class CheckpointFolder {
   async prepare(signer: AuditSigner): Promise<void> {
     await mkdir(join(this.path, 'keys'), { recursive: true, mode: 0o700 });
     const file = join(this.path, 'keys', signer.keyId + PEM);
-    if (await readIfThere(file) === signer.publicKey) return;
+    if ((await readIfThere(file)) === signer.publicKey) return;
     // Whole or not at all: somebody may be reading it.
     const draft = `${file}.${randomUUID()}`;
     await writeFile(draft, signer.publicKey, { mode: 0o600 });
@@ -39,7 +40,10 @@ export class CheckpointFolder {
   }
 
   async chains(): Promise<string[]> {
-    return (await inFolder(this.path)).filter((name) => name.endsWith(LINES)).map((name) => name.slice(0, -LINES.length)).filter((chain) => CHAIN.test(chain));
+    return (await inFolder(this.path))
+      .filter((name) => name.endsWith(LINES))
+      .map((name) => name.slice(0, -LINES.length))
+      .filter((chain) => CHAIN.test(chain));
   }
 
   /** A chain's checkpoints in the order of their rows. A line that a crash left half written is not one. */
@@ -71,7 +75,9 @@ export class CheckpointFolder {
     const torn = before !== '' && !before.endsWith('\n');
     // What a crash left half written is cut off: the line comes again, whole.
     if (torn) await writeFile(this.file(chain), before.slice(0, before.lastIndexOf('\n') + 1), { mode: 0o600 });
-    await appendFile(this.file(chain), missing.map((checkpoint) => `${JSON.stringify(checkpoint)}\n`).join(''), { mode: 0o600 });
+    await appendFile(this.file(chain), missing.map((checkpoint) => `${JSON.stringify(checkpoint)}\n`).join(''), {
+      mode: 0o600,
+    });
     const handle = await open(this.file(chain), 'r');
     try {
       await handle.sync();
@@ -84,7 +90,9 @@ export class CheckpointFolder {
 function parsed(line: string): Checkpoint | undefined {
   try {
     const value = JSON.parse(line) as Partial<Checkpoint>;
-    return typeof value.signature === 'string' && typeof value.rows === 'number' && typeof value.witness === 'string' ? value as Checkpoint : undefined;
+    return typeof value.signature === 'string' && typeof value.rows === 'number' && typeof value.witness === 'string'
+      ? (value as Checkpoint)
+      : undefined;
   } catch (fault) {
     if (fault instanceof SyntaxError) return undefined;
     throw fault;

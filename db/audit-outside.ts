@@ -13,16 +13,28 @@ export type Kept = ReadonlyMap<string, readonly Checkpoint[]>;
 export async function isOfDatabase(tx: Tx, kept: Kept): Promise<boolean> {
   const chains = [...kept.keys()].filter((chain) => chain !== 'service');
   const signatures = [...kept.values()].flat().map(({ signature }) => signature);
-  const { rows: [found] } = await tx.raw(
+  const {
+    rows: [found],
+  } = (await tx.raw(
     'select exists (select from audit_chains where chain = any (?)) or exists (select from audit_log where chain = any (?)) or exists (select from audit_checkpoints where signature = any (?)) as there',
-    [chains, chains, signatures]) as { rows: { there: boolean }[] };
+    [chains, chains, signatures],
+  )) as { rows: { there: boolean }[] };
   return found!.there;
 }
 
-/** The public keys that the database itself keeps with its checkpoints, by key id: what is left where nothing outside tells one. */
+/**
+ * The public keys that the database itself keeps with its checkpoints, by key id: what is left where nothing outside
+ * tells one.
+ */
 export async function keysBesideCheckpoints(tx: Tx): Promise<Map<string, string>> {
-  const { rows } = await tx.raw('select distinct key_id, public_key from audit_checkpoints') as { rows: { key_id: string; public_key: string }[] };
-  return new Map(rows.filter(({ key_id, public_key }) => isKey(public_key) && keyIdOf(public_key) === key_id).map(({ key_id, public_key }) => [key_id, public_key]));
+  const { rows } = (await tx.raw('select distinct key_id, public_key from audit_checkpoints')) as {
+    rows: { key_id: string; public_key: string }[];
+  };
+  return new Map(
+    rows
+      .filter(({ key_id, public_key }) => isKey(public_key) && keyIdOf(public_key) === key_id)
+      .map(({ key_id, public_key }) => [key_id, public_key]),
+  );
 }
 
 function isKey(pem: string): boolean {
@@ -34,7 +46,10 @@ function isKey(pem: string): boolean {
 }
 
 /** The keys of a folder, and the one that signs now. */
-export async function trustedKeys(folder: CheckpointFolder, own: { keyId: string; publicKey: string } | undefined): Promise<Map<string, string>> {
+export async function trustedKeys(
+  folder: CheckpointFolder,
+  own: { keyId: string; publicKey: string } | undefined,
+): Promise<Map<string, string>> {
   const keys = await folder.keys();
   if (own) keys.set(own.keyId, own.publicKey);
   return keys;

@@ -4,8 +4,19 @@ import type { Database, Tx } from './knex.js';
 
 /** A record as it is stored and hashed; created_at in microseconds. */
 export interface AuditRow {
-  seq: number; chain: string; study_id: string | null; user_id: string | null; action: string; resource_type: string; resource_id: string | null;
-  audit_metadata: unknown; request_id: string | null; created_at: string; prev_hash: string; hash: string; hash_version: number;
+  seq: number;
+  chain: string;
+  study_id: string | null;
+  user_id: string | null;
+  action: string;
+  resource_type: string;
+  resource_id: string | null;
+  audit_metadata: unknown;
+  request_id: string | null;
+  created_at: string;
+  prev_hash: string;
+  hash: string;
+  hash_version: number;
 }
 
 /** What the first record of a chain follows. */
@@ -24,9 +35,17 @@ export function recordBytes({ prev_hash, hash: _hash, ...record }: AuditRow): st
 export const recordHash = (row: AuditRow): string => hash('sha256', recordBytes(row), 'hex');
 
 /** The records of a chain after `seq`, in order, in batches; up to `until` where it is given. */
-export async function* recordsAfter(db: Database | Tx, chain: string, seq: number, until = Number.MAX_SAFE_INTEGER): AsyncGenerator<AuditRow[]> {
+export async function* recordsAfter(
+  db: Database | Tx,
+  chain: string,
+  seq: number,
+  until = Number.MAX_SAFE_INTEGER,
+): AsyncGenerator<AuditRow[]> {
   for (let at = seq; at < until;) {
-    const { rows } = await db.raw(`select ${COLUMNS} from audit_log where chain = ? and seq > ? and seq <= ? order by seq limit ?`, [chain, at, until, BATCH]) as { rows: AuditRow[] };
+    const { rows } = (await db.raw(
+      `select ${COLUMNS} from audit_log where chain = ? and seq > ? and seq <= ? order by seq limit ?`,
+      [chain, at, until, BATCH],
+    )) as { rows: AuditRow[] };
     if (rows.length > 0) yield rows;
     if (rows.length < BATCH) return;
     at = rows.at(-1)!.seq;
@@ -42,6 +61,8 @@ export function faultOf(row: AuditRow, place: { seq: number; head: string }): st
 }
 
 export async function recordBySeq(tx: Tx, chain: string, seq: number): Promise<AuditRow | undefined> {
-  const { rows } = await tx.raw(`select ${COLUMNS} from audit_log where chain = ? and seq = ?`, [chain, seq]) as { rows: AuditRow[] };
+  const { rows } = (await tx.raw(`select ${COLUMNS} from audit_log where chain = ? and seq = ?`, [chain, seq])) as {
+    rows: AuditRow[];
+  };
   return rows[0];
 }

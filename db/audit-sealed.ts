@@ -9,26 +9,40 @@ const PART = 20_000;
 
 /** Takes a record; false: no more are wanted. */
 export type Take = (record: Sealed) => boolean;
-interface Connection { query: (query: pg.Query) => unknown }
+interface Connection {
+  query: (query: pg.Query) => unknown;
+}
 
 /**
- * Hands over the records of a chain after `seq`, in order, as they come. COPY takes the database less than a query does,
- * it goes on reading while this hashes, and no more of them is held than what has come.
+ * Hands over the records of a chain after `seq`, in order, as they come. COPY takes the database less than a query
+ * does, it goes on reading while this hashes, and no more of them is held than what has come.
  */
-export async function eachSealed(db: Database | Tx, chain: string, seq: number, until: number, take: Take): Promise<void> {
-  const connection = await db.client.acquireConnection() as Connection;
+export async function eachSealed(
+  db: Database | Tx,
+  chain: string,
+  seq: number,
+  until: number,
+  take: Take,
+): Promise<void> {
+  const connection = (await db.client.acquireConnection()) as Connection;
   const lines = new LineReader(chain);
-  let at = seq, found = PART, more = true;
+  let at = seq,
+    found = PART,
+    more = true;
   try {
     while (more && found === PART && at < until) {
       found = 0;
-      await linesOf(connection, `copy (select ${lineOf(chain)} from audit_log where chain = ${pg.escapeLiteral(chain)} and seq > ${at} and seq <= ${until} order by seq limit ${PART}) to stdout`, (line) => {
-        if (!more) return;
-        const record = lines.record(line);
-        found += 1;
-        at = record.seq;
-        more = take(record);
-      });
+      await linesOf(
+        connection,
+        `copy (select ${lineOf(chain)} from audit_log where chain = ${pg.escapeLiteral(chain)} and seq > ${at} and seq <= ${until} order by seq limit ${PART}) to stdout`,
+        (line) => {
+          if (!more) return;
+          const record = lines.record(line);
+          found += 1;
+          at = record.seq;
+          more = take(record);
+        },
+      );
     }
   } finally {
     // Within a transaction the connection stays with it.
@@ -37,17 +51,30 @@ export async function eachSealed(db: Database | Tx, chain: string, seq: number, 
 }
 
 /** The same read as rows, in no hurry: how the database writes them as text does not matter here. */
-export async function eachSealedSlowly(db: Database | Tx, chain: string, seq: number, until: number, take: Take): Promise<void> {
+export async function eachSealedSlowly(
+  db: Database | Tx,
+  chain: string,
+  seq: number,
+  until: number,
+  take: Take,
+): Promise<void> {
   for await (const rows of recordsAfter(db, chain, seq, until)) {
-    for (const row of rows) if (!take({ seq: row.seq, prev_hash: row.prev_hash, hash: row.hash, content: recordHash(row) })) return;
+    for (const row of rows)
+      if (!take({ seq: row.seq, prev_hash: row.prev_hash, hash: row.hash, content: recordHash(row) })) return;
   }
 }
 
 /** A query of the driver that answers COPY … TO STDOUT: a message for each line, its end with it. */
 class Copy extends pg.Query {
   private fault: unknown;
-  constructor(sql: string, private readonly line: (bytes: Buffer) => void, done: (fault: unknown) => void) {
-    super(sql, undefined, (fault) => { done(fault ?? this.fault); });
+  constructor(
+    sql: string,
+    private readonly line: (bytes: Buffer) => void,
+    done: (fault: unknown) => void,
+  ) {
+    super(sql, undefined, (fault) => {
+      done(fault ?? this.fault);
+    });
   }
 
   /** Called by the driver, which is in the middle of its own work: a fault waits for the end. */
@@ -63,6 +90,11 @@ class Copy extends pg.Query {
 
 async function linesOf(connection: Connection, sql: string, line: (bytes: Buffer) => void): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    connection.query(new Copy(sql, line, (fault) => { if (fault) reject(fault as Error); else resolve(); }));
+    connection.query(
+      new Copy(sql, line, (fault) => {
+        if (fault) reject(fault as Error);
+        else resolve();
+      }),
+    );
   });
 }

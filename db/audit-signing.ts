@@ -11,10 +11,15 @@ export interface Checkpoint {
   /** Root of the Merkle tree over their hashes (RFC 6962). */
   root: string;
   created_at: string;
-  /** `checkpointHash` of the chain's checkpoint before this one, null for the first, and how many records it covered. */
+  /**
+   * `checkpointHash` of the chain's checkpoint before this one, null for the first, and how many records it covered.
+   */
   previous: string | null;
   previous_rows: number;
-  /** The first eight bytes of the hash of each record since then, base64: says which record was changed, not only that one was. */
+  /**
+   * The first eight bytes of the hash of each record since then, base64: says which record was changed, not only that
+   * one was.
+   */
   witness: string;
   key_id: string;
   /** PEM. Beside the signature for convenience: who checks brings a key that they trust. */
@@ -25,11 +30,20 @@ export interface Checkpoint {
 
 /** The signed text: canonical JSON of everything that a checkpoint states, the witness by its SHA-256. */
 export function signedText({ signature: _signature, public_key: _key, witness, ...stated }: Checkpoint): string {
-  return canonicalJson({ ...stated, format: 1, witness_sha256: createHash('sha256').update(Buffer.from(witness, 'base64')).digest('hex') });
+  return canonicalJson({
+    ...stated,
+    format: 1,
+    witness_sha256: createHash('sha256').update(Buffer.from(witness, 'base64')).digest('hex'),
+  });
 }
-export const checkpointHash = (checkpoint: Checkpoint): string => createHash('sha256').update(signedText(checkpoint)).digest('hex');
+export const checkpointHash = (checkpoint: Checkpoint): string =>
+  createHash('sha256').update(signedText(checkpoint)).digest('hex');
 
-export interface AuditSigner { keyId: string; publicKey: string; sign: (text: string) => string }
+export interface AuditSigner {
+  keyId: string;
+  publicKey: string;
+  sign: (text: string) => string;
+}
 
 const PKCS8_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex');
 
@@ -38,15 +52,25 @@ export function auditSigner(secret: string): AuditSigner {
   const seed = Buffer.from(hkdfSync('sha256', secret, '', 'research-assessment audit checkpoints', 32));
   const key = createPrivateKey({ key: Buffer.concat([PKCS8_ED25519, seed]), format: 'der', type: 'pkcs8' });
   const publicKey = createPublicKey(key).export({ format: 'pem', type: 'spki' }).toString();
-  return { keyId: keyIdOf(publicKey), publicKey, sign: (text) => sign(null, Buffer.from(text), key).toString('base64') };
+  return {
+    keyId: keyIdOf(publicKey),
+    publicKey,
+    sign: (text) => sign(null, Buffer.from(text), key).toString('base64'),
+  };
 }
 
 /** The first 16 hex digits of the SHA-256 of the key as SPKI DER. */
 export const keyIdOf = (pem: string): string =>
-  createHash('sha256').update(createPublicKey(pem).export({ format: 'der', type: 'spki' })).digest('hex').slice(0, 16);
+  createHash('sha256')
+    .update(createPublicKey(pem).export({ format: 'der', type: 'spki' }))
+    .digest('hex')
+    .slice(0, 16);
 
 /** Whether a checkpoint bears the signature of the key that it names, among `keys` (PEM by key id). */
 export function isSigned(checkpoint: Checkpoint, keys: ReadonlyMap<string, string>): boolean {
   const key = keys.get(checkpoint.key_id);
-  return key !== undefined && verify(null, Buffer.from(signedText(checkpoint)), createPublicKey(key), Buffer.from(checkpoint.signature, 'base64'));
+  return (
+    key !== undefined &&
+    verify(null, Buffer.from(signedText(checkpoint)), createPublicKey(key), Buffer.from(checkpoint.signature, 'base64'))
+  );
 }

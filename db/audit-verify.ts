@@ -8,14 +8,31 @@ import type { Checkpoint } from './audit-signing.js';
 import type { Database, Tx } from './knex.js';
 import { checkpointsOf } from './queries/audit-checkpoints.js';
 
-export interface ChainReport { chain: string; valid: boolean; rows: number; head: string | null; checkpoints: number; first_bad_id?: string; fault?: string }
+export interface ChainReport {
+  chain: string;
+  valid: boolean;
+  rows: number;
+  head: string | null;
+  checkpoints: number;
+  first_bad_id?: string;
+  fault?: string;
+}
 /** The checkpoints kept beside the database, by chain, and the public keys that are trusted (PEM by key id). */
-export interface Outside { checkpoints: ReadonlyMap<string, readonly Checkpoint[]>; keys: ReadonlyMap<string, string> }
+export interface Outside {
+  checkpoints: ReadonlyMap<string, readonly Checkpoint[]>;
+  keys: ReadonlyMap<string, string>;
+}
 
-interface Fault { seq: number; fault: string }
+interface Fault {
+  seq: number;
+  fault: string;
+}
 
 /** How far a chain has been recomputed. */
-export interface Place { rows: number; head: string }
+export interface Place {
+  rows: number;
+  head: string;
+}
 const START: Place = { rows: 0, head: GENESIS };
 
 /**
@@ -35,12 +52,31 @@ export async function verifyChain(db: Database | Tx, chain: string, outside?: Ou
  * `verifyChain` of at most so many records after `from`, for which an earlier part has answered.
  * @returns how far it came; the report where that is the end, or where something does not hold
  */
-export async function verifyPart(db: Database | Tx, chain: string, from: Place, most: number, outside?: Outside): Promise<{ at: Place; report?: ChainReport }> {
-  const { trusted, fault: ofCheckpoints } = outside ? await checkpoints(db, chain, outside) : { trusted: [], fault: undefined };
+export async function verifyPart(
+  db: Database | Tx,
+  chain: string,
+  from: Place,
+  most: number,
+  outside?: Outside,
+): Promise<{ at: Place; report?: ChainReport }> {
+  const { trusted, fault: ofCheckpoints } = outside
+    ? await checkpoints(db, chain, outside)
+    : { trusted: [], fault: undefined };
   const walk = new Walk(trusted, from);
   const bad = ({ seq, fault }: Fault) => {
     const { rows, head } = walk.at;
-    return { at: walk.at, report: { chain, valid: false, rows, head: rows === 0 ? null : head, checkpoints: trusted.length, first_bad_id: `${chain}/${seq}`, fault } };
+    return {
+      at: walk.at,
+      report: {
+        chain,
+        valid: false,
+        rows,
+        head: rows === 0 ? null : head,
+        checkpoints: trusted.length,
+        first_bad_id: `${chain}/${seq}`,
+        fault,
+      },
+    };
   };
   const until = Math.min(Number.MAX_SAFE_INTEGER, from.rows + most);
   await eachSealed(db, chain, from.rows, until, (record) => walk.on(record));
@@ -50,19 +86,34 @@ export async function verifyPart(db: Database | Tx, chain: string, from: Place, 
   const { rows, head } = walk.at;
   if (rows === until) return { at: walk.at };
   const last = trusted.at(-1);
-  if (last && last.rows > rows) return bad({ seq: rows + 1, fault: `the chain ends at ${rows}, the checkpoint of ${last.created_at} covers ${last.rows} records` });
-  const { rows: [kept] } = await db.raw('select seq, head from audit_chains where chain = ?', [chain]) as { rows: { seq: number; head: string }[] };
-  if (kept && (kept.seq !== rows || kept.head !== head)) return bad({ seq: rows + 1, fault: `the chain ends at ${rows}, its head says ${kept.seq}` });
+  if (last && last.rows > rows)
+    return bad({
+      seq: rows + 1,
+      fault: `the chain ends at ${rows}, the checkpoint of ${last.created_at} covers ${last.rows} records`,
+    });
+  const {
+    rows: [kept],
+  } = (await db.raw('select seq, head from audit_chains where chain = ?', [chain])) as {
+    rows: { seq: number; head: string }[];
+  };
+  if (kept && (kept.seq !== rows || kept.head !== head))
+    return bad({ seq: rows + 1, fault: `the chain ends at ${rows}, its head says ${kept.seq}` });
   if (!kept && rows > 0) return bad({ seq: 1, fault: 'the chain has no head' });
   if (ofCheckpoints) return bad(ofCheckpoints);
-  return { at: walk.at, report: { chain, valid: true, rows, head: rows === 0 ? null : head, checkpoints: trusted.length } };
+  return {
+    at: walk.at,
+    report: { chain, valid: true, rows, head: rows === 0 ? null : head, checkpoints: trusted.length },
+  };
 }
 
 /** Goes from record to record, each held against the one before it and against what a checkpoint has stated of it. */
 class Walk {
   fault: Fault | undefined;
   private readonly stated: (seq: number, hash: string) => string | undefined;
-  constructor(trusted: readonly Checkpoint[], public at: Place) {
+  constructor(
+    trusted: readonly Checkpoint[],
+    public at: Place,
+  ) {
     this.stated = witnesses(trusted);
   }
 
@@ -84,12 +135,20 @@ class Walk {
 
 /** Every chain of the database, those that only a record, a head or a checkpoint names too; and those of the folder. */
 export async function allChains(db: Database | Tx, outside?: Outside): Promise<string[]> {
-  const { rows } = await db.raw('select chain from audit_chains union select distinct chain from audit_log union select distinct chain from audit_checkpoints') as { rows: { chain: string }[] };
+  const { rows } = (await db.raw(
+    'select chain from audit_chains union select distinct chain from audit_log union select distinct chain from audit_checkpoints',
+  )) as { rows: { chain: string }[] };
   return [...new Set([...rows.map((row) => row.chain), ...(outside?.checkpoints.keys() ?? [])])].sort();
 }
 
-/** A chain's checkpoints from the database and from outside whose signatures hold, and what is wrong with the others. */
-async function checkpoints(db: Database | Tx, chain: string, { checkpoints: kept, keys }: Outside): Promise<{ trusted: Checkpoint[]; fault?: Fault }> {
+/**
+ * A chain's checkpoints from the database and from outside whose signatures hold, and what is wrong with the others.
+ */
+async function checkpoints(
+  db: Database | Tx,
+  chain: string,
+  { checkpoints: kept, keys }: Outside,
+): Promise<{ trusted: Checkpoint[]; fault?: Fault }> {
   const inside = (await checkpointsOf(db, chain)).map(statedOnly);
   const outside = kept.get(chain) ?? [];
   const known = new Set(inside.map(({ signature }) => signature));
@@ -100,11 +159,18 @@ async function checkpoints(db: Database | Tx, chain: string, { checkpoints: kept
     const named = `the checkpoint of ${checkpoint.created_at}`;
     const before = trusted.at(-1);
     if (checkpoint.chain !== chain || !isSigned(checkpoint, keys)) {
-      fault ??= { seq: checkpoint.rows, fault: keys.has(checkpoint.key_id) ? `the signature of ${named} does not hold` : `${named} is signed with a key that is not known here (${checkpoint.key_id})` };
+      fault ??= {
+        seq: checkpoint.rows,
+        fault: keys.has(checkpoint.key_id)
+          ? `the signature of ${named} does not hold`
+          : `${named} is signed with a key that is not known here (${checkpoint.key_id})`,
+      };
       continue;
     }
-    if (!known.has(checkpoint.signature)) fault ??= { seq: checkpoint.rows, fault: `${named} is no more in the database` };
-    else if (checkpoint.previous !== (before ? checkpointHash(before) : null)) fault ??= { seq: checkpoint.previous_rows, fault: `the checkpoint before ${named} is no more there` };
+    if (!known.has(checkpoint.signature))
+      fault ??= { seq: checkpoint.rows, fault: `${named} is no more in the database` };
+    else if (checkpoint.previous !== (before ? checkpointHash(before) : null))
+      fault ??= { seq: checkpoint.previous_rows, fault: `the checkpoint before ${named} is no more there` };
     trusted.push(checkpoint);
   }
   return { trusted, ...(fault && { fault }) };

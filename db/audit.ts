@@ -1,7 +1,10 @@
 import pg from 'pg';
 import { canonicalJson } from './canonical-json.js';
 
-/** One thing that was done. `study_id` null: the service's own chain (logins, users, settings). Never personal data in `metadata`. */
+/**
+ * One thing that was done. `study_id` null: the service's own chain (logins, users, settings). Never personal data in
+ * `metadata`.
+ */
 export interface AuditEntry {
   study_id: string | null;
   user_id: string | null;
@@ -15,19 +18,35 @@ export interface AuditEntry {
 /** What many records of the same act have in common. */
 export type SharedEntry = Omit<AuditEntry, 'resource_id' | 'metadata'>;
 /** A record as SQL takes it: what is said beside its metadata, and these in canonical form. */
-export interface Written { study_id: string | null; row: string; metadata: string }
+export interface Written {
+  study_id: string | null;
+  row: string;
+  metadata: string;
+}
 /** Records of one act on many resources, as SQL takes them: ids, distinct metadata, and which of these each has. */
-interface Many extends SharedEntry { ids: string; metadata: string[]; which: string }
+interface Many extends SharedEntry {
+  ids: string;
+  metadata: string[];
+  which: string;
+}
 
-/** They are written into the statement as they are: escaping goes through a text letter by letter, at twenty bytes of memory for each. */
+/**
+ * They are written into the statement as they are: escaping goes through a text letter by letter, at twenty bytes of
+ * memory for each.
+ */
 const UUIDS = /^[0-9a-f,-]+$/;
 
-/** Collects a transaction's audit records. They are sealed together with the commit (opening.ts), so that a chain is locked no longer than that. */
+/**
+ * Collects a transaction's audit records. They are sealed together with the commit (opening.ts), so that a chain is
+ * locked no longer than that.
+ */
 export class AuditTrail {
   private entries: (Written | Many)[] = [];
   private common: Record<string, unknown> = {};
 
-  /** What every record of this transaction says in its metadata besides, whoever writes it: for whom somebody else acts. */
+  /**
+   * What every record of this transaction says in its metadata besides, whoever writes it: for whom somebody else acts.
+   */
   inEach(metadata: Record<string, unknown>): void {
     this.common = { ...this.common, ...metadata };
   }
@@ -38,14 +57,21 @@ export class AuditTrail {
 
   /** A record to be added when it is known to hold: long ones are written while something else is under way. */
   written({ study_id, user_id, action, resource_type, resource_id, metadata, request_id }: AuditEntry): Written {
-    return { study_id, row: JSON.stringify({ user_id, action, resource_type, resource_id, request_id: request_id ?? null }), metadata: canonicalJson({ ...metadata, ...this.common }) };
+    return {
+      study_id,
+      row: JSON.stringify({ user_id, action, resource_type, resource_id, request_id: request_id ?? null }),
+      metadata: canonicalJson({ ...metadata, ...this.common }),
+    };
   }
 
   add(entry: Written): void {
     this.entries.push(entry);
   }
 
-  /** The same act on each of many resources, whose ids are uuids: each is kept as text of forty bytes, since an import has a hundred thousand. */
+  /**
+   * The same act on each of many resources, whose ids are uuids: each is kept as text of forty bytes, since an import
+   * has a hundred thousand.
+   */
   recordEach(shared: SharedEntry, each: readonly { resource_id: string; metadata: Record<string, unknown> }[]): void {
     if (each.length === 0) return;
     const metadata = new Map<string, number>();
@@ -74,8 +100,15 @@ export class AuditTrail {
     }
     this.entries = [];
     if (chains.size === 0) return undefined;
-    return [...chains.keys()].sort().flatMap((chain) => groupsOf(chains.get(chain)!).map((entries) =>
-      `select audit_append(${chain === '' ? 'null' : pg.escapeLiteral(chain)}, ${Array.isArray(entries) ? textsOf(entries) : manyOf(entries)})`)).join('; ');
+    return [...chains.keys()]
+      .sort()
+      .flatMap((chain) =>
+        groupsOf(chains.get(chain)!).map(
+          (entries) =>
+            `select audit_append(${chain === '' ? 'null' : pg.escapeLiteral(chain)}, ${Array.isArray(entries) ? textsOf(entries) : manyOf(entries)})`,
+        ),
+      )
+      .join('; ');
   }
 }
 
@@ -102,7 +135,8 @@ function literal(text: string): string {
 
 /** The same rows, put together by the database: written out they would be ten times as long. */
 function manyOf({ user_id, action, resource_type, request_id, ids, metadata, which }: Many): string {
-  const text = (value: string | null | undefined) => (value == null ? 'null::text' : `${pg.escapeLiteral(value)}::text`);
+  const text = (value: string | null | undefined) =>
+    value == null ? 'null::text' : `${pg.escapeLiteral(value)}::text`;
   return `(select jsonb_agg(jsonb_build_object('user_id', ${text(user_id)}, 'action', ${text(action)}, 'resource_type', ${text(resource_type)}, 'resource_id', id,
     'metadata', (array[${metadata.map(text).join(', ')}])[which], 'request_id', ${text(request_id)}) order by n)
     from unnest('{${ids}}'::uuid[], '{${which}}'::integer[]) with ordinality as each(id, which, n))`;

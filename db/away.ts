@@ -1,2 +1,5 @@
-/** What the pool and the driver say of a database that is not there at the moment: errors without a code of their own. */
-export const POOL_AWAY = /^timeout expired$|timeout acquiring a connection|connection terminated|connection timeout|timeout exceeded when trying to connect|unable to acquire a connection|not queryable/i;
+/**
+ * What the pool and the driver say of a database that is not there at the moment: errors without a code of their own.
+ */
+export const POOL_AWAY =
+  /^timeout expired$|timeout acquiring a connection|connection terminated|connection timeout|timeout exceeded when trying to connect|unable to acquire a connection|not queryable/i;

@@ -1,29 +1,48 @@
 /**
  * Arrays of numbers, booleans and instants as the parameters of a statement in PostgreSQL's binary form: as text the
- * database reads each value letter by letter, which takes it longer than storing it. The driver sends bytes as they are.
+ * database reads each value letter by letter, which takes it longer than storing it. The driver sends bytes as they
+ * are.
  */
-export const integers = (values: readonly number[]): Buffer => written(INT4, 4, values, (view, at, value) => { view.setInt32(at, value); });
+export const integers = (values: readonly number[]): Buffer =>
+  written(INT4, 4, values, (view, at, value) => {
+    view.setInt32(at, value);
+  });
 
 /** Zero has no sign, as in text. */
-export const doubles = (values: readonly (number | null)[]): Buffer => written(FLOAT8, 8, values, (view, at, value) => { view.setFloat64(at, value === 0 ? 0 : value); });
+export const doubles = (values: readonly (number | null)[]): Buffer =>
+  written(FLOAT8, 8, values, (view, at, value) => {
+    view.setFloat64(at, value === 0 ? 0 : value);
+  });
 
-export const booleans = (values: readonly (boolean | null)[]): Buffer => written(BOOL, 1, values, (view, at, value) => { view.setUint8(at, value ? 1 : 0); });
+export const booleans = (values: readonly (boolean | null)[]): Buffer =>
+  written(BOOL, 1, values, (view, at, value) => {
+    view.setUint8(at, value ? 1 : 0);
+  });
 
 /** @param values whole milliseconds since 1970 */
-export const instants = (values: readonly number[]): Buffer => written(TIMESTAMPTZ, 8, values, (view, at, value) => {
-  const micros = (value - EPOCH_MS) * 1000;
-  const high = Math.floor(micros / 2 ** 32);
-  view.setInt32(at, high);
-  view.setUint32(at + 4, micros - high * 2 ** 32);
-});
+export const instants = (values: readonly number[]): Buffer =>
+  written(TIMESTAMPTZ, 8, values, (view, at, value) => {
+    const micros = (value - EPOCH_MS) * 1000;
+    const high = Math.floor(micros / 2 ** 32);
+    view.setInt32(at, high);
+    view.setUint32(at + 4, micros - high * 2 ** 32);
+  });
 
-const BOOL = 16, INT4 = 23, FLOAT8 = 701, TIMESTAMPTZ = 1184;
+const BOOL = 16,
+  INT4 = 23,
+  FLOAT8 = 701,
+  TIMESTAMPTZ = 1184;
 /** The database counts from 2000. */
 const EPOCH_MS = Date.UTC(2000, 0, 1);
 const HEAD = 20;
 
 /** Dimensions, whether there are nulls, type, length, lower bound; then each value after its length, -1: null. */
-function written<T>(type: number, width: number, values: readonly (T | null)[], put: (view: DataView, at: number, value: T) => void): Buffer {
+function written<T>(
+  type: number,
+  width: number,
+  values: readonly (T | null)[],
+  put: (view: DataView, at: number, value: T) => void,
+): Buffer {
   const bytes = Buffer.allocUnsafe(HEAD + values.length * (4 + width));
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = HEAD;
@@ -39,6 +58,8 @@ function written<T>(type: number, width: number, values: readonly (T | null)[], 
     put(view, at + 4, value);
     at += 4 + width;
   }
-  [1, nulls, type, values.length, 1].forEach((head, i) => { view.setInt32(i * 4, head); });
+  [1, nulls, type, values.length, 1].forEach((head, i) => {
+    view.setInt32(i * 4, head);
+  });
   return bytes.subarray(0, at);
 }

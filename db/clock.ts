@@ -1,6 +1,9 @@
 import type { Database } from './knex.js';
 
-/** How often the database is asked for its time: what is asked for is that of one clock, whatever becomes of this machine's. */
+/**
+ * How often the database is asked for its time: what is asked for is that of one clock, whatever becomes of this
+ * machine's.
+ */
 const ASK_MS = 10_000;
 
 /** What is added to the time since this process began. */
@@ -20,12 +23,19 @@ export const nowIso = (): string => new Date(nowMs()).toISOString();
  */
 export async function setClock(database: Database): Promise<void> {
   const asked = performance.now();
-  const { rows: [row] } = await database.raw<{ rows: [{ ms: number }] }>(`select extract(epoch from clock_timestamp())::float8 * 1000 as ms`);
+  const {
+    rows: [row],
+  } = await database.raw<{ rows: [{ ms: number }] }>(
+    `select extract(epoch from clock_timestamp())::float8 * 1000 as ms`,
+  );
   const answered = performance.now();
   origin = Math.min(Math.max(origin, row.ms - answered), row.ms - asked);
 }
 
-/** Sets the time now, and again and again until it is stopped. While the database is away the time goes on by itself. @param failed hears of it */
+/**
+ * Sets the time now, and again and again until it is stopped. While the database is away the time goes on by itself.
+ * @param failed hears of it
+ */
 export async function followClock(database: Database, failed: (fault: unknown) => void): Promise<() => void> {
   const ask = () => setClock(database).catch(failed);
   await ask();

@@ -9,4 +9,5 @@ export interface DomainEvent {
 }
 
 /** Events for subscribers, as rows to be written with the change that they tell of (interface, "Events"). */
-export const intoEvents = (events: readonly DomainEvent[]): Insert => into<DomainEvent>('domain_events', ['type', 'study_id', 'participant_id', 'data'], events);
+export const intoEvents = (events: readonly DomainEvent[]): Insert =>
+  into<DomainEvent>('domain_events', ['type', 'study_id', 'participant_id', 'data'], events);

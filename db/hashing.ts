@@ -5,7 +5,9 @@ import { canonicalJson } from './canonical-json.js';
 /** SHA-256 of a value's canonical JSON, hex. */
 export const hashOf = (value: unknown): string => hash('sha256', canonicalJson(value), 'hex');
 
-/** The stable key of a visit across schedule versions: of the participant and of what the visit is, never of its date. */
+/**
+ * The stable key of a visit across schedule versions: of the participant and of what the visit is, never of its date.
+ */
 export function visitKey(participantId: string, identity: string): string {
   const hex = hash('sha256', `visit ${participantId} ${identity}`, 'hex');
   const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);
@@ -16,6 +18,6 @@ const keys = new Map<string, KeyObject>();
 /** A secret of the settings as a key to sign with, made once. */
 export function secretKey(secret: string): KeyObject {
   let key = keys.get(secret);
-  if (!key) keys.set(secret, key = createSecretKey(Buffer.from(secret, 'utf8')));
+  if (!key) keys.set(secret, (key = createSecretKey(Buffer.from(secret, 'utf8'))));
   return key;
 }

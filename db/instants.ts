@@ -4,14 +4,19 @@ import type { Tx } from './knex.js';
 const inJson = (expression: string) => `replace(to_json(${expression})::text, '+00:00"', 'Z"')::json`;
 
 /**
- * What to select of tables under the alias `t`, so that their rows as JSON have every instant with Z. By column types: a
- * text of somebody's own that looks like an instant stays as it is.
+ * What to select of tables under the alias `t`, so that their rows as JSON have every instant with Z. By column types:
+ * a text of somebody's own that looks like an instant stays as it is.
  */
-export async function columnsForJson(tx: Tx, tables: readonly string[]): Promise<Map<string, { name: string; sql: string }[]>> {
+export async function columnsForJson(
+  tx: Tx,
+  tables: readonly string[],
+): Promise<Map<string, { name: string; sql: string }[]>> {
   const { rows } = await tx.raw(
     `select c.relname as table, a.attname as column, a.atttypid in ('timestamptz'::regtype, 'timestamptz[]'::regtype) as instant
      from pg_attribute a join pg_class c on c.oid = a.attrelid
-     where a.attrelid = any (?::text[]::regclass[]) and a.attnum > 0 and not a.attisdropped order by a.attrelid, a.attnum`, [[...tables]]);
+     where a.attrelid = any (?::text[]::regclass[]) and a.attnum > 0 and not a.attisdropped order by a.attrelid, a.attnum`,
+    [[...tables]],
+  );
   const found = new Map<string, { name: string; sql: string }[]>(tables.map((table) => [table, []]));
   for (const { table, column, instant } of rows as { table: string; column: string; instant: boolean }[]) {
     found.get(table)!.push({ name: column, sql: instant ? `${inJson(`t.${column}`)} as ${column}` : `t.${column}` });

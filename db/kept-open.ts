@@ -11,7 +11,11 @@ export async function keptOpen<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
   let asked: Promise<void> | undefined;
   let every: NodeJS.Timeout | undefined;
   const lost = new Promise<never>((_, reject) => {
-    every = setInterval(() => { asked ??= tx.raw('select 1').then(() => { asked = undefined; }, reject); }, ASK_EVERY_MS);
+    every = setInterval(() => {
+      asked ??= tx.raw('select 1').then(() => {
+        asked = undefined;
+      }, reject);
+    }, ASK_EVERY_MS);
   });
   try {
     return await Promise.race([work(), lost]);

@@ -1,22 +1,32 @@
 import { createHash } from 'node:crypto';
 
 /*
- * Merkle trees in the manner of RFC 6962, section 2.1: leaf = SHA-256(0x00 ‖ data), node = SHA-256(0x01 ‖ left ‖ right),
- * split at the largest power of two below the size. Here a leaf's data are the 32 bytes of an audit record's hash.
+ * Merkle trees in the manner of RFC 6962, section 2.1: leaf = SHA-256(0x00 ‖ data), node = SHA-256(0x01 ‖ left ‖
+ * right), split at the largest power of two below the size. Here a leaf's data are the 32 bytes of an audit record's
+ * hash.
  */
-const LEAF = Buffer.of(0), NODE = Buffer.of(1);
+const LEAF = Buffer.of(0),
+  NODE = Buffer.of(1);
 export const leafHash = (data: Buffer): Buffer => createHash('sha256').update(LEAF).update(data).digest();
-const nodeHash = (left: Buffer, right: Buffer): Buffer => createHash('sha256').update(NODE).update(left).update(right).digest();
+const nodeHash = (left: Buffer, right: Buffer): Buffer =>
+  createHash('sha256').update(NODE).update(left).update(right).digest();
 
-/** Grows by one leaf at a time and remembers the roots of its full subtrees only: some twenty hashes for a million leaves. */
+/**
+ * Grows by one leaf at a time and remembers the roots of its full subtrees only: some twenty hashes for a million
+ * leaves.
+ */
 export class GrowingTree {
   /** Of the full subtrees from the largest to the smallest; their sizes are the powers of two in `size`. */
-  constructor(public size = 0, private readonly peaks: Buffer[] = []) {}
+  constructor(
+    public size = 0,
+    private readonly peaks: Buffer[] = [],
+  ) {}
 
   /** @param peaks as `peaksText` wrote them for a tree of this size @throws Error when they cannot be of such a tree */
   static from(size: number, peaks: string): GrowingTree {
     const hashes = peaks === '' ? [] : peaks.split(',').map((hex) => Buffer.from(hex, 'hex'));
-    if (hashes.length !== size.toString(2).replaceAll('0', '').length || hashes.some((hash) => hash.length !== 32)) throw new Error(`not the subtrees of ${size} leaves`);
+    if (hashes.length !== size.toString(2).replaceAll('0', '').length || hashes.some((hash) => hash.length !== 32))
+      throw new Error(`not the subtrees of ${size} leaves`);
     return new GrowingTree(size, hashes);
   }
 
@@ -39,7 +49,10 @@ export class GrowingTree {
 }
 
 /** Leaves' data side by side, 32 bytes each. */
-export interface Leaves { data: Buffer; size: number }
+export interface Leaves {
+  data: Buffer;
+  size: number;
+}
 
 /** The largest power of two below `size` (≥ 2). */
 const split = (size: number): number => 2 ** Math.floor(Math.log2(size - 1));

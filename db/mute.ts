@@ -9,10 +9,16 @@ interface Connection {
   once(event: 'end', listener: () => void): unknown;
 }
 /** `looks`: how often in a row it was seen waiting without having heard anything since. */
-interface Heard { bytes: number; looks: number }
+interface Heard {
+  bytes: number;
+  looks: number;
+}
 
 const LOOK_MS = 1_000;
-/** What a new connection says of a server, or of its machine, that is not reached; any other fault is an answer: it refuses. */
+/**
+ * What a new connection says of a server, or of its machine, that is not reached; any other fault is an answer: it
+ * refuses.
+ */
 const NO_ANSWER = /timeout|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/i;
 /** `POOL_AWAY` knows it (away.ts). */
 const MUTE = 'Connection terminated: the database does not answer';
@@ -27,13 +33,19 @@ export class MuteWatch {
   private readonly patience: number;
   private asking = false;
 
-  /** @param afterMs so long nothing is heard on a connection that waits before the server is asked whether it is there */
-  constructor(afterMs: number) { this.patience = Math.max(1, Math.ceil(afterMs / LOOK_MS)); }
+  /**
+   * @param afterMs so long nothing is heard on a connection that waits before the server is asked whether it is there
+   */
+  constructor(afterMs: number) {
+    this.patience = Math.max(1, Math.ceil(afterMs / LOOK_MS));
+  }
 
   /** For the pool: every connection that it opens is watched. */
   readonly opened = (connection: Connection, done: (fault: Error | null, connection: Connection) => void): void => {
     this.heard.set(connection, { bytes: connection.connection.stream.bytesRead, looks: 0 });
-    connection.once('end', () => { this.heard.delete(connection); });
+    connection.once('end', () => {
+      this.heard.delete(connection);
+    });
     done(null, connection);
   };
 
@@ -44,7 +56,10 @@ export class MuteWatch {
     }, LOOK_MS).unref();
   }
 
-  /** Looks are counted, and no clock is read: a process that itself stood still has heard nothing, and asks nothing by it. */
+  /**
+   * Looks are counted, and no clock is read: a process that itself stood still has heard nothing, and asks nothing by
+   * it.
+   */
   private someWait(): boolean {
     let waits = false;
     for (const [connection, heard] of this.heard) {
@@ -58,7 +73,9 @@ export class MuteWatch {
 
   private async ask(database: Database): Promise<void> {
     this.asking = true;
-    const before = new Map([...this.heard.keys()].map((connection) => [connection, connection.connection.stream.bytesRead]));
+    const before = new Map(
+      [...this.heard.keys()].map((connection) => [connection, connection.connection.stream.bytesRead]),
+    );
     try {
       const probe: unknown = await database.client.acquireRawConnection();
       // Nobody waits for its end; how that goes says nothing more.

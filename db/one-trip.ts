@@ -2,12 +2,19 @@ import type { Database, Tx } from './knex.js';
 import { nameOf } from './prepared.js';
 
 /**
- * One statement with `$1, $2 …` for its values; its text is one of a fixed set, never made from values. `anew`: it is planned
- * for its very values each time.
+ * One statement with `$1, $2 …` for its values; its text is one of a fixed set, never made from values. `anew`: it is
+ * planned for its very values each time.
  */
-export interface Statement { sql: string; values: readonly (string | number | null)[]; anew?: boolean }
+export interface Statement {
+  sql: string;
+  values: readonly (string | number | null)[];
+  anew?: boolean;
+}
 
-/** What a transaction begins with, which says what may be seen: a text without parameters, or a statement that the connection plans once. */
+/**
+ * What a transaction begins with, which says what may be seen: a text without parameters, or a statement that the
+ * connection plans once.
+ */
 export type Opening = string | Statement;
 
 /** The driver's connection. */
@@ -17,9 +24,14 @@ export interface Connection {
 }
 
 /**
- * A whole read-only transaction in one round trip: begin, `opening`, the statement, commit. As four round trips they cost a small read half of its throughput.
+ * A whole read-only transaction in one round trip: begin, `opening`, the statement, commit. As four round trips they
+ * cost a small read half of its throughput.
  */
-export const readOnce = <Row>(database: Database, opening: Opening, statement: Statement): Promise<{ opened: unknown[]; rows: Row[] }> =>
+export const readOnce = <Row>(
+  database: Database,
+  opening: Opening,
+  statement: Statement,
+): Promise<{ opened: unknown[]; rows: Row[] }> =>
   withConnection(database, async (connection) => {
     const [open, execute] = [await textOf(connection, opening), await execution(connection, statement)];
     const [, opened, found] = await inOne(connection, `begin transaction read only; ${open}; ${execute}; commit`);
@@ -27,14 +39,26 @@ export const readOnce = <Row>(database: Database, opening: Opening, statement: S
   });
 
 /** `readOnce` of several statements, as `together` runs them. */
-export const readTogether = (database: Database, opening: Opening, statements: readonly Statement[]): Promise<{ opened: unknown[]; found: unknown[][] }> =>
+export const readTogether = (
+  database: Database,
+  opening: Opening,
+  statements: readonly Statement[],
+): Promise<{ opened: unknown[]; found: unknown[][] }> =>
   whole(database, 'begin transaction read only', opening, statements);
 
 /** `readTogether` that may write as well: what is committed or not, all of it, with the answer. */
-export const writeTogether = async (database: Database, opening: Opening, statements: readonly Statement[]): Promise<unknown[][]> =>
-  (await whole(database, 'begin transaction', opening, statements)).found;
+export const writeTogether = async (
+  database: Database,
+  opening: Opening,
+  statements: readonly Statement[],
+): Promise<unknown[][]> => (await whole(database, 'begin transaction', opening, statements)).found;
 
-const whole = (database: Database, begin: string, opening: Opening, statements: readonly Statement[]): Promise<{ opened: unknown[]; found: unknown[][] }> =>
+const whole = (
+  database: Database,
+  begin: string,
+  opening: Opening,
+  statements: readonly Statement[],
+): Promise<{ opened: unknown[]; found: unknown[][] }> =>
   withConnection(database, async (connection) => {
     const { sql, rowsOf } = await planned(connection, statements);
     const answers = await inOne(connection, `${begin}; ${await textOf(connection, opening)}; ${sql}; commit`);
@@ -42,7 +66,7 @@ const whole = (database: Database, begin: string, opening: Opening, statements: 
   });
 
 async function withConnection<T>(database: Database, work: (connection: Connection) => Promise<T>): Promise<T> {
-  const connection = await database.client.acquireConnection() as Connection;
+  const connection = (await database.client.acquireConnection()) as Connection;
   try {
     return await work(connection);
   } finally {
@@ -52,19 +76,22 @@ async function withConnection<T>(database: Database, work: (connection: Connecti
 
 /**
  * The rows of several statements, in one round trip of a transaction that is open. For what is sooner run than planned:
- * the plans of before are used from the first time on (see transaction.ts), by these alone. One of them has one helper at
- * most: with two, what runs through a table takes longer on two processors, and leaves none to others on three.
+ * the plans of before are used from the first time on (see transaction.ts), by these alone. One of them has one helper
+ * at most: with two, what runs through a table takes longer on two processors, and leaves none to others on three.
  */
-export async function together<Rows extends readonly unknown[]>(tx: Tx, statements: { [K in keyof Rows]: Statement }): Promise<{ [K in keyof Rows]: Rows[K][] }> {
+export async function together<Rows extends readonly unknown[]>(
+  tx: Tx,
+  statements: { [K in keyof Rows]: Statement },
+): Promise<{ [K in keyof Rows]: Rows[K][] }> {
   // The transaction's own connection, which stays with it.
-  const connection = await tx.client.acquireConnection() as Connection;
+  const connection = (await tx.client.acquireConnection()) as Connection;
   const { sql, rowsOf } = await planned(connection, statements as readonly Statement[]);
   return rowsOf(await connection.query(sql)) as { [K in keyof Rows]: Rows[K][] };
 }
 
 /** `together` in a transaction that is planned once as a whole (`inScope`, `one`), and stays so. */
 export async function inOneTrip(tx: Tx, statements: readonly Statement[]): Promise<unknown[][]> {
-  const connection = await tx.client.acquireConnection() as Connection;
+  const connection = (await tx.client.acquireConnection()) as Connection;
   const { sql, rowsOf } = await planned(connection, statements, 'already');
   const answer: unknown = await connection.query(sql);
   // The driver gives a list of answers, or the one.
@@ -79,26 +106,36 @@ const unset = Object.keys(SETTINGS).map((name) => `set local ${name} to default`
  * Statements as one text for a transaction that is open, or that the same text opens; `rowsOf` finds their rows where
  * theirs are the last answers. `plans`: `already` where the transaction has said that plans of before are used.
  */
-export async function planned(connection: Connection, statements: readonly Statement[], plans: 'here' | 'already' = 'here'): Promise<{ sql: string; rowsOf: (answers: readonly { rows: unknown[] }[]) => unknown[][] }> {
+export async function planned(
+  connection: Connection,
+  statements: readonly Statement[],
+  plans: 'here' | 'already' = 'here',
+): Promise<{ sql: string; rowsOf: (answers: readonly { rows: unknown[] }[]) => unknown[][] }> {
   const executes: string[] = [];
   for (const statement of statements) executes.push(await execution(connection, statement));
   const [before, after] = plans === 'here' ? [set, unset] : [[], []];
   return {
     sql: [...before, ...executes, ...after].join('; '),
-    rowsOf: (answers) => answers.slice(answers.length - after.length - executes.length, answers.length - after.length).map(({ rows }) => rows),
+    rowsOf: (answers) =>
+      answers
+        .slice(answers.length - after.length - executes.length, answers.length - after.length)
+        .map(({ rows }) => rows),
   };
 }
 
 const prepared = new WeakMap<Connection, Map<string, string>>();
 
-export const textOf = async (connection: Connection, opening: Opening): Promise<string> => (typeof opening === 'string' ? opening : execution(connection, opening));
+export const textOf = async (connection: Connection, opening: Opening): Promise<string> =>
+  typeof opening === 'string' ? opening : execution(connection, opening);
 
-/** `execute …` of a statement that this connection plans at its first use, or its text; the driver escapes the values. */
+/**
+ * `execute …` of a statement that this connection plans at its first use, or its text; the driver escapes the values.
+ */
 async function execution(connection: Connection, { sql, values, anew }: Statement): Promise<string> {
   const given = values.map((value) => (typeof value === 'string' ? connection.escapeLiteral(value) : String(value)));
   if (anew) return sql.replaceAll(/\$(\d+)/g, (_, place: string) => given[Number(place) - 1]!);
   let known = prepared.get(connection);
-  if (!known) prepared.set(connection, known = new Map());
+  if (!known) prepared.set(connection, (known = new Map()));
   let name = known.get(sql);
   if (!name) {
     // Not the names of `prepared`: the connection keeps both in one place.

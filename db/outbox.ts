@@ -20,8 +20,20 @@ import type { TxWithMark } from './transaction.js';
  * - event-delivery: the first attempt at a delivery to a subscriber failed
  */
 export type OutboxTopic =
-  | 'participant-start' | 'sources-changed' | 'participant-withdrawn' | 'trigger' | 'study-changed' | 'notification' | 'simulation' | 'export' | 'push'
-  | 'datacapture-sync' | 'datacapture-poll' | 'event-delivery' | 'user-link' | 'audit-verification';
+  | 'participant-start'
+  | 'sources-changed'
+  | 'participant-withdrawn'
+  | 'trigger'
+  | 'study-changed'
+  | 'notification'
+  | 'simulation'
+  | 'export'
+  | 'push'
+  | 'datacapture-sync'
+  | 'datacapture-poll'
+  | 'event-delivery'
+  | 'user-link'
+  | 'audit-verification';
 
 export interface OutboxMessage {
   topic: OutboxTopic;
@@ -36,29 +48,45 @@ export interface OutboxMessage {
 export async function putOutbox(tx: Tx, messages: readonly OutboxMessage[]): Promise<void> {
   if (messages.length === 0) return;
   const trace = carriedTrace();
-  await tx('outbox').insert(messages.map((m) => ({
-    topic: m.topic, study_id: m.studyId, subject: m.subject, payload: JSON.stringify({ ...m.payload, ...trace }), patient: m.patient ?? false,
-  })));
+  await tx('outbox').insert(
+    messages.map((m) => ({
+      topic: m.topic,
+      study_id: m.studyId,
+      subject: m.subject,
+      payload: JSON.stringify({ ...m.payload, ...trace }),
+      patient: m.patient ?? false,
+    })),
+  );
   (tx as TxWithMark).wroteOutbox = true;
 }
 
 export const OUTBOX_CHANNEL = 'outbox';
-/** A nudge waits for the commits of the same moment; while many come they are told of so often a second, not of each. */
-const GATHER_MS = 5, BETWEEN_MS = 50;
+/**
+ * A nudge waits for the commits of the same moment; while many come they are told of so often a second, not of each.
+ */
+const GATHER_MS = 5,
+  BETWEEN_MS = 50;
 const nudges = new WeakMap<Database, { pending: boolean; at: number }>();
 
-/** Wakes the relay after a commit; many commits within a moment wake it once. It polls as well, so a lost nudge costs a second. */
+/**
+ * Wakes the relay after a commit; many commits within a moment wake it once. It polls as well, so a lost nudge costs a
+ * second.
+ */
 export function nudgeRelay(database: Database): void {
   const now = performance.now();
   let nudge = nudges.get(database);
-  if (!nudge) nudges.set(database, nudge = { pending: false, at: now - BETWEEN_MS });
+  if (!nudge) nudges.set(database, (nudge = { pending: false, at: now - BETWEEN_MS }));
   if (nudge.pending) return;
   const { at } = nudge;
   nudge.pending = true;
-  setTimeout((told: { pending: boolean; at: number }) => {
-    told.pending = false;
-    told.at = performance.now();
-    // A nudge that fails is made good by the relay's own poll; the message itself is committed.
-    database.raw(`select pg_notify('${OUTBOX_CHANNEL}', '')`).then(undefined, () => undefined);
-  }, Math.max(GATHER_MS, at + BETWEEN_MS - now), nudge).unref();
+  setTimeout(
+    (told: { pending: boolean; at: number }) => {
+      told.pending = false;
+      told.at = performance.now();
+      // A nudge that fails is made good by the relay's own poll; the message itself is committed.
+      database.raw(`select pg_notify('${OUTBOX_CHANNEL}', '')`).then(undefined, () => undefined);
+    },
+    Math.max(GATHER_MS, at + BETWEEN_MS - now),
+    nudge,
+  ).unref();
 }

@@ -1,12 +1,14 @@
 import type { Database, Tx } from './knex.js';
 
-interface PgConnection { query(statement: { name: string; text: string; values: readonly unknown[] }): Promise<{ rows: unknown[] }> }
+interface PgConnection {
+  query(statement: { name: string; text: string; values: readonly unknown[] }): Promise<{ rows: unknown[] }>;
+}
 
 /** A name for each text, for the life of the process: every connection that meets it parses and plans it once. */
 const names = new Map<string, string>();
 export function nameOf(text: string): string {
   let name = names.get(text);
-  if (!name) names.set(text, name = `s${names.size + 1}`);
+  if (!name) names.set(text, (name = `s${names.size + 1}`));
   return name;
 }
 
@@ -17,7 +19,7 @@ export function nameOf(text: string): string {
  * values: it is kept.
  */
 export async function prepared<Row>(db: Database | Tx, text: string, values: readonly unknown[]): Promise<Row[]> {
-  const connection = await db.client.acquireConnection() as PgConnection;
+  const connection = (await db.client.acquireConnection()) as PgConnection;
   try {
     return (await connection.query({ name: nameOf(text), text, values })).rows as Row[];
   } finally {

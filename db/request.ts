@@ -45,7 +45,9 @@ const TOKEN_CALLER = 'select * from request_token($1, $2, $3, $4, $5)';
 /** What opens each transaction: it narrows it to the caller, and answers a `CallerRow`, or nothing. */
 function opening({ userId, login, studyId, siteId, participantId, token }: Caller): Statement {
   const named = [studyId ?? null, siteId ?? null, participantId ?? null];
-  return token ? { sql: TOKEN_CALLER, values: [token.id, token.hash, ...named] } : { sql: CALLER, values: [userId, ...named, login ?? null] };
+  return token
+    ? { sql: TOKEN_CALLER, values: [token.id, token.hash, ...named] }
+    : { sql: CALLER, values: [userId, ...named, login ?? null] };
 }
 
 /** Loads the caller, without a transaction: for routes that open none. Undefined: no such user. */
@@ -59,34 +61,58 @@ export async function loadCaller(database: Database, caller: Caller): Promise<Ca
  * @param how `snapshot`: at one instant; `first`: read in the round trip that opens it, `work` gets the rows of each
  */
 export async function readAs<A, T>(
-  database: Database, caller: Caller, admit: (row: CallerRow | undefined) => A, work: (tx: Tx, admitted: A, first: unknown[][]) => Promise<T>, how: { snapshot?: boolean; first?: readonly Statement[] } = {},
+  database: Database,
+  caller: Caller,
+  admit: (row: CallerRow | undefined) => A,
+  work: (tx: Tx, admitted: A, first: unknown[][]) => Promise<T>,
+  how: { snapshot?: boolean; first?: readonly Statement[] } = {},
 ): Promise<T> {
-  return openedBy(database, { readOnly: true, opening: opening(caller), ...how }, async (tx, [row]: CallerRow[], found) => work(tx, admit(row), found));
+  return openedBy(
+    database,
+    { readOnly: true, opening: opening(caller), ...how },
+    async (tx, [row]: CallerRow[], found) => work(tx, admit(row), found),
+  );
 }
 
 /** `readAs` whose statements all see the database as it was at the first: for what is put together from several. */
-export async function snapshotAs<A, T>(database: Database, caller: Caller, admit: (row: CallerRow | undefined) => A, work: (tx: Tx, admitted: A) => Promise<T>): Promise<T> {
-  return openedBy(database, { readOnly: true, snapshot: true, opening: opening(caller) }, async (tx, [row]: CallerRow[]) => work(tx, admit(row)));
+export async function snapshotAs<A, T>(
+  database: Database,
+  caller: Caller,
+  admit: (row: CallerRow | undefined) => A,
+  work: (tx: Tx, admitted: A) => Promise<T>,
+): Promise<T> {
+  return openedBy(
+    database,
+    { readOnly: true, snapshot: true, opening: opening(caller) },
+    async (tx, [row]: CallerRow[]) => work(tx, admit(row)),
+  );
 }
 
 /**
  * A transaction narrowed to the caller whose audit records are sealed as its last statement: a change without its
  * record cannot commit (decisions, section 7). What it put into the outbox is relayed after the commit.
- * @param beside `first`: read in the round trip that opens it; who is not admitted is told nothing of it. `meanwhile`: called
- * with the answer while the database commits, which may still fail
+ * @param beside `first`: read in the round trip that opens it; who is not admitted is told nothing of it. `meanwhile`:
+ * called with the answer while the database commits, which may still fail
  */
 export async function changeAs<A, T>(
-  database: Database, caller: Caller, admit: (row: CallerRow | undefined) => A, work: (work: Work, admitted: A, first: unknown[][]) => Promise<T>,
+  database: Database,
+  caller: Caller,
+  admit: (row: CallerRow | undefined) => A,
+  work: (work: Work, admitted: A, first: unknown[][]) => Promise<T>,
   beside: { first?: readonly Statement[]; meanwhile?: (answer: T) => void } = {},
 ): Promise<T> {
   let outboxed = false;
   const audit = new AuditTrail();
-  const answer = await openedBy(database, { readOnly: false, opening: opening(caller), closing: () => audit.seal(), ...beside }, async (tx, [row]: CallerRow[], found) => {
-    const admitted = admit(row);
-    const result = await work({ tx, audit }, admitted, found);
-    outboxed = (tx as TxWithMark).wroteOutbox === true;
-    return result;
-  });
+  const answer = await openedBy(
+    database,
+    { readOnly: false, opening: opening(caller), closing: () => audit.seal(), ...beside },
+    async (tx, [row]: CallerRow[], found) => {
+      const admitted = admit(row);
+      const result = await work({ tx, audit }, admitted, found);
+      outboxed = (tx as TxWithMark).wroteOutbox === true;
+      return result;
+    },
+  );
   if (outboxed) nudgeRelay(database);
   return answer;
 }
@@ -96,7 +122,10 @@ export async function changeAs<A, T>(
  * with a null `id`.
  */
 export type PageStatement = Statement;
-export interface PageRows { items: Record<string, unknown>[]; total: number }
+export interface PageRows {
+  items: Record<string, unknown>[];
+  total: number;
+}
 type PageRow = Record<string, unknown> & { total?: number };
 
 /**
@@ -104,14 +133,24 @@ type PageRow = Record<string, unknown> & { total?: number };
  * isolation has decided already what the rows may be. The database writing the answer as JSON was tried: it takes
  * twice the processor time that it saves here.
  */
-export async function pageAs(database: Database, caller: Caller, admit: (row: CallerRow | undefined) => void, statement: PageStatement): Promise<PageRows> {
+export async function pageAs(
+  database: Database,
+  caller: Caller,
+  admit: (row: CallerRow | undefined) => void,
+  statement: PageStatement,
+): Promise<PageRows> {
   const { opened, rows } = await readOnce<PageRow>(database, opening(caller), statement);
   admit(opened[0] as CallerRow | undefined);
   return pageOf(rows);
 }
 
 /** What a read is made of, in one round trip: as `pageAs`, the caller is admitted before anything is answered. */
-export async function onceAs<A>(database: Database, caller: Caller, admit: (row: CallerRow | undefined) => A, statements: readonly Statement[]): Promise<{ admitted: A; first: unknown[][] }> {
+export async function onceAs<A>(
+  database: Database,
+  caller: Caller,
+  admit: (row: CallerRow | undefined) => A,
+  statements: readonly Statement[],
+): Promise<{ admitted: A; first: unknown[][] }> {
   const { opened, found } = await readTogether(database, opening(caller), statements);
   return { admitted: admit(opened[0] as CallerRow | undefined), first: found };
 }

@@ -18,20 +18,41 @@ const FUNCTIONS = `
 select pg_get_functiondef(p.oid) as definition, has_function_privilege('research_app', p.oid, 'execute') as app from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = 'public' and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e') order by p.proname, pg_get_function_identity_arguments(p.oid)`;
 
-interface TableRow { name: string; unlogged: boolean; rls: boolean; forced: boolean; partitioned: string | null; columns: string[]; constraints: string[]; indexes: string[]; policies: string[]; triggers: string[]; granted: string }
+interface TableRow {
+  name: string;
+  unlogged: boolean;
+  rls: boolean;
+  forced: boolean;
+  partitioned: string | null;
+  columns: string[];
+  constraints: string[];
+  indexes: string[];
+  policies: string[];
+  triggers: string[];
+  granted: string;
+}
 
-/** The schema of a migrated database as text, in a fixed order: committed as db/schema.sql, and compared in a test. For people to read, not to load. */
+/**
+ * The schema of a migrated database as text, in a fixed order: committed as db/schema.sql, and compared in a test. For
+ * people to read, not to load.
+ */
 export async function dumpSchema(database: Database): Promise<string> {
-  const { rows: tables } = await database.raw(TABLES) as { rows: TableRow[] };
-  const { rows: functions } = await database.raw(FUNCTIONS) as { rows: { definition: string; app: boolean }[] };
-  const parts = ['-- The schema that the migrations make, written by `npm run schema`. Read it; never edit or load it.'];
+  const { rows: tables } = (await database.raw(TABLES)) as { rows: TableRow[] };
+  const { rows: functions } = (await database.raw(FUNCTIONS)) as { rows: { definition: string; app: boolean }[] };
+  const parts = [
+    '-- The schema that the migrations make, written by `npm run schema`. Read it; never edit or load it.',
+  ];
   for (const t of tables) {
     const security = t.rls ? `row-level security${t.forced ? ', forced' : ''}` : 'no row-level security';
-    parts.push([
-      `-- ${security}; research_app may: ${t.granted}`,
-      `create ${t.unlogged ? 'unlogged ' : ''}table ${t.name} (\n  ${[...t.columns, ...t.constraints].join(',\n  ')}\n)${t.partitioned ? ` partition by ${t.partitioned}` : ''};`,
-      ...t.indexes.map((i) => `${i};`), ...t.policies.map((p) => `-- ${p}`), ...t.triggers.map((x) => `${x};`),
-    ].join('\n'));
+    parts.push(
+      [
+        `-- ${security}; research_app may: ${t.granted}`,
+        `create ${t.unlogged ? 'unlogged ' : ''}table ${t.name} (\n  ${[...t.columns, ...t.constraints].join(',\n  ')}\n)${t.partitioned ? ` partition by ${t.partitioned}` : ''};`,
+        ...t.indexes.map((i) => `${i};`),
+        ...t.policies.map((p) => `-- ${p}`),
+        ...t.triggers.map((x) => `${x};`),
+      ].join('\n'),
+    );
   }
   for (const f of functions) parts.push(`${f.app ? '' : '-- not for research_app\n'}${f.definition.trim()};`);
   return `${parts.join('\n\n')}\n`;

@@ -7,8 +7,11 @@ export type Purpose = 'unsubscribe' | 'delivery-report';
 const signature = (secret: string, purpose: Purpose, subject: string): string =>
   createHmac('sha256', secretKey(secret)).update(`${purpose}:${subject}`).digest('base64url');
 
-/** A token that says `subject` and proves that this service said so. Nothing is stored; it holds as long as the secret. */
-export const signedToken = (secret: string, purpose: Purpose, subject: string): string => `${subject}.${signature(secret, purpose, subject)}`;
+/**
+ * A token that says `subject` and proves that this service said so. Nothing is stored; it holds as long as the secret.
+ */
+export const signedToken = (secret: string, purpose: Purpose, subject: string): string =>
+  `${subject}.${signature(secret, purpose, subject)}`;
 
 /** The subject of a token; undefined: it is not one of ours. */
 export function subjectOf(secret: string, purpose: Purpose, token: string): string | undefined {

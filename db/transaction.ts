@@ -32,8 +32,8 @@ const PLANNED_ONCE = `, set_config('plan_cache_mode', 'force_generic_plan', true
 const BY_INDEX = `, set_config('enable_seqscan', 'off', true)`;
 
 /**
- * Takes the limits of an ordinary request off a transaction that moves a file, or reads all of something: it has those of
- * its own kind. Whoever reads slowly counts in: COPY is one statement, and goes as fast as its reader.
+ * Takes the limits of an ordinary request off a transaction that moves a file, or reads all of something: it has those
+ * of its own kind. Whoever reads slowly counts in: COPY is one statement, and goes as fast as its reader.
  */
 export async function unhurried(tx: Tx): Promise<void> {
   await tx.raw(`select set_config('statement_timeout', '1h', true), set_config('lock_timeout', '2min', true)`);
@@ -52,15 +52,31 @@ export interface Work {
  * `queue`: of what waits to be done, few or very many
  * @param first read in the round trip that opens the transaction; `work` gets the rows of each
  */
-export async function inScope<T>(database: Database, scope: Scope, work: (work: Work, first: unknown[][]) => Promise<T>, of?: 'one' | 'queue', first: readonly Statement[] = []): Promise<T> {
+export async function inScope<T>(
+  database: Database,
+  scope: Scope,
+  work: (work: Work, first: unknown[][]) => Promise<T>,
+  of?: 'one' | 'queue',
+  first: readonly Statement[] = [],
+): Promise<T> {
   let outboxed = false;
   const audit = new AuditTrail();
   const opening = scopeSql(scope) + (of === 'one' ? PLANNED_ONCE : of === 'queue' ? BY_INDEX : '');
-  const result = await openedBy(database, { readOnly: false, opening, closing: () => audit.seal(), first, ...(of === 'one' && { plans: 'already' as const }) }, async (tx, _rows, found) => {
-    const answer = await work({ tx, audit }, found);
-    outboxed = (tx as TxWithMark).wroteOutbox === true;
-    return answer;
-  });
+  const result = await openedBy(
+    database,
+    {
+      readOnly: false,
+      opening,
+      closing: () => audit.seal(),
+      first,
+      ...(of === 'one' && { plans: 'already' as const }),
+    },
+    async (tx, _rows, found) => {
+      const answer = await work({ tx, audit }, found);
+      outboxed = (tx as TxWithMark).wroteOutbox === true;
+      return answer;
+    },
+  );
   if (outboxed) nudgeRelay(database);
   return result;
 }
@@ -80,10 +96,20 @@ export async function readOneInScope<Row>(database: Database, scope: Scope, stat
   return (await readOnce<Row>(database, scopeSql(scope), statement)).rows;
 }
 
-/** Statements under `scope` as a transaction of one round trip, which may write: no audit, no message. `of` as in `inScope`. */
-export async function writeInScope(database: Database, scope: Scope, statements: readonly Statement[], of: 'one' | 'queue'): Promise<unknown[][]> {
+/**
+ * Statements under `scope` as a transaction of one round trip, which may write: no audit, no message. `of` as in
+ * `inScope`.
+ */
+export async function writeInScope(
+  database: Database,
+  scope: Scope,
+  statements: readonly Statement[],
+  of: 'one' | 'queue',
+): Promise<unknown[][]> {
   return writeTogether(database, scopeSql(scope) + (of === 'queue' ? BY_INDEX : ''), statements);
 }
 
 /** A mark on the transaction that something waits for the relay after its commit. */
-export interface TxWithMark extends Tx { wroteOutbox?: boolean }
+export interface TxWithMark extends Tx {
+  wroteOutbox?: boolean;
+}

@@ -2,7 +2,11 @@ import type { Database } from './knex.js';
 import { acceptTriggers } from './queries/webhook-events.js';
 import type { CheckedTrigger } from './queries/webhook-events.js';
 
-interface Waiting { item: CheckedTrigger; resolve: (taken: boolean) => void; reject: (fault: unknown) => void }
+interface Waiting {
+  item: CheckedTrigger;
+  resolve: (taken: boolean) => void;
+  reject: (fault: unknown) => void;
+}
 
 /** Few statements at a time leave the others something to gather for. */
 const IN_FLIGHT = 3;
@@ -37,7 +41,10 @@ export class TriggerInbox {
 
   private async commit(batch: Waiting[]): Promise<void> {
     try {
-      const taken = await acceptTriggers(this.database, batch.map(({ item }) => item));
+      const taken = await acceptTriggers(
+        this.database,
+        batch.map(({ item }) => item),
+      );
       for (const { item, resolve } of batch) resolve(taken.has(item.id));
     } catch (fault) {
       // A value that the database refuses (classes 22 and 23) must not refuse the others: nothing was committed, each

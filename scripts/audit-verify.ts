@@ -17,7 +17,9 @@ import { databaseUrlOf } from './runtime/database-url.js';
 const settings = readSettings();
 const url = databaseUrlOf(settings);
 if (!url) {
-  console.error(`No database: set DATABASE_URL, or DATA_DIR to the folder of a running service (${settings.DATA_DIR}/run.json is not there).`);
+  console.error(
+    `No database: set DATABASE_URL, or DATA_DIR to the folder of a running service (${settings.DATA_DIR}/run.json is not there).`,
+  );
   process.exit(1);
 }
 const folder = new CheckpointFolder(checkpointFolder(settings));
@@ -36,13 +38,16 @@ async function belongs(tx: Tx): Promise<boolean> {
 
 async function outsideOf(tx: Tx): Promise<Outside> {
   if (await belongs(tx)) return { checkpoints: kept, keys: await trustedKeys(folder, own) };
-  console.log(`Nothing outside the database was compared: ${folder.path} holds no checkpoint of it. DATA_DIR or AUDIT_CHECKPOINT_DIR names the folder.`);
+  console.log(
+    `Nothing outside the database was compared: ${folder.path} holds no checkpoint of it. DATA_DIR or AUDIT_CHECKPOINT_DIR names the folder.`,
+  );
   const none: Kept = new Map();
   return { checkpoints: none, keys: own ? new Map([[own.keyId, own.publicKey]]) : await keysBesideCheckpoints(tx) };
 }
 
 const database = openDatabase({ url, name: 'audit-verify', asOwner: true, poolMax: 1 });
-let faults = 0, checkpoints = 0;
+let faults = 0,
+  checkpoints = 0;
 await snapshotInScope(database, '*', async (tx) => {
   const outside = await outsideOf(tx);
   const chains = await allChains(tx, outside);
@@ -50,11 +55,16 @@ await snapshotInScope(database, '*', async (tx) => {
     const report = await verifyChain(tx, chain, outside);
     checkpoints += report.checkpoints;
     if (!report.valid) faults += 1;
-    console.log(report.valid
-      ? `ok    ${chain}  ${report.rows} records, ${report.checkpoints} checkpoints, head ${report.head ?? 'none'}`
-      : `FAULT ${chain}  record ${report.first_bad_id}: ${report.fault}`);
+    console.log(
+      report.valid
+        ? `ok    ${chain}  ${report.rows} records, ${report.checkpoints} checkpoints, head ${report.head ?? 'none'}`
+        : `FAULT ${chain}  record ${report.first_bad_id}: ${report.fault}`,
+    );
   }
-  if (checkpoints === 0) console.log(`No checkpoint covers any of this (none in the database, none in ${folder.path}): a chain that was cut short at its end would not be known.`);
+  if (checkpoints === 0)
+    console.log(
+      `No checkpoint covers any of this (none in the database, none in ${folder.path}): a chain that was cut short at its end would not be known.`,
+    );
   console.log(faults === 0 ? `${chains.length} chains are valid.` : `${faults} of ${chains.length} chains are broken.`);
 });
 await database.destroy();

@@ -22,12 +22,18 @@ await asProgram(main);
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { keep: { type: 'string' } } });
   const keep = values.keep === undefined ? undefined : Number(values.keep);
-  if (keep !== undefined && !(Number.isInteger(keep) && keep > 0)) throw new Error(`--keep must be a whole number above 0, not ${values.keep}.\n${usage}`);
+  if (keep !== undefined && !(Number.isInteger(keep) && keep > 0))
+    throw new Error(`--keep must be a whole number above 0, not ${values.keep}.\n${usage}`);
   const settings = readSettings();
-  if (settings.BACKUP_DIR === undefined) throw new Error('BACKUP_DIR is not set: it names the folder of the back-ups, for "npm start" as well.');
+  if (settings.BACKUP_DIR === undefined)
+    throw new Error('BACKUP_DIR is not set: it names the folder of the back-ups, for "npm start" as well.');
   const run = runningOn(settings.DATA_DIR);
-  if (!run) throw new Error(`No service runs on ${settings.DATA_DIR} (run.json is not there): start it, or set DATA_DIR.`);
-  if (run.pids.postgres === undefined) throw new Error('This service works on a PostgreSQL of your own: back it up by its own means (docs/OPERATIONS.md, "Servers of your own").');
+  if (!run)
+    throw new Error(`No service runs on ${settings.DATA_DIR} (run.json is not there): start it, or set DATA_DIR.`);
+  if (run.pids.postgres === undefined)
+    throw new Error(
+      'This service works on a PostgreSQL of your own: back it up by its own means (docs/OPERATIONS.md, "Servers of your own").',
+    );
 
   const name = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '');
   const target = join(backupFolder(settings.BACKUP_DIR).base, name);
@@ -40,24 +46,31 @@ async function main(): Promise<void> {
     writeFileSync(join(draft, 'manifest.json'), `${JSON.stringify(manifest)}\n`, { mode: 0o600 });
     renameSync(draft, target);
     const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
-    console.log(`${target}: ${manifest.files.length} files, ${(bytes / 1e6).toFixed(1)} MB; a restore may stop at ${manifest.consistent_at} or later.`);
+    console.log(
+      `${target}: ${manifest.files.length} files, ${(bytes / 1e6).toFixed(1)} MB; a restore may stop at ${manifest.consistent_at} or later.`,
+    );
   } finally {
     rmSync(draft, { recursive: true, force: true });
     await client.end();
   }
   if (keep !== undefined) {
     const removed = removeOlder(settings.BACKUP_DIR, keep);
-    if (removed.backups.length > 0) console.log(`Removed: ${removed.backups.join(', ')} and ${removed.logFiles} files of the log.`);
+    if (removed.backups.length > 0)
+      console.log(`Removed: ${removed.backups.join(', ')} and ${removed.logFiles} files of the log.`);
   }
 }
 
-/** PostgreSQL's own procedure: start, copy, stop; the label that stop answers is what tells a restore where to begin. */
+/**
+ * PostgreSQL's own procedure: start, copy, stop; the label that stop answers is what tells a restore where to begin.
+ */
 async function take(client: pg.Client, data: string, draft: string): Promise<Manifest> {
   const one = async <T>(sql: string) => (await client.query(sql)).rows[0] as T;
   const { mode } = await one<{ mode: string }>(`select current_setting('archive_mode') as mode`);
   if (mode !== 'on') throw new Error('The server keeps no log for restores: it was started without BACKUP_DIR.');
   const started_at = new Date().toISOString();
-  const { first_log } = await one<{ first_log: string }>(`select pg_walfile_name(pg_backup_start('npm run backup', fast => true)) as first_log`);
+  const { first_log } = await one<{ first_log: string }>(
+    `select pg_walfile_name(pg_backup_start('npm run backup', fast => true)) as first_log`,
+  );
   const { folders, files } = await clusterContent(realpathSync(data));
   for (const folder of folders) mkdirSync(join(draft, 'postgres', folder), { recursive: true, mode: 0o700 });
   const copied: CopiedFile[] = [];
@@ -68,11 +81,22 @@ async function take(client: pg.Client, data: string, draft: string): Promise<Man
   const labelfile = await stop(client);
   writeFileSync(join(draft, 'postgres', 'backup_label'), labelfile, { mode: 0o600 });
   const { at, version, revision } = await one<{ at: Date; version: string; revision: string }>(
-    `select clock_timestamp() as at, current_setting('server_version') as version, (select max(name) from knex_migrations) as revision`);
-  return { started_at, consistent_at: at.toISOString(), postgres_version: version, schema_revision: revision, first_log, files: copied, folders };
+    `select clock_timestamp() as at, current_setting('server_version') as version, (select max(name) from knex_migrations) as revision`,
+  );
+  return {
+    started_at,
+    consistent_at: at.toISOString(),
+    postgres_version: version,
+    schema_revision: revision,
+    first_log,
+    files: copied,
+    folders,
+  };
 }
 
-/** Ends the copy; answers when the log that it needs is in BACKUP_DIR. @throws Error where the server cannot write there */
+/**
+ * Ends the copy; answers when the log that it needs is in BACKUP_DIR. @throws Error where the server cannot write there
+ */
 async function stop(client: pg.Client): Promise<string> {
   await client.query(`set statement_timeout = '5min'`);
   try {
@@ -81,6 +105,9 @@ async function stop(client: pg.Client): Promise<string> {
     return (rows[0] as { labelfile: string }).labelfile;
   } catch (fault) {
     if ((fault as { code?: string }).code !== '57014') throw fault;
-    throw new Error('PostgreSQL has not brought its log to BACKUP_DIR within five minutes: DATA_DIR/logs/postgres.log says why.', { cause: fault });
+    throw new Error(
+      'PostgreSQL has not brought its log to BACKUP_DIR within five minutes: DATA_DIR/logs/postgres.log says why.',
+      { cause: fault },
+    );
   }
 }

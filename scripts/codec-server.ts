@@ -1,7 +1,7 @@
 /**
- * Shows sealed payloads to the Temporal Web UI and CLI: `npm run codec-server [-- --port 8234]`. It opens and seals with
- * the keys that are set (TEMPORAL_PAYLOAD_KEY, TEMPORAL_PAYLOAD_FORMER_KEYS). Its address ends with a
- * secret that is new at each start: who knows it reads everything. It listens on HOST and answers pages of the UI alone.
+ * Shows sealed payloads to the Temporal Web UI and CLI: `npm run codec-server [-- --port 8234]`. It opens and seals
+ * with the keys that are set (TEMPORAL_PAYLOAD_KEY, TEMPORAL_PAYLOAD_FORMER_KEYS). Its address ends with a secret that
+ * is new at each start: who knows it reads everything. It listens on HOST and answers pages of the UI alone.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -13,35 +13,58 @@ import { EncryptionCodec } from '../workflows/payloads.js';
 import { runningOn } from './runtime/database-url.js';
 
 /** Payloads as the codec protocol writes them: JSON with base64. */
-interface Sent { payloads: { metadata?: Record<string, string>; data?: string }[] }
+interface Sent {
+  payloads: { metadata?: Record<string, string>; data?: string }[];
+}
 const MOST_BYTES = 16 * 1024 * 1024;
 
 const settings = readSettings();
 const keys = payloadKeys(settings);
-const { values: { port } } = parseArgs({ options: { port: { type: 'string', default: '8234' } } });
+const {
+  values: { port },
+} = parseArgs({ options: { port: { type: 'string', default: '8234' } } });
 if (!keys.current && keys.former.length === 0) {
   console.error('TEMPORAL_PAYLOAD_KEY is not set: there is nothing to open.');
   process.exit(1);
 }
 const codec = new EncryptionCodec(keys);
 const path = `/${randomBytes(24).toString('base64url')}`;
-const uiAddress = settings.TEMPORAL_UI_URL ?? runningOn(settings.DATA_DIR)?.temporal_ui ?? `http://${reach(settings.HOST)}:${settings.TEMPORAL_UI_PORT}`;
+const uiAddress =
+  settings.TEMPORAL_UI_URL ??
+  runningOn(settings.DATA_DIR)?.temporal_ui ??
+  `http://${reach(settings.HOST)}:${settings.TEMPORAL_UI_PORT}`;
 const ui = new URL(uiAddress).origin;
 
 const server = createServer((request, response) => {
-  const headers = { 'Access-Control-Allow-Origin': ui, 'Access-Control-Allow-Headers': 'content-type, x-namespace, authorization', 'Access-Control-Allow-Methods': 'POST, OPTIONS', Vary: 'Origin' };
-  const end = (status: number, body = '', type = 'text/plain; charset=utf-8') => response.writeHead(status, { ...headers, 'Content-Type': type }).end(body);
+  const headers = {
+    'Access-Control-Allow-Origin': ui,
+    'Access-Control-Allow-Headers': 'content-type, x-namespace, authorization',
+    'Access-Control-Allow-Methods': 'POST, OPTIONS',
+    Vary: 'Origin',
+  };
+  const end = (status: number, body = '', type = 'text/plain; charset=utf-8') =>
+    response.writeHead(status, { ...headers, 'Content-Type': type }).end(body);
   const work = workOf(request.url ?? '');
   if (work === undefined) return end(404, 'There is nothing here.\n');
   if (request.method === 'OPTIONS') return end(204);
   if (request.method !== 'POST') return end(405, 'Payloads are sent by POST.\n');
-  bodyOf(request).then(work).then((body) => end(200, JSON.stringify(body), 'application/json'), (fault: Error) => end(400, `${fault.message}\n`));
+  bodyOf(request)
+    .then(work)
+    .then(
+      (body) => end(200, JSON.stringify(body), 'application/json'),
+      (fault: Error) => end(400, `${fault.message}\n`),
+    );
 });
 
 /** What the address asks for; undefined: it is not one of ours. */
 function workOf(url: string): ((sent: Sent) => Promise<Sent>) | undefined {
   const [given, name] = [url.slice(0, path.length), url.slice(path.length)];
-  if (given.length !== path.length || Buffer.byteLength(given) !== path.length || !timingSafeEqual(Buffer.from(given), Buffer.from(path))) return undefined;
+  if (
+    given.length !== path.length ||
+    Buffer.byteLength(given) !== path.length ||
+    !timingSafeEqual(Buffer.from(given), Buffer.from(path))
+  )
+    return undefined;
   if (name === '/decode') return async (sent) => written(await codec.decode(read(sent)));
   if (name === '/encode') return async (sent) => written(await codec.encode(read(sent)));
   return undefined;
@@ -60,15 +83,26 @@ async function bodyOf(request: IncomingMessage): Promise<Sent> {
   return sent as Sent;
 }
 
-const read = ({ payloads }: Sent): Payload[] => payloads.map(({ metadata, data }) => ({
-  metadata: Object.fromEntries(Object.entries(metadata ?? {}).map(([name, value]) => [name, Buffer.from(value, 'base64')])), data: Buffer.from(data ?? '', 'base64'),
-}));
-const written = (payloads: Payload[]): Sent => ({ payloads: payloads.map(({ metadata, data }) => ({
-  metadata: Object.fromEntries(Object.entries(metadata ?? {}).map(([name, value]) => [name, Buffer.from(value).toString('base64')])), data: Buffer.from(data ?? []).toString('base64'),
-})) });
+const read = ({ payloads }: Sent): Payload[] =>
+  payloads.map(({ metadata, data }) => ({
+    metadata: Object.fromEntries(
+      Object.entries(metadata ?? {}).map(([name, value]) => [name, Buffer.from(value, 'base64')]),
+    ),
+    data: Buffer.from(data ?? '', 'base64'),
+  }));
+const written = (payloads: Payload[]): Sent => ({
+  payloads: payloads.map(({ metadata, data }) => ({
+    metadata: Object.fromEntries(
+      Object.entries(metadata ?? {}).map(([name, value]) => [name, Buffer.from(value).toString('base64')]),
+    ),
+    data: Buffer.from(data ?? []).toString('base64'),
+  })),
+});
 
 server.once('error', (fault: NodeJS.ErrnoException) => {
-  console.error(`The codec server cannot listen at ${settings.HOST}:${port} (${fault.code ?? fault.message}): give another --port.`);
+  console.error(
+    `The codec server cannot listen at ${settings.HOST}:${port} (${fault.code ?? fault.message}): give another --port.`,
+  );
   process.exit(1);
 });
 server.listen(Number(port), settings.HOST, () => {
@@ -76,4 +110,8 @@ server.listen(Number(port), settings.HOST, () => {
   console.log(`Codec server for ${ui}: http://${reach(settings.HOST)}:${address.port}${path}`);
   console.log('Web UI: the glasses at the top right, "Remote Codec Endpoint". CLI: --codec-endpoint. Ctrl-C ends it.');
 });
-for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => { server.close(); server.closeAllConnections(); });
+for (const name of ['SIGINT', 'SIGTERM'] as const)
+  process.on(name, () => {
+    server.close();
+    server.closeAllConnections();
+  });

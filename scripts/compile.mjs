@@ -25,14 +25,20 @@ export async function build(root) {
   const sources = await sourceHashes(root);
   const bundle = bundleKey(tools, sources);
   const reusable = before.tools === tools ? before.sources : {};
-  const changed = Object.keys(sources).filter((path) => reusable[path] !== sources[path] || !existsSync(outputOf(dist, path)));
+  const changed = Object.keys(sources).filter(
+    (path) => reusable[path] !== sources[path] || !existsSync(outputOf(dist, path)),
+  );
   const gone = Object.keys(before.sources).filter((path) => !(path in sources));
   const bundled = before.bundle === bundle && existsSync(join(dist, WORKFLOW_BUNDLE));
   if (changed.length === 0 && gone.length === 0 && bundled) return false;
   await step(`building (${changed.length} of ${Object.keys(sources).length} files)`, async () => {
     // The manifest comes last; without it what lies in dist is unknown (a migration deleted since would still be run).
     if (Object.keys(before.sources).length === 0) await emptyFolder(dist);
-    await Promise.all(gone.flatMap((path) => [outputOf(dist, path), `${outputOf(dist, path)}.map`]).map((file) => rm(file, { force: true })));
+    await Promise.all(
+      gone
+        .flatMap((path) => [outputOf(dist, path), `${outputOf(dist, path)}.map`])
+        .map((file) => rm(file, { force: true })),
+    );
     await translate(root, dist, changed);
     if (!bundled) await bundleWorkflows(dist);
     await writeWhole(join(dist, '.build.json'), JSON.stringify({ tools, sources, bundle }));
@@ -42,11 +48,18 @@ export async function build(root) {
 
 async function translate(root, dist, paths) {
   const { default: ts } = await import('typescript');
-  const config = ts.parseConfigFileTextToJson('tsconfig.json', await readFile(join(root, 'tsconfig.json'), 'utf8')).config;
+  const config = ts.parseConfigFileTextToJson(
+    'tsconfig.json',
+    await readFile(join(root, 'tsconfig.json'), 'utf8'),
+  ).config;
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root);
   // A single file does not know package.json: say outright that all of them are ES modules.
   const { rootDir, outDir, incremental, tsBuildInfoFile, ...language } = options;
-  const compilerOptions = { ...language, module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler };
+  const compilerOptions = {
+    ...language,
+    module: ts.ModuleKind.ESNext,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+  };
   const faults = [];
   for (const [index, path] of paths.entries()) {
     const from = join(root, path);
@@ -56,8 +69,19 @@ async function translate(root, dist, paths) {
       await copyFile(from, to);
       continue;
     }
-    const { outputText, sourceMapText, diagnostics } = ts.transpileModule(await readFile(from, 'utf8'), { fileName: from, reportDiagnostics: true, compilerOptions });
-    if (diagnostics?.length) faults.push(ts.formatDiagnostics(diagnostics, { getCanonicalFileName: (name) => name, getCurrentDirectory: () => root, getNewLine: () => '\n' }));
+    const { outputText, sourceMapText, diagnostics } = ts.transpileModule(await readFile(from, 'utf8'), {
+      fileName: from,
+      reportDiagnostics: true,
+      compilerOptions,
+    });
+    if (diagnostics?.length)
+      faults.push(
+        ts.formatDiagnostics(diagnostics, {
+          getCanonicalFileName: (name) => name,
+          getCurrentDirectory: () => root,
+          getNewLine: () => '\n',
+        }),
+      );
     const map = { ...JSON.parse(sourceMapText), sources: [relative(dirname(to), from).split(sep).join('/')] };
     await writeWhole(`${to}.map`, JSON.stringify(map));
     await writeWhole(to, outputText);
@@ -71,8 +95,17 @@ async function bundleWorkflows(dist) {
   const workflowsPath = join(dist, 'workflows', 'index.js');
   const { bundleWorkflowCode } = await import('@temporalio/worker');
   const lines = [];
-  const keep = (level) => (message, meta) => { lines.push(`${level} ${message}${meta?.error ? ` ${meta.error}` : ''}`); };
-  const logger = { log: (level, message, meta) => keep(level)(message, meta), trace: keep('trace'), debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') };
+  const keep = (level) => (message, meta) => {
+    lines.push(`${level} ${message}${meta?.error ? ` ${meta.error}` : ''}`);
+  };
+  const logger = {
+    log: (level, message, meta) => keep(level)(message, meta),
+    trace: keep('trace'),
+    debug: keep('debug'),
+    info: keep('info'),
+    warn: keep('warn'),
+    error: keep('error'),
+  };
   try {
     const { code } = await bundleWorkflowCode({ workflowsPath, logger });
     await writeWhole(join(dist, WORKFLOW_BUNDLE), code);
@@ -84,8 +117,10 @@ async function bundleWorkflows(dist) {
 const outputOf = (dist, path) => join(dist, path.endsWith('.ts') ? `${path.slice(0, -3)}.js` : path);
 
 /** What the bundle depends on: the workflows themselves (they import nothing else of this project) and the packages. */
-const bundleKey = (tools, sources) => createHash('sha256')
-  .update(tools + JSON.stringify(Object.entries(sources).filter(([path]) => path.startsWith('workflows/')))).digest('hex');
+const bundleKey = (tools, sources) =>
+  createHash('sha256')
+    .update(tools + JSON.stringify(Object.entries(sources).filter(([path]) => path.startsWith('workflows/'))))
+    .digest('hex');
 
 async function sourceHashes(root) {
   const hashes = {};
@@ -98,7 +133,8 @@ async function sourceHashes(root) {
       const inside = `${path}/${entry.name}`;
       if (entry.name.startsWith('.') || SKIPPED.has(entry.name)) continue;
       if (entry.isDirectory()) await visit(inside);
-      else if (!NOT_COPIED.has(extname(entry.name)) && !entry.name.endsWith('.d.ts')) hashes[inside] = await hashOf(root, [inside]);
+      else if (!NOT_COPIED.has(extname(entry.name)) && !entry.name.endsWith('.d.ts'))
+        hashes[inside] = await hashOf(root, [inside]);
     }
   };
   for (const source of SOURCES) {

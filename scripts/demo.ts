@@ -12,12 +12,16 @@ import { prove } from './demo/proof.js';
 import { results } from './demo/results.js';
 import { DemoFault, Telling } from './demo/telling.js';
 
-const print = (line: string): void => { process.stdout.write(`${line}\n`); };
+const print = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
 
 async function demo(): Promise<void> {
   const began = performance.now();
   const place = findService(readSettings());
-  print('From a data-entry trigger to a final enrollment date, an approved override, a new schedule and pushed results.\n');
+  print(
+    'From a data-entry trigger to a final enrollment date, an approved override, a new schedule and pushed results.\n',
+  );
   const telling = new Telling(print);
   const { stage, capture } = await prepare(telling, place);
   try {
@@ -33,7 +37,9 @@ async function demo(): Promise<void> {
   } finally {
     await capture.stop();
   }
-  print(`Everything was as it must be, in ${((performance.now() - began) / 1000).toFixed(1)} s. Study ${stage.study.code} stays: look around with the addresses above.`);
+  print(
+    `Everything was as it must be, in ${((performance.now() - began) / 1000).toFixed(1)} s. Study ${stage.study.code} stays: look around with the addresses above.`,
+  );
 }
 
 async function connect(address: string): Promise<Connection> {
@@ -49,7 +55,12 @@ try {
   process.exitCode = 0;
 } catch (fault) {
   // What a person can act on is one sentence; anything else shows where it broke.
-  const cause = fault instanceof DemoFault ? fault.message : fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
+  const cause =
+    fault instanceof DemoFault
+      ? fault.message
+      : fault instanceof Error
+        ? (fault.stack ?? fault.message)
+        : String(fault);
   process.stderr.write(`${cause}\n`);
   process.exitCode = 1;
 }

@@ -1,4 +1,7 @@
-/** Writes docs/DEPENDENCIES.md from package.json, the lock file and the reasons; fails when a package has none, or is not used. */
+/**
+ * Writes docs/DEPENDENCIES.md from package.json, the lock file and the reasons; fails when a package has none, or is
+ * not used.
+ */
 import { writeFileSync } from 'node:fs';
 import { dependenciesText } from './dependencies/document.js';
 import { faults } from './dependencies/scan.js';

@@ -17,7 +17,8 @@ export async function ensureInstalled(root) {
   const found = await readIfThere(stamp);
   if (found === wanted) return;
   const otherPlatform = found !== undefined && !found.startsWith(`${platform} `);
-  if (otherPlatform || !(await npmInstalledThis(root, lock))) await step('installing packages (npm ci)', () => npmCi(root));
+  if (otherPlatform || !(await npmInstalledThis(root, lock)))
+    await step('installing packages (npm ci)', () => npmCi(root));
   await writeFile(stamp, wanted);
 }
 
@@ -27,7 +28,9 @@ async function npmInstalledThis(root, lock) {
   if (text === undefined) return false;
   const wanted = Object.entries(JSON.parse(lock).packages).filter(([path]) => path !== '');
   const present = JSON.parse(text).packages;
-  return wanted.every(([path, entry]) => present[path]?.version === entry.version || (entry.optional && !present[path]));
+  return wanted.every(
+    ([path, entry]) => present[path]?.version === entry.version || (entry.optional && !present[path]),
+  );
 }
 
 /** `--include=dev`: the build needs the compiler, also where NODE_ENV is production. */
@@ -35,12 +38,18 @@ async function npmCi(root) {
   const npm = process.env.npm_execpath;
   const [command, args] = npm?.endsWith('.js') ? [process.execPath, [npm]] : ['npm', []];
   const child = spawn(command, [...args, 'ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: root, stdio: ['ignore', 'pipe', 'pipe'],
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => { output += text; });
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text) => {
+      output += text;
+    });
   const code = await new Promise((resolve, reject) => {
-    child.on('error', (fault) => reject(new Error(`npm could not be started to install the packages: ${fault.message}`)));
+    child.on('error', (fault) =>
+      reject(new Error(`npm could not be started to install the packages: ${fault.message}`)),
+    );
     child.on('close', resolve);
   });
   if (code !== 0) throw new Error(`npm ci failed with exit code ${code}; its output:\n${output.trim()}`);

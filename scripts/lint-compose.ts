@@ -2,7 +2,10 @@
 import { DCLinter } from 'dclint';
 
 /** As dclint gives it; its own types do not resolve under NodeNext. */
-interface LintResult { errorCount: number; warningCount: number }
+interface LintResult {
+  errorCount: number;
+  warningCount: number;
+}
 
 const FILE = 'docker-compose.yml';
 const linter = new DCLinter({
@@ -22,7 +25,9 @@ const linter = new DCLinter({
     'no-build-and-image': 0,
     'require-project-name-field': 2,
   },
-  quiet: false, debug: false, exclude: [],
+  quiet: false,
+  debug: false,
+  exclude: [],
 });
 const results: LintResult[] = linter.lintFiles([FILE], false);
 const found = results.reduce((sum, { errorCount, warningCount }) => sum + errorCount + warningCount, 0);

@@ -5,8 +5,14 @@ import { databaseUrlOf } from './runtime/database-url.js';
 const settings = readSettings();
 const url = databaseUrlOf(settings);
 if (!url) {
-  console.error(`No database: set DATABASE_URL, or DATA_DIR to the folder of a running service (${settings.DATA_DIR}/run.json is not there). "npm start" migrates by itself.`);
+  console.error(
+    `No database: set DATABASE_URL, or DATA_DIR to the folder of a running service (${settings.DATA_DIR}/run.json is not there). "npm start" migrates by itself.`,
+  );
   process.exit(1);
 }
 const { revision, applied } = await migrate(url, { appPassword: settings.DATABASE_APP_PASSWORD });
-console.log(applied.length === 0 ? `Schema is at ${revision} already.` : `Schema is at ${revision}; applied ${applied.join(', ')}.`);
+console.log(
+  applied.length === 0
+    ? `Schema is at ${revision} already.`
+    : `Schema is at ${revision}; applied ${applied.join(', ')}.`,
+);

@@ -20,10 +20,14 @@ export function loadEnvFile() {
  * @returns {Promise<boolean>} whether something had to be built
  */
 export function prepare() {
-  return withSetupLock(join(root, '.cache', 'setup.lock'), async () => {
-    await ensureInstalled(root);
-    return build(root);
-  }, say);
+  return withSetupLock(
+    join(root, '.cache', 'setup.lock'),
+    async () => {
+      await ensureInstalled(root);
+      return build(root);
+    },
+    say,
+  );
 }
 
 /** Ends the process with one message, not a stack, when the work fails. */

@@ -1,8 +1,8 @@
 /**
- * `npm run record:histories [-- name …]`: starts a service of its own, leads workflows through the branches that have no
- * history yet (or through those named), and writes their histories to test/replay/histories, where the replay test finds
- * them. A history that is there is never written again unless it is named: what runs in production was recorded by the
- * old code, and a new recording would only hide that it no longer replays.
+ * `npm run record:histories [-- name …]`: starts a service of its own, leads workflows through the branches that have
+ * no history yet (or through those named), and writes their histories to test/replay/histories, where the replay test
+ * finds them. A history that is there is never written again unless it is named: what runs in production was recorded
+ * by the old code, and a new recording would only hide that it no longer replays.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,8 @@ mkdirSync(folder, { recursive: true });
 const wanted = (name: string) => (named.length > 0 ? named.includes(name) : !existsSync(join(folder, `${name}.json`)));
 
 /** Who ran it and where (workers and their own queues bear `process@machine`) is no matter of a replay. */
-const withoutIdentities = (key: string, value: unknown) => (key === 'stackTrace' ? '' : typeof value === 'string' && /^\d+@/.test(value) ? 'recorder' : value);
+const withoutIdentities = (key: string, value: unknown) =>
+  key === 'stackTrace' ? '' : typeof value === 'string' && /^\d+@/.test(value) ? 'recorder' : value;
 
 async function save(name: string, handle: Pick<WorkflowHandle, 'fetchHistory'>): Promise<void> {
   const history = JSON.parse(historyToJSON(await handle.fetchHistory())) as { events: unknown[] };
@@ -35,7 +36,10 @@ try {
     try {
       for (const [name, branch] of Object.entries(recording.branches)) {
         if (!wanted(name)) continue;
-        await branch().catch((fault: Error) => { process.exitCode = 1; console.error(`${name}: ${fault.message}`); });
+        await branch().catch((fault: Error) => {
+          process.exitCode = 1;
+          console.error(`${name}: ${fault.message}`);
+        });
       }
     } finally {
       await recording.stop();

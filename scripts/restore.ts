@@ -22,7 +22,8 @@ import { reservePorts } from './runtime/ports.js';
 import { asProgram } from './runtime/program.js';
 import { realTarget } from './runtime/postgres.js';
 
-const usage = 'Usage: npm run restore -- --into NEW_DATA_DIR --keys FOLDER [--to 2026-01-31T12:00:00Z] [--checkpoints FOLDER]   (BACKUP_DIR names the back-ups)';
+const usage =
+  'Usage: npm run restore -- --into NEW_DATA_DIR --keys FOLDER [--to 2026-01-31T12:00:00Z] [--checkpoints FOLDER]   (BACKUP_DIR names the back-ups)';
 const say = (line: string) => console.log(line);
 
 await asProgram(main);
@@ -36,26 +37,44 @@ async function main(): Promise<void> {
   const to = momentOf(values.to);
   const backup = chosen(baseBackups(settings.BACKUP_DIR), to, settings.BACKUP_DIR);
   const password = readIfThere(join(values.keys, 'POSTGRES_PASSWORD'))?.trim();
-  if (!password) throw new Error(`${resolve(values.keys)} holds no POSTGRES_PASSWORD: --keys is the folder "keys" of the former DATA_DIR.`);
-  if (existsSync(join(resolve(values.into), 'postgres'))) throw new Error(`${resolve(values.into)} holds a database already: a restore needs a folder of its own.`);
+  if (!password)
+    throw new Error(
+      `${resolve(values.keys)} holds no POSTGRES_PASSWORD: --keys is the folder "keys" of the former DATA_DIR.`,
+    );
+  if (existsSync(join(resolve(values.into), 'postgres')))
+    throw new Error(`${resolve(values.into)} holds a database already: a restore needs a folder of its own.`);
 
   const dir = openDataDir(values.into);
   for (const name of readdirSync(values.keys)) cpSync(join(values.keys, name), join(dir.keys, name));
   const place = await placePostgres(dir.path, say);
   await copyCluster(backup, place);
-  say(`Copied ${backup.name} (${backup.manifest.files.length} files, each as its hash says); now the log, up to ${to?.toISOString() ?? 'its end'}.`);
-  const { RESTORE: { port, release } } = await reservePorts('127.0.0.1', { RESTORE: 'auto' });
+  say(
+    `Copied ${backup.name} (${backup.manifest.files.length} files, each as its hash says); now the log, up to ${to?.toISOString() ?? 'its end'}.`,
+  );
+  const {
+    RESTORE: { port, release },
+  } = await reservePorts('127.0.0.1', { RESTORE: 'auto' });
   await release();
-  const found = await recover(place, { log: backupFolder(settings.BACKUP_DIR).log, to, password, port }, (url) => tellOf(url, resolve(values.into!), values.checkpoints));
-  say(`Restored into ${dir.path}: ${found.participants} participants, last change ${found.last ?? 'none'}, ${found.records} audit records.`);
-  if (found.beyond > 0) say(`${found.beyond} checkpoints are of records that came after that moment: they are kept in ${found.beyondPath}, as a proof of what is lost.`);
-  say(`Start it with DATA_DIR=${dir.path} npm start and a BACKUP_DIR of its own, then: DATA_DIR=${dir.path} npm run audit:verify`);
+  const found = await recover(place, { log: backupFolder(settings.BACKUP_DIR).log, to, password, port }, (url) =>
+    tellOf(url, resolve(values.into!), values.checkpoints),
+  );
+  say(
+    `Restored into ${dir.path}: ${found.participants} participants, last change ${found.last ?? 'none'}, ${found.records} audit records.`,
+  );
+  if (found.beyond > 0)
+    say(
+      `${found.beyond} checkpoints are of records that came after that moment: they are kept in ${found.beyondPath}, as a proof of what is lost.`,
+    );
+  say(
+    `Start it with DATA_DIR=${dir.path} npm start and a BACKUP_DIR of its own, then: DATA_DIR=${dir.path} npm run audit:verify`,
+  );
 }
 
 function momentOf(given: string | undefined): Date | undefined {
   if (given === undefined) return undefined;
   const at = new Date(given);
-  if (Number.isNaN(at.getTime()) || !/(Z|[+-]\d\d:?\d\d)$/.test(given)) throw new Error(`--to must be an instant with its zone, e.g. 2026-01-31T12:00:00Z, not ${given}.`);
+  if (Number.isNaN(at.getTime()) || !/(Z|[+-]\d\d:?\d\d)$/.test(given))
+    throw new Error(`--to must be an instant with its zone, e.g. 2026-01-31T12:00:00Z, not ${given}.`);
   return at;
 }
 
@@ -64,7 +83,11 @@ function chosen(backups: BaseBackup[], to: Date | undefined, folder: string): Ba
   const fit = backups.findLast(({ manifest }) => to === undefined || new Date(manifest.consistent_at) <= to);
   if (fit) return fit;
   const first = backups[0]?.manifest.consistent_at;
-  throw new Error(first === undefined ? `${folder} holds no complete back-up: "npm run backup" makes one.` : `The first back-up in ${folder} is of ${first}: a restore can stop there or later.`);
+  throw new Error(
+    first === undefined
+      ? `${folder} holds no complete back-up: "npm run backup" makes one.`
+      : `The first back-up in ${folder} is of ${first}: a restore can stop there or later.`,
+  );
 }
 
 async function copyCluster({ path, manifest }: BaseBackup, place: PostgresPlace): Promise<void> {
@@ -75,10 +98,14 @@ async function copyCluster({ path, manifest }: BaseBackup, place: PostgresPlace)
   mkdirSync(draft, { mode: 0o700 });
   for (const folder of manifest.folders) mkdirSync(join(draft, folder), { recursive: true, mode: 0o700 });
   for (const { path: file, sha256 } of manifest.files) {
-    if ((await copyHashed(from, draft, file))?.sha256 !== sha256) throw new Error(`${join(from, file)} is missing or not what the back-up wrote: take another one.`);
+    if ((await copyHashed(from, draft, file))?.sha256 !== sha256)
+      throw new Error(`${join(from, file)} is missing or not what the back-up wrote: take another one.`);
   }
-  if (!await copyHashed(from, draft, 'backup_label')) throw new Error(`${from} holds no backup_label: it is no complete back-up.`);
-  if (place.user) for (const inside of ['', ...readdirSync(draft, { recursive: true, encoding: 'utf8' })]) chownSync(join(draft, inside), place.user.uid, place.user.gid);
+  if (!(await copyHashed(from, draft, 'backup_label')))
+    throw new Error(`${from} holds no backup_label: it is no complete back-up.`);
+  if (place.user)
+    for (const inside of ['', ...readdirSync(draft, { recursive: true, encoding: 'utf8' })])
+      chownSync(join(draft, inside), place.user.uid, place.user.gid);
   renameSync(draft, data);
 }
 
@@ -87,12 +114,22 @@ async function tellOf(url: string, dataDir: string, checkpoints: string | undefi
   const database = openDatabase({ url, name: 'restore', asOwner: true, poolMax: 1 });
   try {
     return await readInScope(database, '*', async (tx) => {
-      const { rows: [row] } = await tx.raw(
+      const {
+        rows: [row],
+      } = await tx.raw(
         `select (select count(*)::int from participants) as participants, (select count(*)::int from audit_log) as records,
-           (select to_char(max(created_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') from audit_log) as last`);
-      const heads = new Map((await tx('audit_chains').select('chain', 'seq') as { chain: string; seq: string }[]).map(({ chain, seq }) => [chain, Number(seq)]));
-      const kept = checkpoints === undefined ? { beyond: 0, beyondPath: '' } : await divideCheckpoints(checkpoints, dataDir, heads);
-      return { ...row as { participants: number; records: number; last: string | null }, ...kept };
+           (select to_char(max(created_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') from audit_log) as last`,
+      );
+      const heads = new Map(
+        ((await tx('audit_chains').select('chain', 'seq')) as { chain: string; seq: string }[]).map(
+          ({ chain, seq }) => [chain, Number(seq)],
+        ),
+      );
+      const kept =
+        checkpoints === undefined
+          ? { beyond: 0, beyondPath: '' }
+          : await divideCheckpoints(checkpoints, dataDir, heads);
+      return { ...(row as { participants: number; records: number; last: string | null }), ...kept };
     });
   } finally {
     await database.destroy();
@@ -100,9 +137,14 @@ async function tellOf(url: string, dataDir: string, checkpoints: string | undefi
 }
 
 /** Checkpoints go with the database as far as it goes; what they say of later records stays beside it. */
-async function divideCheckpoints(from: string, dataDir: string, heads: ReadonlyMap<string, number>): Promise<{ beyond: number; beyondPath: string }> {
+async function divideCheckpoints(
+  from: string,
+  dataDir: string,
+  heads: ReadonlyMap<string, number>,
+): Promise<{ beyond: number; beyondPath: string }> {
   const { path } = dataDirAt(dataDir);
-  const own = new CheckpointFolder(join(path, 'audit-checkpoints')), later = new CheckpointFolder(join(path, 'audit-checkpoints-later'));
+  const own = new CheckpointFolder(join(path, 'audit-checkpoints')),
+    later = new CheckpointFolder(join(path, 'audit-checkpoints-later'));
   let beyond = 0;
   cpSync(join(from, 'keys'), join(own.path, 'keys'), { recursive: true });
   for (const [chain, all] of await new CheckpointFolder(resolve(from)).readAll()) {

@@ -37,26 +37,57 @@ if (!settings.DATACAPTURE_ENCRYPTION_KEY) fail('DATACAPTURE_ENCRYPTION_KEY is no
 const from = new SecretBox(oldKey(values['old-key-file']), 'the old key file');
 const to = new SecretBox(encryptionKeyBytes(settings.DATACAPTURE_ENCRYPTION_KEY));
 
-const database = openDatabase({ url: settings.DATABASE_URL, appPassword: settings.DATABASE_APP_PASSWORD, name: 'rotate-datacapture-key', poolMax: 2 });
+const database = openDatabase({
+  url: settings.DATABASE_URL,
+  appPassword: settings.DATABASE_APP_PASSWORD,
+  name: 'rotate-datacapture-key',
+  poolMax: 2,
+});
 try {
   const rotation = await inScope(database, '*', async ({ tx, audit }) => {
     const done = await rotateSecrets(tx, from, to);
     for (const study of done.studies) {
       audit.record({
-        study_id: study, user_id: null, action: 'datacapture_key_rotated', resource_type: 'datacapture_config', resource_id: study,
+        study_id: study,
+        user_id: null,
+        action: 'datacapture_key_rotated',
+        resource_type: 'datacapture_config',
+        resource_id: study,
         metadata: { from_key: from.keyId, to_key: to.keyId },
       });
     }
     const factors = await rotateFactors(tx, (sealed, place) => renew(sealed, place, from, to));
-    if (factors > 0) audit.record({ study_id: null, user_id: null, action: 'mfa_key_rotated', resource_type: 'user', resource_id: null, metadata: { users: factors, from_key: from.keyId, to_key: to.keyId } });
+    if (factors > 0)
+      audit.record({
+        study_id: null,
+        user_id: null,
+        action: 'mfa_key_rotated',
+        resource_type: 'user',
+        resource_id: null,
+        metadata: { users: factors, from_key: from.keyId, to_key: to.keyId },
+      });
     const subscribed = await rotateSubscriptionSecrets(tx, (sealed, place) => renew(sealed, place, from, to));
     for (const study of subscribed) {
-      audit.record({ study_id: study, user_id: null, action: 'event_subscription_key_rotated', resource_type: 'study', resource_id: study, metadata: { from_key: from.keyId, to_key: to.keyId } });
+      audit.record({
+        study_id: study,
+        user_id: null,
+        action: 'event_subscription_key_rotated',
+        resource_type: 'study',
+        resource_id: study,
+        metadata: { from_key: from.keyId, to_key: to.keyId },
+      });
     }
     return { ...done, factors, subscribed: subscribed.length };
   });
-  const more = [rotation.factors > 0 && ` Second factors: ${rotation.factors}.`, rotation.subscribed > 0 && ` Studies with event subscriptions: ${rotation.subscribed}.`].filter(Boolean).join('');
-  console.log(`Configurations encrypted under key ${to.keyId}: ${rotation.rotated}; already under it: ${rotation.already}.${more}`);
+  const more = [
+    rotation.factors > 0 && ` Second factors: ${rotation.factors}.`,
+    rotation.subscribed > 0 && ` Studies with event subscriptions: ${rotation.subscribed}.`,
+  ]
+    .filter(Boolean)
+    .join('');
+  console.log(
+    `Configurations encrypted under key ${to.keyId}: ${rotation.rotated}; already under it: ${rotation.already}.${more}`,
+  );
 } catch (fault) {
   if (!(fault instanceof SecretUnreadable)) throw fault;
   console.error(`Nothing was changed. ${fault.message}`);

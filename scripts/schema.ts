@@ -8,7 +8,9 @@ import { databaseUrlOf } from './runtime/database-url.js';
 const settings = readSettings();
 const url = databaseUrlOf(settings);
 if (!url) {
-  console.error(`No database: set DATABASE_URL to a migrated one, or start the service (${settings.DATA_DIR}/run.json is not there).`);
+  console.error(
+    `No database: set DATABASE_URL to a migrated one, or start the service (${settings.DATA_DIR}/run.json is not there).`,
+  );
   process.exit(1);
 }
 const database = openDatabase({ url, name: 'schema', asOwner: true, poolMax: 1 });

@@ -56,7 +56,10 @@ async function dropIfStale(path) {
     const aside = `${path}.${randomUUID()}`;
     await rename(path, aside);
     // Between the look and the rename another process may have taken the lock anew: then it gets it back.
-    if ((await age(aside)) < STALE) await link(aside, path).catch((fault) => { if (fault.code !== 'EEXIST') throw fault; });
+    if ((await age(aside)) < STALE)
+      await link(aside, path).catch((fault) => {
+        if (fault.code !== 'EEXIST') throw fault;
+      });
     await unlink(aside);
   } catch (fault) {
     unlessGone(fault);

@@ -1,4 +1,6 @@
-/** `npm start`: prepares the checkout and runs the supervisor in this process, so that Ctrl-C and the pid are its own. */
+/**
+ * `npm start`: prepares the checkout and runs the supervisor in this process, so that Ctrl-C and the pid are its own.
+ */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { endWithNpm, loadEnvFile, prepare, requireNode, root, run } from './prepare.mjs';

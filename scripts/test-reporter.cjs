@@ -1,4 +1,7 @@
-/** mocha's spec reporter, which also tells `npm test` over the channel of each failure and, at the end, the counts. CommonJS: mocha loads reporters by require. */
+/**
+ * mocha's spec reporter, which also tells `npm test` over the channel of each failure and, at the end, the counts.
+ * CommonJS: mocha loads reporters by require.
+ */
 const { reporters } = require('mocha');
 
 module.exports = class CountingReporter extends reporters.Spec {

@@ -47,7 +47,9 @@ async function runTests(args) {
   const support = (file) => import(pathToFileURL(join(root, 'dist', 'test', 'support', file)).href);
   const { startService, cleanUp, removeDataRoot } = await support('service.js');
   const { testEnvironment } = await support('environment.js');
-  const { identify, lives } = await import(pathToFileURL(join(root, 'dist', 'scripts', 'runtime', 'processes.js')).href);
+  const { identify, lives } = await import(
+    pathToFileURL(join(root, 'dist', 'scripts', 'runtime', 'processes.js')).href
+  );
   await removeAbandoned(lives, removeDataRoot);
   const folder = mkdtempSync(join(tmpdir(), FOLDERS));
   writeFileSync(join(folder, OWNER), JSON.stringify(identify(process.pid)));
@@ -74,23 +76,42 @@ async function runTests(args) {
 async function removeAbandoned(lives, removeDataRoot) {
   for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(FOLDERS))) {
     const owner = join(tmpdir(), name, OWNER);
-    if (existsSync(owner) && !lives(JSON.parse(readFileSync(owner, 'utf8')))) await removeDataRoot(join(tmpdir(), name));
+    if (existsSync(owner) && !lives(JSON.parse(readFileSync(owner, 'utf8'))))
+      await removeDataRoot(join(tmpdir(), name));
   }
 }
 
 /** The last warnings and faults in the service's own logs, which hold neither personal data nor secrets. */
 function lastWords(folder) {
-  return ['worker', 'api'].flatMap((part) => {
-    const lines = readFileSync(join(folder, `${part}.log`), 'utf8').trimEnd().split('\n');
-    return lines.filter((line) => /^{"level":[456]0\b/.test(line)).slice(-LAST_LINES).map((line) => `${part}: ${line}`);
-  }).join('\n');
+  return ['worker', 'api']
+    .flatMap((part) => {
+      const lines = readFileSync(join(folder, `${part}.log`), 'utf8')
+        .trimEnd()
+        .split('\n');
+      return lines
+        .filter((line) => /^{"level":[456]0\b/.test(line))
+        .slice(-LAST_LINES)
+        .map((line) => `${part}: ${line}`);
+    })
+    .join('\n');
 }
 
 async function mocha(args, env, said) {
   const files = args.some((arg) => /\.ts$/.test(arg)) ? [] : ['test/**/*.test.ts'];
-  const child = spawn(process.execPath, [
-    '--import', 'tsx', join(root, 'node_modules', 'mocha', 'bin', '_mocha'), '--reporter', join(root, 'scripts', 'test-reporter.cjs'), ...(process.env.CI ? ['--forbid-only'] : []), ...args, ...files,
-  ], { env, stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+  const child = spawn(
+    process.execPath,
+    [
+      '--import',
+      'tsx',
+      join(root, 'node_modules', 'mocha', 'bin', '_mocha'),
+      '--reporter',
+      join(root, 'scripts', 'test-reporter.cjs'),
+      ...(process.env.CI ? ['--forbid-only'] : []),
+      ...args,
+      ...files,
+    ],
+    { env, stdio: ['inherit', 'inherit', 'inherit', 'ipc'] },
+  );
   let told;
   let patience;
   child.on('message', (message) => {
@@ -100,7 +121,9 @@ async function mocha(args, env, said) {
     }
     told = message;
     patience = setTimeout(() => {
-      process.stderr.write('\nThe tests are over, but something they opened keeps their process alive: a test does not close what it opens.\n');
+      process.stderr.write(
+        '\nThe tests are over, but something they opened keeps their process alive: a test does not close what it opens.\n',
+      );
       told = { ...told, failures: told.failures + 1 };
       child.kill('SIGKILL');
     }, OPEN_HANDLES_PATIENCE);

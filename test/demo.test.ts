@@ -8,11 +8,18 @@ import { service, temporaryDataDir } from './support/service.js';
 /** Runs the demo's program, as `npm run demo` does once everything is built. */
 async function demo(dataDir: string): Promise<{ code: number | null; output: string; faults: string }> {
   const child = spawn(process.execPath, ['--import', 'tsx', join(root, 'scripts', 'demo.ts')], {
-    cwd: root, env: { ...process.env, DATA_DIR: dataDir, ADMIN_PASSWORD: '' }, stdio: ['ignore', 'pipe', 'pipe'],
+    cwd: root,
+    env: { ...process.env, DATA_DIR: dataDir, ADMIN_PASSWORD: '' },
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let output = '', faults = '';
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => { output += chunk; });
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => { faults += chunk; });
+  let output = '',
+    faults = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    output += chunk;
+  });
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    faults += chunk;
+  });
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, output, faults };
 }
@@ -26,12 +33,22 @@ describe('the demo', function () {
       const { code, output, faults } = await demo(run.data_dir);
       expect(code, `${output}\n${faults}`).to.equal(0);
       const main = output.split('\n').find((line) => line.startsWith('  A-01/β'));
-      expect(main).to.match(/\| \d{4}-\d\d-\d\d finalized, overridden +\| 2, current from \d{4}-\d\d-\d\d +\| 1 completed, 3 \w+.*\| yes/);
-      expect(output).to.match(/^ {2}0007 .*provisional/m).and.to.match(/^ {2}7 .*provisional/m).and.to.match(/^ {2}1002 +\| unset/m);
+      expect(main).to.match(
+        /\| \d{4}-\d\d-\d\d finalized, overridden +\| 2, current from \d{4}-\d\d-\d\d +\| 1 completed, 3 \w+.*\| yes/,
+      );
+      expect(output)
+        .to.match(/^ {2}0007 .*provisional/m)
+        .and.to.match(/^ {2}7 .*provisional/m)
+        .and.to.match(/^ {2}1002 +\| unset/m);
       expect(output).to.include(`${run.temporal_ui}/namespaces/default/workflows/participant-anchor%2F`);
-      expect(output).to.match(/rt_mean +342\.18/).and.to.match(/nback_results_complete 2/).and.to.include('breaker closed; 1 synced, 0 pending, 0 failed');
+      expect(output)
+        .to.match(/rt_mean +342\.18/)
+        .and.to.match(/nback_results_complete 2/)
+        .and.to.include('breaker closed; 1 synced, 0 pending, 0 failed');
       expect(output).not.to.include('✗');
-      expect(output, 'no secret is printed').not.to.include(run.admin_password ?? 'no password').and.not.to.match(/eyJ[\w-]+\./);
+      expect(output, 'no secret is printed')
+        .not.to.include(run.admin_password ?? 'no password')
+        .and.not.to.match(/eyJ[\w-]+\./);
     });
   }
 
@@ -40,6 +57,8 @@ describe('the demo', function () {
     const { code, output, faults } = await demo(empty);
     expect(code).to.equal(1);
     expect(output).to.equal('');
-    expect(faults.trim()).to.equal(`No service is running on ${empty} (there is no run.json in it): start one with "npm start", or set DATA_DIR to its data folder.`);
+    expect(faults.trim()).to.equal(
+      `No service is running on ${empty} (there is no run.json in it): start one with "npm start", or set DATA_DIR to its data folder.`,
+    );
   });
 });

@@ -3,9 +3,15 @@ import type { AuditActivities } from '../activities/audit/index.js';
 import type { AuditVerificationStart } from './contract.js';
 
 const { verifyAudit } = proxyActivities<AuditActivities>({
-  startToCloseTimeout: '5m', heartbeatTimeout: '60s', summary: 'verify for a while', retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m', maximumAttempts: 100 },
+  startToCloseTimeout: '5m',
+  heartbeatTimeout: '60s',
+  summary: 'verify for a while',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m', maximumAttempts: 100 },
 });
-const { failVerification } = proxyActivities<AuditActivities>({ startToCloseTimeout: '30s', summary: 'record the failure' });
+const { failVerification } = proxyActivities<AuditActivities>({
+  startToCloseTimeout: '30s',
+  summary: 'record the failure',
+});
 /** Turns of one run; a log of a hundred million records takes more. */
 const TURNS = 500;
 
@@ -18,7 +24,9 @@ export async function auditVerification(start: AuditVerificationStart): Promise<
     }
   } catch {
     // What it was is in the activity's failures; a run that is cancelled ends its verification as well.
-    await CancellationScope.nonCancellable(() => failVerification(start, 'The verification was stopped, or failed a hundred times.'));
+    await CancellationScope.nonCancellable(() =>
+      failVerification(start, 'The verification was stopped, or failed a hundred times.'),
+    );
     return;
   }
   await continueAsNew<typeof auditVerification>(start);

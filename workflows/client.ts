@@ -18,14 +18,28 @@ export const shownAs = (summary: string, study: string | null) => ({
   ...(study !== null && { typedSearchAttributes: [{ key: studyId, value: study }] }),
 });
 
-export interface Participant { participant_id: string; study_id: string; site_id?: string | null }
-type AnchorUpdate = typeof contract.setEnrollmentDate | typeof contract.requestOverride | typeof contract.cancelProposal
-  | typeof contract.overrideBack | typeof contract.decideOverride | typeof contract.evaluate;
+export interface Participant {
+  participant_id: string;
+  study_id: string;
+  site_id?: string | null;
+}
+type AnchorUpdate =
+  | typeof contract.setEnrollmentDate
+  | typeof contract.requestOverride
+  | typeof contract.cancelProposal
+  | typeof contract.overrideBack
+  | typeof contract.decideOverride
+  | typeof contract.evaluate;
 
-/** The answer did not come in time: the message may still be carried out, and a repeat with the same id finds what it came to. */
+/**
+ * The answer did not come in time: the message may still be carried out, and a repeat with the same id finds what it
+ * came to.
+ */
 export class AnchorBusy extends Error {}
 
-/** How the API, the relay and the capture path talk to a participant's workflow, which is started where it does not run. */
+/**
+ * How the API, the relay and the capture path talk to a participant's workflow, which is started where it does not run.
+ */
 export interface AnchorMessages {
   /** Sends an update and waits for what came of it. @throws AnchorBusy when no worker answers in time. */
   update(definition: AnchorUpdate, participant: Participant, message: object, updateId: string): Promise<AnchorOutcome>;
@@ -43,9 +57,9 @@ export interface AnchorMessages {
 const IN_FLIGHT = 4;
 
 /**
- * How long a worker may hold a participant's task before another one has it. A worker that goes takes the task with it that
- * was just on its way: whoever asked waits for so long, and less than for REQUEST_TIMEOUT_SECONDS. A local activity that
- * takes longer says that it lives.
+ * How long a worker may hold a participant's task before another one has it. A worker that goes takes the task with it
+ * that was just on its way: whoever asked waits for so long, and less than for REQUEST_TIMEOUT_SECONDS. A local
+ * activity that takes longer says that it lives.
  */
 const TASK_TIMEOUT = '5s' as const;
 
@@ -56,7 +70,10 @@ export interface AnchorMessageOptions {
   eager?: boolean;
 }
 
-export function createAnchorMessages(client: Client, { taskQueue, timeoutSeconds, eager = false }: AnchorMessageOptions): AnchorMessages {
+export function createAnchorMessages(
+  client: Client,
+  { taskQueue, timeoutSeconds, eager = false }: AnchorMessageOptions,
+): AnchorMessages {
   const turns = new Turns(IN_FLIGHT);
   const startOptions = (participant: Participant) => ({
     workflowId: contract.participantAnchorId(participant.participant_id),
@@ -72,25 +89,45 @@ export function createAnchorMessages(client: Client, { taskQueue, timeoutSeconds
     ],
   });
 
-  const update = async (definition: AnchorUpdate, participant: Participant, message: object, updateId: string): Promise<AnchorOutcome> => {
+  const update = async (
+    definition: AnchorUpdate,
+    participant: Participant,
+    message: object,
+    updateId: string,
+  ): Promise<AnchorOutcome> => {
     // By a clock that does not jump: nobody waits for an hour because this machine's was set back.
     const deadline = performance.now() + timeoutSeconds * 1000;
     try {
-      return await turns.take(participant.participant_id, deadline, () => sendUntil(deadline, definition, participant, message, updateId));
+      return await turns.take(participant.participant_id, deadline, () =>
+        sendUntil(deadline, definition, participant, message, updateId),
+      );
     } catch (fault) {
-      if (fault instanceof NoTurn || isUnanswered(fault) || wasNotTaken(fault)) throw new AnchorBusy('the participant\'s workflow gave no answer in time', { cause: fault });
+      if (fault instanceof NoTurn || isUnanswered(fault) || wasNotTaken(fault))
+        throw new AnchorBusy("the participant's workflow gave no answer in time", { cause: fault });
       throw fault;
     }
   };
 
-  const sendUntil = async (deadline: number, definition: AnchorUpdate, participant: Participant, message: object, updateId: string): Promise<AnchorOutcome> => {
+  const sendUntil = async (
+    deadline: number,
+    definition: AnchorUpdate,
+    participant: Participant,
+    message: object,
+    updateId: string,
+  ): Promise<AnchorOutcome> => {
     for (let wait = 20; ; wait = Math.min(wait * 2, 500)) {
       try {
         // The operation object serves one call only.
-        return await client.withDeadline(deadlineIn(deadline - performance.now()), () => client.workflow.executeUpdateWithStart(definition as typeof contract.evaluate, {
-          args: [message], updateId,
-          startWorkflowOperation: new WithStartWorkflowOperation(contract.workflowTypes.participantAnchor, startOptions(participant)),
-        }));
+        return await client.withDeadline(deadlineIn(deadline - performance.now()), () =>
+          client.workflow.executeUpdateWithStart(definition as typeof contract.evaluate, {
+            args: [message],
+            updateId,
+            startWorkflowOperation: new WithStartWorkflowOperation(
+              contract.workflowTypes.participantAnchor,
+              startOptions(participant),
+            ),
+          }),
+        );
       } catch (fault) {
         // The run was lost or ended before it answered: the message goes out again, and its id makes it happen once.
         if (!wasNotTaken(fault) || performance.now() + wait >= deadline) throw fault;
@@ -100,18 +137,30 @@ export function createAnchorMessages(client: Client, { taskQueue, timeoutSeconds
   };
 
   const signal = async (definition: typeof contract.sourcesChanged, participant: Participant, sender: Sender) => {
-    await client.workflow.signalWithStart(contract.workflowTypes.participantAnchor, { ...startOptions(participant), signal: definition, signalArgs: [sender] });
+    await client.workflow.signalWithStart(contract.workflowTypes.participantAnchor, {
+      ...startOptions(participant),
+      signal: definition,
+      signalArgs: [sender],
+    });
   };
 
   return {
     update,
-    evaluate: (participantId, study, command, updateId) => update(contract.evaluate, { participant_id: participantId, study_id: study }, command, updateId),
-    start: async (participant) => { await client.workflow.start(contract.workflowTypes.participantAnchor, { ...startOptions(participant), requestEagerStart: eager }); },
+    evaluate: (participantId, study, command, updateId) =>
+      update(contract.evaluate, { participant_id: participantId, study_id: study }, command, updateId),
+    start: async (participant) => {
+      await client.workflow.start(contract.workflowTypes.participantAnchor, {
+        ...startOptions(participant),
+        requestEagerStart: eager,
+      });
+    },
     sourcesChanged: (participant, sender) => signal(contract.sourcesChanged, participant, sender),
     withdrawn: async (participant, sender) => {
       // A workflow that is not there has nothing to end.
       try {
-        await client.workflow.getHandle(contract.participantAnchorId(participant.participant_id)).signal(contract.withdrawn, sender);
+        await client.workflow
+          .getHandle(contract.participantAnchorId(participant.participant_id))
+          .signal(contract.withdrawn, sender);
       } catch (fault) {
         if (!(fault instanceof WorkflowNotFoundError)) throw fault;
       }
@@ -119,25 +168,39 @@ export function createAnchorMessages(client: Client, { taskQueue, timeoutSeconds
   };
 }
 
-const startOf = ({ participant_id, study_id, site_id }: Participant): ParticipantAnchorStart => ({ participant_id, study_id, site_id: site_id ?? null });
+const startOf = ({ participant_id, study_id, site_id }: Participant): ParticipantAnchorStart => ({
+  participant_id,
+  study_id,
+  site_id: site_id ?? null,
+});
 
-const NOT_FOUND = 5, FAILED_PRECONDITION = 9, ABORTED = 10;
-/** Types of the failures by which the server tells that a run closed over an accepted update, or that a worker under load let one fall. */
+const NOT_FOUND = 5,
+  FAILED_PRECONDITION = 9,
+  ABORTED = 10;
+/**
+ * Types of the failures by which the server tells that a run closed over an accepted update, or that a worker under
+ * load let one fall.
+ */
 const LET_FALL = ['AcceptedUpdateCompletedWorkflow', 'UnprocessedUpdate'];
 /** The run that the message went to is over, was just ending (its last task was refused) or did not look at it. */
 function wasNotTaken(fault: unknown): boolean {
   for (let at: unknown = fault; at instanceof Error; at = at.cause) {
-    if (at instanceof WorkflowNotFoundError || (at instanceof ApplicationFailure && LET_FALL.includes(at.type ?? ''))) return true;
+    if (at instanceof WorkflowNotFoundError || (at instanceof ApplicationFailure && LET_FALL.includes(at.type ?? '')))
+      return true;
     if (isGrpcServiceError(at) && [NOT_FOUND, FAILED_PRECONDITION, ABORTED].includes(at.code)) return true;
   }
   return false;
 }
 
-const CANCELLED = 1, DEADLINE_EXCEEDED = 4, RESOURCE_EXHAUSTED = 8, UNAVAILABLE = 14;
+const CANCELLED = 1,
+  DEADLINE_EXCEEDED = 4,
+  RESOURCE_EXHAUSTED = 8,
+  UNAVAILABLE = 14;
 /** No answer, which says nothing of whether the message arrived. */
 function isUnanswered(fault: unknown): boolean {
   for (let at: unknown = fault; at instanceof Error; at = at.cause) {
-    if (isGrpcServiceError(at) && [CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNAVAILABLE].includes(at.code)) return true;
+    if (isGrpcServiceError(at) && [CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNAVAILABLE].includes(at.code))
+      return true;
     if (at.name === 'WorkflowUpdateRPCTimeoutOrCancelledError') return true;
   }
   return false;

@@ -20,7 +20,12 @@ export const eventDeliveryId = (deliveryId: string) => `event-delivery/${deliver
 export const studyReanchoringId = (studyId: string, changeId: string) => `study-reanchoring/${studyId}/${changeId}`;
 
 /** Temporal Schedules bear the names of their jobs. */
-export const scheduleIds = { visitStatuses: 'update_visit_statuses', sessionExpiry: 'expire_assessment_sessions', reminders: 'process_pending_reminders', dailySummary: 'send_daily_summary' } as const;
+export const scheduleIds = {
+  visitStatuses: 'update_visit_statuses',
+  sessionExpiry: 'expire_assessment_sessions',
+  reminders: 'process_pending_reminders',
+  dailySummary: 'send_daily_summary',
+} as const;
 
 export const workflowTypes = {
   participantAnchor: 'participantAnchor',
@@ -41,7 +46,12 @@ export const workflowTypes = {
 
 // --- search attributes, registered by `npm start` and the compose file
 
-export const searchAttributes = { StudyId: 'Keyword', SiteId: 'Keyword', AnchorStatus: 'Keyword', AwaitingSince: 'Datetime' } as const;
+export const searchAttributes = {
+  StudyId: 'Keyword',
+  SiteId: 'Keyword',
+  AnchorStatus: 'Keyword',
+  AwaitingSince: 'Datetime',
+} as const;
 
 // --- the participant's workflow
 
@@ -78,10 +88,19 @@ export interface RequestOverride extends Sender {
   preview_hash?: string | null;
   expected_version?: number | null;
 }
-export interface CancelProposal extends Sender { reason?: string | null; expected_version?: number | null }
-export interface OverrideBack extends Sender { reason?: string | null; expected_version?: number | null }
+export interface CancelProposal extends Sender {
+  reason?: string | null;
+  expected_version?: number | null;
+}
+export interface OverrideBack extends Sender {
+  reason?: string | null;
+  expected_version?: number | null;
+}
 export interface Evaluate extends Sender {
-  /** The date that the evaluation gives makes the next schedule version also where it is a proposal (a trigger's changed date). */
+  /**
+   * The date that the evaluation gives makes the next schedule version also where it is a proposal (a trigger's changed
+   * date).
+   */
   ensure_schedule?: boolean;
 }
 export interface OverrideDecision {
@@ -97,7 +116,8 @@ export interface OverrideDecision {
 
 /** What came of a message. `refused` carries the HTTP status and code that decisions.md gives the case. */
 export interface AnchorOutcome {
-  result: EvaluationResult | 'applied' | 'pending_approval' | 'denied' | 'cancelled' | 'reverted' | 'withdrawn' | 'refused';
+  result:
+    EvaluationResult | 'applied' | 'pending_approval' | 'denied' | 'cancelled' | 'reverted' | 'withdrawn' | 'refused';
   refused?: { status: number; code: string; detail: string; preview?: unknown };
   errors: Fault[];
   warnings: Fault[];
@@ -138,7 +158,12 @@ export const anchorState = defineQuery<WaitingState | null>('anchorState');
 // --- a study's change
 
 /** How far a study's change has got: participants seen, dates moved and schedules made, of all that are enrolled. */
-export interface ReanchoringProgress { seen: number; total: number; moved: number; schedules: number }
+export interface ReanchoringProgress {
+  seen: number;
+  total: number;
+  moved: number;
+  schedules: number;
+}
 export const reanchoringProgress = defineQuery<ReanchoringProgress>('reanchoringProgress');
 
 // --- a capture-system trigger
@@ -152,7 +177,10 @@ export interface DatacaptureTriggerStart {
 
 // --- a session's results on their way to the capture system
 
-export interface PushResultsStart { session_id: string; study_id: string }
+export interface PushResultsStart {
+  session_id: string;
+  study_id: string;
+}
 /** How an attempt left it: `retry` in so many milliseconds, or one of the ends. */
 export interface PushReport {
   status: 'success' | 'failed' | 'skipped' | 'retry' | 'later' | 'gone';
@@ -164,23 +192,39 @@ export interface PushReport {
 export const pushNow = defineSignal('pushNow');
 // --- a reading of a capture system's records
 
-export interface DatacaptureSyncStart { sync_id: string; study_id: string }
-export interface DatacapturePollStart { study_id: string }
+export interface DatacaptureSyncStart {
+  sync_id: string;
+  study_id: string;
+}
+export interface DatacapturePollStart {
+  study_id: string;
+}
 
 // --- an export in the background
 
-export interface StudyExportStart { export_id: string; study_id: string }
+export interface StudyExportStart {
+  export_id: string;
+  study_id: string;
+}
 
 // --- a simulation of a study
 
-export interface StudySimulationStart { simulation_id: string; study_id: string }
+export interface StudySimulationStart {
+  simulation_id: string;
+  study_id: string;
+}
 
 // --- audit chains verified in the background
 
-export interface AuditVerificationStart { verification_id: string }
+export interface AuditVerificationStart {
+  verification_id: string;
+}
 
 // --- an event on its way to a subscriber
 
-export interface EventDeliveryStart { delivery_id: string; study_id: string }
+export interface EventDeliveryStart {
+  delivery_id: string;
+  study_id: string;
+}
 /** When it is due has changed (redelivery): look again. */
 export const deliveryChanged = defineSignal('deliveryChanged');

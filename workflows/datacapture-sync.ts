@@ -1,11 +1,23 @@
-import { ActivityFailure, ApplicationFailure, CancellationScope, continueAsNew, isCancellation, proxyActivities, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  continueAsNew,
+  isCancellation,
+  proxyActivities,
+  setCurrentDetails,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { SyncActivities } from '../activities/capture/sync.js';
 import type { DatacapturePollStart, DatacaptureSyncStart } from './contract.js';
 
 const retry = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '60s' } as const;
 const { openPoll, listRecords, syncBatch, endSync, failSync } = proxyActivities<SyncActivities>({
   // How long a capture system is waited for is the activities' rule: this bounds an outage of the database.
-  startToCloseTimeout: '2m', heartbeatTimeout: '15s', scheduleToCloseTimeout: '24h', retry,
+  startToCloseTimeout: '2m',
+  heartbeatTimeout: '15s',
+  scheduleToCloseTimeout: '24h',
+  retry,
 });
 
 /** Every record of a study's enrollment instrument, read as its trigger would be: asked for by REST. */
@@ -16,11 +28,14 @@ export async function datacaptureSync(start: DatacaptureSyncStart): Promise<void
 /** What has changed in a study's capture system since it was last read, for changes that no trigger is sent for. */
 export async function datacapturePoll(start: DatacapturePollStart): Promise<void> {
   const opened = await openPoll(start);
-  if (!opened) return setCurrentDetails('Nothing to poll: the integration or the poll is off, or a sync is reading everything.');
+  if (!opened)
+    return setCurrentDetails('Nothing to poll: the integration or the poll is off, or a sync is reading everything.');
   await read({ ...start, sync_id: opened.sync_id }, () => continueAsNew<typeof datacapturePoll>(start));
 }
 
-/** Reads in batches, each of them one transaction; how far it has got stands in the database, where a next run goes on. */
+/**
+ * Reads in batches, each of them one transaction; how far it has got stands in the database, where a next run goes on.
+ */
 async function read(start: DatacaptureSyncStart, again: () => Promise<never>): Promise<void> {
   try {
     const { total, basis, plan } = await listRecords(start);

@@ -1,8 +1,20 @@
-import { ActivityFailure, ApplicationFailure, CancellationScope, isCancellation, proxyActivities, proxyLocalActivities, setCurrentDetails, TimeoutFailure } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  isCancellation,
+  proxyActivities,
+  proxyLocalActivities,
+  setCurrentDetails,
+  TimeoutFailure,
+} from '@temporalio/workflow';
 import type { CaptureActivities } from '../activities/capture/index.js';
 import type { DatacaptureTriggerStart } from './contract.js';
 
-interface TriggerReport { status: string; outcome: string | null }
+interface TriggerReport {
+  status: string;
+  outcome: string | null;
+}
 
 /**
  * One trigger of the capture system: carried out, or ended as `failed` with its reason, never a hanging run.
@@ -13,15 +25,26 @@ interface TriggerReport { status: string; outcome: string | null }
  */
 export async function datacaptureTrigger(start: DatacaptureTriggerStart): Promise<TriggerReport> {
   // A worker that died is noticed by its missing heartbeat; one study's burst does not hold up the others.
-  const common = { heartbeatTimeout: '10s', startToCloseTimeout: '45s', priority: { fairnessKey: start.study_id } } as const;
+  const common = {
+    heartbeatTimeout: '10s',
+    startToCloseTimeout: '45s',
+    priority: { fairnessKey: start.study_id },
+  } as const;
   const retry = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '60s' } as const;
   const { processTrigger } = proxyActivities<Pick<CaptureActivities, 'processTrigger'>>({
     // How long a capture system is waited for is the activity's rule: this bounds an outage of the database.
-    ...common, retry, scheduleToCloseTimeout: '24h', summary: 'read the record, write the participant, evaluate the anchor',
+    ...common,
+    retry,
+    scheduleToCloseTimeout: '24h',
+    summary: 'read the record, write the participant, evaluate the anchor',
   });
-  const { failTrigger } = proxyActivities<Pick<CaptureActivities, 'failTrigger'>>({ ...common, retry, summary: 'record the failure' });
+  const { failTrigger } = proxyActivities<Pick<CaptureActivities, 'failTrigger'>>({
+    ...common,
+    retry,
+    summary: 'record the failure',
+  });
   try {
-    return (start.local_first && await atOnce(start)) || await processTrigger(start);
+    return (start.local_first && (await atOnce(start))) || (await processTrigger(start));
   } catch (failure) {
     const fault = faultOf(failure);
     setCurrentDetails(`failed: ${fault.type}`);
@@ -31,7 +54,9 @@ export async function datacaptureTrigger(start: DatacaptureTriggerStart): Promis
 }
 
 const { processTrigger: processLocally } = proxyLocalActivities<Pick<CaptureActivities, 'processTrigger'>>({
-  startToCloseTimeout: '15s', retry: { maximumAttempts: 1 }, summary: 'read the record, write the participant, evaluate the anchor',
+  startToCloseTimeout: '15s',
+  retry: { maximumAttempts: 1 },
+  summary: 'read the record, write the participant, evaluate the anchor',
 });
 
 /** The first attempt; undefined: it did not succeed, and it is not this one that says why. */
@@ -44,7 +69,10 @@ async function atOnce(start: DatacaptureTriggerStart): Promise<TriggerReport | u
   }
 }
 
-const isFinal = (failure: unknown) => failure instanceof ActivityFailure && failure.cause instanceof ApplicationFailure && failure.cause.nonRetryable === true;
+const isFinal = (failure: unknown) =>
+  failure instanceof ActivityFailure &&
+  failure.cause instanceof ApplicationFailure &&
+  failure.cause.nonRetryable === true;
 
 /** The reason in words: an activity's own, never a stack. */
 function faultOf(failure: unknown): { type: string; message: string } {

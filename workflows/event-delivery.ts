@@ -5,7 +5,9 @@ import type { EventDeliveryStart } from './contract.js';
 
 const { attemptDelivery } = proxyActivities<EventActivities>({
   // What the subscriber does is an outcome, not a failure: this bounds an outage of the database alone.
-  startToCloseTimeout: '2m', retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' }, summary: 'send the event if its time has come',
+  startToCloseTimeout: '2m',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' },
+  summary: 'send the event if its time has come',
 });
 
 /**
@@ -14,7 +16,9 @@ const { attemptDelivery } = proxyActivities<EventActivities>({
  */
 export async function eventDelivery(start: EventDeliveryStart): Promise<void> {
   let changed = false;
-  setHandler(deliveryChanged, () => { changed = true; });
+  setHandler(deliveryChanged, () => {
+    changed = true;
+  });
   for (;;) {
     changed = false;
     const { wait_ms } = await attemptDelivery({ delivery_id: start.delivery_id, study_id: start.study_id });

@@ -1,5 +1,15 @@
 import {
-  allHandlersFinished, condition, continueAsNew, proxyLocalActivities, patched, setCurrentDetails, setHandler, upsertSearchAttributes, workflowInfo, currentUpdateInfo, isCancellation,
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  proxyLocalActivities,
+  patched,
+  setCurrentDetails,
+  setHandler,
+  upsertSearchAttributes,
+  workflowInfo,
+  currentUpdateInfo,
+  isCancellation,
 } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { AnchorActivities } from '../activities/index.js';
@@ -15,9 +25,9 @@ const { applyAnchorCommand } = proxyLocalActivities<AnchorActivities>({
 });
 
 /**
- * Events after which a run goes on as a new one, long before Temporal asks for it. A worker that takes a participant over
- * reads all of the run again, and whoever waits for an answer waits for that too: 600 events took it a second, and those
- * of a worker that went come all at once.
+ * Events after which a run goes on as a new one, long before Temporal asks for it. A worker that takes a participant
+ * over reads all of the run again, and whoever waits for an answer waits for that too: 600 events took it a second, and
+ * those of a worker that went come all at once.
  */
 const LONG_RUN = 200;
 
@@ -25,7 +35,12 @@ const studyId = defineSearchAttributeKey('StudyId', SearchAttributeType.KEYWORD)
 const awaitingSince = defineSearchAttributeKey('AwaitingSince', SearchAttributeType.DATETIME);
 const anchorStatus = defineSearchAttributeKey('AnchorStatus', SearchAttributeType.KEYWORD);
 
-interface Queued { command: AnchorCommand; within: ReturnType<typeof asHere>; settle: (outcome: AnchorOutcome) => void; fail: (fault: unknown) => void }
+interface Queued {
+  command: AnchorCommand;
+  within: ReturnType<typeof asHere>;
+  settle: (outcome: AnchorOutcome) => void;
+  fail: (fault: unknown) => void;
+}
 
 /**
  * One participant's anchor as a process: it waits for messages and deadlines and has each carried out, one after the
@@ -45,7 +60,12 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
   const enqueue = (kind: AnchorCommand['kind'], message: unknown, id: string): Promise<AnchorOutcome> =>
     new Promise((settle, fail) => {
       const body = typeof message === 'object' && message !== null && !Array.isArray(message) ? message : {};
-      const queued: Queued = { command: { id, kind, participant_id, study_id, message: body } as AnchorCommand, within: asHere(), settle, fail };
+      const queued: Queued = {
+        command: { id, kind, participant_id, study_id, message: body } as AnchorCommand,
+        within: asHere(),
+        settle,
+        fail,
+      };
       const known = ahead.get(id);
       if (known) known(queued);
       else queue.push(queued);
@@ -62,15 +82,29 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
     enqueue(kind, message, `${runId}/${kind}/${count}`).then(undefined, () => undefined);
   };
 
-  setHandler(contract.setEnrollmentDate, asUpdate('set'), { description: 'Record a manual enrollment date and evaluate all sources' });
-  setHandler(contract.requestOverride, asUpdate('override'), { description: 'Ask for another date in place of a finalized one' });
+  setHandler(contract.setEnrollmentDate, asUpdate('set'), {
+    description: 'Record a manual enrollment date and evaluate all sources',
+  });
+  setHandler(contract.requestOverride, asUpdate('override'), {
+    description: 'Ask for another date in place of a finalized one',
+  });
   setHandler(contract.cancelProposal, asUpdate('cancel'), { description: 'Take a provisional date back' });
-  setHandler(contract.overrideBack, asUpdate('override_back'), { description: 'Undo an override: back to what the sources give, provisional' });
-  setHandler(contract.decideOverride, asUpdate('decide_override'), { description: 'Approve or deny an override request, and be told what came of it' });
+  setHandler(contract.overrideBack, asUpdate('override_back'), {
+    description: 'Undo an override: back to what the sources give, provisional',
+  });
+  setHandler(contract.decideOverride, asUpdate('decide_override'), {
+    description: 'Approve or deny an override request, and be told what came of it',
+  });
   setHandler(contract.evaluate, asUpdate('evaluate'), { description: 'Evaluate all sources now' });
-  setHandler(contract.sourcesChanged, asSignal('sources_changed'), { description: 'A consent, an eligibility, a form … changed' });
-  setHandler(contract.overrideDecision, asSignal('decide_override'), { description: '{request_id, decision: approve|deny, approver_user_id, reason}' });
-  setHandler(contract.withdrawn, asSignal('withdrawn'), { description: 'The participant has withdrawn: nothing moves any more' });
+  setHandler(contract.sourcesChanged, asSignal('sources_changed'), {
+    description: 'A consent, an eligibility, a form … changed',
+  });
+  setHandler(contract.overrideDecision, asSignal('decide_override'), {
+    description: '{request_id, decision: approve|deny, approver_user_id, reason}',
+  });
+  setHandler(contract.withdrawn, asSignal('withdrawn'), {
+    description: 'The participant has withdrawn: nothing moves any more',
+  });
   setHandler(contract.anchorState, () => state, { description: 'What the anchor is and what it waits for' });
 
   // The first message may come with the start; where none does, the sources are evaluated as they stand.
@@ -87,7 +121,8 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
       if (queue.length > 0) continue;
       if (state?.closed) return state;
       // Runs that were longer before there was this bound end where they next are at rest, not where they passed it.
-      if (workflowInfo().continueAsNewSuggested || patched('short-runs')) return continueAsNew<typeof participantAnchor>(start);
+      if (workflowInfo().continueAsNewSuggested || patched('short-runs'))
+        return continueAsNew<typeof participantAnchor>(start);
       await nextMessageOrDeadline();
     } else {
       await nextMessageOrDeadline();
@@ -100,9 +135,23 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
       const outcome = await next.within(() => applyAnchorCommand(next.command));
       state = outcome.waiting;
       // The facts and the trace stand in the history with the activity's result; who asked needs the answer alone.
-      const { facts: _facts, trace: _trace, command_id, told_at_rest, ...answer } = outcome as Partial<AppliedCommand> & AnchorOutcome & { facts?: unknown; trace?: unknown };
+      const {
+        facts: _facts,
+        trace: _trace,
+        command_id,
+        told_at_rest,
+        ...answer
+      } = outcome as Partial<AppliedCommand> & AnchorOutcome & { facts?: unknown; trace?: unknown };
       if (!told_at_rest) shown = showOperators(state, shown);
-      const settle = told_at_rest ? ({ settle: later }: Queued) => { untold.push(() => { later(answer); }); } : ({ settle: now }: Queued) => { now(answer); };
+      const settle = told_at_rest
+        ? ({ settle: later }: Queued) => {
+            untold.push(() => {
+              later(answer);
+            });
+          }
+        : ({ settle: now }: Queued) => {
+            now(answer);
+          };
       if (command_id === undefined || command_id === next.command.id) settle(next);
       else settleOther(next, command_id, settle);
     } catch (fault) {
@@ -113,8 +162,9 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
   }
 
   /**
-   * A worker that overruns a task's time is given the task again and goes on where it was, with messages that came meanwhile. Whoever
-   * replays that has all of them at once, perhaps in another order: the next result in the history may be that of another message.
+   * A worker that overruns a task's time is given the task again and goes on where it was, with messages that came
+   * meanwhile. Whoever replays that has all of them at once, perhaps in another order: the next result in the history
+   * may be that of another message.
    */
   function settleOther(next: Queued, id: string, settle: (queued: Queued) => void): void {
     // Where there was a message first, nothing was resumed.
@@ -125,9 +175,10 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
   }
 
   /**
-   * Who asked and the operators are told when no message is left. A worker that overruns a task's time may be given it again while a
-   * message is carried out, with one more that it takes at once; whoever replays that has all of them before the first is done. What the
-   * history has beside the activities must come in one order for both. It costs nobody time: a task ends when nothing is left anyway.
+   * Who asked and the operators are told when no message is left. A worker that overruns a task's time may be given it
+   * again while a message is carried out, with one more that it takes at once; whoever replays that has all of them
+   * before the first is done. What the history has beside the activities must come in one order for both. It costs
+   * nobody time: a task ends when nothing is left anyway.
    */
   function tell(): void {
     if (untold.length === 0) return;
@@ -149,14 +200,28 @@ const isLong = (): boolean => workflowInfo().continueAsNewSuggested || workflowI
 
 /** Details and search attributes of the Web UI; returns what it shows, so that an unchanged state costs nothing. */
 function showOperators(state: WaitingState, shown: string): string {
-  const waiting = state.waiting_for.length === 0 ? 'waiting for: nothing' : `waiting for: ${state.waiting_for.join(', ')}`;
+  const waiting =
+    state.waiting_for.length === 0 ? 'waiting for: nothing' : `waiting for: ${state.waiting_for.join(', ')}`;
   const { continuedFromExecutionRunId, typedSearchAttributes } = workflowInfo();
-  setCurrentDetails([
-    // A continued run starts without the summary and the details that the first one was given.
-    ...(continuedFromExecutionRunId ? [`anchor date of one participant, study ${typedSearchAttributes.get(studyId)}, goes on from an earlier run`, ''] : []),
-    `**${state.status}** ${state.enrollment_date ?? ''} (version ${state.version})`, '', waiting, `since: ${state.since}`, `last decision: ${state.last_decision}`,
-    ...(state.pending_override ? [`override request ${state.pending_override.request_id}, expires ${state.pending_override.expires_at}`] : []),
-  ].join('\n'));
+  setCurrentDetails(
+    [
+      // A continued run starts without the summary and the details that the first one was given.
+      ...(continuedFromExecutionRunId
+        ? [
+            `anchor date of one participant, study ${typedSearchAttributes.get(studyId)}, goes on from an earlier run`,
+            '',
+          ]
+        : []),
+      `**${state.status}** ${state.enrollment_date ?? ''} (version ${state.version})`,
+      '',
+      waiting,
+      `since: ${state.since}`,
+      `last decision: ${state.last_decision}`,
+      ...(state.pending_override
+        ? [`override request ${state.pending_override.request_id}, expires ${state.pending_override.expires_at}`]
+        : []),
+    ].join('\n'),
+  );
   const key = `${state.status}|${state.waiting_for.length > 0 ? state.since : ''}`;
   if (key === shown) return shown;
   upsertSearchAttributes([

@@ -1,4 +1,15 @@
-import { ActivityFailure, ApplicationFailure, CancellationScope, condition, continueAsNew, proxyActivities, setCurrentDetails, setHandler, TimeoutFailure, workflowInfo } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  TimeoutFailure,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { PushActivities } from '../activities/capture/push/index.js';
 import { pushNow } from './contract.js';
 import type { PushReport, PushResultsStart } from './contract.js';
@@ -10,12 +21,30 @@ import type { PushReport, PushResultsStart } from './contract.js';
  */
 export async function pushResults(start: PushResultsStart): Promise<PushReport> {
   let woken = false;
-  setHandler(pushNow, () => { woken = true; }, { description: 'tries at once instead of at the next planned time' });
+  setHandler(
+    pushNow,
+    () => {
+      woken = true;
+    },
+    { description: 'tries at once instead of at the next planned time' },
+  );
   // A worker that died is noticed by its missing heartbeat; one study's burst does not hold up the others.
-  const common = { heartbeatTimeout: '10s', startToCloseTimeout: '60s', priority: { fairnessKey: start.study_id } } as const;
+  const common = {
+    heartbeatTimeout: '10s',
+    startToCloseTimeout: '60s',
+    priority: { fairnessKey: start.study_id },
+  } as const;
   const retry = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '60s' } as const;
-  const { pushOnce } = proxyActivities<Pick<PushActivities, 'pushOnce'>>({ ...common, retry, summary: 'build the record, check it, import it' });
-  const { failPush } = proxyActivities<Pick<PushActivities, 'failPush'>>({ ...common, retry, summary: 'record the failure' });
+  const { pushOnce } = proxyActivities<Pick<PushActivities, 'pushOnce'>>({
+    ...common,
+    retry,
+    summary: 'build the record, check it, import it',
+  });
+  const { failPush } = proxyActivities<Pick<PushActivities, 'failPush'>>({
+    ...common,
+    retry,
+    summary: 'record the failure',
+  });
   try {
     for (;;) {
       const early = woken;
@@ -27,7 +56,9 @@ export async function pushResults(start: PushResultsStart): Promise<PushReport> 
         if (!woken) return report;
         continue;
       }
-      setCurrentDetails(`waits after ${report.error_type}; tries again ${Math.round((report.wait_ms ?? 0) / 1000)} s after this or when it is signalled \`pushNow\``);
+      setCurrentDetails(
+        `waits after ${report.error_type}; tries again ${Math.round((report.wait_ms ?? 0) / 1000)} s after this or when it is signalled \`pushNow\``,
+      );
       await condition(() => woken, report.wait_ms ?? 1_000);
       if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof pushResults>(start);
     }

@@ -1,10 +1,20 @@
-import { ActivityFailure, ApplicationFailure, CancellationScope, proxyActivities, setCurrentDetails, sleep } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  proxyActivities,
+  setCurrentDetails,
+  sleep,
+} from '@temporalio/workflow';
 import type { ExportActivities } from '../activities/exports/index.js';
 import type { StudyExportStart } from './contract.js';
 
 /** A large study takes minutes; the heartbeat says that it goes on. */
 const { writeExportFile } = proxyActivities<ExportActivities>({
-  startToCloseTimeout: '4h', heartbeatTimeout: '60s', summary: 'write the file', retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s', maximumAttempts: 10 },
+  startToCloseTimeout: '4h',
+  heartbeatTimeout: '60s',
+  summary: 'write the file',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s', maximumAttempts: 10 },
 });
 const { failExport, removeExportFile } = proxyActivities<ExportActivities>({ startToCloseTimeout: '30s' });
 

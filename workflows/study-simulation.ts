@@ -1,13 +1,27 @@
-import { ActivityFailure, ApplicationFailure, CancellationScope, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  proxyActivities,
+  setCurrentDetails,
+} from '@temporalio/workflow';
 import type { SimulationActivities } from '../activities/simulation/index.js';
 import type { StudySimulationStart } from './contract.js';
 
-/** The computation takes seconds to minutes and may wait for others on the same worker; its heartbeat says that it lives. */
+/**
+ * The computation takes seconds to minutes and may wait for others on the same worker; its heartbeat says that it
+ * lives.
+ */
 const { runSimulation } = proxyActivities<SimulationActivities>({
-  startToCloseTimeout: '4h', heartbeatTimeout: '30s', summary: 'simulate the study day by day',
+  startToCloseTimeout: '4h',
+  heartbeatTimeout: '30s',
+  summary: 'simulate the study day by day',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' },
 });
-const { failSimulation } = proxyActivities<SimulationActivities>({ startToCloseTimeout: '30s', summary: 'record the failure' });
+const { failSimulation } = proxyActivities<SimulationActivities>({
+  startToCloseTimeout: '30s',
+  summary: 'record the failure',
+});
 
 /** One simulation of a study, from what was snapshotted when it was asked for to its result in the database. */
 export async function studySimulation(start: StudySimulationStart): Promise<void> {

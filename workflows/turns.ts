@@ -1,7 +1,10 @@
 /** Thrown to who waited for a turn until the deadline. */
 export class NoTurn extends Error {}
 
-interface Line { inside: number; waiting: (() => void)[] }
+interface Line {
+  inside: number;
+  waiting: (() => void)[];
+}
 
 /** Lets so many work on one key at a time, the others in the order in which they came. */
 export class Turns {
@@ -35,10 +38,13 @@ export class Turns {
         clearTimeout(timer);
         resolve();
       };
-      const timer = setTimeout(() => {
-        line.waiting.splice(line.waiting.indexOf(called), 1);
-        reject(new NoTurn('too many came before'));
-      }, Math.max(deadline - performance.now(), 0));
+      const timer = setTimeout(
+        () => {
+          line.waiting.splice(line.waiting.indexOf(called), 1);
+          reject(new NoTurn('too many came before'));
+        },
+        Math.max(deadline - performance.now(), 0),
+      );
       line.waiting.push(called);
     });
   }

@@ -3,10 +3,16 @@ import type { VisitActivities, VisitStatusReport } from '../activities/visits/in
 
 /** Each run does all that is due, so a run that fails is made good by the next one: a few attempts are enough. */
 const { moveDueVisits, expireDueSessions } = proxyActivities<VisitActivities>({
-  startToCloseTimeout: '20m', heartbeatTimeout: '30s', summary: 'follow the calendar', retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m', maximumAttempts: 6 },
+  startToCloseTimeout: '20m',
+  heartbeatTimeout: '30s',
+  summary: 'follow the calendar',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m', maximumAttempts: 6 },
 });
 
-/** The hourly job: visits open and are missed by the date of their site or study (decisions, section 4, "Scheduled visit"). */
+/**
+ * The hourly job: visits open and are missed by the date of their site or study (decisions, section 4, "Scheduled
+ * visit").
+ */
 export async function updateVisitStatuses(): Promise<VisitStatusReport> {
   const report = await moveDueVisits();
   setCurrentDetails(`${report.opened} visits opened, ${report.missed} missed`);

@@ -3,23 +3,32 @@ import { prepared } from '../../db/prepared.js';
 import type { Policy } from '../../workflows/domain/policy-schema.js';
 import type { FactRow } from '../../db/queries/facts.js';
 
-export interface Standing { role: string; active: boolean; inStudy: boolean; inSite: boolean }
+export interface Standing {
+  role: string;
+  active: boolean;
+  inStudy: boolean;
+  inSite: boolean;
+}
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Who this user is to the participant's study and site, as the database says now; null: nobody. */
 export async function standingOf(tx: Tx, userId: string | null | undefined, row: FactRow): Promise<Standing | null> {
   if (!userId || !UUID.test(userId)) return null;
-  const [standing] = await prepared<Standing>(tx,
+  const [standing] = await prepared<Standing>(
+    tx,
     `select u.role, u.status = 'active' as active,
        u.role = 'admin' or exists (select from user_studies s where s.user_id = u.id and s.study_id = $1) as "inStudy",
        u.role not in ('coordinator', 'investigator') or not exists (select from user_sites x join sites i on i.id = x.site_id where x.user_id = u.id and i.study_id = $1)
          or exists (select from user_sites x where x.user_id = u.id and x.site_id = $2) as "inSite"
-     from users u where u.id = $3`, [row.study_id, row.site_id, userId]);
+     from users u where u.id = $3`,
+    [row.study_id, row.site_id, userId],
+  );
   return standing ?? null;
 }
 
-const member = (standing: Standing | null): standing is Standing => standing !== null && standing.active && standing.inStudy && standing.inSite;
+const member = (standing: Standing | null): standing is Standing =>
+  standing !== null && standing.active && standing.inStudy && standing.inSite;
 
 /** The policy's `can_set`. */
 export const maySet = (standing: Standing | null, policy: Policy): boolean =>
@@ -34,4 +43,5 @@ export const approverRoles = (policy: Policy): string[] => {
   const named = policy.permissions.override_approver_roles ?? [];
   return named.length > 0 ? named : policy.permissions.can_override;
 };
-export const mayApprove = (standing: Standing | null, policy: Policy): boolean => member(standing) && approverRoles(policy).includes(standing.role);
+export const mayApprove = (standing: Standing | null, policy: Policy): boolean =>
+  member(standing) && approverRoles(policy).includes(standing.role);

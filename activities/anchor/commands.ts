@@ -1,4 +1,12 @@
-import type { CancelProposal, Evaluate, OverrideBack, OverrideDecision, RequestOverride, Sender, SetEnrollmentDate } from '../../workflows/contract.js';
+import type {
+  CancelProposal,
+  Evaluate,
+  OverrideBack,
+  OverrideDecision,
+  RequestOverride,
+  Sender,
+  SetEnrollmentDate,
+} from '../../workflows/contract.js';
 
 /** A message as the workflow hands it on; `id` makes it happen once, whatever is repeated. */
 export type AnchorCommand = { id: string; participant_id: string; study_id: string } & (
@@ -11,27 +19,50 @@ export type AnchorCommand = { id: string; participant_id: string; study_id: stri
   | { kind: 'override_back'; message: OverrideBack }
 );
 
-const TEXT = ['enrollment_date', 'new_enrollment_date', 'reason', 'actor_user_id', 'actor_type', 'caregiver_id', 'request_id', 'ip_address', 'user_agent', 'preview_hash', 'decision', 'approver_user_id', 'http_request_id'];
+const TEXT = [
+  'enrollment_date',
+  'new_enrollment_date',
+  'reason',
+  'actor_user_id',
+  'actor_type',
+  'caregiver_id',
+  'request_id',
+  'ip_address',
+  'user_agent',
+  'preview_hash',
+  'decision',
+  'approver_user_id',
+  'http_request_id',
+];
 
 const ACTOR_TYPES = ['user', 'participant', 'system', 'workflow'];
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const USER_IDS = ['actor_user_id', 'approver_user_id'];
 
-/** The command with its users' ids as the database writes them: who sends by hand may write capitals, which name the same. */
+/**
+ * The command with its users' ids as the database writes them: who sends by hand may write capitals, which name the
+ * same.
+ */
 export function withPlainIds<C extends AnchorCommand>(command: C): C {
-  const plain = Object.entries(command.message).map(([field, value]: [string, unknown]) =>
-    [field, USER_IDS.includes(field) && typeof value === 'string' && UUID.test(value) ? value.toLowerCase() : value]);
+  const plain = Object.entries(command.message).map(([field, value]: [string, unknown]) => [
+    field,
+    USER_IDS.includes(field) && typeof value === 'string' && UUID.test(value) ? value.toLowerCase() : value,
+  ]);
   return { ...command, message: Object.fromEntries(plain) as C['message'] };
 }
 
-/** What is wrong with a message's fields, in a sentence; null when nothing is. They may be sent by hand, from the CLI. */
+/**
+ * What is wrong with a message's fields, in a sentence; null when nothing is. They may be sent by hand, from the CLI.
+ */
 export function faultOfMessage(message: object): string | null {
   for (const [field, value] of Object.entries(message)) {
     if (value === null || value === undefined) continue;
     if (TEXT.includes(field)) {
-      if (typeof value !== 'string' || value.length > 4000 || value.includes('\0') || !value.isWellFormed()) return `${field} must be text of at most 4,000 characters`;
-      if (field === 'actor_type' && !ACTOR_TYPES.includes(value)) return `actor_type must be one of ${ACTOR_TYPES.join(', ')}`;
+      if (typeof value !== 'string' || value.length > 4000 || value.includes('\0') || !value.isWellFormed())
+        return `${field} must be text of at most 4,000 characters`;
+      if (field === 'actor_type' && !ACTOR_TYPES.includes(value))
+        return `actor_type must be one of ${ACTOR_TYPES.join(', ')}`;
       if (field === 'actor_user_id' && !UUID.test(value)) return 'actor_user_id must be the id of a user';
       if (field === 'caregiver_id' && !UUID.test(value)) return 'caregiver_id must be the id of a caregiver';
     } else if (field === 'regenerate_schedule' || field === 'ensure_schedule') {

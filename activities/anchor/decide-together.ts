@@ -33,7 +33,11 @@ export type Ensuring = 'always' | 'of_date' | 'rule_7';
  * do with the message `evaluate`, in sets. For participants that this transaction makes, whose workflows do not run
  * yet, and for what concerns a whole study (decisions, section 5); the writes compare the anchors' versions as always.
  */
-export async function decideTogether({ tx, audit }: Work, studyId: string, wanted: ReadonlyMap<string, Ensuring>): Promise<Map<string, Decided>> {
+export async function decideTogether(
+  { tx, audit }: Work,
+  studyId: string,
+  wanted: ReadonlyMap<string, Ensuring>,
+): Promise<Map<string, Decided>> {
   const decided = new Map<string, Decided>();
   const participantIds = [...wanted.keys()].sort();
   if (participantIds.length === 0) return decided;
@@ -56,7 +60,10 @@ export async function decideTogether({ tx, audit }: Work, studyId: string, wante
   return decided;
 }
 
-/** What a capture system's reading comes to: a reopened anchor that rests is left alone by what changes none of its sources. */
+/**
+ * What a capture system's reading comes to: a reopened anchor that rests is left alone by what changes none of its
+ * sources.
+ */
 function decisionOf({ policy, facts }: Case): Decision {
   const decision = evaluate(policy, facts);
   return restsReopened(policy, facts) ? { ...decision, result: 'unchanged', transitions: [] } : decision;
@@ -65,7 +72,9 @@ function decisionOf({ policy, facts }: Case): Decision {
 function decidedOf({ facts: { anchor, zone } }: Case, decision: Decision): Decided {
   const last = decision.transitions.at(-1);
   return {
-    result: decision.result, errors: decision.errors, candidate: decision.candidate?.date ?? null,
+    result: decision.result,
+    errors: decision.errors,
+    candidate: decision.candidate?.date ?? null,
     changed: last !== undefined && last.status_after !== anchor.status,
     final: anchor.status === 'finalized' && anchor.date !== null ? { date: anchor.date, zone } : null,
   };
@@ -76,28 +85,47 @@ function outcomeOf(each: Case, decision: Decision, inputs: ScheduleInputs, ensur
   if (decision.transitions.length === 0 && !makesFirst) return null;
   const schedule = scheduleAfter(each, decision, inputs, ensuring !== 'rule_7');
   return {
-    case: each, transitions: decision.transitions, trace: decision.trace, command: { kind: 'evaluate' }, sender: { actor_type: 'workflow' }, reason: null,
+    case: each,
+    transitions: decision.transitions,
+    trace: decision.trace,
+    command: { kind: 'evaluate' },
+    sender: { actor_type: 'workflow' },
+    reason: null,
     ...(schedule && { schedule }),
   };
 }
 
 /**
  * The schedule that follows from a decision: from its date, or from today where there is none and one is to be there
- * all the same. The same date from another source, or a proposal that becomes final, leaves a schedule that fits as it is.
+ * all the same. The same date from another source, or a proposal that becomes final, leaves a schedule that fits as it
+ * is.
  */
-export function scheduleAfter({ policy, facts, row }: Case, decision: Decision, inputs: ScheduleInputs, ensure: boolean): Outcome['schedule'] {
+export function scheduleAfter(
+  { policy, facts, row }: Case,
+  decision: Decision,
+  inputs: ScheduleInputs,
+  ensure: boolean,
+): Outcome['schedule'] {
   const hasCurrent = row.anchor.current_schedule_version_id !== null;
   if (!ensure && !scheduleFollows(decision, policy, hasCurrent)) return undefined;
   const last = decision.transitions.at(-1);
   const from = (last ? last.value!.date : facts.anchor.date) ?? facts.today;
-  return inputs.current_date === from ? undefined : { inputs, date: from, reason: hasCurrent ? 'anchor_changed' : 'first' };
+  return inputs.current_date === from
+    ? undefined
+    : { inputs, date: from, reason: hasCurrent ? 'anchor_changed' : 'first' };
 }
 
-/** What an evaluation would come to, and whether it would write anything: where not, a participant's workflow need not be asked. */
+/**
+ * What an evaluation would come to, and whether it would write anything: where not, a participant's workflow need not
+ * be asked.
+ */
 export async function wouldDecide({ tx }: Work, participantId: string): Promise<{ needed: boolean; decided: Decided }> {
   const [each] = await readCases(tx, [participantId]);
   if (!each || each.row.participant.status === 'withdrawn') return { needed: true, decided: WITHDRAWN };
   const decision = decisionOf(each);
   // In `edc` mode a schedule follows the participant's site as well.
-  return { needed: decision.transitions.length > 0 || each.row.study.scheduling_mode === 'edc', decided: decidedOf(each, decision) };
+  return {
+    needed: decision.transitions.length > 0 || each.row.study.scheduling_mode === 'edc',
+    decided: decidedOf(each, decision),
+  };
 }

@@ -17,15 +17,32 @@ import type { Turn } from '../overlapped.js';
 import { writeOutcomes } from './write.js';
 import type { Outcome } from './write.js';
 
-/** Changes that no anchor depends on. They take less, so that one piece at a time is quick enough, and who reads meanwhile waits less. */
+/**
+ * Changes that no anchor depends on. They take less, so that one piece at a time is quick enough, and who reads
+ * meanwhile waits less.
+ */
 const SCHEDULE_ONLY = ['windows', 'events', 'calendar', 'mapping'];
 /** Another window or event is the baseline: its visits are marked where they stand, which makes no new schedule. */
 const BASELINE = 'baseline';
 
-export interface StudyChange { study_id: string; kind: string; actor_user_id: string | null }
+export interface StudyChange {
+  study_id: string;
+  kind: string;
+  actor_user_id: string | null;
+}
 /** `change_id`: the change is through when nobody is left. */
-export interface Batch { change: StudyChange; after: string; size: number; change_id?: string }
-export interface BatchReport { last: string | null; seen: number; moved: number; schedules: number }
+export interface Batch {
+  change: StudyChange;
+  after: string;
+  size: number;
+  change_id?: string;
+}
+export interface BatchReport {
+  last: string | null;
+  seen: number;
+  moved: number;
+  schedules: number;
+}
 
 /** Participants of one transaction: small enough that nobody waits long for a participant's lock. */
 const PIECE = 150;
@@ -37,26 +54,46 @@ const FIRST = 25;
  * decision and the same compare-and-set write as for one, done in sets. Repeating a batch, or the part of it that was
  * through, changes nothing: who is where the facts put him has nothing to write.
  */
-export const reanchorBatch = (database: Database, heartbeat: () => void) => async ({ change, after, size, change_id }: Batch): Promise<BatchReport> => {
-  const ids = await readInScope(database, change.study_id, async (tx): Promise<string[]> =>
-    tx('participants').where({ study_id: change.study_id, status: 'enrolled' }).where('id', '>', after).orderBy('id').limit(size).pluck('id'));
-  if (ids.length === 0) {
-    if (change_id !== undefined) await inScope(database, change.study_id, ({ tx }) => closeChange(tx, change.study_id, change_id));
-    return { last: null, seen: 0, moved: 0, schedules: 0 };
-  }
-  const pieces = [ids.slice(0, FIRST), ...portions(ids.slice(FIRST), PIECE)];
-  const done = await overlapped(pieces, async (piece, turn) => {
-    const report = await reanchorPiece(database, change, piece, turn);
-    heartbeat();
-    return report;
-  }, SCHEDULE_ONLY.includes(change.kind) ? 1 : 2);
-  return {
-    last: ids.at(-1)!, seen: ids.length,
-    moved: done.reduce((sum, { moved }) => sum + moved, 0), schedules: done.reduce((sum, { schedules }) => sum + schedules, 0),
+export const reanchorBatch =
+  (database: Database, heartbeat: () => void) =>
+  async ({ change, after, size, change_id }: Batch): Promise<BatchReport> => {
+    const ids = await readInScope(database, change.study_id, async (tx): Promise<string[]> =>
+      tx('participants')
+        .where({ study_id: change.study_id, status: 'enrolled' })
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(size)
+        .pluck('id'),
+    );
+    if (ids.length === 0) {
+      if (change_id !== undefined)
+        await inScope(database, change.study_id, ({ tx }) => closeChange(tx, change.study_id, change_id));
+      return { last: null, seen: 0, moved: 0, schedules: 0 };
+    }
+    const pieces = [ids.slice(0, FIRST), ...portions(ids.slice(FIRST), PIECE)];
+    const done = await overlapped(
+      pieces,
+      async (piece, turn) => {
+        const report = await reanchorPiece(database, change, piece, turn);
+        heartbeat();
+        return report;
+      },
+      SCHEDULE_ONLY.includes(change.kind) ? 1 : 2,
+    );
+    return {
+      last: ids.at(-1)!,
+      seen: ids.length,
+      moved: done.reduce((sum, { moved }) => sum + moved, 0),
+      schedules: done.reduce((sum, { schedules }) => sum + schedules, 0),
+    };
   };
-};
 
-const reanchorPiece = async (database: Database, change: StudyChange, ids: string[], turn: Turn): Promise<{ moved: number; schedules: number }> =>
+const reanchorPiece = async (
+  database: Database,
+  change: StudyChange,
+  ids: string[],
+  turn: Turn,
+): Promise<{ moved: number; schedules: number }> =>
   inScope(database, change.study_id, async ({ tx, audit }) => {
     await lockAnchors(tx, ids);
     if (change.kind === BASELINE) await followBaseline(tx, ids);
@@ -75,18 +112,44 @@ const reanchorPiece = async (database: Database, change: StudyChange, ids: strin
     }
     await turn.taken();
     await writeOutcomes(tx, audit, change.study_id, outcomes, turn.passOn);
-    await putOutbox(tx, awake.map((id) => ({ topic: 'sources-changed', studyId: change.study_id, subject: id, payload: { actor_user_id: change.actor_user_id } })));
-    return { moved: outcomes.filter((o) => o.transitions.length > 0).length, schedules: outcomes.filter((o) => o.schedule).length };
+    await putOutbox(
+      tx,
+      awake.map((id) => ({
+        topic: 'sources-changed',
+        studyId: change.study_id,
+        subject: id,
+        payload: { actor_user_id: change.actor_user_id },
+      })),
+    );
+    return {
+      moved: outcomes.filter((o) => o.transitions.length > 0).length,
+      schedules: outcomes.filter((o) => o.schedule).length,
+    };
   });
 
-function outcomeFor(each: Case, inputs: NonNullable<Outcome['schedule']>['inputs'], change: StudyChange, cause: string): Outcome | null {
-  const { decision: { transitions, trace }, schedule } = SCHEDULE_ONLY.includes(change.kind)
-    ? { decision: { transitions: [], trace: noTrace }, schedule: reschedule(each.policy, each.facts, inputs, each.keyOf) }
+function outcomeFor(
+  each: Case,
+  inputs: NonNullable<Outcome['schedule']>['inputs'],
+  change: StudyChange,
+  cause: string,
+): Outcome | null {
+  const {
+    decision: { transitions, trace },
+    schedule,
+  } = SCHEDULE_ONLY.includes(change.kind)
+    ? {
+        decision: { transitions: [], trace: noTrace },
+        schedule: reschedule(each.policy, each.facts, inputs, each.keyOf),
+      }
     : reanchor(each.policy, each.facts, inputs, each.keyOf);
   if (transitions.length === 0 && schedule === null) return null;
   return {
-    case: each, transitions, trace, command: { kind: 'evaluate', study_change: change.kind },
-    sender: { actor_user_id: change.actor_user_id, actor_type: 'workflow' }, reason: null,
+    case: each,
+    transitions,
+    trace,
+    command: { kind: 'evaluate', study_change: change.kind },
+    sender: { actor_user_id: change.actor_user_id, actor_type: 'workflow' },
+    reason: null,
     ...(schedule !== null && { schedule: { inputs, ...schedule, reason: `${cause}_changed`.slice(0, 200) } }),
   };
 }
@@ -102,7 +165,8 @@ async function causesOf(tx: Tx, change: StudyChange, ids: readonly string[]): Pr
 
 /**
  * Whether the participant's process is to be told: a date that moves within its status leaves it waiting for the same.
- * Telling ten thousand of it costs the Temporal server minutes, and each reads the database again with its next message.
+ * Telling ten thousand of it costs the Temporal server minutes, and each reads the database again with its next
+ * message.
  */
 const changesStatus = (outcome: Outcome | null): boolean => {
   const last = outcome?.transitions.at(-1);
@@ -110,13 +174,21 @@ const changesStatus = (outcome: Outcome | null): boolean => {
 };
 
 async function formerPolicy(tx: Tx, studyId: string): Promise<Policy | null> {
-  const row = await tx('enrollment_policies').where({ study_id: studyId }).orderBy('policy_version', 'desc').offset(1).first('policy');
+  const row = await tx('enrollment_policies')
+    .where({ study_id: studyId })
+    .orderBy('policy_version', 'desc')
+    .offset(1)
+    .first('policy');
   return row ? policyOf(row.policy) : null;
 }
 
 /** Whether a proposal waits for other things under the new policy than under the former one. */
 function waitsForOther(each: Case, former: Policy): boolean {
   if (each.facts.anchor.status === 'finalized') return false;
-  const unmet = (policy: Policy) => prerequisites(policy, each.facts, null).filter((p) => !p.met).map((p) => p.name).join();
+  const unmet = (policy: Policy) =>
+    prerequisites(policy, each.facts, null)
+      .filter((p) => !p.met)
+      .map((p) => p.name)
+      .join();
   return unmet(former) !== unmet(each.policy);
 }

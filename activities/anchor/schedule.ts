@@ -22,13 +22,23 @@ export interface ScheduleOrder {
   generatedBy: string | null;
 }
 
-/** Makes the next schedule versions; the old ones are kept, completed visits reconciled. Returns the new version's id by participant. */
-export async function writeSchedules(tx: Tx, studyId: string, orders: readonly ScheduleOrder[]): Promise<Map<string, string | null>> {
+/**
+ * Makes the next schedule versions; the old ones are kept, completed visits reconciled. Returns the new version's id by
+ * participant.
+ */
+export async function writeSchedules(
+  tx: Tx,
+  studyId: string,
+  orders: readonly ScheduleOrder[],
+): Promise<Map<string, string | null>> {
   const made = new Map<string, string | null>();
   const versions: VersionWrite[] = [];
   const visits: VisitWrite[] = [];
   const completed: CompletedWrite[] = [];
-  const ended = new Map<string, { reason: string; visitStatus: 'superseded' | 'cancelled'; participants: string[]; visitIds: string[] }>();
+  const ended = new Map<
+    string,
+    { reason: string; visitStatus: 'superseded' | 'cancelled'; participants: string[]; visitIds: string[] }
+  >();
   const end = (order: ScheduleOrder, visitStatus: 'superseded' | 'cancelled', visitIds: string[]) => {
     const group = ended.get(order.reason) ?? { reason: order.reason, visitStatus, participants: [], visitIds: [] };
     group.participants.push(order.case.row.participant_id);
@@ -38,23 +48,51 @@ export async function writeSchedules(tx: Tx, studyId: string, orders: readonly S
   for (const order of orders) {
     const { row, policy, keyOf } = order.case;
     if (order.date === null) {
-      end(order, 'cancelled', order.inputs.standing.filter((v) => v.schedule_version_id !== null && v.status !== 'completed' && v.status !== 'cancelled').map((v) => v.id));
+      end(
+        order,
+        'cancelled',
+        order.inputs.standing
+          .filter((v) => v.schedule_version_id !== null && v.status !== 'completed' && v.status !== 'cancelled')
+          .map((v) => v.id),
+      );
       made.set(row.participant_id, null);
       continue;
     }
     const next = order.next ?? nextVersion(order.date, order.inputs, keyOf);
     const id = randomUUID();
     // A first version has none before it.
-    if (order.inputs.current_date !== null || next.change.supersede.length > 0) end(order, 'superseded', next.change.supersede.map((v) => v.id));
-    if (anchorMoved(order.date, order.inputs)) completed.push(...next.change.completed.map((c) => reconciled(c, policy)));
+    if (order.inputs.current_date !== null || next.change.supersede.length > 0)
+      end(
+        order,
+        'superseded',
+        next.change.supersede.map((v) => v.id),
+      );
+    if (anchorMoved(order.date, order.inputs))
+      completed.push(...next.change.completed.map((c) => reconciled(c, policy)));
     versions.push({
-      id, participant_id: row.participant_id, study_id: studyId, version_number: next.version_number, anchor_date_used: order.date,
-      anchor_version: order.anchorVersion, anchor_date_id: row.anchor.id, scheduling_mode: next.scheduling_mode, holiday_calendar_id: next.holiday_calendar_id,
+      id,
+      participant_id: row.participant_id,
+      study_id: studyId,
+      version_number: next.version_number,
+      anchor_date_used: order.date,
+      anchor_version: order.anchorVersion,
+      anchor_date_id: row.anchor.id,
+      scheduling_mode: next.scheduling_mode,
+      holiday_calendar_id: next.holiday_calendar_id,
       scheduling_settings: {
-        zone: order.case.facts.zone, policy_version: row.policy_version, completed_visit_handling: policy.re_anchoring.completed_visit_handling,
-        carried_visit_ids: [...next.change.completed.filter((c) => c.planned), ...next.change.kept, ...next.change.cancelled, ...next.change.missed].map((c) => c.visit.id),
+        zone: order.case.facts.zone,
+        policy_version: row.policy_version,
+        completed_visit_handling: policy.re_anchoring.completed_visit_handling,
+        carried_visit_ids: [
+          ...next.change.completed.filter((c) => c.planned),
+          ...next.change.kept,
+          ...next.change.cancelled,
+          ...next.change.missed,
+        ].map((c) => c.visit.id),
       },
-      visits_generated: next.change.create.length, generation_warnings: next.warnings, generated_by_id: order.generatedBy,
+      visits_generated: next.change.create.length,
+      generation_warnings: next.warnings,
+      generated_by_id: order.generatedBy,
     });
     for (const visit of next.change.create) {
       const { identity: _identity, ...planned } = visit;
@@ -67,7 +105,10 @@ export async function writeSchedules(tx: Tx, studyId: string, orders: readonly S
   await insertVersions(tx, versions, visits);
   // After the new visits: reminders of the same key have moved to them by now.
   for (const group of ended.values()) await stopSuperseded(tx, group.participants);
-  await unpointAnchors(tx, orders.filter((o) => o.date === null).map((o) => o.case.row.participant_id));
+  await unpointAnchors(
+    tx,
+    orders.filter((o) => o.date === null).map((o) => o.case.row.participant_id),
+  );
   return made;
 }
 
@@ -77,10 +118,14 @@ export async function writeSchedules(tx: Tx, studyId: string, orders: readonly S
  */
 function reconciled({ visit, planned }: Regeneration['completed'][number], policy: Policy): CompletedWrite {
   const handling = policy.re_anchoring.completed_visit_handling;
-  const moved = planned !== null && planned.target_date !== (visit.reporting_target_date ?? visit.target_date) && planned.target_date !== visit.reviewed_target_date;
+  const moved =
+    planned !== null &&
+    planned.target_date !== (visit.reporting_target_date ?? visit.target_date) &&
+    planned.target_date !== visit.reviewed_target_date;
   return {
     id: visit.id,
     needs_review: visit.needs_review || (handling === 'flag_for_review' && moved),
-    reporting_target_date: handling === 'recalculate_reporting' && planned ? planned.target_date : visit.reporting_target_date,
+    reporting_target_date:
+      handling === 'recalculate_reporting' && planned ? planned.target_date : visit.reporting_target_date,
   };
 }

@@ -15,22 +15,35 @@ import type { Settings } from '../../settings.js';
 import type { AuditVerificationStart } from '../../workflows/contract.js';
 
 /** Records that one transaction verifies, and how long one activity goes on: others wait for neither. */
-const PART = 20_000, TURN_MS = 10_000;
+const PART = 20_000,
+  TURN_MS = 10_000;
 const BEGIN = { rows: 0, head: GENESIS };
 
-/** The activity of a verification in the background. It may be repeated at any point: what was verified stands in the row. */
+/**
+ * The activity of a verification in the background. It may be repeated at any point: what was verified stands in the
+ * row.
+ */
 export function createAuditActivities({ database, settings }: { database: Database; settings: Settings }) {
   const folder = new CheckpointFolder(checkpointFolder(settings));
   const own = settings.AUDIT_SIGNING_KEY === undefined ? undefined : auditSigner(settings.AUDIT_SIGNING_KEY);
   /** Read before each part: what is kept outside was committed before. */
-  const outside = async (only: string | undefined): Promise<Outside> => ({ checkpoints: await folder.readAll(only), keys: await trustedKeys(folder, own) });
+  const outside = async (only: string | undefined): Promise<Outside> => ({
+    checkpoints: await folder.readAll(only),
+    keys: await trustedKeys(folder, own),
+  });
 
   async function begin(row: VerificationRow): Promise<VerificationState> {
     const where = await outside(row.chain ?? undefined);
     return inScope(database, '*', async ({ tx }) => {
       const chains = row.chain === null ? await allChains(tx, where) : [row.chain];
       const state: VerificationState = { chains, at: null, checkpoints: 0, head: null, bad: null };
-      await noteVerification(tx, row.id, { status: 'running', state, rows_total: await recordsOf(tx, chains), chains_total: chains.length, started_at: nowIso() });
+      await noteVerification(tx, row.id, {
+        status: 'running',
+        state,
+        rows_total: await recordsOf(tx, chains),
+        chains_total: chains.length,
+        started_at: nowIso(),
+      });
       return state;
     });
   }
@@ -44,20 +57,44 @@ export function createAuditActivities({ database, settings }: { database: Databa
     row.rows_verified += at.rows - from.rows;
     if (!report) state.at = at;
     else {
-      Object.assign(state, { chains: others, at: null, checkpoints: state.checkpoints + report.checkpoints, head: report.head });
+      Object.assign(state, {
+        chains: others,
+        at: null,
+        checkpoints: state.checkpoints + report.checkpoints,
+        head: report.head,
+      });
       row.chains_verified += 1;
       if (!report.valid) state.bad ??= { first_bad_id: report.first_bad_id!, fault: report.fault! };
     }
-    await inScope(database, '*', ({ tx }) => noteVerification(tx, row.id, {
-      state, rows_verified: row.rows_verified, rows_total: Math.max(row.rows_total, row.rows_verified), chains_verified: row.chains_verified,
-    }));
+    await inScope(database, '*', ({ tx }) =>
+      noteVerification(tx, row.id, {
+        state,
+        rows_verified: row.rows_verified,
+        rows_total: Math.max(row.rows_total, row.rows_verified),
+        chains_verified: row.chains_verified,
+      }),
+    );
   }
 
   async function end(row: VerificationRow, { checkpoints, head, bad }: VerificationState): Promise<void> {
-    const result = { valid: bad === null, rows: row.rows_verified, head: row.chain === null ? null : head, checkpoints, ...(row.chain === null && { chains: row.chains_verified }), ...bad };
+    const result = {
+      valid: bad === null,
+      rows: row.rows_verified,
+      head: row.chain === null ? null : head,
+      checkpoints,
+      ...(row.chain === null && { chains: row.chains_verified }),
+      ...bad,
+    };
     await inScope(database, '*', async ({ tx, audit }) => {
       if (!(await noteVerification(tx, row.id, { status: 'completed', result, completed_at: nowIso() }))) return;
-      audit.record({ study_id: null, user_id: row.requested_by_id, action: 'audit_verified', resource_type: 'audit_log', resource_id: row.chain, metadata: { valid: result.valid, rows: result.rows, verification_id: row.id } });
+      audit.record({
+        study_id: null,
+        user_id: row.requested_by_id,
+        action: 'audit_verified',
+        resource_type: 'audit_log',
+        resource_id: row.chain,
+        metadata: { valid: result.valid, rows: result.rows, verification_id: row.id },
+      });
     });
   }
 
@@ -67,7 +104,7 @@ export function createAuditActivities({ database, settings }: { database: Databa
       const { cancellationSignal } = Context.current();
       const row = await verificationById(database, verification_id);
       if (!row || row.status === 'completed' || row.status === 'failed') return { done: true };
-      const state = row.state ?? await begin(row);
+      const state = row.state ?? (await begin(row));
       const until = performance.now() + TURN_MS;
       while (state.chains.length > 0) {
         if (performance.now() > until || cancellationSignal.aborted) return { done: false };
@@ -79,7 +116,9 @@ export function createAuditActivities({ database, settings }: { database: Databa
     },
 
     async failVerification({ verification_id }: AuditVerificationStart, error: string): Promise<void> {
-      await inScope(database, '*', ({ tx }) => noteVerification(tx, verification_id, { status: 'failed', error: error.slice(0, 500), completed_at: nowIso() }));
+      await inScope(database, '*', ({ tx }) =>
+        noteVerification(tx, verification_id, { status: 'failed', error: error.slice(0, 500), completed_at: nowIso() }),
+      );
     },
   };
 }

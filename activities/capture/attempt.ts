@@ -18,10 +18,24 @@ export async function attempt<T>(deps: CaptureDeps, ids: Record<string, string>,
     return await work();
   } catch (thrown) {
     const { info } = context;
-    const failure = attemptFailure(thrown, { number: info.attempt, ageMs: nowMs() - info.scheduledTimestampMs }, { ...defaultLimits, ...deps.limits });
-    const foreseen = thrown instanceof CaptureFailure || thrown instanceof TriggerRefused || thrown instanceof ApplicationFailure;
+    const failure = attemptFailure(
+      thrown,
+      { number: info.attempt, ageMs: nowMs() - info.scheduledTimestampMs },
+      { ...defaultLimits, ...deps.limits },
+    );
+    const foreseen =
+      thrown instanceof CaptureFailure || thrown instanceof TriggerRefused || thrown instanceof ApplicationFailure;
     if (failure.type !== 'RECORD_BUSY') {
-      deps.log[foreseen ? 'warn' : 'error']({ ...ids, activity: info.activityType, attempt: info.attempt, reason: failure.message, ...(!foreseen && { err: thrown }) }, 'capture activity failed');
+      deps.log[foreseen ? 'warn' : 'error'](
+        {
+          ...ids,
+          activity: info.activityType,
+          attempt: info.attempt,
+          reason: failure.message,
+          ...(!foreseen && { err: thrown }),
+        },
+        'capture activity failed',
+      );
     }
     throw failure;
   } finally {

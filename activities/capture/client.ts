@@ -3,7 +3,11 @@ import { postForm } from './http.js';
 import { withoutValues } from './refusal.js';
 import type { Answer, PostOptions } from './http.js';
 
-export interface CaptureAccess { apiUrl: string; token: string; allowPrivate: boolean }
+export interface CaptureAccess {
+  apiUrl: string;
+  token: string;
+  allowPrivate: boolean;
+}
 export type CaptureRow = Record<string, unknown>;
 
 export interface RecordFilter {
@@ -26,33 +30,58 @@ export interface ClientLimits {
 }
 type Value = string | readonly string[] | undefined;
 
-/** A project of a REDCap-like capture system, by its API. Nothing that it says is trusted; every failure is a CaptureFailure. */
+/**
+ * A project of a REDCap-like capture system, by its API. Nothing that it says is trusted; every failure is a
+ * CaptureFailure.
+ */
 export class CaptureClient {
-  constructor(private readonly access: CaptureAccess, private readonly limits: ClientLimits = {}) {}
+  constructor(
+    private readonly access: CaptureAccess,
+    private readonly limits: ClientLimits = {},
+  ) {}
 
   /** Rows of records, flat and raw; every value as text. Record ids are text of any kind. */
   exportRecords(filter: RecordFilter): Promise<CaptureRow[]> {
     return this.rows('record', {
-      type: 'flat', rawOrLabel: 'raw', rawOrLabelHeaders: 'raw', exportCheckboxLabel: 'false', exportSurveyFields: 'false', exportDataAccessGroups: 'true',
+      type: 'flat',
+      rawOrLabel: 'raw',
+      rawOrLabelHeaders: 'raw',
+      exportCheckboxLabel: 'false',
+      exportSurveyFields: 'false',
+      exportDataAccessGroups: 'true',
       ...filter,
     });
   }
 
   /** Writes rows. @returns how many distinct records they belong to. */
-  async importRecords(rows: readonly CaptureRow[], options: { overwriteBehavior?: 'normal' | 'overwrite' } = {}): Promise<number> {
+  async importRecords(
+    rows: readonly CaptureRow[],
+    options: { overwriteBehavior?: 'normal' | 'overwrite' } = {},
+  ): Promise<number> {
     const answer = await this.call('record', {
-      type: 'flat', overwriteBehavior: options.overwriteBehavior ?? 'normal', returnContent: 'count', dateFormat: 'YMD', forceAutoNumber: 'false',
+      type: 'flat',
+      overwriteBehavior: options.overwriteBehavior ?? 'normal',
+      returnContent: 'count',
+      dateFormat: 'YMD',
+      forceAutoNumber: 'false',
       data: JSON.stringify(rows),
     });
     const count = typeof answer === 'object' && answer !== null ? Number((answer as { count?: unknown }).count) : NaN;
-    if (!Number.isInteger(count)) throw new CaptureFailure('invalid_response', 'The capture system did not say how many records it imported.');
+    if (!Number.isInteger(count))
+      throw new CaptureFailure('invalid_response', 'The capture system did not say how many records it imported.');
     return count;
   }
 
-  metadata(): Promise<CaptureRow[]> { return this.rows('metadata', {}); }
-  instruments(): Promise<CaptureRow[]> { return this.rows('instrument', {}); }
+  metadata(): Promise<CaptureRow[]> {
+    return this.rows('metadata', {});
+  }
+  instruments(): Promise<CaptureRow[]> {
+    return this.rows('instrument', {});
+  }
   /** Events of a longitudinal project; a classic one answers with a refusal. */
-  events(): Promise<CaptureRow[]> { return this.rows('event', {}); }
+  events(): Promise<CaptureRow[]> {
+    return this.rows('event', {});
+  }
 
   async project(): Promise<CaptureRow> {
     const answer = await this.call('project', {});
@@ -78,7 +107,9 @@ export class CaptureClient {
     }
     const { until = Infinity, timeoutMs = LIMITS.timeoutMs, maxBytes = LIMITS.maxBytes } = this.limits;
     const answer = await postForm(this.access.apiUrl, form, {
-      maxBytes, timeoutMs: Math.max(1, Math.min(timeoutMs, until - performance.now())), allowPrivate: this.access.allowPrivate,
+      maxBytes,
+      timeoutMs: Math.max(1, Math.min(timeoutMs, until - performance.now())),
+      allowPrivate: this.access.allowPrivate,
     });
     return this.read(answer);
   }
@@ -86,22 +117,37 @@ export class CaptureClient {
   /** The JSON of an answer. @throws CaptureFailure for everything else that capture systems send on bad days */
   private read(answer: Answer): unknown {
     const { status } = answer;
-    if (status >= 300 && status < 400) throw new CaptureFailure('invalid_response', `The capture system redirects elsewhere (${status}): check api_url.`);
+    if (status >= 300 && status < 400)
+      throw new CaptureFailure(
+        'invalid_response',
+        `The capture system redirects elsewhere (${status}): check api_url.`,
+      );
     if (status === 408) throw new CaptureFailure('timeout', 'The capture system gave up on the request (408).');
     if (status >= 500) throw new CaptureFailure('http_error', `The capture system answered ${status}.`);
     const parsed = parseJson(answer.body);
-    if (status >= 400) throw new CaptureFailure('rejected', `The capture system refused (${status})${this.words(parsed ?? answer.body)}`, { status });
+    if (status >= 400)
+      throw new CaptureFailure(
+        'rejected',
+        `The capture system refused (${status})${this.words(parsed ?? answer.body)}`,
+        { status },
+      );
     if (status !== 200) throw new CaptureFailure('invalid_response', `The capture system answered ${status}.`);
     if (parsed === undefined) throw new CaptureFailure('invalid_response', notJson(answer));
     // 200 and {"error": …}: it broke down after its first byte was sent, so it is not a considered refusal.
-    if (hasError(parsed)) throw new CaptureFailure('invalid_response', `The capture system answered with an error${this.words(parsed)}`);
+    if (hasError(parsed))
+      throw new CaptureFailure('invalid_response', `The capture system answered with an error${this.words(parsed)}`);
     return parsed;
   }
 
   /** What the capture system said, short and without what looks like a token, a record or a value of one. */
   private words(said: unknown): string {
     if (!hasError(said)) return '.';
-    const clean = withoutValues(said.error).replaceAll(this.access.token, '…').replace(/\b[0-9A-Fa-f]{32,}\b/g, '…').replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ').trim();
+    const clean = withoutValues(said.error)
+      .replaceAll(this.access.token, '…')
+      .replace(/\b[0-9A-Fa-f]{32,}\b/g, '…')
+      .replace(/<[^>]*>/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim();
     return `: ${clean.length > 300 ? `${clean.slice(0, 300)}…` : clean}`;
   }
 }

@@ -9,22 +9,41 @@ import type { ClientLimits } from './client.js';
 import type { CaptureDeps } from './deps.js';
 import { CaptureFailure } from './failure.js';
 
-export interface Connection { config: DatacaptureConfigRow; client: CaptureClient }
+export interface Connection {
+  config: DatacaptureConfigRow;
+  client: CaptureClient;
+}
 
-/** Opens a study's capture system. @throws CaptureFailure `configuration` when there is none or its token cannot be read */
-export async function openConnection(deps: CaptureDeps, studyId: string, limits: ClientLimits = {}): Promise<Connection> {
+/**
+ * Opens a study's capture system. @throws CaptureFailure `configuration` when there is none or its token cannot be read
+ */
+export async function openConnection(
+  deps: CaptureDeps,
+  studyId: string,
+  limits: ClientLimits = {},
+): Promise<Connection> {
   const config = await readInScope(deps.database, studyId, (tx) => findConfig(tx, studyId));
   if (!config) throw new CaptureFailure('configuration', 'The study has no capture-system configuration.');
   return { config, client: await clientOf(deps, config, limits) };
 }
 
 /** The client of a configuration; a token that no longer decrypts is noted on it, so that its status says so. */
-export async function clientOf(deps: CaptureDeps, config: DatacaptureConfigRow, limits: ClientLimits = {}): Promise<CaptureClient> {
+export async function clientOf(
+  deps: CaptureDeps,
+  config: DatacaptureConfigRow,
+  limits: ClientLimits = {},
+): Promise<CaptureClient> {
   const { settings } = deps;
-  const key = settings.DATACAPTURE_ENCRYPTION_KEY === undefined ? undefined : encryptionKeyBytes(settings.DATACAPTURE_ENCRYPTION_KEY);
+  const key =
+    settings.DATACAPTURE_ENCRYPTION_KEY === undefined
+      ? undefined
+      : encryptionKeyBytes(settings.DATACAPTURE_ENCRYPTION_KEY);
   try {
     const token = new SecretBox(key).open(config.api_token_encrypted, tokenPlace(config.study_id));
-    return new CaptureClient({ apiUrl: config.api_url, token, allowPrivate: settings.ALLOW_PRIVATE_URLS ?? !settings.production }, limits);
+    return new CaptureClient(
+      { apiUrl: config.api_url, token, allowPrivate: settings.ALLOW_PRIVATE_URLS ?? !settings.production },
+      limits,
+    );
   } catch (fault) {
     if (!(fault instanceof SecretUnreadable)) throw fault;
     await inScope(deps.database, config.study_id, ({ tx }) => noteConnection(tx, config.study_id, fault.message));
@@ -35,7 +54,10 @@ export async function clientOf(deps: CaptureDeps, config: DatacaptureConfigRow, 
 /** What the capture system names its records by unless it was told otherwise. */
 export const USUAL_KEY = 'record_id';
 
-/** The first field of the dictionary; the usual one where the capture system does not tell. @throws CaptureFailure when it does not answer at all */
+/**
+ * The first field of the dictionary; the usual one where the capture system does not tell. @throws CaptureFailure when
+ * it does not answer at all
+ */
 export async function primaryKeyOf(client: CaptureClient): Promise<string> {
   try {
     const name = (await client.metadata())[0]?.['field_name'];
@@ -56,7 +78,10 @@ const SOON_MS = 30_000;
  * The project's missing-data codes, asked for once in ten minutes. Where the project cannot be read (the token may not,
  * or the capture system does not tell) there are those that were known, or none: records are read all the same.
  */
-export async function projectMissingCodes(deps: CaptureDeps, { config, client }: Connection): Promise<ReadonlySet<string>> {
+export async function projectMissingCodes(
+  deps: CaptureDeps,
+  { config, client }: Connection,
+): Promise<ReadonlySet<string>> {
   // Another URL or token may be another project.
   const key = `${config.api_url}\0${config.api_token_encrypted}`;
   const known = codes.get(key);

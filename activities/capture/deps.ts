@@ -13,7 +13,14 @@ export interface AnchorEvaluation {
 /** What the capture activities work with. */
 export interface CaptureDeps {
   database: Database;
-  settings: Pick<Settings, 'DATACAPTURE_ENCRYPTION_KEY' | 'ALLOW_PRIVATE_URLS' | 'WEBHOOK_DEDUPE_HOURS' | 'REQUEST_TIMEOUT_SECONDS' | 'production'>;
+  settings: Pick<
+    Settings,
+    | 'DATACAPTURE_ENCRYPTION_KEY'
+    | 'ALLOW_PRIVATE_URLS'
+    | 'WEBHOOK_DEDUPE_HOURS'
+    | 'REQUEST_TIMEOUT_SECONDS'
+    | 'production'
+  >;
   anchors: AnchorEvaluation;
   log: Pick<Logger, 'info' | 'warn' | 'error'>;
   traffic: Pick<Traffic, 'note'>;

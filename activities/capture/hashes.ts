@@ -7,11 +7,15 @@ import type { ExportRow } from '../../workflows/domain/capture/record.js';
 const sha256 = (value: unknown) => hash('sha256', canonicalJson(value), 'hex');
 
 /**
- * What the record holds and how it is read: a corrected mapping makes the same bytes worth reading again. It begins with
- * what was asked for: the record in one event, or all of it.
+ * What the record holds and how it is read: a corrected mapping makes the same bytes worth reading again. It begins
+ * with what was asked for: the record in one event, or all of it.
  */
-export const contentHashOf = (rows: readonly ExportRow[], mapping: Record<string, string>, event: string | null): string =>
-  sha256(event).slice(0, ASKED_FOR) + sha256([rows, mapping]).slice(ASKED_FOR);
+export const contentHashOf = (
+  rows: readonly ExportRow[],
+  mapping: Record<string, string>,
+  event: string | null,
+): string => sha256(event).slice(0, ASKED_FOR) + sha256([rows, mapping]).slice(ASKED_FOR);
 
 /** What the service takes from the record, whoever has read it and whatever else was exported. */
-export const readingHashOf = ({ record: _record, ...taken }: Reading, mapping: Record<string, string>): string => sha256([taken, mapping]);
+export const readingHashOf = ({ record: _record, ...taken }: Reading, mapping: Record<string, string>): string =>
+  sha256([taken, mapping]);

@@ -11,9 +11,17 @@ export interface PostOptions {
   timeoutMs: number;
   maxBytes: number;
 }
-export interface Answer { status: number; contentType: string; location: string | undefined; body: string }
+export interface Answer {
+  status: number;
+  contentType: string;
+  location: string | undefined;
+  body: string;
+}
 
-const publicLookup = publicAddresses(() => new CaptureFailure('configuration', 'api_url points to a private address, which ALLOW_PRIVATE_URLS forbids here.'));
+const publicLookup = publicAddresses(
+  () =>
+    new CaptureFailure('configuration', 'api_url points to a private address, which ALLOW_PRIVATE_URLS forbids here.'),
+);
 
 const agentOptions = { keepAlive: true, maxSockets: 8, timeout: 60_000 };
 const agents = { 'http:': new HttpAgent(agentOptions), 'https:': new HttpsAgent(agentOptions) };
@@ -30,26 +38,48 @@ export function postForm(target: string, form: URLSearchParams, options: PostOpt
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
     let late: CaptureFailure | undefined;
-    const request = send(url, {
-      method: 'POST',
-      agent: agents[url.protocol as keyof typeof agents],
-      ...(!options.allowPrivate && { lookup: publicLookup }),
-      headers: { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': body.length, Accept: 'application/json', 'Accept-Encoding': 'identity' },
-    }, (response) => {
-      readText(response, options.maxBytes).then((text) => resolve({
-        status: response.statusCode ?? 0, contentType: response.headers['content-type'] ?? '', location: response.headers.location, body: text,
-      }), (failure) => {
-        request.destroy();
-        reject(late ?? failure);
-      }).finally(() => clearTimeout(timer));
-    });
+    const request = send(
+      url,
+      {
+        method: 'POST',
+        agent: agents[url.protocol as keyof typeof agents],
+        ...(!options.allowPrivate && { lookup: publicLookup }),
+        headers: {
+          'Content-Type': 'application/x-www-form-urlencoded',
+          'Content-Length': body.length,
+          Accept: 'application/json',
+          'Accept-Encoding': 'identity',
+        },
+      },
+      (response) => {
+        readText(response, options.maxBytes)
+          .then(
+            (text) =>
+              resolve({
+                status: response.statusCode ?? 0,
+                contentType: response.headers['content-type'] ?? '',
+                location: response.headers.location,
+                body: text,
+              }),
+            (failure) => {
+              request.destroy();
+              reject(late ?? failure);
+            },
+          )
+          .finally(() => clearTimeout(timer));
+      },
+    );
     const timer = setTimeout(() => {
       late = new CaptureFailure('timeout', 'The capture system did not answer in time.');
       request.destroy(late);
     }, options.timeoutMs);
     request.on('error', (error) => {
       clearTimeout(timer);
-      reject(error instanceof CaptureFailure ? error : new CaptureFailure('connection_error', connectionWords(error), { cause: error }));
+      reject(
+        error instanceof CaptureFailure
+          ? error
+          : new CaptureFailure('connection_error', connectionWords(error), { cause: error }),
+      );
     });
     request.end(body);
   });
@@ -61,7 +91,8 @@ async function readText(response: IncomingMessage, maxBytes: number): Promise<st
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > maxBytes) throw new CaptureFailure('invalid_response', `The capture system's answer is larger than ${maxBytes} bytes.`);
+      if (size > maxBytes)
+        throw new CaptureFailure('invalid_response', `The capture system's answer is larger than ${maxBytes} bytes.`);
       chunks.push(chunk);
     }
   } catch (error) {

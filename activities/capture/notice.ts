@@ -1,2 +1,5 @@
 /** What is worth telling of a record that was processed, or why it was not. Never a value of the record. */
-export interface Notice { code: string; message: string }
+export interface Notice {
+  code: string;
+  message: string;
+}

@@ -7,7 +7,11 @@ import { readInScope } from '../../db/transaction.js';
 import { shownAs } from '../../workflows/client.js';
 import { datacapturePollId, workflowTypes } from '../../workflows/contract.js';
 
-export interface PollDeps { client: Client; database: Database; taskQueue: string }
+export interface PollDeps {
+  client: Client;
+  database: Database;
+  taskQueue: string;
+}
 
 /** A poll that hangs would block all later ones. The first one of a large project reads everything. */
 const LONGEST_RUN = '6h';
@@ -27,9 +31,11 @@ export async function reconcilePolls(deps: PollDeps): Promise<void> {
   const wanted = await readInScope(deps.database, '*', (tx) => polledStudies(tx));
   const there = new Map<string, number>();
   for await (const { scheduleId, spec } of deps.client.schedule.list()) {
-    if (scheduleId.startsWith(PREFIX)) there.set(scheduleId.slice(PREFIX.length), Number(spec?.intervals?.[0]?.every ?? 0));
+    if (scheduleId.startsWith(PREFIX))
+      there.set(scheduleId.slice(PREFIX.length), Number(spec?.intervals?.[0]?.every ?? 0));
   }
-  for (const [studyId, minutes] of wanted) if (there.get(studyId) !== everyMs(minutes)) await schedule(deps, studyId, everyMs(minutes));
+  for (const [studyId, minutes] of wanted)
+    if (there.get(studyId) !== everyMs(minutes)) await schedule(deps, studyId, everyMs(minutes));
   for (const studyId of there.keys()) if (!wanted.has(studyId)) await schedule(deps, studyId, 0);
 }
 
@@ -44,8 +50,13 @@ async function schedule({ client, taskQueue }: PollDeps, studyId: string, every:
     // Counted from now: a capture system that was just connected is not polled in the middle of its configuration.
     spec: { intervals: [{ every, offset: nowMs() % every }] },
     action: {
-      type: 'startWorkflow', workflowType: workflowTypes.datacapturePoll, workflowId: datacapturePollId(studyId), taskQueue, args: [{ study_id: studyId }],
-      workflowExecutionTimeout: LONGEST_RUN, ...shownAs('poll of the capture system', studyId),
+      type: 'startWorkflow',
+      workflowType: workflowTypes.datacapturePoll,
+      workflowId: datacapturePollId(studyId),
+      taskQueue,
+      args: [{ study_id: studyId }],
+      workflowExecutionTimeout: LONGEST_RUN,
+      ...shownAs('poll of the capture system', studyId),
     },
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: Math.max(every, 10_000) },
   } satisfies ScheduleOptions;
@@ -54,7 +65,8 @@ async function schedule({ client, taskQueue }: PollDeps, studyId: string, every:
   } catch (fault) {
     if (!(fault instanceof ScheduleAlreadyRunning)) throw fault;
     await handle.update((before) => ({
-      ...options, state: { paused: before.state.paused, ...(before.state.note !== undefined && { note: before.state.note }) },
+      ...options,
+      state: { paused: before.state.paused, ...(before.state.note !== undefined && { note: before.state.note }) },
       // One that is as it is to be goes on counting.
       ...(Number(before.spec.intervals?.[0]?.every) === every && { spec: { intervals: before.spec.intervals! } }),
     }));

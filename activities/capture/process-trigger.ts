@@ -5,7 +5,13 @@ import { configStatement, noteConnection } from '../../db/queries/datacapture-co
 import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
 import { claimRecord, releaseRecord, storeReading } from '../../db/queries/datacapture-records.js';
 import type { RecordClaim } from '../../db/queries/datacapture-records.js';
-import { earlierTrigger, endWebhookEvent, eventStatement, noteProgress, openTriggersBefore } from '../../db/queries/webhook-events.js';
+import {
+  earlierTrigger,
+  endWebhookEvent,
+  eventStatement,
+  noteProgress,
+  openTriggersBefore,
+} from '../../db/queries/webhook-events.js';
 import type { WebhookEventRow } from '../../db/queries/webhook-events.js';
 import { inScope, readInScope, writeInScope } from '../../db/transaction.js';
 import type { Work } from '../../db/transaction.js';
@@ -28,7 +34,8 @@ import type { WrittenParticipant } from './write-participants.js';
 /** Longer than an attempt may take: a lease that runs out belongs to an attempt that is no more. */
 const LEASE_SECONDS = 90;
 /** About what one trigger takes. */
-const EACH_MS = 150, LONGEST_WAIT_MS = 5_000;
+const EACH_MS = 150,
+  LONGEST_WAIT_MS = 5_000;
 
 /**
  * Carries out a trigger: take the record, read it in the capture system, write what it says of the participant, have
@@ -42,9 +49,17 @@ export async function processTrigger(deps: CaptureDeps, start: DatacaptureTrigge
   let written: Written | TriggerReport;
   try {
     const fetched = await fetchRecord(deps, event, config);
-    written = await inScope(deps.database, event.study_id, (work, standing) => write(work, { ...opened, ...fetched }, standing), 'one', [
-      policyStatement(event.study_id), earlierTrigger(event, deps.settings.WEBHOOK_DEDUPE_HOURS), recordHasParticipant(event.study_id, event.record),
-    ]);
+    written = await inScope(
+      deps.database,
+      event.study_id,
+      (work, standing) => write(work, { ...opened, ...fetched }, standing),
+      'one',
+      [
+        policyStatement(event.study_id),
+        earlierTrigger(event, deps.settings.WEBHOOK_DEDUPE_HOURS),
+        recordHasParticipant(event.study_id, event.record),
+      ],
+    );
   } catch (failure) {
     await inScope(deps.database, event.study_id, ({ tx }) => releaseRecord(tx, event.study_id, event.record, event.id));
     throw failure;
@@ -52,53 +67,95 @@ export async function processTrigger(deps: CaptureDeps, start: DatacaptureTrigge
   return 'status' in written ? written : settleTrigger(deps, event, written);
 }
 
-interface Opened { event: WebhookEventRow; config: DatacaptureConfigRow; claim: RecordClaim }
-
-/** The trigger with its record in hand, or how it has ended: before now, or as another instrument's. */
-async function openTrigger(deps: CaptureDeps, start: DatacaptureTriggerStart): Promise<Opened | { ended: TriggerReport }> {
-  const { study_id, event_id } = start;
-  const [[claim], [event], [config]] = await writeInScope(deps.database, study_id, [
-    claimRecord(study_id, event_id, LEASE_SECONDS), eventStatement(event_id), configStatement(study_id),
-  ], 'one') as [RecordClaim[], WebhookEventRow[], DatacaptureConfigRow[]];
-  if (!event) throw new TriggerRefused('EVENT_NOT_FOUND', 'There is no such webhook event.');
-  if (event.status !== 'received' && event.status !== 'processing') return { ended: { status: event.status, outcome: event.outcome } };
-  if (!config) throw new TriggerRefused('CONFIG_NOT_FOUND', 'The study has no capture-system configuration any more.');
-  if (event.instrument !== config.enrollment_instrument) {
-    await inScope(deps.database, study_id, ({ tx }) => endWebhookEvent(tx, event.id, { status: 'processed', outcome: 'ignored' }));
-    return { ended: { status: 'processed', outcome: 'ignored' } };
-  }
-  return { event, config, claim: claim ?? await stepBack(deps, event) };
+interface Opened {
+  event: WebhookEventRow;
+  config: DatacaptureConfigRow;
+  claim: RecordClaim;
 }
 
-/** Another trigger has the record: waits for as long as those before it will need; the waiting is Temporal's, which holds no slot. */
+/** The trigger with its record in hand, or how it has ended: before now, or as another instrument's. */
+async function openTrigger(
+  deps: CaptureDeps,
+  start: DatacaptureTriggerStart,
+): Promise<Opened | { ended: TriggerReport }> {
+  const { study_id, event_id } = start;
+  const [[claim], [event], [config]] = (await writeInScope(
+    deps.database,
+    study_id,
+    [claimRecord(study_id, event_id, LEASE_SECONDS), eventStatement(event_id), configStatement(study_id)],
+    'one',
+  )) as [RecordClaim[], WebhookEventRow[], DatacaptureConfigRow[]];
+  if (!event) throw new TriggerRefused('EVENT_NOT_FOUND', 'There is no such webhook event.');
+  if (event.status !== 'received' && event.status !== 'processing')
+    return { ended: { status: event.status, outcome: event.outcome } };
+  if (!config) throw new TriggerRefused('CONFIG_NOT_FOUND', 'The study has no capture-system configuration any more.');
+  if (event.instrument !== config.enrollment_instrument) {
+    await inScope(deps.database, study_id, ({ tx }) =>
+      endWebhookEvent(tx, event.id, { status: 'processed', outcome: 'ignored' }),
+    );
+    return { ended: { status: 'processed', outcome: 'ignored' } };
+  }
+  return { event, config, claim: claim ?? (await stepBack(deps, event)) };
+}
+
+/**
+ * Another trigger has the record: waits for as long as those before it will need; the waiting is Temporal's, which
+ * holds no slot.
+ */
 async function stepBack(deps: CaptureDeps, event: WebhookEventRow): Promise<never> {
   const ahead = await readInScope(deps.database, event.study_id, (tx) => openTriggersBefore(tx, event));
   throw recordBusy(Math.min(EACH_MS * Math.max(1, ahead), LONGEST_WAIT_MS) * (0.8 + Math.random() * 0.4));
 }
 
-interface Fetched { rows: ExportRow[]; missing: ReadonlySet<string> }
+interface Fetched {
+  rows: ExportRow[];
+  missing: ReadonlySet<string>;
+}
 
 async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: DatacaptureConfigRow): Promise<Fetched> {
   const client = await clientOf(deps, config);
   const missing = await projectMissingCodes(deps, { config, client });
-  const answer = await client.exportRecords({ records: [event.record], ...(event.event_name && { events: [event.event_name] }) });
+  const answer = await client.exportRecords({
+    records: [event.record],
+    ...(event.event_name && { events: [event.event_name] }),
+  });
   let rows = rowsOfRecord(answer, event.record);
   // The members of a JSON object have no order to rely on: only the dictionary knows which of them names the record.
   if (rows.length === 0 && answer.length > 0) rows = rowsOfRecord(answer, event.record, await primaryKeyOf(client));
   if (rows.length === 0) {
-    throw new TriggerRefused('RECORD_NOT_FOUND', `The capture system has no such record${event.event_name ? ' in this event' : ''}: it was deleted or renamed.`);
+    throw new TriggerRefused(
+      'RECORD_NOT_FOUND',
+      `The capture system has no such record${event.event_name ? ' in this event' : ''}: it was deleted or renamed.`,
+    );
   }
   return { rows, missing };
 }
 
-/** @param standing the policy that holds, a trigger before it with the same bytes, and whether the record has a participant */
+/**
+ * @param standing the policy that holds, a trigger before it with the same bytes, and whether the record has a
+ * participant
+ */
 async function write(work: Work, material: Opened & Fetched, standing: unknown[][]): Promise<Written | TriggerReport> {
   const { tx } = work;
   const { event, config, claim, rows, missing } = material;
   const [[policy], [earlier], participants] = standing as [PolicyOf[], { id: string }[], unknown[]];
-  const rules = { instrument: event.instrument, mapping: config.participant_field_mapping, policy: policy?.policy ?? null, missing };
-  const reading = readingOf(event.record, rows, { event: event.event_name ?? config.enrollment_event, repeatInstance: event.repeat_instance }, rules, event.data_access_group);
-  const hashes = { content_hash: contentHashOf(rows, config.participant_field_mapping, event.event_name), reading_hash: readingHashOf(reading, config.participant_field_mapping) };
+  const rules = {
+    instrument: event.instrument,
+    mapping: config.participant_field_mapping,
+    policy: policy?.policy ?? null,
+    missing,
+  };
+  const reading = readingOf(
+    event.record,
+    rows,
+    { event: event.event_name ?? config.enrollment_event, repeatInstance: event.repeat_instance },
+    rules,
+    event.data_access_group,
+  );
+  const hashes = {
+    content_hash: contentHashOf(rows, config.participant_field_mapping, event.event_name),
+    reading_hash: readingHashOf(reading, config.participant_field_mapping),
+  };
   if (!(await storeReading(tx, event.study_id, event.record, event.id, claim, hashes))) throw recordBusy(200);
   if (config.sync_status === 'error') await noteConnection(tx, event.study_id, null);
 
@@ -113,7 +170,13 @@ async function write(work: Work, material: Opened & Fetched, standing: unknown[]
     return { status: 'duplicate', outcome: null };
   }
 
-  const origin = { study_id: event.study_id, form_oid: event.instrument, date_field: config.participant_field_mapping['enrollment_date'], create_missing_sites: config.create_missing_sites, from: { webhook_event_id: event.id } };
+  const origin = {
+    study_id: event.study_id,
+    form_oid: event.instrument,
+    date_field: config.participant_field_mapping['enrollment_date'],
+    create_missing_sites: config.create_missing_sites,
+    from: { webhook_event_id: event.id },
+  };
   const result = (await writeParticipants(work, origin, [reading])).get(event.record)!;
   if (result instanceof TriggerRefused) throw result;
   return decideHere(work, event, result);
@@ -123,16 +186,27 @@ async function write(work: Work, material: Opened & Fetched, standing: unknown[]
  * The decision as a part of this transaction: for a participant that it makes, whose workflow does not run yet, and
  * where there is nothing to decide. All else is the participant's workflow's, which alone changes an anchor.
  */
-async function decideHere(work: Work, event: WebhookEventRow, result: WrittenParticipant): Promise<Written | TriggerReport> {
+async function decideHere(
+  work: Work,
+  event: WebhookEventRow,
+  result: WrittenParticipant,
+): Promise<Written | TriggerReport> {
   const { participant_id, notices, dates } = result;
   if (result.outcome === 'created') {
-    const decided = (await decideTogether(work, event.study_id, new Map([[participant_id, 'always']]))).get(participant_id)!;
+    const decided = (await decideTogether(work, event.study_id, new Map([[participant_id, 'always']]))).get(
+      participant_id,
+    )!;
     return endTrigger(work.tx, event, { participant_id, notices, outcome: 'created', dated: dates.any }, decided);
   }
   const { needed, decided } = await wouldDecide(work, participant_id);
   // An attempt before this one wrote the reading, and broke off before the participant's workflow had answered.
   const handedOver = event.participant_id !== null && result.outcome === 'unchanged';
-  const written = { participant_id, notices, outcome: outcomeOf(event, result, asksForOverride(dates, decided)), dated: dates.any || handedOver };
+  const written = {
+    participant_id,
+    notices,
+    outcome: outcomeOf(event, result, asksForOverride(dates, decided)),
+    dated: dates.any || handedOver,
+  };
   return needed ? handOver(work.tx, event, written) : endTrigger(work.tx, event, written, decided);
 }
 
@@ -143,6 +217,10 @@ function outcomeOf(event: WebhookEventRow, { outcome }: WrittenParticipant, held
 }
 
 async function handOver(tx: Tx, event: WebhookEventRow, written: Written): Promise<Written> {
-  await noteProgress(tx, event.id, { participant_id: written.participant_id, outcome: written.outcome, warnings: written.notices });
+  await noteProgress(tx, event.id, {
+    participant_id: written.participant_id,
+    outcome: written.outcome,
+    warnings: written.notices,
+  });
   return written;
 }

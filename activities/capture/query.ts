@@ -2,7 +2,13 @@ import { findConfig, noteConnection, updateConfig } from '../../db/queries/datac
 import { inScope } from '../../db/transaction.js';
 import { checkMapping } from '../../workflows/domain/capture/mapping-check.js';
 import type { Dictionary, MappingFields } from '../../workflows/domain/capture/mapping-check.js';
-import type { CaptureAnswer, CaptureEvent, CaptureQuestion, ConnectionReport, Instrument } from '../../workflows/domain/capture/query.js';
+import type {
+  CaptureAnswer,
+  CaptureEvent,
+  CaptureQuestion,
+  ConnectionReport,
+  Instrument,
+} from '../../workflows/domain/capture/query.js';
 import type { CaptureClient, CaptureRow } from './client.js';
 import { openConnection } from './connection.js';
 import type { CaptureDeps } from './deps.js';
@@ -20,9 +26,15 @@ export async function queryCapture(deps: CaptureDeps, question: CaptureQuestion)
         await storeTest(deps, question, connection);
         return { ok: true, connection };
       }
-      case 'instruments': return { ok: true, instruments: (await client.instruments()).map(instrumentOf) };
-      case 'events': return { ok: true, events: await eventsOf(client) };
-      case 'check-mapping': return { ok: true, warnings: checkMapping({ ...config, ...(question.proposed as MappingFields) }, await dictionaryOf(client)) };
+      case 'instruments':
+        return { ok: true, instruments: (await client.instruments()).map(instrumentOf) };
+      case 'events':
+        return { ok: true, events: await eventsOf(client) };
+      case 'check-mapping':
+        return {
+          ok: true,
+          warnings: checkMapping({ ...config, ...(question.proposed as MappingFields) }, await dictionaryOf(client)),
+        };
     }
   } catch (failure) {
     if (!(failure instanceof CaptureFailure)) throw failure;
@@ -42,8 +54,11 @@ async function describe(client: CaptureClient): Promise<ConnectionReport> {
   const projectId = text(project['project_id']);
   if (projectId === '') throw new CaptureFailure('invalid_response', 'The capture system did not say its project_id.');
   return {
-    status: 'connected', project_title: text(project['project_title']), project_id: projectId,
-    is_longitudinal: isSet(project['is_longitudinal']), record_count: await countRecords(client),
+    status: 'connected',
+    project_title: text(project['project_title']),
+    project_id: projectId,
+    is_longitudinal: isSet(project['is_longitudinal']),
+    record_count: await countRecords(client),
   };
 }
 
@@ -57,7 +72,11 @@ async function countRecords(client: CaptureClient): Promise<number> {
 
 async function storeTest(deps: CaptureDeps, question: Test, connection: ConnectionReport): Promise<void> {
   await inScope(deps.database, question.study_id, async ({ tx, audit }) => {
-    await updateConfig(tx, question.study_id, { project_id: connection.project_id.slice(0, 100), sync_status: 'active', sync_error_message: null });
+    await updateConfig(tx, question.study_id, {
+      project_id: connection.project_id.slice(0, 100),
+      sync_status: 'active',
+      sync_error_message: null,
+    });
     audit.record(tested(question, 'connected'));
   });
 }
@@ -71,15 +90,27 @@ async function storeFailedTest(deps: CaptureDeps, question: Test, failure: Captu
 }
 
 const tested = (question: Test, result: string) => ({
-  study_id: question.study_id, user_id: question.actor_user_id, request_id: question.request_id,
-  action: 'datacapture_connection_tested', resource_type: 'datacapture_config', resource_id: question.study_id, metadata: { result },
+  study_id: question.study_id,
+  user_id: question.actor_user_id,
+  request_id: question.request_id,
+  action: 'datacapture_connection_tested',
+  resource_type: 'datacapture_config',
+  resource_id: question.study_id,
+  metadata: { result },
 });
 
-const instrumentOf = (row: CaptureRow): Instrument => ({ instrument_name: text(row['instrument_name']), instrument_label: text(row['instrument_label']) });
+const instrumentOf = (row: CaptureRow): Instrument => ({
+  instrument_name: text(row['instrument_name']),
+  instrument_label: text(row['instrument_label']),
+});
 
 const eventOf = (row: CaptureRow): CaptureEvent => ({
-  event_name: text(row['event_name']), unique_event_name: text(row['unique_event_name']), arm_num: whole(row['arm_num']) ?? 1,
-  day_offset: whole(row['day_offset']), offset_min: whole(row['offset_min']), offset_max: whole(row['offset_max']),
+  event_name: text(row['event_name']),
+  unique_event_name: text(row['unique_event_name']),
+  arm_num: whole(row['arm_num']) ?? 1,
+  day_offset: whole(row['day_offset']),
+  offset_min: whole(row['offset_min']),
+  offset_max: whole(row['offset_max']),
 });
 
 /** A classic project has none: the capture system refuses the question, which is no fault. */
@@ -91,7 +122,9 @@ async function eventsOf(client: CaptureClient): Promise<CaptureEvent[]> {
 async function dictionaryOf(client: CaptureClient): Promise<Dictionary> {
   const longitudinal = isSet((await client.project())['is_longitudinal']);
   const fields = (await client.metadata()).map((row) => ({
-    field_name: text(row['field_name']), form_name: text(row['form_name']), field_type: text(row['field_type']),
+    field_name: text(row['field_name']),
+    form_name: text(row['form_name']),
+    field_type: text(row['field_type']),
   }));
   const instruments = (await client.instruments()).map((row) => text(row['instrument_name']));
   const events = longitudinal ? (await client.events()).map((row) => text(row['unique_event_name'])) : [];

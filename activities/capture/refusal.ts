@@ -7,7 +7,9 @@ const LINE = /^\s*"((?:[^"]|"")*)","((?:[^"]|"")*)","((?:[^"]|"")*)","((?:[^"]|"
  */
 export function withoutValues(refusal: string): string {
   const text = refusal.replaceAll('&quot;', '"');
-  const lines = [...text.matchAll(LINE)].map(([, record, field, value, rule]) => `${field}: ${without(without(rule!, value!), record!)}`);
+  const lines = [...text.matchAll(LINE)].map(
+    ([, record, field, value, rule]) => `${field}: ${without(without(rule!, value!), record!)}`,
+  );
   if (lines.length === 0) return refusal;
   // The same rule for the same field of many records is one thing to know.
   return [...new Set(lines)].join('; ');

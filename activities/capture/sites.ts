@@ -8,14 +8,21 @@ import type { Notice } from './notice.js';
 
 const LONGEST_CODE = 64;
 
-interface SiteFound { id?: string; notice?: Notice }
+interface SiteFound {
+  id?: string;
+  notice?: Notice;
+}
 const codeOf = ({ mapped, group }: Reading): string => mapped.values.site_code ?? group ?? '';
 
 /** Finds the site of each reading, of one study, in one transaction. */
 export class Sites {
   private sites: SiteRow[] | undefined;
 
-  constructor(private readonly work: Work, private readonly study: { id: string; create_missing_sites: boolean }, private readonly origin: Record<string, unknown>) {}
+  constructor(
+    private readonly work: Work,
+    private readonly study: { id: string; create_missing_sites: boolean },
+    private readonly origin: Record<string, unknown>,
+  ) {}
 
   /** `of` for each, in the order of their codes: two batches that make the same sites never wait in a circle. */
   async ofAll(readings: readonly Reading[]): Promise<Map<Reading, SiteFound>> {
@@ -32,11 +39,18 @@ export class Sites {
     const code = mapped.values.site_code;
     if (code === undefined && group === null) return {};
     this.sites ??= await sitesOf(this.work.tx, this.study.id);
-    const found = this.sites.find((site) => site.site_code === code) ?? (group === null ? undefined : this.sites.find((site) => matchesGroup(site.site_code, group)));
+    const found =
+      this.sites.find((site) => site.site_code === code) ??
+      (group === null ? undefined : this.sites.find((site) => matchesGroup(site.site_code, group)));
     if (found) return { id: found.id };
     const wanted = code ?? group!;
     if (!this.study.create_missing_sites || wanted.length > LONGEST_CODE) {
-      return { notice: { code: 'UNKNOWN_SITE', message: `The study has no site for ${code === undefined ? 'the data access group' : 'the site code'} "${wanted.slice(0, LONGEST_CODE)}".` } };
+      return {
+        notice: {
+          code: 'UNKNOWN_SITE',
+          message: `The study has no site for ${code === undefined ? 'the data access group' : 'the site code'} "${wanted.slice(0, LONGEST_CODE)}".`,
+        },
+      };
     }
     return { id: await this.make(wanted) };
   }
@@ -46,7 +60,12 @@ export class Sites {
     this.sites!.push({ id, site_code: code });
     if (made) {
       this.work.audit.record({
-        study_id: this.study.id, user_id: null, action: 'site_created', resource_type: 'site', resource_id: id, metadata: { ...this.origin, site_code: code },
+        study_id: this.study.id,
+        user_id: null,
+        action: 'site_created',
+        resource_type: 'site',
+        resource_id: id,
+        metadata: { ...this.origin, site_code: code },
       });
     }
     return id;

@@ -50,20 +50,47 @@ async function openPoll(deps: CaptureDeps, { study_id }: DatacapturePollStart): 
   return inScope(deps.database, study_id, async ({ tx }) => {
     const config = await findConfig(tx, study_id);
     const polled = await syncs.polledStudies(tx, study_id);
-    if (!config || config.enrollment_instrument === null || !polled.has(study_id) || await syncs.runningSync(tx, study_id, 'sync')) return null;
-    const { row } = await syncs.openSync(tx, { study_id, kind: 'poll', changed_since: config.polled_at, requested_by_id: null });
+    if (
+      !config ||
+      config.enrollment_instrument === null ||
+      !polled.has(study_id) ||
+      (await syncs.runningSync(tx, study_id, 'sync'))
+    )
+      return null;
+    const { row } = await syncs.openSync(tx, {
+      study_id,
+      kind: 'poll',
+      changed_since: config.polled_at,
+      requested_by_id: null,
+    });
     return { sync_id: row.id };
   });
 }
 
 /** What a reading rests on: where it changes meanwhile, the reading is not a complete one. */
-const basisOf = (c: DatacaptureConfigRow) => createHash('sha256')
-  .update(canonicalJson([c.api_url, c.project_id, c.enrollment_instrument, c.enrollment_event, c.participant_field_mapping])).digest('hex');
+const basisOf = (c: DatacaptureConfigRow) =>
+  createHash('sha256')
+    .update(
+      canonicalJson([
+        c.api_url,
+        c.project_id,
+        c.enrollment_instrument,
+        c.enrollment_event,
+        c.participant_field_mapping,
+      ]),
+    )
+    .digest('hex');
 
 /** Writes down which records are to be read and which have vanished; once, whatever is repeated. */
-async function listRecords(deps: CaptureDeps, { sync_id, study_id }: DatacaptureSyncStart): Promise<{ total: number; basis: string; plan: ExportPlan }> {
+async function listRecords(
+  deps: CaptureDeps,
+  { sync_id, study_id }: DatacaptureSyncStart,
+): Promise<{ total: number; basis: string; plan: ExportPlan }> {
   const { config, client } = await openConnection(deps, study_id);
-  const { sync, policy } = await readInScope(deps.database, study_id, async (tx) => ({ sync: await syncs.findSync(tx, sync_id), policy: await currentPolicy(tx, study_id) }));
+  const { sync, policy } = await readInScope(deps.database, study_id, async (tx) => ({
+    sync: await syncs.findSync(tx, sync_id),
+    policy: await currentPolicy(tx, study_id),
+  }));
   if (!sync || sync.status !== 'running') throw new TriggerRefused('NOT_RUNNING', 'This reading has ended.');
   const turn = () => takeTurn(deps.database, config.api_url);
   await turn();
@@ -73,21 +100,42 @@ async function listRecords(deps: CaptureDeps, { sync_id, study_id }: Datacapture
   await turn();
   const all = await listIds(client, plan);
   if (sync.changed_since !== null) await turn();
-  const read = sync.changed_since === null ? all : await listIds(client, plan, { dateRangeBegin: rangeBegin(sync.changed_since) });
+  const read =
+    sync.changed_since === null ? all : await listIds(client, plan, { dateRangeBegin: rangeBegin(sync.changed_since) });
   const vanished = await vanishedOf(deps, { study_id, config, client, plan, present: new Set(all) });
   await inScope(deps.database, study_id, async ({ tx }) => {
     const current = await syncs.findSync(tx, sync_id, 'for update');
     if (current && !current.listed) {
-      await syncs.storeList(tx, current, { read, vanished, issue: { code: 'RECORD_VANISHED', message: 'The capture system has this record no more: it was deleted or renamed. Its participant stays as it is.' } });
+      await syncs.storeList(tx, current, {
+        read,
+        vanished,
+        issue: {
+          code: 'RECORD_VANISHED',
+          message:
+            'The capture system has this record no more: it was deleted or renamed. Its participant stays as it is.',
+        },
+      });
     }
   });
   return { total: read.length, basis, plan };
 }
 
-interface Presence { study_id: string; config: DatacaptureConfigRow; client: CaptureClient; plan: ExportPlan; present: ReadonlySet<string> }
+interface Presence {
+  study_id: string;
+  config: DatacaptureConfigRow;
+  client: CaptureClient;
+  plan: ExportPlan;
+  present: ReadonlySet<string>;
+}
 
-/** Participants whose record is gone. Who is not in the list is asked for by name, since he may have no row in the enrollment event. */
-async function vanishedOf(deps: CaptureDeps, { study_id, config, client, plan, present }: Presence): Promise<{ record: string; participant_id: string }[]> {
+/**
+ * Participants whose record is gone. Who is not in the list is asked for by name, since he may have no row in the
+ * enrollment event.
+ */
+async function vanishedOf(
+  deps: CaptureDeps,
+  { study_id, config, client, plan, present }: Presence,
+): Promise<{ record: string; participant_id: string }[]> {
   const known = await readInScope(deps.database, study_id, (tx) => syncs.readRecords(tx, study_id));
   const absent = known.filter(({ record }) => !present.has(record));
   const gone: typeof absent = [];
@@ -100,7 +148,10 @@ async function vanishedOf(deps: CaptureDeps, { study_id, config, client, plan, p
 }
 
 /** The reading is complete: the next poll begins where it began. */
-async function endSync(deps: CaptureDeps, { sync_id, study_id, basis }: DatacaptureSyncStart & { basis: string }): Promise<void> {
+async function endSync(
+  deps: CaptureDeps,
+  { sync_id, study_id, basis }: DatacaptureSyncStart & { basis: string },
+): Promise<void> {
   await inScope(deps.database, study_id, async (work) => {
     const sync = await syncs.findSync(work.tx, sync_id, 'for update');
     const config = await findConfig(work.tx, study_id, 'for update');
@@ -108,7 +159,9 @@ async function endSync(deps: CaptureDeps, { sync_id, study_id, basis }: Datacapt
     await syncs.nameRenamed(work.tx, sync);
     if (!(await syncs.closeSync(work.tx, sync_id, { status: 'completed' }))) return;
     await updateConfig(work.tx, study_id, {
-      last_sync_at: nowIso(), sync_status: 'active', sync_error_message: null,
+      last_sync_at: nowIso(),
+      sync_status: 'active',
+      sync_error_message: null,
       polled_at: basisOf(config) === basis ? sync.started_at : null,
     });
     recordEnd(work, sync, 'datacapture_sync_completed', { counts: sync.counts });
@@ -116,15 +169,30 @@ async function endSync(deps: CaptureDeps, { sync_id, study_id, basis }: Datacapt
 }
 
 /** Ends a reading that could not be carried out; what it has written stays, and the next one begins anew. */
-async function failSync(deps: CaptureDeps, { sync_id, study_id }: DatacaptureSyncStart, fault: TriggerFault): Promise<void> {
+async function failSync(
+  deps: CaptureDeps,
+  { sync_id, study_id }: DatacaptureSyncStart,
+  fault: TriggerFault,
+): Promise<void> {
   await inScope(deps.database, study_id, async (work) => {
     const sync = await syncs.findSync(work.tx, sync_id, 'for update');
-    if (!sync || !(await syncs.closeSync(work.tx, sync_id, { status: 'failed', code: fault.type, message: fault.message }))) return;
-    if (await findConfig(work.tx, study_id)) await updateConfig(work.tx, study_id, { sync_status: 'error', sync_error_message: fault.message });
+    if (
+      !sync ||
+      !(await syncs.closeSync(work.tx, sync_id, { status: 'failed', code: fault.type, message: fault.message }))
+    )
+      return;
+    if (await findConfig(work.tx, study_id))
+      await updateConfig(work.tx, study_id, { sync_status: 'error', sync_error_message: fault.message });
     recordEnd(work, sync, 'datacapture_sync_failed', { code: fault.type, counts: sync.counts });
   });
 }
 
-const recordEnd = ({ audit }: Work, sync: SyncRow, action: string, metadata: Record<string, unknown>): void => audit.record({
-  study_id: sync.study_id, user_id: sync.requested_by_id, action, resource_type: 'datacapture_sync', resource_id: sync.id, metadata: { kind: sync.kind, ...metadata },
-});
+const recordEnd = ({ audit }: Work, sync: SyncRow, action: string, metadata: Record<string, unknown>): void =>
+  audit.record({
+    study_id: sync.study_id,
+    user_id: sync.requested_by_id,
+    action,
+    resource_type: 'datacapture_sync',
+    resource_id: sync.id,
+    metadata: { kind: sync.kind, ...metadata },
+  });

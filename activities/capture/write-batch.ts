@@ -31,7 +31,11 @@ export interface ReadBatch {
   claims: ReadonlyMap<string, RecordClaim>;
 }
 
-interface Read { reading: Reading; reading_hash: string; known: boolean }
+interface Read {
+  reading: Reading;
+  reading_hash: string;
+  known: boolean;
+}
 
 /**
  * Writes what a batch of records says, each as its trigger would be: participants, facts, decisions with schedules,
@@ -44,11 +48,29 @@ export async function writeBatch(work: Work, batch: ReadBatch): Promise<{ left: 
   const outcomes: RecordOutcome[] = [];
   const read = readingsOf(batch, await currentPolicy(tx, study_id), outcomes);
   const claimedAt = [...batch.claims.values()].map(({ claimed_at }) => claimed_at).sort()[0]!;
-  const ours = await storeReadings(tx, study_id, sync_id, claimedAt, read.map(({ reading, reading_hash }) => ({ record: reading.record, reading_hash })));
+  const ours = await storeReadings(
+    tx,
+    study_id,
+    sync_id,
+    claimedAt,
+    read.map(({ reading, reading_hash }) => ({ record: reading.record, reading_hash })),
+  );
   const held = read.filter(({ reading }) => ours.has(reading.record));
-  const existing = held.length === 0 ? new Map<string, CapturedRow>() : await lockByExternalId(tx, study_id, held.map(({ reading }) => reading.record));
+  const existing =
+    held.length === 0
+      ? new Map<string, CapturedRow>()
+      : await lockByExternalId(
+          tx,
+          study_id,
+          held.map(({ reading }) => reading.record),
+        );
   for (const { reading } of held.filter((each) => each.known && existing.has(each.reading.record))) {
-    outcomes.push({ record: reading.record, outcome: 'unchanged', participant_id: existing.get(reading.record)!.id, issues: [] });
+    outcomes.push({
+      record: reading.record,
+      outcome: 'unchanged',
+      participant_id: existing.get(reading.record)!.id,
+      issues: [],
+    });
   }
   const fresh = held.filter((each) => !(each.known && existing.has(each.reading.record)));
   const refused = await writeFresh(work, batch, { readings: fresh.map(({ reading }) => reading), existing }, outcomes);
@@ -56,13 +78,22 @@ export async function writeBatch(work: Work, batch: ReadBatch): Promise<{ left: 
   return { left: await storeOutcomes(tx, sync_id, outcomes) };
 }
 
-function readingsOf({ config, plan, missing, rows, claims }: ReadBatch, policy: unknown, outcomes: RecordOutcome[]): Read[] {
+function readingsOf(
+  { config, plan, missing, rows, claims }: ReadBatch,
+  policy: unknown,
+  outcomes: RecordOutcome[],
+): Read[] {
   const rules = { instrument: plan.instrument, mapping: config.participant_field_mapping, policy, missing };
   const read: Read[] = [];
   for (const [record, claim] of claims) {
     const own = rows.get(record) ?? [];
     if (own.length === 0) {
-      outcomes.push({ record, outcome: 'failed', participant_id: null, issues: [{ code: 'RECORD_NOT_FOUND', message: 'The record was deleted or renamed while it was being read.' }] });
+      outcomes.push({
+        record,
+        outcome: 'failed',
+        participant_id: null,
+        issues: [{ code: 'RECORD_NOT_FOUND', message: 'The record was deleted or renamed while it was being read.' }],
+      });
     } else if (!isEnrolled(own, plan)) {
       outcomes.push({ record, outcome: 'skipped', participant_id: null, issues: [] });
     } else {
@@ -75,10 +106,26 @@ function readingsOf({ config, plan, missing, rows, claims }: ReadBatch, policy: 
 }
 
 /** Writes records that are new or have changed. @returns those that nothing could be taken from */
-async function writeFresh(work: Work, { config, sync_id, plan }: ReadBatch, { readings, existing }: { readings: readonly Reading[]; existing: ReadonlyMap<string, CapturedRow> }, outcomes: RecordOutcome[]): Promise<string[]> {
+async function writeFresh(
+  work: Work,
+  { config, sync_id, plan }: ReadBatch,
+  { readings, existing }: { readings: readonly Reading[]; existing: ReadonlyMap<string, CapturedRow> },
+  outcomes: RecordOutcome[],
+): Promise<string[]> {
   if (readings.length === 0) return [];
   const { study_id, create_missing_sites } = config;
-  const results = await writeParticipants(work, { study_id, form_oid: plan.instrument, date_field: config.participant_field_mapping['enrollment_date'], create_missing_sites, from: { sync_id } }, readings, existing);
+  const results = await writeParticipants(
+    work,
+    {
+      study_id,
+      form_oid: plan.instrument,
+      date_field: config.participant_field_mapping['enrollment_date'],
+      create_missing_sites,
+      from: { sync_id },
+    },
+    readings,
+    existing,
+  );
   const written = new Map<string, WrittenParticipant>();
   const refused: string[] = [];
   for (const [record, result] of results) {
@@ -87,33 +134,80 @@ async function writeFresh(work: Work, { config, sync_id, plan }: ReadBatch, { re
       continue;
     }
     refused.push(record);
-    outcomes.push({ record, outcome: 'failed', participant_id: null, issues: [{ code: result.code, message: result.message }] });
+    outcomes.push({
+      record,
+      outcome: 'failed',
+      participant_id: null,
+      issues: [{ code: result.code, message: result.message }],
+    });
   }
-  const decided = await decideTogether(work, study_id, new Map([...written.values()].map((result) => [result.participant_id, ensuring(result)])));
+  const decided = await decideTogether(
+    work,
+    study_id,
+    new Map([...written.values()].map((result) => [result.participant_id, ensuring(result)])),
+  );
   for (const [record, result] of written) outcomes.push(outcomeOf(record, result, decided.get(result.participant_id)!));
-  await tell(work, study_id, sync_id, [...written.values()].map((result) => ({ result, decided: decided.get(result.participant_id)! })));
+  await tell(
+    work,
+    study_id,
+    sync_id,
+    [...written.values()].map((result) => ({ result, decided: decided.get(result.participant_id)! })),
+  );
   return refused;
 }
 
-const ensuring = ({ outcome, dates }: WrittenParticipant): Ensuring => (outcome === 'created' ? 'always' : dates.any ? 'of_date' : 'rule_7');
+const ensuring = ({ outcome, dates }: WrittenParticipant): Ensuring =>
+  outcome === 'created' ? 'always' : dates.any ? 'of_date' : 'rule_7';
 
-function outcomeOf(record: string, { participant_id, outcome, notices, dates }: WrittenParticipant, decided: Decided): RecordOutcome {
+function outcomeOf(
+  record: string,
+  { participant_id, outcome, notices, dates }: WrittenParticipant,
+  decided: Decided,
+): RecordOutcome {
   const held = asksForOverride(dates, decided);
-  const refusedDate = dateRefused(decided.result === 'withdrawn' ? { result: 'refused', errors: [] } : { result: decided.result, errors: decided.errors });
+  const refusedDate = dateRefused(
+    decided.result === 'withdrawn'
+      ? { result: 'refused', errors: [] }
+      : { result: decided.result, errors: decided.errors },
+  );
   return {
-    record, participant_id, outcome: held ? 'override_required' : outcome,
+    record,
+    participant_id,
+    outcome: held ? 'override_required' : outcome,
     issues: [
-      ...notices, ...(refusedDate === null ? [] : [{ code: 'DATE_NOT_TAKEN', message: refusedDate }]),
-      ...(held ? [{ code: 'OVERRIDE_REQUIRED', message: 'The capture system has another date; the anchor is final, and nothing was moved.' }] : []),
+      ...notices,
+      ...(refusedDate === null ? [] : [{ code: 'DATE_NOT_TAKEN', message: refusedDate }]),
+      ...(held
+        ? [
+            {
+              code: 'OVERRIDE_REQUIRED',
+              message: 'The capture system has another date; the anchor is final, and nothing was moved.',
+            },
+          ]
+        : []),
     ],
   };
 }
 
-/** Who is to know: coordinators of dates that need an override, and workflows that wait for something else from now on. */
-async function tell({ tx }: Work, studyId: string, syncId: string, all: readonly { result: WrittenParticipant; decided: Decided }[]): Promise<void> {
+/**
+ * Who is to know: coordinators of dates that need an override, and workflows that wait for something else from now on.
+ */
+async function tell(
+  { tx }: Work,
+  studyId: string,
+  syncId: string,
+  all: readonly { result: WrittenParticipant; decided: Decided }[],
+): Promise<void> {
   for (const { result, decided } of all) {
-    if (asksForOverride(result.dates, decided)) await tellCoordinators(tx, studyId, result.participant_id, { id: syncId, key: `${result.participant_id}/${result.dates.mapped ?? decided.candidate}` });
+    if (asksForOverride(result.dates, decided))
+      await tellCoordinators(tx, studyId, result.participant_id, {
+        id: syncId,
+        key: `${result.participant_id}/${result.dates.mapped ?? decided.candidate}`,
+      });
   }
   const awake = all.filter(({ result, decided }) => result.outcome !== 'created' && (decided.changed || result.moved));
-  await putOutbox(tx, awake.map(({ result }) => ({ topic: 'sources-changed', studyId, subject: result.participant_id })));
+  await putOutbox(
+    tx,
+    awake.map(({ result }) => ({ topic: 'sources-changed', studyId, subject: result.participant_id })),
+  );
 }

@@ -1,5 +1,10 @@
 import * as captured from '../../db/queries/captured-participants.js';
-import type { CapturedColumns, CapturedRow, CaptureFormWrite, NewCaptured } from '../../db/queries/captured-participants.js';
+import type {
+  CapturedColumns,
+  CapturedRow,
+  CaptureFormWrite,
+  NewCaptured,
+} from '../../db/queries/captured-participants.js';
 import type { Work } from '../../db/transaction.js';
 import { changedDates, noDates } from '../../workflows/domain/capture/changed-dates.js';
 import type { ChangedDates } from '../../workflows/domain/capture/changed-dates.js';
@@ -32,24 +37,49 @@ export interface WrittenParticipant {
   dates: ChangedDates;
 }
 export type WriteResult = WrittenParticipant | TriggerRefused;
-interface Case { reading: Reading; columns: CapturedColumns; notices: Notice[] }
+interface Case {
+  reading: Reading;
+  columns: CapturedColumns;
+  notices: Notice[];
+}
 
 /**
  * Makes or updates the participants of records, and the facts that their anchors are decided from (trigger rules 4, 5):
  * of one record for a trigger, of a batch for a sync. The enrollment date itself is only a fact here: the anchor alone
- * changes the participant's date. Refused, each for itself: PARTICIPANT_CODE_TAKEN, INVALID_PARTICIPANT_CODE, RECORD_ID_TOO_LONG.
+ * changes the participant's date. Refused, each for itself: PARTICIPANT_CODE_TAKEN, INVALID_PARTICIPANT_CODE,
+ * RECORD_ID_TOO_LONG.
  * @param existing the records' participants, where the transaction has locked them already
  */
-export async function writeParticipants(work: Work, origin: Origin, readings: readonly Reading[], existing?: ReadonlyMap<string, CapturedRow>): Promise<Map<string, WriteResult>> {
+export async function writeParticipants(
+  work: Work,
+  origin: Origin,
+  readings: readonly Reading[],
+  existing?: ReadonlyMap<string, CapturedRow>,
+): Promise<Map<string, WriteResult>> {
   const results = new Map<string, WriteResult>();
-  const locked = existing ?? await captured.lockByExternalId(work.tx, origin.study_id, readings.map(({ record }) => record));
-  const sites = new Sites(work, { id: origin.study_id, create_missing_sites: origin.create_missing_sites }, { source: 'datacapture', ...origin.from });
+  const locked =
+    existing ??
+    (await captured.lockByExternalId(
+      work.tx,
+      origin.study_id,
+      readings.map(({ record }) => record),
+    ));
+  const sites = new Sites(
+    work,
+    { id: origin.study_id, create_missing_sites: origin.create_missing_sites },
+    { source: 'datacapture', ...origin.from },
+  );
   const siteOf = await sites.ofAll(readings);
-  const fresh: Case[] = [], known: (Case & { row: CapturedRow })[] = [];
+  const fresh: Case[] = [],
+    known: (Case & { row: CapturedRow })[] = [];
   for (const reading of readings) {
     const { enrollment_date: _fact, site_code: _code, ...columns } = reading.mapped.values;
     const site = siteOf.get(reading)!;
-    const each = { reading, columns: { ...columns, ...(site.id !== undefined && { site_id: site.id }) }, notices: site.notice ? [site.notice] : [] };
+    const each = {
+      reading,
+      columns: { ...columns, ...(site.id !== undefined && { site_id: site.id }) },
+      notices: site.notice ? [site.notice] : [],
+    };
     const row = locked.get(reading.record);
     if (row) known.push({ ...each, row });
     else fresh.push(each);
@@ -59,42 +89,95 @@ export async function writeParticipants(work: Work, origin: Origin, readings: re
   return results;
 }
 
-const about = (origin: Origin, id: string) => ({ study_id: origin.study_id, user_id: null, resource_type: 'participant', resource_id: id });
-const sourceOf = (origin: Origin, { mapped }: Reading) => ({ source: 'datacapture', ...origin.from, ...(mapped.dropped.length > 0 && { dropped: mapped.dropped }) });
+const about = (origin: Origin, id: string) => ({
+  study_id: origin.study_id,
+  user_id: null,
+  resource_type: 'participant',
+  resource_id: id,
+});
+const sourceOf = (origin: Origin, { mapped }: Reading) => ({
+  source: 'datacapture',
+  ...origin.from,
+  ...(mapped.dropped.length > 0 && { dropped: mapped.dropped }),
+});
 const formStatus = (reading: Reading) => (reading.form_complete ? 'complete' : 'draft');
-const codeTaken = () => new TriggerRefused('PARTICIPANT_CODE_TAKEN', 'Another participant of the study has this participant code.');
+const codeTaken = () =>
+  new TriggerRefused('PARTICIPANT_CODE_TAKEN', 'Another participant of the study has this participant code.');
 
-async function enroll({ tx, audit }: Work, origin: Origin, cases: readonly Case[], results: Map<string, WriteResult>): Promise<void> {
+async function enroll(
+  { tx, audit }: Work,
+  origin: Origin,
+  cases: readonly Case[],
+  results: Map<string, WriteResult>,
+): Promise<void> {
   const rows: NewCaptured[] = [];
   for (const { reading, columns } of cases) {
     const code = columns.participant_code ?? reading.record;
     if (!isParticipantCode(code)) {
-      results.set(reading.record, new TriggerRefused('INVALID_PARTICIPANT_CODE', 'The participant code (or the record id in its place) must have 1 to 64 characters without control characters.'));
+      results.set(
+        reading.record,
+        new TriggerRefused(
+          'INVALID_PARTICIPANT_CODE',
+          'The participant code (or the record id in its place) must have 1 to 64 characters without control characters.',
+        ),
+      );
     } else if (reading.record.length > LONGEST_RECORD) {
-      results.set(reading.record, new TriggerRefused('RECORD_ID_TOO_LONG', `A record id of more than ${LONGEST_RECORD} characters cannot be kept.`));
+      results.set(
+        reading.record,
+        new TriggerRefused(
+          'RECORD_ID_TOO_LONG',
+          `A record id of more than ${LONGEST_RECORD} characters cannot be kept.`,
+        ),
+      );
     } else {
-      rows.push({ ...columns, record: reading.record, participant_code: code, form_status: formStatus(reading), items: reading.items });
+      rows.push({
+        ...columns,
+        record: reading.record,
+        participant_code: code,
+        form_status: formStatus(reading),
+        items: reading.items,
+      });
     }
   }
   // Two batches that want the same codes meet them in one order, and never wait in a circle.
-  const made = await captured.enrollCaptured(tx, origin.study_id, origin.form_oid, inOrder(rows, ({ participant_code }) => participant_code));
+  const made = await captured.enrollCaptured(
+    tx,
+    origin.study_id,
+    origin.form_oid,
+    inOrder(rows, ({ participant_code }) => participant_code),
+  );
   const left = rows.filter(({ record }) => !made.has(record)).map(({ record }) => record);
-  // Somebody may have enrolled the record by hand at this moment: then it is to be updated, which the next attempt does.
+  // Somebody may have enrolled the record by hand at this moment: then it is to be updated, which the next attempt
+  // does.
   if (left.length > 0 && (await captured.lockByExternalId(tx, origin.study_id, left)).size > 0) throw recordBusy(200);
   for (const record of left) results.set(record, codeTaken());
   for (const { reading, columns, notices } of cases) {
     const id = made.get(reading.record);
     if (id === undefined) continue;
-    audit.record({ ...about(origin, id), action: 'participant_created', metadata: { ...sourceOf(origin, reading), fields: Object.keys(columns) } });
+    audit.record({
+      ...about(origin, id),
+      action: 'participant_created',
+      metadata: { ...sourceOf(origin, reading), fields: Object.keys(columns) },
+    });
     results.set(reading.record, { participant_id: id, outcome: 'created', notices, moved: false, dates: noDates });
   }
 }
 
-async function update({ tx, audit }: Work, origin: Origin, cases: readonly (Case & { row: CapturedRow })[], results: Map<string, WriteResult>): Promise<void> {
-  const forms = await captured.captureForms(tx, cases.map(({ row }) => row.id), origin.form_oid);
+async function update(
+  { tx, audit }: Work,
+  origin: Origin,
+  cases: readonly (Case & { row: CapturedRow })[],
+  results: Map<string, WriteResult>,
+): Promise<void> {
+  const forms = await captured.captureForms(
+    tx,
+    cases.map(({ row }) => row.id),
+    origin.form_oid,
+  );
   const changes = cases.map((each) => ({ ...each, changed: changesOf(each.row, each.columns) }));
   const taken = await takenBy(tx, origin, changes);
-  const rows: ({ id: string } & CapturedColumns)[] = [], writes: CaptureFormWrite[] = [];
+  const rows: ({ id: string } & CapturedColumns)[] = [],
+    writes: CaptureFormWrite[] = [];
   for (const { reading, row, notices, changed } of changes) {
     if (changed.participant_code !== undefined && taken.has(changed.participant_code)) {
       results.set(reading.record, codeTaken());
@@ -104,16 +187,27 @@ async function update({ tx, audit }: Work, origin: Origin, cases: readonly (Case
     const fields = Object.keys(changed);
     if (fields.length > 0) {
       rows.push({ id: row.id, ...changed });
-      audit.record({ ...about(origin, row.id), action: 'participant_updated', metadata: { ...sourceOf(origin, reading), fields } });
+      audit.record({
+        ...about(origin, row.id),
+        action: 'participant_updated',
+        metadata: { ...sourceOf(origin, reading), fields },
+      });
     }
     const form = formAfter(forms.get(row.id), reading, row.id);
     if (form) writes.push(form.write);
     if (form && form.fields.length > 0) {
-      audit.record({ ...about(origin, row.id), action: 'form_updated', metadata: { ...sourceOf(origin, reading), form_oid: origin.form_oid, fields: form.fields } });
+      audit.record({
+        ...about(origin, row.id),
+        action: 'form_updated',
+        metadata: { ...sourceOf(origin, reading), form_oid: origin.form_oid, fields: form.fields },
+      });
     }
     const touched = fields.length + (form?.fields.length ?? 0) > 0;
     results.set(reading.record, {
-      participant_id: row.id, outcome: touched ? 'updated' : 'unchanged', notices, moved: changed.site_id !== undefined,
+      participant_id: row.id,
+      outcome: touched ? 'updated' : 'unchanged',
+      notices,
+      moved: changed.site_id !== undefined,
       dates: changedDates(reading.items, form?.fields ?? [], origin.date_field),
     });
   }
@@ -126,15 +220,30 @@ function changesOf(row: CapturedRow, columns: CapturedColumns): CapturedColumns 
   return Object.fromEntries(names.map((name) => [name, columns[name]]));
 }
 
-async function takenBy(tx: Work['tx'], origin: Origin, changes: readonly { changed: CapturedColumns }[]): Promise<Set<string>> {
+async function takenBy(
+  tx: Work['tx'],
+  origin: Origin,
+  changes: readonly { changed: CapturedColumns }[],
+): Promise<Set<string>> {
   const codes = changes.flatMap(({ changed }) => changed.participant_code ?? []);
   return codes.length === 0 ? new Set() : captured.takenCodes(tx, origin.study_id, codes);
 }
 
-/** The form with the facts of a reading; an item that is empty now stays as it was (empty values are not applied). Undefined: nothing to write. */
-function formAfter(form: captured.CaptureForm | undefined, reading: Reading, participantId: string): { write: CaptureFormWrite; fields: string[] } | undefined {
+/**
+ * The form with the facts of a reading; an item that is empty now stays as it was (empty values are not applied).
+ * Undefined: nothing to write.
+ */
+function formAfter(
+  form: captured.CaptureForm | undefined,
+  reading: Reading,
+  participantId: string,
+): { write: CaptureFormWrite; fields: string[] } | undefined {
   const status = formStatus(reading);
-  if (!form) return { write: { participant_id: participantId, status, items: reading.items }, fields: Object.keys(reading.items) };
+  if (!form)
+    return {
+      write: { participant_id: participantId, status, items: reading.items },
+      fields: Object.keys(reading.items),
+    };
   // What somebody signed here stays what was signed.
   if (form.status === 'signed' || form.status === 'locked') return undefined;
   const fields = Object.keys(reading.items).filter((name) => form.items[name] !== reading.items[name]);
@@ -149,7 +258,8 @@ async function unlessTaken(write: () => Promise<void>): Promise<void> {
     await write();
   } catch (fault) {
     // The transaction is lost; the next attempt finds whose the code is.
-    if ((fault as { constraint?: unknown }).constraint === 'participants_study_id_participant_code_key') throw recordBusy(200);
+    if ((fault as { constraint?: unknown }).constraint === 'participants_study_id_participant_code_key')
+      throw recordBusy(200);
     throw fault;
   }
 }

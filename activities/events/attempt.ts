@@ -15,7 +15,15 @@ import { backOff, signedHeaders } from './sign.js';
 
 export interface EventDeps {
   database: Database;
-  settings: Pick<Settings, 'DATACAPTURE_ENCRYPTION_KEY' | 'ALLOW_PRIVATE_URLS' | 'EVENT_RETRY_INITIAL_SECONDS' | 'EVENT_RETRY_MAX_DAYS' | 'EVENT_TIMEOUT_SECONDS' | 'production'>;
+  settings: Pick<
+    Settings,
+    | 'DATACAPTURE_ENCRYPTION_KEY'
+    | 'ALLOW_PRIVATE_URLS'
+    | 'EVENT_RETRY_INITIAL_SECONDS'
+    | 'EVENT_RETRY_MAX_DAYS'
+    | 'EVENT_TIMEOUT_SECONDS'
+    | 'production'
+  >;
   log: Pick<Logger, 'warn' | 'debug'>;
 }
 
@@ -38,10 +46,29 @@ export async function attempt(deps: EventDeps, delivery: ClaimedDelivery, first:
   const wait = Math.max(backOff(EVENT_RETRY_INITIAL_SECONDS, delivery.attempts), posted.retryAfterSeconds ?? 0);
   await inScope(deps.database, study_id, async ({ tx, audit }) => {
     const gone = posted.status === GONE;
-    const goesOn = await noteFailed(tx, id, { status: posted.status, error: posted.error!, waitSeconds: wait, patienceSeconds: EVENT_RETRY_MAX_DAYS * 86_400, rescueSeconds: RESCUE_SECONDS, final: gone });
+    const goesOn = await noteFailed(tx, id, {
+      status: posted.status,
+      error: posted.error!,
+      waitSeconds: wait,
+      patienceSeconds: EVENT_RETRY_MAX_DAYS * 86_400,
+      rescueSeconds: RESCUE_SECONDS,
+      final: gone,
+    });
     if (gone) {
-      const given = await disableSubscription(tx, delivery.subscription_id, 'the subscriber answered 410: it is gone for good');
-      if (given !== undefined) audit.record({ study_id, user_id: null, action: 'event_subscription_disabled', resource_type: 'event_subscription', resource_id: delivery.subscription_id, metadata: { status: GONE, given_up: given } });
+      const given = await disableSubscription(
+        tx,
+        delivery.subscription_id,
+        'the subscriber answered 410: it is gone for good',
+      );
+      if (given !== undefined)
+        audit.record({
+          study_id,
+          user_id: null,
+          action: 'event_subscription_disabled',
+          resource_type: 'event_subscription',
+          resource_id: delivery.subscription_id,
+          metadata: { status: GONE, given_up: given },
+        });
     }
     if (goesOn && first) await putOutbox(tx, [{ topic: 'event-delivery', studyId: study_id, subject: id }]);
   });
@@ -59,14 +86,19 @@ async function send({ settings }: EventDeps, delivery: ClaimedDelivery): Promise
     return { status: null, error: fault.message, retryAfterSeconds: null };
   }
   return postEvent(delivery.url, signedHeaders(secrets, delivery.event.id, body, new Date(nowMs())), body, {
-    allowPrivate: settings.ALLOW_PRIVATE_URLS ?? !settings.production, timeoutMs: settings.EVENT_TIMEOUT_SECONDS * 1000,
+    allowPrivate: settings.ALLOW_PRIVATE_URLS ?? !settings.production,
+    timeoutMs: settings.EVENT_TIMEOUT_SECONDS * 1000,
   });
 }
 
 /** The secret, and the one before it while that is still valid. */
-function secretsOf(key: string | undefined, { subscription_id, secret_encrypted, previous_secret_encrypted, previous_secret_until }: ClaimedDelivery): string[] {
+function secretsOf(
+  key: string | undefined,
+  { subscription_id, secret_encrypted, previous_secret_encrypted, previous_secret_until }: ClaimedDelivery,
+): string[] {
   const box = new SecretBox(key === undefined ? undefined : encryptionKeyBytes(key));
   const place = subscriptionSecretPlace(subscription_id);
-  const previous = previous_secret_until === null || previous_secret_encrypted === null ? [] : [previous_secret_encrypted];
+  const previous =
+    previous_secret_until === null || previous_secret_encrypted === null ? [] : [previous_secret_encrypted];
   return [secret_encrypted, ...previous].map((sealed) => box.open(sealed, place));
 }

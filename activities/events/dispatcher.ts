@@ -7,8 +7,11 @@ import { attempt, leaseSeconds } from './attempt.js';
 import type { EventDeps } from './attempt.js';
 
 /** At once in hand: of all, and of one subscription, so that a slow subscriber holds up itself alone. */
-const MOST = 64, EACH = 8;
-const POLL_MS = 250, IDLE_POLL_MS = 1_000, LAST_WAIT_MS = 3_000;
+const MOST = 64,
+  EACH = 8;
+const POLL_MS = 250,
+  IDLE_POLL_MS = 1_000,
+  LAST_WAIT_MS = 3_000;
 
 /**
  * Makes the first attempt at every delivery, soon after the commit that wrote it, and looks after those that were lost
@@ -28,12 +31,18 @@ export class EventDispatcher {
     this.loop = this.run();
   }
 
-  /** Takes nothing more and waits a moment for what is in hand; what is not done then is taken up again when its lease ends. */
+  /**
+   * Takes nothing more and waits a moment for what is in hand; what is not done then is taken up again when its lease
+   * ends.
+   */
   async stop(): Promise<void> {
     this.stopping = true;
     this.pause.wake();
     await this.loop;
-    await Promise.race([Promise.all([...this.inHand.values()].map(({ done }) => done)), sleep(LAST_WAIT_MS, undefined, { ref: false })]);
+    await Promise.race([
+      Promise.all([...this.inHand.values()].map(({ done }) => done)),
+      sleep(LAST_WAIT_MS, undefined, { ref: false }),
+    ]);
   }
 
   private async run(): Promise<void> {
@@ -48,7 +57,10 @@ export class EventDispatcher {
           if (claimed.length > 0 && this.inHand.size < MOST) pause = 0;
         }
       } catch (fault) {
-        this.deps.log.warn({ fault: (fault as { code?: unknown }).code ?? (fault as Error).name }, 'events: the database is away');
+        this.deps.log.warn(
+          { fault: (fault as { code?: unknown }).code ?? (fault as Error).name },
+          'events: the database is away',
+        );
       }
       if (pause > 0 && !this.stopping) await this.pause.wait(pause);
     }
@@ -58,7 +70,9 @@ export class EventDispatcher {
     if (this.inHand.size >= MOST) return [];
     const busy: Record<string, number> = {};
     for (const { subscription } of this.inHand.values()) busy[subscription] = (busy[subscription] ?? 0) + 1;
-    return inScope(this.deps.database, '*', ({ tx }) => claimDeliveries(tx, { each: EACH, most: MOST - this.inHand.size, leaseSeconds: leaseSeconds(this.deps), busy }));
+    return inScope(this.deps.database, '*', ({ tx }) =>
+      claimDeliveries(tx, { each: EACH, most: MOST - this.inHand.size, leaseSeconds: leaseSeconds(this.deps), busy }),
+    );
   }
 
   private of(subscription: string): number {
@@ -68,15 +82,21 @@ export class EventDispatcher {
   }
 
   private take(delivery: ClaimedDelivery): void {
-    const done = attempt(this.deps, delivery, true).catch((fault: unknown) => {
-      // Its lease ends and it is taken up again.
-      this.deps.log.warn({ delivery: delivery.id, fault: (fault as { code?: unknown }).code ?? (fault as Error).name }, 'events: an attempt was not noted');
-    }).finally(() => {
-      this.inHand.delete(delivery.id);
-      // The next of a subscription in order waits for this one; those of one whose hands were full wait for room, and all
-      // where everybody's are. Waiting for the next look instead they would come at eight a look.
-      if (delivery.ordered || this.inHand.size === MOST - 1 || this.of(delivery.subscription_id) === EACH / 2) this.pause.wake();
-    });
+    const done = attempt(this.deps, delivery, true)
+      .catch((fault: unknown) => {
+        // Its lease ends and it is taken up again.
+        this.deps.log.warn(
+          { delivery: delivery.id, fault: (fault as { code?: unknown }).code ?? (fault as Error).name },
+          'events: an attempt was not noted',
+        );
+      })
+      .finally(() => {
+        this.inHand.delete(delivery.id);
+        // The next of a subscription in order waits for this one; those of one whose hands were full wait for room, and
+        // all where everybody's are. Waiting for the next look instead they would come at eight a look.
+        if (delivery.ordered || this.inHand.size === MOST - 1 || this.of(delivery.subscription_id) === EACH / 2)
+          this.pause.wake();
+      });
     this.inHand.set(delivery.id, { subscription: delivery.subscription_id, done });
   }
 }

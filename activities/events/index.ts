@@ -3,7 +3,10 @@ import { inScope, readInScope } from '../../db/transaction.js';
 import { attempt, leaseSeconds } from './attempt.js';
 import type { EventDeps } from './attempt.js';
 
-export interface DeliveryStart { delivery_id: string; study_id: string }
+export interface DeliveryStart {
+  delivery_id: string;
+  study_id: string;
+}
 export interface EventActivities {
   /** Makes the next attempt if it is due. @returns how long until the next one; null: there is none */
   attemptDelivery(of: DeliveryStart): Promise<{ wait_ms: number | null }>;
@@ -11,14 +14,15 @@ export interface EventActivities {
 
 /** What a delivery's workflow does between its waits. A repetition finds what the one before has noted. */
 export const createEventActivities = (deps: EventDeps): EventActivities => {
-  const claim = ({ delivery_id, study_id }: DeliveryStart) => inScope(deps.database, study_id, ({ tx }) => claimDelivery(tx, delivery_id, leaseSeconds(deps)));
+  const claim = ({ delivery_id, study_id }: DeliveryStart) =>
+    inScope(deps.database, study_id, ({ tx }) => claimDelivery(tx, delivery_id, leaseSeconds(deps)));
   return {
     async attemptDelivery(of) {
       const claimed = await claim(of);
       if (!claimed) return { wait_ms: null };
       if ('wait_ms' in claimed) return claimed;
       await attempt(deps, claimed, false);
-      return { wait_ms: await readInScope(deps.database, of.study_id, (tx) => waitOf(tx, of.delivery_id)) ?? null };
+      return { wait_ms: (await readInScope(deps.database, of.study_id, (tx) => waitOf(tx, of.delivery_id))) ?? null };
     },
   };
 };

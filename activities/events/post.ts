@@ -5,8 +5,15 @@ import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
 import { publicAddresses } from '../public-addresses.js';
 
 /** What came of one request: the answer's status, or why there was none. */
-export interface Posted { status: number | null; error: string | null; retryAfterSeconds: number | null }
-export interface PostLimits { allowPrivate: boolean; timeoutMs: number }
+export interface Posted {
+  status: number | null;
+  error: string | null;
+  retryAfterSeconds: number | null;
+}
+export interface PostLimits {
+  allowPrivate: boolean;
+  timeoutMs: number;
+}
 
 /** Of an answer's body nothing is needed: so much is read for the connection to be used again, then it is closed. */
 const MOST_BYTES = 64 * 1024;
@@ -23,7 +30,12 @@ const agents = { 'http:': new HttpAgent(agentOptions), 'https:': new HttpsAgent(
  * POSTs a signed event. Redirects are not followed; what the subscriber says in its status line counts, its body is
  * thrown away. Never throws for what the network or the subscriber does.
  */
-export function postEvent(target: string, headers: Record<string, string>, body: string, limits: PostLimits): Promise<Posted> {
+export function postEvent(
+  target: string,
+  headers: Record<string, string>,
+  body: string,
+  limits: PostLimits,
+): Promise<Posted> {
   const fault = captureUrlFault(target, limits.allowPrivate, 'the url');
   if (fault) return Promise.resolve({ status: null, error: fault, retryAfterSeconds: null });
   const url = new URL(target);
@@ -31,25 +43,43 @@ export function postEvent(target: string, headers: Record<string, string>, body:
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise((resolve) => {
     let answered = false;
-    const request = send(url, {
-      method: 'POST', agent: agents[url.protocol as keyof typeof agents], ...(!limits.allowPrivate && { lookup: publicLookup }),
-      headers: { ...headers, 'Content-Type': 'application/json', 'Content-Length': bytes.length, 'User-Agent': 'research-assessment-platform', Accept: '*/*', 'Accept-Encoding': 'identity' },
-    }, (response) => {
-      answered = true;
-      const status = response.statusCode ?? 0;
-      resolve({ status, error: status >= 200 && status < 300 ? null : wordsOf(status), retryAfterSeconds: retryAfter(response.headers['retry-after']) });
-      let size = 0;
-      response.on('data', (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > MOST_BYTES) request.destroy();
-      });
-      response.on('end', () => clearTimeout(timer));
-      response.on('error', () => clearTimeout(timer));
-    });
+    const request = send(
+      url,
+      {
+        method: 'POST',
+        agent: agents[url.protocol as keyof typeof agents],
+        ...(!limits.allowPrivate && { lookup: publicLookup }),
+        headers: {
+          ...headers,
+          'Content-Type': 'application/json',
+          'Content-Length': bytes.length,
+          'User-Agent': 'research-assessment-platform',
+          Accept: '*/*',
+          'Accept-Encoding': 'identity',
+        },
+      },
+      (response) => {
+        answered = true;
+        const status = response.statusCode ?? 0;
+        resolve({
+          status,
+          error: status >= 200 && status < 300 ? null : wordsOf(status),
+          retryAfterSeconds: retryAfter(response.headers['retry-after']),
+        });
+        let size = 0;
+        response.on('data', (chunk: Buffer) => {
+          size += chunk.length;
+          if (size > MOST_BYTES) request.destroy();
+        });
+        response.on('end', () => clearTimeout(timer));
+        response.on('error', () => clearTimeout(timer));
+      },
+    );
     // From the call to the last byte, whatever trickles in meanwhile.
     const timer = setTimeout(() => {
       request.destroy();
-      if (!answered) resolve({ status: null, error: `no answer within ${limits.timeoutMs / 1000} s`, retryAfterSeconds: null });
+      if (!answered)
+        resolve({ status: null, error: `no answer within ${limits.timeoutMs / 1000} s`, retryAfterSeconds: null });
     }, limits.timeoutMs);
     timer.unref();
     request.on('error', (error) => {
@@ -62,7 +92,9 @@ export function postEvent(target: string, headers: Record<string, string>, body:
 }
 
 const wordsOf = (status: number): string =>
-  status >= 300 && status < 400 ? `the subscriber redirects (${status}), which is not followed` : `the subscriber answered ${status}`;
+  status >= 300 && status < 400
+    ? `the subscriber redirects (${status}), which is not followed`
+    : `the subscriber answered ${status}`;
 
 /** Seconds, by the header's number or date; null: it says nothing usable. */
 function retryAfter(header: string | undefined): number | null {
@@ -75,7 +107,10 @@ function retryAfter(header: string | undefined): number | null {
 function connectionWords(error: Error): string {
   if (error instanceof Refused) return error.message;
   const words: Record<string, string> = {
-    ECONNREFUSED: 'the connection was refused', ENOTFOUND: 'the host name is not known', EAI_AGAIN: 'the host name cannot be looked up at the moment', ECONNRESET: 'the connection was broken off',
+    ECONNREFUSED: 'the connection was refused',
+    ENOTFOUND: 'the host name is not known',
+    EAI_AGAIN: 'the host name cannot be looked up at the moment',
+    ECONNRESET: 'the connection was broken off',
   };
   const { code } = error as NodeJS.ErrnoException;
   return words[code ?? ''] ?? `the subscriber is not reached (${code ?? 'connection failed'})`;

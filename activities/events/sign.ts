@@ -8,15 +8,24 @@ export function signature(secret: string, id: string, timestamp: number, body: s
   return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
 }
 
-/** The headers that a subscriber checks. While a secret is being replaced there are two signatures, of which one fits. */
+/**
+ * The headers that a subscriber checks. While a secret is being replaced there are two signatures, of which one fits.
+ */
 export function signedHeaders(secrets: readonly string[], id: string, body: string, now: Date): Record<string, string> {
   const timestamp = Math.floor(now.getTime() / 1000);
-  return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': secrets.map((secret) => signature(secret, id, timestamp, body)).join(' ') };
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': secrets.map((secret) => signature(secret, id, timestamp, body)).join(' '),
+  };
 }
 
 const LONGEST_SECONDS = 6 * 3600;
 
-/** How long to wait after so many failed attempts: doubled each time up to six hours, give or take a fifth, so that what failed together does not come back together. */
+/**
+ * How long to wait after so many failed attempts: doubled each time up to six hours, give or take a fifth, so that what
+ * failed together does not come back together.
+ */
 export function backOff(initialSeconds: number, attempts: number): number {
   const plain = Math.min(initialSeconds * 2 ** Math.min(attempts, 30), LONGEST_SECONDS);
   return plain * (0.8 + randomInt(0, 4001) / 10_000);

@@ -13,7 +13,14 @@ import type { ExportRequest } from '../../db/exports/statement.js';
 import { TooManyColumns } from '../../db/exports/wide.js';
 import { writeExport } from '../../db/exports/write.js';
 import type { Database } from '../../db/knex.js';
-import { beginExport, completeExport, expireExport, exportById, failExport, noteExportProgress } from '../../db/queries/exports.js';
+import {
+  beginExport,
+  completeExport,
+  expireExport,
+  exportById,
+  failExport,
+  noteExportProgress,
+} from '../../db/queries/exports.js';
 import type { ExportRecord } from '../../db/queries/exports.js';
 import { readAs } from '../../db/request.js';
 import type { CallerRow } from '../../db/request.js';
@@ -39,7 +46,9 @@ export function createExportActivities({ database, settings }: { database: Datab
       try {
         const written = await write(database, order, `${file}.part`, context);
         await rename(`${file}.part`, file);
-        const taken = await inScope(database, study_id, ({ tx }) => completeExport(tx, export_id, { ...written, hours: settings.EXPORT_RETENTION_HOURS }));
+        const taken = await inScope(database, study_id, ({ tx }) =>
+          completeExport(tx, export_id, { ...written, hours: settings.EXPORT_RETENTION_HOURS }),
+        );
         // It was ended while it was written: its file may say what is to be said no more.
         if (!taken) await rm(file, { force: true });
         return taken ? kept : 0;
@@ -64,33 +73,60 @@ export function createExportActivities({ database, settings }: { database: Datab
 }
 export type ExportActivities = ReturnType<typeof createExportActivities>;
 
-const leftOf = (written: ExportRecord | undefined, kept: number): number => (written?.expires_at ? Math.max(0, Date.parse(written.expires_at) - nowMs()) : kept);
+const leftOf = (written: ExportRecord | undefined, kept: number): number =>
+  written?.expires_at ? Math.max(0, Date.parse(written.expires_at) - nowMs()) : kept;
 
 const MAY = ['admin', 'researcher', 'data_manager'];
 
-async function write(database: Database, order: ExportRecord, path: string, context: Context): Promise<{ rows: number; size: number; sha256: string }> {
+async function write(
+  database: Database,
+  order: ExportRecord,
+  path: string,
+  context: Context,
+): Promise<{ rows: number; size: number; sha256: string }> {
   const { study_id, dataset, filters, format, study_code } = order;
   const request: ExportRequest = { ...filters, study_id, dataset };
   const hash = createHash('sha256');
   const admit = (row: CallerRow | undefined) => {
-    if (!row || row.status !== 'active' || !MAY.includes(row.role) || !row.study_seen || !row.site_seen) throw refused('Whoever asked for the export may not have it any more.');
+    if (!row || row.status !== 'active' || !MAY.includes(row.role) || !row.study_seen || !row.site_seen)
+      throw refused('Whoever asked for the export may not have it any more.');
   };
-  const rows = await readAs(database, { userId: order.requested_by_id, studyId: study_id, siteId: order.site_id ?? undefined }, admit, async (tx) => {
-    const sink = new PassThrough();
-    const meter = meterOf(database, order, await countRows(tx, await shapeOf(tx, request), request), hash, context);
-    const filed = pipeline(sink, meter, createWriteStream(path, { mode: 0o600 }), { signal: context.cancellationSignal });
-    const [count] = await Promise.all([
-      writeExport(tx, request, format, { study_code, exported_at: nowIso() }, sink).catch((fault: unknown) => { sink.destroy(); throw fault; }),
-      filed,
-    ]);
-    return count;
-  }, { snapshot: true });
+  const rows = await readAs(
+    database,
+    { userId: order.requested_by_id, studyId: study_id, siteId: order.site_id ?? undefined },
+    admit,
+    async (tx) => {
+      const sink = new PassThrough();
+      const meter = meterOf(database, order, await countRows(tx, await shapeOf(tx, request), request), hash, context);
+      const filed = pipeline(sink, meter, createWriteStream(path, { mode: 0o600 }), {
+        signal: context.cancellationSignal,
+      });
+      const [count] = await Promise.all([
+        writeExport(tx, request, format, { study_code, exported_at: nowIso() }, sink).catch((fault: unknown) => {
+          sink.destroy();
+          throw fault;
+        }),
+        filed,
+      ]);
+      return count;
+    },
+    { snapshot: true },
+  );
   return { rows, size: (await stat(path)).size, sha256: hash.digest('hex') };
 }
 
-/** Hashes what passes and notes now and then how far it is: rows are counted by their line ends, which is near enough. */
-function meterOf(database: Database, { id, study_id }: ExportRecord, total: number, hash: ReturnType<typeof createHash>, context: Context): Transform {
-  let lines = 0, next = 0;
+/**
+ * Hashes what passes and notes now and then how far it is: rows are counted by their line ends, which is near enough.
+ */
+function meterOf(
+  database: Database,
+  { id, study_id }: ExportRecord,
+  total: number,
+  hash: ReturnType<typeof createHash>,
+  context: Context,
+): Transform {
+  let lines = 0,
+    next = 0;
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       hash.update(chunk);
@@ -99,8 +135,13 @@ function meterOf(database: Database, { id, study_id }: ExportRecord, total: numb
       if (now >= next) {
         next = now + NOTE_MS;
         context.heartbeat({ lines });
-        inScope(database, study_id, ({ tx }) => noteExportProgress(tx, id, Math.min(0.99, lines / Math.max(1, total)), Math.min(lines, total)))
-          .catch((fault: unknown) => { log.warn('the progress of an export was not written', { fault: fault instanceof Error ? fault.name : 'fault' }); });
+        inScope(database, study_id, ({ tx }) =>
+          noteExportProgress(tx, id, Math.min(0.99, lines / Math.max(1, total)), Math.min(lines, total)),
+        ).catch((fault: unknown) => {
+          log.warn('the progress of an export was not written', {
+            fault: fault instanceof Error ? fault.name : 'fault',
+          });
+        });
       }
       done(null, chunk);
     },
@@ -110,14 +151,27 @@ function meterOf(database: Database, { id, study_id }: ExportRecord, total: numb
 /** Class 22 of SQLSTATE: what is stored or asked for is no value to the database, and is none the next time. */
 const BAD_VALUE = /^22[0-9A-Z]{3}$/;
 
-/** A worker that stops or a database that is away is tried again; what the database refuses for its content it refuses every time. */
+/**
+ * A worker that stops or a database that is away is tried again; what the database refuses for its content it refuses
+ * every time.
+ */
 function asFailure(fault: unknown, stopping: boolean): Error {
   if (fault instanceof ApplicationFailure) return fault;
   if (fault instanceof TooManyColumns) return refused(`The export is too wide: ${fault.message}.`);
   if (fault instanceof TooManyRows) return refused(`The export does not fit a workbook: ${fault.message}.`);
-  if (stopping) return ApplicationFailure.create({ type: 'Stopped', message: 'The export was stopped with its worker.' });
+  if (stopping)
+    return ApplicationFailure.create({ type: 'Stopped', message: 'The export was stopped with its worker.' });
   const code = (fault as { code?: unknown }).code;
-  log.error('an export was not written', { fault: fault instanceof Error ? fault.name : 'fault', code: typeof code === 'string' ? code : null });
-  if (typeof code === 'string' && BAD_VALUE.test(code)) return refused(`The export cannot be written: the database refuses a value of its filters or of its rows (${code}).`);
-  return ApplicationFailure.create({ type: 'NotWritten', message: `The export was not written${typeof code === 'string' ? ` (${code})` : ''}.` });
+  log.error('an export was not written', {
+    fault: fault instanceof Error ? fault.name : 'fault',
+    code: typeof code === 'string' ? code : null,
+  });
+  if (typeof code === 'string' && BAD_VALUE.test(code))
+    return refused(
+      `The export cannot be written: the database refuses a value of its filters or of its rows (${code}).`,
+    );
+  return ApplicationFailure.create({
+    type: 'NotWritten',
+    message: `The export was not written${typeof code === 'string' ? ` (${code})` : ''}.`,
+  });
 }

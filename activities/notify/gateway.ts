@@ -24,22 +24,35 @@ export interface GatewayRequest {
 export async function postToGateway({ called, setting, url, id, key, body, gone }: GatewayRequest): Promise<void> {
   const about = setting.split('_')[0]!;
   const response = await fetch(url, {
-    method: 'POST', redirect: 'manual', signal: AbortSignal.timeout(PATIENCE_MS),
-    headers: { 'Content-Type': 'application/json', 'X-Notification-Id': id, 'Idempotency-Key': key }, body: JSON.stringify(body),
+    method: 'POST',
+    redirect: 'manual',
+    signal: AbortSignal.timeout(PATIENCE_MS),
+    headers: { 'Content-Type': 'application/json', 'X-Notification-Id': id, 'Idempotency-Key': key },
+    body: JSON.stringify(body),
   }).catch((fault: unknown) => {
     const isLate = fault instanceof Error && fault.name === 'TimeoutError';
-    throw Object.assign(new Error(`The ${called} (${setting}) ${isLate ? `did not answer within ${PATIENCE_MS / 1000} s` : 'is not reached, or broke off'}.`, { cause: fault }), { code: `${about}_${isLate ? 'TIMEOUT' : 'CONNECTION'}` });
+    throw Object.assign(
+      new Error(
+        `The ${called} (${setting}) ${isLate ? `did not answer within ${PATIENCE_MS / 1000} s` : 'is not reached, or broke off'}.`,
+        { cause: fault },
+      ),
+      { code: `${about}_${isLate ? 'TIMEOUT' : 'CONNECTION'}` },
+    );
   });
   if (response.ok) return void (await response.body?.cancel());
   const refused = response.status >= 400 && response.status < 500 && !ASK_AGAIN.includes(response.status);
   if (refused && gone) {
-    if (gone(response.status, (await response.text()).slice(0, 10_000))) throw new RefusedMessage(`the ${called} does not know the device any more (${response.status})`, true);
+    if (gone(response.status, (await response.text()).slice(0, 10_000)))
+      throw new RefusedMessage(`the ${called} does not know the device any more (${response.status})`, true);
   } else {
     await response.body?.cancel();
   }
   // The gateway has understood and says no: it would again.
   if (refused) throw new RefusedMessage(`the ${called} refused the message (${response.status})`);
-  throw Object.assign(new Error(`The ${called} (${setting}) answered ${response.status}.`), { code: `${about}_${response.status}`, retryAfterSeconds: retryAfter(response.headers.get('retry-after')) });
+  throw Object.assign(new Error(`The ${called} (${setting}) answered ${response.status}.`), {
+    code: `${about}_${response.status}`,
+    retryAfterSeconds: retryAfter(response.headers.get('retry-after')),
+  });
 }
 
 const LONGEST_RETRY_AFTER_SECONDS = 3600;

@@ -1,8 +1,12 @@
 /** HTML of mails: plain elements with their styles beside them, as mail programs understand it. */
-export const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+export const escaped = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
 /** A line of text, its addresses made links. */
-export const line = (text: string): string => escaped(text).replaceAll(/https?:\/\/[^\s<]+/g, (url) => `<a href="${url}">${url}</a>`).replaceAll('\n', '<br>');
+export const line = (text: string): string =>
+  escaped(text)
+    .replaceAll(/https?:\/\/[^\s<]+/g, (url) => `<a href="${url}">${url}</a>`)
+    .replaceAll('\n', '<br>');
 
 /** A whole mail around what is HTML already. */
 export const mailPage = (language: string, title: string, inside: string): string =>

@@ -31,21 +31,45 @@ export interface Messaging {
   close: () => void;
 }
 
-export function openMessaging({ settings, database, log, heartbeat }: { settings: Settings; database: Database; log: Logger; heartbeat: (details: unknown) => void }): Messaging {
+export function openMessaging({
+  settings,
+  database,
+  log,
+  heartbeat,
+}: {
+  settings: Settings;
+  database: Database;
+  log: Logger;
+  heartbeat: (details: unknown) => void;
+}): Messaging {
   const publicUrl = settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`;
   const { SMTP_URL: url, MAIL_FROM: from } = settings;
   const own = url ? smtpMailer(url, from) : null;
   const channels: Channels = {
     email: own,
     sms: settings.SMS_GATEWAY_URL ? smsGateway(settings.SMS_GATEWAY_URL) : null,
-    push: toBrowsersAndApps(webPush(settings), settings.PUSH_GATEWAY_URL ? pushGateway(settings.PUSH_GATEWAY_URL) : null),
+    push: toBrowsersAndApps(
+      webPush(settings),
+      settings.PUSH_GATEWAY_URL ? pushGateway(settings.PUSH_GATEWAY_URL) : null,
+    ),
   };
   const links = { secret: settings.SESSION_SECRET, minutes: settings.MAGIC_LINK_MINUTES, publicUrl };
-  const pace = new Pace(database, { email: settings.EMAIL_PER_MINUTE, sms: settings.SMS_PER_MINUTE, push: settings.PUSH_PER_MINUTE });
+  const pace = new Pace(database, {
+    email: settings.EMAIL_PER_MINUTE,
+    sms: settings.SMS_PER_MINUTE,
+    push: settings.PUSH_PER_MINUTE,
+  });
   // A mail server that takes so many a minute and no more needs no thread.
   const crowd = url && own && !pace.limits('email') ? new CrowdMailer({ url, from, own, log }) : undefined;
   const reminders = createReminderActivities({
-    database, channels, pace, ...(crowd && { crowd: { email: crowd } }), messages: links, maxLatenessHours: settings.REMINDER_MAX_LATENESS_HOURS, log, heartbeat,
+    database,
+    channels,
+    pace,
+    ...(crowd && { crowd: { email: crowd } }),
+    messages: links,
+    maxLatenessHours: settings.REMINDER_MAX_LATENESS_HOURS,
+    log,
+    heartbeat,
     // Sooner than the next run there is nobody to try again.
     retrySeconds: Math.min(settings.REMINDER_INTERVAL_SECONDS, 30),
   });
@@ -53,12 +77,19 @@ export function openMessaging({ settings, database, log, heartbeat }: { settings
     activities: { ...reminders, ...createSummaryActivities({ database }) },
     send: sendNotification({ database, channels, links, pace }),
     sendUserLink: sendUserLink({
-      database, mail: channels.email, secret: settings.SESSION_SECRET, publicUrl,
+      database,
+      mail: channels.email,
+      secret: settings.SESSION_SECRET,
+      publicUrl,
       minutes: { password_reset: settings.PASSWORD_RESET_MINUTES, invitation: settings.INVITATION_DAYS * 1440 },
     }),
     prepare: async (client, taskQueue, keep = false) => {
       await keepLatenessLimit(database, settings.REMINDER_MAX_LATENESS_HOURS);
-      await ensureNotificationSchedules(client, { taskQueue, reminderSeconds: settings.REMINDER_INTERVAL_SECONDS, keep });
+      await ensureNotificationSchedules(client, {
+        taskQueue,
+        reminderSeconds: settings.REMINDER_INTERVAL_SECONDS,
+        keep,
+      });
     },
     close: () => {
       crowd?.close();

@@ -17,9 +17,23 @@ export interface LinkSettings {
  * @returns undefined when the link was opened already
  * @throws Error in one sentence when SESSION_SECRET is not set
  */
-export async function writeLink(database: Database, notificationId: string, { secret, minutes, publicUrl }: LinkSettings): Promise<{ link: string; minutes: string } | undefined> {
-  if (!secret) throw Object.assign(new Error('SESSION_SECRET is not set: a portal link cannot be made.'), { code: 'SESSION_SECRET_MISSING' });
+export async function writeLink(
+  database: Database,
+  notificationId: string,
+  { secret, minutes, publicUrl }: LinkSettings,
+): Promise<{ link: string; minutes: string } | undefined> {
+  if (!secret)
+    throw Object.assign(new Error('SESSION_SECRET is not set: a portal link cannot be made.'), {
+      code: 'SESSION_SECRET_MISSING',
+    });
   const token = randomBytes(32).toString('base64url');
-  const kept = await inScope(database, '*', ({ tx }) => keepLink(tx, { notificationId, hash: linkHash(secret, token), minutes }));
-  return kept ? { link: `${publicUrl.replace(/\/+$/, '')}/portal?token=${token}`, minutes: String(Math.round(minutes * 100) / 100) } : undefined;
+  const kept = await inScope(database, '*', ({ tx }) =>
+    keepLink(tx, { notificationId, hash: linkHash(secret, token), minutes }),
+  );
+  return kept
+    ? {
+        link: `${publicUrl.replace(/\/+$/, '')}/portal?token=${token}`,
+        minutes: String(Math.round(minutes * 100) / 100),
+      }
+    : undefined;
 }

@@ -5,14 +5,26 @@ import type { Channel } from '../../workflows/domain/reminders/settings.js';
 
 /** Messages a minute that a channel's provider takes; 0: as many as there are. */
 export type PerMinute = Readonly<Record<Channel, number>>;
-export interface Slots { granted: number; firstInMs: number; everyMs: number }
+export interface Slots {
+  granted: number;
+  firstInMs: number;
+  everyMs: number;
+}
 
-/** The pace of the providers, which all workers keep together: it stands in the database, and costs nothing where no limit is set. */
+/**
+ * The pace of the providers, which all workers keep together: it stands in the database, and costs nothing where no
+ * limit is set.
+ */
 export class Pace {
-  constructor(private readonly database: Database, private readonly perMinute: PerMinute) {}
+  constructor(
+    private readonly database: Database,
+    private readonly perMinute: PerMinute,
+  ) {}
 
   /** Whether a channel has a limit. */
-  limits(channel: Channel): boolean { return this.perMinute[channel] > 0; }
+  limits(channel: Channel): boolean {
+    return this.perMinute[channel] > 0;
+  }
 
   /** Reserves the next moments of a channel for up to `count` messages, none of them later than in `withinMs`. */
   reserve(channel: Channel, count: number, withinMs: number): Promise<Slots> {

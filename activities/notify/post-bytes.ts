@@ -14,16 +14,44 @@ const publicLookup = publicAddresses(() => new RefusedMessage(PRIVATE));
  * network are refused where the socket is opened. Of the answer its status line counts.
  * @throws RefusedMessage for an address that is not allowed; Error to try again
  */
-export function postBytes(target: string, headers: Record<string, string | number>, body: Buffer | null, { allowPrivate }: { allowPrivate: boolean }): Promise<{ status: number; retryAfterSeconds: number | undefined }> {
+export function postBytes(
+  target: string,
+  headers: Record<string, string | number>,
+  body: Buffer | null,
+  { allowPrivate }: { allowPrivate: boolean },
+): Promise<{ status: number; retryAfterSeconds: number | undefined }> {
   if (captureUrlFault(target, allowPrivate, 'the endpoint')) return Promise.reject(new RefusedMessage(PRIVATE));
   const url = new URL(target);
   return new Promise((resolve, reject) => {
-    const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, { method: 'POST', headers, signal: AbortSignal.timeout(PATIENCE_MS), ...(!allowPrivate && { lookup: publicLookup }) }, (response) => {
-      resolve({ status: response.statusCode ?? 0, retryAfterSeconds: retryAfter(response.headers['retry-after'] ?? null) });
-      // Nothing of it is needed.
-      response.destroy();
+    const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(
+      url,
+      {
+        method: 'POST',
+        headers,
+        signal: AbortSignal.timeout(PATIENCE_MS),
+        ...(!allowPrivate && { lookup: publicLookup }),
+      },
+      (response) => {
+        resolve({
+          status: response.statusCode ?? 0,
+          retryAfterSeconds: retryAfter(response.headers['retry-after'] ?? null),
+        });
+        // Nothing of it is needed.
+        response.destroy();
+      },
+    );
+    request.on('error', (fault: NodeJS.ErrnoException) => {
+      reject(
+        fault instanceof RefusedMessage
+          ? fault
+          : Object.assign(new Error('The push service is not reached.'), {
+              code:
+                fault.name === 'AbortError' || fault.name === 'TimeoutError'
+                  ? 'WEBPUSH_TIMEOUT'
+                  : (fault.code ?? 'WEBPUSH'),
+            }),
+      );
     });
-    request.on('error', (fault: NodeJS.ErrnoException) => { reject(fault instanceof RefusedMessage ? fault : Object.assign(new Error('The push service is not reached.'), { code: fault.name === 'AbortError' || fault.name === 'TimeoutError' ? 'WEBPUSH_TIMEOUT' : fault.code ?? 'WEBPUSH' })); });
     request.end(body ?? undefined);
   });
 }

@@ -2,7 +2,9 @@
 export interface Message {
   /** The notification's id. */
   id: string;
-  /** The same for each repetition of one message: a provider that knows it already has delivered it. Default: the id. */
+  /**
+   * The same for each repetition of one message: a provider that knows it already has delivered it. Default: the id.
+   */
   key?: string;
   to: string;
   subject: string;
@@ -24,12 +26,28 @@ export interface Provider {
   close?(): void;
 }
 
-/** The provider took a look and will never take this message; the sentence stands on the notification and names no address. */
+/**
+ * The provider took a look and will never take this message; the sentence stands on the notification and names no
+ * address.
+ */
 export class RefusedMessage extends Error {
   override name = 'RefusedMessage';
   /** The address itself is gone (an app that was removed, a mailbox that there is not). */
-  constructor(message: string, readonly addressIsGone = false) { super(message); }
+  constructor(
+    message: string,
+    readonly addressIsGone = false,
+  ) {
+    super(message);
+  }
 }
 
-export interface Channels { email: Provider | null; sms: Provider | null; push?: Provider | null }
-export const unconfigured = { email: 'no mail server is configured', sms: 'no SMS gateway is configured (SMS_GATEWAY_URL)', push: 'no push gateway is configured (PUSH_GATEWAY_URL)' };
+export interface Channels {
+  email: Provider | null;
+  sms: Provider | null;
+  push?: Provider | null;
+}
+export const unconfigured = {
+  email: 'no mail server is configured',
+  sms: 'no SMS gateway is configured (SMS_GATEWAY_URL)',
+  push: 'no push gateway is configured (PUSH_GATEWAY_URL)',
+};

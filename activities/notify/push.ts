@@ -8,10 +8,15 @@ import type { Provider } from './provider.js';
  */
 export function pushGateway(url: string): Provider {
   return {
-    send: ({ id, key = id, to, subject, text }) => postToGateway({
-      called: 'push gateway', setting: 'PUSH_GATEWAY_URL', url, id, key,
-      body: { message: { token: to, notification: { title: subject, body: text }, data: { notification_id: id } } },
-      gone: (status, body) => status === 404 || status === 410 || /UNREGISTERED|INVALID_ARGUMENT/.test(body),
-    }),
+    send: ({ id, key = id, to, subject, text }) =>
+      postToGateway({
+        called: 'push gateway',
+        setting: 'PUSH_GATEWAY_URL',
+        url,
+        id,
+        key,
+        body: { message: { token: to, notification: { title: subject, body: text }, data: { notification_id: id } } },
+        gone: (status, body) => status === 404 || status === 410 || /UNREGISTERED|INVALID_ARGUMENT/.test(body),
+      }),
   };
 }

@@ -6,8 +6,23 @@ import { ensureSchedule } from '../visits/schedules.js';
 const SUMMARY_HOUR = 9;
 
 /** The periodic jobs on messages to people. */
-export async function ensureNotificationSchedules(client: Client, of: { taskQueue: string; reminderSeconds: number; keep?: boolean }): Promise<void> {
+export async function ensureNotificationSchedules(
+  client: Client,
+  of: { taskQueue: string; reminderSeconds: number; keep?: boolean },
+): Promise<void> {
   const { taskQueue, keep = false } = of;
-  await ensureSchedule(client, { keep, id: scheduleIds.reminders, workflowType: workflowTypes.processPendingReminders, when: { everySeconds: of.reminderSeconds }, taskQueue });
-  await ensureSchedule(client, { keep, id: scheduleIds.dailySummary, workflowType: workflowTypes.sendDailySummary, when: { atHour: SUMMARY_HOUR }, taskQueue });
+  await ensureSchedule(client, {
+    keep,
+    id: scheduleIds.reminders,
+    workflowType: workflowTypes.processPendingReminders,
+    when: { everySeconds: of.reminderSeconds },
+    taskQueue,
+  });
+  await ensureSchedule(client, {
+    keep,
+    id: scheduleIds.dailySummary,
+    workflowType: workflowTypes.sendDailySummary,
+    when: { atHour: SUMMARY_HOUR },
+    taskQueue,
+  });
 }

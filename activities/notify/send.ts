@@ -16,40 +16,70 @@ import { textOf } from './texts.js';
 import type { NotificationKind } from './texts.js';
 
 interface NotificationRow {
-  id: string; kind: string; channel: 'email' | 'sms' | 'push'; status: string; study_id: string | null; user_id: string | null;
-  study_code: string; study_name: string; site_code: string | null; site_name: string | null; languages: Languages | null;
+  id: string;
+  kind: string;
+  channel: 'email' | 'sms' | 'push';
+  status: string;
+  study_id: string | null;
+  user_id: string | null;
+  study_code: string;
+  study_name: string;
+  site_code: string | null;
+  site_name: string | null;
+  languages: Languages | null;
   /** Of whom it tells: the participant, or all who take part of those whom its caregiver cares for; null: nobody. */
-  participant_code: string | null; participant_status: string | null; caregiver_status: string | null; preferred_language: string | null;
-  email: string | null; phone: string | null; details: Record<string, string> | null; draft: { to: string; subject: string; body: string } | null;
+  participant_code: string | null;
+  participant_status: string | null;
+  caregiver_status: string | null;
+  preferred_language: string | null;
+  email: string | null;
+  phone: string | null;
+  details: Record<string, string> | null;
+  draft: { to: string; subject: string; body: string } | null;
 }
 type Written = Omit<Message, 'id' | 'to'>;
 /** A message that has become pointless, and what its notification says of it. */
-interface Stopped { stopped: 'sent' | 'cancelled' | 'suppressed'; reason: string | null }
-export interface SendDeps { database: Database; channels: Channels; links: LinkSettings; pace?: Pace | undefined }
+interface Stopped {
+  stopped: 'sent' | 'cancelled' | 'suppressed';
+  reason: string | null;
+}
+export interface SendDeps {
+  database: Database;
+  channels: Channels;
+  links: LinkSettings;
+  pace?: Pace | undefined;
+}
 
 /**
  * Sends one notification and notes that it went. Sent again only when the process dies between the two: the message
  * bears the notification's id. Reminders that wait for their time are sent by the sweep; one that is sent again by hand
  * comes here.
  */
-export const sendNotification = (deps: SendDeps) => async (id: string): Promise<void> => {
-  const row = await notification(deps.database, id);
-  if (!row || row.status !== 'pending') return;
-  const settle = (status: 'sent' | 'failed' | 'cancelled' | 'suppressed', reason: string | null) => inScope(deps.database, '*', async ({ tx }) => {
-    await tx.raw(
-      `update notifications set status = ?, attempts = attempts + 1, reason = ?, last_error = case when ? = 'failed' then ? else last_error end, draft = null,
-         sent_at = case when ? = 'sent' then clock_timestamp() end where id = ? and status = 'pending'`, [status, reason, status, reason, status, id]);
-  });
-  await deps.pace?.jumpIn(row.channel);
-  try {
-    const stopped = await (row.kind === 'visit_reminder' || row.kind === 'visit_missed' ? sendAgain(deps, id) : sendOnce(deps, row));
-    await settle(stopped?.stopped ?? 'sent', stopped?.reason ?? null);
-  } catch (fault) {
-    if (!(fault instanceof RefusedMessage)) throw fault;
-    await settle('failed', fault.message);
-    if (fault.addressIsGone) await inScope(deps.database, '*', ({ tx }) => markAddressDead(tx, id));
-  }
-};
+export const sendNotification =
+  (deps: SendDeps) =>
+  async (id: string): Promise<void> => {
+    const row = await notification(deps.database, id);
+    if (!row || row.status !== 'pending') return;
+    const settle = (status: 'sent' | 'failed' | 'cancelled' | 'suppressed', reason: string | null) =>
+      inScope(deps.database, '*', async ({ tx }) => {
+        await tx.raw(
+          `update notifications set status = ?, attempts = attempts + 1, reason = ?, last_error = case when ? = 'failed' then ? else last_error end, draft = null,
+         sent_at = case when ? = 'sent' then clock_timestamp() end where id = ? and status = 'pending'`,
+          [status, reason, status, reason, status, id],
+        );
+      });
+    await deps.pace?.jumpIn(row.channel);
+    try {
+      const stopped = await (row.kind === 'visit_reminder' || row.kind === 'visit_missed'
+        ? sendAgain(deps, id)
+        : sendOnce(deps, row));
+      await settle(stopped?.stopped ?? 'sent', stopped?.reason ?? null);
+    } catch (fault) {
+      if (!(fault instanceof RefusedMessage)) throw fault;
+      await settle('failed', fault.message);
+      if (fault.addressIsGone) await inScope(deps.database, '*', ({ tx }) => markAddressDead(tx, id));
+    }
+  };
 
 async function notification(database: Database, id: string): Promise<NotificationRow | undefined> {
   return inScope(database, '*', async ({ tx }) => {
@@ -63,7 +93,9 @@ async function notification(database: Database, id: string): Promise<Notificatio
          select string_agg(x.participant_code, ', ' order by x.participant_code) as codes, string_agg(distinct t.site_code, ', ') as site_codes, string_agg(distinct t.name, ', ') as site_names
          from participants x left join sites t on t.id = x.site_id
          where x.id = any (case when n.caregiver_id is null then array[n.participant_id] else array(select k.participant_id from caregiver_participants k where k.caregiver_id = n.caregiver_id) end)
-           and (n.caregiver_id is null or x.status = 'enrolled')) w on true where n.id = ?`, [id]);
+           and (n.caregiver_id is null or x.status = 'enrolled')) w on true where n.id = ?`,
+      [id],
+    );
     return rows[0];
   });
 }
@@ -83,22 +115,46 @@ async function sendOnce(deps: SendDeps, row: NotificationRow): Promise<Stopped |
 async function write({ database, links }: SendDeps, row: NotificationRow): Promise<Written | Stopped> {
   if (row.draft) return { subject: row.draft.subject, text: row.draft.body };
   if (row.kind === 'daily_summary') {
-    return await dailySummaryFor(database, row.user_id!, row.study_id!, links.publicUrl) ?? { stopped: 'cancelled', reason: 'the recipient may not see the study any more' };
+    return (
+      (await dailySummaryFor(database, row.user_id!, row.study_id!, links.publicUrl)) ?? {
+        stopped: 'cancelled',
+        reason: 'the recipient may not see the study any more',
+      }
+    );
   }
-  if (row.kind === 'magic_link' && row.participant_status === 'withdrawn') return { stopped: 'cancelled', reason: 'the participant has withdrawn' };
-  if (row.kind === 'magic_link' && row.caregiver_status === 'inactive') return { stopped: 'cancelled', reason: 'the caregiver is not active' };
-  if (row.kind === 'magic_link' && row.participant_code === null) return { stopped: 'cancelled', reason: 'the caregiver cares for nobody who takes part' };
+  if (row.kind === 'magic_link' && row.participant_status === 'withdrawn')
+    return { stopped: 'cancelled', reason: 'the participant has withdrawn' };
+  if (row.kind === 'magic_link' && row.caregiver_status === 'inactive')
+    return { stopped: 'cancelled', reason: 'the caregiver is not active' };
+  if (row.kind === 'magic_link' && row.participant_code === null)
+    return { stopped: 'cancelled', reason: 'the caregiver cares for nobody who takes part' };
   const link = row.kind === 'magic_link' ? await writeLink(database, row.id, links) : null;
   if (link === undefined) return { stopped: 'sent', reason: null };
-  const own = link && linkMessage(row.preferred_language, row.languages ?? {}, {
-    ...link, portal_url: link.link, participant_code: row.participant_code!, study_code: row.study_code, study_name: row.study_name,
-    site_code: row.site_code ?? '', site_name: row.site_name ?? '',
-  });
+  const own =
+    link &&
+    linkMessage(row.preferred_language, row.languages ?? {}, {
+      ...link,
+      portal_url: link.link,
+      participant_code: row.participant_code!,
+      study_code: row.study_code,
+      study_name: row.study_name,
+      site_code: row.site_code ?? '',
+      site_name: row.site_name ?? '',
+    });
   if (own) return { subject: own.subject, text: `${own.body}\n` };
-  return textOf(row.kind as NotificationKind, { study: row.study_code, participant: row.participant_code ?? '', url: links.publicUrl, ...row.details, ...link });
+  return textOf(row.kind as NotificationKind, {
+    study: row.study_code,
+    participant: row.participant_code ?? '',
+    url: links.publicUrl,
+    ...row.details,
+    ...link,
+  });
 }
 
-/** A reminder that staff send again: at once, also in quiet hours and late, but to nobody who does not take part or does not want it. */
+/**
+ * A reminder that staff send again: at once, also in quiet hours and late, but to nobody who does not take part or does
+ * not want it.
+ */
 async function sendAgain({ database, channels, links }: SendDeps, id: string): Promise<Stopped | undefined> {
   const row = await readInScope(database, '*', (tx) => reminderById(tx, id));
   if (!row) return { stopped: 'cancelled', reason: 'withdrawn' };

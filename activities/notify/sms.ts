@@ -8,8 +8,14 @@ import type { Provider } from './provider.js';
  */
 export function smsGateway(url: string): Provider {
   return {
-    send: ({ id, key = id, to, text, reportUrl }) => postToGateway({
-      called: 'SMS gateway', setting: 'SMS_GATEWAY_URL', url, id, key, body: { to, text, id, ...(reportUrl !== undefined && { status_callback: reportUrl }) },
-    }),
+    send: ({ id, key = id, to, text, reportUrl }) =>
+      postToGateway({
+        called: 'SMS gateway',
+        setting: 'SMS_GATEWAY_URL',
+        url,
+        id,
+        key,
+        body: { to, text, id, ...(reportUrl !== undefined && { status_callback: reportUrl }) },
+      }),
   };
 }

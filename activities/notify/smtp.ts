@@ -6,7 +6,9 @@ import { REPORT_HEADER, isDeadAddress } from '../../workflows/domain/reminders/b
 import { RefusedMessage } from './provider.js';
 import type { Provider } from './provider.js';
 
-/** Connections to the mail server for each process; where very many mails are due its thread (mail-thread/) has as many. */
+/**
+ * Connections to the mail server for each process; where very many mails are due its thread (mail-thread/) has as many.
+ */
 const CONNECTIONS = 8;
 
 /**
@@ -16,7 +18,13 @@ const CONNECTIONS = 8;
 export function smtpMailer(url: string, from: string): Provider {
   // A mail server that hangs must not hold up the relay's other messages for the library's two minutes.
   const transport: Transporter = createTransport({
-    url, pool: true, maxConnections: CONNECTIONS, maxMessages: 1_000, connectionTimeout: 5_000, greetingTimeout: 5_000, socketTimeout: 10_000,
+    url,
+    pool: true,
+    maxConnections: CONNECTIONS,
+    maxMessages: 1_000,
+    connectionTimeout: 5_000,
+    greetingTimeout: 5_000,
+    socketTimeout: 10_000,
   } as SMTPPool.Options & { url: string });
   transport.use('stream', (mail, done) => {
     mail.message.transform(() => inOnePiece());
@@ -26,19 +34,47 @@ export function smtpMailer(url: string, from: string): Provider {
     send: async ({ id, key, to, subject, text, html, unsubscribeUrl, calendar, reportToken }) => {
       try {
         await transport.sendMail({
-          from, to, subject, text, dsn: { id, return: 'headers', notify: ['failure'] }, messageId: `<${key ?? id}@research-assessment>`, ...(html !== undefined && { html }),
-          headers: { 'X-Notification-Id': id, ...(reportToken !== undefined && { [REPORT_HEADER]: reportToken }), ...(unsubscribeUrl !== undefined && { 'List-Unsubscribe': `<${unsubscribeUrl}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }) },
-          ...(calendar !== undefined && { attachments: [{ filename: 'visit.ics', content: calendar, contentType: 'text/calendar; charset=utf-8; method=PUBLISH' }] }),
+          from,
+          to,
+          subject,
+          text,
+          dsn: { id, return: 'headers', notify: ['failure'] },
+          messageId: `<${key ?? id}@research-assessment>`,
+          ...(html !== undefined && { html }),
+          headers: {
+            'X-Notification-Id': id,
+            ...(reportToken !== undefined && { [REPORT_HEADER]: reportToken }),
+            ...(unsubscribeUrl !== undefined && {
+              'List-Unsubscribe': `<${unsubscribeUrl}>`,
+              'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+            }),
+          },
+          ...(calendar !== undefined && {
+            attachments: [
+              { filename: 'visit.ics', content: calendar, contentType: 'text/calendar; charset=utf-8; method=PUBLISH' },
+            ],
+          }),
         });
       } catch (fault) {
         const { responseCode, code } = fault as { responseCode?: number; code?: string };
         // The server's own words may name the recipient: its code says enough.
         const aboutMessage = code === 'EENVELOPE' || code === 'EMESSAGE';
-        if (aboutMessage && (responseCode === undefined || responseCode >= 500)) throw new RefusedMessage(`the mail server refused the message${responseCode === undefined ? ': its address is not usable' : ` (${responseCode})`}`, isUnknownMailbox(fault));
-        throw Object.assign(new Error(`The mail server did not take the message${responseCode === undefined ? '' : ` (${responseCode})`}.`), { code: code ?? 'SMTP' });
+        if (aboutMessage && (responseCode === undefined || responseCode >= 500))
+          throw new RefusedMessage(
+            `the mail server refused the message${responseCode === undefined ? ': its address is not usable' : ` (${responseCode})`}`,
+            isUnknownMailbox(fault),
+          );
+        throw Object.assign(
+          new Error(
+            `The mail server did not take the message${responseCode === undefined ? '' : ` (${responseCode})`}.`,
+          ),
+          { code: code ?? 'SMTP' },
+        );
       }
     },
-    close: () => { transport.close(); },
+    close: () => {
+      transport.close();
+    },
   };
 }
 
@@ -50,7 +86,9 @@ function inOnePiece(): Transform {
       pieces.push(piece);
       done();
     },
-    flush(done) { done(null, Buffer.concat(pieces)); },
+    flush(done) {
+      done(null, Buffer.concat(pieces));
+    },
   });
 }
 

@@ -5,13 +5,15 @@ type Values = Record<string, string>;
 const texts: Record<NotificationKind, (v: Values) => { subject: string; text: string }> = {
   override_pending: (v) => ({
     subject: `[${v.study}] An enrollment date waits for your decision`,
-    text: `In study ${v.study}, participant ${v.participant}: the enrollment date is to move from ${v.previous} to ${v.wanted}.\n`
-      + `Without a decision it is denied on ${v.expires}.\n\n${v.url}/api/studies/${v.study_id}/approvals?status=pending\n`,
+    text:
+      `In study ${v.study}, participant ${v.participant}: the enrollment date is to move from ${v.previous} to ${v.wanted}.\n` +
+      `Without a decision it is denied on ${v.expires}.\n\n${v.url}/api/studies/${v.study_id}/approvals?status=pending\n`,
   }),
   trigger_override_required: (v) => ({
     subject: `[${v.study}] The capture system has another enrollment date`,
-    text: `In study ${v.study}, participant ${v.participant}: the capture system now holds another enrollment date, but the date is final.\n`
-      + `Nothing has moved; a change needs an override.\n\n${v.url}\n`,
+    text:
+      `In study ${v.study}, participant ${v.participant}: the capture system now holds another enrollment date, but the date is final.\n` +
+      `Nothing has moved; a change needs an override.\n\n${v.url}\n`,
   }),
   magic_link: (v) => ({
     subject: `[${v.study}] Your link`,

@@ -4,11 +4,18 @@ import { prepared } from '../../db/prepared.js';
 import { inScope, writeInScope } from '../../db/transaction.js';
 import type { Traffic } from '../traffic.js';
 
-export interface OutboxRow { id: number; topic: OutboxTopic; study_id: string | null; subject: string; payload: Record<string, unknown>; attempts: number }
+export interface OutboxRow {
+  id: number;
+  topic: OutboxTopic;
+  study_id: string | null;
+  subject: string;
+  payload: Record<string, unknown>;
+  attempts: number;
+}
 
 /**
- * A message that is taken belongs to its relay for so long, and longer as long as that renews it (`lane.ts`). What a relay
- * held that died, or an answer that a dying database did not give any more, is due again after that.
+ * A message that is taken belongs to its relay for so long, and longer as long as that renews it (`lane.ts`). What a
+ * relay held that died, or an answer that a dying database did not give any more, is due again after that.
  */
 export const LEASE_SECONDS = 10;
 const POLL_MS = 1000;
@@ -18,14 +25,19 @@ const POLL_MS = 1000;
  * it is over, or when a trigger has waited as long as its patience. Measured on two processors with 64 senders: the
  * relay and what it starts took half of the machine, and 400 triggers a second were accepted instead of 1,600.
  */
-const BURST = 50, PATIENCE_SECONDS = 10, BURST_LOOK_MS = 250;
+const BURST = 50,
+  PATIENCE_SECONDS = 10,
+  BURST_LOOK_MS = 250;
 /**
- * Messages that give way (the workflows of participants whom the capture system has enrolled, for which nothing waits; what
- * an import has changed of thousands) go out so many at a time, changes before starts. A start costs Temporal and worker about
- * 20 ms of processor time: 25 a second leave half of one processor of two to others, and while more than so many triggers
- * a second come in, or a sync reads, it is one.
+ * Messages that give way (the workflows of participants whom the capture system has enrolled, for which nothing waits;
+ * what an import has changed of thousands) go out so many at a time, changes before starts. A start costs Temporal and
+ * worker about 20 ms of processor time: 25 a second leave half of one processor of two to others, and while more than
+ * so many triggers a second come in, or a sync reads, it is one.
  */
-const PATIENT_BATCH = 5, PATIENT_EVERY_MS = 200, BUSY_TRIGGERS = 5, PATIENT_BUSY_MS = 1_000;
+const PATIENT_BATCH = 5,
+  PATIENT_EVERY_MS = 200,
+  BUSY_TRIGGERS = 5,
+  PATIENT_BUSY_MS = 1_000;
 /**
  * Whoever plans a study makes twenty windows one after the other, and each change goes through all participants: a
  * change of a study (other than its policy) that follows another of its kind so closely waits, and those that wait
@@ -39,10 +51,10 @@ export const kindOf = ({ payload }: OutboxRow): string => String(payload.kind ??
 const TO_PERSONS = `('notification', 'user-link')`;
 
 /**
- * A queue is counted when it is empty and long when it matters, and the planner goes by the count: what may be planned as a
- * loop over all of it for each of its rows one day is planned so, and one look takes half a minute. So nothing here is
- * joined: the rows come in their order, each is looked up by its subject (within, for which there is one index alone)
- * until there are enough, and what was found is written by its key. Of one subject only the oldest is taken: its
+ * A queue is counted when it is empty and long when it matters, and the planner goes by the count: what may be planned
+ * as a loop over all of it for each of its rows one day is planned so, and one look takes half a minute. So nothing
+ * here is joined: the rows come in their order, each is looked up by its subject (within, for which there is one index
+ * alone) until there are enough, and what was found is written by its key. Of one subject only the oldest is taken: its
  * messages keep their order.
  */
 const TAKEN = `update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1 where o.id = any (array(select id from due))
@@ -111,7 +123,10 @@ export class MessageClaims implements Claims {
 export class WorkflowClaims implements Claims {
   /** A burst of triggers is being accepted: they are left alone, and nudges, which come with each, as well. */
   private holding = false;
-  /** When the last change of a kind was taken up, by study and kind. Of several relays each knows its own: it costs, it breaks nothing. */
+  /**
+   * When the last change of a kind was taken up, by study and kind. Of several relays each knows its own: it costs, it
+   * breaks nothing.
+   */
   private readonly changes = new Map<string, number>();
   /** Until when a change of a study waits for those that come after it. */
   private settledAt = 0;
@@ -124,25 +139,35 @@ export class WorkflowClaims implements Claims {
   private triggersOfSecond = 0;
   private paceSince = 0;
 
-  constructor(private readonly database: Database, private readonly traffic: Traffic) {}
+  constructor(
+    private readonly database: Database,
+    private readonly traffic: Traffic,
+  ) {}
 
   get delay(): number | undefined {
     return this.holding ? undefined : 0;
   }
 
-  /** Leases what is due, in one round trip: after each trigger that comes and each start that is made it looks again. */
+  /**
+   * Leases what is due, in one round trip: after each trigger that comes and each start that is made it looks again.
+   */
   async claim(most: number): Promise<OutboxRow[]> {
     this.lookAgain = false;
     const due = { sql: WORKFLOWS, values: [LEASE_SECONDS, most, BURST, PATIENCE_SECONDS] };
     const now = performance.now();
     const asking = now >= this.patientAt ? this.patientMost : 0;
-    const [found, patient = []] = await writeInScope(this.database, '*', asking > 0 ? [due, { sql: PATIENT, values: [LEASE_SECONDS, asking] }] : [due], 'queue') as [Found[], OutboxRow[]?];
+    const [found, patient = []] = (await writeInScope(
+      this.database,
+      '*',
+      asking > 0 ? [due, { sql: PATIENT, values: [LEASE_SECONDS, asking] }] : [due],
+      'queue',
+    )) as [Found[], OutboxRow[]?];
     const fresh = found[0]!.fresh;
     this.holding = fresh >= BURST;
-    const rows = found.flatMap(({ fresh: _fresh, ...row }) => (row.id === null ? [] : row as OutboxRow));
+    const rows = found.flatMap(({ fresh: _fresh, ...row }) => (row.id === null ? [] : (row as OutboxRow)));
     this.notePace(rows, fresh);
     if (asking > 0) this.notePatient(patient, asking, now);
-    return [...await this.merge(rows), ...patient].sort((a, b) => a.id - b.id);
+    return [...(await this.merge(rows)), ...patient].sort((a, b) => a.id - b.id);
   }
 
   /** How many messages that give way are taken at a time: fewer while triggers come in. */
@@ -179,16 +204,25 @@ export class WorkflowClaims implements Claims {
   }
 
   private async mergeIn(tx: Tx, claimed: readonly OutboxRow[], changes: readonly OutboxRow[]): Promise<OutboxRow[]> {
-    const dropped = await prepared<{ id: number }>(tx,
+    const dropped = await prepared<{ id: number }>(
+      tx,
       `delete from outbox d where d.subject = any($1) and d.topic = 'study-changed' and d.payload->>'kind' <> 'policy'
          and exists (select from outbox n where n.subject = d.subject and n.topic = d.topic and n.payload->>'kind' = d.payload->>'kind' and n.id > d.id)
-       returning d.id`, [changes.map(({ subject }) => subject)]);
+       returning d.id`,
+      [changes.map(({ subject }) => subject)],
+    );
     const left = changes.filter((row) => !dropped.some(({ id }) => id === row.id));
     const now = performance.now();
-    const early = left.filter((row) => now - (this.changes.get(`${row.subject} ${kindOf(row)}`) ?? -SETTLING_MS) < SETTLING_MS);
+    const early = left.filter(
+      (row) => now - (this.changes.get(`${row.subject} ${kindOf(row)}`) ?? -SETTLING_MS) < SETTLING_MS,
+    );
     if (early.length > 0) {
       this.settledAt = now + SETTLING_MS;
-      await prepared(tx, `update outbox set available_at = clock_timestamp() + $1 * interval '1 millisecond', attempts = attempts - 1 where id = any($2)`, [SETTLING_MS, early.map(({ id }) => id)]);
+      await prepared(
+        tx,
+        `update outbox set available_at = clock_timestamp() + $1 * interval '1 millisecond', attempts = attempts - 1 where id = any($2)`,
+        [SETTLING_MS, early.map(({ id }) => id)],
+      );
     }
     const taken = left.filter((row) => !early.includes(row));
     if (this.changes.size > 1000) this.changes.clear();
@@ -201,6 +235,10 @@ export class WorkflowClaims implements Claims {
   pause(): number {
     if (this.lookAgain) return 0;
     const settles = this.settledAt - performance.now();
-    return Math.min(settles > 0 ? settles + 10 : POLL_MS, this.holding ? BURST_LOOK_MS : POLL_MS, this.patientLeft ? Math.max(1, this.patientAt - performance.now()) : POLL_MS);
+    return Math.min(
+      settles > 0 ? settles + 10 : POLL_MS,
+      this.holding ? BURST_LOOK_MS : POLL_MS,
+      this.patientLeft ? Math.max(1, this.patientAt - performance.now()) : POLL_MS,
+    );
   }
 }

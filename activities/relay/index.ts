@@ -12,16 +12,22 @@ const RECONNECT_MS = 1000;
 
 /**
  * Brings committed messages to Temporal and to the mail server. It is woken by a notification and polls besides; a
- * message is leased, delivered, then deleted, so that it arrives at least once whatever dies when: ids collapse doubles.
- * Messages to persons have a lane of their own: a mail server that hangs must not keep a participant's workflow waiting.
+ * message is leased, delivered, then deleted, so that it arrives at least once whatever dies when: ids collapse
+ * doubles. Messages to persons have a lane of their own: a mail server that hangs must not keep a participant's
+ * workflow waiting.
  */
 export class Relay {
   private stopping = false;
   private readonly lanes: Lane[];
   private listener: pg.Client | undefined;
 
-  constructor(private readonly deps: { database: Database; listenUrl: string; deliver: Deliver; log: Logger; traffic: Traffic }) {
-    this.lanes = [new Lane(deps, new WorkflowClaims(deps.database, deps.traffic)), new Lane(deps, new MessageClaims(deps.database))];
+  constructor(
+    private readonly deps: { database: Database; listenUrl: string; deliver: Deliver; log: Logger; traffic: Traffic },
+  ) {
+    this.lanes = [
+      new Lane(deps, new WorkflowClaims(deps.database, deps.traffic)),
+      new Lane(deps, new MessageClaims(deps.database)),
+    ];
   }
 
   start(): void {
@@ -33,19 +39,30 @@ export class Relay {
   async stop(): Promise<void> {
     this.stopping = true;
     const ended = this.lanes.map((lane) => lane.stop());
-    await this.listener?.end().catch((fault: Error) => this.deps.log.debug({ fault: fault.message }, 'relay: listener closed'));
+    await this.listener
+      ?.end()
+      .catch((fault: Error) => this.deps.log.debug({ fault: fault.message }, 'relay: listener closed'));
     await Promise.all(ended);
   }
 
   /** Keeps a listening connection; without it the poll alone carries on. */
   private async listen(): Promise<void> {
     while (!this.stopping) {
-      const client = new pg.Client({ connectionString: this.deps.listenUrl, application_name: 'relay-listen', keepAlive: true });
-      const gone = new Promise<void>((resolve) => { client.on('error', () => resolve()); client.on('end', () => resolve()); });
+      const client = new pg.Client({
+        connectionString: this.deps.listenUrl,
+        application_name: 'relay-listen',
+        keepAlive: true,
+      });
+      const gone = new Promise<void>((resolve) => {
+        client.on('error', () => resolve());
+        client.on('end', () => resolve());
+      });
       try {
         await client.connect();
         this.listener = client;
-        client.on('notification', () => { for (const lane of this.lanes) lane.nudge(); });
+        client.on('notification', () => {
+          for (const lane of this.lanes) lane.nudge();
+        });
         await client.query(`listen ${OUTBOX_CHANNEL}`);
         await gone;
       } catch (fault) {

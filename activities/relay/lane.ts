@@ -6,7 +6,10 @@ import { Pause } from '../pause.js';
 import type { Claims, OutboxRow } from './claims.js';
 import { LEASE_SECONDS } from './claims.js';
 
-/** Delivers one message; it may be delivered again when the relay dies before it has noted it. Throws to have it repeated later. */
+/**
+ * Delivers one message; it may be delivered again when the relay dies before it has noted it. Throws to have it
+ * repeated later.
+ */
 export type Deliver = (message: OutboxRow) => Promise<void>;
 
 const BATCH = 50;
@@ -18,7 +21,12 @@ const BATCH_PATIENCE_MS = 250;
 const RENEW_MS = LEASE_SECONDS * 300;
 
 /** A leased message. `until`: when another relay may have it, by this process's clock. */
-interface Taken { message: OutboxRow; until: number; delivery?: Promise<void>; settled?: boolean }
+interface Taken {
+  message: OutboxRow;
+  until: number;
+  delivery?: Promise<void>;
+  settled?: boolean;
+}
 
 /**
  * Delivers the messages of one kind, so many at a time, in the order in which they were written. One that hangs holds
@@ -35,7 +43,10 @@ export class Lane {
   private readonly underWay = new Set<Taken>();
   private renewals: NodeJS.Timeout | undefined;
 
-  constructor(private readonly deps: { database: Database; deliver: Deliver; log: Logger }, private readonly claims: Claims) {}
+  constructor(
+    private readonly deps: { database: Database; deliver: Deliver; log: Logger },
+    private readonly claims: Claims,
+  ) {}
 
   start(): void {
     this.loop = this.run();
@@ -56,7 +67,11 @@ export class Lane {
     this.nudged = true;
     const { delay } = this.claims;
     if (delay === 0) this.pause.wake();
-    else if (delay !== undefined) this.delayed ??= setTimeout(() => { this.delayed = undefined; this.pause.wake(); }, delay);
+    else if (delay !== undefined)
+      this.delayed ??= setTimeout(() => {
+        this.delayed = undefined;
+        this.pause.wake();
+      }, delay);
   }
 
   private async run(): Promise<void> {
@@ -70,7 +85,8 @@ export class Lane {
         this.begin();
         if (batch.length > 0) await Promise.race([this.idle(), sleep(BATCH_PATIENCE_MS)]);
         // Behind one that was delivered the next of its subject may wait.
-        if (most > 0 && (batch.length === most || (this.claims.delay === 0 && (batch.length > 0 || this.nudged)))) continue;
+        if (most > 0 && (batch.length === most || (this.claims.delay === 0 && (batch.length > 0 || this.nudged))))
+          continue;
       } catch (fault) {
         this.deps.log.warn({ fault: codeOf(fault) }, 'relay: the database is away');
       }
@@ -79,7 +95,9 @@ export class Lane {
     }
   }
 
-  /** What a process that stood still for longer than its leases has in hand already it does not take up a second time. */
+  /**
+   * What a process that stood still for longer than its leases has in hand already it does not take up a second time.
+   */
   private take(batch: readonly OutboxRow[], until: number): void {
     const held = new Map([...this.queue, ...this.underWay].map((taken) => [taken.message.id, taken]));
     for (const message of batch) {
@@ -109,11 +127,16 @@ export class Lane {
 
   /** Keeps what is still waited for: a server that answers slowly does not make a message go out twice. */
   private async renew(): Promise<void> {
-    const held = [...this.queue, ...this.underWay].filter(({ until, settled }) => !settled && until < performance.now() + RENEW_MS * 2);
+    const held = [...this.queue, ...this.underWay].filter(
+      ({ until, settled }) => !settled && until < performance.now() + RENEW_MS * 2,
+    );
     if (held.length === 0) return;
     const until = leasedFromNow();
     try {
-      await this.deps.database.raw(`update outbox set available_at = clock_timestamp() + ? * interval '1 second' where id = any(?)`, [LEASE_SECONDS, held.map(({ message }) => message.id)]);
+      await this.deps.database.raw(
+        `update outbox set available_at = clock_timestamp() + ? * interval '1 second' where id = any(?)`,
+        [LEASE_SECONDS, held.map(({ message }) => message.id)],
+      );
       for (const taken of held) taken.until = until;
     } catch (fault) {
       this.deps.log.warn({ fault: codeOf(fault) }, 'relay: the database is away');
@@ -124,7 +147,10 @@ export class Lane {
   private async giveBack(left: readonly Taken[]): Promise<void> {
     if (left.length === 0) return;
     try {
-      await this.deps.database.raw(`update outbox set available_at = clock_timestamp(), attempts = attempts - 1 where id = any(?)`, [left.map(({ message }) => message.id)]);
+      await this.deps.database.raw(
+        `update outbox set available_at = clock_timestamp(), attempts = attempts - 1 where id = any(?)`,
+        [left.map(({ message }) => message.id)],
+      );
     } catch (fault) {
       // They are due again when their lease ends.
       this.deps.log.warn({ fault: codeOf(fault) }, 'relay: the database is away');
@@ -140,8 +166,15 @@ export class Lane {
     } catch (fault) {
       taken.settled = true;
       const wait = Math.min(0.5 * 2 ** Math.min(message.attempts, 8), 60);
-      log.warn({ topic: message.topic, outbox: message.id, attempts: message.attempts, fault: codeOf(fault) }, `relay: not delivered, again in ${wait} s`);
-      await database.raw(`update outbox set available_at = clock_timestamp() + ? * interval '1 second', last_error = ? where id = ?`, [wait, codeOf(fault).slice(0, 500), message.id])
+      log.warn(
+        { topic: message.topic, outbox: message.id, attempts: message.attempts, fault: codeOf(fault) },
+        `relay: not delivered, again in ${wait} s`,
+      );
+      await database
+        .raw(
+          `update outbox set available_at = clock_timestamp() + ? * interval '1 second', last_error = ? where id = ?`,
+          [wait, codeOf(fault).slice(0, 500), message.id],
+        )
         // The database is away: the message is due again when its lease ends.
         .catch((away: unknown) => log.warn({ outbox: message.id, fault: codeOf(away) }, 'relay: the database is away'));
     }
@@ -149,4 +182,5 @@ export class Lane {
 }
 
 const leasedFromNow = (): number => performance.now() + LEASE_SECONDS * 1000;
-const codeOf = (fault: unknown): string => (fault as { code?: unknown }).code?.toString() ?? (fault instanceof Error ? fault.name : 'fault');
+const codeOf = (fault: unknown): string =>
+  (fault as { code?: unknown }).code?.toString() ?? (fault instanceof Error ? fault.name : 'fault');

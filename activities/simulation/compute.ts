@@ -6,18 +6,31 @@ import type { ThreadMessage } from './thread.js';
 const MEMORY_MB = 2048;
 
 /**
- * Computes a simulation in a thread of its own, so that the worker's other activities go on. Answers the result as JSON.
+ * Computes a simulation in a thread of its own, so that the worker's other activities go on. Answers the result as
+ * JSON.
  * @param stop ends the thread
  * @throws Error when the thread dies, of its memory's limit for example, or is ended
  */
-export async function compute(inputs: SimulationInputs, stop: AbortSignal, onProgress: (progress: number) => void): Promise<string> {
+export async function compute(
+  inputs: SimulationInputs,
+  stop: AbortSignal,
+  onProgress: (progress: number) => void,
+): Promise<string> {
   stop.throwIfAborted();
-  const worker = threadOf('./thread', import.meta.url, { workerData: inputs, resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB } });
-  const end = () => { void worker.terminate(); };
+  const worker = threadOf('./thread', import.meta.url, {
+    workerData: inputs,
+    resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
+  });
+  const end = () => {
+    void worker.terminate();
+  };
   stop.addEventListener('abort', end, { once: true });
   try {
     return await new Promise<string>((resolve, reject) => {
-      worker.on('message', (message: ThreadMessage) => { if ('result' in message) resolve(message.result); else onProgress(message.progress); });
+      worker.on('message', (message: ThreadMessage) => {
+        if ('result' in message) resolve(message.result);
+        else onProgress(message.progress);
+      });
       worker.on('error', reject);
       worker.on('exit', (code) => reject(new Error(`the simulation's thread ended with code ${code}`)));
     });

@@ -2,7 +2,12 @@ import { createHash } from 'node:crypto';
 import { Context, log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Database } from '../../db/knex.js';
-import { beginSimulation, completeSimulation, failSimulation, noteSimulationProgress } from '../../db/queries/simulations.js';
+import {
+  beginSimulation,
+  completeSimulation,
+  failSimulation,
+  noteSimulationProgress,
+} from '../../db/queries/simulations.js';
 import { inScope } from '../../db/transaction.js';
 import type { StudySimulationStart } from '../../workflows/contract.js';
 import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
@@ -17,12 +22,18 @@ class Turns {
   private last: Promise<unknown> = Promise.resolve();
   take<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.last.then(work, work);
-    this.last = turn.then(() => undefined, () => undefined);
+    this.last = turn.then(
+      () => undefined,
+      () => undefined,
+    );
     return turn;
   }
 }
 
-/** The activities of a study's simulation; each may be repeated at any point, since the result is a function of its inputs. */
+/**
+ * The activities of a study's simulation; each may be repeated at any point, since the result is a function of its
+ * inputs.
+ */
 export function createSimulationActivities({ database }: { database: Database }) {
   const turns = new Turns();
   return {
@@ -62,14 +73,22 @@ export type SimulationActivities = ReturnType<typeof createSimulationActivities>
 class Notes {
   written: Promise<void> = Promise.resolve();
   private next = 0;
-  constructor(private readonly database: Database, private readonly studyId: string, private readonly id: string) {}
+  constructor(
+    private readonly database: Database,
+    private readonly studyId: string,
+    private readonly id: string,
+  ) {}
 
   note(progress: number): void {
     const now = performance.now();
     if (now < this.next) return;
     this.next = now + NOTE_MS;
-    this.written = inScope(this.database, this.studyId, ({ tx }) => noteSimulationProgress(tx, this.id, progress)).catch((fault: unknown) => {
-      log.warn('the progress of a simulation was not written', { fault: fault instanceof Error ? fault.name : 'fault' });
+    this.written = inScope(this.database, this.studyId, ({ tx }) =>
+      noteSimulationProgress(tx, this.id, progress),
+    ).catch((fault: unknown) => {
+      log.warn('the progress of a simulation was not written', {
+        fault: fault instanceof Error ? fault.name : 'fault',
+      });
     });
   }
 }
@@ -77,9 +96,20 @@ class Notes {
 /** A worker that stops or a database that is away is tried again; a computation that failed fails every time. */
 function asFailure(fault: unknown, stopping: boolean): ApplicationFailure {
   const code = (fault as { code?: unknown }).code;
-  if (stopping) return ApplicationFailure.create({ type: 'Stopped', message: 'The simulation was stopped with its worker.' });
-  if (code === 'ERR_WORKER_OUT_OF_MEMORY') return ApplicationFailure.create({ type: 'TooLarge', nonRetryable: true, message: 'The simulation needs more memory than it may have.' });
-  if (typeof code === 'string') return ApplicationFailure.create({ type: 'DatabaseFault', message: `The simulation was not stored (${code}).` });
+  if (stopping)
+    return ApplicationFailure.create({ type: 'Stopped', message: 'The simulation was stopped with its worker.' });
+  if (code === 'ERR_WORKER_OUT_OF_MEMORY')
+    return ApplicationFailure.create({
+      type: 'TooLarge',
+      nonRetryable: true,
+      message: 'The simulation needs more memory than it may have.',
+    });
+  if (typeof code === 'string')
+    return ApplicationFailure.create({ type: 'DatabaseFault', message: `The simulation was not stored (${code}).` });
   log.error('a simulation failed', { fault: fault instanceof Error ? fault.stack : String(fault) });
-  return ApplicationFailure.create({ type: 'SimulationFault', nonRetryable: true, message: 'The simulation failed inside the program.' });
+  return ApplicationFailure.create({
+    type: 'SimulationFault',
+    nonRetryable: true,
+    message: 'The simulation failed inside the program.',
+  });
 }

@@ -7,19 +7,33 @@ import { inScope, readInScope } from '../../db/transaction.js';
 import { overlapped } from '../overlapped.js';
 import type { Turn } from '../overlapped.js';
 
-/** Visits of one statement and transaction: their rows are locked for some tens of milliseconds, never for the whole run. */
+/**
+ * Visits of one statement and transaction: their rows are locked for some tens of milliseconds, never for the whole
+ * run.
+ */
 const BATCH = 300;
 /** So many are looked up at a time. */
 const LOOKED_UP = 20_000;
 
-export interface VisitStatusReport { opened: number; missed: number }
+export interface VisitStatusReport {
+  opened: number;
+  missed: number;
+}
 export interface VisitActivities {
   moveDueVisits(): Promise<VisitStatusReport>;
   expireDueSessions(): Promise<{ expired: number }>;
 }
 
-/** The periodic work on visits and sessions; each batch is a transaction of its own and may be repeated at any point. */
-export function createVisitActivities({ database, heartbeat }: { database: Database; heartbeat: (details: unknown) => void }): VisitActivities {
+/**
+ * The periodic work on visits and sessions; each batch is a transaction of its own and may be repeated at any point.
+ */
+export function createVisitActivities({
+  database,
+  heartbeat,
+}: {
+  database: Database;
+  heartbeat: (details: unknown) => void;
+}): VisitActivities {
   return {
     async moveDueVisits() {
       const report: VisitStatusReport = { opened: 0, missed: 0 };
@@ -29,7 +43,8 @@ export function createVisitActivities({ database, heartbeat }: { database: Datab
         const before = report.opened + report.missed;
         // While a batch is recorded and committed, the next is moved.
         await overlapped(portions(due, BATCH), async (ids, turn) => {
-          for (const { status } of await moveBatch(database, ids, turn)) report[status === 'open' ? 'opened' : 'missed'] += 1;
+          for (const { status } of await moveBatch(database, ids, turn))
+            report[status === 'open' ? 'opened' : 'missed'] += 1;
           heartbeat(report);
         });
         // What is left is held by somebody else: the next run's.
@@ -42,7 +57,14 @@ export function createVisitActivities({ database, heartbeat }: { database: Datab
       for (;;) {
         const rows = await inScope(database, '*', async ({ tx, audit }) => {
           const due = await expireSessions(tx, BATCH);
-          for (const { id, study_id } of due) audit.record({ study_id, user_id: null, action: 'session_expired', resource_type: 'session', resource_id: id });
+          for (const { id, study_id } of due)
+            audit.record({
+              study_id,
+              user_id: null,
+              action: 'session_expired',
+              resource_type: 'session',
+              resource_id: id,
+            });
           return due;
         });
         expired += rows.length;
@@ -61,8 +83,15 @@ function moveBatch(database: Database, ids: readonly string[], turn: Turn): Prom
     turn.passOn();
     for (const [study_id, own] of byStudy(rows)) {
       audit.record({
-        study_id, user_id: null, action: 'visit_statuses_updated', resource_type: 'visit', resource_id: null,
-        metadata: { opened: own.filter((row) => row.status === 'open').map((row) => row.id), missed: own.filter((row) => row.status === 'missed').map((row) => row.id) },
+        study_id,
+        user_id: null,
+        action: 'visit_statuses_updated',
+        resource_type: 'visit',
+        resource_id: null,
+        metadata: {
+          opened: own.filter((row) => row.status === 'open').map((row) => row.id),
+          missed: own.filter((row) => row.status === 'missed').map((row) => row.id),
+        },
       });
     }
     return rows;

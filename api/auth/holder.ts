@@ -15,10 +15,14 @@ export type Holder =
   | { kind: 'token'; id: string; userId: string; hash: string }
   | PortalHolder;
 
-/** Who holds the token of the request. Attempts with a bad one count for the address, so that tokens cannot be tried without end. */
+/**
+ * Who holds the token of the request. Attempts with a bad one count for the address, so that tokens cannot be tried
+ * without end.
+ */
 export async function authenticated(ctx: Context, { may: { signed } }: Route, services: Services): Promise<Holder> {
   try {
-    if (signed === 'portal' || signed === 'household' || (signed === 'either' && isPortalToken(ctx))) return portalHolder(ctx, services.settings);
+    if (signed === 'portal' || signed === 'household' || (signed === 'either' && isPortalToken(ctx)))
+      return portalHolder(ctx, services.settings);
     const authorization = ctx.get('authorization');
     const token = bearer(authorization);
     if (signed === 'scoped') {

@@ -2,26 +2,115 @@ import { problem } from '../errors.js';
 
 /** Words that most guessed passwords are built on, also with digits and signs around them. */
 const COMMON = new Set([
-  'password', 'passwort', 'passphrase', 'passwordpassword', 'administrator', 'adminadmin', 'adminpassword', 'letmein', 'letmeinplease',
-  'welcome', 'welcomewelcome', 'changeme', 'changemeplease', 'changethis', 'secret', 'secretsecret', 'mysecret', 'mypassword', 'thepassword', 'newpassword',
-  'qwerty', 'qwertyuiop', 'qwertzuiop', 'qwertyqwerty', 'qwertyuiopasdfghjkl', 'azertyuiop', 'asdfghjkl', 'zxcvbnm', 'qazwsxedc', 'qazwsxedcrfv', 'oneqaztwowsx',
-  'iloveyou', 'iloveyouforever', 'monkey', 'dragon', 'sunshine', 'princess', 'football', 'baseball', 'basketball', 'superman', 'batman', 'starwars',
-  'trustno', 'master', 'shadow', 'michael', 'jennifer', 'computer', 'internet', 'whatever', 'freedom', 'summer', 'winter', 'spring', 'autumn',
-  'correcthorsebatterystaple', 'research', 'researchstudy', 'research-platform', 'testtest', 'testpassword', 'abcdefghijkl', 'abcdefghijklmnopqrstuvwxyz', 'nopassword', 'default', 'defaultpassword',
-  'admin', 'test', 'abc', 'hello', 'user', 'login', 'guest', 'root', 'qwe',
+  'password',
+  'passwort',
+  'passphrase',
+  'passwordpassword',
+  'administrator',
+  'adminadmin',
+  'adminpassword',
+  'letmein',
+  'letmeinplease',
+  'welcome',
+  'welcomewelcome',
+  'changeme',
+  'changemeplease',
+  'changethis',
+  'secret',
+  'secretsecret',
+  'mysecret',
+  'mypassword',
+  'thepassword',
+  'newpassword',
+  'qwerty',
+  'qwertyuiop',
+  'qwertzuiop',
+  'qwertyqwerty',
+  'qwertyuiopasdfghjkl',
+  'azertyuiop',
+  'asdfghjkl',
+  'zxcvbnm',
+  'qazwsxedc',
+  'qazwsxedcrfv',
+  'oneqaztwowsx',
+  'iloveyou',
+  'iloveyouforever',
+  'monkey',
+  'dragon',
+  'sunshine',
+  'princess',
+  'football',
+  'baseball',
+  'basketball',
+  'superman',
+  'batman',
+  'starwars',
+  'trustno',
+  'master',
+  'shadow',
+  'michael',
+  'jennifer',
+  'computer',
+  'internet',
+  'whatever',
+  'freedom',
+  'summer',
+  'winter',
+  'spring',
+  'autumn',
+  'correcthorsebatterystaple',
+  'research',
+  'researchstudy',
+  'research-platform',
+  'testtest',
+  'testpassword',
+  'abcdefghijkl',
+  'abcdefghijklmnopqrstuvwxyz',
+  'nopassword',
+  'default',
+  'defaultpassword',
+  'admin',
+  'test',
+  'abc',
+  'hello',
+  'user',
+  'login',
+  'guest',
+  'root',
+  'qwe',
 ]);
-const RUNS = ['abcdefghijklmnopqrstuvwxyz', '01234567890123456789', 'qwertyuiopasdfghjklzxcvbnm', 'qwertzuiopasdfghjklyxcvbnm'];
-const LEET: Record<string, string> = { '0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't', '@': 'a', $: 's', '!': 'i' };
+const RUNS = [
+  'abcdefghijklmnopqrstuvwxyz',
+  '01234567890123456789',
+  'qwertyuiopasdfghjklzxcvbnm',
+  'qwertzuiopasdfghjklyxcvbnm',
+];
+const LEET: Record<string, string> = {
+  '0': 'o',
+  '1': 'i',
+  '3': 'e',
+  '4': 'a',
+  '5': 's',
+  '7': 't',
+  '@': 'a',
+  $: 's',
+  '!': 'i',
+};
 
 const undecorated = (lower: string): string => lower.replaceAll(/^[^a-z]+|[^a-z]+$/g, '');
 
 /** A word of the list with digits and signs around it, between its letters or in their place. */
 function isCommonWord(lower: string): boolean {
-  const spelled = [...lower.replaceAll(/[^a-z]+$/g, '')].map((c) => LEET[c] ?? c).join('').replaceAll(/[^a-z]/g, '');
+  const spelled = [...lower.replaceAll(/[^a-z]+$/g, '')]
+    .map((c) => LEET[c] ?? c)
+    .join('')
+    .replaceAll(/[^a-z]/g, '');
   return [undecorated(lower), spelled, lower.replaceAll(/[^a-z]/g, '')].some((word) => COMMON.has(word));
 }
 
-/** Whether a guesser would try it early: a common word with decoration, few characters, a run of keys, the own email. */
+/**
+ * Whether a guesser would try it early: a common word with decoration, few characters, a run of keys, the own email.
+ */
 export function isCommonPassword(password: string, email?: string): boolean {
   const lower = password.toLowerCase();
   if (new Set(lower).size < 5) return true;

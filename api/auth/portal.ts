@@ -12,7 +12,8 @@ export const CSRF_HEADER = 'X-Portal-CSRF';
 
 /** The secret of links and cookies. @throws Error in one sentence when it is not set */
 export function sessionSecret(settings: Settings): string {
-  if (!settings.SESSION_SECRET) throw new Error('SESSION_SECRET is not set: give at least 32 random characters ("npm start" makes one).');
+  if (!settings.SESSION_SECRET)
+    throw new Error('SESSION_SECRET is not set: give at least 32 random characters ("npm start" makes one).');
   return settings.SESSION_SECRET;
 }
 
@@ -22,22 +23,43 @@ export const clearedCookie = (settings: Settings): string =>
 
 /** Whose a portal token is; a caregiver’s bears the epoch in which it was given. */
 export type PortalHolder = { kind: 'participant'; id: string } | { kind: 'caregiver'; id: string; epoch: number };
-export interface PortalSession { token: string; seconds: number; cookie: string }
+export interface PortalSession {
+  token: string;
+  seconds: number;
+  cookie: string;
+}
 
-/** A portal token for a participant or caregiver, as long as an access token lives, and the `Set-Cookie` that carries it. */
+/**
+ * A portal token for a participant or caregiver, as long as an access token lives, and the `Set-Cookie` that carries
+ * it.
+ */
 export function portalSession(settings: Settings, holder: PortalHolder): PortalSession {
   const seconds = Math.max(1, Math.round(settings.ACCESS_TOKEN_MINUTES * 60));
-  const token = signToken(settings, 'portal', { id: holder.id, role: holder.kind }, seconds, holder.kind === 'caregiver' ? { epoch: holder.epoch } : {});
+  const token = signToken(
+    settings,
+    'portal',
+    { id: holder.id, role: holder.kind },
+    seconds,
+    holder.kind === 'caregiver' ? { epoch: holder.epoch } : {},
+  );
   const secure = settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : '';
-  return { token, seconds, cookie: `${PORTAL_COOKIE}=${token}.${seal(settings, token)}; Path=/api; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}` };
+  return {
+    token,
+    seconds,
+    cookie: `${PORTAL_COOKIE}=${token}.${seal(settings, token)}; Path=/api; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`,
+  };
 }
 
 // A cookie is no bearer token and the other way round: what leaks of one way is no good on the other.
-const seal = (settings: Settings, token: string): string => createHmac('sha256', sessionSecret(settings)).update(token).digest('base64url');
+const seal = (settings: Settings, token: string): string =>
+  createHmac('sha256', sessionSecret(settings)).update(token).digest('base64url');
 
-const comesByCookie = (ctx: Context): boolean => ctx.get('authorization') === '' && ctx.cookies.get(PORTAL_COOKIE) !== undefined;
+const comesByCookie = (ctx: Context): boolean =>
+  ctx.get('authorization') === '' && ctx.cookies.get(PORTAL_COOKIE) !== undefined;
 
-/** Whether the request's token says that it is one of the portal. It proves nothing: only as what the token is checked. */
+/**
+ * Whether the request's token says that it is one of the portal. It proves nothing: only as what the token is checked.
+ */
 export function isPortalToken(ctx: Context): boolean {
   if (comesByCookie(ctx)) return true;
   return claimedAudience(ctx.get('authorization')) === 'portal';
@@ -51,12 +73,14 @@ export function portalHolder(ctx: Context, settings: Settings): PortalHolder {
   if (!comesByCookie(ctx)) return holderOf(verifyToken(settings, 'portal', bearer(ctx.get('authorization'))));
   const claims = verifyToken(settings, 'portal', unsealed(settings, ctx.cookies.get(PORTAL_COOKIE)!));
   const changes = ctx.method !== 'GET' && ctx.method !== 'HEAD';
-  if (changes && ctx.get(CSRF_HEADER) !== '1' && ctx.get('sec-fetch-site') !== 'same-origin') throw problem('CSRF_REFUSED');
+  if (changes && ctx.get(CSRF_HEADER) !== '1' && ctx.get('sec-fetch-site') !== 'same-origin')
+    throw problem('CSRF_REFUSED');
   return holderOf(claims);
 }
 
 // One that was given before there were epochs is of the first.
-const holderOf = ({ sub, role, epoch }: TokenClaims): PortalHolder => (role === 'caregiver' ? { kind: 'caregiver', id: sub, epoch: epoch ?? 0 } : { kind: 'participant', id: sub });
+const holderOf = ({ sub, role, epoch }: TokenClaims): PortalHolder =>
+  role === 'caregiver' ? { kind: 'caregiver', id: sub, epoch: epoch ?? 0 } : { kind: 'participant', id: sub };
 
 function unsealed(settings: Settings, cookie: string): string {
   const at = cookie.lastIndexOf('.');

@@ -14,7 +14,8 @@ function characters(count: number): string {
   let text = '';
   while (text.length < count) {
     // Bytes past the last whole run of the alphabet would favour its first letters.
-    for (const byte of randomBytes(count)) if (byte < 248 && text.length < count) text += ALPHABET[byte % ALPHABET.length];
+    for (const byte of randomBytes(count))
+      if (byte < 248 && text.length < count) text += ALPHABET[byte % ALPHABET.length];
   }
   return text;
 }

@@ -11,16 +11,28 @@ const ISSUER = 'research-assessment-platform';
 export type Audience = 'api' | 'portal' | 'mfa' | 'v1';
 
 export interface TokenClaims {
-  sub: string; role: string; jti: string; exp: number;
-  /** Of an access token: the login that it came from, and the epoch of the user's logins at that time; of a caregiver's token, its epoch. */
-  sid?: string; epoch?: number;
+  sub: string;
+  role: string;
+  jti: string;
+  exp: number;
+  /**
+   * Of an access token: the login that it came from, and the epoch of the user's logins at that time; of a caregiver's
+   * token, its epoch.
+   */
+  sid?: string;
+  epoch?: number;
 }
 /** What a token says beside whom it is for. */
-export interface TokenDetails { jti?: string; sid?: string; epoch?: number }
+export interface TokenDetails {
+  jti?: string;
+  sid?: string;
+  epoch?: number;
+}
 
 /** The signing secret. @throws Error in one sentence when it is not set */
 export function jwtSecret(settings: Settings): string {
-  if (!settings.JWT_SECRET) throw new Error('JWT_SECRET is not set: give at least 32 random characters ("npm start" makes one).');
+  if (!settings.JWT_SECRET)
+    throw new Error('JWT_SECRET is not set: give at least 32 random characters ("npm start" makes one).');
   return settings.JWT_SECRET;
 }
 
@@ -31,10 +43,21 @@ export function jwtSecret(settings: Settings): string {
 const jwtKey = (settings: Settings): KeyObject => secretKey(jwtSecret(settings));
 
 /** Signs a token for `audience`, HS256, with iss, aud, sub, role, jti and exp. */
-export function signToken(settings: Settings, audience: Audience, subject: { id: string; role: string }, seconds: number, details: TokenDetails = {}): string {
+export function signToken(
+  settings: Settings,
+  audience: Audience,
+  subject: { id: string; role: string },
+  seconds: number,
+  details: TokenDetails = {},
+): string {
   const { jti = randomUUID(), ...more } = details;
   return jwt.sign({ role: subject.role, iat: Math.floor(nowMs() / 1000), ...more }, jwtKey(settings), {
-    algorithm: 'HS256', issuer: ISSUER, audience, subject: subject.id, jwtid: jti, expiresIn: Math.max(1, Math.round(seconds)),
+    algorithm: 'HS256',
+    issuer: ISSUER,
+    audience,
+    subject: subject.id,
+    jwtid: jti,
+    expiresIn: Math.max(1, Math.round(seconds)),
   });
 }
 
@@ -61,19 +84,35 @@ export function verifyToken(settings: Settings, audience: Audience, token: strin
 function verify(settings: Settings, audience: Audience, token: string): TokenClaims {
   let claims: jwt.JwtPayload | string;
   try {
-    claims = jwt.verify(token, jwtKey(settings), { algorithms: ['HS256'], issuer: ISSUER, audience, clockTimestamp: Math.floor(nowMs() / 1000) });
+    claims = jwt.verify(token, jwtKey(settings), {
+      algorithms: ['HS256'],
+      issuer: ISSUER,
+      audience,
+      clockTimestamp: Math.floor(nowMs() / 1000),
+    });
   } catch (fault) {
     // A header that says JWT over a payload that is no JSON is a SyntaxError of the library.
-    if (fault instanceof jwt.JsonWebTokenError || fault instanceof SyntaxError) throw problem('INVALID_TOKEN', { cause: fault, headers: challenge('invalid_token') });
+    if (fault instanceof jwt.JsonWebTokenError || fault instanceof SyntaxError)
+      throw problem('INVALID_TOKEN', { cause: fault, headers: challenge('invalid_token') });
     throw fault;
   }
-  if (typeof claims === 'string' || !UUID.test(claims.sub ?? '') || typeof claims.role !== 'string' || !claims.jti || !claims.exp) {
+  if (
+    typeof claims === 'string' ||
+    !UUID.test(claims.sub ?? '') ||
+    typeof claims.role !== 'string' ||
+    !claims.jti ||
+    !claims.exp
+  ) {
     throw problem('INVALID_TOKEN', { headers: challenge('invalid_token') });
   }
   const { sid, epoch } = claims as { sid?: unknown; epoch?: unknown };
   return {
-    sub: claims.sub!, role: claims.role, jti: claims.jti, exp: claims.exp,
-    ...(typeof sid === 'string' && { sid }), ...(typeof epoch === 'number' && { epoch }),
+    sub: claims.sub!,
+    role: claims.role,
+    jti: claims.jti,
+    exp: claims.exp,
+    ...(typeof sid === 'string' && { sid }),
+    ...(typeof epoch === 'number' && { epoch }),
   };
 }
 
@@ -88,7 +127,9 @@ const challenge = (error?: string) => ({ 'WWW-Authenticate': error ? `Bearer err
 
 const claims = new Map<string, string | undefined>();
 
-/** For whom the token of an Authorization header says that it is. It proves nothing: only as what the token is checked. */
+/**
+ * For whom the token of an Authorization header says that it is. It proves nothing: only as what the token is checked.
+ */
 export function claimedAudience(authorization: string): string | undefined {
   if (claims.has(authorization)) return claims.get(authorization);
   if (claims.size >= REMEMBERED) claims.clear();

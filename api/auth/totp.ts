@@ -8,7 +8,8 @@ const TOLERANCE_SECONDS = 30;
 /** A new shared secret, 160 bits, in base32 as authenticators take it. */
 export const newTotpSecret = (): string => generateSecret();
 /** What an authenticator reads from a QR code. */
-export const otpauthUrl = (secret: string, account: string): string => generateURI({ issuer: ISSUER, label: account, secret });
+export const otpauthUrl = (secret: string, account: string): string =>
+  generateURI({ issuer: ISSUER, label: account, secret });
 
 /**
  * The time step that a code of six digits is for.
@@ -17,6 +18,11 @@ export const otpauthUrl = (secret: string, account: string): string => generateU
  */
 export function totpStep(secret: string, code: string, after: number): number | undefined {
   if (!/^\d{6}$/.test(code)) return undefined;
-  const result = verifySync({ secret, token: code, epoch: Math.floor(nowMs() / 1000), epochTolerance: TOLERANCE_SECONDS });
+  const result = verifySync({
+    secret,
+    token: code,
+    epoch: Math.floor(nowMs() / 1000),
+    epochTolerance: TOLERANCE_SECONDS,
+  });
   return result.valid && 'timeStep' in result && result.timeStep > after ? result.timeStep : undefined;
 }

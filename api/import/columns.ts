@@ -16,15 +16,25 @@ const ALIASES = {
 export type ImportColumn = keyof typeof ALIASES;
 export const importColumns = Object.keys(ALIASES) as ImportColumn[];
 /** The columns of the contract; the others may stand beside them. */
-export const templateColumns: readonly ImportColumn[] = ['participant_code', 'external_id', 'site_code', 'preferred_language'];
+export const templateColumns: readonly ImportColumn[] = [
+  'participant_code',
+  'external_id',
+  'site_code',
+  'preferred_language',
+];
 
-export interface Header { columns: (ImportColumn | undefined)[]; unknown: string[] }
+export interface Header {
+  columns: (ImportColumn | undefined)[];
+  unknown: string[];
+}
 const MAX_COLUMNS = 500;
 
 /** Case, blanks, underscores and hyphens do not matter. */
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[\s_-]+/g, '');
 const byName = new Map(importColumns.map((column) => [plain(column), column]));
-const byAlias = new Map(importColumns.flatMap((column) => ALIASES[column].map((name) => [plain(name), column] as const)));
+const byAlias = new Map(
+  importColumns.flatMap((column) => ALIASES[column].map((name) => [plain(name), column] as const)),
+);
 
 /**
  * What each column of the file is. Another name counts only where the column's own is not there; a column that is not
@@ -32,16 +42,28 @@ const byAlias = new Map(importColumns.flatMap((column) => ALIASES[column].map((n
  * @throws 400 HEADER_INVALID: participant_code is missing, a column stands there twice, there are more than 500
  */
 export function readHeader(cells: readonly string[]): Header {
-  if (cells.length > MAX_COLUMNS) throw problem('HEADER_INVALID', { detail: `The header has ${cells.length} columns; at most ${MAX_COLUMNS} are taken.` });
+  if (cells.length > MAX_COLUMNS)
+    throw problem('HEADER_INVALID', {
+      detail: `The header has ${cells.length} columns; at most ${MAX_COLUMNS} are taken.`,
+    });
   const names = cells.map(plain);
   const own = new Set(names.map((name) => byName.get(name)));
   const columns = names.map((name) => byName.get(name) ?? (own.has(byAlias.get(name)) ? undefined : byAlias.get(name)));
   const keys = names.map((name, i) => columns[i] ?? name).filter((key) => key !== '');
   const twice = keys.find((key, i) => keys.indexOf(key) !== i);
   if (twice !== undefined) throw refused(twice.slice(0, 64), 'DUPLICATE_COLUMN', 'stands in the header twice');
-  if (!columns.includes('participant_code')) throw refused('participant_code', 'REQUIRED', 'is missing in the header, which is the first row');
-  return { columns, unknown: cells.filter((cell, i) => columns[i] === undefined && cell.trim() !== '').map((cell) => cell.trim().slice(0, 64)) };
+  if (!columns.includes('participant_code'))
+    throw refused('participant_code', 'REQUIRED', 'is missing in the header, which is the first row');
+  return {
+    columns,
+    unknown: cells
+      .filter((cell, i) => columns[i] === undefined && cell.trim() !== '')
+      .map((cell) => cell.trim().slice(0, 64)),
+  };
 }
 
 const refused = (field: string, code: string, sentence: string) =>
-  problem('HEADER_INVALID', { detail: `The column ${field} ${sentence}.`, errors: [{ path: field, row: 1, code, message: `The column ${field} ${sentence}` }] });
+  problem('HEADER_INVALID', {
+    detail: `The column ${field} ${sentence}.`,
+    errors: [{ path: field, row: 1, code, message: `The column ${field} ${sentence}` }],
+  });

@@ -28,7 +28,8 @@ function requireLines(text: string): void {
   for (let at = 0; text.length - at > MAX_RECORD;) {
     const rest = text.slice(at, at + MAX_RECORD);
     const end = Math.max(rest.lastIndexOf('\n'), rest.lastIndexOf('\r'));
-    if (end < 0) throw problem('FILE_UNREADABLE', { detail: `The file has a line of more than ${MAX_RECORD} characters.` });
+    if (end < 0)
+      throw problem('FILE_UNREADABLE', { detail: `The file has a line of more than ${MAX_RECORD} characters.` });
     at += end + 1;
   }
 }
@@ -48,17 +49,27 @@ function separatorOf(text: string): string {
 
 async function* rowsOf(text: string, delimiter: string): AsyncGenerator<SheetRow> {
   const parser = parse({
-    delimiter, record_delimiter: ['\r\n', '\n', '\r'], relax_column_count: true, relax_quotes: true, skip_empty_lines: false, max_record_size: MAX_RECORD,
+    delimiter,
+    record_delimiter: ['\r\n', '\n', '\r'],
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_empty_lines: false,
+    max_record_size: MAX_RECORD,
   });
   let row = 0;
   try {
-    for await (const cells of Readable.from(pieces(text)).on('error', (fault) => parser.destroy(fault)).pipe(parser) as AsyncIterable<string[]>) {
+    for await (const cells of Readable.from(pieces(text))
+      .on('error', (fault) => parser.destroy(fault))
+      .pipe(parser) as AsyncIterable<string[]>) {
       row += 1;
       yield { row, cells };
     }
   } catch (fault) {
     if (!(fault instanceof CsvError)) throw fault;
-    throw problem('FILE_UNREADABLE', { detail: `The file is not CSV from row ${row + 1} on: ${reasons[fault.code] ?? 'it cannot be taken apart'}.`, cause: fault });
+    throw problem('FILE_UNREADABLE', {
+      detail: `The file is not CSV from row ${row + 1} on: ${reasons[fault.code] ?? 'it cannot be taken apart'}.`,
+      cause: fault,
+    });
   }
 }
 

@@ -6,7 +6,10 @@ const REASONS = ['import_row', 'import_field', 'import_code', 'import_message'];
 // A cell that a spreadsheet would run as a formula was sent by a stranger to whoever opens this.
 const csv = (lines: string[][]): string => stringify(lines, { escape_formulas: true });
 
-/** The rows that failed, as they were sent, with what was wrong: a CSV file that can be mended and sent again (its added columns are left out then). */
+/**
+ * The rows that failed, as they were sent, with what was wrong: a CSV file that can be mended and sent again (its added
+ * columns are left out then).
+ */
 export class FailedRows {
   private readonly pieces: string[] = [];
 
@@ -20,12 +23,27 @@ export class FailedRows {
     if (errors.length === 0) return;
     const byRow = new Map(errors.map((error) => [error.row, error]));
     const width = this.headerCells.length;
-    this.pieces.push(csv(rows.flatMap((row) => {
-      const error = byRow.get(row.row);
-      if (!error) return [];
-      const cells = [...row.cells, ...Array<string>(Math.max(0, width - row.cells.length)).fill('')].slice(0, width);
-      return [[...cells, String(error.row), error.field ?? '', error.code, [error, ...(error.others ?? [])].map(({ message }) => message).join('; ')]];
-    })));
+    this.pieces.push(
+      csv(
+        rows.flatMap((row) => {
+          const error = byRow.get(row.row);
+          if (!error) return [];
+          const cells = [...row.cells, ...Array<string>(Math.max(0, width - row.cells.length)).fill('')].slice(
+            0,
+            width,
+          );
+          return [
+            [
+              ...cells,
+              String(error.row),
+              error.field ?? '',
+              error.code,
+              [error, ...(error.others ?? [])].map(({ message }) => message).join('; '),
+            ],
+          ];
+        }),
+      ),
+    );
   }
 
   text(): string {

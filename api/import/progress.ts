@@ -15,21 +15,34 @@ export class ImportProgress {
   private writing: Promise<void> | undefined;
   private noted = false;
 
-  constructor(private readonly services: Pick<Services, 'database' | 'log'>, readonly made: NewImport, readonly asked: boolean) {}
+  constructor(
+    private readonly services: Pick<Services, 'database' | 'log'>,
+    readonly made: NewImport,
+    readonly asked: boolean,
+  ) {}
 
   note(phase: ImportPhase, progress: number, total: number | null): void {
     if (this.writing || !(this.asked || (total !== null && total >= LONG))) return;
     this.noted = true;
-    this.writing = this.written(inScope(this.services.database, this.made.study_id, ({ tx }) => noteImport(tx, this.made, { phase, progress, total_rows: total }))).finally(() => { this.writing = undefined; });
+    this.writing = this.written(
+      inScope(this.services.database, this.made.study_id, ({ tx }) =>
+        noteImport(tx, this.made, { phase, progress, total_rows: total }),
+      ),
+    ).finally(() => {
+      this.writing = undefined;
+    });
   }
 
   /** It was not imported: nothing of it is there. */
   async failed(): Promise<void> {
     await this.writing;
-    if (this.noted) await this.written(inScope(this.services.database, this.made.study_id, ({ tx }) => failImport(tx, this.made)));
+    if (this.noted)
+      await this.written(inScope(this.services.database, this.made.study_id, ({ tx }) => failImport(tx, this.made)));
   }
 
   private written(work: Promise<void>): Promise<void> {
-    return work.catch((fault: unknown) => { this.services.log.warn({ err: shown(fault) }, 'the progress of an import was not written'); });
+    return work.catch((fault: unknown) => {
+      this.services.log.warn({ err: shown(fault) }, 'the progress of an import was not written');
+    });
   }
 }

@@ -3,11 +3,21 @@ import type { ImportPlan, PlannedRow } from '../services/participant-import-plan
 import { JsonList, writtenJson } from '../written-json.js';
 import type { WrittenJson } from '../written-json.js';
 
-const brief = ({ row, fields }: PlannedRow) =>
-  ({ row, participant_code: fields.participant_code, external_id: fields.external_id ?? null, site_code: fields.site_code ?? null });
+const brief = ({ row, fields }: PlannedRow) => ({
+  row,
+  participant_code: fields.participant_code,
+  external_id: fields.external_id ?? null,
+  site_code: fields.site_code ?? null,
+});
 
 /** What an import says of the file as a whole. */
-export interface ImportSummary { dry_run: boolean; total_rows: number; created_sites: string[]; warnings: { code: string; message: string }[]; file: Record<string, string> }
+export interface ImportSummary {
+  dry_run: boolean;
+  total_rows: number;
+  created_sites: string[];
+  warnings: { code: string; message: string }[];
+  file: Record<string, string>;
+}
 
 /** What became of each row, in the file's order, gathered portion by portion. */
 export class ImportLists {
@@ -25,14 +35,26 @@ export class ImportLists {
   }
 
   counts(): Omit<ImportCounts, 'total_rows'> {
-    return { imported_count: this.imported.length, skipped_count: this.skipped.length, error_count: this.errors.length, updated_count: this.updated.length };
+    return {
+      imported_count: this.imported.length,
+      skipped_count: this.skipped.length,
+      error_count: this.errors.length,
+      updated_count: this.updated.length,
+    };
   }
 
   /** The answer of the contract (ImportResult). */
   answer({ dry_run, total_rows, ...rest }: ImportSummary): WrittenJson {
     return writtenJson({
-      success: this.errors.length === 0, dry_run, total_rows, ...this.counts(),
-      errors: this.errors, imported_participants: this.imported, skipped_participants: this.skipped, updated_participants: this.updated, ...rest,
+      success: this.errors.length === 0,
+      dry_run,
+      total_rows,
+      ...this.counts(),
+      errors: this.errors,
+      imported_participants: this.imported,
+      skipped_participants: this.skipped,
+      updated_participants: this.updated,
+      ...rest,
     });
   }
 }

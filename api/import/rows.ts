@@ -6,11 +6,24 @@ import type { Header, ImportColumn } from './columns.js';
 import type { Sheet, SheetRow } from './sheet.js';
 
 export type RowFields = { [K in ImportColumn]?: string };
-export interface RowFault { field: string | null; code: string; message: string }
+export interface RowFault {
+  field: string | null;
+  code: string;
+  message: string;
+}
 /** A row of the file: its non-empty fields, and what is wrong with them. */
-export interface ReadRow { row: number; fields: RowFields; faults: RowFault[]; cells: string[] }
+export interface ReadRow {
+  row: number;
+  fields: RowFields;
+  faults: RowFault[];
+  cells: string[];
+}
 /** What is known of a file before its rows are read. */
-export interface FileOutline { header: Header; headerCells: string[]; rows: number }
+export interface FileOutline {
+  header: Header;
+  headerCells: string[];
+  rows: number;
+}
 
 const MAX_ROWS = 100_000;
 
@@ -28,7 +41,8 @@ export async function outlineOf(sheet: Sheet): Promise<FileOutline> {
       header = readHeader(cells);
       headerCells = cells;
     } else if (isFilled(cells)) {
-      if (rows === MAX_ROWS) throw problem('TOO_LARGE', { detail: `The file has more than ${MAX_ROWS} rows: divide it.` });
+      if (rows === MAX_ROWS)
+        throw problem('TOO_LARGE', { detail: `The file has more than ${MAX_ROWS} rows: divide it.` });
       rows += 1;
     }
   }
@@ -36,11 +50,20 @@ export async function outlineOf(sheet: Sheet): Promise<FileOutline> {
 }
 
 /** A file's rows in its order, `size` at a time, each held against the rules of a participant's own fields. */
-export async function* portionsOf(sheet: Sheet, { header, headerCells }: FileOutline, size: number): AsyncGenerator<ReadRow[]> {
+export async function* portionsOf(
+  sheet: Sheet,
+  { header, headerCells }: FileOutline,
+  size: number,
+): AsyncGenerator<ReadRow[]> {
   let portion: ReadRow[] = [];
   let first = true;
   for await (const one of sheet.rows()) {
-    if (!first && isFilled(one.cells)) portion.push(isSame(one.cells, headerCells) ? { row: one.row, fields: {}, faults: [REPEATED], cells: one.cells } : readRow(one, header));
+    if (!first && isFilled(one.cells))
+      portion.push(
+        isSame(one.cells, headerCells)
+          ? { row: one.row, fields: {}, faults: [REPEATED], cells: one.cells }
+          : readRow(one, header),
+      );
     first = false;
     if (portion.length < size) continue;
     yield portion;
@@ -54,12 +77,16 @@ const isFilled = (cells: readonly string[]): boolean => cells.some((cell) => cel
 /** Two files that were put together: the second one's header is nobody. */
 const REPEATED: RowFault = { field: null, code: 'REPEATED_HEADER', message: 'The row is the header once more' };
 const isSame = (cells: readonly string[], header: readonly string[]): boolean =>
-  cells[0] === header[0] && Array.from({ length: Math.max(cells.length, header.length) }).every((_, i) => (cells[i] ?? '').trim() === (header[i] ?? '').trim());
+  cells[0] === header[0] &&
+  Array.from({ length: Math.max(cells.length, header.length) }).every(
+    (_, i) => (cells[i] ?? '').trim() === (header[i] ?? '').trim(),
+  );
 
 function readRow({ row, cells }: SheetRow, { columns }: Header): ReadRow {
   const fields: RowFields = {};
   for (let i = 0; i < columns.length; i += 1) {
-    const column = columns[i], value = cells[i]?.trim();
+    const column = columns[i],
+      value = cells[i]?.trim();
     if (column && value) fields[column] = value;
   }
   return { row, fields, faults: [...tooMany(cells, columns.length), ...faultsOf(fields)], cells };
@@ -75,7 +102,10 @@ const UNSTORABLE = /\0|\p{Surrogate}/u;
 
 /** The same rules as of POST …/participants, and what a JSON body could not bring in. */
 function faultsOf(fields: RowFields): RowFault[] {
-  const unstorable = Object.entries(fields).filter(([, value]) => UNSTORABLE.test(value))
+  const unstorable = Object.entries(fields)
+    .filter(([, value]) => UNSTORABLE.test(value))
     .map(([field]) => ({ field, code: 'PATTERN', message: `${field} has a character that cannot be stored` }));
-  return unstorable.length > 0 ? unstorable : faultsIn(NewParticipant, fields).map(({ path, code, message }) => ({ field: path ?? null, code, message }));
+  return unstorable.length > 0
+    ? unstorable
+    : faultsIn(NewParticipant, fields).map(({ path, code, message }) => ({ field: path ?? null, code, message }));
 }

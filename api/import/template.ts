@@ -22,7 +22,12 @@ export async function xlsxTemplate(tx: Tx, studyId: string): Promise<Buffer> {
     const column = templateColumns.indexOf('site_code') + 1;
     for (let row = 2; row <= ROWS; row += 1) {
       sheet.getCell(row, column).dataValidation = {
-        type: 'list', allowBlank: true, formulae: [`Sites!$A$2:$A$${sites.length + 1}`], showErrorMessage: true, errorTitle: 'Site', error: 'Not a site of the study',
+        type: 'list',
+        allowBlank: true,
+        formulae: [`Sites!$A$2:$A$${sites.length + 1}`],
+        showErrorMessage: true,
+        errorTitle: 'Site',
+        error: 'Not a site of the study',
       };
     }
   }

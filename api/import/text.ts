@@ -1,6 +1,9 @@
 import { problem } from '../errors.js';
 
-export interface DecodedText { text: string; encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252' }
+export interface DecodedText {
+  text: string;
+  encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
+}
 
 const unreadable = (detail: string) => problem('FILE_UNREADABLE', { detail });
 /** Bytes that windows-1252 leaves undefined: text that has them is something else. */
@@ -13,7 +16,10 @@ const SAMPLE = 4_096;
  * @throws 400 FILE_UNREADABLE for a workbook or what is no text in any of these
  */
 export function decode(bytes: Buffer): DecodedText {
-  if (bytes.subarray(0, 4).equals(Buffer.from('PK\u0003\u0004', 'latin1')) || bytes.subarray(0, 4).equals(Buffer.from('d0cf11e0', 'hex'))) {
+  if (
+    bytes.subarray(0, 4).equals(Buffer.from('PK\u0003\u0004', 'latin1')) ||
+    bytes.subarray(0, 4).equals(Buffer.from('d0cf11e0', 'hex'))
+  ) {
     throw unreadable('This is a workbook, not CSV: send it to …/import/excel.');
   }
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return utf16(bytes, 'utf-16le');
@@ -35,11 +41,17 @@ function utf16(bytes: Buffer, encoding: 'utf-16le' | 'utf-16be'): DecodedText {
   try {
     return { text: new TextDecoder(encoding, { fatal: true }).decode(bytes), encoding };
   } catch (fault) {
-    throw problem('FILE_UNREADABLE', { detail: `The file begins as ${encoding.toUpperCase()} and is not: save it as CSV in UTF-8.`, cause: fault });
+    throw problem('FILE_UNREADABLE', {
+      detail: `The file begins as ${encoding.toUpperCase()} and is not: save it as CSV in UTF-8.`,
+      cause: fault,
+    });
   }
 }
 
-/** How many bytes at even and odd places of the beginning are zero, and how many would be a sign of UTF-16 without a mark. */
+/**
+ * How many bytes at even and odd places of the beginning are zero, and how many would be a sign of UTF-16 without a
+ * mark.
+ */
 function zeroBytes(bytes: Buffer): { even: number; odd: number; most: number } {
   const sample = bytes.subarray(0, SAMPLE);
   const count = { even: 0, odd: 0, most: sample.length / 5 };

@@ -4,8 +4,8 @@ import type { Reading } from './workbook/in-thread.js';
 import { unpacked } from './workbook/packed.js';
 
 /**
- * Reads the first sheet of a workbook, row by row and in a thread of its own. What is wrong with it anywhere is known when it
- * is open.
+ * Reads the first sheet of a workbook, row by row and in a thread of its own. What is wrong with it anywhere is known
+ * when it is open.
  * @throws 400 FILE_UNREADABLE: no workbook, macros, encrypted, or far larger unpacked than any list of participants
  */
 export async function readXlsx(bytes: Buffer, reading: Reading): Promise<Sheet> {

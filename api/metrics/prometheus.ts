@@ -3,7 +3,11 @@ import { workflowTypes } from '../../workflows/contract.js';
 import { BUCKETS } from './requests.js';
 import type { RequestMetrics } from './requests.js';
 
-interface Sample { value: number; labels: Record<string, string | number>; metricName?: string }
+interface Sample {
+  value: number;
+  labels: Record<string, string | number>;
+  metricName?: string;
+}
 
 /** How many workflows fail, by type; undefined where it is not known. */
 type Failing = () => Promise<Map<string, number> | undefined>;
@@ -14,9 +18,12 @@ const registries = new WeakMap<RequestMetrics, Promise<Registry>>();
  * The metrics of this process as Prometheus text, with the process's own (memory, event loop, garbage). The library is
  * loaded by whoever asks first: it costs more memory than the rest of the metrics.
  */
-export async function prometheusText(requests: RequestMetrics, failing: Failing): Promise<{ type: string; text: string }> {
+export async function prometheusText(
+  requests: RequestMetrics,
+  failing: Failing,
+): Promise<{ type: string; text: string }> {
   let registry = registries.get(requests);
-  if (!registry) registries.set(requests, registry = registryOf(requests, failing));
+  if (!registry) registries.set(requests, (registry = registryOf(requests, failing)));
   const ready = await registry;
   return { type: ready.contentType, text: await ready.metrics() };
 }
@@ -25,28 +32,61 @@ async function registryOf(requests: RequestMetrics, failing: Failing): Promise<R
   const prom = await import('prom-client');
   const registry = new prom.Registry();
   prom.collectDefaultMetrics({ register: registry });
-  register(registry, 'http_requests_total', 'counter', 'Requests answered, by route and status', () => requests.endpoints().flatMap(({ method, path, byStatus }) =>
-    [...byStatus].map(([status, value]) => ({ value, labels: { method, route: path, status } }))));
-  register(registry, 'http_request_duration_seconds', 'histogram', 'Time until the answer began, by route', () => requests.endpoints().flatMap(({ method, path, buckets, count, seconds }) => {
-    const labels = { method, route: path };
-    let sum = 0;
-    return [
-      ...BUCKETS.map((le, i) => ({ value: sum += buckets[i]!, labels: { ...labels, le }, metricName: 'http_request_duration_seconds_bucket' })),
-      { value: count, labels: { ...labels, le: '+Inf' }, metricName: 'http_request_duration_seconds_bucket' },
-      { value: seconds, labels, metricName: 'http_request_duration_seconds_sum' },
-      { value: count, labels, metricName: 'http_request_duration_seconds_count' },
-    ];
-  }));
-  register(registry, 'workflows_failing', 'gauge', 'Workflows whose task fails again and again, by type, as a worker last saw them', async () => {
-    const found = await failing();
-    // Each type is told, so that an end of failing is a zero; none while the database is away.
-    const types = found && new Set([...Object.values(workflowTypes), ...found.keys()]);
-    return [...types ?? []].map((workflow_type) => ({ value: found?.get(workflow_type) ?? 0, labels: { workflow_type } }));
-  });
+  register(registry, 'http_requests_total', 'counter', 'Requests answered, by route and status', () =>
+    requests
+      .endpoints()
+      .flatMap(({ method, path, byStatus }) =>
+        [...byStatus].map(([status, value]) => ({ value, labels: { method, route: path, status } })),
+      ),
+  );
+  register(registry, 'http_request_duration_seconds', 'histogram', 'Time until the answer began, by route', () =>
+    requests.endpoints().flatMap(({ method, path, buckets, count, seconds }) => {
+      const labels = { method, route: path };
+      let sum = 0;
+      return [
+        ...BUCKETS.map((le, i) => ({
+          value: (sum += buckets[i]!),
+          labels: { ...labels, le },
+          metricName: 'http_request_duration_seconds_bucket',
+        })),
+        { value: count, labels: { ...labels, le: '+Inf' }, metricName: 'http_request_duration_seconds_bucket' },
+        { value: seconds, labels, metricName: 'http_request_duration_seconds_sum' },
+        { value: count, labels, metricName: 'http_request_duration_seconds_count' },
+      ];
+    }),
+  );
+  register(
+    registry,
+    'workflows_failing',
+    'gauge',
+    'Workflows whose task fails again and again, by type, as a worker last saw them',
+    async () => {
+      const found = await failing();
+      // Each type is told, so that an end of failing is a zero; none while the database is away.
+      const types = found && new Set([...Object.values(workflowTypes), ...found.keys()]);
+      return [...(types ?? [])].map((workflow_type) => ({
+        value: found?.get(workflow_type) ?? 0,
+        labels: { workflow_type },
+      }));
+    },
+  );
   return registry;
 }
 
-/** A metric whose values are counted elsewhere: as much of one as the registry asks for (`get`, of the library's own contract). */
-function register(registry: Registry, name: string, type: string, help: string, values: () => Sample[] | Promise<Sample[]>): void {
-  registry.registerMetric({ name, help, get: async () => ({ name, help, type, values: await values(), aggregator: 'sum' }) } as unknown as Metric);
+/**
+ * A metric whose values are counted elsewhere: as much of one as the registry asks for (`get`, of the library's own
+ * contract).
+ */
+function register(
+  registry: Registry,
+  name: string,
+  type: string,
+  help: string,
+  values: () => Sample[] | Promise<Sample[]>,
+): void {
+  registry.registerMetric({
+    name,
+    help,
+    get: async () => ({ name, help, type, values: await values(), aggregator: 'sum' }),
+  } as unknown as Metric);
 }

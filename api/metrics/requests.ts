@@ -8,13 +8,25 @@ const LONGEST_US = 600_000_000;
 
 /** What was asked of one endpoint since the start or the last reset. Times in milliseconds. */
 export interface EndpointFigures {
-  method: string; path: string; count: number;
+  method: string;
+  path: string;
+  count: number;
   /** Answers of 400 and above; of these `server_errors` 500 and above. */
-  errors: number; server_errors: number; error_rate: number;
-  mean_ms: number; p50_ms: number; p90_ms: number; p95_ms: number; p99_ms: number; max_ms: number;
+  errors: number;
+  server_errors: number;
+  error_rate: number;
+  mean_ms: number;
+  p50_ms: number;
+  p90_ms: number;
+  p95_ms: number;
+  p99_ms: number;
+  max_ms: number;
 }
 
-/** Counters of one endpoint. The histogram is the runtime's own (HDR, two digits): some 30 kB, a tenth of a microsecond each time. */
+/**
+ * Counters of one endpoint. The histogram is the runtime's own (HDR, two digits): some 30 kB, a tenth of a microsecond
+ * each time.
+ */
 export class Endpoint {
   readonly byStatus = new Map<number, number>();
   readonly buckets = new Uint32Array(BUCKETS.length + 1);
@@ -22,7 +34,10 @@ export class Endpoint {
   count = 0;
   seconds = 0;
 
-  constructor(readonly method: string, readonly path: string) {}
+  constructor(
+    readonly method: string,
+    readonly path: string,
+  ) {}
 
   record(status: number, ms: number): void {
     this.count += 1;
@@ -44,13 +59,26 @@ export class Endpoint {
     const percentile = (share: number) => rounded(this.times.percentile(share) / 1000);
     const errors = this.from(400);
     return {
-      method: this.method, path: this.path, count: this.count, errors, server_errors: this.from(500), error_rate: share(errors, this.count),
-      mean_ms: rounded(this.seconds * 1000 / this.count), p50_ms: percentile(50), p90_ms: percentile(90), p95_ms: percentile(95), p99_ms: percentile(99), max_ms: rounded(this.times.max / 1000),
+      method: this.method,
+      path: this.path,
+      count: this.count,
+      errors,
+      server_errors: this.from(500),
+      error_rate: share(errors, this.count),
+      mean_ms: rounded((this.seconds * 1000) / this.count),
+      p50_ms: percentile(50),
+      p90_ms: percentile(90),
+      p95_ms: percentile(95),
+      p99_ms: percentile(99),
+      max_ms: rounded(this.times.max / 1000),
     };
   }
 }
 
-/** The requests that this process answered, by endpoint. Paths that are no route count together, so that nobody can make endpoints. */
+/**
+ * The requests that this process answered, by endpoint. Paths that are no route count together, so that nobody can make
+ * endpoints.
+ */
 export class RequestMetrics {
   private readonly known = new Map<string, Endpoint>();
   readonly startedAt = new Date(nowMs() - process.uptime() * 1000);
@@ -59,7 +87,8 @@ export class RequestMetrics {
   record(method: string, path: string | undefined, status: number, ms: number): void {
     const key = path === undefined ? 'ANY none' : `${method} ${path}`;
     let endpoint = this.known.get(key);
-    if (!endpoint) this.known.set(key, endpoint = path === undefined ? new Endpoint('ANY', 'none') : new Endpoint(method, path));
+    if (!endpoint)
+      this.known.set(key, (endpoint = path === undefined ? new Endpoint('ANY', 'none') : new Endpoint(method, path)));
     endpoint.record(status, ms);
   }
 
@@ -77,11 +106,16 @@ export class RequestMetrics {
     const total = endpoints.reduce((sum, { count }) => sum + count, 0);
     const errors = endpoints.reduce((sum, endpoint) => sum + endpoint.from(400), 0);
     return {
-      uptime_seconds: rounded(process.uptime()), start_time: this.startedAt.toISOString(), since: this.since.toISOString(),
-      total_requests: total, total_errors: errors, error_rate: share(errors, total), endpoints_count: endpoints.length,
+      uptime_seconds: rounded(process.uptime()),
+      start_time: this.startedAt.toISOString(),
+      since: this.since.toISOString(),
+      total_requests: total,
+      total_errors: errors,
+      error_rate: share(errors, total),
+      endpoints_count: endpoints.length,
     };
   }
 }
 
 const rounded = (value: number): number => Math.round(value * 1000) / 1000;
-const share = (part: number, whole: number): number => (whole === 0 ? 0 : Math.round(part / whole * 1e6) / 1e6);
+const share = (part: number, whole: number): number => (whole === 0 ? 0 : Math.round((part / whole) * 1e6) / 1e6);

@@ -1,7 +1,9 @@
 import type { Context, Next } from 'koa';
 
-const EXPOSED = 'ETag, Location, Retry-After, Content-Disposition, X-Request-ID, X-Correlation-ID, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Deprecation, Sunset';
-const ASKED = 'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Study-ID, X-Site-ID, X-Participant-ID, X-Session-ID, X-Correlation-ID';
+const EXPOSED =
+  'ETag, Location, Retry-After, Content-Disposition, X-Request-ID, X-Correlation-ID, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Deprecation, Sunset';
+const ASKED =
+  'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Study-ID, X-Site-ID, X-Participant-ID, X-Session-ID, X-Correlation-ID';
 
 /**
  * Lets pages of the origins in CORS_ORIGINS call the service with a bearer token. Never with cookies: the portal's is
@@ -18,7 +20,11 @@ export function cors(origins: readonly string[]) {
     await next();
     const preflight = ctx.method === 'OPTIONS' && ctx.get('access-control-request-method') !== '';
     if (known && preflight && ctx.status === 204) {
-      ctx.set({ 'Access-Control-Allow-Methods': ctx.response.get('allow'), 'Access-Control-Allow-Headers': ASKED, 'Access-Control-Max-Age': '600' });
+      ctx.set({
+        'Access-Control-Allow-Methods': ctx.response.get('allow'),
+        'Access-Control-Allow-Headers': ASKED,
+        'Access-Control-Max-Age': '600',
+      });
     }
   };
 }

@@ -4,12 +4,26 @@ import { problem } from '../errors.js';
 import type { Allowance, RateLimit } from '../rate-limits.js';
 import type { Services } from '../services.js';
 
-/** Counts a request by its caller (`user:…`, `token:…`) when authenticated, else by address, and says what is left (decisions, section 2). */
-export async function count(ctx: Context, limit: 'general' | 'auth' | 'none', caller: string | undefined, services: Services): Promise<void> {
+/**
+ * Counts a request by its caller (`user:…`, `token:…`) when authenticated, else by address, and says what is left
+ * (decisions, section 2).
+ */
+export async function count(
+  ctx: Context,
+  limit: 'general' | 'auth' | 'none',
+  caller: string | undefined,
+  services: Services,
+): Promise<void> {
   const { general, auth } = services.rateLimits;
   if (limit === 'none') {
     // Not counted: what is left is always all of it.
-    show(ctx, { allowed: true, limit: general.limit, remaining: general.limit, resetAt: Math.ceil(nowMs() / 1000), retryAfterSeconds: 0 });
+    show(ctx, {
+      allowed: true,
+      limit: general.limit,
+      remaining: general.limit,
+      resetAt: Math.ceil(nowMs() / 1000),
+      retryAfterSeconds: 0,
+    });
     return;
   }
   await take(ctx, limit === 'auth' ? auth : general, caller ?? `ip:${ctx.ip}`);
@@ -32,6 +46,10 @@ export function refuse(allowance: Allowance): void {
 }
 
 const headers = (a: Allowance) => ({
-  'X-RateLimit-Limit': String(a.limit), 'X-RateLimit-Remaining': String(a.remaining), 'X-RateLimit-Reset': String(a.resetAt),
+  'X-RateLimit-Limit': String(a.limit),
+  'X-RateLimit-Remaining': String(a.remaining),
+  'X-RateLimit-Reset': String(a.resetAt),
 });
-const show = (ctx: Context, allowance: Allowance): void => { ctx.set(headers(allowance)); };
+const show = (ctx: Context, allowance: Allowance): void => {
+  ctx.set(headers(allowance));
+};

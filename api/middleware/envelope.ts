@@ -10,14 +10,22 @@ import type { Services } from '../services.js';
  * Around every request: its ids, the headers that every answer has, faults turned into their answer, and one line in
  * the access log. The line names the route's pattern, never the path, query or body, which may hold personal data.
  */
-export function envelope({ log, metrics, settings }: Pick<Services, 'log' | 'metrics' | 'settings'>, isDraining: () => boolean) {
+export function envelope(
+  { log, metrics, settings }: Pick<Services, 'log' | 'metrics' | 'settings'>,
+  isDraining: () => boolean,
+) {
   return async (ctx: Context, next: Next): Promise<void> => {
     const started = performance.now();
     const requestId = randomUUID();
     const given = ctx.get('x-correlation-id');
     const correlationId = /^[\x20-\x7e]{1,128}$/.test(given) ? given : randomUUID();
     const state = ctx.state as State;
-    state.context = { requestId, correlationId, ip: ctx.ip.slice(0, 45), userAgent: ctx.get('user-agent').slice(0, 500) || undefined };
+    state.context = {
+      requestId,
+      correlationId,
+      ip: ctx.ip.slice(0, 45),
+      userAgent: ctx.get('user-agent').slice(0, 500) || undefined,
+    };
     ctx.set({
       'X-Request-ID': requestId,
       'X-Correlation-ID': correlationId,
@@ -37,10 +45,18 @@ export function envelope({ log, metrics, settings }: Pick<Services, 'log' | 'met
     letPass(ctx, 4 * (state.largest ?? settings.MAX_BODY_BYTES));
     const ms = performance.now() - started;
     metrics.record(ctx.method, state.route, ctx.status, ms);
-    log.info({
-      method: ctx.method, route: state.route ?? 'none', status: ctx.status, ms: Math.round(ms * 10) / 10,
-      request_id: requestId, correlation_id: correlationId, ...(state.userId && { user_id: state.userId }),
-    }, 'request');
+    log.info(
+      {
+        method: ctx.method,
+        route: state.route ?? 'none',
+        status: ctx.status,
+        ms: Math.round(ms * 10) / 10,
+        request_id: requestId,
+        correlation_id: correlationId,
+        ...(state.userId && { user_id: state.userId }),
+      },
+      'request',
+    );
   };
 }
 
@@ -48,7 +64,8 @@ function answerFault(ctx: Context, thrown: unknown, log: Logger): void {
   const { requestId } = (ctx.state as State).context;
   const fault = problemFrom(thrown);
   if (fault.status === 500) log.error({ request_id: requestId, err: shown(thrown) }, 'fault');
-  else if (fault.status === 503) log.warn({ request_id: requestId, code: fault.code, err: shown(fault.cause) }, 'unavailable');
+  else if (fault.status === 503)
+    log.warn({ request_id: requestId, code: fault.code, err: shown(fault.cause) }, 'unavailable');
   ctx.set(fault.options.headers ?? {});
   ctx.status = fault.status;
   ctx.type = 'application/json; charset=utf-8';
@@ -61,5 +78,11 @@ export function shown(thrown: unknown): Record<string, unknown> | undefined {
   if (!(thrown instanceof Error)) return { message: String(thrown) };
   const { code, constraint } = thrown as { code?: unknown; constraint?: unknown };
   const isDatabase = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code);
-  return { type: thrown.name, code, constraint, ...(!isDatabase && { message: thrown.message }), stack: isDatabase ? thrown.stack?.split('\n').slice(1).join('\n') : thrown.stack };
+  return {
+    type: thrown.name,
+    code,
+    constraint,
+    ...(!isDatabase && { message: thrown.message }),
+    stack: isDatabase ? thrown.stack?.split('\n').slice(1).join('\n') : thrown.stack,
+  };
 }

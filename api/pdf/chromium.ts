@@ -8,7 +8,11 @@ import { promisify } from 'node:util';
 import { escaped } from '../reports/markup.js';
 
 /** A browser that can be started: its program, and what its environment must have. */
-export interface Chromium { path: string; env: Record<string, string>; args: string[] }
+export interface Chromium {
+  path: string;
+  env: Record<string, string>;
+  args: string[];
+}
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'chrome'];
 const PACKAGE = '@sparticuz/chromium';
@@ -31,10 +35,18 @@ export async function findChromium(configured: string | undefined, cacheDir: str
     for (const name of NAMES) if (await runs(join(folder, name))) return { path: join(folder, name), env: {}, args };
   }
   const folder = await unpacked(cacheDir);
-  return { path: join(folder, 'chromium'), env: { LD_LIBRARY_PATH: join(folder, 'al2023', 'lib'), FONTCONFIG_PATH: join(folder, 'fonts') }, args: ['--no-sandbox', '--no-zygote', '--headless=shell'] };
+  return {
+    path: join(folder, 'chromium'),
+    env: { LD_LIBRARY_PATH: join(folder, 'al2023', 'lib'), FONTCONFIG_PATH: join(folder, 'fonts') },
+    args: ['--no-sandbox', '--no-zygote', '--headless=shell'],
+  };
 }
 
-const runs = (path: string): Promise<boolean> => access(path, constants.X_OK).then(() => true, () => false);
+const runs = (path: string): Promise<boolean> =>
+  access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
 
 /**
  * The folder with the package's browser and the libraries that it needs. The package itself unpacks into the system's
@@ -42,29 +54,44 @@ const runs = (path: string): Promise<boolean> => access(path, constants.X_OK).th
  * a process of its own (it changes its process's environment), and what is whole gets its name in one step.
  */
 async function unpacked(cacheDir: string): Promise<string> {
-  const parent = await mkdir(cacheDir, { recursive: true }).then(() => access(cacheDir, constants.W_OK)).then(() => cacheDir, () => undefined);
-  const folder = join(parent ?? await mkdtemp(join(tmpdir(), 'chromium-')), `chromium-${VERSION}`);
+  const parent = await mkdir(cacheDir, { recursive: true })
+    .then(() => access(cacheDir, constants.W_OK))
+    .then(
+      () => cacheDir,
+      () => undefined,
+    );
+  const folder = join(parent ?? (await mkdtemp(join(tmpdir(), 'chromium-'))), `chromium-${VERSION}`);
   if (existsSync(join(folder, 'chromium'))) return folder;
   const work = `${folder}.${process.pid}`;
   await mkdir(work, { recursive: true, mode: 0o755 });
   try {
     // VERCEL must stand before the import: only then does it bring its libraries along.
     const program = `const { default: chromium } = await import('${PACKAGE}'); await chromium.executablePath();`;
-    await run(process.execPath, ['--input-type=module', '-e', program], { cwd: dirname(fileURLToPath(import.meta.url)), env: { ...process.env, NODE_OPTIONS: '', TMPDIR: work, VERCEL: '1' }, timeout: 120_000 });
+    await run(process.execPath, ['--input-type=module', '-e', program], {
+      cwd: dirname(fileURLToPath(import.meta.url)),
+      env: { ...process.env, NODE_OPTIONS: '', TMPDIR: work, VERCEL: '1' },
+      timeout: 120_000,
+    });
     await writeFile(join(work, 'fonts', 'fonts.conf'), fontsOf(folder));
     await rename(work, folder).catch((fault: NodeJS.ErrnoException) => {
       // Another process was first.
       if (!existsSync(join(folder, 'chromium'))) throw fault;
     });
   } catch (fault) {
-    throw new Error(`There is no browser to print with: set CHROMIUM_PATH, or install ${PACKAGE} (${(fault as Error).message.split('\n')[0]}).`, { cause: fault });
+    throw new Error(
+      `There is no browser to print with: set CHROMIUM_PATH, or install ${PACKAGE} (${(fault as Error).message.split('\n')[0]}).`,
+      { cause: fault },
+    );
   } finally {
     await rm(work, { recursive: true, force: true });
   }
   return folder;
 }
 
-/** The package's own looks for its fonts in folders of another system; a browser that knows no font at all prints no letter, not even of a page's own fonts. */
+/**
+ * The package's own looks for its fonts in folders of another system; a browser that knows no font at all prints no
+ * letter, not even of a page's own fonts.
+ */
 const fontsOf = (folder: string): string => `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig><dir>${escaped(join(folder, 'fonts'))}</dir><cachedir>${escaped(join(folder, 'fonts-cache'))}</cachedir></fontconfig>

@@ -1,11 +1,12 @@
 /**
- * On which page of a PDF each of a document's anchors stands, counted from 1, as the browser writes them: the objects in
- * the open, the named places in one dictionary. What is written otherwise has none.
+ * On which page of a PDF each of a document's anchors stands, counted from 1, as the browser writes them: the objects
+ * in the open, the named places in one dictionary. What is written otherwise has none.
  */
 export function pagesOfAnchors(pdf: Buffer): Map<string, number> {
   const objects = new Map<string, string>();
   const text = pdf.toString('latin1');
-  for (const [, id, body] of text.matchAll(/(?:^|\n)(\d+) 0 obj\s*(<<[\s\S]*?)(?:\nendobj|stream\r?\n)/g)) objects.set(id!, body!);
+  for (const [, id, body] of text.matchAll(/(?:^|\n)(\d+) 0 obj\s*(<<[\s\S]*?)(?:\nendobj|stream\r?\n)/g))
+    objects.set(id!, body!);
   const catalog = [...objects.values()].find((body) => /\/Type \/Catalog\b/.test(body)) ?? '';
   const order = pagesUnder(referenced(catalog, 'Pages'), objects);
   const places = objects.get(referenced(catalog, 'Dests') ?? '') ?? '';

@@ -47,7 +47,8 @@ export class Printer {
         return this.attempt(html, size);
       });
     } catch (fault) {
-      if (isGone(fault) || isTimeout(fault)) throw problem('BROWSER_UNAVAILABLE', { cause: fault, headers: { 'Retry-After': '5' } });
+      if (isGone(fault) || isTimeout(fault))
+        throw problem('BROWSER_UNAVAILABLE', { cause: fault, headers: { 'Retry-After': '5' } });
       throw fault;
     } finally {
       this.next();
@@ -68,27 +69,44 @@ export class Printer {
       return await printed(page, html, size, () => this.lowered(browser));
     } finally {
       // A page of a browser that is gone cannot be closed, and need not be.
-      if (browser.connected) await page.close().catch((fault: unknown) => this.options.log.warn({ err: fault }, 'a printed page was not closed'));
+      if (browser.connected)
+        await page
+          .close()
+          .catch((fault: unknown) => this.options.log.warn({ err: fault }, 'a printed page was not closed'));
     }
   }
 
   private async turn(): Promise<void> {
     clearTimeout(this.idle);
     if (this.running >= AT_ONCE) {
-      if (this.waiting.length >= MOST_WAITING) throw problem('BROWSER_UNAVAILABLE', { detail: 'Too many documents wait to be printed.', headers: { 'Retry-After': '10' } });
-      await new Promise<void>((go) => { this.waiting.push(go); });
+      if (this.waiting.length >= MOST_WAITING)
+        throw problem('BROWSER_UNAVAILABLE', {
+          detail: 'Too many documents wait to be printed.',
+          headers: { 'Retry-After': '10' },
+        });
+      await new Promise<void>((go) => {
+        this.waiting.push(go);
+      });
     } else {
       this.running += 1;
     }
-    if (this.closed) { this.next(); throw problem('UNAVAILABLE'); }
+    if (this.closed) {
+      this.next();
+      throw problem('UNAVAILABLE');
+    }
   }
 
   private next(): void {
     const go = this.waiting.shift();
-    if (go) { go(); return; }
+    if (go) {
+      go();
+      return;
+    }
     this.running -= 1;
     if (this.running > 0) return;
-    const forget = () => { this.end().catch((fault: unknown) => this.options.log.warn({ err: fault }, 'the browser was not closed')); };
+    const forget = () => {
+      this.end().catch((fault: unknown) => this.options.log.warn({ err: fault }, 'the browser was not closed'));
+    };
     if (this.printed >= DOCUMENTS_PER_BROWSER) forget();
     else this.idle = setTimeout(forget, IDLE_MS).unref();
   }
@@ -105,15 +123,19 @@ export class Printer {
 
   private opened(): Promise<Browser> {
     this.printed += 1;
-    return this.browser ??= this.launch().catch((fault: unknown) => {
+    return (this.browser ??= this.launch().catch((fault: unknown) => {
       this.browser = undefined;
-      throw problem('BROWSER_UNAVAILABLE', { detail: 'No browser could be started to print with.', cause: fault, headers: { 'Retry-After': '30' } });
-    });
+      throw problem('BROWSER_UNAVAILABLE', {
+        detail: 'No browser could be started to print with.',
+        cause: fault,
+        headers: { 'Retry-After': '30' },
+      });
+    }));
   }
 
   /**
-   * Printing gives way to answering: the browser, and what it has begun for a page. Where the system does not allow it, it
-   * prints all the same.
+   * Printing gives way to answering: the browser, and what it has begun for a page. Where the system does not allow it,
+   * it prints all the same.
    */
   private async lowered(browser: Browser): Promise<void> {
     try {
@@ -138,42 +160,86 @@ export class Printer {
     });
     const { launch } = await import('puppeteer-core');
     const browser = await launch({
-      executablePath: found.path, headless: 'shell', timeout: TIMEOUT_MS, protocolTimeout: TIMEOUT_MS,
+      executablePath: found.path,
+      headless: 'shell',
+      timeout: TIMEOUT_MS,
+      protocolTimeout: TIMEOUT_MS,
       // Over a pipe: the browser ends when this process does, also when it is killed.
-      pipe: true, handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false,
+      pipe: true,
+      handleSIGINT: false,
+      handleSIGTERM: false,
+      handleSIGHUP: false,
       env: { ...inherited(), ...found.env },
-      args: [...found.args, '--disable-dev-shm-usage', '--disable-gpu', '--no-first-run', '--disable-extensions', '--disable-background-networking', '--font-render-hinting=none'],
+      args: [
+        ...found.args,
+        '--disable-dev-shm-usage',
+        '--disable-gpu',
+        '--no-first-run',
+        '--disable-extensions',
+        '--disable-background-networking',
+        '--font-render-hinting=none',
+      ],
     });
-    browser.once('disconnected', () => { this.browser = undefined; });
+    browser.once('disconnected', () => {
+      this.browser = undefined;
+    });
     const pid = browser.process()?.pid;
-    if (pid !== undefined) await sessionGivesWay(pid).catch((fault: unknown) => { log.debug({ err: fault }, 'the browser’s session keeps its priority'); });
+    if (pid !== undefined)
+      await sessionGivesWay(pid).catch((fault: unknown) => {
+        log.debug({ err: fault }, 'the browser’s session keeps its priority');
+      });
     return browser;
   }
 }
 
 /** Of our environment what a browser needs: no secret of the service is in it. */
-const inherited = (): Record<string, string> => Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ'].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
+const inherited = (): Record<string, string> =>
+  Object.fromEntries(
+    ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ'].flatMap((name) =>
+      process.env[name] === undefined ? [] : [[name, process.env[name]]],
+    ),
+  );
 
-const isGone = (fault: unknown): boolean => fault instanceof Error && /TargetCloseError|ConnectionClosedError|ProtocolError/.test(`${fault.name} ${fault.constructor.name}`) || (fault instanceof Error && /(Target|Session|Connection) closed|detached|disconnected/i.test(fault.message));
+const isGone = (fault: unknown): boolean =>
+  (fault instanceof Error &&
+    /TargetCloseError|ConnectionClosedError|ProtocolError/.test(`${fault.name} ${fault.constructor.name}`)) ||
+  (fault instanceof Error && /(Target|Session|Connection) closed|detached|disconnected/i.test(fault.message));
 const isTimeout = (fault: unknown): boolean => fault instanceof Error && fault.name === 'TimeoutError';
 
 /** @param loaded called when the page is there, and the processes that lay it out */
 async function printed(page: Page, html: string, size: PageSize, loaded: () => Promise<void>): Promise<Buffer> {
   page.setDefaultTimeout(TIMEOUT_MS);
   await new Promise((there, failed) => {
-    serve(page, html, failed).then(() => page.goto(`${HOST}/`, { waitUntil: 'load', timeout: TIMEOUT_MS })).then(there, failed);
+    serve(page, html, failed)
+      .then(() => page.goto(`${HOST}/`, { waitUntil: 'load', timeout: TIMEOUT_MS }))
+      .then(there, failed);
   });
   await loaded();
   // Tagged for screen readers, with the headings as bookmarks.
-  const print = async () => Buffer.from(await page.pdf({ format: size, preferCSSPageSize: true, printBackground: true, tagged: true, outline: true, timeout: TIMEOUT_MS }));
+  const print = async () =>
+    Buffer.from(
+      await page.pdf({
+        format: size,
+        preferCSSPageSize: true,
+        printBackground: true,
+        tagged: true,
+        outline: true,
+        timeout: TIMEOUT_MS,
+      }),
+    );
   const first = await print();
   // On which page something stands is known when it is printed; the browser has no other way to say it.
   const pages = pagesOfAnchors(first);
-  const listed = await page.$$eval('nav a[href^="#"]', (links, known) => links.filter((link) => {
-    const number = known[link.getAttribute('href')!.slice(1)];
-    if (number !== undefined) link.lastElementChild!.textContent = String(number);
-    return number !== undefined;
-  }).length, Object.fromEntries(pages));
+  const listed = await page.$$eval(
+    'nav a[href^="#"]',
+    (links, known) =>
+      links.filter((link) => {
+        const number = known[link.getAttribute('href')!.slice(1)];
+        if (number !== undefined) link.lastElementChild!.textContent = String(number);
+        return number !== undefined;
+      }).length,
+    Object.fromEntries(pages),
+  );
   return listed === 0 ? first : print();
 }
 
@@ -189,11 +255,23 @@ async function serve(page: Page, html: string, failed: (fault: unknown) => void)
   const answer = async ({ requestId, request }: Protocol.Fetch.RequestPausedEvent): Promise<void> => {
     const url = new URL(request.url);
     const font = url.origin === HOST ? await fontFile(url.pathname) : undefined;
-    if (font) return session.send('Fetch.fulfillRequest', { requestId, responseCode: 200, responseHeaders: [{ name: 'Content-Type', value: 'font/woff2' }], body: font.toString('base64') });
-    if (url.href !== `${HOST}/`) return session.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' });
-    const headers = [{ name: 'Content-Type', value: 'text/html; charset=utf-8' }, { name: 'Content-Security-Policy', value: POLICY }];
+    if (font)
+      return session.send('Fetch.fulfillRequest', {
+        requestId,
+        responseCode: 200,
+        responseHeaders: [{ name: 'Content-Type', value: 'font/woff2' }],
+        body: font.toString('base64'),
+      });
+    if (url.href !== `${HOST}/`)
+      return session.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' });
+    const headers = [
+      { name: 'Content-Type', value: 'text/html; charset=utf-8' },
+      { name: 'Content-Security-Policy', value: POLICY },
+    ];
     return session.send('Fetch.fulfillRequest', { requestId, responseCode: 200, responseHeaders: headers, body });
   };
-  session.on('Fetch.requestPaused', (paused) => { answer(paused).catch(failed); });
+  session.on('Fetch.requestPaused', (paused) => {
+    answer(paused).catch(failed);
+  });
   await session.send('Fetch.enable', { patterns: [{ urlPattern: '*' }] });
 }

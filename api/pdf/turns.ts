@@ -7,7 +7,10 @@ export class Turns {
 
   async run<T>(work: () => Promise<T>): Promise<T> {
     // Whoever ends hands the place over: nobody slips in between.
-    if (this.running >= this.atOnce) await new Promise<void>((go) => { this.waiting.push(go); });
+    if (this.running >= this.atOnce)
+      await new Promise<void>((go) => {
+        this.waiting.push(go);
+      });
     else this.running += 1;
     try {
       return await work();

@@ -1,5 +1,6 @@
 'use strict';
-// What the browser runs when a push message comes, also with no page open. It keeps nothing and answers no request of a page.
+// What the browser runs when a push message comes, also with no page open. It keeps nothing and answers no request of a
+// page.
 self.addEventListener('install', () => self.skipWaiting());
 self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim()));
 
@@ -11,8 +12,10 @@ self.addEventListener('push', (event) => {
 
 self.addEventListener('notificationclick', (event) => {
   event.notification.close();
-  event.waitUntil((async () => {
-    const [open] = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
-    return open ? open.focus() : self.clients.openWindow('/portal');
-  })());
+  event.waitUntil(
+    (async () => {
+      const [open] = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
+      return open ? open.focus() : self.clients.openWindow('/portal');
+    })(),
+  );
 });

@@ -6,21 +6,30 @@ const MOST = 200;
 /** Midnights of all zones fall on quarters of an hour: until the next one nobody's calendar turns. */
 const QUARTER_MS = 900_000;
 
-interface Entry { answer: unknown; until: number }
+interface Entry {
+  answer: unknown;
+  until: number;
+}
 
 /**
  * Reports as they were computed, until what they are made of changes: the version of a study's data is the last audit
- * record of a change, which no change can do without. What a calendar or a session's end changes has no record: an answer
- * is kept until the next quarter of an hour, or the next session runs out.
+ * record of a change, which no change can do without. What a calendar or a session's end changes has no record: an
+ * answer is kept until the next quarter of an hour, or the next session runs out.
  */
 export class ReportCache {
   private readonly entries = new Map<string, Entry>();
 
   /**
    * The report by this name under this question: kept, or computed now. It is only given to who sees the same sites.
-   * @param version read before the report: a change between the two makes the kept answer newer than its version, never older
+   * @param version read before the report: a change between the two makes the kept answer newer than its version, never
+   * older
    */
-  async answer<T>({ version, reach, next_expiry }: ReportVersion, name: string, asked: Asked & { study: string }, compute: () => Promise<T>): Promise<T> {
+  async answer<T>(
+    { version, reach, next_expiry }: ReportVersion,
+    name: string,
+    asked: Asked & { study: string },
+    compute: () => Promise<T>,
+  ): Promise<T> {
     const { study, from, to, site_code, arm } = asked;
     const key = JSON.stringify([study, name, version, reach, from, to, site_code, arm]);
     const now = nowMs();

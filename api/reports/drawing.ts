@@ -3,9 +3,15 @@ import { threadOf } from '../../db/thread-of.js';
 import type { Task } from './data.js';
 
 const IDLE_MS = 60_000;
-interface Waiting { resolve: (result: string) => void; reject: (fault: Error) => void }
+interface Waiting {
+  resolve: (result: string) => void;
+  reject: (fault: Error) => void;
+}
 
-/** Draws plots and pages in a thread of their own, which is started when it is needed and ends when it was not for a minute. */
+/**
+ * Draws plots and pages in a thread of their own, which is started when it is needed and ends when it was not for a
+ * minute.
+ */
 export class Drawing {
   private worker: Worker | undefined;
   private idle: NodeJS.Timeout | undefined;
@@ -15,7 +21,7 @@ export class Drawing {
   /** The SVG or page of a task. @throws Error when it cannot be drawn */
   draw(task: Task): Promise<string> {
     clearTimeout(this.idle);
-    const worker = this.worker ??= this.started();
+    const worker = (this.worker ??= this.started());
     const id = ++this.last;
     return new Promise<string>((resolve, reject) => {
       this.waiting.set(id, { resolve, reject });
@@ -38,7 +44,10 @@ export class Drawing {
       this.waiting.delete(id);
       if (fault === undefined) one?.resolve(result);
       else one?.reject(new Error(`a report could not be drawn: ${fault}`));
-      if (this.waiting.size === 0) this.idle = setTimeout(() => { void this.close(); }, IDLE_MS).unref();
+      if (this.waiting.size === 0)
+        this.idle = setTimeout(() => {
+          void this.close();
+        }, IDLE_MS).unref();
     });
     worker.on('error', (fault) => this.lost(worker, fault));
     worker.on('exit', () => this.lost(worker, new Error('the drawing thread has ended')));

@@ -10,6 +10,7 @@ if (process.platform === 'linux') setPriority(0, 5);
 parentPort!.on('message', ({ id, task }: { id: number; task: Task }) => {
   made(task).then(
     (result) => parentPort!.postMessage({ id, result }),
-    (fault: unknown) => parentPort!.postMessage({ id, fault: fault instanceof Error ? fault.stack ?? fault.message : String(fault) }),
+    (fault: unknown) =>
+      parentPort!.postMessage({ id, fault: fault instanceof Error ? (fault.stack ?? fault.message) : String(fault) }),
   );
 });

@@ -4,22 +4,40 @@ import { dirname, join } from 'node:path';
 
 const require = createRequire(import.meta.url);
 /** Noto Sans has Latin, Greek, Cyrillic and more; its sisters the characters of Japanese, Chinese and Korean. */
-const families = ['noto-sans', 'noto-sans-jp', 'noto-sans-sc', 'noto-sans-kr']
-  .map((name) => ({ name, folder: dirname(require.resolve(`@fontsource-variable/${name}/package.json`)) }));
+const families = ['noto-sans', 'noto-sans-jp', 'noto-sans-sc', 'noto-sans-kr'].map((name) => ({
+  name,
+  folder: dirname(require.resolve(`@fontsource-variable/${name}/package.json`)),
+}));
 /** Without quotes: also inside an attribute. */
-export const FONT_NAMES = 'Noto Sans Variable, Noto Sans JP Variable, Noto Sans SC Variable, Noto Sans KR Variable, sans-serif';
+export const FONT_NAMES =
+  'Noto Sans Variable, Noto Sans JP Variable, Noto Sans SC Variable, Noto Sans KR Variable, sans-serif';
 const FILE = /^[a-z0-9-]+\.woff2$/;
 
-interface Face { css: string; ranges: readonly (readonly [number, number])[] }
+interface Face {
+  css: string;
+  ranges: readonly (readonly [number, number])[];
+}
 
 /** A face of a style sheet, with the characters that it is for. */
 function face(css: string): Face {
-  const ranges = /unicode-range:([^;]+);/.exec(css)![1]!.split(',').map((range) => range.trim().slice(2).split('-').map((end) => Number.parseInt(end, 16)));
+  const ranges = /unicode-range:([^;]+);/
+    .exec(css)![1]!
+    .split(',')
+    .map((range) =>
+      range
+        .trim()
+        .slice(2)
+        .split('-')
+        .map((end) => Number.parseInt(end, 16)),
+    );
   return { css, ranges: ranges.map(([from, to = from]) => [from!, to!] as const) };
 }
 
 const facesOf = async ({ folder, name }: (typeof families)[number]): Promise<Face[]> =>
-  (await readFile(join(folder, 'wght.css'), 'utf8')).replaceAll('./files/', `/fonts/${name}/`).match(/@font-face \{[^}]*\}/g)!.map(face);
+  (await readFile(join(folder, 'wght.css'), 'utf8'))
+    .replaceAll('./files/', `/fonts/${name}/`)
+    .match(/@font-face \{[^}]*\}/g)!
+    .map(face);
 let faces: Promise<Face[][]> | undefined;
 
 /** Signs and what comes behind them: a font may lack one of a range that it is for, and the next family has it. */
@@ -32,11 +50,15 @@ const SIGNS = 0x2000;
 export async function fontCss(text: string): Promise<string> {
   const [first = [], ...others] = await (faces ??= Promise.all(families.map(facesOf)));
   const characters = new Set([...text].map((character) => character.codePointAt(0)!));
-  const has = (wanted: ReadonlySet<number>) => ({ ranges }: Face) => ranges.some(([from, to]) => {
-    for (let character = from; character <= to; character += 1) if (wanted.has(character)) return true;
-    return false;
-  });
-  const known = (character: number) => first.some(({ ranges }) => ranges.some(([from, to]) => from <= character && character <= to));
+  const has =
+    (wanted: ReadonlySet<number>) =>
+    ({ ranges }: Face) =>
+      ranges.some(([from, to]) => {
+        for (let character = from; character <= to; character += 1) if (wanted.has(character)) return true;
+        return false;
+      });
+  const known = (character: number) =>
+    first.some(({ ranges }) => ranges.some(([from, to]) => from <= character && character <= to));
   const elsewhere = new Set([...characters].filter((character) => character >= SIGNS || !known(character)));
   const needed = [...first.filter(has(characters)), ...others.flat().filter(has(elsewhere))];
   return needed.map(({ css }) => css).join('\n');
@@ -46,5 +68,7 @@ export async function fontCss(text: string): Promise<string> {
 export async function fontFile(path: string): Promise<Buffer | undefined> {
   const [, folder, family, file] = path.split('/');
   const known = families.find(({ name }) => name === family);
-  return folder === 'fonts' && known && file !== undefined && FILE.test(file) ? readFile(join(known.folder, 'files', file)) : undefined;
+  return folder === 'fonts' && known && file !== undefined && FILE.test(file)
+    ? readFile(join(known.folder, 'files', file))
+    : undefined;
 }

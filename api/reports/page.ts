@@ -3,15 +3,24 @@ import { FONT_NAMES, fontCss } from './fonts.js';
 import { escaped } from './markup.js';
 import type { Speech } from './words.js';
 
-export interface Section { title: string; html: string }
+export interface Section {
+  title: string;
+  html: string;
+}
 export type Cell = string | number | null;
 
 /** A table; columns of numbers stand to the right. Cells are text, never markup. */
 export function table(head: readonly string[], rows: readonly (readonly Cell[])[], speech: Speech): string {
   if (rows.length === 0) return `<p class="none">${escaped(speech.words.nothing)}</p>`;
-  const isNumber = (value: Cell | undefined) => typeof value === 'number' || /^[\d.,\s%–−-]*\d[\d.,\s%–−-]*$/.test(String(value));
-  const right = head.map((_, at) => at > 0 && rows.some((row) => isNumber(row[at])) && rows.every((row) => row[at] === null || row[at] === '–' || isNumber(row[at])));
-  const cell = (value: Cell | undefined) => escaped(typeof value === 'number' ? speech.number(value) : value ?? '–');
+  const isNumber = (value: Cell | undefined) =>
+    typeof value === 'number' || /^[\d.,\s%–−-]*\d[\d.,\s%–−-]*$/.test(String(value));
+  const right = head.map(
+    (_, at) =>
+      at > 0 &&
+      rows.some((row) => isNumber(row[at])) &&
+      rows.every((row) => row[at] === null || row[at] === '–' || isNumber(row[at])),
+  );
+  const cell = (value: Cell | undefined) => escaped(typeof value === 'number' ? speech.number(value) : (value ?? '–'));
   const side = (at: number) => (right[at] ? ' class="r"' : '');
   return `<table><thead><tr>${head.map((name, at) => `<th scope="col"${side(at)}>${escaped(name)}</th>`).join('')}</tr></thead>
 <tbody>${rows.map((row) => `<tr>${head.map((_, at) => (at === 0 ? `<th scope="row"${side(at)}>${cell(row[at])}</th>` : `<td${side(at)}>${cell(row[at])}</td>`)).join('')}</tr>`).join('\n')}</tbody></table>`;
@@ -26,11 +35,23 @@ export const figure = (svg: string): string => `<figure>${svg}</figure>`;
 const css = (text: string) => `"${text.replaceAll(/["\\\n]/g, (c) => `\\${c.charCodeAt(0).toString(16)} `)}"`;
 
 /** The whole page: cover, table of contents, sections; what it was made of in the foot of every page. */
-export async function document(cover: { kind: string; title: string; subtitle: string; mark: string; facts: readonly (readonly [string, string])[] }, sections: readonly Section[], imprint: Imprint, speech: Speech): Promise<string> {
+export async function document(
+  cover: { kind: string; title: string; subtitle: string; mark: string; facts: readonly (readonly [string, string])[] },
+  sections: readonly Section[],
+  imprint: Imprint,
+  speech: Speech,
+): Promise<string> {
   const { words } = speech;
-  const foot = `${words.checksum} ${imprint.checksum}`, head = `${words.auditHead} #${imprint.audit.seq} ${imprint.audit.head}`;
-  const filters = Object.entries(imprint.filters).filter(([, value]) => value !== null)
-    .map(([name, value]) => `${speech.word(name === 'site_code' ? 'site' : name)} ${name === 'from' || name === 'to' ? speech.date(value) : value}`).join(', ') || words.none;
+  const foot = `${words.checksum} ${imprint.checksum}`,
+    head = `${words.auditHead} #${imprint.audit.seq} ${imprint.audit.head}`;
+  const filters =
+    Object.entries(imprint.filters)
+      .filter(([, value]) => value !== null)
+      .map(
+        ([name, value]) =>
+          `${speech.word(name === 'site_code' ? 'site' : name)} ${name === 'from' || name === 'to' ? speech.date(value) : value}`,
+      )
+      .join(', ') || words.none;
   const above = `<!DOCTYPE html>
 <html lang="${speech.language}"><head><meta charset="utf-8"><title>${escaped(`${cover.kind}: ${cover.title}`)}</title>
 <style>`;
@@ -57,5 +78,5 @@ ${facts([...cover.facts, [words.generated, speech.instant(imprint.generated_at)]
 <nav><h2>${escaped(words.contents)}</h2><ol>${sections.map(({ title }, at) => `<li><a href="#s${at}"><span>${at + 1} ${escaped(title)}</span><i></i><b></b></a></li>`).join('')}</ol></nav>
 ${sections.map(({ title, html }, at) => `<section id="s${at}"><h2>${at + 1} ${escaped(title)}</h2>${html}</section>`).join('\n')}
 </body></html>`;
-  return above + await fontCss(above + page) + page;
+  return above + (await fontCss(above + page)) + page;
 }

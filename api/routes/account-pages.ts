@@ -2,7 +2,8 @@ import { anyone } from '../access.js';
 import { reply, route } from '../route.js';
 
 /** Scripts and styles as files of the service itself; the form goes nowhere but through the script. */
-const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const html = `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Choose a password</title><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">
@@ -35,10 +36,17 @@ main{background:#fff;padding:2rem;border-radius:.5rem;width:min(24rem,90vw);box-
 label{display:block;margin-top:1rem}input,button{font:inherit;box-sizing:border-box;width:100%;padding:.5rem;border:1px solid #8a939e;border-radius:.25rem}
 button{margin-top:1.5rem;background:#1f5fbf;border-color:#1f5fbf;color:#fff;cursor:pointer}`;
 
-const file = (path: string, summary: string, content: string, type: string) => route({
-  method: 'GET', path, tag: 'Pages', summary, may: anyone, limit: 'none', answers: { 200: undefined },
-  handle: () => reply(200, content, { 'Content-Type': type, 'Content-Security-Policy': POLICY }),
-});
+const file = (path: string, summary: string, content: string, type: string) =>
+  route({
+    method: 'GET',
+    path,
+    tag: 'Pages',
+    summary,
+    may: anyone,
+    limit: 'none',
+    answers: { 200: undefined },
+    handle: () => reply(200, content, { 'Content-Type': type, 'Content-Security-Policy': POLICY }),
+  });
 
 /** The page that the links of mails to users open (services/account.ts). Not part of the contract. */
 export const accountPages = [

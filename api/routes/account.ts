@@ -3,62 +3,132 @@ import { anyone, roles, signedIn } from '../access.js';
 import { accepted, created, noContent, route } from '../route.js';
 import { Email, Paged, Type, body, listOf, nullable, pageOf, text, Instant, Uuid, oneOf } from '../schemas/common.js';
 import { Invite, Password, User } from '../schemas/users.js';
-import { endAllSessions, endSession, forgotPassword, inviteAgain, inviteUser, resetPassword } from '../services/account.js';
+import {
+  endAllSessions,
+  endSession,
+  forgotPassword,
+  inviteAgain,
+  inviteUser,
+  resetPassword,
+} from '../services/account.js';
 
 const tag = 'Authentication';
 const Queued = Type.Object({ status: oneOf('queued') }, { additionalProperties: false });
 const Session = Type.Object({
-  id: Uuid, created_at: Instant, last_used_at: Instant, expires_at: Instant, user_agent: nullable(Type.String()), ip_address: nullable(Type.String()),
+  id: Uuid,
+  created_at: Instant,
+  last_used_at: Instant,
+  expires_at: Instant,
+  user_agent: nullable(Type.String()),
+  ip_address: nullable(Type.String()),
   current: Type.Boolean({ description: 'the login of this access token' }),
 });
 
 /** One's own account: a password by a mailed link, and the list of one's logins. */
 export const accountRoutes = [
   route({
-    method: 'POST', path: '/api/auth/password/forgot', tag, summary: 'Ask for a link to choose a new password by', may: anyone, secret: true,
-    description: 'Answered alike whether there is such an account or not. The link is in the mail alone, good once, for PASSWORD_RESET_MINUTES.',
-    body: body({ email: Email }), answers: { 202: Queued, 503: undefined },
+    method: 'POST',
+    path: '/api/auth/password/forgot',
+    tag,
+    summary: 'Ask for a link to choose a new password by',
+    may: anyone,
+    secret: true,
+    description:
+      'Answered alike whether there is such an account or not. The link is in the mail alone, good once, for PASSWORD_RESET_MINUTES.',
+    body: body({ email: Email }),
+    answers: { 202: Queued, 503: undefined },
     handle: async ({ services, body: given, context }) => {
       await forgotPassword(services, given.email, context);
       return accepted({ status: 'queued' });
     },
   }),
   route({
-    method: 'POST', path: '/api/auth/password/reset', tag, summary: 'Choose a password by the token of a mailed link', may: anyone, secret: true,
-    description: 'Of a forgotten password or an invitation. Ends all logins and every other such link; a second factor stays. A link that was used, has expired or is not known is 401 INVALID_LINK.',
-    body: body({ token: text(200, 1), new_password: Password }), answers: { 204: undefined, 401: undefined, 503: undefined },
+    method: 'POST',
+    path: '/api/auth/password/reset',
+    tag,
+    summary: 'Choose a password by the token of a mailed link',
+    may: anyone,
+    secret: true,
+    description:
+      'Of a forgotten password or an invitation. Ends all logins and every other such link; a second factor stays. A link that was used, has expired or is not known is 401 INVALID_LINK.',
+    body: body({ token: text(200, 1), new_password: Password }),
+    answers: { 204: undefined, 401: undefined, 503: undefined },
     handle: async ({ services, body: given, context }) => {
       await resetPassword(services, given, context);
       return noContent();
     },
   }),
   route({
-    method: 'GET', path: '/api/auth/sessions', tag, summary: 'One’s own logins that are open', may: signedIn, within: 'read', studyContext: false, query: Paged, answers: { 200: listOf(Session) },
-    handle: async ({ tx, actor, credential, query }) => pageOf((await sessionsOf(tx, actor.id)).map((session) => ({ ...session, current: session.id === credential?.sid })), query),
+    method: 'GET',
+    path: '/api/auth/sessions',
+    tag,
+    summary: 'One’s own logins that are open',
+    may: signedIn,
+    within: 'read',
+    studyContext: false,
+    query: Paged,
+    answers: { 200: listOf(Session) },
+    handle: async ({ tx, actor, credential, query }) =>
+      pageOf(
+        (await sessionsOf(tx, actor.id)).map((session) => ({ ...session, current: session.id === credential?.sid })),
+        query,
+      ),
   }),
   route({
-    method: 'DELETE', path: '/api/auth/sessions/{id}', tag, summary: 'End one of one’s own logins', may: signedIn, within: 'change', studyContext: false,
-    description: 'It cannot be refreshed any more, and its access tokens end at once.', answers: { 204: undefined },
+    method: 'DELETE',
+    path: '/api/auth/sessions/{id}',
+    tag,
+    summary: 'End one of one’s own logins',
+    may: signedIn,
+    within: 'change',
+    studyContext: false,
+    description: 'It cannot be refreshed any more, and its access tokens end at once.',
+    answers: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params }) => {
       await endSession({ tx, audit, actor, context }, params.id.toLowerCase());
       return noContent();
     },
   }),
   route({
-    method: 'POST', path: '/api/auth/logout-all', tag, summary: 'Log out everywhere', may: signedIn, within: 'change', studyContext: false, secret: true,
-    description: 'Ends every login, this one included, and the access tokens of all of them at once.', answers: { 204: undefined },
+    method: 'POST',
+    path: '/api/auth/logout-all',
+    tag,
+    summary: 'Log out everywhere',
+    may: signedIn,
+    within: 'change',
+    studyContext: false,
+    secret: true,
+    description: 'Ends every login, this one included, and the access tokens of all of them at once.',
+    answers: { 204: undefined },
     handle: async ({ tx, audit, actor, context }) => {
       await endAllSessions({ tx, audit, actor, context });
       return noContent();
     },
   }),
   route({
-    method: 'POST', path: '/api/users/invite', tag: 'Users', summary: 'Invite a user, who chooses a password by a mailed link', may: roles('admin'), within: 'change', studyContext: false,
-    description: 'The link is in the mail alone, good once, for INVITATION_DAYS. Each of `site_ids` must be of one of `study_ids` (422 SITE_OF_OTHER_STUDY).', body: Invite, answers: { 201: User },
-    handle: async ({ tx, audit, actor, context, body: given }) => created(await inviteUser({ tx, audit, actor, context }, given)),
+    method: 'POST',
+    path: '/api/users/invite',
+    tag: 'Users',
+    summary: 'Invite a user, who chooses a password by a mailed link',
+    may: roles('admin'),
+    within: 'change',
+    studyContext: false,
+    description:
+      'The link is in the mail alone, good once, for INVITATION_DAYS. Each of `site_ids` must be of one of `study_ids` (422 SITE_OF_OTHER_STUDY).',
+    body: Invite,
+    answers: { 201: User },
+    handle: async ({ tx, audit, actor, context, body: given }) =>
+      created(await inviteUser({ tx, audit, actor, context }, given)),
   }),
   route({
-    method: 'POST', path: '/api/users/{id}/invite', tag: 'Users', summary: 'Send an invitation again', may: roles('admin'), within: 'change', studyContext: false, answers: { 202: Queued },
+    method: 'POST',
+    path: '/api/users/{id}/invite',
+    tag: 'Users',
+    summary: 'Send an invitation again',
+    may: roles('admin'),
+    within: 'change',
+    studyContext: false,
+    answers: { 202: Queued },
     handle: async ({ tx, audit, actor, context, params }) => {
       await inviteAgain({ tx, audit, actor, context }, params.id);
       return accepted({ status: 'queued' });

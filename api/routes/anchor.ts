@@ -1,12 +1,32 @@
 import { anchorStatement, readHistory } from '../../db/queries/anchors.js';
 import type { AnchorResponse } from '../../db/queries/anchors.js';
-import { cancelProposal, evaluate, overrideBack, requestOverride, setEnrollmentDate } from '../../workflows/contract.js';
+import {
+  cancelProposal,
+  evaluate,
+  overrideBack,
+  requestOverride,
+  setEnrollmentDate,
+} from '../../workflows/contract.js';
 import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
 import { inStudy, noting, staffOrParticipant } from '../access.js';
 import type { Actor, Participant } from '../access.js';
 import { reply, route } from '../route.js';
 import type { Input, RequestContext } from '../route.js';
-import { Anchor, AnchorWithEvaluation, AsOf, Cancel, Evaluation, HistoryEntry, Override, OverrideApplied, OverrideBack, OverridePending, Preview, SetDate, asOf } from '../schemas/anchor.js';
+import {
+  Anchor,
+  AnchorWithEvaluation,
+  AsOf,
+  Cancel,
+  Evaluation,
+  HistoryEntry,
+  Override,
+  OverrideApplied,
+  OverrideBack,
+  OverridePending,
+  Preview,
+  SetDate,
+  asOf,
+} from '../schemas/anchor.js';
 import { Type } from '../schemas/common.js';
 import type { TSchema } from '../schemas/common.js';
 import { anchorNow, existing, previewOverride, send, senderOf } from '../services/anchors.js';
@@ -16,15 +36,28 @@ import { currentVersion } from '../services/schedule-versions.js';
 
 const path = '/api/studies/{study_id}/participants/{participant_id}/anchor-date';
 const canSet = noting(inStudy(), 'and the policy’s can_set');
-const canSetOwn = staffOrParticipant(noting(inStudy(), 'and the policy’s can_set; the participant where participant_can_set is true'));
+const canSetOwn = staffOrParticipant(
+  noting(inStudy(), 'and the policy’s can_set; the participant where participant_can_set is true'),
+);
 const canOverride = noting(inStudy(), 'and the policy’s can_override');
 
-type Acting = Pick<Input<typeof path, TSchema, TSchema, 'either', undefined>, 'params' | 'headers' | 'actor' | 'context' | 'services' | 'commandId' | 'unchangedSince'>;
+type Acting = Pick<
+  Input<typeof path, TSchema, TSchema, 'either', undefined>,
+  'params' | 'headers' | 'actor' | 'context' | 'services' | 'commandId' | 'unchangedSince'
+>;
 
-const senderOfEither = (actor: Actor | Participant, context: RequestContext): Sender => (actor.role === 'participant' ? participantSender(actor, context) : senderOf(actor, context));
+const senderOfEither = (actor: Actor | Participant, context: RequestContext): Sender =>
+  actor.role === 'participant' ? participantSender(actor, context) : senderOf(actor, context);
 
-/** Where a message goes. A repeat under its Idempotency-Key has the same update id: also one that crosses the first is carried out once. */
-const addressOf = ({ params, commandId }: Acting) => ({ studyId: params.study_id, participantId: params.participant_id, updateId: commandId });
+/**
+ * Where a message goes. A repeat under its Idempotency-Key has the same update id: also one that crosses the first is
+ * carried out once.
+ */
+const addressOf = ({ params, commandId }: Acting) => ({
+  studyId: params.study_id,
+  participantId: params.participant_id,
+  updateId: commandId,
+});
 
 /** The sender, and with an If-Match the version that the anchor must still have. */
 async function messageOf(acting: Acting): Promise<Sender & { expected_version?: number }> {
@@ -40,68 +73,150 @@ const faults = ({ errors, warnings }: AnchorOutcome) => ({ errors, warnings });
 
 export const anchorRoutes = [
   route({
-    method: 'GET', path, tag: 'Anchor date', summary: 'The anchor date, now or as it was believed to be at an instant', may: inStudy(), within: 'once', answers: { 200: Anchor, 400: undefined },
-    description: `${asOf} With \`as_of\` the anchor is as its history told it then.`, query: AsOf,
+    method: 'GET',
+    path,
+    tag: 'Anchor date',
+    summary: 'The anchor date, now or as it was believed to be at an instant',
+    may: inStudy(),
+    within: 'once',
+    answers: { 200: Anchor, 400: undefined },
+    description: `${asOf} With \`as_of\` the anchor is as its history told it then.`,
+    query: AsOf,
     first: ({ params, query }) => (query.as_of === undefined ? [anchorStatement(params.participant_id)] : undefined),
-    handle: ({ tx, first: [rows], params, query }) => (tx ? anchorAt(tx, params.participant_id, query.as_of) : existing(rows![0] as AnchorResponse | undefined)),
+    handle: ({ tx, first: [rows], params, query }) =>
+      tx ? anchorAt(tx, params.participant_id, query.as_of) : existing(rows![0] as AnchorResponse | undefined),
   }),
   route({
-    method: 'POST', path, tag: 'Anchor date', summary: 'Record the manual enrollment date and evaluate all sources', may: canSetOwn,
-    description: 'Stores the date as a fact, then evaluates all sources by priority. A date that breaks a rule is 400 with `errors[].code` (FUTURE_DATE, BEFORE_CONSENT, BEFORE_STUDY_START, TOO_FAR_FROM_CONSENT …) and is not stored; on a finalized anchor another date is 409 OVERRIDE_REQUIRED. The participant’s own portal token sets it where the policy’s `participant_can_set` is true.',
-    body: SetDate, conditional: true, answers: { 200: AnchorWithEvaluation, 400: undefined, 409: undefined },
+    method: 'POST',
+    path,
+    tag: 'Anchor date',
+    summary: 'Record the manual enrollment date and evaluate all sources',
+    may: canSetOwn,
+    description:
+      'Stores the date as a fact, then evaluates all sources by priority. A date that breaks a rule is 400 with `errors[].code` (FUTURE_DATE, BEFORE_CONSENT, BEFORE_STUDY_START, TOO_FAR_FROM_CONSENT …) and is not stored; on a finalized anchor another date is 409 OVERRIDE_REQUIRED. The participant’s own portal token sets it where the policy’s `participant_can_set` is true.',
+    body: SetDate,
+    conditional: true,
+    answers: { 200: AnchorWithEvaluation, 400: undefined, 409: undefined },
     handle: async (input) => {
       const { params, body, services } = input;
-      const outcome = await send(services, addressOf(input), setEnrollmentDate, { ...(await messageOf(input)), enrollment_date: body.enrollment_date, reason: body.reason ?? null });
+      const outcome = await send(services, addressOf(input), setEnrollmentDate, {
+        ...(await messageOf(input)),
+        enrollment_date: body.enrollment_date,
+        reason: body.reason ?? null,
+      });
       const anchor = await anchorNow(services, params.study_id, params.participant_id);
-      return { ...anchor, evaluation: { result: outcome.result, source_type: outcome.source_type ?? null, ...faults(outcome) } };
-    },
-  }),
-  route({
-    method: 'POST', path: `${path}/evaluate`, tag: 'Anchor date', summary: 'Evaluate all sources now', may: inStudy('researcher', 'coordinator', 'investigator'), answers: { 200: Evaluation, 409: undefined },
-    handle: async (input) => {
-      const outcome = await send(input.services, addressOf(input), evaluate, senderOf(input.actor, input.context));
-      return { result: outcome.result, ...faults(outcome), anchor: await anchorNow(input.services, input.params.study_id, input.params.participant_id) };
-    },
-  }),
-  route({
-    method: 'POST', path: `${path}/cancel`, tag: 'Anchor date', summary: 'Take a provisional date back', may: canSet, body: Cancel, conditional: true, answers: { 200: Anchor, 409: undefined },
-    description: 'The manual fact is withdrawn too; nothing is proposed again until a source changes. Of an anchor that was final before an override-back it is a re-anchoring: 400 NOT_ALLOWED_AFTER_… where the policy forbids one.',
-    handle: async (input) => {
-      await send(input.services, addressOf(input), cancelProposal, { ...(await messageOf(input)), reason: input.body?.reason ?? null });
-      return anchorNow(input.services, input.params.study_id, input.params.participant_id);
-    },
-  }),
-  route({
-    method: 'POST', path: `${path}/override`, tag: 'Anchor date', summary: 'Put another date in the place of a finalized one', may: canOverride, body: Override,
-    description: '200 where it is applied at once, 202 where the policy wants an approval. With `preview_hash` it is 409 PREVIEW_STALE when what the preview showed has changed.',
-    conditional: true, answers: { 200: OverrideApplied, 202: OverridePending, 400: undefined, 409: undefined },
-    handle: async (input) => {
-      const { params, body, services } = input;
-      const outcome = await send(services, addressOf(input), requestOverride, { ...(await messageOf(input)), ...body });
-      const { impact, warnings } = outcome;
-      if (outcome.result === 'pending_approval') return reply(202, { status: 'pending_approval', override_request_id: outcome.override_request_id, impact, warnings });
       return {
-        status: 'applied', anchor: await anchorNow(services, params.study_id, params.participant_id),
-        schedule_version: await currentVersion(services, params.study_id, params.participant_id), impact, warnings,
+        ...anchor,
+        evaluation: { result: outcome.result, source_type: outcome.source_type ?? null, ...faults(outcome) },
       };
     },
   }),
   route({
-    method: 'POST', path: `${path}/override/preview`, tag: 'Anchor date', summary: 'What an override would do, visit by visit; changes nothing', may: inStudy(), within: 'read', body: Override,
-    description: 'Whoever works in the study may look; only the override itself is for the policy’s `can_override`.',
-    answers: { 200: Preview, 400: undefined, 409: undefined },
-    handle: ({ tx, params, body, actor }) => previewOverride(tx, params.participant_id, body.new_enrollment_date, body.regenerate_schedule ?? true, actor.id),
+    method: 'POST',
+    path: `${path}/evaluate`,
+    tag: 'Anchor date',
+    summary: 'Evaluate all sources now',
+    may: inStudy('researcher', 'coordinator', 'investigator'),
+    answers: { 200: Evaluation, 409: undefined },
+    handle: async (input) => {
+      const outcome = await send(input.services, addressOf(input), evaluate, senderOf(input.actor, input.context));
+      return {
+        result: outcome.result,
+        ...faults(outcome),
+        anchor: await anchorNow(input.services, input.params.study_id, input.params.participant_id),
+      };
+    },
   }),
   route({
-    method: 'POST', path: `${path}/override-back`, tag: 'Anchor date', summary: 'Undo an override: back to what the sources give, provisional', may: canOverride, body: OverrideBack, conditional: true, answers: { 200: Anchor, 409: undefined },
-    description: 'The re-anchoring guards of the policy (400 NOT_ALLOWED_AFTER_…) refuse it where the date would move, and hold for what was reopened as they did before.',
+    method: 'POST',
+    path: `${path}/cancel`,
+    tag: 'Anchor date',
+    summary: 'Take a provisional date back',
+    may: canSet,
+    body: Cancel,
+    conditional: true,
+    answers: { 200: Anchor, 409: undefined },
+    description:
+      'The manual fact is withdrawn too; nothing is proposed again until a source changes. Of an anchor that was final before an override-back it is a re-anchoring: 400 NOT_ALLOWED_AFTER_… where the policy forbids one.',
     handle: async (input) => {
-      await send(input.services, addressOf(input), overrideBack, { ...(await messageOf(input)), reason: input.body.reason });
+      await send(input.services, addressOf(input), cancelProposal, {
+        ...(await messageOf(input)),
+        reason: input.body?.reason ?? null,
+      });
       return anchorNow(input.services, input.params.study_id, input.params.participant_id);
     },
   }),
   route({
-    method: 'GET', path: `${path}/history`, tag: 'Anchor date', summary: 'Everything that happened to the anchor, newest first', may: inStudy(), within: 'read', answers: { 200: Type.Array(HistoryEntry) },
+    method: 'POST',
+    path: `${path}/override`,
+    tag: 'Anchor date',
+    summary: 'Put another date in the place of a finalized one',
+    may: canOverride,
+    body: Override,
+    description:
+      '200 where it is applied at once, 202 where the policy wants an approval. With `preview_hash` it is 409 PREVIEW_STALE when what the preview showed has changed.',
+    conditional: true,
+    answers: { 200: OverrideApplied, 202: OverridePending, 400: undefined, 409: undefined },
+    handle: async (input) => {
+      const { params, body, services } = input;
+      const outcome = await send(services, addressOf(input), requestOverride, { ...(await messageOf(input)), ...body });
+      const { impact, warnings } = outcome;
+      if (outcome.result === 'pending_approval')
+        return reply(202, {
+          status: 'pending_approval',
+          override_request_id: outcome.override_request_id,
+          impact,
+          warnings,
+        });
+      return {
+        status: 'applied',
+        anchor: await anchorNow(services, params.study_id, params.participant_id),
+        schedule_version: await currentVersion(services, params.study_id, params.participant_id),
+        impact,
+        warnings,
+      };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/override/preview`,
+    tag: 'Anchor date',
+    summary: 'What an override would do, visit by visit; changes nothing',
+    may: inStudy(),
+    within: 'read',
+    body: Override,
+    description: 'Whoever works in the study may look; only the override itself is for the policy’s `can_override`.',
+    answers: { 200: Preview, 400: undefined, 409: undefined },
+    handle: ({ tx, params, body, actor }) =>
+      previewOverride(tx, params.participant_id, body.new_enrollment_date, body.regenerate_schedule ?? true, actor.id),
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/override-back`,
+    tag: 'Anchor date',
+    summary: 'Undo an override: back to what the sources give, provisional',
+    may: canOverride,
+    body: OverrideBack,
+    conditional: true,
+    answers: { 200: Anchor, 409: undefined },
+    description:
+      'The re-anchoring guards of the policy (400 NOT_ALLOWED_AFTER_…) refuse it where the date would move, and hold for what was reopened as they did before.',
+    handle: async (input) => {
+      await send(input.services, addressOf(input), overrideBack, {
+        ...(await messageOf(input)),
+        reason: input.body.reason,
+      });
+      return anchorNow(input.services, input.params.study_id, input.params.participant_id);
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/history`,
+    tag: 'Anchor date',
+    summary: 'Everything that happened to the anchor, newest first',
+    may: inStudy(),
+    within: 'read',
+    answers: { 200: Type.Array(HistoryEntry) },
     handle: ({ tx, params }) => readHistory(tx, params.participant_id),
   }),
 ];

@@ -3,9 +3,27 @@ import { listCheckpoints } from '../../db/queries/audit-checkpoints.js';
 import { anyone, roles } from '../access.js';
 import { endOf, startOf } from '../moments.js';
 import { accepted, created, reply, route, tagged } from '../route.js';
-import { AuditRecord, Checkpoint, ConsistencyProof, InclusionProof, NewCheckpoints, PublicKey, Verdict, Verification, VerificationAccepted } from '../schemas/audit.js';
+import {
+  AuditRecord,
+  Checkpoint,
+  ConsistencyProof,
+  InclusionProof,
+  NewCheckpoints,
+  PublicKey,
+  Verdict,
+  Verification,
+  VerificationAccepted,
+} from '../schemas/audit.js';
 import { Moment, Type, Uuid, listOf, oneOf, paging, since, text } from '../schemas/common.js';
-import { checkpointNow, consistencyProof, exportAudit, inclusionProof, requireChain, signer, verify } from '../services/audit.js';
+import {
+  checkpointNow,
+  consistencyProof,
+  exportAudit,
+  inclusionProof,
+  requireChain,
+  signer,
+  verify,
+} from '../services/audit.js';
 import { orderVerification, verification } from '../services/audit-verifications.js';
 
 /** A deleted study’s chain stays: its id is looked for, not required to be a study’s. */
@@ -14,69 +32,144 @@ const ofStudy = Type.Object({ study_id: Type.Optional(Uuid) });
 
 export const auditRoutes = [
   route({
-    ...admin, method: 'GET', path: '/api/audit', summary: 'Audit records, newest first', within: 'read',
+    ...admin,
+    method: 'GET',
+    path: '/api/audit',
+    summary: 'Audit records, newest first',
+    within: 'read',
     query: Type.Object({
-      ...paging, study_id: Type.Optional(Uuid), user_id: Type.Optional(Uuid), action: Type.Optional(text(100)), resource_type: Type.Optional(text(60)), resource_id: Type.Optional(text(200)),
-      request_id: Type.Optional(text(36)), from: Type.Optional(since), to: Type.Optional({ ...Moment, description: 'until this instant, inclusive; a date: until its end (UTC)' }),
+      ...paging,
+      study_id: Type.Optional(Uuid),
+      user_id: Type.Optional(Uuid),
+      action: Type.Optional(text(100)),
+      resource_type: Type.Optional(text(60)),
+      resource_id: Type.Optional(text(200)),
+      request_id: Type.Optional(text(36)),
+      from: Type.Optional(since),
+      to: Type.Optional({ ...Moment, description: 'until this instant, inclusive; a date: until its end (UTC)' }),
     }),
     answers: { 200: listOf(AuditRecord) },
     handle: async ({ tx, query, studyId }) => {
       await requireChain(tx, studyId);
-      return listAudit(tx, { ...query, from: query.from && startOf(query.from), to: query.to && endOf(query.to), study_id: studyId, skip: query.skip ?? 0, limit: query.limit ?? 50 });
+      return listAudit(tx, {
+        ...query,
+        from: query.from && startOf(query.from),
+        to: query.to && endOf(query.to),
+        study_id: studyId,
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+      });
     },
   }),
   route({
-    ...admin, method: 'GET', path: '/api/audit/verify', summary: 'Recompute a study’s chain, or every chain, and hold it against its checkpoints',
-    query: ofStudy, answers: { 200: Verdict }, handle: ({ services, studyId }) => verify(services, studyId),
+    ...admin,
+    method: 'GET',
+    path: '/api/audit/verify',
+    summary: 'Recompute a study’s chain, or every chain, and hold it against its checkpoints',
+    query: ofStudy,
+    answers: { 200: Verdict },
+    handle: ({ services, studyId }) => verify(services, studyId),
   }),
   route({
-    ...admin, method: 'POST', path: '/api/audit-verifications', summary: 'Verify a study’s chain, or every chain, in the background', within: 'change',
-    description: 'As `GET /api/audit/verify`, in parts and with progress: for logs that take longer than a request may. Each part sees its chain at one instant, with the records that were added meanwhile.',
-    body: NewCheckpoints, answers: { 202: VerificationAccepted },
-    handle: async ({ tx, audit, actor, context, body, studyId }) => accepted(await orderVerification({ tx, audit, actor, context }, body.study_id?.toLowerCase() ?? studyId)),
+    ...admin,
+    method: 'POST',
+    path: '/api/audit-verifications',
+    summary: 'Verify a study’s chain, or every chain, in the background',
+    within: 'change',
+    description:
+      'As `GET /api/audit/verify`, in parts and with progress: for logs that take longer than a request may. Each part sees its chain at one instant, with the records that were added meanwhile.',
+    body: NewCheckpoints,
+    answers: { 202: VerificationAccepted },
+    handle: async ({ tx, audit, actor, context, body, studyId }) =>
+      accepted(await orderVerification({ tx, audit, actor, context }, body.study_id?.toLowerCase() ?? studyId)),
   }),
   route({
-    ...admin, method: 'GET', path: '/api/audit-verifications/{verification_id}', summary: 'How far a verification is, and what it found', within: 'read', answers: { 200: Verification }, etag: true,
+    ...admin,
+    method: 'GET',
+    path: '/api/audit-verifications/{verification_id}',
+    summary: 'How far a verification is, and what it found',
+    within: 'read',
+    answers: { 200: Verification },
+    etag: true,
     handle: async ({ tx, params }) => tagged(await verification(tx, params.verification_id)),
   }),
   route({
-    ...admin, method: 'GET', path: '/api/audit/checkpoints', summary: 'Signed checkpoints, newest first', within: 'read',
-    query: Type.Object({ ...paging, study_id: Type.Optional(Uuid) }), answers: { 200: listOf(Checkpoint) },
+    ...admin,
+    method: 'GET',
+    path: '/api/audit/checkpoints',
+    summary: 'Signed checkpoints, newest first',
+    within: 'read',
+    query: Type.Object({ ...paging, study_id: Type.Optional(Uuid) }),
+    answers: { 200: listOf(Checkpoint) },
     handle: async ({ tx, query, studyId }) => {
       await requireChain(tx, studyId);
       return listCheckpoints(tx, { chain: studyId, skip: query.skip ?? 0, limit: query.limit ?? 50 });
     },
   }),
   route({
-    ...admin, method: 'POST', path: '/api/audit/checkpoints', summary: 'Sign every chain that grew, or a study’s',
-    description: 'Answers the checkpoints that were made: none of a chain that did not grow. A chain that is not what its last checkpoint stated is not signed: 409 AUDIT_BROKEN names the record.',
-    body: NewCheckpoints, answers: { 201: listOf(Checkpoint), 409: undefined },
-    handle: async ({ services, actor, context, body, studyId }) => created(await checkpointNow(services, actor, context, body.study_id?.toLowerCase() ?? studyId)),
+    ...admin,
+    method: 'POST',
+    path: '/api/audit/checkpoints',
+    summary: 'Sign every chain that grew, or a study’s',
+    description:
+      'Answers the checkpoints that were made: none of a chain that did not grow. A chain that is not what its last checkpoint stated is not signed: 409 AUDIT_BROKEN names the record.',
+    body: NewCheckpoints,
+    answers: { 201: listOf(Checkpoint), 409: undefined },
+    handle: async ({ services, actor, context, body, studyId }) =>
+      created(await checkpointNow(services, actor, context, body.study_id?.toLowerCase() ?? studyId)),
   }),
   route({
-    ...admin, method: 'GET', path: '/api/audit/checkpoints/{id}/consistency', summary: 'Proof that an earlier checkpoint’s records begin this one’s', within: 'read',
-    query: Type.Object({ from: Uuid }), answers: { 200: ConsistencyProof, 400: undefined }, handle: ({ tx, params, query }) => consistencyProof(tx, params.id, query.from),
+    ...admin,
+    method: 'GET',
+    path: '/api/audit/checkpoints/{id}/consistency',
+    summary: 'Proof that an earlier checkpoint’s records begin this one’s',
+    within: 'read',
+    query: Type.Object({ from: Uuid }),
+    answers: { 200: ConsistencyProof, 400: undefined },
+    handle: ({ tx, params, query }) => consistencyProof(tx, params.id, query.from),
   }),
   route({
-    ...admin, method: 'GET', path: '/api/audit/export', summary: 'Records and checkpoints as NDJSON, for the offline verifier',
-    description: 'Without study_id every chain. `npm run audit:verify-export -- export.ndjson --key public.pem` checks it with nothing else.',
-    query: ofStudy, answers: { 200: undefined }, further: ['application/x-ndjson'],
-    handle: async ({ services, actor, context, studyId }) => reply(200, await exportAudit(services, actor, context, studyId), {
-      'Content-Type': 'application/x-ndjson', 'Content-Disposition': `attachment; filename="audit-${studyId ?? 'all'}.ndjson"`,
-    }),
+    ...admin,
+    method: 'GET',
+    path: '/api/audit/export',
+    summary: 'Records and checkpoints as NDJSON, for the offline verifier',
+    description:
+      'Without study_id every chain. `npm run audit:verify-export -- export.ndjson --key public.pem` checks it with nothing else.',
+    query: ofStudy,
+    answers: { 200: undefined },
+    further: ['application/x-ndjson'],
+    handle: async ({ services, actor, context, studyId }) =>
+      reply(200, await exportAudit(services, actor, context, studyId), {
+        'Content-Type': 'application/x-ndjson',
+        'Content-Disposition': `attachment; filename="audit-${studyId ?? 'all'}.ndjson"`,
+      }),
   }),
   route({
-    method: 'GET', path: '/api/audit/public-key', tag: 'Audit', summary: 'The public key that checkpoints are signed with', may: anyone,
-    query: Type.Object({ format: Type.Optional(oneOf('json', 'pem')) }), answers: { 200: PublicKey, 503: undefined }, further: ['application/x-pem-file'],
+    method: 'GET',
+    path: '/api/audit/public-key',
+    tag: 'Audit',
+    summary: 'The public key that checkpoints are signed with',
+    may: anyone,
+    query: Type.Object({ format: Type.Optional(oneOf('json', 'pem')) }),
+    answers: { 200: PublicKey, 503: undefined },
+    further: ['application/x-pem-file'],
     handle: ({ services, query }) => {
       const { keyId, publicKey } = signer(services);
-      return query.format === 'pem' ? reply(200, publicKey, { 'Content-Type': 'application/x-pem-file' }) : { algorithm: 'Ed25519', key_id: keyId, public_key: publicKey };
+      return query.format === 'pem'
+        ? reply(200, publicKey, { 'Content-Type': 'application/x-pem-file' })
+        : { algorithm: 'Ed25519', key_id: keyId, public_key: publicKey };
     },
   }),
   route({
-    ...admin, method: 'GET', path: '/api/audit/{record}/proof', summary: 'Proof that a record stands in what a checkpoint has signed', within: 'read',
-    description: '`record` is chain/seq (the slash written %2F), or a seq in the chain of the study in context, else in the service’s own. Without `checkpoint` the newest that covers it; 409 NOT_CHECKPOINTED when none does.',
-    query: Type.Object({ study_id: Type.Optional(Uuid), checkpoint: Type.Optional(Uuid) }), answers: { 200: InclusionProof, 409: undefined },
+    ...admin,
+    method: 'GET',
+    path: '/api/audit/{record}/proof',
+    summary: 'Proof that a record stands in what a checkpoint has signed',
+    within: 'read',
+    description:
+      '`record` is chain/seq (the slash written %2F), or a seq in the chain of the study in context, else in the service’s own. Without `checkpoint` the newest that covers it; 409 NOT_CHECKPOINTED when none does.',
+    query: Type.Object({ study_id: Type.Optional(Uuid), checkpoint: Type.Optional(Uuid) }),
+    answers: { 200: InclusionProof, 409: undefined },
     handle: ({ tx, params, query, studyId }) => inclusionProof(tx, params.record, studyId, query.checkpoint),
   }),
 ];

@@ -4,7 +4,14 @@ import { reply, route } from '../route.js';
 import * as schema from '../schemas/datacapture.js';
 import { withDefaults } from '../services/capture-mapping.js';
 import { askCaptureOrRefuse } from '../services/capture-query.js';
-import { captureStatus, configView, replaceEventMapping, requireConfig, saveConfig, versioned } from '../services/datacapture.js';
+import {
+  captureStatus,
+  configView,
+  replaceEventMapping,
+  requireConfig,
+  saveConfig,
+  versioned,
+} from '../services/datacapture.js';
 import type { Warning } from '../services/datacapture.js';
 import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
 import { readInScope } from '../../db/transaction.js';
@@ -15,7 +22,8 @@ const configurer = inStudy('researcher', 'data_manager');
 const told = (warnings: Warning[]) => (warnings.length > 0 ? { warnings } : {});
 
 /** An answer about the configuration, with its tag: the event mapping is a part of it and has the same. */
-const withTag = (row: DatacaptureConfigRow, body: unknown, status = 200) => reply(status, body, { ETag: etagOf(versioned(row))! });
+const withTag = (row: DatacaptureConfigRow, body: unknown, status = 200) =>
+  reply(status, body, { ETag: etagOf(versioned(row))! });
 
 /** The configuration's routes, under their path and under the former one. */
 const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
@@ -23,26 +31,50 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
   const former = prefix === '/api/redcap' ? ' (former path)' : '';
   return [
     route({
-      method: 'GET', path: `${prefix}/config/{study_id}`, tag, summary: `The capture-system configuration${former}`,
-      may: reader, within: 'read', answers: { 200: schema.Config }, etag: true,
+      method: 'GET',
+      path: `${prefix}/config/{study_id}`,
+      tag,
+      summary: `The capture-system configuration${former}`,
+      may: reader,
+      within: 'read',
+      answers: { 200: schema.Config },
+      etag: true,
       handle: async ({ params, tx }) => {
         const row = await requireConfig(tx, params.study_id);
         return withTag(row, configView(row));
       },
     }),
     route({
-      method: 'PATCH', path: `${prefix}/config/{study_id}`, tag, summary: `Create or change the capture-system configuration${former}`,
-      description: 'Creates the configuration where there is none (`api_url` and `api_token` are required then). Mappings are merged: null takes an entry out. '
-        + 'They are compared with the capture system\'s dictionary; `?strict=true` refuses what it does not know. Token and secret are stored encrypted and never returned.',
-      may: configurer, query: schema.StrictQuery, body: schema.ConfigPatch, secret: true, answers: { 200: schema.Config, 201: schema.Config }, etag: true,
+      method: 'PATCH',
+      path: `${prefix}/config/{study_id}`,
+      tag,
+      summary: `Create or change the capture-system configuration${former}`,
+      description:
+        'Creates the configuration where there is none (`api_url` and `api_token` are required then). Mappings are merged: null takes an entry out. ' +
+        "They are compared with the capture system's dictionary; `?strict=true` refuses what it does not know. Token and secret are stored encrypted and never returned.",
+      may: configurer,
+      query: schema.StrictQuery,
+      body: schema.ConfigPatch,
+      secret: true,
+      answers: { 200: schema.Config, 201: schema.Config },
+      etag: true,
       handle: async ({ params, query, body, actor, context, services, unchangedSince }) => {
-        const saved = await saveConfig({ services, actor, context, studyId: params.study_id, strict: query.strict ?? false, unchangedSince }, body);
+        const saved = await saveConfig(
+          { services, actor, context, studyId: params.study_id, strict: query.strict ?? false, unchangedSince },
+          body,
+        );
         return withTag(saved.row, { ...configView(saved.row), ...told(saved.warnings) }, saved.created ? 201 : 200);
       },
     }),
     route({
-      method: 'GET', path: `${prefix}/config/{study_id}/event-mapping`, tag, summary: `Which battery is done at which event${former}`,
-      may: reader, within: 'read', answers: { 200: schema.EventMapping }, etag: true,
+      method: 'GET',
+      path: `${prefix}/config/{study_id}/event-mapping`,
+      tag,
+      summary: `Which battery is done at which event${former}`,
+      may: reader,
+      within: 'read',
+      answers: { 200: schema.EventMapping },
+      etag: true,
       handle: async ({ params, tx }) => {
         const row = await requireConfig(tx, params.study_id);
         const { study_id, event_battery_mapping, enrollment_instrument, enrollment_event } = row;
@@ -50,43 +82,82 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       },
     }),
     route({
-      method: 'PUT', path: `${prefix}/config/{study_id}/event-mapping`, tag, summary: `Replace the event mapping${former}`,
-      may: configurer, query: schema.StrictQuery, body: schema.EventMappingPut, answers: { 200: schema.EventMappingUpdated }, etag: true,
+      method: 'PUT',
+      path: `${prefix}/config/{study_id}/event-mapping`,
+      tag,
+      summary: `Replace the event mapping${former}`,
+      may: configurer,
+      query: schema.StrictQuery,
+      body: schema.EventMappingPut,
+      answers: { 200: schema.EventMappingUpdated },
+      etag: true,
       handle: async ({ params, query, body, actor, context, services, unchangedSince }) => {
-        const saving = { services, actor, context, studyId: params.study_id, strict: query.strict ?? false, unchangedSince };
+        const saving = {
+          services,
+          actor,
+          context,
+          studyId: params.study_id,
+          strict: query.strict ?? false,
+          unchangedSince,
+        };
         const { row, warnings } = await replaceEventMapping(saving, withDefaults(body.event_battery_mapping));
         return withTag(row, { status: 'updated', ...told(warnings) });
       },
     }),
     route({
-      method: 'POST', path: `${prefix}/config/{study_id}/test-connection`, tag, summary: `Test the connection${former}`,
+      method: 'POST',
+      path: `${prefix}/config/{study_id}/test-connection`,
+      tag,
+      summary: `Test the connection${former}`,
       description: 'Stores the project id and the result: `sync_status` becomes `active` or `error`.',
-      may: configurer, answers: { 200: schema.Connected },
+      may: configurer,
+      answers: { 200: schema.Connected },
       handle: async ({ params, actor, context, services }) => {
         await readInScope(services.database, params.study_id, (tx) => requireConfig(tx, params.study_id));
-        const answer = await askCaptureOrRefuse(services, { kind: 'test-connection', study_id: params.study_id, actor_user_id: actor.id, request_id: context.requestId });
+        const answer = await askCaptureOrRefuse(services, {
+          kind: 'test-connection',
+          study_id: params.study_id,
+          actor_user_id: actor.id,
+          request_id: context.requestId,
+        });
         return answer.connection;
       },
     }),
     route({
-      method: 'GET', path: `${prefix}/config/{study_id}/instruments`, tag, summary: `The capture system's instruments${former}`,
-      may: reader, answers: { 200: schema.Instruments },
+      method: 'GET',
+      path: `${prefix}/config/{study_id}/instruments`,
+      tag,
+      summary: `The capture system's instruments${former}`,
+      may: reader,
+      answers: { 200: schema.Instruments },
       handle: async ({ params, services }) => {
         await readInScope(services.database, params.study_id, (tx) => requireConfig(tx, params.study_id));
-        return { instruments: (await askCaptureOrRefuse(services, { kind: 'instruments', study_id: params.study_id })).instruments };
+        return {
+          instruments: (await askCaptureOrRefuse(services, { kind: 'instruments', study_id: params.study_id }))
+            .instruments,
+        };
       },
     }),
     route({
-      method: 'GET', path: `${prefix}/config/{study_id}/events`, tag, summary: `The capture system's events${former}`,
-      may: reader, answers: { 200: schema.CaptureEvents },
+      method: 'GET',
+      path: `${prefix}/config/{study_id}/events`,
+      tag,
+      summary: `The capture system's events${former}`,
+      may: reader,
+      answers: { 200: schema.CaptureEvents },
       handle: async ({ params, services }) => {
         await readInScope(services.database, params.study_id, (tx) => requireConfig(tx, params.study_id));
         return { events: (await askCaptureOrRefuse(services, { kind: 'events', study_id: params.study_id })).events };
       },
     }),
     route({
-      method: 'GET', path: `${prefix}/status/{study_id}`, tag, summary: `Where the exchange with the capture system stands${former}`,
-      may: reader, within: 'read', answers: { 200: schema.CaptureStatus },
+      method: 'GET',
+      path: `${prefix}/status/{study_id}`,
+      tag,
+      summary: `Where the exchange with the capture system stands${former}`,
+      may: reader,
+      within: 'read',
+      answers: { 200: schema.CaptureStatus },
       handle: ({ params, tx }) => captureStatus(tx, params.study_id),
     }),
   ];
@@ -96,10 +167,14 @@ export const datacaptureRoutes = [
   ...configRoutes('/api/datacapture'),
   ...configRoutes('/api/redcap'),
   route({
-    method: 'POST', path: '/api/studies/{study_id}/datacapture/sync-events', tag: 'Capture system',
-    summary: 'Make visit windows from the capture system\'s events',
-    description: 'A window for each event that has a day offset, or days in the event mapping, found again by its event name and brought up to date; events with neither are named in `skipped`.',
-    may: configurer, answers: { 200: schema.SyncEvents },
+    method: 'POST',
+    path: '/api/studies/{study_id}/datacapture/sync-events',
+    tag: 'Capture system',
+    summary: "Make visit windows from the capture system's events",
+    description:
+      'A window for each event that has a day offset, or days in the event mapping, found again by its event name and brought up to date; events with neither are named in `skipped`.',
+    may: configurer,
+    answers: { 200: schema.SyncEvents },
     handle: async ({ params, actor, context, services }) => {
       await readInScope(services.database, params.study_id, (tx) => requireConfig(tx, params.study_id));
       const { events = [] } = await askCaptureOrRefuse(services, { kind: 'events', study_id: params.study_id });

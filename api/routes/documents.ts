@@ -13,7 +13,8 @@ const swagger = dirname(require.resolve('swagger-ui-dist/package.json'));
 const redoc = join(dirname(require.resolve('redoc/package.json')), 'bundles');
 
 /** Everything comes from this service; scripts only as files. Both pages write their styles into the document. */
-const POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const swaggerPage = `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Research Assessment Platform: API</title><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -24,7 +25,11 @@ const redocPage = `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Research Assessment Platform: API reference</title><meta name="viewport" content="width=device-width, initial-scale=1"></head>
 <body><redoc spec-url="/openapi.json" disable-search="true"></redoc><script src="/redoc/redoc.standalone.js" charset="utf-8"></script></body></html>`;
 
-const TYPES: Record<string, string> = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', png: 'image/png' };
+const TYPES: Record<string, string> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  png: 'image/png',
+};
 /** What the pages load, by name: nothing else of the packages is served. */
 const files: Record<string, string> = {
   '/docs/swagger-ui.css': join(swagger, 'swagger-ui.css'),
@@ -36,19 +41,37 @@ const files: Record<string, string> = {
 /** The contract and its pages (interface, "Contract discovery"): 404 when ENABLE_API_DOCS is false. */
 export function documentRoutes(described: readonly Route[]): Route[] {
   let document: string | undefined;
-  const page = (path: string, summary: string, content: () => string | Promise<string | Buffer>, type: string) => route({
-    method: 'GET', path, tag: 'Contract', summary, may: anyone, limit: 'none', answers: { 200: undefined },
-    handle: async ({ services }) => {
-      requireEnabled(services);
-      return reply(200, await content(), { 'Content-Type': type, 'Content-Security-Policy': POLICY, 'Cache-Control': type.startsWith('text/html') || path === '/openapi.json' ? 'no-cache' : 'max-age=3600' });
-    },
-  });
+  const page = (path: string, summary: string, content: () => string | Promise<string | Buffer>, type: string) =>
+    route({
+      method: 'GET',
+      path,
+      tag: 'Contract',
+      summary,
+      may: anyone,
+      limit: 'none',
+      answers: { 200: undefined },
+      handle: async ({ services }) => {
+        requireEnabled(services);
+        return reply(200, await content(), {
+          'Content-Type': type,
+          'Content-Security-Policy': POLICY,
+          'Cache-Control': type.startsWith('text/html') || path === '/openapi.json' ? 'no-cache' : 'max-age=3600',
+        });
+      },
+    });
   return [
-    page('/openapi.json', 'The OpenAPI 3.1 document', () => document ??= JSON.stringify(openapi(described)), 'application/json; charset=utf-8'),
+    page(
+      '/openapi.json',
+      'The OpenAPI 3.1 document',
+      () => (document ??= JSON.stringify(openapi(described))),
+      'application/json; charset=utf-8',
+    ),
     page('/docs', 'Interactive documentation', () => swaggerPage, 'text/html; charset=utf-8'),
     page('/docs/start.js', 'Starts the documentation', () => swaggerStart, TYPES.js!),
     page('/redoc', 'Reference documentation', () => redocPage, 'text/html; charset=utf-8'),
-    ...Object.entries(files).map(([path, file]) => page(path, 'A file of the documentation', () => readFile(file), TYPES[path.slice(path.lastIndexOf('.') + 1)]!)),
+    ...Object.entries(files).map(([path, file]) =>
+      page(path, 'A file of the documentation', () => readFile(file), TYPES[path.slice(path.lastIndexOf('.') + 1)]!),
+    ),
   ];
 }
 

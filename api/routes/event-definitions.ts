@@ -4,47 +4,107 @@ import { created, noContent, route } from '../route.js';
 import { Type, Uuid, listOf, paging, sorting } from '../schemas/common.js';
 import { EventDefinition, EventDefinitionChange, EventInstance, NewEventDefinition } from '../schemas/edc.js';
 import { VisitStatus } from '../schemas/schedules.js';
-import { changeEventDefinition, createEventDefinition, existingEventDefinition, removeEventDefinition } from '../services/event-definitions.js';
+import {
+  changeEventDefinition,
+  createEventDefinition,
+  existingEventDefinition,
+  removeEventDefinition,
+} from '../services/event-definitions.js';
 
 const tag = 'Event definitions';
-const regenerates = 'In scheduling mode `edc` schedules follow in the background: what changes for a participant is a new schedule version.';
+const regenerates =
+  'In scheduling mode `edc` schedules follow in the background: what changes for a participant is a new schedule version.';
 
 export const eventDefinitionRoutes = [
   route({
-    method: 'GET', path: '/api/studies/{study_id}/event-definitions', tag, summary: 'List the events of the protocol', may: inStudy(), within: 'read',
-    query: Type.Object({ ...paging, sort: sorting('sort_order', 'target_day', 'event_oid', 'created_at') }), answers: { 200: listOf(EventDefinition) },
-    handle: ({ tx, params, query }) => listEventDefinitions(tx, params.study_id, { skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'sort_order' }),
+    method: 'GET',
+    path: '/api/studies/{study_id}/event-definitions',
+    tag,
+    summary: 'List the events of the protocol',
+    may: inStudy(),
+    within: 'read',
+    query: Type.Object({ ...paging, sort: sorting('sort_order', 'target_day', 'event_oid', 'created_at') }),
+    answers: { 200: listOf(EventDefinition) },
+    handle: ({ tx, params, query }) =>
+      listEventDefinitions(tx, params.study_id, {
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+        sort: query.sort ?? 'sort_order',
+      }),
   }),
   route({
-    method: 'POST', path: '/api/studies/{study_id}/event-definitions', tag, summary: 'Add an event', may: staff.configure, within: 'change',
-    description: `A repeating event comes \`count\` times, the first on \`target_day\`. ${regenerates}`, body: NewEventDefinition, answers: { 201: EventDefinition },
-    handle: async ({ tx, audit, actor, context, params, body }) => created(await createEventDefinition({ tx, audit, actor, context }, params.study_id, body)),
+    method: 'POST',
+    path: '/api/studies/{study_id}/event-definitions',
+    tag,
+    summary: 'Add an event',
+    may: staff.configure,
+    within: 'change',
+    description: `A repeating event comes \`count\` times, the first on \`target_day\`. ${regenerates}`,
+    body: NewEventDefinition,
+    answers: { 201: EventDefinition },
+    handle: async ({ tx, audit, actor, context, params, body }) =>
+      created(await createEventDefinition({ tx, audit, actor, context }, params.study_id, body)),
   }),
   route({
-    method: 'GET', path: '/api/event-definitions/{event_definition_id}', tag, summary: 'An event', may: inStudy(), within: 'read', answers: { 200: EventDefinition },
+    method: 'GET',
+    path: '/api/event-definitions/{event_definition_id}',
+    tag,
+    summary: 'An event',
+    may: inStudy(),
+    within: 'read',
+    answers: { 200: EventDefinition },
     handle: ({ tx, params }) => existingEventDefinition(tx, params.event_definition_id),
   }),
   route({
-    method: 'PATCH', path: '/api/event-definitions/{event_definition_id}', tag, summary: 'Change an event', description: regenerates, may: staff.configure, within: 'change',
-    body: EventDefinitionChange, answers: { 200: EventDefinition },
+    method: 'PATCH',
+    path: '/api/event-definitions/{event_definition_id}',
+    tag,
+    summary: 'Change an event',
+    description: regenerates,
+    may: staff.configure,
+    within: 'change',
+    body: EventDefinitionChange,
+    answers: { 200: EventDefinition },
     handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
       changeEventDefinition({ tx, audit, actor, context }, params.event_definition_id, body, unchangedSince),
   }),
   route({
-    method: 'DELETE', path: '/api/event-definitions/{event_definition_id}', tag, summary: 'Delete an event without completed instances', description: regenerates,
-    may: staff.configure, within: 'change', answers: { 204: undefined },
+    method: 'DELETE',
+    path: '/api/event-definitions/{event_definition_id}',
+    tag,
+    summary: 'Delete an event without completed instances',
+    description: regenerates,
+    may: staff.configure,
+    within: 'change',
+    answers: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params, unchangedSince }) => {
       await removeEventDefinition({ tx, audit, actor, context }, params.event_definition_id, unchangedSince);
       return noContent();
     },
   }),
   route({
-    method: 'GET', path: '/api/studies/{study_id}/participants/{participant_id}/event-instances', tag, summary: 'A participant’s study event instances', may: inStudy(), within: 'read',
-    description: 'Of all schedule versions; `status` and `schedule_version_id` narrow them. Each is a scheduled visit as well, under the same id.',
-    query: Type.Object({ ...paging, sort: sorting('target_date', 'event_oid', 'status'), status: Type.Optional(VisitStatus), schedule_version_id: Type.Optional(Uuid) }),
-    answers: { 200: listOf(EventInstance) },
-    handle: ({ tx, params, query }) => listEventInstances(tx, params.participant_id, {
-      status: query.status, versionId: query.schedule_version_id, skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'target_date',
+    method: 'GET',
+    path: '/api/studies/{study_id}/participants/{participant_id}/event-instances',
+    tag,
+    summary: 'A participant’s study event instances',
+    may: inStudy(),
+    within: 'read',
+    description:
+      'Of all schedule versions; `status` and `schedule_version_id` narrow them. Each is a scheduled visit as well, under the same id.',
+    query: Type.Object({
+      ...paging,
+      sort: sorting('target_date', 'event_oid', 'status'),
+      status: Type.Optional(VisitStatus),
+      schedule_version_id: Type.Optional(Uuid),
     }),
+    answers: { 200: listOf(EventInstance) },
+    handle: ({ tx, params, query }) =>
+      listEventInstances(tx, params.participant_id, {
+        status: query.status,
+        versionId: query.schedule_version_id,
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+        sort: query.sort ?? 'target_date',
+      }),
   }),
 ];

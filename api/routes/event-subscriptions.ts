@@ -3,8 +3,23 @@ import { listSubscriptions } from '../../db/queries/event-subscriptions.js';
 import { inStudy, staff } from '../access.js';
 import { accepted, created, noContent, reply, route } from '../route.js';
 import { Type, Uuid, listOf, oneOf, paging, sorting } from '../schemas/common.js';
-import { EventDelivery, EventSubscription, EventSubscriptionChange, EventSubscriptionWithSecret, NewEventSubscription, RotatedSecret, deliveryStatuses } from '../schemas/events.js';
-import { changeSubscription, createSubscription, existingSubscription, redeliverEvent, removeSubscription, rotateSecret } from '../services/event-subscriptions.js';
+import {
+  EventDelivery,
+  EventSubscription,
+  EventSubscriptionChange,
+  EventSubscriptionWithSecret,
+  NewEventSubscription,
+  RotatedSecret,
+  deliveryStatuses,
+} from '../schemas/events.js';
+import {
+  changeSubscription,
+  createSubscription,
+  existingSubscription,
+  redeliverEvent,
+  removeSubscription,
+  rotateSecret,
+} from '../services/event-subscriptions.js';
 
 const all = '/api/studies/{study_id}/event-subscriptions';
 const one = `${all}/{subscription_id}` as const;
@@ -13,51 +28,138 @@ const read = inStudy('researcher', 'data_manager');
 
 export const eventSubscriptionRoutes = [
   route({
-    method: 'GET', path: all, tag: 'Events', summary: 'List the study’s event subscriptions', may: read, within: 'read',
-    query: Type.Object({ ...paging, sort: sorting('created_at'), status: Type.Optional(oneOf('active', 'disabled')) }), answers: { 200: listOf(EventSubscription) },
-    handle: ({ tx, params, query }) => listSubscriptions(tx, params.study_id, { ...query, skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'created_at' }),
+    method: 'GET',
+    path: all,
+    tag: 'Events',
+    summary: 'List the study’s event subscriptions',
+    may: read,
+    within: 'read',
+    query: Type.Object({ ...paging, sort: sorting('created_at'), status: Type.Optional(oneOf('active', 'disabled')) }),
+    answers: { 200: listOf(EventSubscription) },
+    handle: ({ tx, params, query }) =>
+      listSubscriptions(tx, params.study_id, {
+        ...query,
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+        sort: query.sort ?? 'created_at',
+      }),
   }),
   route({
-    method: 'POST', path: all, tag: 'Events', summary: 'Have events sent to a URL', may: staff.configure, within: 'change', secret: true,
+    method: 'POST',
+    path: all,
+    tag: 'Events',
+    summary: 'Have events sent to a URL',
+    may: staff.configure,
+    within: 'change',
+    secret: true,
     description: `Each event is POSTed as \`GET /api/studies/{study_id}/events\` lists it, signed as [Standard Webhooks](https://www.standardwebhooks.com) (\`webhook-id\` is the event’s id, \`webhook-timestamp\`, \`webhook-signature\`) with the \`secret\` that is shown here once.
 Any 2xx answer within EVENT_TIMEOUT_SECONDS is taken for arrived. Anything else, a redirect too, is repeated with growing waits for EVENT_RETRY_MAX_DAYS, then it is \`failed\`; 410 disables the subscription. An event may arrive more than once, with the same id.
 A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbids it.`,
-    body: NewEventSubscription, answers: { 201: EventSubscriptionWithSecret },
-    handle: async ({ tx, audit, actor, context, services, params, body }) => created(await createSubscription({ tx, audit, actor, context, services }, params.study_id, body)),
+    body: NewEventSubscription,
+    answers: { 201: EventSubscriptionWithSecret },
+    handle: async ({ tx, audit, actor, context, services, params, body }) =>
+      created(await createSubscription({ tx, audit, actor, context, services }, params.study_id, body)),
   }),
   route({
-    method: 'GET', path: one, tag: 'Events', summary: 'An event subscription', may: read, within: 'read', answers: { 200: EventSubscription },
+    method: 'GET',
+    path: one,
+    tag: 'Events',
+    summary: 'An event subscription',
+    may: read,
+    within: 'read',
+    answers: { 200: EventSubscription },
     handle: ({ tx, params }) => existingSubscription(tx, params.study_id, params.subscription_id),
   }),
   route({
-    method: 'PATCH', path: one, tag: 'Events', summary: 'Change, disable or enable an event subscription', may: staff.configure, within: 'change',
-    description: 'A disabled one is sent nothing, and events of that time are not sent later; what waited for it is `failed` and can be sent again by hand.', body: EventSubscriptionChange, answers: { 200: EventSubscription },
-    handle: ({ tx, audit, actor, context, services, params, body, unchangedSince }) => changeSubscription({ tx, audit, actor, context, services }, params.study_id, params.subscription_id, body, unchangedSince),
+    method: 'PATCH',
+    path: one,
+    tag: 'Events',
+    summary: 'Change, disable or enable an event subscription',
+    may: staff.configure,
+    within: 'change',
+    description:
+      'A disabled one is sent nothing, and events of that time are not sent later; what waited for it is `failed` and can be sent again by hand.',
+    body: EventSubscriptionChange,
+    answers: { 200: EventSubscription },
+    handle: ({ tx, audit, actor, context, services, params, body, unchangedSince }) =>
+      changeSubscription(
+        { tx, audit, actor, context, services },
+        params.study_id,
+        params.subscription_id,
+        body,
+        unchangedSince,
+      ),
   }),
   route({
-    method: 'DELETE', path: one, tag: 'Events', summary: 'Delete an event subscription with its deliveries', may: staff.configure, within: 'change', answers: { 204: undefined },
+    method: 'DELETE',
+    path: one,
+    tag: 'Events',
+    summary: 'Delete an event subscription with its deliveries',
+    may: staff.configure,
+    within: 'change',
+    answers: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params, unchangedSince }) => {
       await removeSubscription({ tx, audit, actor, context }, params.study_id, params.subscription_id, unchangedSince);
       return noContent();
     },
   }),
   route({
-    method: 'POST', path: `${one}/rotate-secret`, tag: 'Events', summary: 'Replace the signing secret', may: staff.configure, within: 'change', secret: true,
-    description: 'Until `previous_secret_until` (EVENT_SECRET_OVERLAP_HOURS) deliveries bear two signatures, one by each secret.', answers: { 200: RotatedSecret },
-    handle: async ({ tx, audit, actor, context, services, params }) => reply(200, await rotateSecret({ tx, audit, actor, context, services }, params.study_id, params.subscription_id)),
+    method: 'POST',
+    path: `${one}/rotate-secret`,
+    tag: 'Events',
+    summary: 'Replace the signing secret',
+    may: staff.configure,
+    within: 'change',
+    secret: true,
+    description:
+      'Until `previous_secret_until` (EVENT_SECRET_OVERLAP_HOURS) deliveries bear two signatures, one by each secret.',
+    answers: { 200: RotatedSecret },
+    handle: async ({ tx, audit, actor, context, services, params }) =>
+      reply(200, await rotateSecret({ tx, audit, actor, context, services }, params.study_id, params.subscription_id)),
   }),
   route({
-    method: 'GET', path: deliveries, tag: 'Events', summary: 'What was sent to a subscription, newest first', may: read, within: 'read',
+    method: 'GET',
+    path: deliveries,
+    tag: 'Events',
+    summary: 'What was sent to a subscription, newest first',
+    may: read,
+    within: 'read',
     description: '`status=failed` lists what was given up.',
-    query: Type.Object({ ...paging, sort: sorting('created_at'), status: Type.Optional(oneOf(...deliveryStatuses)), event_id: Type.Optional(Uuid) }), answers: { 200: listOf(EventDelivery) },
+    query: Type.Object({
+      ...paging,
+      sort: sorting('created_at'),
+      status: Type.Optional(oneOf(...deliveryStatuses)),
+      event_id: Type.Optional(Uuid),
+    }),
+    answers: { 200: listOf(EventDelivery) },
     handle: async ({ tx, params, query }) => {
       await existingSubscription(tx, params.study_id, params.subscription_id);
-      return listDeliveries(tx, params.subscription_id, { skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? '-created_at', status: query.status, eventId: query.event_id });
+      return listDeliveries(tx, params.subscription_id, {
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+        sort: query.sort ?? '-created_at',
+        status: query.status,
+        eventId: query.event_id,
+      });
     },
   }),
   route({
-    method: 'POST', path: `${deliveries}/{delivery_id}/redeliver`, tag: 'Events', summary: 'Send an event again: same id, same body', may: staff.configure, within: 'change',
-    description: 'With all its time to be repeated. 409 SUBSCRIPTION_DISABLED when the subscription is disabled.', answers: { 202: EventDelivery },
-    handle: async ({ tx, audit, actor, context, params }) => accepted(await redeliverEvent({ tx, audit, actor, context }, params.study_id, params.subscription_id, params.delivery_id)),
+    method: 'POST',
+    path: `${deliveries}/{delivery_id}/redeliver`,
+    tag: 'Events',
+    summary: 'Send an event again: same id, same body',
+    may: staff.configure,
+    within: 'change',
+    description: 'With all its time to be repeated. 409 SUBSCRIPTION_DISABLED when the subscription is disabled.',
+    answers: { 202: EventDelivery },
+    handle: async ({ tx, audit, actor, context, params }) =>
+      accepted(
+        await redeliverEvent(
+          { tx, audit, actor, context },
+          params.study_id,
+          params.subscription_id,
+          params.delivery_id,
+        ),
+      ),
   }),
 ];

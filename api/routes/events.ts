@@ -13,23 +13,57 @@ const STREAM = 'text/event-stream';
 
 export const eventRoutes = [
   route({
-    method: 'GET', path: '/api/studies/{study_id}/events', tag: 'Events', summary: 'What was emitted in the study, oldest first', may, within: 'read',
+    method: 'GET',
+    path: '/api/studies/{study_id}/events',
+    tag: 'Events',
+    summary: 'What was emitted in the study, oldest first',
+    may,
+    within: 'read',
     description: `What is emitted, and what stands in \`data\`: see \`webhooks\` of this document. Who is assigned to sites sees the events of their participants.
 
 With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on and then as they come: \`id\` and \`event\` are the event’s id and type, \`data\` the event. \`Last-Event-ID\` goes on after that event, at any API process; \`skip\`, \`limit\` and \`sort\` mean nothing there. The stream ends, with an event \`end\` that says why, when the caller may no longer see the study.`,
     query: Type.Object({
-      ...paging, sort: sorting('occurred_at'), type: Type.Optional(text(60)), participant_id: Type.Optional(Uuid),
-      from: Type.Optional(since), to: Type.Optional(before),
+      ...paging,
+      sort: sorting('occurred_at'),
+      type: Type.Optional(text(60)),
+      participant_id: Type.Optional(Uuid),
+      from: Type.Optional(since),
+      to: Type.Optional(before),
     }),
-    headers: Type.Object({ 'last-event-id': Type.Optional(Type.String({ maxLength: 100, description: 'of a stream: the last event that was seen' })) }),
-    answers: { 200: listOf(Event) }, further: [STREAM],
+    headers: Type.Object({
+      'last-event-id': Type.Optional(
+        Type.String({ maxLength: 100, description: 'of a stream: the last event that was seen' }),
+      ),
+    }),
+    answers: { 200: listOf(Event) },
+    further: [STREAM],
     handle: async ({ tx, services, actor, params, query, headers }) => {
-      const filter = { type: query.type, participantId: query.participant_id, from: query.from && startOf(query.from), to: query.to && afterEndOf(query.to) };
-      if (!headers.accept?.includes(STREAM)) return listEvents(tx, params.study_id, { skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'occurred_at', ...filter });
+      const filter = {
+        type: query.type,
+        participantId: query.participant_id,
+        from: query.from && startOf(query.from),
+        to: query.to && afterEndOf(query.to),
+      };
+      if (!headers.accept?.includes(STREAM))
+        return listEvents(tx, params.study_id, {
+          skip: query.skip ?? 0,
+          limit: query.limit ?? 50,
+          sort: query.sort ?? 'occurred_at',
+          ...filter,
+        });
       const start = await streamStart(tx, params.study_id, headers['last-event-id'] as string | undefined);
       const site = siteNamed(headers);
-      const stream = eventStream({ services, access: may, caller: { userId: actor.id, studyId: params.study_id, ...(site && { siteId: site }) }, filter, start });
-      return reply(200, Readable.from(stream), { 'Content-Type': `${STREAM}; charset=utf-8`, 'X-Accel-Buffering': 'no' });
+      const stream = eventStream({
+        services,
+        access: may,
+        caller: { userId: actor.id, studyId: params.study_id, ...(site && { siteId: site }) },
+        filter,
+        start,
+      });
+      return reply(200, Readable.from(stream), {
+        'Content-Type': `${STREAM}; charset=utf-8`,
+        'X-Accel-Buffering': 'no',
+      });
     },
   }),
 ];

@@ -10,30 +10,66 @@ import { exportData } from '../services/exports.js';
 
 const tag = 'Exports';
 const summaries: Record<ExportFormat, string> = {
-  csv: 'Export a dataset as CSV', json: 'Export a dataset as one JSON document', ndjson: 'Export a dataset as a JSON object a line',
-  xlsx: 'Export a dataset as a workbook', zip: 'Export a dataset as CSV with a data dictionary and a README, in a zip',
+  csv: 'Export a dataset as CSV',
+  json: 'Export a dataset as one JSON document',
+  ndjson: 'Export a dataset as a JSON object a line',
+  xlsx: 'Export a dataset as a workbook',
+  zip: 'Export a dataset as CSV with a data dictionary and a README, in a zip',
 };
-const description = 'Streamed, under the caller’s rights. `from` and `to` are inclusive dates (UTC) of the session’s start, the visit’s target, else of the record’s creation. '
-  + 'Columns keep their order. In CSV a text that a spreadsheet would run as a formula begins with an apostrophe. `mode: background` writes a file instead: 202 with its status_url. That data were exported is an audit record.';
+const description =
+  'Streamed, under the caller’s rights. `from` and `to` are inclusive dates (UTC) of the session’s start, the visit’s target, else of the record’s creation. ' +
+  'Columns keep their order. In CSV a text that a spreadsheet would run as a formula begins with an apostrophe. `mode: background` writes a file instead: 202 with its status_url. That data were exported is an audit record.';
 
 const typeOf = (format: ExportFormat): string => contentTypes[format].split(';', 1)[0]!;
 
-const exporting = (format: ExportFormat) => route({
-  method: 'POST', path: `/api/exports/${format}`, tag, summary: summaries[format], description, may: exporters,
-  body: NewExport, answers: { 200: format === 'json' ? ExportRows : undefined, 202: ExportAccepted, 400: undefined }, further: format === 'json' ? [] : [typeOf(format)],
-  handle: ({ services, actor, context, studyId, headers, body }) => exportData({ services, actor, context, studyId, siteId: siteNamed(headers) }, format, body),
-});
+const exporting = (format: ExportFormat) =>
+  route({
+    method: 'POST',
+    path: `/api/exports/${format}`,
+    tag,
+    summary: summaries[format],
+    description,
+    may: exporters,
+    body: NewExport,
+    answers: { 200: format === 'json' ? ExportRows : undefined, 202: ExportAccepted, 400: undefined },
+    further: format === 'json' ? [] : [typeOf(format)],
+    handle: ({ services, actor, context, studyId, headers, body }) =>
+      exportData({ services, actor, context, studyId, siteId: siteNamed(headers) }, format, body),
+  });
 
 export const exportRoutes = [
   ...exportFormats.map(exporting),
   route({
-    method: 'GET', path: '/api/exports/{export_id}', tag, summary: 'How far an export in the background is', may: exporters, within: 'read', answers: { 200: ExportStatus }, etag: true,
+    method: 'GET',
+    path: '/api/exports/{export_id}',
+    tag,
+    summary: 'How far an export in the background is',
+    may: exporters,
+    within: 'read',
+    answers: { 200: ExportStatus },
+    etag: true,
     handle: async ({ tx, params }) => tagged(await exportStatus(tx, params.export_id)),
   }),
   route({
-    method: 'GET', path: '/api/exports/{export_id}/download', tag, summary: 'The file of an export in the background', may: exporters, within: 'read',
-    description: 'With `Range` a part of it (206), so that a broken download goes on. 409 while it is not written, 404 when it has expired.',
-    headers: Type.Object({ range: Type.Optional(Type.String()), 'if-range': Type.Optional(Type.String()) }), answers: { 200: undefined, 206: undefined, 409: undefined, 416: undefined }, etag: true, further: exportFormats.map(typeOf),
-    handle: ({ tx, params, services, headers }) => exportDownload(tx, params.export_id, services.settings.DATA_DIR, headers.range, headers['if-range'] as string | undefined),
+    method: 'GET',
+    path: '/api/exports/{export_id}/download',
+    tag,
+    summary: 'The file of an export in the background',
+    may: exporters,
+    within: 'read',
+    description:
+      'With `Range` a part of it (206), so that a broken download goes on. 409 while it is not written, 404 when it has expired.',
+    headers: Type.Object({ range: Type.Optional(Type.String()), 'if-range': Type.Optional(Type.String()) }),
+    answers: { 200: undefined, 206: undefined, 409: undefined, 416: undefined },
+    etag: true,
+    further: exportFormats.map(typeOf),
+    handle: ({ tx, params, services, headers }) =>
+      exportDownload(
+        tx,
+        params.export_id,
+        services.settings.DATA_DIR,
+        headers.range,
+        headers['if-range'] as string | undefined,
+      ),
   }),
 ];

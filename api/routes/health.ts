@@ -5,24 +5,49 @@ import { checkAll, checkDatabase, checkRedis, version } from '../services/health
 
 const Basic = Type.Object({ status: oneOf('ok'), environment: Type.String(), version: Type.String() });
 const One = Type.Object({ status: oneOf('ok', 'down', 'not_configured'), latency_ms: nullable(Type.Number()) });
-const Dependency = Type.Object({ status: oneOf('ok', 'down', 'not_configured'), latency_ms: Type.Optional(nullable(Type.Number())), detail: Type.Optional(Type.String()) });
+const Dependency = Type.Object({
+  status: oneOf('ok', 'down', 'not_configured'),
+  latency_ms: Type.Optional(nullable(Type.Number())),
+  detail: Type.Optional(Type.String()),
+});
 const Detailed = Type.Object({
-  status: oneOf('ok', 'degraded', 'down'), environment: Type.String(), version: Type.String(),
-  dependencies: Type.Object({ database: Dependency, temporal: Dependency, redis: Dependency, worker: Dependency, mail: Dependency }),
+  status: oneOf('ok', 'degraded', 'down'),
+  environment: Type.String(),
+  version: Type.String(),
+  dependencies: Type.Object({
+    database: Dependency,
+    temporal: Dependency,
+    redis: Dependency,
+    worker: Dependency,
+    mail: Dependency,
+  }),
 });
 
-const basic = (path: '/api/health' | '/api/metrics/health') => route({
-  method: 'GET', path, tag: 'Health', summary: 'Whether the process serves', may: anyone, limit: 'none', answers: { 200: Basic },
-  handle: ({ services }) => ({ status: 'ok', environment: services.settings.NODE_ENV, version }),
-});
+const basic = (path: '/api/health' | '/api/metrics/health') =>
+  route({
+    method: 'GET',
+    path,
+    tag: 'Health',
+    summary: 'Whether the process serves',
+    may: anyone,
+    limit: 'none',
+    answers: { 200: Basic },
+    handle: ({ services }) => ({ status: 'ok', environment: services.settings.NODE_ENV, version }),
+  });
 
-const told = (status: string, body: object) => (status === 'down' ? reply(503, body, { 'Retry-After': '1' }) : reply(200, body));
+const told = (status: string, body: object) =>
+  status === 'down' ? reply(503, body, { 'Retry-After': '1' }) : reply(200, body);
 
 export const healthRoutes = [
   basic('/api/health'),
   basic('/api/metrics/health'),
   route({
-    method: 'GET', path: '/api/health/db', tag: 'Health', summary: 'Whether the database answers', may: anyone, limit: 'none',
+    method: 'GET',
+    path: '/api/health/db',
+    tag: 'Health',
+    summary: 'Whether the database answers',
+    may: anyone,
+    limit: 'none',
     answers: { 200: One, 503: One },
     handle: async ({ services }) => {
       const { status, latency_ms } = await checkDatabase(services);
@@ -30,7 +55,12 @@ export const healthRoutes = [
     },
   }),
   route({
-    method: 'GET', path: '/api/health/redis', tag: 'Health', summary: 'Whether Redis answers, where there is one', may: anyone, limit: 'none',
+    method: 'GET',
+    path: '/api/health/redis',
+    tag: 'Health',
+    summary: 'Whether Redis answers, where there is one',
+    may: anyone,
+    limit: 'none',
     answers: { 200: One, 503: One },
     handle: async ({ services }) => {
       const { status, latency_ms } = await checkRedis(services);
@@ -38,8 +68,14 @@ export const healthRoutes = [
     },
   }),
   route({
-    method: 'GET', path: '/api/health/detailed', tag: 'Health', summary: 'Every dependency', may: anyone, limit: 'none',
-    description: 'Database, Temporal and a worker are needed: 503 when one of them is down. Redis and mail are not: `degraded`.',
+    method: 'GET',
+    path: '/api/health/detailed',
+    tag: 'Health',
+    summary: 'Every dependency',
+    may: anyone,
+    limit: 'none',
+    description:
+      'Database, Temporal and a worker are needed: 503 when one of them is down. Redis and mail are not: `degraded`.',
     answers: { 200: Detailed, 503: Detailed },
     handle: async ({ services }) => {
       const detailed = await checkAll(services);

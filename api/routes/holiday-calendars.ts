@@ -6,31 +6,70 @@ import { HolidayCalendar, HolidayCalendarChange, NewHolidayCalendar } from '../s
 import { changeCalendar, createCalendar, existingCalendar, removeCalendar } from '../services/holiday-calendars.js';
 
 const tag = 'Holiday calendars';
-const regenerates = 'In scheduling mode `edc` schedules follow in the background: only where a target moves a new schedule version is made.';
+const regenerates =
+  'In scheduling mode `edc` schedules follow in the background: only where a target moves a new schedule version is made.';
 
 export const holidayCalendarRoutes = [
   route({
-    method: 'GET', path: '/api/studies/{study_id}/holiday-calendars', tag, summary: 'List holiday calendars', may: inStudy(), within: 'read',
-    query: Type.Object({ ...paging, sort: sorting('name', 'created_at') }), answers: { 200: listOf(HolidayCalendar) },
-    handle: ({ tx, params, query }) => listCalendars(tx, params.study_id, { skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'name' }),
+    method: 'GET',
+    path: '/api/studies/{study_id}/holiday-calendars',
+    tag,
+    summary: 'List holiday calendars',
+    may: inStudy(),
+    within: 'read',
+    query: Type.Object({ ...paging, sort: sorting('name', 'created_at') }),
+    answers: { 200: listOf(HolidayCalendar) },
+    handle: ({ tx, params, query }) =>
+      listCalendars(tx, params.study_id, {
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+        sort: query.sort ?? 'name',
+      }),
   }),
   route({
-    method: 'POST', path: '/api/studies/{study_id}/holiday-calendars', tag, summary: 'Add a holiday calendar', may: staff.configure, within: 'change',
+    method: 'POST',
+    path: '/api/studies/{study_id}/holiday-calendars',
+    tag,
+    summary: 'Add a holiday calendar',
+    may: staff.configure,
+    within: 'change',
     description: `A calendar with \`site_id\` serves that site’s participants, the default one all others. A new default takes the mark from the former; a study’s first calendar is its default unless it says otherwise. ${regenerates}`,
-    body: NewHolidayCalendar, answers: { 201: HolidayCalendar },
-    handle: async ({ tx, audit, actor, context, params, body }) => created(await createCalendar({ tx, audit, actor, context }, params.study_id, body)),
+    body: NewHolidayCalendar,
+    answers: { 201: HolidayCalendar },
+    handle: async ({ tx, audit, actor, context, params, body }) =>
+      created(await createCalendar({ tx, audit, actor, context }, params.study_id, body)),
   }),
   route({
-    method: 'GET', path: '/api/holiday-calendars/{calendar_id}', tag, summary: 'A holiday calendar', may: inStudy(), within: 'read', answers: { 200: HolidayCalendar },
+    method: 'GET',
+    path: '/api/holiday-calendars/{calendar_id}',
+    tag,
+    summary: 'A holiday calendar',
+    may: inStudy(),
+    within: 'read',
+    answers: { 200: HolidayCalendar },
     handle: ({ tx, params }) => existingCalendar(tx, params.calendar_id),
   }),
   route({
-    method: 'PATCH', path: '/api/holiday-calendars/{calendar_id}', tag, summary: 'Change a holiday calendar', may: staff.configure, within: 'change',
-    description: `\`weekend_days\` and \`holidays\` are replaced as a whole. ${regenerates}`, body: HolidayCalendarChange, answers: { 200: HolidayCalendar },
-    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) => changeCalendar({ tx, audit, actor, context }, params.calendar_id, body, unchangedSince),
+    method: 'PATCH',
+    path: '/api/holiday-calendars/{calendar_id}',
+    tag,
+    summary: 'Change a holiday calendar',
+    may: staff.configure,
+    within: 'change',
+    description: `\`weekend_days\` and \`holidays\` are replaced as a whole. ${regenerates}`,
+    body: HolidayCalendarChange,
+    answers: { 200: HolidayCalendar },
+    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
+      changeCalendar({ tx, audit, actor, context }, params.calendar_id, body, unchangedSince),
   }),
   route({
-    method: 'DELETE', path: '/api/holiday-calendars/{calendar_id}', tag, summary: 'Delete a holiday calendar', description: regenerates, may: staff.configure, within: 'change',
+    method: 'DELETE',
+    path: '/api/holiday-calendars/{calendar_id}',
+    tag,
+    summary: 'Delete a holiday calendar',
+    description: regenerates,
+    may: staff.configure,
+    within: 'change',
     answers: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params, unchangedSince }) => {
       await removeCalendar({ tx, audit, actor, context }, params.calendar_id, unchangedSince);

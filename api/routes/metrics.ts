@@ -8,20 +8,42 @@ import { failingWorkflows } from '../services/failing-workflows.js';
 import { admitScraper, processFigures } from '../services/metrics.js';
 
 const summary = {
-  uptime_seconds: Type.Number(), start_time: Instant, since: Type.String({ format: 'date-time', description: 'start or last reset: what is counted came after it' }),
-  total_requests: Type.Integer(), total_errors: Type.Integer({ description: 'answers of 400 and above' }), error_rate: Type.Number({ description: '0 to 1' }), endpoints_count: Type.Integer({ description: 'that were asked' }),
+  uptime_seconds: Type.Number(),
+  start_time: Instant,
+  since: Type.String({ format: 'date-time', description: 'start or last reset: what is counted came after it' }),
+  total_requests: Type.Integer(),
+  total_errors: Type.Integer({ description: 'answers of 400 and above' }),
+  error_rate: Type.Number({ description: '0 to 1' }),
+  endpoints_count: Type.Integer({ description: 'that were asked' }),
 };
 const Summary = Type.Object(summary);
 const ms = Type.Number({ minimum: 0 });
 const Endpoint = Type.Object({
-  method: Type.String(), path: Type.String({ description: 'the route’s; `none`: what is no route' }), count: Type.Integer(), errors: Type.Integer(), server_errors: Type.Integer(), error_rate: Type.Number(),
-  mean_ms: ms, p50_ms: ms, p90_ms: ms, p95_ms: ms, p99_ms: ms, max_ms: ms,
+  method: Type.String(),
+  path: Type.String({ description: 'the route’s; `none`: what is no route' }),
+  count: Type.Integer(),
+  errors: Type.Integer(),
+  server_errors: Type.Integer(),
+  error_rate: Type.Number(),
+  mean_ms: ms,
+  p50_ms: ms,
+  p90_ms: ms,
+  p95_ms: ms,
+  p99_ms: ms,
+  max_ms: ms,
 });
 const All = Type.Object({
-  ...summary, endpoints: Type.Array(Endpoint),
+  ...summary,
+  endpoints: Type.Array(Endpoint),
   process: Type.Object({
-    pid: Type.Integer(), memory: Type.Object({ rss_bytes: Type.Integer(), heap_used_bytes: Type.Integer(), heap_total_bytes: Type.Integer() }),
-    cpu_seconds: Type.Number(), event_loop_utilization: Type.Number(),
+    pid: Type.Integer(),
+    memory: Type.Object({
+      rss_bytes: Type.Integer(),
+      heap_used_bytes: Type.Integer(),
+      heap_total_bytes: Type.Integer(),
+    }),
+    cpu_seconds: Type.Number(),
+    event_loop_utilization: Type.Number(),
   }),
 });
 const ofOne = 'Of the API process that answers: each counts for itself.';
@@ -29,29 +51,72 @@ const readers = { tag: 'Metrics', may: roles('researcher'), studyContext: false,
 const admin = { tag: 'Metrics', may: roles('admin'), studyContext: false } as const;
 
 export const metricsRoutes = [
-  route({ ...readers, method: 'GET', path: '/api/metrics/summary', summary: 'Requests and errors in all', answers: { 200: Summary }, handle: ({ services }) => services.metrics.summary() }),
   route({
-    ...readers, method: 'GET', path: '/api/metrics/endpoints', summary: 'Count, errors and times of each endpoint, the most asked first', query: Type.Object({ ...paging }), answers: { 200: listOf(Endpoint) },
+    ...readers,
+    method: 'GET',
+    path: '/api/metrics/summary',
+    summary: 'Requests and errors in all',
+    answers: { 200: Summary },
+    handle: ({ services }) => services.metrics.summary(),
+  }),
+  route({
+    ...readers,
+    method: 'GET',
+    path: '/api/metrics/endpoints',
+    summary: 'Count, errors and times of each endpoint, the most asked first',
+    query: Type.Object({ ...paging }),
+    answers: { 200: listOf(Endpoint) },
     handle: ({ services, query: { skip = 0, limit = 50 } }) => {
       const endpoints = services.metrics.endpoints().sort((a, b) => b.count - a.count);
-      return { items: endpoints.slice(skip, skip + limit).map((endpoint) => endpoint.figures()), total: endpoints.length };
+      return {
+        items: endpoints.slice(skip, skip + limit).map((endpoint) => endpoint.figures()),
+        total: endpoints.length,
+      };
     },
   }),
   route({
-    ...admin, method: 'GET', path: '/api/metrics', summary: 'All of it, and what the process uses', description: ofOne, answers: { 200: All },
-    handle: ({ services: { metrics } }) => ({ ...metrics.summary(), endpoints: metrics.endpoints().map((endpoint) => endpoint.figures()), process: processFigures() }),
+    ...admin,
+    method: 'GET',
+    path: '/api/metrics',
+    summary: 'All of it, and what the process uses',
+    description: ofOne,
+    answers: { 200: All },
+    handle: ({ services: { metrics } }) => ({
+      ...metrics.summary(),
+      endpoints: metrics.endpoints().map((endpoint) => endpoint.figures()),
+      process: processFigures(),
+    }),
   }),
   route({
-    ...admin, method: 'POST', path: '/api/metrics/reset', summary: 'Count from nothing again', description: ofOne, answers: { 200: Type.Object({ status: oneOf('reset'), since: Instant }) },
+    ...admin,
+    method: 'POST',
+    path: '/api/metrics/reset',
+    summary: 'Count from nothing again',
+    description: ofOne,
+    answers: { 200: Type.Object({ status: oneOf('reset'), since: Instant }) },
     handle: async ({ services, actor, context }) => {
-      await inScope(services.database, [], async ({ audit }) => audit.record({ ...by(actor, context), study_id: null, action: 'metrics_reset', resource_type: 'metrics', resource_id: null }));
+      await inScope(services.database, [], async ({ audit }) =>
+        audit.record({
+          ...by(actor, context),
+          study_id: null,
+          action: 'metrics_reset',
+          resource_type: 'metrics',
+          resource_id: null,
+        }),
+      );
       services.metrics.reset();
       return { status: 'reset', since: services.metrics.since.toISOString() };
     },
   }),
   route({
-    method: 'GET', path: '/api/metrics/prometheus', tag: 'Metrics', summary: 'The metrics of the answering process in the text format of Prometheus',
-    may: { ...anyone, note: 'METRICS_TOKEN, or an admin’s access token, as bearer' }, limit: 'none', answers: { 200: undefined, 401: undefined, 403: undefined, 503: undefined }, further: ['text/plain'],
+    method: 'GET',
+    path: '/api/metrics/prometheus',
+    tag: 'Metrics',
+    summary: 'The metrics of the answering process in the text format of Prometheus',
+    may: { ...anyone, note: 'METRICS_TOKEN, or an admin’s access token, as bearer' },
+    limit: 'none',
+    answers: { 200: undefined, 401: undefined, 403: undefined, 503: undefined },
+    further: ['text/plain'],
     handle: async ({ services, headers }) => {
       await admitScraper(services, headers.authorization);
       const { type, text } = await prometheusText(services.metrics, () => failingWorkflows(services));

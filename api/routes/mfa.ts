@@ -1,52 +1,109 @@
 import { anyone, noting, roles, signedIn, signedInOrSetup } from '../access.js';
 import { noContent, route } from '../route.js';
-import { LoggedIn, MfaCode, MfaEnabled, MfaLogin, MfaProof, MfaSetup, MfaStatus, RecoveryCodes } from '../schemas/users.js';
+import {
+  LoggedIn,
+  MfaCode,
+  MfaEnabled,
+  MfaLogin,
+  MfaProof,
+  MfaSetup,
+  MfaStatus,
+  RecoveryCodes,
+} from '../schemas/users.js';
 import { exactlyOne } from '../validation.js';
-import { disableMfa, loginByMfa, mfaStatus, renewRecoveryCodes, resetMfa, setUpMfa, verifyMfa } from '../services/mfa.js';
+import {
+  disableMfa,
+  loginByMfa,
+  mfaStatus,
+  renewRecoveryCodes,
+  resetMfa,
+  setUpMfa,
+  verifyMfa,
+} from '../services/mfa.js';
 
 /** Of a route that changes one's own second factor. */
 const own = { method: 'POST', tag: 'Authentication', secret: true, studyContext: false } as const;
 
 export const mfaRoutes = [
   route({
-    method: 'GET', path: '/api/auth/mfa', tag: 'Authentication', summary: 'Whether one has a second factor, and must have one', may: signedIn, within: 'read', studyContext: false,
+    method: 'GET',
+    path: '/api/auth/mfa',
+    tag: 'Authentication',
+    summary: 'Whether one has a second factor, and must have one',
+    may: signedIn,
+    within: 'read',
+    studyContext: false,
     answers: { 200: MfaStatus },
     handle: ({ tx, actor, services }) => mfaStatus(tx, services.settings, actor),
   }),
   route({
-    ...own, path: '/api/auth/mfa/setup', summary: 'A new second factor (TOTP), to be verified before it counts', may: signedInOrSetup,
-    description: 'Secret and recovery codes are shown here alone. By an access token, or by the `mfa_token` of a login that answered `mfa_setup_required`. A verified one must be disabled first (409 MFA_ENABLED).',
+    ...own,
+    path: '/api/auth/mfa/setup',
+    summary: 'A new second factor (TOTP), to be verified before it counts',
+    may: signedInOrSetup,
+    description:
+      'Secret and recovery codes are shown here alone. By an access token, or by the `mfa_token` of a login that answered `mfa_setup_required`. A verified one must be disabled first (409 MFA_ENABLED).',
     answers: { 200: MfaSetup, 409: undefined },
     handle: ({ services, actor, credential, context }) => setUpMfa({ services, actor, credential, context }),
   }),
   route({
-    ...own, path: '/api/auth/mfa/verify', summary: 'Turn the second factor on by its first code', may: signedInOrSetup,
-    description: 'With an `mfa_token` this completes the login: the answer has `user` and `tokens`. A wrong code is 400 WRONG_CODE.',
-    body: MfaCode, answers: { 200: MfaEnabled, 409: undefined },
-    handle: ({ services, actor, credential, context, body }) => verifyMfa({ services, actor, credential, context }, body.code),
+    ...own,
+    path: '/api/auth/mfa/verify',
+    summary: 'Turn the second factor on by its first code',
+    may: signedInOrSetup,
+    description:
+      'With an `mfa_token` this completes the login: the answer has `user` and `tokens`. A wrong code is 400 WRONG_CODE.',
+    body: MfaCode,
+    answers: { 200: MfaEnabled, 409: undefined },
+    handle: ({ services, actor, credential, context, body }) =>
+      verifyMfa({ services, actor, credential, context }, body.code),
   }),
   route({
-    ...own, path: '/api/auth/mfa/login', summary: 'Complete a login by a code, or by a recovery code', may: anyone,
-    description: 'A code is good once, and within 30 seconds before and after its own; a recovery code once. Wrong ones count as failed logins. Anything wrong is 401; the `mfa_token` of before goes on to count after a wrong code.',
-    body: MfaLogin, answers: { 200: LoggedIn, 401: undefined },
+    ...own,
+    path: '/api/auth/mfa/login',
+    summary: 'Complete a login by a code, or by a recovery code',
+    may: anyone,
+    description:
+      'A code is good once, and within 30 seconds before and after its own; a recovery code once. Wrong ones count as failed logins. Anything wrong is 401; the `mfa_token` of before goes on to count after a wrong code.',
+    body: MfaLogin,
+    answers: { 200: LoggedIn, 401: undefined },
     handle: ({ services, body, context }) => loginByMfa(services, exactlyOne(body, 'code', 'recovery_code'), context),
   }),
   route({
-    ...own, path: '/api/auth/mfa/recovery-codes', summary: 'New recovery codes; the old ones are good no more', may: signedIn, description: 'Needs a code. A wrong one is 400 WRONG_CODE.',
-    body: MfaProof, answers: { 200: RecoveryCodes, 409: undefined },
-    handle: ({ services, actor, credential, context, body }) => renewRecoveryCodes({ services, actor, credential, context }, exactlyOne(body, 'code', 'recovery_code')),
+    ...own,
+    path: '/api/auth/mfa/recovery-codes',
+    summary: 'New recovery codes; the old ones are good no more',
+    may: signedIn,
+    description: 'Needs a code. A wrong one is 400 WRONG_CODE.',
+    body: MfaProof,
+    answers: { 200: RecoveryCodes, 409: undefined },
+    handle: ({ services, actor, credential, context, body }) =>
+      renewRecoveryCodes({ services, actor, credential, context }, exactlyOne(body, 'code', 'recovery_code')),
   }),
   route({
-    ...own, path: '/api/auth/mfa/disable', summary: 'Turn one’s own second factor off', may: noting(signedIn, 'not for a role of MFA_REQUIRED_ROLES (403 MFA_REQUIRED)'),
-    description: 'Needs a code. A wrong one is 400 WRONG_CODE.', body: MfaProof, answers: { 204: undefined, 409: undefined },
+    ...own,
+    path: '/api/auth/mfa/disable',
+    summary: 'Turn one’s own second factor off',
+    may: noting(signedIn, 'not for a role of MFA_REQUIRED_ROLES (403 MFA_REQUIRED)'),
+    description: 'Needs a code. A wrong one is 400 WRONG_CODE.',
+    body: MfaProof,
+    answers: { 204: undefined, 409: undefined },
     handle: async ({ services, actor, credential, context, body }) => {
       await disableMfa({ services, actor, credential, context }, exactlyOne(body, 'code', 'recovery_code'));
       return noContent();
     },
   }),
   route({
-    method: 'DELETE', path: '/api/users/{id}/mfa', tag: 'Users', summary: 'Take away the second factor of a user who has lost it', may: roles('admin'), within: 'change', studyContext: false,
-    description: 'Ends all logins of the user. Where the role must have a second factor the next login sets up a new one.', answers: { 204: undefined },
+    method: 'DELETE',
+    path: '/api/users/{id}/mfa',
+    tag: 'Users',
+    summary: 'Take away the second factor of a user who has lost it',
+    may: roles('admin'),
+    within: 'change',
+    studyContext: false,
+    description:
+      'Ends all logins of the user. Where the role must have a second factor the next login sets up a new one.',
+    answers: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params }) => {
       await resetMfa({ tx, audit, actor, context }, params.id);
       return noContent();

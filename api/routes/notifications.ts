@@ -3,104 +3,274 @@ import { anyone, portal, signedIn, staff, staffOrParticipant } from '../access.j
 import { accepted, noContent, reply, route, tagged } from '../route.js';
 import { Type, Uuid, listOf, paging, sorting, text } from '../schemas/common.js';
 import {
-  Channel, DeliveryReport, Device, NewDevice, Notification, NotificationStatus, Preferences, PreferencesChange, Preview, PreviewRequest, TestEmail, TestQueued, TestSms, VisitExplanation,
+  Channel,
+  DeliveryReport,
+  Device,
+  NewDevice,
+  Notification,
+  NotificationStatus,
+  Preferences,
+  PreferencesChange,
+  Preview,
+  PreviewRequest,
+  TestEmail,
+  TestQueued,
+  TestSms,
+  VisitExplanation,
 } from '../schemas/notifications.js';
 import { takeBounce } from '../services/bounces.js';
 import { deliveryReport } from '../services/delivery-reports.js';
-import { cancel, explainVisit, preview, registerDevice, resend, sendTest, webPushKey } from '../services/notifications.js';
+import {
+  cancel,
+  explainVisit,
+  preview,
+  registerDevice,
+  resend,
+  sendTest,
+  webPushKey,
+} from '../services/notifications.js';
 import { changePreferences, preferences, unsubscribe, unsubscribePage } from '../services/opt-outs.js';
 
 const tag = 'Notifications';
 const Link = Type.Object({ token: text(400, 1) });
-const html = (content: string) => reply(200, content, {
-  'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'", 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer',
-});
+const html = (content: string) =>
+  reply(200, content, {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'",
+    'Cache-Control': 'no-store',
+    'Referrer-Policy': 'no-referrer',
+  });
 
 export const notificationRoutes = [
   route({
-    method: 'GET', path: '/api/notifications', tag, summary: 'Messages that were sent, wait or were stopped', may: staff.read, within: 'read',
+    method: 'GET',
+    path: '/api/notifications',
+    tag,
+    summary: 'Messages that were sent, wait or were stopped',
+    may: staff.read,
+    within: 'read',
     description: 'A stopped one says why in `reason`. Messages to users are seen by these users and by admins.',
     query: Type.Object({
-      ...paging, sort: sorting('due_at', 'created_at', 'sent_at'), participant_id: Type.Optional(Uuid), visit_id: Type.Optional(Uuid), kind: Type.Optional(text(40)),
-      channel: Type.Optional(Channel), status: Type.Optional(NotificationStatus),
+      ...paging,
+      sort: sorting('due_at', 'created_at', 'sent_at'),
+      participant_id: Type.Optional(Uuid),
+      visit_id: Type.Optional(Uuid),
+      kind: Type.Optional(text(40)),
+      channel: Type.Optional(Channel),
+      status: Type.Optional(NotificationStatus),
     }),
     answers: { 200: listOf(Notification) },
-    handle: ({ tx, actor, query, studyId }) => listNotifications(tx, {
-      skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'due_at', studyId, participantId: query.participant_id, visitId: query.visit_id, kind: query.kind, channel: query.channel, status: query.status,
-    }, actor),
+    handle: ({ tx, actor, query, studyId }) =>
+      listNotifications(
+        tx,
+        {
+          skip: query.skip ?? 0,
+          limit: query.limit ?? 50,
+          sort: query.sort ?? 'due_at',
+          studyId,
+          participantId: query.participant_id,
+          visitId: query.visit_id,
+          kind: query.kind,
+          channel: query.channel,
+          status: query.status,
+        },
+        actor,
+      ),
   }),
   route({
-    method: 'GET', path: '/api/visits/{visit_id}/notifications/explain', tag, summary: 'Which reminders of a visit were, will be or will not be sent, when, by what rule, and why',
-    may: staff.read, within: 'read', answers: { 200: VisitExplanation },
-    handle: ({ tx, params, services }) => explainVisit(tx, params.visit_id, services.settings.REMINDER_MAX_LATENESS_HOURS),
+    method: 'GET',
+    path: '/api/visits/{visit_id}/notifications/explain',
+    tag,
+    summary: 'Which reminders of a visit were, will be or will not be sent, when, by what rule, and why',
+    may: staff.read,
+    within: 'read',
+    answers: { 200: VisitExplanation },
+    handle: ({ tx, params, services }) =>
+      explainVisit(tx, params.visit_id, services.settings.REMINDER_MAX_LATENESS_HOURS),
   }),
   route({
-    method: 'POST', path: '/api/notifications/{notification_id}/resend', tag, summary: 'Send a message once more, at once', may: staff.participants, within: 'change',
-    description: 'It is a notification of its own (`resend_of`). One that is still pending is 409 NOTIFICATION_PENDING.', answers: { 202: Notification, 409: undefined },
-    handle: async ({ tx, audit, actor, context, params }) => accepted(await resend({ tx, audit, actor, context }, params.notification_id)),
+    method: 'POST',
+    path: '/api/notifications/{notification_id}/resend',
+    tag,
+    summary: 'Send a message once more, at once',
+    may: staff.participants,
+    within: 'change',
+    description:
+      'It is a notification of its own (`resend_of`). One that is still pending is 409 NOTIFICATION_PENDING.',
+    answers: { 202: Notification, 409: undefined },
+    handle: async ({ tx, audit, actor, context, params }) =>
+      accepted(await resend({ tx, audit, actor, context }, params.notification_id)),
   }),
   route({
-    method: 'POST', path: '/api/notifications/{notification_id}/cancel', tag, summary: 'Stop a message that was not sent yet', may: staff.participants, within: 'change',
-    description: 'For good: a visit that moves later does not bring it back. Settled ones are 409 NOTIFICATION_SETTLED.', answers: { 200: Notification, 409: undefined },
+    method: 'POST',
+    path: '/api/notifications/{notification_id}/cancel',
+    tag,
+    summary: 'Stop a message that was not sent yet',
+    may: staff.participants,
+    within: 'change',
+    description:
+      'For good: a visit that moves later does not bring it back. Settled ones are 409 NOTIFICATION_SETTLED.',
+    answers: { 200: Notification, 409: undefined },
     handle: ({ tx, audit, actor, context, params }) => cancel({ tx, audit, actor, context }, params.notification_id),
   }),
   route({
-    method: 'POST', path: '/api/notifications/preview', tag, summary: 'A message as the participant of a visit would read it', may: staff.participants, within: 'read',
-    description: 'By the study’s templates in the participant’s language, or by a `template` that is being written.', body: PreviewRequest, answers: { 200: Preview },
+    method: 'POST',
+    path: '/api/notifications/preview',
+    tag,
+    summary: 'A message as the participant of a visit would read it',
+    may: staff.participants,
+    within: 'read',
+    description: 'By the study’s templates in the participant’s language, or by a `template` that is being written.',
+    body: PreviewRequest,
+    answers: { 200: Preview },
     handle: ({ tx, body, services }) => preview(tx, body, services.settings),
   }),
   route({
-    method: 'POST', path: '/api/notifications/register', tag, summary: 'Register a device for push messages', may: staffOrParticipant(staff.participants), within: 'change', studyContext: false,
-    description: 'Of a participant: by its own portal token, or named by staff; without `participant_id` a user’s own. The same token again is 200. A browser (`web`) gives its `PushSubscription` as JSON text: it is reached by Web Push (RFC 8291, 8292).',
-    body: NewDevice, answers: { 200: Device, 201: Device, 409: undefined },
+    method: 'POST',
+    path: '/api/notifications/register',
+    tag,
+    summary: 'Register a device for push messages',
+    may: staffOrParticipant(staff.participants),
+    within: 'change',
+    studyContext: false,
+    description:
+      'Of a participant: by its own portal token, or named by staff; without `participant_id` a user’s own. The same token again is 200. A browser (`web`) gives its `PushSubscription` as JSON text: it is reached by Web Push (RFC 8291, 8292).',
+    body: NewDevice,
+    answers: { 200: Device, 201: Device, 409: undefined },
     handle: async ({ tx, audit, actor, context, body, services }) => {
       const { device, isNew } = await registerDevice({ tx, audit, actor, context }, body, services.settings);
       return reply(isNew ? 201 : 200, device);
     },
   }),
   route({
-    method: 'GET', path: '/api/notifications/web-push-key', tag, summary: 'The key that a page hands to its browser to subscribe to push messages (applicationServerKey)', may: anyone, answers: { 200: Type.Object({ public_key: Type.String() }), 404: undefined },
+    method: 'GET',
+    path: '/api/notifications/web-push-key',
+    tag,
+    summary: 'The key that a page hands to its browser to subscribe to push messages (applicationServerKey)',
+    may: anyone,
+    answers: { 200: Type.Object({ public_key: Type.String() }), 404: undefined },
     handle: async ({ services }) => webPushKey(services),
   }),
   route({
-    method: 'POST', path: '/api/test/email', tag, summary: 'Send an email of one’s own words', may: signedIn, studyContext: false, body: TestEmail, answers: { 202: TestQueued },
-    handle: async ({ services, actor, context, body }) => accepted({ status: 'queued', notification_id: await sendTest(services, actor, context, { channel: 'email', to: body.recipient, subject: body.subject, body: body.body }) }),
+    method: 'POST',
+    path: '/api/test/email',
+    tag,
+    summary: 'Send an email of one’s own words',
+    may: signedIn,
+    studyContext: false,
+    body: TestEmail,
+    answers: { 202: TestQueued },
+    handle: async ({ services, actor, context, body }) =>
+      accepted({
+        status: 'queued',
+        notification_id: await sendTest(services, actor, context, {
+          channel: 'email',
+          to: body.recipient,
+          subject: body.subject,
+          body: body.body,
+        }),
+      }),
   }),
   route({
-    method: 'POST', path: '/api/test/sms', tag, summary: 'Send a text message of one’s own words', may: signedIn, studyContext: false, body: TestSms, answers: { 202: TestQueued },
-    handle: async ({ services, actor, context, body }) => accepted({ status: 'queued', notification_id: await sendTest(services, actor, context, { channel: 'sms', to: body.recipient, subject: '', body: body.body }) }),
+    method: 'POST',
+    path: '/api/test/sms',
+    tag,
+    summary: 'Send a text message of one’s own words',
+    may: signedIn,
+    studyContext: false,
+    body: TestSms,
+    answers: { 202: TestQueued },
+    handle: async ({ services, actor, context, body }) =>
+      accepted({
+        status: 'queued',
+        notification_id: await sendTest(services, actor, context, {
+          channel: 'sms',
+          to: body.recipient,
+          subject: '',
+          body: body.body,
+        }),
+      }),
   }),
   route({
-    method: 'GET', path: '/api/notifications/unsubscribe', tag, summary: 'The page behind the opt-out link of a message', may: anyone, query: Link, answers: { 200: undefined, 404: undefined }, further: ['text/html'],
+    method: 'GET',
+    path: '/api/notifications/unsubscribe',
+    tag,
+    summary: 'The page behind the opt-out link of a message',
+    may: anyone,
+    query: Link,
+    answers: { 200: undefined, 404: undefined },
+    further: ['text/html'],
     handle: ({ services, query }) => html(unsubscribePage(services, query.token)),
   }),
   route({
-    method: 'POST', path: '/api/notifications/unsubscribe', tag, summary: 'End the messages of a channel, by the link of one of them', may: anyone, takes: 'bytes', query: Link, answers: { 200: undefined, 404: undefined }, further: ['text/html'],
-    description: 'One click is enough for mail programs (RFC 8058).', handle: async ({ services, query, context }) => html(await unsubscribe(services, query.token, context)),
+    method: 'POST',
+    path: '/api/notifications/unsubscribe',
+    tag,
+    summary: 'End the messages of a channel, by the link of one of them',
+    may: anyone,
+    takes: 'bytes',
+    query: Link,
+    answers: { 200: undefined, 404: undefined },
+    further: ['text/html'],
+    description: 'One click is enough for mail programs (RFC 8058).',
+    handle: async ({ services, query, context }) => html(await unsubscribe(services, query.token, context)),
   }),
   route({
-    method: 'POST', path: '/api/notifications/{notification_id}/delivery-report', tag, summary: 'What a gateway says has become of a message', may: anyone, query: Link, body: DeliveryReport, answers: { 204: undefined, 404: undefined },
-    description: 'The address, with its token, is given to the gateway with the message (`status_callback`). A reminder that did not arrive is sent on the channel that the study names instead (`fallback`).',
+    method: 'POST',
+    path: '/api/notifications/{notification_id}/delivery-report',
+    tag,
+    summary: 'What a gateway says has become of a message',
+    may: anyone,
+    query: Link,
+    body: DeliveryReport,
+    answers: { 204: undefined, 404: undefined },
+    description:
+      'The address, with its token, is given to the gateway with the message (`status_callback`). A reminder that did not arrive is sent on the channel that the study names instead (`fallback`).',
     handle: async ({ services, params, query, body }) => {
       await deliveryReport(services, params.notification_id, query.token, body);
       return noContent();
     },
   }),
   route({
-    method: 'POST', path: '/api/notifications/bounces', tag, summary: 'Take a mail that came back', may: anyone, takes: 'bytes', consumes: ['message/rfc822'], answers: { 204: undefined, 404: undefined, 422: undefined },
-    description: 'The whole mail, a delivery status notification (RFC 3464), as the mail server that MAIL_FROM names hands it on (`curl --data-binary @- -H "Content-Type: message/rfc822"`). It is known by a signed header of the mail that it returns. Where the mailbox is not there (5.1.x) no more reminders go to it until the address is changed; any other mail is 422 NO_DELIVERY_REPORT.',
+    method: 'POST',
+    path: '/api/notifications/bounces',
+    tag,
+    summary: 'Take a mail that came back',
+    may: anyone,
+    takes: 'bytes',
+    consumes: ['message/rfc822'],
+    answers: { 204: undefined, 404: undefined, 422: undefined },
+    description:
+      'The whole mail, a delivery status notification (RFC 3464), as the mail server that MAIL_FROM names hands it on (`curl --data-binary @- -H "Content-Type: message/rfc822"`). It is known by a signed header of the mail that it returns. Where the mailbox is not there (5.1.x) no more reminders go to it until the address is changed; any other mail is 422 NO_DELIVERY_REPORT.',
     handle: async ({ services, raw }) => {
       await takeBounce(services, raw);
       return noContent();
     },
   }),
   route({
-    method: 'GET', path: '/api/portal/preferences', tag: 'Portal', summary: 'On which channels one gets messages', may: portal, within: 'read', studyContext: false, answers: { 200: Preferences }, etag: true,
-    handle: async ({ tx, actor }) => tagged({ ...await preferences(tx, actor.id) }),
+    method: 'GET',
+    path: '/api/portal/preferences',
+    tag: 'Portal',
+    summary: 'On which channels one gets messages',
+    may: portal,
+    within: 'read',
+    studyContext: false,
+    answers: { 200: Preferences },
+    etag: true,
+    handle: async ({ tx, actor }) => tagged({ ...(await preferences(tx, actor.id)) }),
   }),
   route({
-    method: 'PATCH', path: '/api/portal/preferences', tag: 'Portal', summary: 'Choose on which channels one gets messages', may: portal, within: 'change', studyContext: false,
-    body: PreferencesChange, answers: { 200: Preferences }, etag: true,
-    handle: async ({ tx, audit, actor, context, body, unchangedSince }) => tagged({ ...await changePreferences({ tx, audit, actor, context }, body, unchangedSince) }),
+    method: 'PATCH',
+    path: '/api/portal/preferences',
+    tag: 'Portal',
+    summary: 'Choose on which channels one gets messages',
+    may: portal,
+    within: 'change',
+    studyContext: false,
+    body: PreferencesChange,
+    answers: { 200: Preferences },
+    etag: true,
+    handle: async ({ tx, audit, actor, context, body, unchangedSince }) =>
+      tagged({ ...(await changePreferences({ tx, audit, actor, context }, body, unchangedSince)) }),
   }),
 ];

@@ -11,39 +11,88 @@ import { currentVersion } from '../services/schedule-versions.js';
 const path = '/api/studies/{study_id}/participants/{participant_id}/anchor-date/override-requests';
 const approver = noting(inStudy(), 'and the policy’s override_approver_roles, but not who asked');
 
-const decide = (decision: 'approve' | 'deny') => route({
-  method: 'POST', path: `${path}/{override_request_id}/${decision}`, tag: 'Anchor date', summary: decision === 'approve' ? 'Approve an override' : 'Deny an override', may: approver,
-  description: 'Who asked cannot decide (403 SELF_APPROVAL); what is no longer pending is 409. A denial needs a reason. A refused decision is an audit record.',
-  refusedAs: 'override_decision_refused',
-  body: body({ reason: Type.Optional(nullable(text(2000))), ...(decision === 'approve' && { preview_hash: Type.Optional(text(64)) }) }),
-  answers: { 200: decision === 'approve' ? OverrideApplied : OverrideDenied, 409: undefined },
-  handle: async ({ params, body: given, actor, context, services, commandId }) => {
-    const sender = senderOf(actor, context);
-    const message: OverrideDecision = {
-      request_id: params.override_request_id, decision, approver_user_id: actor.id, reason: given?.reason ?? null,
-      preview_hash: (given as { preview_hash?: string } | undefined)?.preview_hash ?? null,
-      http_request_id: sender.request_id ?? null, ip_address: sender.ip_address ?? null, user_agent: sender.user_agent ?? null,
-    };
-    const outcome = await send(services, { studyId: params.study_id, participantId: params.participant_id, updateId: commandId, evenWithdrawn: true }, decideOverride, message);
-    const anchor = await anchorNow(services, params.study_id, params.participant_id);
-    if (decision === 'deny') return { status: 'denied', override_request_id: params.override_request_id, anchor };
-    return {
-      status: 'applied', override_request_id: params.override_request_id, anchor, impact: outcome.impact, warnings: outcome.warnings,
-      schedule_version: await currentVersion(services, params.study_id, params.participant_id),
-    };
-  },
-});
+const decide = (decision: 'approve' | 'deny') =>
+  route({
+    method: 'POST',
+    path: `${path}/{override_request_id}/${decision}`,
+    tag: 'Anchor date',
+    summary: decision === 'approve' ? 'Approve an override' : 'Deny an override',
+    may: approver,
+    description:
+      'Who asked cannot decide (403 SELF_APPROVAL); what is no longer pending is 409. A denial needs a reason. A refused decision is an audit record.',
+    refusedAs: 'override_decision_refused',
+    body: body({
+      reason: Type.Optional(nullable(text(2000))),
+      ...(decision === 'approve' && { preview_hash: Type.Optional(text(64)) }),
+    }),
+    answers: { 200: decision === 'approve' ? OverrideApplied : OverrideDenied, 409: undefined },
+    handle: async ({ params, body: given, actor, context, services, commandId }) => {
+      const sender = senderOf(actor, context);
+      const message: OverrideDecision = {
+        request_id: params.override_request_id,
+        decision,
+        approver_user_id: actor.id,
+        reason: given?.reason ?? null,
+        preview_hash: (given as { preview_hash?: string } | undefined)?.preview_hash ?? null,
+        http_request_id: sender.request_id ?? null,
+        ip_address: sender.ip_address ?? null,
+        user_agent: sender.user_agent ?? null,
+      };
+      const outcome = await send(
+        services,
+        { studyId: params.study_id, participantId: params.participant_id, updateId: commandId, evenWithdrawn: true },
+        decideOverride,
+        message,
+      );
+      const anchor = await anchorNow(services, params.study_id, params.participant_id);
+      if (decision === 'deny') return { status: 'denied', override_request_id: params.override_request_id, anchor };
+      return {
+        status: 'applied',
+        override_request_id: params.override_request_id,
+        anchor,
+        impact: outcome.impact,
+        warnings: outcome.warnings,
+        schedule_version: await currentVersion(services, params.study_id, params.participant_id),
+      };
+    },
+  });
 
 export const overrideRoutes = [
   route({
-    method: 'GET', path, tag: 'Anchor date', summary: 'Override requests of a participant, newest first', may: inStudy(), within: 'read', query: Paged, answers: { 200: listOf(OverrideRequest) },
-    handle: ({ tx, params, query }) => listRequests(tx, { study_id: params.study_id, participant_id: params.participant_id, newestFirst: true, skip: query.skip ?? 0, limit: query.limit ?? 50 }),
+    method: 'GET',
+    path,
+    tag: 'Anchor date',
+    summary: 'Override requests of a participant, newest first',
+    may: inStudy(),
+    within: 'read',
+    query: Paged,
+    answers: { 200: listOf(OverrideRequest) },
+    handle: ({ tx, params, query }) =>
+      listRequests(tx, {
+        study_id: params.study_id,
+        participant_id: params.participant_id,
+        newestFirst: true,
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+      }),
   }),
   decide('approve'),
   decide('deny'),
   route({
-    method: 'GET', path: '/api/studies/{study_id}/approvals', tag: 'Anchor date', summary: 'An approver’s inbox, oldest first', may: inStudy(), within: 'read',
-    query: Type.Object({ ...paging, status: Type.Optional(oneOf('pending', 'approved', 'denied')) }), answers: { 200: listOf(OverrideRequest) },
-    handle: ({ tx, params, query }) => listRequests(tx, { study_id: params.study_id, status: query.status, skip: query.skip ?? 0, limit: query.limit ?? 50 }),
+    method: 'GET',
+    path: '/api/studies/{study_id}/approvals',
+    tag: 'Anchor date',
+    summary: 'An approver’s inbox, oldest first',
+    may: inStudy(),
+    within: 'read',
+    query: Type.Object({ ...paging, status: Type.Optional(oneOf('pending', 'approved', 'denied')) }),
+    answers: { 200: listOf(OverrideRequest) },
+    handle: ({ tx, params, query }) =>
+      listRequests(tx, {
+        study_id: params.study_id,
+        status: query.status,
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+      }),
   }),
 ];

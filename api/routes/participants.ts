@@ -2,53 +2,111 @@ import { participantSorts, participantsPage } from '../../db/queries/participant
 import { inStudy, staff } from '../access.js';
 import { created, noContent, pageRoute, route } from '../route.js';
 import { Type, listOf, paging, sorting, text } from '../schemas/common.js';
-import { NewParticipant, Participant, ParticipantChange, ParticipantStatus, Withdrawal } from '../schemas/participants.js';
+import {
+  NewParticipant,
+  Participant,
+  ParticipantChange,
+  ParticipantStatus,
+  Withdrawal,
+} from '../schemas/participants.js';
 import { changeParticipant, enroll, existing, removeParticipant, withdraw } from '../services/participants.js';
 
 const filters = Type.Object({
-  ...paging, sort: sorting(...participantSorts), status: Type.Optional(ParticipantStatus),
-  search: Type.Optional(text(200)), site_code: Type.Optional(text(64, 1)),
+  ...paging,
+  sort: sorting(...participantSorts),
+  status: Type.Optional(ParticipantStatus),
+  search: Type.Optional(text(200)),
+  site_code: Type.Optional(text(64, 1)),
 });
-const list = (path: '/api/participants' | '/api/studies/{study_id}/participants', summary: string) => pageRoute({
-  path, tag: 'Participants', summary, may: inStudy(),
-  description: '`search` is found anywhere in participant_code, external_id or email, taken literally and without regard to case.',
-  query: filters, answers: { 200: listOf(Participant) },
-  page: ({ query, studyId }) => participantsPage({
-    studyId, skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'created_at', status: query.status, search: query.search || undefined, siteCode: query.site_code,
-  }),
-});
+const list = (path: '/api/participants' | '/api/studies/{study_id}/participants', summary: string) =>
+  pageRoute({
+    path,
+    tag: 'Participants',
+    summary,
+    may: inStudy(),
+    description:
+      '`search` is found anywhere in participant_code, external_id or email, taken literally and without regard to case.',
+    query: filters,
+    answers: { 200: listOf(Participant) },
+    page: ({ query, studyId }) =>
+      participantsPage({
+        studyId,
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+        sort: query.sort ?? 'created_at',
+        status: query.status,
+        search: query.search || undefined,
+        siteCode: query.site_code,
+      }),
+  });
 
 export const participantRoutes = [
   list('/api/studies/{study_id}/participants', 'List the study’s participants'),
   list('/api/participants', 'List participants of the study in context, or of every study that the caller may see'),
   route({
-    method: 'POST', path: '/api/studies/{study_id}/participants', tag: 'Participants', summary: 'Enroll a participant', may: staff.participants, within: 'change',
-    description: 'The anchor date is there from the start (`unset`, version 1). enrollment_date is not writable here: it follows the anchor date.',
-    body: NewParticipant, answers: { 201: Participant },
-    handle: async ({ tx, audit, actor, context, params, body }) => created(await enroll({ tx, audit, actor, context }, params.study_id, body)),
+    method: 'POST',
+    path: '/api/studies/{study_id}/participants',
+    tag: 'Participants',
+    summary: 'Enroll a participant',
+    may: staff.participants,
+    within: 'change',
+    description:
+      'The anchor date is there from the start (`unset`, version 1). enrollment_date is not writable here: it follows the anchor date.',
+    body: NewParticipant,
+    answers: { 201: Participant },
+    handle: async ({ tx, audit, actor, context, params, body }) =>
+      created(await enroll({ tx, audit, actor, context }, params.study_id, body)),
   }),
   route({
-    method: 'GET', path: '/api/participants/{participant_id}', tag: 'Participants', summary: 'A participant', may: inStudy(), within: 'read', answers: { 200: Participant },
+    method: 'GET',
+    path: '/api/participants/{participant_id}',
+    tag: 'Participants',
+    summary: 'A participant',
+    may: inStudy(),
+    within: 'read',
+    answers: { 200: Participant },
     handle: ({ tx, params }) => existing(tx, params.participant_id),
   }),
   route({
-    method: 'PATCH', path: '/api/participants/{participant_id}', tag: 'Participants', summary: 'Change a participant', may: staff.participants, within: 'change',
-    description: 'Of an erased participant email, phone, date_of_birth and participant_code stay as they are: another value is 409 PARTICIPANT_ERASED.',
-    body: ParticipantChange, answers: { 200: Participant },
-    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) => changeParticipant({ tx, audit, actor, context }, params.participant_id, body, unchangedSince),
+    method: 'PATCH',
+    path: '/api/participants/{participant_id}',
+    tag: 'Participants',
+    summary: 'Change a participant',
+    may: staff.participants,
+    within: 'change',
+    description:
+      'Of an erased participant email, phone, date_of_birth and participant_code stay as they are: another value is 409 PARTICIPANT_ERASED.',
+    body: ParticipantChange,
+    answers: { 200: Participant },
+    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
+      changeParticipant({ tx, audit, actor, context }, params.participant_id, body, unchangedSince),
   }),
   route({
-    method: 'DELETE', path: '/api/participants/{participant_id}', tag: 'Participants', summary: 'Remove a participant without data', may: staff.participants, within: 'change',
-    description: 'A participant for whom anything was recorded is 409 PARTICIPANT_HAS_DATA: withdraw instead.', answers: { 204: undefined },
+    method: 'DELETE',
+    path: '/api/participants/{participant_id}',
+    tag: 'Participants',
+    summary: 'Remove a participant without data',
+    may: staff.participants,
+    within: 'change',
+    description: 'A participant for whom anything was recorded is 409 PARTICIPANT_HAS_DATA: withdraw instead.',
+    answers: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params, unchangedSince }) => {
       await removeParticipant({ tx, audit, actor, context }, params.participant_id, unchangedSince);
       return noContent();
     },
   }),
   route({
-    method: 'POST', path: '/api/participants/{participant_id}/withdraw', tag: 'Participants', summary: 'Withdraw a participant', may: staff.participants, within: 'change',
-    description: 'The enrollment date is kept and the schedule is frozen. A second withdrawal is 409 PARTICIPANT_WITHDRAWN.',
-    body: Withdrawal, answers: { 200: Participant },
-    handle: ({ tx, audit, actor, context, params, body }) => withdraw({ tx, audit, actor, context }, params.participant_id, body),
+    method: 'POST',
+    path: '/api/participants/{participant_id}/withdraw',
+    tag: 'Participants',
+    summary: 'Withdraw a participant',
+    may: staff.participants,
+    within: 'change',
+    description:
+      'The enrollment date is kept and the schedule is frozen. A second withdrawal is 409 PARTICIPANT_WITHDRAWN.',
+    body: Withdrawal,
+    answers: { 200: Participant },
+    handle: ({ tx, audit, actor, context, params, body }) =>
+      withdraw({ tx, audit, actor, context }, params.participant_id, body),
   }),
 ];

@@ -9,26 +9,65 @@ import { dryRunPolicy, outcomes } from '../services/policy-dry-run.js';
 import { reanchoring } from '../services/reanchorings.js';
 
 const counts = Type.Object(Object.fromEntries(outcomes.map((outcome) => [outcome, Type.Integer()])));
-const examples = Type.Partial(Type.Object(Object.fromEntries([...outcomes, 'schedules_regenerated'].map((kind) => [kind, Type.Array(Uuid, { maxItems: 20 })]))));
-const DryRun = Type.Object({
-  dry_run: Type.Boolean(), policy: Policy, total: Type.Integer(), would_change: Type.Integer(), counts, schedules_regenerated: Type.Integer(), examples,
-}, { $id: 'PolicyDryRun' });
+const examples = Type.Partial(
+  Type.Object(
+    Object.fromEntries(
+      [...outcomes, 'schedules_regenerated'].map((kind) => [kind, Type.Array(Uuid, { maxItems: 20 })]),
+    ),
+  ),
+);
+const DryRun = Type.Object(
+  {
+    dry_run: Type.Boolean(),
+    policy: Policy,
+    total: Type.Integer(),
+    would_change: Type.Integer(),
+    counts,
+    schedules_regenerated: Type.Integer(),
+    examples,
+  },
+  { $id: 'PolicyDryRun' },
+);
 const Reanchoring = Type.Object({
-  change_id: Type.String(), status: oneOf('pending', 'running', 'completed', 'failed'), seen: Type.Integer(), total: Type.Integer(), moved: Type.Integer(), schedules: Type.Integer(),
+  change_id: Type.String(),
+  status: oneOf('pending', 'running', 'completed', 'failed'),
+  seen: Type.Integer(),
+  total: Type.Integer(),
+  moved: Type.Integer(),
+  schedules: Type.Integer(),
 });
-const PolicyVersion = Type.Object({ policy_version: Type.Integer(), author_id: nullable(Uuid), created_at: Instant, policy: Policy });
+const PolicyVersion = Type.Object({
+  policy_version: Type.Integer(),
+  author_id: nullable(Uuid),
+  created_at: Instant,
+  policy: Policy,
+});
 const path = '/api/studies/{study_id}/config/enrollment-policy';
 
 export const policyRoutes = [
   route({
-    method: 'GET', path, tag: 'Anchor policy', summary: 'The policy in force', may: inStudy(), within: 'read', answers: { 200: Policy }, etag: true,
+    method: 'GET',
+    path,
+    tag: 'Anchor policy',
+    summary: 'The policy in force',
+    may: inStudy(),
+    within: 'read',
+    answers: { 200: Policy },
+    etag: true,
     handle: async ({ tx, params }) => tagged(await currentPolicy(tx, params.study_id)),
   }),
   route({
-    method: 'POST', path, tag: 'Anchor policy', summary: 'Set the policy', may: staff.configure, within: 'change',
-    description: 'What is left out or null has its default. A new version is evaluated for every participant in the background: the header X-Change-Id names the change, whose progress is at /api/studies/{study_id}/reanchorings/{change_id}. With `dry_run=true` nothing is stored and the answer says what would change for how many. Expressions are CEL; a fault is a 422 that names its path.',
+    method: 'POST',
+    path,
+    tag: 'Anchor policy',
+    summary: 'Set the policy',
+    may: staff.configure,
+    within: 'change',
+    description:
+      'What is left out or null has its default. A new version is evaluated for every participant in the background: the header X-Change-Id names the change, whose progress is at /api/studies/{study_id}/reanchorings/{change_id}. With `dry_run=true` nothing is stored and the answer says what would change for how many. Expressions are CEL; a fault is a 422 that names its path.',
     query: Type.Object({ dry_run: Type.Optional(Type.Boolean({ default: false })) }),
-    body: PolicyInput, answers: { 200: Type.Unsafe<Static<typeof Policy> | Static<typeof DryRun>>({ anyOf: [Policy, DryRun] }) },
+    body: PolicyInput,
+    answers: { 200: Type.Unsafe<Static<typeof Policy> | Static<typeof DryRun>>({ anyOf: [Policy, DryRun] }) },
     handle: async ({ tx, audit, actor, context, params, query, body }) => {
       const policy = acceptPolicy(body);
       if (query.dry_run) return dryRunPolicy(tx, params.study_id, policy);
@@ -37,19 +76,40 @@ export const policyRoutes = [
     },
   }),
   route({
-    method: 'GET', path: '/api/studies/{study_id}/reanchorings/{change_id}', plainParams: ['change_id'], tag: 'Anchor policy', summary: 'How far a change of the study has got with its participants', may: inStudy(),
+    method: 'GET',
+    path: '/api/studies/{study_id}/reanchorings/{change_id}',
+    plainParams: ['change_id'],
+    tag: 'Anchor policy',
+    summary: 'How far a change of the study has got with its participants',
+    may: inStudy(),
     description: '`pending` until its workflow has started. A finished one is forgotten with its workflow’s history.',
-    answers: { 200: Reanchoring }, handle: ({ services, params }) => reanchoring(services, params.study_id, params.change_id),
+    answers: { 200: Reanchoring },
+    handle: ({ services, params }) => reanchoring(services, params.study_id, params.change_id),
   }),
   route({
-    method: 'GET', path: `${path}/versions`, tag: 'Anchor policy', summary: 'Every version of the policy, newest first', may: inStudy(), within: 'read',
-    query: Paged, answers: { 200: listOf(PolicyVersion) }, handle: async ({ tx, params, query }) => pageOf(await policyVersions(tx, params.study_id), query),
+    method: 'GET',
+    path: `${path}/versions`,
+    tag: 'Anchor policy',
+    summary: 'Every version of the policy, newest first',
+    may: inStudy(),
+    within: 'read',
+    query: Paged,
+    answers: { 200: listOf(PolicyVersion) },
+    handle: async ({ tx, params, query }) => pageOf(await policyVersions(tx, params.study_id), query),
   }),
   route({
-    method: 'GET', path: `${path}/versions/{policy_version}`, plainParams: ['policy_version'], tag: 'Anchor policy', summary: 'One version of the policy', may: inStudy(), within: 'read',
+    method: 'GET',
+    path: `${path}/versions/{policy_version}`,
+    plainParams: ['policy_version'],
+    tag: 'Anchor policy',
+    summary: 'One version of the policy',
+    may: inStudy(),
+    within: 'read',
     answers: { 200: PolicyVersion },
     handle: async ({ tx, params }) => {
-      const found = (await policyVersions(tx, params.study_id)).find((v) => String(v.policy_version) === params.policy_version);
+      const found = (await policyVersions(tx, params.study_id)).find(
+        (v) => String(v.policy_version) === params.policy_version,
+      );
       if (!found) throw problem('NOT_FOUND', { detail: 'There is no such policy version.' });
       return found;
     },

@@ -3,16 +3,32 @@ import { anyone } from '../access.js';
 import { clearedCookie } from '../auth/portal.js';
 import { reply, route } from '../route.js';
 
-/** Scripts and styles as files of the service itself; nothing is sent elsewhere, and no other page may frame this one. */
-const POLICY = "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/**
+ * Scripts and styles as files of the service itself; nothing is sent elsewhere, and no other page may frame this one.
+ */
+const POLICY =
+  "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /** Beside this file, also when it is built: scripts/build.mjs copies what is not TypeScript. */
 const asset = (name: string): string => readFileSync(new URL(`../portal/${name}`, import.meta.url), 'utf8');
 
 const file = (path: string, summary: string, name: string, type: string, more: Record<string, string> = {}) => {
   let content: string | undefined;
   return route({
-    method: 'GET', path, tag: 'Pages', summary, may: anyone, limit: 'none', answers: { 200: undefined },
-    handle: () => reply(200, content ??= asset(name), { 'Content-Type': type, 'Content-Security-Policy': POLICY, 'Referrer-Policy': 'no-referrer', 'Cache-Control': 'no-cache', ...more }),
+    method: 'GET',
+    path,
+    tag: 'Pages',
+    summary,
+    may: anyone,
+    limit: 'none',
+    answers: { 200: undefined },
+    handle: () =>
+      reply(200, (content ??= asset(name)), {
+        'Content-Type': type,
+        'Content-Security-Policy': POLICY,
+        'Referrer-Policy': 'no-referrer',
+        'Cache-Control': 'no-cache',
+        ...more,
+      }),
   });
 };
 
@@ -24,12 +40,20 @@ export const portalPages = [
   file('/portal', 'The participant’s page', 'page.html', 'text/html; charset=utf-8'),
   file('/portal/page.js', 'Its script', 'page.js', 'text/javascript; charset=utf-8'),
   // The page itself is one segment above its script.
-  file('/portal/worker.js', 'What shows its push messages', 'worker.js', 'text/javascript; charset=utf-8', { 'Service-Worker-Allowed': '/portal' }),
+  file('/portal/worker.js', 'What shows its push messages', 'worker.js', 'text/javascript; charset=utf-8', {
+    'Service-Worker-Allowed': '/portal',
+  }),
   file('/portal/page.css', 'Its style', 'page.css', 'text/css; charset=utf-8'),
 ];
 
 export const portalLogout = route({
-  method: 'POST', path: '/api/portal/logout', tag: 'Portal', summary: 'Take the portal’s cookie back', may: anyone, studyContext: false,
-  description: 'Of the browser that asks; without a cookie it changes nothing.', answers: { 204: undefined },
+  method: 'POST',
+  path: '/api/portal/logout',
+  tag: 'Portal',
+  summary: 'Take the portal’s cookie back',
+  may: anyone,
+  studyContext: false,
+  description: 'Of the browser that asks; without a cookie it changes nothing.',
+  answers: { 204: undefined },
   handle: ({ services }) => reply(204, undefined, { 'Set-Cookie': clearedCookie(services.settings) }),
 });

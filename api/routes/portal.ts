@@ -2,7 +2,17 @@ import { hasFailedSync, portalVisits } from '../../db/queries/portal.js';
 import { anyone, household as whoever, portal, staff } from '../access.js';
 import { accepted, reply, route } from '../route.js';
 import { Type, listOf, paging } from '../schemas/common.js';
-import { DataStatus, Household, LinkQueued, MagicLink, OpenLink, PortalParticipant, PortalResult, PortalSession, PortalVisit } from '../schemas/portal.js';
+import {
+  DataStatus,
+  Household,
+  LinkQueued,
+  MagicLink,
+  OpenLink,
+  PortalParticipant,
+  PortalResult,
+  PortalSession,
+  PortalVisit,
+} from '../schemas/portal.js';
 import { ownResults } from '../services/portal-results.js';
 import { household, openSession, requestLink } from '../services/portal.js';
 
@@ -11,45 +21,92 @@ const own = { tag: 'Portal', may: portal, within: 'read', studyContext: false } 
 
 export const portalRoutes = [
   route({
-    method: 'POST', path: '/api/portal/magic-link', tag: 'Portal', summary: 'Send a participant or a caregiver a link to the portal', may: staff.participants, within: 'change',
-    description: 'The link opens once, within MAGIC_LINK_MINUTES, and stands in the message alone. Without an address for the channel 400 NO_ADDRESS; withdrawn 409 PARTICIPANT_WITHDRAWN; a caregiver that is not active 409 CAREGIVER_INACTIVE, with nobody who takes part 409 CARES_FOR_NOBODY.',
-    body: MagicLink, answers: { 202: LinkQueued, 400: undefined, 409: undefined },
+    method: 'POST',
+    path: '/api/portal/magic-link',
+    tag: 'Portal',
+    summary: 'Send a participant or a caregiver a link to the portal',
+    may: staff.participants,
+    within: 'change',
+    description:
+      'The link opens once, within MAGIC_LINK_MINUTES, and stands in the message alone. Without an address for the channel 400 NO_ADDRESS; withdrawn 409 PARTICIPANT_WITHDRAWN; a caregiver that is not active 409 CAREGIVER_INACTIVE, with nobody who takes part 409 CARES_FOR_NOBODY.',
+    body: MagicLink,
+    answers: { 202: LinkQueued, 400: undefined, 409: undefined },
     handle: async ({ tx, audit, actor, context, body }) => {
       await requestLink({ tx, audit, actor, context }, body);
       return accepted({ status: 'queued' });
     },
   }),
   route({
-    method: 'POST', path: '/api/portal/session', tag: 'Portal', summary: 'Open a link: a portal token, and the same as a cookie', may: anyone, secret: true,
-    description: 'The link bears the token as `?token=`. A link that was used, has expired or is not known is 401 INVALID_LINK. The cookie `portal_session` is HttpOnly and SameSite=Strict. Of a caregiver’s link the answer has `caregiver` and `participants`; its token asks for the one that X-Participant-ID (or `participant_id`) names, or for the only one.',
-    body: OpenLink, answers: { 200: PortalSession, 401: undefined, 503: undefined },
+    method: 'POST',
+    path: '/api/portal/session',
+    tag: 'Portal',
+    summary: 'Open a link: a portal token, and the same as a cookie',
+    may: anyone,
+    secret: true,
+    description:
+      'The link bears the token as `?token=`. A link that was used, has expired or is not known is 401 INVALID_LINK. The cookie `portal_session` is HttpOnly and SameSite=Strict. Of a caregiver’s link the answer has `caregiver` and `participants`; its token asks for the one that X-Participant-ID (or `participant_id`) names, or for the only one.',
+    body: OpenLink,
+    answers: { 200: PortalSession, 401: undefined, 503: undefined },
     handle: async ({ services, body, context }) => {
       const session = await openSession(services, body.token, context);
       return reply(200, session.body, { 'Set-Cookie': session.cookie });
     },
   }),
   route({
-    ...own, method: 'GET', path: '/api/portal/me', summary: 'The participant that the portal token is for', answers: { 200: PortalParticipant },
-    handle: ({ actor: { id, study_id, participant_code, preferred_language, status } }) => ({ id, study_id, participant_code, preferred_language, status }),
+    ...own,
+    method: 'GET',
+    path: '/api/portal/me',
+    summary: 'The participant that the portal token is for',
+    answers: { 200: PortalParticipant },
+    handle: ({ actor: { id, study_id, participant_code, preferred_language, status } }) => ({
+      id,
+      study_id,
+      participant_code,
+      preferred_language,
+      status,
+    }),
   }),
   route({
-    tag: 'Portal', may: whoever, within: 'read', studyContext: false, method: 'GET', path: '/api/portal/participants', summary: 'For whom the portal token may ask',
-    description: 'Those whom a caregiver cares for and who take part; of a participant’s own token the participant itself.', query: Type.Object({ ...paging }), answers: { 200: Household },
+    tag: 'Portal',
+    may: whoever,
+    within: 'read',
+    studyContext: false,
+    method: 'GET',
+    path: '/api/portal/participants',
+    summary: 'For whom the portal token may ask',
+    description:
+      'Those whom a caregiver cares for and who take part; of a participant’s own token the participant itself.',
+    query: Type.Object({ ...paging }),
+    answers: { 200: Household },
     handle: ({ tx, actor, query }) => household(tx, actor, { skip: query.skip ?? 0, limit: query.limit ?? 50 }),
   }),
   route({
-    ...own, method: 'GET', path: '/api/portal/visits', summary: 'One’s own visits that count, by target date', description: 'Neither superseded nor cancelled ones.',
-    query: Type.Object({ ...paging }), answers: { 200: listOf(PortalVisit) },
+    ...own,
+    method: 'GET',
+    path: '/api/portal/visits',
+    summary: 'One’s own visits that count, by target date',
+    description: 'Neither superseded nor cancelled ones.',
+    query: Type.Object({ ...paging }),
+    answers: { 200: listOf(PortalVisit) },
     handle: ({ tx, actor, query }) => portalVisits(tx, actor.id, { skip: query.skip ?? 0, limit: query.limit ?? 50 }),
   }),
   route({
-    ...own, method: 'GET', path: '/api/portal/data-status', summary: 'Whether results of a visit did not reach the capture system', answers: { 200: DataStatus },
+    ...own,
+    method: 'GET',
+    path: '/api/portal/data-status',
+    summary: 'Whether results of a visit did not reach the capture system',
+    answers: { 200: DataStatus },
     handle: async ({ tx, actor }) => ({ has_failed_sync: await hasFailedSync(tx, actor.id) }),
   }),
   route({
-    ...own, method: 'GET', path: '/api/portal/results', summary: 'One’s own results, newest first, where the study shows them',
-    description: 'Of completed sessions, what each task gave, where `config.portal_results` of the study is `summary`; else 403 RESULTS_NOT_SHARED. Titles are those that the battery’s modules had then (`title`, and `title` of a property in `result_schema`, of their settings), in the language of who reads.',
-    query: Type.Object({ ...paging }), answers: { 200: listOf(PortalResult), 403: undefined },
+    ...own,
+    method: 'GET',
+    path: '/api/portal/results',
+    summary: 'One’s own results, newest first, where the study shows them',
+    description:
+      'Of completed sessions, what each task gave, where `config.portal_results` of the study is `summary`; else 403 RESULTS_NOT_SHARED. Titles are those that the battery’s modules had then (`title`, and `title` of a property in `result_schema`, of their settings), in the language of who reads.',
+    query: Type.Object({ ...paging }),
+    answers: { 200: listOf(PortalResult), 403: undefined },
     handle: ({ tx, actor, query }) => ownResults(tx, actor, { skip: query.skip ?? 0, limit: query.limit ?? 50 }),
   }),
 ];

@@ -7,29 +7,71 @@ import { participantPdf, plot, sessionPdf, studyPdf } from '../services/report-d
 
 const tag = 'Reports';
 const language = { language: Type.Optional(oneOf('en', 'de')) };
-const printing = { page_size: Type.Optional(Type.Unsafe<'letter' | 'a4'>({ type: 'string', enum: ['letter', 'a4'], default: 'letter', 'x-any-case': true })), ...language };
+const printing = {
+  page_size: Type.Optional(
+    Type.Unsafe<'letter' | 'a4'>({ type: 'string', enum: ['letter', 'a4'], default: 'letter', 'x-any-case': true }),
+  ),
+  ...language,
+};
 const ofStudy = '/api/reports/studies/{study_id}';
 const common = { method: 'GET', tag, may: inStudy() } as const;
-const printed = 'A tagged PDF with cover, contents and page numbers; every page names the SHA-256 of its data and the audit head. Participants appear by their codes. Printing it is recorded in the audit log. 503 where no browser can print it now.';
+const printed =
+  'A tagged PDF with cover, contents and page numbers; every page names the SHA-256 of its data and the audit head. Participants appear by their codes. Printing it is recorded in the audit log. 503 where no browser can print it now.';
 
 export const reportDocumentRoutes = [
   route({
-    ...common, path: `${ofStudy}/pdf/summary`, summary: 'The study’s report as PDF', description: printed, query: Type.Object({ ...printing, ...reportFilters }), answers: { 200: undefined, 400: undefined }, further: ['application/pdf'],
-    handle: ({ services, actor, context, params, headers, query }) => studyPdf({ services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) }),
+    ...common,
+    path: `${ofStudy}/pdf/summary`,
+    summary: 'The study’s report as PDF',
+    description: printed,
+    query: Type.Object({ ...printing, ...reportFilters }),
+    answers: { 200: undefined, 400: undefined },
+    further: ['application/pdf'],
+    handle: ({ services, actor, context, params, headers, query }) =>
+      studyPdf({ services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) }),
   }),
   route({
-    ...common, path: `${ofStudy}/participants/{participant_id}/pdf`, summary: 'A participant’s report as PDF', description: printed,
-    query: Type.Object({ ...printing, from: reportFilters.from, to: reportFilters.to }), answers: { 200: undefined, 400: undefined }, further: ['application/pdf'],
-    handle: ({ services, actor, context, params, headers, query }) => participantPdf({ services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) }, params.participant_id),
+    ...common,
+    path: `${ofStudy}/participants/{participant_id}/pdf`,
+    summary: 'A participant’s report as PDF',
+    description: printed,
+    query: Type.Object({ ...printing, from: reportFilters.from, to: reportFilters.to }),
+    answers: { 200: undefined, 400: undefined },
+    further: ['application/pdf'],
+    handle: ({ services, actor, context, params, headers, query }) =>
+      participantPdf(
+        { services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) },
+        params.participant_id,
+      ),
   }),
   route({
-    ...common, path: `${ofStudy}/sessions/{session_id}/pdf`, summary: 'A session’s report as PDF', description: printed, query: Type.Object(printing), answers: { 200: undefined, 400: undefined }, further: ['application/pdf'],
-    handle: ({ services, actor, context, params, headers, query }) => sessionPdf({ services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) }, params.session_id),
+    ...common,
+    path: `${ofStudy}/sessions/{session_id}/pdf`,
+    summary: 'A session’s report as PDF',
+    description: printed,
+    query: Type.Object(printing),
+    answers: { 200: undefined, 400: undefined },
+    further: ['application/pdf'],
+    handle: ({ services, actor, context, params, headers, query }) =>
+      sessionPdf(
+        { services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) },
+        params.session_id,
+      ),
   }),
   route({
-    ...common, path: `${ofStudy}/plots/{plot}`, summary: 'A plot of the study as SVG, as its PDF has it',
-    description: '`plot` is `enrollment.svg`, `completion.svg`, `adherence.svg`, `metrics.svg`, or `course.svg` of the participant that `participant_id` names.',
-    query: Type.Object({ ...language, ...reportFilters, participant_id: Type.Optional(Uuid) }), answers: { 200: undefined, 400: undefined }, further: ['image/svg+xml'],
-    handle: ({ services, actor, context, params, headers, query: { participant_id, ...query } }) => plot({ services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) }, params.plot, participant_id),
+    ...common,
+    path: `${ofStudy}/plots/{plot}`,
+    summary: 'A plot of the study as SVG, as its PDF has it',
+    description:
+      '`plot` is `enrollment.svg`, `completion.svg`, `adherence.svg`, `metrics.svg`, or `course.svg` of the participant that `participant_id` names.',
+    query: Type.Object({ ...language, ...reportFilters, participant_id: Type.Optional(Uuid) }),
+    answers: { 200: undefined, 400: undefined },
+    further: ['image/svg+xml'],
+    handle: ({ services, actor, context, params, headers, query: { participant_id, ...query } }) =>
+      plot(
+        { services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) },
+        params.plot,
+        participant_id,
+      ),
   }),
 ];

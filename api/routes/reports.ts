@@ -9,7 +9,17 @@ import { inStudy } from '../access.js';
 import { by } from '../record.js';
 import { route } from '../route.js';
 import {
-  CompletionReport, EnrollmentReport, ModulesReport, ParticipantReport, PersonReportQuery, ReportQuery, SitesReport, SummaryReport, TotalsReport, VisitReportQuery, VisitsReport,
+  CompletionReport,
+  EnrollmentReport,
+  ModulesReport,
+  ParticipantReport,
+  PersonReportQuery,
+  ReportQuery,
+  SitesReport,
+  SummaryReport,
+  TotalsReport,
+  VisitReportQuery,
+  VisitsReport,
 } from '../schemas/reports.js';
 import type { Services } from '../services.js';
 import { asked, participantReport, report } from '../services/reports.js';
@@ -18,18 +28,39 @@ const tag = 'Reports';
 const counts = { method: 'GET', tag, may: inStudy(), within: 'read', query: ReportQuery } as const;
 const ofStudy = '/api/reports/studies/{study_id}';
 /** What is kept until the study changes is asked for with the study's version, read as the transaction opens. */
-const keptCounts = { ...counts, first: ({ params }: { params: { study_id: string } }) => [versionOf(params.study_id)] } as const;
-const judged = 'A visit is due when it is completed or its window has closed on the participant’s own calendar; superseded and cancelled ones never are. Withdrawn participants’ visits count.';
+const keptCounts = {
+  ...counts,
+  first: ({ params }: { params: { study_id: string } }) => [versionOf(params.study_id)],
+} as const;
+const judged =
+  'A visit is due when it is completed or its window has closed on the participant’s own calendar; superseded and cancelled ones never are. Withdrawn participants’ visits count.';
 
 /** A study's report as it was computed, or is now (see reports/cache.ts). */
-async function kept<T extends object>({ tx, first: [versions], services, params, query }: { tx: Tx; first: unknown[][]; services: Services; params: { study_id: string }; query: ReportFilter }, name: string, compute: (tx: Tx, asked: Asked) => Promise<T>) {
+async function kept<T extends object>(
+  {
+    tx,
+    first: [versions],
+    services,
+    params,
+    query,
+  }: { tx: Tx; first: unknown[][]; services: Services; params: { study_id: string }; query: ReportFilter },
+  name: string,
+  compute: (tx: Tx, asked: Asked) => Promise<T>,
+) {
   const question = { ...asked(params.study_id, query), study: params.study_id };
-  return report(query, await services.reports.answer(versions![0] as ReportVersion, name, question, () => compute(tx, question)));
+  return report(
+    query,
+    await services.reports.answer(versions![0] as ReportVersion, name, question, () => compute(tx, question)),
+  );
 }
 
 export const reportRoutes = [
   route({
-    ...counts, within: 'once', path: '/api/reports/summary', summary: 'How much there is, over the studies that the caller may see', answers: { 200: TotalsReport, 400: undefined },
+    ...counts,
+    within: 'once',
+    path: '/api/reports/summary',
+    summary: 'How much there is, over the studies that the caller may see',
+    answers: { 200: TotalsReport, 400: undefined },
     first: ({ query, studyId }) => [study.totals({ study: studyId ?? null, ...query })],
     handle: ({ first: [rows], query, studyId }) => {
       asked(studyId, query);
@@ -37,47 +68,93 @@ export const reportRoutes = [
     },
   }),
   route({
-    ...keptCounts, path: `${ofStudy}/summary`, summary: 'A study in numbers', answers: { 200: SummaryReport, 400: undefined },
+    ...keptCounts,
+    path: `${ofStudy}/summary`,
+    summary: 'A study in numbers',
+    answers: { 200: SummaryReport, 400: undefined },
     description: `Visits, sessions and anchors by their status. \`overridden\` anchors are among the finalized. \`rate\` is the share of due visits that were completed inside their window. ${judged}`,
     handle: (given) => kept(given, 'summary', study.studySummary),
   }),
   route({
-    ...keptCounts, path: `${ofStudy}/enrollment`, summary: 'Enrollment by month and by site', answers: { 200: EnrollmentReport, 400: undefined },
-    description: 'The month is that of `enrollment_date`; `total` is of all participants, those without a date (`without_date`) stand in no month.',
+    ...keptCounts,
+    path: `${ofStudy}/enrollment`,
+    summary: 'Enrollment by month and by site',
+    answers: { 200: EnrollmentReport, 400: undefined },
+    description:
+      'The month is that of `enrollment_date`; `total` is of all participants, those without a date (`without_date`) stand in no month.',
     handle: (given) => kept(given, 'enrollment', study.enrollment),
   }),
   route({
-    ...keptCounts, path: `${ofStudy}/completion`, summary: 'What became of each window’s visits', answers: { 200: CompletionReport, 400: undefined },
+    ...keptCounts,
+    path: `${ofStudy}/completion`,
+    summary: 'What became of each window’s visits',
+    answers: { 200: CompletionReport, 400: undefined },
     description: `\`rate\` is completed of due; \`missed\` is due and not completed. ${judged} Visits of no window stand last, with \`code\` null.`,
-    handle: (given) => kept(given, 'completion', async (tx, question) => ({ by_window: await study.completion(tx, question) })),
+    handle: (given) =>
+      kept(given, 'completion', async (tx, question) => ({ by_window: await study.completion(tx, question) })),
   }),
   route({
-    ...keptCounts, path: `${ofStudy}/modules`, summary: 'Distribution of each task’s metrics', answers: { 200: ModulesReport, 400: undefined },
+    ...keptCounts,
+    path: `${ofStudy}/modules`,
+    summary: 'Distribution of each task’s metrics',
+    answers: { 200: ModulesReport, 400: undefined },
     description: 'Of the task summaries of all sessions. `sd` is the sample’s; percentiles are interpolated.',
     handle: (given) => kept(given, 'modules', async (tx, question) => ({ by_task: await study.modules(tx, question) })),
   }),
   route({
-    ...keptCounts, path: `${ofStudy}/sites`, summary: 'Sites side by side', answers: { 200: SitesReport, 400: undefined },
-    description: 'Sessions and visits count for their participant’s site; participants without one stand last, with `site_code` null.',
+    ...keptCounts,
+    path: `${ofStudy}/sites`,
+    summary: 'Sites side by side',
+    answers: { 200: SitesReport, 400: undefined },
+    description:
+      'Sessions and visits count for their participant’s site; participants without one stand last, with `site_code` null.',
     handle: (given) => kept(given, 'sites', async (tx, question) => ({ items: await study.sites(tx, question) })),
   }),
   route({
-    method: 'GET', path: `${ofStudy}/visits`, tag, summary: 'Visits with their adherence and days off target', may: inStudy(), within: 'change', query: VisitReportQuery, answers: { 200: VisitsReport, 400: undefined },
+    method: 'GET',
+    path: `${ofStudy}/visits`,
+    tag,
+    summary: 'Visits with their adherence and days off target',
+    may: inStudy(),
+    within: 'change',
+    query: VisitReportQuery,
+    answers: { 200: VisitsReport, 400: undefined },
     description: `By target date; superseded rows are left out. Reading it is recorded in the audit log. ${judged}`,
     handle: async ({ tx, audit, actor, context, params, query }) => {
       const { skip = 0, limit = 50, adherence, ...filter } = query;
       const found = await reportedVisits(tx, asked(params.study_id, filter), { skip, limit, adherence });
-      audit.record({ ...by(actor, context), study_id: params.study_id, action: 'report_read', resource_type: 'report', resource_id: 'visits', metadata: { rows: found.items.length } });
+      audit.record({
+        ...by(actor, context),
+        study_id: params.study_id,
+        action: 'report_read',
+        resource_type: 'report',
+        resource_id: 'visits',
+        metadata: { rows: found.items.length },
+      });
       return report(filter, found);
     },
   }),
   route({
-    method: 'GET', path: '/api/reports/participants/{participant_id}', tag, summary: 'One participant: anchor, schedule, visits, sessions, metrics over time', may: inStudy(), within: 'change',
-    description: 'Codes only, no name or address. Reading it is recorded in the audit log.', query: PersonReportQuery, answers: { 200: ParticipantReport, 400: undefined },
+    method: 'GET',
+    path: '/api/reports/participants/{participant_id}',
+    tag,
+    summary: 'One participant: anchor, schedule, visits, sessions, metrics over time',
+    may: inStudy(),
+    within: 'change',
+    description: 'Codes only, no name or address. Reading it is recorded in the audit log.',
+    query: PersonReportQuery,
+    answers: { 200: ParticipantReport, 400: undefined },
     first: ({ params, query }) => participantStatements(params.participant_id, query),
     handle: ({ first, audit, actor, context, params, query }) => {
       const found = participantReport(first, query);
-      audit.record({ ...by(actor, context), study_id: found.identity.study_id, action: 'report_read', resource_type: 'participant', resource_id: params.participant_id, metadata: { report: 'participant' } });
+      audit.record({
+        ...by(actor, context),
+        study_id: found.identity.study_id,
+        action: 'report_read',
+        resource_type: 'participant',
+        resource_id: params.participant_id,
+        metadata: { report: 'participant' },
+      });
       return report(query, found);
     },
   }),

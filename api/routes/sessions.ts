@@ -3,7 +3,18 @@ import { tasksOfSession } from '../../db/queries/submissions.js';
 import { anyone, inStudy } from '../access.js';
 import { created, route, tagged } from '../route.js';
 import { IsoDate, Type, Uuid, listOf, oneOf, paging, sorting, text } from '../schemas/common.js';
-import { End, Ended, Session, SessionDetails, SessionStatus, Start, Started, Submission, Submitted, Trial } from '../schemas/sessions.js';
+import {
+  End,
+  Ended,
+  Session,
+  SessionDetails,
+  SessionStatus,
+  Start,
+  Started,
+  Submission,
+  Submitted,
+  Trial,
+} from '../schemas/sessions.js';
 import { existingSession, sessionDetails, startSession } from '../services/sessions.js';
 import { callerOf, sessionCallers, studyOf } from '../services/sessions-caller.js';
 import { requireNamed } from '../services/sessions-credential.js';
@@ -11,61 +22,143 @@ import { endSession } from '../services/sessions-end.js';
 import { submit } from '../services/sessions-submit.js';
 import { streamTrials } from '../services/sessions-trials.js';
 
-const credential = 'No bearer token: the session id in the header `X-Session-ID` is the credential (unknown or missing 401, expired 401 SESSION_EXPIRED, other than in the body 400). It is looked at before the body; an Idempotency-Key is the session’s own.';
+const credential =
+  'No bearer token: the session id in the header `X-Session-ID` is the credential (unknown or missing 401, expired 401 SESSION_EXPIRED, other than in the body 400). It is looked at before the body; an Idempotency-Key is the session’s own.';
 
 const sessionHeader = Type.Object({ 'x-session-id': Type.Optional(Type.String({ description: 'the session id' })) });
 
 export const sessionRoutes = [
   route({
-    method: 'POST', path: '/api/session/start', tag: 'Sessions', summary: 'Start an assessment session', may: sessionCallers, within: 'change', body: Start, answers: { 201: Started },
-    description: '`participant_id` and `site_id` may be id or code; a code needs the study. Without `visit_id` the participant’s one open visit is taken, if there is exactly one. A completed visit 409 VISIT_COMPLETED; outside its window staff get the warning OUTSIDE_WINDOW, a participant 409 VISIT_NOT_OPEN. Repeat a start whose answer was lost under its Idempotency-Key: a start without one is a new session.',
+    method: 'POST',
+    path: '/api/session/start',
+    tag: 'Sessions',
+    summary: 'Start an assessment session',
+    may: sessionCallers,
+    within: 'change',
+    body: Start,
+    answers: { 201: Started },
+    description:
+      '`participant_id` and `site_id` may be id or code; a code needs the study. Without `visit_id` the participant’s one open visit is taken, if there is exactly one. A completed visit 409 VISIT_COMPLETED; outside its window staff get the warning OUTSIDE_WINDOW, a participant 409 VISIT_NOT_OPEN. Repeat a start whose answer was lost under its Idempotency-Key: a start without one is a new session.',
     handle: async ({ tx, audit, actor, context, services, studyId, body }) =>
-      created(await startSession({ tx, audit, caller: callerOf(actor), context, minutes: services.settings.ASSESSMENT_SESSION_MINUTES }, studyOf(actor, studyId), body)),
+      created(
+        await startSession(
+          { tx, audit, caller: callerOf(actor), context, minutes: services.settings.ASSESSMENT_SESSION_MINUTES },
+          studyOf(actor, studyId),
+          body,
+        ),
+      ),
   }),
   route({
-    method: 'POST', path: '/api/session/end', tag: 'Sessions', summary: 'End a session and complete its visit', may: anyone, within: 'session', description: `${credential} Ending twice answers the same.`,
-    headers: sessionHeader, body: End, answers: { 200: Ended, 400: undefined, 401: undefined, 409: undefined, 503: undefined },
+    method: 'POST',
+    path: '/api/session/end',
+    tag: 'Sessions',
+    summary: 'End a session and complete its visit',
+    may: anyone,
+    within: 'session',
+    description: `${credential} Ending twice answers the same.`,
+    headers: sessionHeader,
+    body: End,
+    answers: { 200: Ended, 400: undefined, 401: undefined, 409: undefined, 503: undefined },
     handle: ({ tx, audit, session, body, context }) => {
       requireNamed(session, body.session_id);
       return endSession({ tx, audit }, session, context);
     },
   }),
   route({
-    method: 'POST', path: '/api/submit', tag: 'Sessions', summary: 'Submit task summaries and raw trials', may: anyone, within: 'session',
+    method: 'POST',
+    path: '/api/submit',
+    tag: 'Sessions',
+    summary: 'Submit task summaries and raw trials',
+    may: anyone,
+    within: 'session',
     description: `${credential} A submission is taken whole or not at all, at most 50,000 trials. Tasks may come in several submissions; the same again is \`duplicate\`, other data for a task 409 TASK_CONFLICT, anything new after the end 409 SESSION_ENDED. Implausible values and trials out of order are kept and reported.`,
-    headers: sessionHeader, body: Submission, large: true, answers: { 200: Submitted, 400: undefined, 401: undefined, 409: undefined, 503: undefined },
+    headers: sessionHeader,
+    body: Submission,
+    large: true,
+    answers: { 200: Submitted, 400: undefined, 401: undefined, 409: undefined, 503: undefined },
     handle: ({ tx, audit, session, body, context }) => {
       requireNamed(session, body.session_id);
       return submit({ tx, audit }, session, context, body);
     },
   }),
   route({
-    method: 'GET', path: '/api/sessions', tag: 'Sessions', summary: 'List sessions', may: inStudy(), within: 'read', description: '`from` and `to` are inclusive dates of the start.',
+    method: 'GET',
+    path: '/api/sessions',
+    tag: 'Sessions',
+    summary: 'List sessions',
+    may: inStudy(),
+    within: 'read',
+    description: '`from` and `to` are inclusive dates of the start.',
     query: Type.Object({
-      ...paging, sort: sorting('started_at', 'completed_at', 'created_at', 'status'), study_id: Type.Optional(Uuid), participant_id: Type.Optional(Uuid), visit_id: Type.Optional(Uuid),
-      status: Type.Optional(SessionStatus), source: Type.Optional(oneOf('online', 'offline')), sync_status: Type.Optional(oneOf('pending', 'synced', 'failed')),
-      battery_id: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })), site_code: Type.Optional(text(64, 1)), from: Type.Optional(IsoDate), to: Type.Optional(IsoDate),
+      ...paging,
+      sort: sorting('started_at', 'completed_at', 'created_at', 'status'),
+      study_id: Type.Optional(Uuid),
+      participant_id: Type.Optional(Uuid),
+      visit_id: Type.Optional(Uuid),
+      status: Type.Optional(SessionStatus),
+      source: Type.Optional(oneOf('online', 'offline')),
+      sync_status: Type.Optional(oneOf('pending', 'synced', 'failed')),
+      battery_id: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
+      site_code: Type.Optional(text(64, 1)),
+      from: Type.Optional(IsoDate),
+      to: Type.Optional(IsoDate),
     }),
     answers: { 200: listOf(Session) },
-    handle: ({ tx, query, studyId }) => listSessions(tx, {
-      studyId, participantId: query.participant_id, visitId: query.visit_id, status: query.status, source: query.source, syncStatus: query.sync_status, batteryId: query.battery_id,
-      siteCode: query.site_code, from: query.from, to: query.to, skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? '-started_at',
-    }),
+    handle: ({ tx, query, studyId }) =>
+      listSessions(tx, {
+        studyId,
+        participantId: query.participant_id,
+        visitId: query.visit_id,
+        status: query.status,
+        source: query.source,
+        syncStatus: query.sync_status,
+        batteryId: query.battery_id,
+        siteCode: query.site_code,
+        from: query.from,
+        to: query.to,
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+        sort: query.sort ?? '-started_at',
+      }),
   }),
   route({
-    method: 'GET', path: '/api/sessions/{session_id}', tag: 'Sessions', summary: 'A session with what its tasks gave', may: inStudy(), within: 'read', answers: { 200: SessionDetails }, etag: true,
+    method: 'GET',
+    path: '/api/sessions/{session_id}',
+    tag: 'Sessions',
+    summary: 'A session with what its tasks gave',
+    may: inStudy(),
+    within: 'read',
+    answers: { 200: SessionDetails },
+    etag: true,
     // What its tasks gave comes without a change of the session's own row.
     handle: async ({ tx, params }) => tagged(await sessionDetails(tx, params.session_id)),
   }),
   route({
-    method: 'GET', path: '/api/sessions/{session_id}/trials', tag: 'Sessions', summary: 'Raw trials of a session, streamed', may: inStudy(), within: 'read',
-    description: 'Tasks by name, the trials of each in the order that they were sent; all of them where no `limit` is given. `format=ndjson`: a trial a line.',
-    query: Type.Object({ skip: paging.skip, limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'how many at most; default: all' })), task: Type.Optional(text(64, 1)), format: Type.Optional(oneOf('json', 'ndjson')) }),
-    answers: { 200: Type.Object({ session_id: Uuid, total: Type.Integer(), items: Type.Array(Trial) }) }, further: ['application/x-ndjson'],
+    method: 'GET',
+    path: '/api/sessions/{session_id}/trials',
+    tag: 'Sessions',
+    summary: 'Raw trials of a session, streamed',
+    may: inStudy(),
+    within: 'read',
+    description:
+      'Tasks by name, the trials of each in the order that they were sent; all of them where no `limit` is given. `format=ndjson`: a trial a line.',
+    query: Type.Object({
+      skip: paging.skip,
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'how many at most; default: all' })),
+      task: Type.Optional(text(64, 1)),
+      format: Type.Optional(oneOf('json', 'ndjson')),
+    }),
+    answers: { 200: Type.Object({ session_id: Uuid, total: Type.Integer(), items: Type.Array(Trial) }) },
+    further: ['application/x-ndjson'],
     handle: async ({ tx, params, query, services }) => {
       const session = await existingSession(tx, params.session_id);
-      const tasks = (await tasksOfSession(tx, session.id)).filter(({ task }) => query.task === undefined || task === query.task);
-      return streamTrials(services.database, session, { ...query, total: tasks.reduce((sum, task) => sum + task.trial_count, 0) });
+      const tasks = (await tasksOfSession(tx, session.id)).filter(
+        ({ task }) => query.task === undefined || task === query.task,
+      );
+      return streamTrials(services.database, session, {
+        ...query,
+        total: tasks.reduce((sum, task) => sum + task.trial_count, 0),
+      });
     },
   }),
 ];

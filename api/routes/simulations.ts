@@ -10,29 +10,62 @@ const path = '/api/studies/{study_id}/simulations';
 
 export const simulationRoutes = [
   route({
-    method: 'POST', path, tag, summary: 'Simulate the study', may: staff.configure, within: 'change',
-    description: 'Lives through the study with made-up participants, day by day, by the rules that decide anchors and plan schedules: policy, windows or events, calendars and sites as they stand now. Nothing of the study is changed.',
-    body: NewSimulation, answers: { 202: SimulationAccepted },
+    method: 'POST',
+    path,
+    tag,
+    summary: 'Simulate the study',
+    may: staff.configure,
+    within: 'change',
+    description:
+      'Lives through the study with made-up participants, day by day, by the rules that decide anchors and plan schedules: policy, windows or events, calendars and sites as they stand now. Nothing of the study is changed.',
+    body: NewSimulation,
+    answers: { 202: SimulationAccepted },
     handle: async ({ tx, audit, actor, context, params, body }) => {
       const made = await orderSimulation({ tx, audit, actor, context }, params.study_id, body);
       return accepted(made);
     },
   }),
   route({
-    method: 'GET', path, tag, summary: 'List the study’s simulations', may: inStudy(), within: 'read', query: Type.Object({ ...paging, sort: sorting('created_at', 'status') }),
+    method: 'GET',
+    path,
+    tag,
+    summary: 'List the study’s simulations',
+    may: inStudy(),
+    within: 'read',
+    query: Type.Object({ ...paging, sort: sorting('created_at', 'status') }),
     answers: { 200: listOf(SimulationSummary) },
     handle: async ({ tx, params, query }) => {
-      const { items, total } = await listSimulations(tx, params.study_id, { skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? '-created_at' });
+      const { items, total } = await listSimulations(tx, params.study_id, {
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+        sort: query.sort ?? '-created_at',
+      });
       return { items: items.map(shown), total };
     },
   }),
   route({
-    method: 'GET', path: `${path}/{simulation_id}`, tag, summary: 'A simulation: how far it is, its result, its plots', may: inStudy(), within: 'read', answers: { 200: Simulation },
+    method: 'GET',
+    path: `${path}/{simulation_id}`,
+    tag,
+    summary: 'A simulation: how far it is, its result, its plots',
+    may: inStudy(),
+    within: 'read',
+    answers: { 200: Simulation },
     handle: ({ tx, params }) => simulation(tx, params.study_id, params.simulation_id),
   }),
   route({
-    method: 'GET', path: `${path}/{simulation_id}/plots/{plot}`, tag, summary: 'A plot as SVG', may: inStudy(), within: 'read', answers: { 200: undefined, 409: undefined }, further: ['image/svg+xml'],
+    method: 'GET',
+    path: `${path}/{simulation_id}/plots/{plot}`,
+    tag,
+    summary: 'A plot as SVG',
+    may: inStudy(),
+    within: 'read',
+    answers: { 200: undefined, 409: undefined },
+    further: ['image/svg+xml'],
     description: '`plot` is a name of `plots` with `.svg` behind it, such as `visits_per_day.svg`.',
-    handle: async ({ tx, params }) => reply(200, await simulationPlot(tx, params.study_id, params.simulation_id, params.plot), { 'Content-Type': 'image/svg+xml; charset=utf-8' }),
+    handle: async ({ tx, params }) =>
+      reply(200, await simulationPlot(tx, params.study_id, params.simulation_id, params.plot), {
+        'Content-Type': 'image/svg+xml; charset=utf-8',
+      }),
   }),
 ];

@@ -7,31 +7,74 @@ import { changeStudy, createStudy, removeStudy } from '../services/studies.js';
 
 export const studyRoutes = [
   route({
-    method: 'GET', path: '/api/studies', tag: 'Studies', summary: 'List the studies that the caller may see', may: inStudy(), within: 'read',
+    method: 'GET',
+    path: '/api/studies',
+    tag: 'Studies',
+    summary: 'List the studies that the caller may see',
+    may: inStudy(),
+    within: 'read',
     query: Type.Object({
-      ...paging, sort: sorting('study_code', 'study_name', 'created_at', 'start_date'), status: Type.Optional(StudyStatus), search: Type.Optional(text(200)),
+      ...paging,
+      sort: sorting('study_code', 'study_name', 'created_at', 'start_date'),
+      status: Type.Optional(StudyStatus),
+      search: Type.Optional(text(200)),
     }),
     answers: { 200: listOf(Study) },
-    handle: ({ tx, query, studyId }) => listStudies(tx, { ...query, studyId, skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'created_at' }),
+    handle: ({ tx, query, studyId }) =>
+      listStudies(tx, {
+        ...query,
+        studyId,
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+        sort: query.sort ?? 'created_at',
+      }),
   }),
   route({
-    method: 'POST', path: '/api/studies', tag: 'Studies', summary: 'Create a study',
-    description: 'It starts with the default enrollment-date policy unless `config.enrollment_date_policy` gives another. A researcher is assigned to the study that they create.',
-    may: inStudy('researcher'), within: 'change', studyContext: false, body: NewStudy, answers: { 201: Study },
-    handle: async ({ tx, audit, actor, context, body }) => created(await createStudy({ tx, audit, actor, context }, body)),
+    method: 'POST',
+    path: '/api/studies',
+    tag: 'Studies',
+    summary: 'Create a study',
+    description:
+      'It starts with the default enrollment-date policy unless `config.enrollment_date_policy` gives another. A researcher is assigned to the study that they create.',
+    may: inStudy('researcher'),
+    within: 'change',
+    studyContext: false,
+    body: NewStudy,
+    answers: { 201: Study },
+    handle: async ({ tx, audit, actor, context, body }) =>
+      created(await createStudy({ tx, audit, actor, context }, body)),
   }),
   route({
-    method: 'GET', path: '/api/studies/{study_id}', tag: 'Studies', summary: 'A study', may: inStudy(), within: 'read', answers: { 200: Study },
+    method: 'GET',
+    path: '/api/studies/{study_id}',
+    tag: 'Studies',
+    summary: 'A study',
+    may: inStudy(),
+    within: 'read',
+    answers: { 200: Study },
     handle: ({ tx, params }) => studyById(tx, params.study_id),
   }),
   route({
-    method: 'PATCH', path: '/api/studies/{study_id}', tag: 'Studies', summary: 'Change a study; `config` is merged', may: inStudy('researcher'), within: 'change',
-    body: StudyChange, answers: { 200: Study },
-    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) => changeStudy({ tx, audit, actor, context }, params.study_id, body, unchangedSince),
+    method: 'PATCH',
+    path: '/api/studies/{study_id}',
+    tag: 'Studies',
+    summary: 'Change a study; `config` is merged',
+    may: inStudy('researcher'),
+    within: 'change',
+    body: StudyChange,
+    answers: { 200: Study },
+    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
+      changeStudy({ tx, audit, actor, context }, params.study_id, body, unchangedSince),
   }),
   route({
-    method: 'DELETE', path: '/api/studies/{study_id}', tag: 'Studies', summary: 'Delete a study without participants', may: roles('admin'), within: 'change',
-    description: 'A study that has participants is 409 STUDY_NOT_EMPTY.', answers: { 204: undefined },
+    method: 'DELETE',
+    path: '/api/studies/{study_id}',
+    tag: 'Studies',
+    summary: 'Delete a study without participants',
+    may: roles('admin'),
+    within: 'change',
+    description: 'A study that has participants is 409 STUDY_NOT_EMPTY.',
+    answers: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params, unchangedSince }) => {
       await removeStudy({ tx, audit, actor, context }, params.study_id, unchangedSince);
       return noContent();

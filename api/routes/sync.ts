@@ -3,59 +3,164 @@ import { listConflicts } from '../../db/queries/offline-conflicts.js';
 import { anyone, inStudy, staff } from '../access.js';
 import { route } from '../route.js';
 import { Type, Uuid, listOf, oneOf, paging, sorting } from '../schemas/common.js';
-import { AnyResponse, AnySession, Bulk, BulkResult, Conflict, ConflictReport, ConflictType, ItemResult, Resolve, SyncStatus, deviceClock } from '../schemas/sync.js';
+import {
+  AnyResponse,
+  AnySession,
+  Bulk,
+  BulkResult,
+  Conflict,
+  ConflictReport,
+  ConflictType,
+  ItemResult,
+  Resolve,
+  SyncStatus,
+  deviceClock,
+} from '../schemas/sync.js';
 import { callerOf, sessionCallers } from '../services/sessions-caller.js';
 import { MAX_ITEMS, checkConflicts, counted, sync } from '../services/sync.js';
 import { existingConflict, resolve } from '../services/sync-conflicts.js';
 
-const items = 'An item is checked by itself (its schema stands in `x-item`): `created`, `duplicate`, `conflict` (kept: see the study’s sync-conflicts) or `rejected` with code and message, always with 200. The same again changes nothing. A local id is the participant’s: of staff, a response whose local `sessionId` may be of several participants is rejected with AMBIGUOUS_SESSION, and taken by the server id.';
-const deviceTime = (headers: Record<string, unknown>): string | undefined => (typeof headers['x-device-time'] === 'string' ? headers['x-device-time'] : undefined);
+const items =
+  'An item is checked by itself (its schema stands in `x-item`): `created`, `duplicate`, `conflict` (kept: see the study’s sync-conflicts) or `rejected` with code and message, always with 200. The same again changes nothing. A local id is the participant’s: of staff, a response whose local `sessionId` may be of several participants is rejected with AMBIGUOUS_SESSION, and taken by the server id.';
+const deviceTime = (headers: Record<string, unknown>): string | undefined =>
+  typeof headers['x-device-time'] === 'string' ? headers['x-device-time'] : undefined;
 
 export const syncRoutes = [
   route({
-    method: 'GET', path: '/api/sync/status', tag: 'Offline sync', summary: 'Whether the service is reached', may: anyone, answers: { 200: SyncStatus },
+    method: 'GET',
+    path: '/api/sync/status',
+    tag: 'Offline sync',
+    summary: 'Whether the service is reached',
+    may: anyone,
+    answers: { 200: SyncStatus },
     handle: () => ({ status: 'ok', server_time: nowIso(), max_items: MAX_ITEMS }),
   }),
   route({
-    method: 'POST', path: '/api/sync/sessions', tag: 'Offline sync', summary: 'One offline session', description: items, may: sessionCallers, within: 'change',
-    headers: deviceClock, large: true, itemwise: 'body', body: AnySession, answers: { 200: ItemResult },
+    method: 'POST',
+    path: '/api/sync/sessions',
+    tag: 'Offline sync',
+    summary: 'One offline session',
+    description: items,
+    may: sessionCallers,
+    within: 'change',
+    headers: deviceClock,
+    large: true,
+    itemwise: 'body',
+    body: AnySession,
+    answers: { 200: ItemResult },
     handle: async ({ tx, audit, actor, context, services, headers, body }) =>
-      (await sync({ tx, audit, caller: callerOf(actor), context, minutes: services.settings.ASSESSMENT_SESSION_MINUTES }, { sessions: [body], responses: [], deviceTime: deviceTime(headers) }))[0],
+      (
+        await sync(
+          { tx, audit, caller: callerOf(actor), context, minutes: services.settings.ASSESSMENT_SESSION_MINUTES },
+          { sessions: [body], responses: [], deviceTime: deviceTime(headers) },
+        )
+      )[0],
   }),
   route({
-    method: 'POST', path: '/api/sync/responses', tag: 'Offline sync', summary: 'One offline response', description: items, may: sessionCallers, within: 'change',
-    headers: deviceClock, large: true, itemwise: 'body', body: AnyResponse, answers: { 200: ItemResult },
+    method: 'POST',
+    path: '/api/sync/responses',
+    tag: 'Offline sync',
+    summary: 'One offline response',
+    description: items,
+    may: sessionCallers,
+    within: 'change',
+    headers: deviceClock,
+    large: true,
+    itemwise: 'body',
+    body: AnyResponse,
+    answers: { 200: ItemResult },
     handle: async ({ tx, audit, actor, context, services, headers, body }) =>
-      (await sync({ tx, audit, caller: callerOf(actor), context, minutes: services.settings.ASSESSMENT_SESSION_MINUTES }, { sessions: [], responses: [body], deviceTime: deviceTime(headers) }))[0],
+      (
+        await sync(
+          { tx, audit, caller: callerOf(actor), context, minutes: services.settings.ASSESSMENT_SESSION_MINUTES },
+          { sessions: [], responses: [body], deviceTime: deviceTime(headers) },
+        )
+      )[0],
   }),
   route({
-    method: 'POST', path: '/api/sync/bulk', tag: 'Offline sync', summary: 'Many items', may: sessionCallers, within: 'change',
+    method: 'POST',
+    path: '/api/sync/bulk',
+    tag: 'Offline sync',
+    summary: 'Many items',
+    may: sessionCallers,
+    within: 'change',
     description: `At most 1,000 items (413). They may refer to each other in any order; \`results\` come in the order sent, sessions before responses. ${items}`,
-    headers: deviceClock, large: true, itemwise: ['sessions', 'responses'], body: Bulk, answers: { 200: BulkResult },
+    headers: deviceClock,
+    large: true,
+    itemwise: ['sessions', 'responses'],
+    body: Bulk,
+    answers: { 200: BulkResult },
     handle: async ({ tx, audit, actor, context, services, headers, body }) =>
-      counted(await sync({ tx, audit, caller: callerOf(actor), context, minutes: services.settings.ASSESSMENT_SESSION_MINUTES }, { sessions: body.sessions ?? [], responses: body.responses ?? [], deviceTime: deviceTime(headers) })),
+      counted(
+        await sync(
+          { tx, audit, caller: callerOf(actor), context, minutes: services.settings.ASSESSMENT_SESSION_MINUTES },
+          { sessions: body.sessions ?? [], responses: body.responses ?? [], deviceTime: deviceTime(headers) },
+        ),
+      ),
   }),
   route({
-    method: 'POST', path: '/api/sync/check-conflicts', tag: 'Offline sync', summary: 'What a sync would meet', description: 'Changes nothing. At most 1,000 items (413). Items that a sync would reject stand in `rejected`, with code and message; a session that cannot be read while its id is known is a `duplicate_session` besides.', may: sessionCallers, within: 'read',
-    large: true, itemwise: ['sessions', 'responses'], body: Bulk, answers: { 200: ConflictReport },
-    handle: ({ tx, actor, body }) => checkConflicts(tx, callerOf(actor), { sessions: body.sessions ?? [], responses: body.responses ?? [] }),
+    method: 'POST',
+    path: '/api/sync/check-conflicts',
+    tag: 'Offline sync',
+    summary: 'What a sync would meet',
+    description:
+      'Changes nothing. At most 1,000 items (413). Items that a sync would reject stand in `rejected`, with code and message; a session that cannot be read while its id is known is a `duplicate_session` besides.',
+    may: sessionCallers,
+    within: 'read',
+    large: true,
+    itemwise: ['sessions', 'responses'],
+    body: Bulk,
+    answers: { 200: ConflictReport },
+    handle: ({ tx, actor, body }) =>
+      checkConflicts(tx, callerOf(actor), { sessions: body.sessions ?? [], responses: body.responses ?? [] }),
   }),
   route({
-    method: 'GET', path: '/api/studies/{study_id}/sync-conflicts', tag: 'Offline sync', summary: 'Conflicts of a study, both sides kept', may: inStudy(), within: 'read',
-    query: Type.Object({ ...paging, sort: sorting('detected_at', 'status'), status: Type.Optional(oneOf('open', 'resolved')), conflict_type: Type.Optional(ConflictType), participant_id: Type.Optional(Uuid) }),
-    answers: { 200: listOf(Conflict) },
-    handle: ({ tx, params, query }) => listConflicts(tx, params.study_id, {
-      status: query.status, conflictType: query.conflict_type, participantId: query.participant_id, skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? '-detected_at',
+    method: 'GET',
+    path: '/api/studies/{study_id}/sync-conflicts',
+    tag: 'Offline sync',
+    summary: 'Conflicts of a study, both sides kept',
+    may: inStudy(),
+    within: 'read',
+    query: Type.Object({
+      ...paging,
+      sort: sorting('detected_at', 'status'),
+      status: Type.Optional(oneOf('open', 'resolved')),
+      conflict_type: Type.Optional(ConflictType),
+      participant_id: Type.Optional(Uuid),
     }),
+    answers: { 200: listOf(Conflict) },
+    handle: ({ tx, params, query }) =>
+      listConflicts(tx, params.study_id, {
+        status: query.status,
+        conflictType: query.conflict_type,
+        participantId: query.participant_id,
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+        sort: query.sort ?? '-detected_at',
+      }),
   }),
   route({
-    method: 'GET', path: '/api/studies/{study_id}/sync-conflicts/{conflict_id}', tag: 'Offline sync', summary: 'A conflict', may: inStudy(), within: 'read', answers: { 200: Conflict },
+    method: 'GET',
+    path: '/api/studies/{study_id}/sync-conflicts/{conflict_id}',
+    tag: 'Offline sync',
+    summary: 'A conflict',
+    may: inStudy(),
+    within: 'read',
+    answers: { 200: Conflict },
     handle: ({ tx, params }) => existingConflict(tx, params.study_id, params.conflict_id),
   }),
   route({
-    method: 'POST', path: '/api/studies/{study_id}/sync-conflicts/{conflict_id}/resolve', tag: 'Offline sync', summary: 'Resolve a conflict', may: staff.participants, within: 'change',
-    description: '`server` leaves the server’s side (a session that was taken beside it is set aside), `local` puts the device’s in its place (the visit follows: one that it no longer completes is to do again), `both` keeps the device’s beside it. What gives way stays in the conflict. Once: 409 CONFLICT_RESOLVED after.',
-    body: Resolve, answers: { 200: Conflict },
-    handle: ({ tx, audit, actor, context, params, body }) => resolve({ tx, audit, actor, context }, params.study_id, params.conflict_id, body),
+    method: 'POST',
+    path: '/api/studies/{study_id}/sync-conflicts/{conflict_id}/resolve',
+    tag: 'Offline sync',
+    summary: 'Resolve a conflict',
+    may: staff.participants,
+    within: 'change',
+    description:
+      '`server` leaves the server’s side (a session that was taken beside it is set aside), `local` puts the device’s in its place (the visit follows: one that it no longer completes is to do again), `both` keeps the device’s beside it. What gives way stays in the conflict. Once: 409 CONFLICT_RESOLVED after.',
+    body: Resolve,
+    answers: { 200: Conflict },
+    handle: ({ tx, audit, actor, context, params, body }) =>
+      resolve({ tx, audit, actor, context }, params.study_id, params.conflict_id, body),
   }),
 ];

@@ -7,19 +7,38 @@ import { changeUser } from '../services/users.js';
 
 export const userRoutes = [
   route({
-    method: 'GET', path: '/api/users', tag: 'Users', summary: 'List users', may: roles('admin'), within: 'read', studyContext: false,
+    method: 'GET',
+    path: '/api/users',
+    tag: 'Users',
+    summary: 'List users',
+    may: roles('admin'),
+    within: 'read',
+    studyContext: false,
     query: Type.Object({
-      ...paging, sort: sorting('email', 'name', 'created_at'), role: Type.Optional(RoleName), status: Type.Optional(UserStatus),
+      ...paging,
+      sort: sorting('email', 'name', 'created_at'),
+      role: Type.Optional(RoleName),
+      status: Type.Optional(UserStatus),
       search: Type.Optional(text(200)),
     }),
     answers: { 200: listOf(User) },
-    handle: ({ tx, query }) => listUsers(tx, { ...query, skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'email' }),
+    handle: ({ tx, query }) =>
+      listUsers(tx, { ...query, skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'email' }),
   }),
   route({
-    method: 'PATCH', path: '/api/users/{id}', tag: 'Users', summary: 'Change a user’s role, status, studies or sites',
-    description: 'Counts at once, also for access tokens already given. Deactivating ends all logins of the user and its tokens of /api/v1, for good. '
-      + 'Each of `site_ids` must be of one of `study_ids`, as both are after the change (422 SITE_OF_OTHER_STUDY); sites of a study that is taken away go with it.',
-    may: roles('admin'), within: 'change', studyContext: false, body: UserChange, answers: { 200: User },
-    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) => changeUser({ tx, audit, actor, context }, params.id, body, unchangedSince),
+    method: 'PATCH',
+    path: '/api/users/{id}',
+    tag: 'Users',
+    summary: 'Change a user’s role, status, studies or sites',
+    description:
+      'Counts at once, also for access tokens already given. Deactivating ends all logins of the user and its tokens of /api/v1, for good. ' +
+      'Each of `site_ids` must be of one of `study_ids`, as both are after the change (422 SITE_OF_OTHER_STUDY); sites of a study that is taken away go with it.',
+    may: roles('admin'),
+    within: 'change',
+    studyContext: false,
+    body: UserChange,
+    answers: { 200: User },
+    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
+      changeUser({ tx, audit, actor, context }, params.id, body, unchangedSince),
   }),
 ];

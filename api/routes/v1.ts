@@ -7,7 +7,21 @@ import { created, noContent, route, tagged } from '../route.js';
 import { Type, Uuid, listOf, oneOf, paging, sorting } from '../schemas/common.js';
 import { Study } from '../schemas/studies.js';
 import {
-  ApiToken, AuthoredBattery, AuthoredWindow, MintedToken, NewToken, Snapshot, StudyExport, V1Anchor, V1Participant, V1Schedule, V1Session, WantedBattery, WantedWindow, v1List, v1Paging,
+  ApiToken,
+  AuthoredBattery,
+  AuthoredWindow,
+  MintedToken,
+  NewToken,
+  Snapshot,
+  StudyExport,
+  V1Anchor,
+  V1Participant,
+  V1Schedule,
+  V1Session,
+  WantedBattery,
+  WantedWindow,
+  v1List,
+  v1Paging,
 } from '../schemas/v1.js';
 import { invalid } from '../errors.js';
 import { putBattery, putWindow } from '../services/v1-authoring.js';
@@ -19,73 +33,196 @@ const tag = 'Programmatic access';
 const tokens = { tag, may: signedIn, studyContext: false } as const;
 
 /** A page of a set of one study. Any of the paths stands for all: they have the one parameter. */
-const list = (path: 'participants' | 'schedules' | 'anchors' | 'sessions', scope: TokenScope, item: TSchema, name: DatasetName, summary: string) => route({
-  method: 'GET', path: `/api/v1/studies/{study_id}/${path}` as '/api/v1/studies/{study_id}/participants', tag, summary, may: scoped(scope), within: 'read',
-  query: Type.Object(v1Paging), answers: { 200: v1List(item), 400: undefined },
-  handle: ({ tx, services, params, query }) => v1Page(tx, services, name, params.study_id.toLowerCase(), query),
-});
+const list = (
+  path: 'participants' | 'schedules' | 'anchors' | 'sessions',
+  scope: TokenScope,
+  item: TSchema,
+  name: DatasetName,
+  summary: string,
+) =>
+  route({
+    method: 'GET',
+    path: `/api/v1/studies/{study_id}/${path}` as '/api/v1/studies/{study_id}/participants',
+    tag,
+    summary,
+    may: scoped(scope),
+    within: 'read',
+    query: Type.Object(v1Paging),
+    answers: { 200: v1List(item), 400: undefined },
+    handle: ({ tx, services, params, query }) => v1Page(tx, services, name, params.study_id.toLowerCase(), query),
+  });
 
-const Authoring = Type.Object({ dry_run: Type.Optional(Type.Boolean({ default: false, description: 'say what would change, change nothing' })) });
-const whole = 'The body is the whole of it: what is left out is the default. The same body again changes nothing. `changes` says what differed.';
+const Authoring = Type.Object({
+  dry_run: Type.Optional(Type.Boolean({ default: false, description: 'say what would change, change nothing' })),
+});
+const whole =
+  'The body is the whole of it: what is left out is the default. The same body again changes nothing. `changes` says what differed.';
 const codeOf = (code: string): string => {
-  if (code.length > 64 || code !== code.trim() || /\p{Cc}/u.test(code)) throw invalid('code', 'PATTERN', 'is not a code: at most 64 characters, no blanks around it');
+  if (code.length > 64 || code !== code.trim() || /\p{Cc}/u.test(code))
+    throw invalid('code', 'PATTERN', 'is not a code: at most 64 characters, no blanks around it');
   return code;
 };
 
 export const v1Routes = [
   route({
-    ...tokens, method: 'POST', path: '/api/v1/tokens', summary: 'Mint a scoped token', within: 'change', secret: true,
-    description: 'By an access token of a login. The token is shown here alone and ends after `expires_in_days` (90 when left out). Nobody gives more than they have: a study out of reach is 404, a scope that the role does not allow 403; what the user loses later the token loses at that moment.',
-    body: NewToken, answers: { 201: MintedToken, 403: undefined, 404: undefined },
-    handle: async ({ tx, audit, actor, context, services, body }) => created(await mintToken({ tx, audit, actor, context }, services, body)),
+    ...tokens,
+    method: 'POST',
+    path: '/api/v1/tokens',
+    summary: 'Mint a scoped token',
+    within: 'change',
+    secret: true,
+    description:
+      'By an access token of a login. The token is shown here alone and ends after `expires_in_days` (90 when left out). Nobody gives more than they have: a study out of reach is 404, a scope that the role does not allow 403; what the user loses later the token loses at that moment.',
+    body: NewToken,
+    answers: { 201: MintedToken, 403: undefined, 404: undefined },
+    handle: async ({ tx, audit, actor, context, services, body }) =>
+      created(await mintToken({ tx, audit, actor, context }, services, body)),
   }),
   route({
-    ...tokens, method: 'GET', path: '/api/v1/tokens', summary: 'One’s own tokens that were not revoked', may: noting(signedIn, 'another user’s (`user_id`) for admin only'), within: 'read',
-    query: Type.Object({ ...paging, sort: sorting('created_at', 'expires_at', 'name', 'last_used_at'), user_id: Type.Optional(Uuid) }), answers: { 200: listOf(ApiToken), 404: undefined },
-    handle: ({ tx, actor, query }) => listApiTokens(tx, actor.isAdmin ? query.user_id ?? actor.id : actor.id, { skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'created_at' }),
+    ...tokens,
+    method: 'GET',
+    path: '/api/v1/tokens',
+    summary: 'One’s own tokens that were not revoked',
+    may: noting(signedIn, 'another user’s (`user_id`) for admin only'),
+    within: 'read',
+    query: Type.Object({
+      ...paging,
+      sort: sorting('created_at', 'expires_at', 'name', 'last_used_at'),
+      user_id: Type.Optional(Uuid),
+    }),
+    answers: { 200: listOf(ApiToken), 404: undefined },
+    handle: ({ tx, actor, query }) =>
+      listApiTokens(tx, actor.isAdmin ? (query.user_id ?? actor.id) : actor.id, {
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+        sort: query.sort ?? 'created_at',
+      }),
   }),
   route({
-    ...tokens, method: 'GET', path: '/api/v1/tokens/{id}', summary: 'A token of one’s own', within: 'read', answers: { 200: ApiToken }, etag: true,
+    ...tokens,
+    method: 'GET',
+    path: '/api/v1/tokens/{id}',
+    summary: 'A token of one’s own',
+    within: 'read',
+    answers: { 200: ApiToken },
+    etag: true,
     handle: async ({ tx, actor, params }) => tagged(await existingToken(tx, actor, params.id)),
   }),
   route({
-    ...tokens, method: 'DELETE', path: '/api/v1/tokens/{id}', summary: 'Revoke a token, at once', may: noting(signedIn, 'one’s own; an admin anybody’s'), within: 'change', answers: { 204: undefined },
+    ...tokens,
+    method: 'DELETE',
+    path: '/api/v1/tokens/{id}',
+    summary: 'Revoke a token, at once',
+    may: noting(signedIn, 'one’s own; an admin anybody’s'),
+    within: 'change',
+    answers: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params, unchangedSince }) => {
       await endToken({ tx, audit, actor, context }, params.id, unchangedSince);
       return noContent();
     },
   }),
   route({
-    method: 'GET', path: '/api/v1/studies', tag, summary: 'The studies of the token', may: scoped('studies:read'), within: 'read',
-    query: Type.Object(v1Paging), answers: { 200: v1List(Study), 400: undefined },
+    method: 'GET',
+    path: '/api/v1/studies',
+    tag,
+    summary: 'The studies of the token',
+    may: scoped('studies:read'),
+    within: 'read',
+    query: Type.Object(v1Paging),
+    answers: { 200: v1List(Study), 400: undefined },
     handle: ({ tx, services, query, studyId }) => v1Page(tx, services, 'studies', studyId, query),
   }),
-  list('participants', 'participants:read', V1Participant, 'participants', 'Participants of a study, without what says who they are'),
-  list('schedules', 'schedules:read', V1Schedule, 'schedules', 'The current schedule of each participant, with its visits'),
+  list(
+    'participants',
+    'participants:read',
+    V1Participant,
+    'participants',
+    'Participants of a study, without what says who they are',
+  ),
+  list(
+    'schedules',
+    'schedules:read',
+    V1Schedule,
+    'schedules',
+    'The current schedule of each participant, with its visits',
+  ),
   list('anchors', 'anchors:read', V1Anchor, 'anchors', 'The anchor of each participant'),
   list('sessions', 'sessions:read', V1Session, 'sessions', 'Assessment sessions of a study'),
   route({
-    method: 'GET', path: '/api/v1/studies/{study_id}/snapshot', tag, summary: 'A study at one instant, with the head of its audit chain at that instant', may: scoped('snapshots:read'), within: 'snapshot',
-    description: 'Streamed from one snapshot of the database. `audit_head` is the record that the audit log ended with: what was changed later is not in the document. The read itself is an audit record. Four at a time: then 503 with Retry-After.',
+    method: 'GET',
+    path: '/api/v1/studies/{study_id}/snapshot',
+    tag,
+    summary: 'A study at one instant, with the head of its audit chain at that instant',
+    may: scoped('snapshots:read'),
+    within: 'snapshot',
+    description:
+      'Streamed from one snapshot of the database. `audit_head` is the record that the audit log ended with: what was changed later is not in the document. The read itself is an audit record. Four at a time: then 503 with Retry-After.',
     answers: { 200: Snapshot },
-    handle: ({ tx, services, actor, context, params }) => snapshot({ tx, services, actor, context, studyId: params.study_id.toLowerCase() }),
+    handle: ({ tx, services, actor, context, params }) =>
+      snapshot({ tx, services, actor, context, studyId: params.study_id.toLowerCase() }),
   }),
   route({
-    method: 'GET', path: '/api/v1/studies/{study_id}/export', tag, summary: 'Everything of a study, history included', may: scoped('exports:read'), within: 'snapshot',
-    description: 'As the snapshot, with the anchors’ history, all schedule versions and all visits; `include=raw_trials` adds the raw trials. `format=ndjson`: one object a line, `set` says of which kind, `head` first and `end` last.',
-    query: Type.Object({ format: Type.Optional(oneOf('json', 'ndjson')), include: Type.Optional(Type.Array(oneOf('raw_trials'), { maxItems: 10 })) }), answers: { 200: StudyExport }, further: ['application/x-ndjson'],
-    handle: ({ tx, services, actor, context, params, query }) => exportStudy({ tx, services, actor, context, studyId: params.study_id.toLowerCase() }, query),
+    method: 'GET',
+    path: '/api/v1/studies/{study_id}/export',
+    tag,
+    summary: 'Everything of a study, history included',
+    may: scoped('exports:read'),
+    within: 'snapshot',
+    description:
+      'As the snapshot, with the anchors’ history, all schedule versions and all visits; `include=raw_trials` adds the raw trials. `format=ndjson`: one object a line, `set` says of which kind, `head` first and `end` last.',
+    query: Type.Object({
+      format: Type.Optional(oneOf('json', 'ndjson')),
+      include: Type.Optional(Type.Array(oneOf('raw_trials'), { maxItems: 10 })),
+    }),
+    answers: { 200: StudyExport },
+    further: ['application/x-ndjson'],
+    handle: ({ tx, services, actor, context, params, query }) =>
+      exportStudy({ tx, services, actor, context, studyId: params.study_id.toLowerCase() }, query),
   }),
   route({
-    method: 'PUT', path: '/api/v1/studies/{study_id}/batteries/{code}', tag, summary: 'Author a battery: make it what the body says', description: `${whole} A published battery that differs gets its next version.`,
-    may: scoped('authoring:write'), within: 'change', query: Authoring, body: WantedBattery, answers: { 200: AuthoredBattery, 201: AuthoredBattery, 409: undefined },
+    method: 'PUT',
+    path: '/api/v1/studies/{study_id}/batteries/{code}',
+    tag,
+    summary: 'Author a battery: make it what the body says',
+    description: `${whole} A published battery that differs gets its next version.`,
+    may: scoped('authoring:write'),
+    within: 'change',
+    query: Authoring,
+    body: WantedBattery,
+    answers: { 200: AuthoredBattery, 201: AuthoredBattery, 409: undefined },
     handle: ({ tx, audit, actor, context, params, query, body, unchangedSince }) =>
-      putBattery({ tx, audit, actor, context }, { studyId: params.study_id.toLowerCase(), code: codeOf(params.code), dryRun: query.dry_run ?? false, unchangedSince }, body),
+      putBattery(
+        { tx, audit, actor, context },
+        {
+          studyId: params.study_id.toLowerCase(),
+          code: codeOf(params.code),
+          dryRun: query.dry_run ?? false,
+          unchangedSince,
+        },
+        body,
+      ),
   }),
   route({
-    method: 'PUT', path: '/api/v1/studies/{study_id}/visit-windows/{code}', tag, summary: 'Author a visit window: make it what the body says', description: `${whole} \`battery_code\` names a battery of the study.`,
-    may: scoped('authoring:write'), within: 'change', query: Authoring, body: WantedWindow, answers: { 200: AuthoredWindow, 201: AuthoredWindow, 409: undefined },
+    method: 'PUT',
+    path: '/api/v1/studies/{study_id}/visit-windows/{code}',
+    tag,
+    summary: 'Author a visit window: make it what the body says',
+    description: `${whole} \`battery_code\` names a battery of the study.`,
+    may: scoped('authoring:write'),
+    within: 'change',
+    query: Authoring,
+    body: WantedWindow,
+    answers: { 200: AuthoredWindow, 201: AuthoredWindow, 409: undefined },
     handle: ({ tx, audit, actor, context, params, query, body, unchangedSince }) =>
-      putWindow({ tx, audit, actor, context }, { studyId: params.study_id.toLowerCase(), code: codeOf(params.code), dryRun: query.dry_run ?? false, unchangedSince }, body),
+      putWindow(
+        { tx, audit, actor, context },
+        {
+          studyId: params.study_id.toLowerCase(),
+          code: codeOf(params.code),
+          dryRun: query.dry_run ?? false,
+          unchangedSince,
+        },
+        body,
+      ),
   }),
 ];

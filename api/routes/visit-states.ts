@@ -7,17 +7,42 @@ import { cancelVisit, reopenVisit } from '../services/visit-states.js';
 
 export const visitStateRoutes = [
   route({
-    method: 'POST', path: '/api/visits/{visit_id}/cancel', tag: 'Visits', summary: 'Cancel a visit that is not done', may: staff.participants, within: 'change',
-    description: 'A cancelled one is answered again; completed and superseded ones are 409 VISIT_CLOSED. It stays cancelled when the schedule is made anew, until it is reopened. Of a withdrawn participant 409 PARTICIPANT_WITHDRAWN: the schedule is frozen.', body: Because, answers: { 200: Visit },
-    handle: ({ tx, audit, actor, context, params, body }) => cancelVisit({ tx, audit, actor, context }, params.visit_id, body.reason),
+    method: 'POST',
+    path: '/api/visits/{visit_id}/cancel',
+    tag: 'Visits',
+    summary: 'Cancel a visit that is not done',
+    may: staff.participants,
+    within: 'change',
+    description:
+      'A cancelled one is answered again; completed and superseded ones are 409 VISIT_CLOSED. It stays cancelled when the schedule is made anew, until it is reopened. Of a withdrawn participant 409 PARTICIPANT_WITHDRAWN: the schedule is frozen.',
+    body: Because,
+    answers: { 200: Visit },
+    handle: ({ tx, audit, actor, context, params, body }) =>
+      cancelVisit({ tx, audit, actor, context }, params.visit_id, body.reason),
   }),
   route({
-    method: 'POST', path: '/api/visits/{visit_id}/reopen', tag: 'Visits', summary: 'Take a cancellation, completion or miss back', may: staff.participants, within: 'change',
-    description: 'The visit is then scheduled, open or missed by the calendar of its site or study. One that a later schedule replaced is 409 VISIT_CLOSED, one of a withdrawn participant 409 PARTICIPANT_WITHDRAWN.', body: Because, answers: { 200: Visit },
-    handle: ({ tx, audit, actor, context, params, body }) => reopenVisit({ tx, audit, actor, context }, params.visit_id, body.reason),
+    method: 'POST',
+    path: '/api/visits/{visit_id}/reopen',
+    tag: 'Visits',
+    summary: 'Take a cancellation, completion or miss back',
+    may: staff.participants,
+    within: 'change',
+    description:
+      'The visit is then scheduled, open or missed by the calendar of its site or study. One that a later schedule replaced is 409 VISIT_CLOSED, one of a withdrawn participant 409 PARTICIPANT_WITHDRAWN.',
+    body: Because,
+    answers: { 200: Visit },
+    handle: ({ tx, audit, actor, context, params, body }) =>
+      reopenVisit({ tx, audit, actor, context }, params.visit_id, body.reason),
   }),
   route({
-    method: 'GET', path: '/api/participants/{participant_id}/visits.ics', tag: 'Visits', summary: 'A participant’s visits as a calendar feed (text/calendar)', may: inStudy(), within: 'read', answers: { 200: undefined }, further: ['text/calendar'],
+    method: 'GET',
+    path: '/api/participants/{participant_id}/visits.ics',
+    tag: 'Visits',
+    summary: 'A participant’s visits as a calendar feed (text/calendar)',
+    may: inStudy(),
+    within: 'read',
+    answers: { 200: undefined },
+    further: ['text/calendar'],
     handle: async ({ tx, params }) => {
       await existingParticipant(tx, params.participant_id);
       return visitCalendar(tx, params.participant_id);

@@ -3,77 +3,188 @@ import { listWindows } from '../../db/queries/windows.js';
 import { inStudy, staff } from '../access.js';
 import { created, noContent, route } from '../route.js';
 import { IsoDate, Type, Uuid, listOf, paging, sorting, text } from '../schemas/common.js';
-import { Completion, NewVisit, NewVisitWindow, Review, Visit, VisitChange, VisitStatus, VisitWindow, VisitWindowChange } from '../schemas/schedules.js';
+import {
+  Completion,
+  NewVisit,
+  NewVisitWindow,
+  Review,
+  Visit,
+  VisitChange,
+  VisitStatus,
+  VisitWindow,
+  VisitWindowChange,
+} from '../schemas/schedules.js';
 import { reviewVisit } from '../services/visit-review.js';
 import { changeVisit, completeVisit, existingVisit, scheduleVisit } from '../services/visits.js';
 import { changeWindow, createWindow, existingWindow, removeWindow } from '../services/windows.js';
 
-const regenerates = 'Schedules of the study’s participants follow: what changes for a participant is a new schedule version.';
+const regenerates =
+  'Schedules of the study’s participants follow: what changes for a participant is a new schedule version.';
 
 export const visitRoutes = [
   route({
-    method: 'GET', path: '/api/schedules/windows', tag: 'Schedules', summary: 'List visit windows', may: inStudy(), within: 'read',
-    query: Type.Object({ ...paging, sort: sorting('sort_order', 'target_day', 'code', 'created_at'), study_id: Type.Optional(Uuid) }), answers: { 200: listOf(VisitWindow) },
-    handle: ({ tx, query, studyId }) => listWindows(tx, { studyId, skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'sort_order' }),
+    method: 'GET',
+    path: '/api/schedules/windows',
+    tag: 'Schedules',
+    summary: 'List visit windows',
+    may: inStudy(),
+    within: 'read',
+    query: Type.Object({
+      ...paging,
+      sort: sorting('sort_order', 'target_day', 'code', 'created_at'),
+      study_id: Type.Optional(Uuid),
+    }),
+    answers: { 200: listOf(VisitWindow) },
+    handle: ({ tx, query, studyId }) =>
+      listWindows(tx, { studyId, skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'sort_order' }),
   }),
   route({
-    method: 'POST', path: '/api/schedules/windows', tag: 'Schedules', summary: 'Add a visit window', description: regenerates, may: inStudy('researcher'), within: 'change',
-    body: NewVisitWindow, answers: { 201: VisitWindow },
-    handle: async ({ tx, audit, actor, context, studyId, body }) => created(await createWindow({ tx, audit, actor, context }, studyId, body)),
+    method: 'POST',
+    path: '/api/schedules/windows',
+    tag: 'Schedules',
+    summary: 'Add a visit window',
+    description: regenerates,
+    may: inStudy('researcher'),
+    within: 'change',
+    body: NewVisitWindow,
+    answers: { 201: VisitWindow },
+    handle: async ({ tx, audit, actor, context, studyId, body }) =>
+      created(await createWindow({ tx, audit, actor, context }, studyId, body)),
   }),
   route({
-    method: 'GET', path: '/api/schedules/windows/{window_id}', tag: 'Schedules', summary: 'A visit window', may: inStudy(), within: 'read', answers: { 200: VisitWindow },
+    method: 'GET',
+    path: '/api/schedules/windows/{window_id}',
+    tag: 'Schedules',
+    summary: 'A visit window',
+    may: inStudy(),
+    within: 'read',
+    answers: { 200: VisitWindow },
     handle: ({ tx, params }) => existingWindow(tx, params.window_id),
   }),
   route({
-    method: 'PATCH', path: '/api/schedules/windows/{window_id}', tag: 'Schedules', summary: 'Change a visit window', description: regenerates, may: inStudy('researcher'), within: 'change',
-    body: VisitWindowChange, answers: { 200: VisitWindow },
-    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) => changeWindow({ tx, audit, actor, context }, params.window_id, body, unchangedSince),
+    method: 'PATCH',
+    path: '/api/schedules/windows/{window_id}',
+    tag: 'Schedules',
+    summary: 'Change a visit window',
+    description: regenerates,
+    may: inStudy('researcher'),
+    within: 'change',
+    body: VisitWindowChange,
+    answers: { 200: VisitWindow },
+    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
+      changeWindow({ tx, audit, actor, context }, params.window_id, body, unchangedSince),
   }),
   route({
-    method: 'DELETE', path: '/api/schedules/windows/{window_id}', tag: 'Schedules', summary: 'Take a visit window out of the plan', may: inStudy('researcher'), within: 'change',
-    description: `${regenerates} Once a visit of it was completed, 409 WINDOW_IN_USE.`, answers: { 204: undefined },
+    method: 'DELETE',
+    path: '/api/schedules/windows/{window_id}',
+    tag: 'Schedules',
+    summary: 'Take a visit window out of the plan',
+    may: inStudy('researcher'),
+    within: 'change',
+    description: `${regenerates} Once a visit of it was completed, 409 WINDOW_IN_USE.`,
+    answers: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params, unchangedSince }) => {
       await removeWindow({ tx, audit, actor, context }, params.window_id, unchangedSince);
       return noContent();
     },
   }),
   route({
-    method: 'GET', path: '/api/schedules/visits', tag: 'Visits', summary: 'List visits', may: inStudy(), within: 'read',
+    method: 'GET',
+    path: '/api/schedules/visits',
+    tag: 'Visits',
+    summary: 'List visits',
+    may: inStudy(),
+    within: 'read',
     description: '`from` and `to` are inclusive target dates.',
     query: Type.Object({
-      ...paging, sort: sorting('target_date', 'status', 'created_at'), study_id: Type.Optional(Uuid), participant_id: Type.Optional(Uuid),
-      status: Type.Optional(VisitStatus), from: Type.Optional(IsoDate), to: Type.Optional(IsoDate), site_code: Type.Optional(text(64, 1)),
+      ...paging,
+      sort: sorting('target_date', 'status', 'created_at'),
+      study_id: Type.Optional(Uuid),
+      participant_id: Type.Optional(Uuid),
+      status: Type.Optional(VisitStatus),
+      from: Type.Optional(IsoDate),
+      to: Type.Optional(IsoDate),
+      site_code: Type.Optional(text(64, 1)),
     }),
     answers: { 200: listOf(Visit) },
-    handle: ({ tx, query, studyId }) => listVisits(tx, {
-      studyId, participantId: query.participant_id, status: query.status, from: query.from, to: query.to, siteCode: query.site_code,
-      skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'target_date',
-    }),
+    handle: ({ tx, query, studyId }) =>
+      listVisits(tx, {
+        studyId,
+        participantId: query.participant_id,
+        status: query.status,
+        from: query.from,
+        to: query.to,
+        siteCode: query.site_code,
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+        sort: query.sort ?? 'target_date',
+      }),
   }),
   route({
-    method: 'POST', path: '/api/schedules/visits', tag: 'Visits', summary: 'Schedule a visit by hand', may: staff.participants, within: 'change',
-    description: 'With or without a window. It belongs to no schedule version: re-anchoring leaves it alone. The first visit that counts of a window is the window’s own: a schedule that is made later refers to it (`carried`) and does not plan the window once more, unless it was missed on other days than the window’s. For a withdrawn participant 409 PARTICIPANT_WITHDRAWN.', body: NewVisit, answers: { 201: Visit },
-    handle: async ({ tx, audit, actor, context, body }) => created(await scheduleVisit({ tx, audit, actor, context }, body)),
+    method: 'POST',
+    path: '/api/schedules/visits',
+    tag: 'Visits',
+    summary: 'Schedule a visit by hand',
+    may: staff.participants,
+    within: 'change',
+    description:
+      'With or without a window. It belongs to no schedule version: re-anchoring leaves it alone. The first visit that counts of a window is the window’s own: a schedule that is made later refers to it (`carried`) and does not plan the window once more, unless it was missed on other days than the window’s. For a withdrawn participant 409 PARTICIPANT_WITHDRAWN.',
+    body: NewVisit,
+    answers: { 201: Visit },
+    handle: async ({ tx, audit, actor, context, body }) =>
+      created(await scheduleVisit({ tx, audit, actor, context }, body)),
   }),
   route({
-    method: 'GET', path: '/api/visits/{visit_id}', tag: 'Visits', summary: 'A visit', may: inStudy(), within: 'read', answers: { 200: Visit },
+    method: 'GET',
+    path: '/api/visits/{visit_id}',
+    tag: 'Visits',
+    summary: 'A visit',
+    may: inStudy(),
+    within: 'read',
+    answers: { 200: Visit },
     handle: ({ tx, params }) => existingVisit(tx, params.visit_id),
   }),
   route({
-    method: 'PATCH', path: '/api/visits/{visit_id}', tag: 'Visits', summary: 'Correct or cancel a visit', may: staff.participants, within: 'change',
-    description: 'A completed, superseded or cancelled visit keeps what it says (409 VISIT_CLOSED); its mark for review may be taken back. The schedule of a withdrawn participant is frozen: dates, window and status 409 PARTICIPANT_WITHDRAWN. A visit that is moved so stays where it was put, through later schedule versions, as long as the schedule has the days for it that it had then (`moved_from`); so does another name, battery or event, each for itself (`changed_from`).', body: VisitChange, answers: { 200: Visit },
-    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) => changeVisit({ tx, audit, actor, context }, params.visit_id, body, unchangedSince),
+    method: 'PATCH',
+    path: '/api/visits/{visit_id}',
+    tag: 'Visits',
+    summary: 'Correct or cancel a visit',
+    may: staff.participants,
+    within: 'change',
+    description:
+      'A completed, superseded or cancelled visit keeps what it says (409 VISIT_CLOSED); its mark for review may be taken back. The schedule of a withdrawn participant is frozen: dates, window and status 409 PARTICIPANT_WITHDRAWN. A visit that is moved so stays where it was put, through later schedule versions, as long as the schedule has the days for it that it had then (`moved_from`); so does another name, battery or event, each for itself (`changed_from`).',
+    body: VisitChange,
+    answers: { 200: Visit },
+    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
+      changeVisit({ tx, audit, actor, context }, params.visit_id, body, unchangedSince),
   }),
   route({
-    method: 'POST', path: '/api/visits/{visit_id}/complete', tag: 'Visits', summary: 'Complete a visit', may: staff.participants, within: 'change',
-    description: 'A scheduled, open or missed visit; one that is completed answers 200 again; superseded and cancelled ones 409 VISIT_CLOSED.', body: Completion, answers: { 200: Visit },
-    handle: ({ tx, audit, actor, context, params, body }) => completeVisit({ tx, audit, actor, context }, params.visit_id, body),
+    method: 'POST',
+    path: '/api/visits/{visit_id}/complete',
+    tag: 'Visits',
+    summary: 'Complete a visit',
+    may: staff.participants,
+    within: 'change',
+    description:
+      'A scheduled, open or missed visit; one that is completed answers 200 again; superseded and cancelled ones 409 VISIT_CLOSED.',
+    body: Completion,
+    answers: { 200: Visit },
+    handle: ({ tx, audit, actor, context, params, body }) =>
+      completeVisit({ tx, audit, actor, context }, params.visit_id, body),
   }),
   route({
-    method: 'POST', path: '/api/visits/{visit_id}/review', tag: 'Visits', summary: 'Settle a visit that a re-anchoring flagged for review', may: staff.participants, within: 'change',
-    description: 'Takes `needs_review` back. With `keep_target: false` the visit is reported against the target that it would have now; else it keeps the one that it has. 409 NOTHING_TO_REVIEW where nothing waits.',
-    body: Review, conditional: true, answers: { 200: Visit, 400: undefined },
-    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) => reviewVisit({ tx, audit, actor, context }, params.visit_id, body, unchangedSince),
+    method: 'POST',
+    path: '/api/visits/{visit_id}/review',
+    tag: 'Visits',
+    summary: 'Settle a visit that a re-anchoring flagged for review',
+    may: staff.participants,
+    within: 'change',
+    description:
+      'Takes `needs_review` back. With `keep_target: false` the visit is reported against the target that it would have now; else it keeps the one that it has. 409 NOTHING_TO_REVIEW where nothing waits.',
+    body: Review,
+    conditional: true,
+    answers: { 200: Visit, 400: undefined },
+    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
+      reviewVisit({ tx, audit, actor, context }, params.visit_id, body, unchangedSince),
   }),
 ];

@@ -6,48 +6,77 @@ import { accepted, route } from '../route.js';
 import { TriggerAccepted, TriggerQuery, WebhookEvent, WebhookEventQuery, WebhookEvents } from '../schemas/webhooks.js';
 import { receiveTrigger, webhookEventView } from '../services/webhooks.js';
 
-const det = (path: '/api/webhooks/datacapture/det' | '/api/webhooks/redcap/det') => route({
-  method: 'POST', path, tag: 'Capture system',
-  summary: path === '/api/webhooks/datacapture/det' ? 'Take a data-entry trigger' : 'Take a data-entry trigger (former path)',
-  description: 'Form fields: `project_id`, `record`, `instrument` (required), `<instrument>_complete`, and with the prefix `datacapture_` or `redcap_`: '
-    + '`event_name`, `data_access_group`, `repeat_instance`, `repeat_instrument`. Signed in `X-Datacapture-Signature: sha256=<hex HMAC-SHA256 of the raw body>`; '
-    + 'with `X-Datacapture-Timestamp` (unix seconds, within 5 minutes) over `<timestamp>.<raw body>`; or, where `webhook_auth` is `url`, in `?signature=`. '
-    + 'The event is stored before the answer; it is processed afterwards. An unknown project, or a webhook that is off: accepted, nothing done.',
-  may: anyone, limit: 'none', studyContext: false,
-  takes: 'bytes', consumes: ['application/x-www-form-urlencoded', 'multipart/form-data'],
-  query: TriggerQuery,
-  answers: { 200: TriggerAccepted, 400: undefined, 401: undefined, 403: undefined, 429: undefined, 503: undefined },
-  handle: async ({ raw, headers, query, context, services }) => ({
-    status: 'accepted', record: await receiveTrigger(services, { raw, headers, urlSignature: query.signature, ip: context.ip }),
-  }),
-});
+const det = (path: '/api/webhooks/datacapture/det' | '/api/webhooks/redcap/det') =>
+  route({
+    method: 'POST',
+    path,
+    tag: 'Capture system',
+    summary:
+      path === '/api/webhooks/datacapture/det'
+        ? 'Take a data-entry trigger'
+        : 'Take a data-entry trigger (former path)',
+    description:
+      'Form fields: `project_id`, `record`, `instrument` (required), `<instrument>_complete`, and with the prefix `datacapture_` or `redcap_`: ' +
+      '`event_name`, `data_access_group`, `repeat_instance`, `repeat_instrument`. Signed in `X-Datacapture-Signature: sha256=<hex HMAC-SHA256 of the raw body>`; ' +
+      'with `X-Datacapture-Timestamp` (unix seconds, within 5 minutes) over `<timestamp>.<raw body>`; or, where `webhook_auth` is `url`, in `?signature=`. ' +
+      'The event is stored before the answer; it is processed afterwards. An unknown project, or a webhook that is off: accepted, nothing done.',
+    may: anyone,
+    limit: 'none',
+    studyContext: false,
+    takes: 'bytes',
+    consumes: ['application/x-www-form-urlencoded', 'multipart/form-data'],
+    query: TriggerQuery,
+    answers: { 200: TriggerAccepted, 400: undefined, 401: undefined, 403: undefined, 429: undefined, 503: undefined },
+    handle: async ({ raw, headers, query, context, services }) => ({
+      status: 'accepted',
+      record: await receiveTrigger(services, { raw, headers, urlSignature: query.signature, ip: context.ip }),
+    }),
+  });
 
 export const webhookRoutes = [
   det('/api/webhooks/datacapture/det'),
   det('/api/webhooks/redcap/det'),
   route({
-    method: 'GET', path: '/api/studies/{study_id}/webhook-events', tag: 'Capture system',
+    method: 'GET',
+    path: '/api/studies/{study_id}/webhook-events',
+    tag: 'Capture system',
     summary: 'Triggers that were taken, newest first',
-    may: inStudy(), within: 'read', query: WebhookEventQuery,
+    may: inStudy(),
+    within: 'read',
+    query: WebhookEventQuery,
     answers: { 200: WebhookEvents },
     handle: async ({ params, query, tx }) => {
       const { items, total } = await listWebhookEvents(tx, params.study_id, {
-        skip: query.skip ?? 0, limit: query.limit ?? 50, ...(query.status && { status: query.status }), ...(query.record !== undefined && { record: query.record }),
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+        ...(query.status && { status: query.status }),
+        ...(query.record !== undefined && { record: query.record }),
       });
       return { items: items.map(webhookEventView), total };
     },
   }),
   route({
-    method: 'POST', path: '/api/webhook-events/{id}/retry', tag: 'Capture system',
+    method: 'POST',
+    path: '/api/webhook-events/{id}/retry',
+    tag: 'Capture system',
     summary: 'Process a failed trigger again',
-    may: inStudy('researcher', 'data_manager'), within: 'change',
+    may: inStudy('researcher', 'data_manager'),
+    within: 'change',
     answers: { 202: WebhookEvent },
     handle: async ({ params, actor, context, tx, audit }) => {
       const event = await findWebhookEvent(tx, params.id, 'for update');
       if (!event) throw problem('NOT_FOUND', { detail: 'There is no such webhook event.' });
-      if (event.status !== 'failed') throw problemOf(409, 'NOT_FAILED', `Only a failed trigger can be retried; this one is ${event.status}.`);
+      if (event.status !== 'failed')
+        throw problemOf(409, 'NOT_FAILED', `Only a failed trigger can be retried; this one is ${event.status}.`);
       const retried = await retryWebhookEvent(tx, event);
-      audit.record({ ...by(actor, context), study_id: event.study_id, action: 'webhook_event_retried', resource_type: 'webhook_event', resource_id: event.id, metadata: { attempt: retried.attempt } });
+      audit.record({
+        ...by(actor, context),
+        study_id: event.study_id,
+        action: 'webhook_event_retried',
+        resource_type: 'webhook_event',
+        resource_id: event.id,
+        metadata: { attempt: retried.attempt },
+      });
       return accepted(webhookEventView(retried));
     },
   }),

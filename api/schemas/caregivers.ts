@@ -3,12 +3,29 @@ import { Phone } from './participants.js';
 
 export const CaregiverStatus = oneOf('active', 'inactive');
 const fields = {
-  id: Uuid, study_id: Uuid, name: nullable(Type.String()), email: nullable(Type.String()), phone: nullable(Type.String()), preferred_language: nullable(Type.String()), status: CaregiverStatus,
+  id: Uuid,
+  study_id: Uuid,
+  name: nullable(Type.String()),
+  email: nullable(Type.String()),
+  phone: nullable(Type.String()),
+  preferred_language: nullable(Type.String()),
+  status: CaregiverStatus,
 };
 const Care = Type.Object({ participant_id: Uuid, relationship: Type.String() });
-export const Caregiver = Type.Object({ ...fields, participants: Type.Array(Care, { description: 'whom it cares for, as far as the caller sees them' }), created_at: Instant, updated_at: Instant });
+export const Caregiver = Type.Object({
+  ...fields,
+  participants: Type.Array(Care, { description: 'whom it cares for, as far as the caller sees them' }),
+  created_at: Instant,
+  updated_at: Instant,
+});
 /** As one participant's. */
-export const CaregiverOf = Type.Object({ ...fields, relationship: Type.String(), since: Instant, created_at: Instant, updated_at: Instant });
+export const CaregiverOf = Type.Object({
+  ...fields,
+  relationship: Type.String(),
+  since: Instant,
+  created_at: Instant,
+  updated_at: Instant,
+});
 
 export const NewCaregiver = body({
   name: Type.Optional(nullable(text(200, 1))),

@@ -4,22 +4,54 @@ const name = Type.String({ minLength: 1, maxLength: 200 });
 const batteryId = Type.Integer({ minimum: 1, maximum: 2_147_483_647 });
 const targetDay = Type.Integer({ minimum: -36_500, maximum: 36_500 });
 // No defaults in the schema: validation would fill them in, and a merge would take them for a change.
-const windowSide = (fallback: number) => Type.Optional(Type.Integer({ minimum: 0, maximum: 3_650, description: `days; ${fallback} where a new entry does not say` }));
+const windowSide = (fallback: number) =>
+  Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 3_650, description: `days; ${fallback} where a new entry does not say` }),
+  );
 const windows = { window_before: windowSide(0), window_after: windowSide(7) };
 
 /** A whole mapping, as PUT takes it. */
-export const EventBatteryMapping = Type.Record(name, Type.Object(
-  { battery_id: batteryId, target_day: targetDay, ...windows }, { additionalProperties: false }));
+export const EventBatteryMapping = Type.Record(
+  name,
+  Type.Object({ battery_id: batteryId, target_day: targetDay, ...windows }, { additionalProperties: false }),
+);
 /** Parts of a mapping, merged into what is stored; null takes an entry out (JSON Merge Patch). */
-const EventBatteryChange = Type.Record(name, nullable(Type.Object(
-  { battery_id: Type.Optional(batteryId), target_day: Type.Optional(targetDay), ...windows }, { additionalProperties: false })));
+const EventBatteryChange = Type.Record(
+  name,
+  nullable(
+    Type.Object(
+      { battery_id: Type.Optional(batteryId), target_day: Type.Optional(targetDay), ...windows },
+      { additionalProperties: false },
+    ),
+  ),
+);
 const ParticipantFieldChange = Type.Record(name, nullable(name));
-const DataFieldChange = Type.Record(name, nullable(Type.Object(
-  { datacapture_instrument: Type.Optional(name), fields: Type.Optional(Type.Record(name, nullable(name))) }, { additionalProperties: false })));
+const DataFieldChange = Type.Record(
+  name,
+  nullable(
+    Type.Object(
+      { datacapture_instrument: Type.Optional(name), fields: Type.Optional(Type.Record(name, nullable(name))) },
+      { additionalProperties: false },
+    ),
+  ),
+);
 
 export const ConfigPatch = body({
-  api_url: Type.Optional(Type.String({ minLength: 1, maxLength: 2_000, description: 'the API of the capture system, usually ending in /api/' })),
-  api_token: Type.Optional(Type.String({ minLength: 1, maxLength: 500, pattern: '^[\\x21-\\x7e]+$', description: 'kept encrypted, never returned' })),
+  api_url: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 2_000,
+      description: 'the API of the capture system, usually ending in /api/',
+    }),
+  ),
+  api_token: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 500,
+      pattern: '^[\\x21-\\x7e]+$',
+      description: 'kept encrypted, never returned',
+    }),
+  ),
   project_id: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: 100 }))),
   enrollment_instrument: Type.Optional(nullable(name)),
   enrollment_event: Type.Optional(nullable(name)),
@@ -29,12 +61,26 @@ export const ConfigPatch = body({
   webhook_enabled: Type.Optional(Type.Boolean()),
   webhook_secret: Type.Optional(nullable(text(500, 1))),
   webhook_auth: Type.Optional(oneOf('header', 'url')),
-  poll_interval_minutes: Type.Optional(Type.Number({ minimum: 0, maximum: 525_600, description: '0: no poll; fractions are allowed, the shortest poll is one second' })),
-  create_missing_sites: Type.Optional(Type.Boolean({ description: 'make a site of a site code or data access group that the study does not have; default false' })),
+  poll_interval_minutes: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      maximum: 525_600,
+      description: '0: no poll; fractions are allowed, the shortest poll is one second',
+    }),
+  ),
+  create_missing_sites: Type.Optional(
+    Type.Boolean({
+      description: 'make a site of a site code or data access group that the study does not have; default false',
+    }),
+  ),
 });
 
 const MappingWarning = Type.Object({ code: Type.String(), path: Type.Optional(Type.String()), message: Type.String() });
-const warnings = Type.Optional(Type.Array(MappingWarning, { description: 'names that the capture system does not know; absent where there are none' }));
+const warnings = Type.Optional(
+  Type.Array(MappingWarning, {
+    description: 'names that the capture system does not know; absent where there are none',
+  }),
+);
 
 /** As it is returned: neither token nor secret (interface, "Capture-system configuration"). */
 export const Config = Type.Object({
@@ -52,23 +98,44 @@ export const Config = Type.Object({
 });
 
 export const StrictQuery = Type.Object({
-  strict: Type.Optional(Type.Boolean({ default: false, description: 'refuse names that the capture system does not know, instead of warning' })),
+  strict: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'refuse names that the capture system does not know, instead of warning',
+    }),
+  ),
 });
 export const EventMappingPut = body({ event_battery_mapping: EventBatteryMapping });
 export const EventMapping = Type.Object({
-  study_id: Uuid, event_battery_mapping: Json, enrollment_instrument: nullable(Type.String()), enrollment_event: nullable(Type.String()),
+  study_id: Uuid,
+  event_battery_mapping: Json,
+  enrollment_instrument: nullable(Type.String()),
+  enrollment_event: nullable(Type.String()),
 });
 export const EventMappingUpdated = Type.Object({ status: oneOf('updated'), warnings });
 
 export const Connected = Type.Object({
-  status: oneOf('connected'), project_title: Type.String(), project_id: Type.String(), is_longitudinal: Type.Boolean(), record_count: Type.Integer(),
+  status: oneOf('connected'),
+  project_title: Type.String(),
+  project_id: Type.String(),
+  is_longitudinal: Type.Boolean(),
+  record_count: Type.Integer(),
 });
-export const Instruments = Type.Object({ instruments: Type.Array(Type.Object({ instrument_name: Type.String(), instrument_label: Type.String() })) });
+export const Instruments = Type.Object({
+  instruments: Type.Array(Type.Object({ instrument_name: Type.String(), instrument_label: Type.String() })),
+});
 export const CaptureEvents = Type.Object({
-  events: Type.Array(Type.Object({
-    event_name: Type.String(), unique_event_name: Type.String(), arm_num: Type.Integer(),
-    day_offset: nullable(Type.Integer()), offset_min: nullable(Type.Integer()), offset_max: nullable(Type.Integer()),
-  }), { description: 'empty for a classic project; offsets only where the project uses scheduling' }),
+  events: Type.Array(
+    Type.Object({
+      event_name: Type.String(),
+      unique_event_name: Type.String(),
+      arm_num: Type.Integer(),
+      day_offset: nullable(Type.Integer()),
+      offset_min: nullable(Type.Integer()),
+      offset_max: nullable(Type.Integer()),
+    }),
+    { description: 'empty for a classic project; offsets only where the project uses scheduling' },
+  ),
 });
 
 export const CaptureStatus = Type.Object({
@@ -77,13 +144,18 @@ export const CaptureStatus = Type.Object({
   last_webhook_received: nullable(Instant),
   sync_error_message: nullable(Type.String()),
   breaker: Type.Object({
-    state: oneOf('closed', 'open', 'half_open'), consecutive_failures: Type.Integer(), opened_at: nullable(Instant),
-    next_attempt_at: nullable(Instant), last_error: nullable(Type.String()),
+    state: oneOf('closed', 'open', 'half_open'),
+    consecutive_failures: Type.Integer(),
+    opened_at: nullable(Instant),
+    next_attempt_at: nullable(Instant),
+    last_error: nullable(Type.String()),
   }),
   pushes: Type.Object({ pending: Type.Integer(), synced: Type.Integer(), failed: Type.Integer() }),
 });
 
 export const SyncEvents = Type.Object({
-  created: Type.Integer(), updated: Type.Integer(), unchanged: Type.Integer(),
+  created: Type.Integer(),
+  updated: Type.Integer(),
+  unchanged: Type.Integer(),
   skipped: Type.Array(Type.Object({ datacapture_event: Type.String(), reason: Type.String() })),
 });

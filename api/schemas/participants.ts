@@ -1,11 +1,40 @@
-import { Code, Email, Instant, IsoDate, Language, Reason, TimeZone, Type, Uuid, body, nullable, oneOf, partial, text } from './common.js';
+import {
+  Code,
+  Email,
+  Instant,
+  IsoDate,
+  Language,
+  Reason,
+  TimeZone,
+  Type,
+  Uuid,
+  body,
+  nullable,
+  oneOf,
+  partial,
+  text,
+} from './common.js';
 
 export const ParticipantStatus = oneOf('enrolled', 'withdrawn');
 export const Participant = Type.Object({
-  id: Uuid, study_id: Uuid, participant_code: Type.String(), external_id: nullable(Type.String()), site_id: nullable(Uuid), site_code: nullable(Type.String()),
-  preferred_language: nullable(Type.String()), status: ParticipantStatus, enrollment_date: nullable(IsoDate), email: nullable(Type.String()), phone: nullable(Type.String()),
-  timezone: nullable(Type.String()), date_of_birth: nullable(IsoDate), arm: nullable(Type.String()), withdrawn_at: nullable(Instant), withdrawal_reason: nullable(Type.String()),
-  created_at: Instant, updated_at: Instant,
+  id: Uuid,
+  study_id: Uuid,
+  participant_code: Type.String(),
+  external_id: nullable(Type.String()),
+  site_id: nullable(Uuid),
+  site_code: nullable(Type.String()),
+  preferred_language: nullable(Type.String()),
+  status: ParticipantStatus,
+  enrollment_date: nullable(IsoDate),
+  email: nullable(Type.String()),
+  phone: nullable(Type.String()),
+  timezone: nullable(Type.String()),
+  date_of_birth: nullable(IsoDate),
+  arm: nullable(Type.String()),
+  withdrawn_at: nullable(Instant),
+  withdrawal_reason: nullable(Type.String()),
+  created_at: Instant,
+  updated_at: Instant,
 });
 
 export const Phone = Type.String({ pattern: '^[+(0-9][0-9 ()./-]{2,39}$', maxLength: 40 });

@@ -7,50 +7,133 @@ export const SessionStatus = oneOf('active', 'completed', 'expired', 'abandoned'
 const Sync = nullable(oneOf('pending', 'synced', 'failed'));
 
 const session = {
-  id: Uuid, study_id: Uuid, site_id: nullable(Uuid), participant_id: Uuid, visit_id: nullable(Uuid), battery_id: nullable(Type.Integer()), battery_version: nullable(Type.Integer()),
-  language: nullable(Type.String()), status: SessionStatus, source: oneOf('online', 'offline'), local_id: nullable(Type.String()), device_id: nullable(Type.String()),
-  clock_skew_ms: nullable(Type.Integer({ description: 'how far the device’s clock was ahead when it sent the session' })), started_at: Instant, expires_at: nullable(Instant),
-  completed_at: nullable(Instant), timezone: nullable(Type.String()), sync_status: Sync, synced_at: nullable(Instant), task_summaries: Type.Record(Type.String(), Summary),
-  trial_count: Type.Integer(), created_at: Instant, updated_at: Instant,
+  id: Uuid,
+  study_id: Uuid,
+  site_id: nullable(Uuid),
+  participant_id: Uuid,
+  visit_id: nullable(Uuid),
+  battery_id: nullable(Type.Integer()),
+  battery_version: nullable(Type.Integer()),
+  language: nullable(Type.String()),
+  status: SessionStatus,
+  source: oneOf('online', 'offline'),
+  local_id: nullable(Type.String()),
+  device_id: nullable(Type.String()),
+  clock_skew_ms: nullable(
+    Type.Integer({ description: 'how far the device’s clock was ahead when it sent the session' }),
+  ),
+  started_at: Instant,
+  expires_at: nullable(Instant),
+  completed_at: nullable(Instant),
+  timezone: nullable(Type.String()),
+  sync_status: Sync,
+  synced_at: nullable(Instant),
+  task_summaries: Type.Record(Type.String(), Summary),
+  trial_count: Type.Integer(),
+  created_at: Instant,
+  updated_at: Instant,
 };
 export const Session = Type.Object(session);
 export const SessionDetails = Type.Object({
   ...session,
-  tasks: Type.Array(Type.Object({
-    task: Type.String(), local_id: nullable(Type.String()), summary: Summary, computed_summary: Summary, summary_difference: Summary, quality_flags: Type.Array(Remark),
-    warnings: Type.Array(Remark), trial_count: Type.Integer(), content_hash: Type.String(), submitted_at: Instant,
-  }, { description: 'the client’s summary, the one that the raw trials give, and the client’s values less ours' })),
+  tasks: Type.Array(
+    Type.Object(
+      {
+        task: Type.String(),
+        local_id: nullable(Type.String()),
+        summary: Summary,
+        computed_summary: Summary,
+        summary_difference: Summary,
+        quality_flags: Type.Array(Remark),
+        warnings: Type.Array(Remark),
+        trial_count: Type.Integer(),
+        content_hash: Type.String(),
+        submitted_at: Instant,
+      },
+      { description: 'the client’s summary, the one that the raw trials give, and the client’s values less ours' },
+    ),
+  ),
 });
 
 const IdOrCode = text(64, 1);
 /** `participant_id` and `site_id` may be the id or the code; a code needs the study: `study_id` here or the context. */
 export const Start = body({
-  participant_id: IdOrCode, site_id: Type.Optional(nullable(IdOrCode)), language: Type.Optional(Language), visit_id: Type.Optional(nullable(Uuid)), study_id: Type.Optional(Uuid),
-  battery_id: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))), timezone: Type.Optional(TimeZone), device_id: Type.Optional(text(200, 1)),
+  participant_id: IdOrCode,
+  site_id: Type.Optional(nullable(IdOrCode)),
+  language: Type.Optional(Language),
+  visit_id: Type.Optional(nullable(Uuid)),
+  study_id: Type.Optional(Uuid),
+  battery_id: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))),
+  timezone: Type.Optional(TimeZone),
+  device_id: Type.Optional(text(200, 1)),
 });
 export const Started = Type.Object({
-  sessionId: Uuid, expiresAt: Instant, visitId: nullable(Uuid), batteryId: nullable(Type.Integer()), batteryVersion: nullable(Type.Integer()), warnings: Type.Array(Warning),
+  sessionId: Uuid,
+  expiresAt: Instant,
+  visitId: nullable(Uuid),
+  batteryId: nullable(Type.Integer()),
+  batteryVersion: nullable(Type.Integer()),
+  warnings: Type.Array(Warning),
 });
 
 const TaskKey = Type.String({ minLength: 1, maxLength: 64, pattern: '^[^\\u0000-\\u001f\\u007f]+$' });
-const Metrics = Type.Unsafe<Record<string, number>>({ type: 'object', maxProperties: 200, propertyNames: { minLength: 1, maxLength: 100 }, additionalProperties: { type: 'number' } });
-export const RawTrial = body({
-  task: TaskKey, trial_index: Type.Integer({ minimum: 0, maximum: 2_147_483_647 }), rt: nullable(Type.Number({ minimum: 0, maximum: 86_400_000, description: 'milliseconds; null: no reaction' })),
-  correct: nullable(Type.Boolean()), timestamp: Instant,
-  data: Type.Optional(Type.Unsafe<Record<string, unknown>>({ type: 'object', maxProperties: 50, description: 'what else the client says of the trial; `response` is looked at by the quality checks' })),
+const Metrics = Type.Unsafe<Record<string, number>>({
+  type: 'object',
+  maxProperties: 200,
+  propertyNames: { minLength: 1, maxLength: 100 },
+  additionalProperties: { type: 'number' },
 });
-export const TaskSummaries = Type.Unsafe<Record<string, Record<string, number>>>({ type: 'object', maxProperties: 200, propertyNames: TaskKey, additionalProperties: Metrics });
+export const RawTrial = body({
+  task: TaskKey,
+  trial_index: Type.Integer({ minimum: 0, maximum: 2_147_483_647 }),
+  rt: nullable(Type.Number({ minimum: 0, maximum: 86_400_000, description: 'milliseconds; null: no reaction' })),
+  correct: nullable(Type.Boolean()),
+  timestamp: Instant,
+  data: Type.Optional(
+    Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      maxProperties: 50,
+      description: 'what else the client says of the trial; `response` is looked at by the quality checks',
+    }),
+  ),
+});
+export const TaskSummaries = Type.Unsafe<Record<string, Record<string, number>>>({
+  type: 'object',
+  maxProperties: 200,
+  propertyNames: TaskKey,
+  additionalProperties: Metrics,
+});
 export const TaskSummary = Metrics;
 export const TaskName = TaskKey;
 /** At most 50,000 trials (413). */
-export const Submission = body({ session_id: Type.String({ minLength: 1, maxLength: 100 }), task_summaries: TaskSummaries, raw_trials: Type.Optional(Type.Array(RawTrial)) });
+export const Submission = body({
+  session_id: Type.String({ minLength: 1, maxLength: 100 }),
+  task_summaries: TaskSummaries,
+  raw_trials: Type.Optional(Type.Array(RawTrial)),
+});
 export const Submitted = Type.Object({
-  session_id: Uuid, status: oneOf('accepted', 'duplicate'), tasks: Type.Integer(), trials: Type.Integer(),
-  checksum: Type.String({ description: 'SHA-256, hex, of the canonical JSON (RFC 8785) of {raw_trials, task_summaries} as sent' }),
-  warnings: Type.Array(Remark), quality_flags: Type.Array(Remark),
+  session_id: Uuid,
+  status: oneOf('accepted', 'duplicate'),
+  tasks: Type.Integer(),
+  trials: Type.Integer(),
+  checksum: Type.String({
+    description: 'SHA-256, hex, of the canonical JSON (RFC 8785) of {raw_trials, task_summaries} as sent',
+  }),
+  warnings: Type.Array(Remark),
+  quality_flags: Type.Array(Remark),
 });
 export const End = body({ session_id: Type.String({ minLength: 1, maxLength: 100 }) });
-export const Ended = Type.Object({ session_id: Uuid, status: oneOf('completed'), completed_at: Instant, visit_id: nullable(Uuid) });
+export const Ended = Type.Object({
+  session_id: Uuid,
+  status: oneOf('completed'),
+  completed_at: Instant,
+  visit_id: nullable(Uuid),
+});
 export const Trial = Type.Object({
-  task: Type.String(), trial_index: Type.Integer(), rt: nullable(Type.Number()), correct: nullable(Type.Boolean()), timestamp: Instant, data: Type.Optional(Json),
+  task: Type.String(),
+  trial_index: Type.Integer(),
+  rt: nullable(Type.Number()),
+  correct: nullable(Type.Boolean()),
+  timestamp: Instant,
+  data: Type.Optional(Json),
 });

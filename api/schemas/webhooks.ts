@@ -12,10 +12,14 @@ export const WebhookEvent = Type.Object({
   event_name: nullable(Type.String()),
   status: oneOf(...webhookStatuses),
   outcome: nullable(Type.String({ description: 'created, updated, unchanged, ignored, override_required' })),
-  error: nullable(Type.String({ description: 'why it failed, `CODE: words`; of a processed one, why its date was not taken' })),
+  error: nullable(
+    Type.String({ description: 'why it failed, `CODE: words`; of a processed one, why its date was not taken' }),
+  ),
   duplicate_of_id: nullable(Uuid),
   participant_id: nullable(Uuid),
-  warnings: Type.Array(Type.Object({ code: Type.String(), message: Type.String() }), { description: 'what is worth telling of a trigger that was processed all the same, e.g. UNKNOWN_SITE' }),
+  warnings: Type.Array(Type.Object({ code: Type.String(), message: Type.String() }), {
+    description: 'what is worth telling of a trigger that was processed all the same, e.g. UNKNOWN_SITE',
+  }),
   attempt: Type.Integer({ description: 'how often it was retried by hand' }),
   received_at: Instant,
   processed_at: nullable(Instant),
@@ -29,6 +33,8 @@ export const WebhookEventQuery = Type.Object({
 });
 
 export const TriggerQuery = Type.Object({
-  signature: Type.Optional(Type.String({ description: 'hex HMAC-SHA256 of "det:" + project_id, where webhook_auth is url' })),
+  signature: Type.Optional(
+    Type.String({ description: 'hex HMAC-SHA256 of "det:" + project_id, where webhook_auth is url' }),
+  ),
 });
 export const TriggerAccepted = Type.Object({ status: oneOf('accepted'), record: Type.String() });

@@ -6,7 +6,15 @@ import { hashPassword } from '../../db/passwords.js';
 import { linkHash } from '../../db/queries/portal.js';
 import { endUserLinks, insertUserLink, userOfLink } from '../../db/queries/user-links.js';
 import type { LinkPurpose } from '../../db/queries/user-links.js';
-import { clearFailedLogins, familyOf, revokeAllOf, revokeFamily, updateUser, userById, userSecretByEmail } from '../../db/queries/users.js';
+import {
+  clearFailedLogins,
+  familyOf,
+  revokeAllOf,
+  revokeFamily,
+  updateUser,
+  userById,
+  userSecretByEmail,
+} from '../../db/queries/users.js';
 import type { UserRow } from '../../db/queries/users.js';
 import { inScope } from '../../db/transaction.js';
 import type { Actor } from '../access.js';
@@ -20,7 +28,12 @@ import type { RequestContext } from '../route.js';
 import type { Services } from '../services.js';
 import { register } from './users.js';
 
-interface Change { tx: Tx; audit: AuditTrail; actor: Actor; context: RequestContext }
+interface Change {
+  tx: Tx;
+  audit: AuditTrail;
+  actor: Actor;
+  context: RequestContext;
+}
 /** How long the answer takes at least, so that it does not tell whether there was anything to do. */
 const LEAST_MS = 150;
 
@@ -28,16 +41,29 @@ async function queueLink(tx: Tx, userId: string, purpose: LinkPurpose): Promise<
   await putOutbox(tx, [{ topic: 'user-link', studyId: null, subject: await insertUserLink(tx, userId, purpose) }]);
 }
 
-/** Sends a link for a new password, if there is such an active account; the answer is the same either way. @throws 429 by account */
+/**
+ * Sends a link for a new password, if there is such an active account; the answer is the same either way. @throws 429
+ * by account
+ */
 export async function forgotPassword(services: Services, email: string, context: RequestContext): Promise<void> {
   const account = sha256(email.toLowerCase()).toString('base64url');
   refuse(await services.rateLimits.auth.take(`forgot:${account}`));
-  await Promise.all([pause(LEAST_MS), inScope(services.database, [], async ({ tx, audit }) => {
-    const user = await userSecretByEmail(tx, email);
-    if (user?.status !== 'active') return;
-    await queueLink(tx, user.id, 'password_reset');
-    audit.record({ study_id: null, user_id: user.id, action: 'password_reset_requested', resource_type: 'user', resource_id: user.id, request_id: context.requestId });
-  })]);
+  await Promise.all([
+    pause(LEAST_MS),
+    inScope(services.database, [], async ({ tx, audit }) => {
+      const user = await userSecretByEmail(tx, email);
+      if (user?.status !== 'active') return;
+      await queueLink(tx, user.id, 'password_reset');
+      audit.record({
+        study_id: null,
+        user_id: user.id,
+        action: 'password_reset_requested',
+        resource_type: 'user',
+        resource_id: user.id,
+        request_id: context.requestId,
+      });
+    }),
+  ]);
 }
 
 /**
@@ -45,7 +71,11 @@ export async function forgotPassword(services: Services, email: string, context:
  * factor stays and is asked for.
  * @throws 401 INVALID_LINK, 400 PASSWORD_TOO_COMMON (the link is good still)
  */
-export async function resetPassword({ database, settings }: Services, given: { token: string; new_password: string }, context: RequestContext): Promise<void> {
+export async function resetPassword(
+  { database, settings }: Services,
+  given: { token: string; new_password: string },
+  context: RequestContext,
+): Promise<void> {
   await inScope(database, [], async ({ tx, audit }) => {
     const user = await userOfLink(tx, linkHash(sessionSecret(settings), given.token));
     if (!user) throw problem('INVALID_LINK');
@@ -54,15 +84,32 @@ export async function resetPassword({ database, settings }: Services, given: { t
     await clearFailedLogins(tx, user.user_id);
     await endUserLinks(tx, user.user_id);
     await revokeAllOf(tx, user.user_id);
-    audit.record({ study_id: null, user_id: user.user_id, action: 'password_reset', resource_type: 'user', resource_id: user.user_id, request_id: context.requestId, metadata: { by: user.purpose } });
+    audit.record({
+      study_id: null,
+      user_id: user.user_id,
+      action: 'password_reset',
+      resource_type: 'user',
+      resource_id: user.user_id,
+      request_id: context.requestId,
+      metadata: { by: user.purpose },
+    });
   });
 }
 
 /** Makes a user without a password, who chooses one by a mailed link. @throws 409 EMAIL_TAKEN, 422 */
-export async function inviteUser(change: Change, given: { email: string; name: string; role: string; study_ids?: string[]; site_ids?: string[] }): Promise<UserRow> {
+export async function inviteUser(
+  change: Change,
+  given: { email: string; name: string; role: string; study_ids?: string[]; site_ids?: string[] },
+): Promise<UserRow> {
   const user = await register(change, { ...given, password: opaqueToken() });
   await queueLink(change.tx, user.id, 'invitation');
-  change.audit.record({ ...by(change.actor, change.context), study_id: null, action: 'user_invited', resource_type: 'user', resource_id: user.id });
+  change.audit.record({
+    ...by(change.actor, change.context),
+    study_id: null,
+    action: 'user_invited',
+    resource_type: 'user',
+    resource_id: user.id,
+  });
   return user;
 }
 
@@ -72,18 +119,37 @@ export async function inviteAgain({ tx, audit, actor, context }: Change, id: str
   if (!user) throw problem('NOT_FOUND', { detail: 'There is no such user.' });
   if (user.status !== 'active') throw problem('CONFLICT', { detail: 'The user is not active.' });
   await queueLink(tx, id, 'invitation');
-  audit.record({ ...by(actor, context), study_id: null, action: 'user_invited', resource_type: 'user', resource_id: id });
+  audit.record({
+    ...by(actor, context),
+    study_id: null,
+    action: 'user_invited',
+    resource_type: 'user',
+    resource_id: id,
+  });
 }
 
 /** Ends one of the caller's own logins. @throws 404 */
 export async function endSession({ tx, audit, actor, context }: Change, familyId: string): Promise<void> {
   if (!(await familyOf(tx, actor.id, familyId))) throw problem('NOT_FOUND', { detail: 'There is no such login.' });
   await revokeFamily(tx, familyId);
-  audit.record({ ...by(actor, context), study_id: null, action: 'logout', resource_type: 'user', resource_id: actor.id, metadata: { session: familyId } });
+  audit.record({
+    ...by(actor, context),
+    study_id: null,
+    action: 'logout',
+    resource_type: 'user',
+    resource_id: actor.id,
+    metadata: { session: familyId },
+  });
 }
 
 /** Ends every login of the caller's, this one included: access tokens too, at once. */
 export async function endAllSessions({ tx, audit, actor, context }: Change): Promise<void> {
   await revokeAllOf(tx, actor.id);
-  audit.record({ ...by(actor, context), study_id: null, action: 'logout_everywhere', resource_type: 'user', resource_id: actor.id });
+  audit.record({
+    ...by(actor, context),
+    study_id: null,
+    action: 'logout_everywhere',
+    resource_type: 'user',
+    resource_id: actor.id,
+  });
 }

@@ -9,7 +9,8 @@ function rangesOf(list: readonly string[]): Range[] {
   if (!ranges) {
     ranges = list.map((entry) => {
       if (entry.includes('/') && ipaddr.isValidCIDR(entry)) return ipaddr.parseCIDR(entry);
-      if (!ipaddr.isValid(entry)) throw new Error(`WEBHOOK_ALLOWED_IPS holds "${entry}", which is neither an address nor a CIDR.`);
+      if (!ipaddr.isValid(entry))
+        throw new Error(`WEBHOOK_ALLOWED_IPS holds "${entry}", which is neither an address nor a CIDR.`);
       const address = ipaddr.process(entry);
       return [address, address.kind() === 'ipv4' ? 32 : 128];
     });
@@ -22,6 +23,8 @@ function rangesOf(list: readonly string[]): Range[] {
 export function assertAllowedAddress(address: string, list: readonly string[] | undefined): void {
   if (!list) return;
   const caller = ipaddr.isValid(address) ? ipaddr.process(address) : undefined;
-  const allowed = caller !== undefined && rangesOf(list).some(([range, bits]) => caller.kind() === range.kind() && caller.match(range, bits));
+  const allowed =
+    caller !== undefined &&
+    rangesOf(list).some(([range, bits]) => caller.kind() === range.kind() && caller.match(range, bits));
   if (!allowed) throw problem('FORBIDDEN', { detail: 'Triggers are not taken from this address.' });
 }

@@ -19,13 +19,24 @@ import type { Services } from '../services.js';
 
 /** Who acts, as a message to the participant's workflow carries it. */
 export const senderOf = (actor: Actor, context: RequestContext): Sender => ({
-  actor_user_id: actor.id, actor_type: 'user', request_id: context.requestId, ip_address: context.ip, user_agent: context.userAgent?.slice(0, 500) ?? null,
+  actor_user_id: actor.id,
+  actor_type: 'user',
+  request_id: context.requestId,
+  ip_address: context.ip,
+  user_agent: context.userAgent?.slice(0, 500) ?? null,
 });
 
 /** What a caller sees of the participant before anything is sent; 409 where the participant has left. */
-async function participantOf(services: Services, studyId: string, participantId: string): Promise<Participant & { status: string }> {
-  const [row] = await readOneInScope<{ id: string; study_id: string; site_id: string | null; status: string }>(services.database, studyId,
-    { sql: 'select id, study_id, site_id, status from participants where id = $1', values: [participantId] });
+async function participantOf(
+  services: Services,
+  studyId: string,
+  participantId: string,
+): Promise<Participant & { status: string }> {
+  const [row] = await readOneInScope<{ id: string; study_id: string; site_id: string | null; status: string }>(
+    services.database,
+    studyId,
+    { sql: 'select id, study_id, site_id, status from participants where id = $1', values: [participantId] },
+  );
   if (!row) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   return { participant_id: row.id, study_id: row.study_id, site_id: row.site_id, status: row.status };
 }
@@ -36,9 +47,15 @@ export type AnchorUpdate = Parameters<AnchorMessages['update']>[0];
  * Sends a participant's workflow an update and gives what came of it.
  * @throws the refusal as the problem that decisions.md gives it; 503 when Temporal or the worker is away
  */
-export async function send(services: Services, at: { studyId: string; participantId: string; updateId: string; evenWithdrawn?: boolean }, definition: AnchorUpdate, message: object): Promise<AnchorOutcome> {
+export async function send(
+  services: Services,
+  at: { studyId: string; participantId: string; updateId: string; evenWithdrawn?: boolean },
+  definition: AnchorUpdate,
+  message: object,
+): Promise<AnchorOutcome> {
   const participant = await participantOf(services, at.studyId, at.participantId);
-  if (participant.status === 'withdrawn' && !at.evenWithdrawn) throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn: the anchor stays as it is.' });
+  if (participant.status === 'withdrawn' && !at.evenWithdrawn)
+    throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn: the anchor stays as it is.' });
   await services.temporal.client();
   let outcome: AnchorOutcome;
   try {
@@ -49,13 +66,18 @@ export async function send(services: Services, at: { studyId: string; participan
   }
   if (outcome.refused) {
     const { status, code, detail, preview } = outcome.refused;
-    throw problemOf(status, code, detail, { errors: outcome.errors, warnings: outcome.warnings, ...(preview !== undefined && { extra: { preview } }) });
+    throw problemOf(status, code, detail, {
+      errors: outcome.errors,
+      warnings: outcome.warnings,
+      ...(preview !== undefined && { extra: { preview } }),
+    });
   }
   return outcome;
 }
 
 /** The anchor as it stands. @throws 404 */
-export const anchorOf = async (tx: Tx, participantId: string): Promise<AnchorResponse> => existing(await readAnchor(tx, participantId));
+export const anchorOf = async (tx: Tx, participantId: string): Promise<AnchorResponse> =>
+  existing(await readAnchor(tx, participantId));
 export const anchorNow = async (services: Services, studyId: string, participantId: string): Promise<AnchorResponse> =>
   existing((await readOneInScope<AnchorResponse>(services.database, studyId, anchorStatement(participantId)))[0]);
 
@@ -65,16 +87,43 @@ export function existing(anchor: AnchorResponse | undefined): AnchorResponse {
 }
 
 /** What an override to `date` would do, and the hash that an override or an approval can echo. Changes nothing. */
-export async function previewOverride(tx: Tx, participantId: string, date: string, regenerate: boolean, actorId: string): Promise<Impact & { preview_hash: string }> {
+export async function previewOverride(
+  tx: Tx,
+  participantId: string,
+  date: string,
+  regenerate: boolean,
+  actorId: string,
+): Promise<Impact & { preview_hash: string }> {
   const [row] = await readFacts(tx, [participantId]);
   if (!row) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   const policy = policyOf(row.policy);
   const facts = factsOf(row, policy);
   if (row.participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
-  if (facts.anchor.status !== 'finalized') throw problemOf(409, 'NOT_FINALIZED', `only a finalized date is overridden; the anchor is ${facts.anchor.status}`, {});
+  if (facts.anchor.status !== 'finalized')
+    throw problemOf(
+      409,
+      'NOT_FINALIZED',
+      `only a finalized date is overridden; the anchor is ${facts.anchor.status}`,
+      {},
+    );
   const { errors, warnings } = judgeOverride(policy, facts, date, actorId);
-  if (errors.length > 0) throw problemOf(400, overrideRefusalCode(errors), errors.map((e) => e.message).join('; '), { errors, warnings });
+  if (errors.length > 0)
+    throw problemOf(400, overrideRefusalCode(errors), errors.map((e) => e.message).join('; '), { errors, warnings });
   const inputs = (await readScheduleInputs(tx, row.study_id, [participantId])).get(participantId)!;
-  const impact = previewOf(date, inputs, (identity) => visitKey(participantId, identity), { today: facts.today, warnings: warnings.map((w) => `${w.code}: ${w.message}`), regenerate });
-  return { ...impact, preview_hash: hashOf(previewBasis(inputs, { policy_version: row.policy_version, anchor_version: row.anchor.version, date, regenerate })) };
+  const impact = previewOf(date, inputs, (identity) => visitKey(participantId, identity), {
+    today: facts.today,
+    warnings: warnings.map((w) => `${w.code}: ${w.message}`),
+    regenerate,
+  });
+  return {
+    ...impact,
+    preview_hash: hashOf(
+      previewBasis(inputs, {
+        policy_version: row.policy_version,
+        anchor_version: row.anchor.version,
+        date,
+        regenerate,
+      }),
+    ),
+  };
 }

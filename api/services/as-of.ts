@@ -5,19 +5,32 @@ import { problem } from '../errors.js';
 import { anchorOf } from './anchors.js';
 import { schedule } from './schedule-versions.js';
 
-/** The anchor now, or as the service believed it to be at `instant`. @throws 400 IN_FUTURE, 404 before the participant was on record */
+/**
+ * The anchor now, or as the service believed it to be at `instant`. @throws 400 IN_FUTURE, 404 before the participant
+ * was on record
+ */
 export async function anchorAt(tx: Tx, participantId: string, instant: string | undefined): Promise<AnchorResponse> {
   if (instant === undefined) return anchorOf(tx, participantId);
   await requirePast(tx, participantId, instant);
   return (await readAnchorAsOf(tx, participantId, instant))!;
 }
 
-/** The schedule now, or the one that was current at `instant` with its visits as they stood then. @throws as `anchorAt` */
-export async function scheduleAt(tx: Tx, participantId: string, instant: string | undefined): Promise<Record<string, unknown>> {
+/**
+ * The schedule now, or the one that was current at `instant` with its visits as they stood then. @throws as `anchorAt`
+ */
+export async function scheduleAt(
+  tx: Tx,
+  participantId: string,
+  instant: string | undefined,
+): Promise<Record<string, unknown>> {
   if (instant === undefined) return schedule(tx, participantId);
   await requirePast(tx, participantId, instant);
   const version = await readVersionAsOf(tx, participantId, instant);
-  return { participant_id: participantId, schedule_version: version ?? null, visits: await readVisitsAsOf(tx, participantId, instant, version) };
+  return {
+    participant_id: participantId,
+    schedule_version: version ?? null,
+    visits: await readVisitsAsOf(tx, participantId, instant, version),
+  };
 }
 
 /** The database's clock judges, since it is the one that wrote the record. */
@@ -25,7 +38,10 @@ async function requirePast(tx: Tx, participantId: string, instant: string): Prom
   const { ahead, existed } = await existenceAt(tx, participantId, instant);
   if (ahead) {
     const message = 'query.as_of lies in the future';
-    throw problem('RULE_VIOLATED', { detail: `${message}: what will be believed then is not known.`, errors: [{ path: 'query.as_of', code: 'IN_FUTURE', message }] });
+    throw problem('RULE_VIOLATED', {
+      detail: `${message}: what will be believed then is not known.`,
+      errors: [{ path: 'query.as_of', code: 'IN_FUTURE', message }],
+    });
   }
   if (!existed) throw problem('NOT_FOUND', { detail: 'The participant was not on record then.' });
 }

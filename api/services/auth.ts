@@ -3,8 +3,17 @@ import type { Tx } from '../../db/knex.js';
 import { hashPassword, verifyPassword } from '../../db/passwords.js';
 import { secondFactor } from '../../db/queries/mfa.js';
 import {
-  clearFailedLogins, countFailedLogin, insertRefreshToken, markRotated, passwordHashOf, refreshTokenForUpdate, revokeAllOf, revokeFamily,
-  updateUser, userSecretByEmail, userSecretForUpdate,
+  clearFailedLogins,
+  countFailedLogin,
+  insertRefreshToken,
+  markRotated,
+  passwordHashOf,
+  refreshTokenForUpdate,
+  revokeAllOf,
+  revokeFamily,
+  updateUser,
+  userSecretByEmail,
+  userSecretForUpdate,
 } from '../../db/queries/users.js';
 import type { UserSecret } from '../../db/queries/users.js';
 import { inScope } from '../../db/transaction.js';
@@ -18,7 +27,12 @@ import { by } from '../record.js';
 import type { RequestContext } from '../route.js';
 import type { Services } from '../services.js';
 
-export interface Tokens { access_token: string; refresh_token: string; token_type: 'bearer'; expires_in: number }
+export interface Tokens {
+  access_token: string;
+  refresh_token: string;
+  token_type: 'bearer';
+  expires_in: number;
+}
 
 /** A hash that no password fits: an unknown email costs the time of a wrong password. */
 let nobody: Promise<string> | undefined;
@@ -31,10 +45,19 @@ export async function login(services: Services, given: { email: string; password
   // By account as well, known or not; its hash, since counters are no place for addresses.
   refuse(await services.rateLimits.auth.take(`account:${sha256(given.email.toLowerCase()).toString('base64url')}`));
   const user = await userSecretByEmail(services.database, given.email);
-  const right = await verifyPassword(user?.password_hash ?? await (nobody ??= hashPassword(opaqueToken())), given.password);
+  const right = await verifyPassword(
+    user?.password_hash ?? (await (nobody ??= hashPassword(opaqueToken()))),
+    given.password,
+  );
   if (!user) throw problem('INVALID_CREDENTIALS');
   const entered = await inScope(services.database, [], async ({ tx, audit }) => {
-    const entry = { study_id: null, user_id: user.id, resource_type: 'user', resource_id: user.id, request_id: context.requestId };
+    const entry = {
+      study_id: null,
+      user_id: user.id,
+      resource_type: 'user',
+      resource_id: user.id,
+      request_id: context.requestId,
+    };
     const now = await userSecretForUpdate(tx, user.id);
     if (right && now && !now.locked && now.status === 'active' && now.password_hash === user.password_hash) {
       const factor = await secondFactor(tx, now.id);
@@ -51,8 +74,13 @@ export async function login(services: Services, given: { email: string; password
       return await signIn(services, tx, now, context);
     }
     const locked = now?.locked ?? user.locked;
-    audit.record({ ...entry, action: 'login_failed', metadata: { reason: now?.status !== 'active' ? 'inactive' : locked ? 'locked' : 'password' } });
-    if (!right && !locked && await countFailedLogin(tx, user.id)) audit.record({ ...entry, action: 'account_locked' });
+    audit.record({
+      ...entry,
+      action: 'login_failed',
+      metadata: { reason: now?.status !== 'active' ? 'inactive' : locked ? 'locked' : 'password' },
+    });
+    if (!right && !locked && (await countFailedLogin(tx, user.id)))
+      audit.record({ ...entry, action: 'account_locked' });
     return undefined;
   });
   // Thrown after the commit: the count of failures and its record stay.
@@ -61,20 +89,40 @@ export async function login(services: Services, given: { email: string; password
 }
 
 /** What a login gives once everything that it asks for is there. */
-export async function signIn(services: Services, tx: Tx, user: Omit<UserSecret, 'password_hash' | 'locked'>, context: RequestContext) {
+export async function signIn(
+  services: Services,
+  tx: Tx,
+  user: Omit<UserSecret, 'password_hash' | 'locked'>,
+  context: RequestContext,
+) {
   await clearFailedLogins(tx, user.id);
   const tokens = await issue(services, tx, user, context);
   return { user: { id: user.id, email: user.email, name: user.name, role: user.role, status: user.status }, tokens };
 }
 
 /** An access token and a refresh token of a new family, or of the family that is rotated. */
-async function issue({ settings }: Services, tx: Tx, user: { id: string; role: string; session_epoch: number }, context: RequestContext, familyId?: string): Promise<Tokens> {
+async function issue(
+  { settings }: Services,
+  tx: Tx,
+  user: { id: string; role: string; session_epoch: number },
+  context: RequestContext,
+  familyId?: string,
+): Promise<Tokens> {
   const seconds = Math.max(1, Math.round(settings.ACCESS_TOKEN_MINUTES * 60));
   const refresh = opaqueToken();
   const sid = await insertRefreshToken(tx, {
-    userId: user.id, hash: sha256(refresh), days: settings.REFRESH_TOKEN_DAYS, familyId, origin: { userAgent: context.userAgent ?? null, ip: context.ip },
+    userId: user.id,
+    hash: sha256(refresh),
+    days: settings.REFRESH_TOKEN_DAYS,
+    familyId,
+    origin: { userAgent: context.userAgent ?? null, ip: context.ip },
   });
-  return { access_token: signToken(settings, 'api', user, seconds, { sid, epoch: user.session_epoch }), refresh_token: refresh, token_type: 'bearer', expires_in: seconds };
+  return {
+    access_token: signToken(settings, 'api', user, seconds, { sid, epoch: user.session_epoch }),
+    refresh_token: refresh,
+    token_type: 'bearer',
+    expires_in: seconds,
+  };
 }
 
 /** Rotates a refresh token. One that was rotated before is stolen or repeated: its whole family ends. @throws 401 */
@@ -84,13 +132,26 @@ export async function refresh(services: Services, token: string, context: Reques
     if (!row || !row.usable || row.status !== 'active') return undefined;
     if (row.rotated) {
       await revokeFamily(tx, row.family_id);
-      audit.record({ study_id: null, user_id: row.user_id, action: 'refresh_token_reused', resource_type: 'user', resource_id: row.user_id, request_id: context.requestId });
+      audit.record({
+        study_id: null,
+        user_id: row.user_id,
+        action: 'refresh_token_reused',
+        resource_type: 'user',
+        resource_id: row.user_id,
+        request_id: context.requestId,
+      });
       return undefined;
     }
     // A role that must have a second factor meanwhile: the next login asks for it.
     if (mfaRequired(services.settings, row.role) && !row.mfa_enabled) return undefined;
     await markRotated(tx, row.id);
-    return issue(services, tx, { id: row.user_id, role: row.role, session_epoch: row.session_epoch }, context, row.family_id);
+    return issue(
+      services,
+      tx,
+      { id: row.user_id, role: row.role, session_epoch: row.session_epoch },
+      context,
+      row.family_id,
+    );
   });
   if (!tokens) throw problem('INVALID_REFRESH_TOKEN');
   return tokens;
@@ -102,18 +163,43 @@ export async function logout(services: Services, token: string, context: Request
     const row = await refreshTokenForUpdate(tx, sha256(token));
     if (!row) return;
     await revokeFamily(tx, row.family_id);
-    audit.record({ study_id: null, user_id: row.user_id, action: 'logout', resource_type: 'user', resource_id: row.user_id, request_id: context.requestId });
+    audit.record({
+      study_id: null,
+      user_id: row.user_id,
+      action: 'logout',
+      resource_type: 'user',
+      resource_id: row.user_id,
+      request_id: context.requestId,
+    });
   });
 }
 
-/** Changes the caller's own password and ends all sessions. @throws 400 when the present one is wrong or the new one common */
-export async function changePassword(tx: Tx, audit: AuditTrail, actor: Actor, given: { current_password: string; new_password: string }, context: RequestContext): Promise<void> {
+/**
+ * Changes the caller's own password and ends all sessions. @throws 400 when the present one is wrong or the new one
+ * common
+ */
+export async function changePassword(
+  tx: Tx,
+  audit: AuditTrail,
+  actor: Actor,
+  given: { current_password: string; new_password: string },
+  context: RequestContext,
+): Promise<void> {
   const stored = await passwordHashOf(tx, actor.id);
   if (!stored || !(await verifyPassword(stored, given.current_password))) {
-    throw problem('RULE_VIOLATED', { detail: 'current_password is wrong.', errors: [{ path: 'current_password', code: 'WRONG_PASSWORD', message: 'current_password is wrong' }] });
+    throw problem('RULE_VIOLATED', {
+      detail: 'current_password is wrong.',
+      errors: [{ path: 'current_password', code: 'WRONG_PASSWORD', message: 'current_password is wrong' }],
+    });
   }
   requireUncommon(given.new_password, actor.email, 'new_password');
   await updateUser(tx, actor.id, { password_hash: await hashPassword(given.new_password) });
   await revokeAllOf(tx, actor.id);
-  audit.record({ ...by(actor, context), study_id: null, action: 'password_changed', resource_type: 'user', resource_id: actor.id });
+  audit.record({
+    ...by(actor, context),
+    study_id: null,
+    action: 'password_changed',
+    resource_type: 'user',
+    resource_id: actor.id,
+  });
 }

@@ -10,7 +10,10 @@ import { reply } from '../route.js';
 import type { Asker, Ready, Reply } from '../route.js';
 
 type Source = Pick<CompileSource, 'id' | 'study_id' | 'version' | 'published'>;
-interface Bytes { body: Buffer; checksum: string }
+interface Bytes {
+  body: Buffer;
+  checksum: string;
+}
 const MOST = 500;
 /** Published versions never change, so what they compile to is kept; the oldest goes when there are too many. */
 const kept = new Map<string, Bytes>();
@@ -36,24 +39,40 @@ export function compiledBefore(source: Source, language: string): Reply | undefi
 }
 
 /** `compile` for a crowd: who asks and what of it are read together with others (db/shared-read.ts). */
-export async function readyCompiled(database: Database, asker: Asker, battery: number, version: number | undefined, language: string): Promise<Ready> {
+export async function readyCompiled(
+  database: Database,
+  asker: Asker,
+  battery: number,
+  version: number | undefined,
+  language: string,
+): Promise<Ready> {
   const asked = { battery, version: version ?? null };
-  const ready = ({ source }: { source: CompileSource | null }) => (source ? compiledBefore(source, language) : undefined);
+  const ready = ({ source }: { source: CompileSource | null }) =>
+    source ? compiledBefore(source, language) : undefined;
   if (asker.kind === 'participant') {
     const right = await batteryForParticipant(database, { ...asked, participantId: asker.id });
     return { kind: 'participant', caller: right.caller ?? undefined, answer: ready(right) };
   }
-  const right = await batteryForUser(database, { ...asked, userId: asker.id, studyId: asker.studyId ?? null, siteId: asker.siteId ?? null, login: asker.login ?? null });
+  const right = await batteryForUser(database, {
+    ...asked,
+    userId: asker.id,
+    studyId: asker.studyId ?? null,
+    siteId: asker.siteId ?? null,
+    login: asker.login ?? null,
+  });
   return { kind: 'user', caller: right.caller ?? undefined, answer: ready(right) };
 }
 
-const keyOf = (source: Source, language: string): string => `${source.study_id} ${source.id} ${source.version} ${language}`;
+const keyOf = (source: Source, language: string): string =>
+  `${source.study_id} ${source.id} ${source.version} ${language}`;
 
-const answer = (bytes: Bytes): Reply => reply(200, bytes.body, {
-  'Content-Type': 'application/json; charset=utf-8', ETag: `"${bytes.checksum}"`,
-  // A device asks again each time, and is told 304: who lost the right to the study no longer gets it.
-  'Cache-Control': 'private, no-cache',
-});
+const answer = (bytes: Bytes): Reply =>
+  reply(200, bytes.body, {
+    'Content-Type': 'application/json; charset=utf-8',
+    ETag: `"${bytes.checksum}"`,
+    // A device asks again each time, and is told 304: who lost the right to the study no longer gets it.
+    'Cache-Control': 'private, no-cache',
+  });
 
 async function build(tx: Tx, source: Source, language: string): Promise<Bytes> {
   const content = compileBattery(source, await modulesOfVersion(tx, source.id, source.version), language);

@@ -18,7 +18,9 @@ export async function addModule(change: Change, id: number, given: GivenModule):
   const of = { battery_id: id, version: battery.version };
   const [module] = await acceptModules(change.tx, battery.study_id, [given], 'module');
   if (battery.modules.length >= 100) throw invalid('modules', 'TOO_MANY', 'has 100 modules already');
-  await insertModules(change.tx, { ...of, study_id: battery.study_id }, [{ ...module!, position: battery.modules.length + 1 }]);
+  await insertModules(change.tx, { ...of, study_id: battery.study_id }, [
+    { ...module!, position: battery.modules.length + 1 },
+  ]);
   let after = await existingBattery(change.tx, id);
   const added = after.modules.at(-1)!;
   if (given.position !== undefined && given.position <= battery.modules.length) {
@@ -32,7 +34,12 @@ export async function addModule(change: Change, id: number, given: GivenModule):
 }
 
 /** Puts the modules in order: each once, none left out. @throws 404, 409 BATTERY_RETIRED or STALE, 422 */
-export async function reorderModules(change: Change, id: number, given: readonly string[], unchangedSince: Unchanged): Promise<BatteryRecord> {
+export async function reorderModules(
+  change: Change,
+  id: number,
+  given: readonly string[],
+  unchangedSince: Unchanged,
+): Promise<BatteryRecord> {
   const before = await existingBattery(change.tx, id, true);
   unchangedSince({ ...before });
   const ids = given.map((one) => one.toLowerCase());
@@ -49,22 +56,45 @@ export async function reorderModules(change: Change, id: number, given: readonly
 }
 
 /** Changes a module; `settings` are merged. @throws 404, 409 BATTERY_RETIRED or STALE, 422 */
-export async function changeModule(change: Change, id: number, moduleId: string, given: Omit<GivenModule, 'task' | 'position'>, unchangedSince: Unchanged): Promise<ModuleOfBattery> {
+export async function changeModule(
+  change: Change,
+  id: number,
+  moduleId: string,
+  given: Omit<GivenModule, 'task' | 'position'>,
+  unchangedSince: Unchanged,
+): Promise<ModuleOfBattery> {
   const before = await existingBattery(change.tx, id, true);
   unchangedSince({ ...before });
   const module = found(before, moduleId);
   if (!isTask(module.task)) throw problem('NOT_FOUND', { detail: 'There is no such module.' });
   // Nothing to change: of a published battery no draft comes of it either.
   if (Object.keys(given).length === 0) return module;
-  const settings = given.settings && await acceptSettings(change.tx, before.study_id, module.task, mergePatch(module.settings, given.settings) as Record<string, unknown>, 'settings');
+  const settings =
+    given.settings &&
+    (await acceptSettings(
+      change.tx,
+      before.study_id,
+      module.task,
+      mergePatch(module.settings, given.settings) as Record<string, unknown>,
+      'settings',
+    ));
   const battery = await editable(change, before);
-  await updateModule(change.tx, { battery_id: id, version: battery.version, id: module.id }, { ...given, ...(settings && { settings }) });
+  await updateModule(
+    change.tx,
+    { battery_id: id, version: battery.version, id: module.id },
+    { ...given, ...(settings && { settings }) },
+  );
   record(change, battery, 'battery_module_changed', { module_id: module.id, fields: Object.keys(given).sort() });
   return found(await existingBattery(change.tx, id), module.id);
 }
 
 /** @throws 404, 409 BATTERY_RETIRED or STALE */
-export async function removeModule(change: Change, id: number, moduleId: string, unchangedSince: Unchanged): Promise<void> {
+export async function removeModule(
+  change: Change,
+  id: number,
+  moduleId: string,
+  unchangedSince: Unchanged,
+): Promise<void> {
   const before = await existingBattery(change.tx, id, true);
   unchangedSince({ ...before });
   const module = found(before, moduleId);
@@ -79,6 +109,18 @@ function found(battery: BatteryRecord, moduleId: string): ModuleOfBattery {
   return { ...module, battery_id: battery.id, version: battery.version };
 }
 
-function record({ audit, actor, context }: Change, battery: BatteryRecord, action: string, metadata: Record<string, unknown>): void {
-  audit.record({ ...by(actor, context), study_id: battery.study_id, action, resource_type: 'battery', resource_id: String(battery.id), metadata: { version: battery.version, ...metadata } });
+function record(
+  { audit, actor, context }: Change,
+  battery: BatteryRecord,
+  action: string,
+  metadata: Record<string, unknown>,
+): void {
+  audit.record({
+    ...by(actor, context),
+    study_id: battery.study_id,
+    action,
+    resource_type: 'battery',
+    resource_id: String(battery.id),
+    metadata: { version: battery.version, ...metadata },
+  });
 }

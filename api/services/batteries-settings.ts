@@ -17,27 +17,44 @@ const REFUSED = ['pattern', 'patternProperties', '$dynamicRef', '$recursiveRef',
  * @param path of the settings in the request, for the error
  * @throws 422 with each fault by its field; 400 CUSTOM_SCHEMA_INVALID when the study's own schema is none
  */
-export async function acceptSettings(tx: Tx, studyId: string, task: TaskName, given: Record<string, unknown>, path: string): Promise<Record<string, unknown>> {
+export async function acceptSettings(
+  tx: Tx,
+  studyId: string,
+  task: TaskName,
+  given: Record<string, unknown>,
+  path: string,
+): Promise<Record<string, unknown>> {
   const settings = { ...TASKS[task].defaults, ...given };
   report(validatorOf(task), settings, path);
   if (task === 'custom') {
     const schema = await customSchema(tx, studyId);
     if (schema) report(compileOwn(schema), settings, path);
   }
-  if (JSON.stringify(settings).length > MAX_SCHEMA_CHARACTERS) throw invalid(path, 'TOO_LARGE', 'is too large for settings');
+  if (JSON.stringify(settings).length > MAX_SCHEMA_CHARACTERS)
+    throw invalid(path, 'TOO_LARGE', 'is too large for settings');
   return settings;
 }
 
 function validatorOf(task: TaskName): ValidateFunction {
   let validate = compiled.get(task);
-  if (!validate) compiled.set(task, validate = ajv.compile(taskDefinition(task).settings as object));
+  if (!validate) compiled.set(task, (validate = ajv.compile(taskDefinition(task).settings as object)));
   return validate;
 }
 
 function report(validate: ValidateFunction, settings: unknown, path: string): void {
   if (validate(settings)) return;
-  const errors: FaultEntry[] = (validate.errors ?? []).slice(0, 20).map((error) => ({ path: fieldOf(error, path), code: 'SETTINGS', message: `${fieldOf(error, path)} ${error.message ?? 'is not valid'}` }));
-  throw problem('VALIDATION_FAILED', { detail: errors.slice(0, 3).map((e) => e.message).join('; '), errors });
+  const errors: FaultEntry[] = (validate.errors ?? []).slice(0, 20).map((error) => ({
+    path: fieldOf(error, path),
+    code: 'SETTINGS',
+    message: `${fieldOf(error, path)} ${error.message ?? 'is not valid'}`,
+  }));
+  throw problem('VALIDATION_FAILED', {
+    detail: errors
+      .slice(0, 3)
+      .map((e) => e.message)
+      .join('; '),
+    errors,
+  });
 }
 
 function fieldOf(error: ErrorObject, path: string): string {
@@ -47,13 +64,15 @@ function fieldOf(error: ErrorObject, path: string): string {
 
 /** The study's own schema of custom tasks: `config.custom_task_schema`. */
 async function customSchema(tx: Tx, studyId: string): Promise<object | undefined> {
-  const row = await tx('studies').where({ id: studyId }).first(tx.raw(`config->'custom_task_schema' as schema`)) as { schema: object | null } | undefined;
+  const row = (await tx('studies').where({ id: studyId }).first(tx.raw(`config->'custom_task_schema' as schema`))) as
+    { schema: object | null } | undefined;
   return row?.schema ?? undefined;
 }
 
 /** Compiled anew each time: a study changes its schema, and such modules are few. */
 function compileOwn(schema: object): ValidateFunction {
-  const refuse = (why: string, cause?: unknown) => problem('CUSTOM_SCHEMA_INVALID', { detail: `config.custom_task_schema of the study ${why}.`, cause });
+  const refuse = (why: string, cause?: unknown) =>
+    problem('CUSTOM_SCHEMA_INVALID', { detail: `config.custom_task_schema of the study ${why}.`, cause });
   const text = JSON.stringify(schema);
   if (text.length > MAX_SCHEMA_CHARACTERS) throw refuse(`is longer than ${MAX_SCHEMA_CHARACTERS} characters`);
   const used = REFUSED.find((word) => text.includes(`"${word}":`));

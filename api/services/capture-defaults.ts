@@ -3,9 +3,17 @@ import type { Tx } from '../../db/knex.js';
 import { ConfigPatch } from '../schemas/datacapture.js';
 import { check } from '../validation.js';
 
-/** Where a study keeps the mappings of its template until a capture system is configured, which then takes them over. */
+/**
+ * Where a study keeps the mappings of its template until a capture system is configured, which then takes them over.
+ */
 export const CAPTURE_DEFAULTS = 'capture_defaults';
-const FIELDS = ['enrollment_instrument', 'enrollment_event', 'participant_field_mapping', 'event_battery_mapping', 'data_field_mapping'] as const;
+const FIELDS = [
+  'enrollment_instrument',
+  'enrollment_event',
+  'participant_field_mapping',
+  'event_battery_mapping',
+  'data_field_mapping',
+] as const;
 
 /**
  * What the template that a study was made of says of its capture system; what a new configuration says itself goes
@@ -13,8 +21,13 @@ const FIELDS = ['enrollment_instrument', 'enrollment_event', 'participant_field_
  * @throws 422
  */
 export async function captureDefaults(tx: Tx, studyId: string): Promise<Static<typeof ConfigPatch>> {
-  const row = await tx('studies').where({ id: studyId }).first(tx.raw('config->? as defaults', [CAPTURE_DEFAULTS])) as { defaults: Record<string, unknown> | null } | undefined;
-  const defaults = Object.fromEntries(FIELDS.flatMap((name) => (row?.defaults?.[name] === undefined ? [] : [[name, row.defaults[name]]])));
+  const row = (await tx('studies')
+    .where({ id: studyId })
+    .first(tx.raw('config->? as defaults', [CAPTURE_DEFAULTS]))) as
+    { defaults: Record<string, unknown> | null } | undefined;
+  const defaults = Object.fromEntries(
+    FIELDS.flatMap((name) => (row?.defaults?.[name] === undefined ? [] : [[name, row.defaults[name]]])),
+  );
   check(ConfigPatch, defaults, 'body');
   return defaults;
 }

@@ -10,21 +10,35 @@ import type { Services } from '../services.js';
  * Asks a study's capture system by way of the worker, which alone opens connections to it.
  * @throws 503 when Temporal or the worker is away, or does not answer within `seconds`
  */
-export async function askCapture(services: Services, question: CaptureQuestion, seconds = services.settings.REQUEST_TIMEOUT_SECONDS): Promise<CaptureAnswer> {
+export async function askCapture(
+  services: Services,
+  question: CaptureQuestion,
+  seconds = services.settings.REQUEST_TIMEOUT_SECONDS,
+): Promise<CaptureAnswer> {
   const client = await services.temporal.client();
   const patience = new AbortController();
   const timer = setTimeout(() => patience.abort(), seconds * 1000);
   try {
     return await client.connection.withAbortSignal(patience.signal, async () => {
-      const handle = await client.workflow.start<(question: CaptureQuestion) => Promise<CaptureAnswer>>(datacaptureQueryType, {
-        taskQueue: services.settings.TEMPORAL_TASK_QUEUE, workflowId: datacaptureQueryId(randomUUID()), args: [question], workflowExecutionTimeout: '2m',
-        ...shownAs(`question to the capture system: ${question.kind}`, question.study_id),
-      });
+      const handle = await client.workflow.start<(question: CaptureQuestion) => Promise<CaptureAnswer>>(
+        datacaptureQueryType,
+        {
+          taskQueue: services.settings.TEMPORAL_TASK_QUEUE,
+          workflowId: datacaptureQueryId(randomUUID()),
+          args: [question],
+          workflowExecutionTimeout: '2m',
+          ...shownAs(`question to the capture system: ${question.kind}`, question.study_id),
+        },
+      );
       return handle.result();
     });
   } catch (failure) {
     if (patience.signal.aborted) throw problem('WORKER_UNAVAILABLE', { cause: failure });
-    if (failure instanceof WorkflowFailedError) throw problem('WORKER_UNAVAILABLE', { detail: 'The capture system could not be asked at the moment.', cause: failure });
+    if (failure instanceof WorkflowFailedError)
+      throw problem('WORKER_UNAVAILABLE', {
+        detail: 'The capture system could not be asked at the moment.',
+        cause: failure,
+      });
     if (failure instanceof ServiceError) throw problem('TEMPORAL_UNAVAILABLE', { cause: failure });
     throw failure;
   } finally {
@@ -33,8 +47,14 @@ export async function askCapture(services: Services, question: CaptureQuestion, 
 }
 
 /** As `askCapture`; what is wrong with the capture system is a 400 in its own words. */
-export async function askCaptureOrRefuse(services: Services, question: CaptureQuestion): Promise<Extract<CaptureAnswer, { ok: true }>> {
+export async function askCaptureOrRefuse(
+  services: Services,
+  question: CaptureQuestion,
+): Promise<Extract<CaptureAnswer, { ok: true }>> {
   const answer = await askCapture(services, question);
-  if (!answer.ok) throw problemOf(400, 'CONNECTION_FAILED', `Connection failed: ${answer.message}`, { extra: { error_type: answer.error_type } });
+  if (!answer.ok)
+    throw problemOf(400, 'CONNECTION_FAILED', `Connection failed: ${answer.message}`, {
+      extra: { error_type: answer.error_type },
+    });
   return answer;
 }

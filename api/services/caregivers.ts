@@ -1,5 +1,14 @@
 import type { Tx } from '../../db/knex.js';
-import { caregiverInStudy, caresBeyondReach, deleteCaregiver, endCare, insertCaregiver, keepCare, shutOut, updateCaregiver } from '../../db/queries/caregivers.js';
+import {
+  caregiverInStudy,
+  caresBeyondReach,
+  deleteCaregiver,
+  endCare,
+  insertCaregiver,
+  keepCare,
+  shutOut,
+  updateCaregiver,
+} from '../../db/queries/caregivers.js';
 import type { CaregiverFields, CaregiverRecord } from '../../db/queries/caregivers.js';
 import { participantForUpdate } from '../../db/queries/participants.js';
 import { problem } from '../errors.js';
@@ -7,11 +16,26 @@ import { by, changedFields } from '../record.js';
 import type { Change } from './studies.js';
 
 type Unchanged = (record: Record<string, unknown>) => void;
-export interface CareOf { study_id: string; caregiver_id: string; participant_id: string }
+export interface CareOf {
+  study_id: string;
+  caregiver_id: string;
+  participant_id: string;
+}
 
-export async function addCaregiver({ tx, audit, actor, context }: Change, studyId: string, given: Partial<CaregiverFields>): Promise<CaregiverRecord> {
+export async function addCaregiver(
+  { tx, audit, actor, context }: Change,
+  studyId: string,
+  given: Partial<CaregiverFields>,
+): Promise<CaregiverRecord> {
   const id = await insertCaregiver(tx, studyId, given);
-  audit.record({ ...by(actor, context), study_id: studyId, action: 'caregiver_created', resource_type: 'caregiver', resource_id: id, metadata: { fields: Object.keys(given).sort() } });
+  audit.record({
+    ...by(actor, context),
+    study_id: studyId,
+    action: 'caregiver_created',
+    resource_type: 'caregiver',
+    resource_id: id,
+    metadata: { fields: Object.keys(given).sort() },
+  });
   return existingCaregiver(tx, studyId, id);
 }
 
@@ -19,50 +43,103 @@ export async function addCaregiver({ tx, audit, actor, context }: Change, studyI
  * Changes a caregiver. One that is set inactive is let in nowhere from then on.
  * @throws 404, 409 STALE, 403 SITE_NOT_ASSIGNED where it cares for somebody at another site too
  */
-export async function changeCaregiver({ tx, audit, actor, context }: Change, studyId: string, id: string, given: Partial<CaregiverFields>, unchangedSince: Unchanged): Promise<CaregiverRecord> {
+export async function changeCaregiver(
+  { tx, audit, actor, context }: Change,
+  studyId: string,
+  id: string,
+  given: Partial<CaregiverFields>,
+  unchangedSince: Unchanged,
+): Promise<CaregiverRecord> {
   const before = await wholly(tx, studyId, id, unchangedSince);
   const changed = changedFields({ ...before }, { ...given });
   if (changed.length === 0) return before;
   await updateCaregiver(tx, studyId, id, given);
   if (given.status === 'inactive') await shutOut(tx, studyId, id);
   audit.record({
-    ...by(actor, context), study_id: studyId, action: 'caregiver_changed', resource_type: 'caregiver', resource_id: id, metadata: { fields: changed, ...(given.status && { status: given.status }) },
+    ...by(actor, context),
+    study_id: studyId,
+    action: 'caregiver_changed',
+    resource_type: 'caregiver',
+    resource_id: id,
+    metadata: { fields: changed, ...(given.status && { status: given.status }) },
   });
   return existingCaregiver(tx, studyId, id);
 }
 
 /** @throws 404, 409 STALE, 403 SITE_NOT_ASSIGNED as above */
-export async function removeCaregiver({ tx, audit, actor, context }: Change, studyId: string, id: string, unchangedSince: Unchanged): Promise<void> {
+export async function removeCaregiver(
+  { tx, audit, actor, context }: Change,
+  studyId: string,
+  id: string,
+  unchangedSince: Unchanged,
+): Promise<void> {
   const before = await wholly(tx, studyId, id, unchangedSince);
   await deleteCaregiver(tx, studyId, id);
   audit.record({
-    ...by(actor, context), study_id: studyId, action: 'caregiver_deleted', resource_type: 'caregiver', resource_id: id, metadata: { participant_ids: before.participants.map(({ participant_id }) => participant_id) },
+    ...by(actor, context),
+    study_id: studyId,
+    action: 'caregiver_deleted',
+    resource_type: 'caregiver',
+    resource_id: id,
+    metadata: { participant_ids: before.participants.map(({ participant_id }) => participant_id) },
   });
 }
 
-/** Says that a caregiver cares for a participant, and what it is to it. The same again changes nothing. @throws 404, 409 PARTICIPANT_WITHDRAWN, STALE */
-export async function assignCare({ tx, audit, actor, context }: Change, { study_id, caregiver_id, participant_id }: CareOf, relationship: string, unchangedSince: Unchanged): Promise<CaregiverRecord> {
+/**
+ * Says that a caregiver cares for a participant, and what it is to it. The same again changes nothing. @throws 404, 409
+ * PARTICIPANT_WITHDRAWN, STALE
+ */
+export async function assignCare(
+  { tx, audit, actor, context }: Change,
+  { study_id, caregiver_id, participant_id }: CareOf,
+  relationship: string,
+  unchangedSince: Unchanged,
+): Promise<CaregiverRecord> {
   const before = await lockedCaregiver(tx, study_id, caregiver_id);
   unchangedSince({ ...before });
   const participant = await participantForUpdate(tx, participant_id);
-  if (participant?.study_id !== study_id.toLowerCase()) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  if (participant?.study_id !== study_id.toLowerCase())
+    throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   if (participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
-  if (await keepCare(tx, { caregiverId: before.id, participantId: participant.id, studyId: before.study_id, relationship, by: actor.id })) {
+  if (
+    await keepCare(tx, {
+      caregiverId: before.id,
+      participantId: participant.id,
+      studyId: before.study_id,
+      relationship,
+      by: actor.id,
+    })
+  ) {
     const isNew = !before.participants.some((care) => care.participant_id === participant.id);
     audit.record({
-      ...by(actor, context), study_id: before.study_id, action: isNew ? 'caregiver_assigned' : 'caregiver_relationship_changed', resource_type: 'participant', resource_id: participant.id, metadata: { caregiver_id: before.id },
+      ...by(actor, context),
+      study_id: before.study_id,
+      action: isNew ? 'caregiver_assigned' : 'caregiver_relationship_changed',
+      resource_type: 'participant',
+      resource_id: participant.id,
+      metadata: { caregiver_id: before.id },
     });
   }
   return existingCaregiver(tx, study_id, caregiver_id);
 }
 
 /** Ends it: at once nothing of the participant is seen any more. @throws 404, 409 STALE */
-export async function unassignCare({ tx, audit, actor, context }: Change, { study_id, caregiver_id, participant_id }: CareOf, unchangedSince: Unchanged): Promise<void> {
+export async function unassignCare(
+  { tx, audit, actor, context }: Change,
+  { study_id, caregiver_id, participant_id }: CareOf,
+  unchangedSince: Unchanged,
+): Promise<void> {
   const before = await lockedCaregiver(tx, study_id, caregiver_id);
   unchangedSince({ ...before });
-  if (!(await endCare(tx, before.id, participant_id))) throw problem('NOT_FOUND', { detail: 'The caregiver does not care for this participant.' });
+  if (!(await endCare(tx, before.id, participant_id)))
+    throw problem('NOT_FOUND', { detail: 'The caregiver does not care for this participant.' });
   audit.record({
-    ...by(actor, context), study_id: before.study_id, action: 'caregiver_unassigned', resource_type: 'participant', resource_id: participant_id.toLowerCase(), metadata: { caregiver_id: before.id },
+    ...by(actor, context),
+    study_id: before.study_id,
+    action: 'caregiver_unassigned',
+    resource_type: 'participant',
+    resource_id: participant_id.toLowerCase(),
+    metadata: { caregiver_id: before.id },
   });
 }
 
@@ -80,7 +157,8 @@ async function lockedCaregiver(tx: Tx, studyId: string, id: string): Promise<Car
  */
 async function wholly(tx: Tx, studyId: string, id: string, unchangedSince: Unchanged): Promise<CaregiverRecord> {
   const before = await lockedCaregiver(tx, studyId, id);
-  if (await caresBeyondReach(tx, before.id)) throw problem('SITE_NOT_ASSIGNED', { detail: 'The caregiver cares for participants of other sites, too.' });
+  if (await caresBeyondReach(tx, before.id))
+    throw problem('SITE_NOT_ASSIGNED', { detail: 'The caregiver cares for participants of other sites, too.' });
   unchangedSince({ ...before });
   return before;
 }

@@ -14,26 +14,83 @@ import { requireConfig } from './datacapture.js';
  * and a workflow of it that was lost is started again.
  * @throws 404 without a configuration, 409 DATACAPTURE_DISABLED, 400 NO_ENROLLMENT_INSTRUMENT
  */
-export async function startStudySync({ tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: Actor; context: RequestContext }, studyId: string): Promise<{ status: 'started'; sync_id: string }> {
+export async function startStudySync(
+  { tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: Actor; context: RequestContext },
+  studyId: string,
+): Promise<{ status: 'started'; sync_id: string }> {
   const config = await requireConfig(tx, studyId);
-  if (!(await studyById(tx, studyId))?.datacapture_enabled) throw problemOf(409, 'DATACAPTURE_DISABLED', 'The study does not take part in the exchange with a capture system (datacapture_enabled is false).');
+  if (!(await studyById(tx, studyId))?.datacapture_enabled)
+    throw problemOf(
+      409,
+      'DATACAPTURE_DISABLED',
+      'The study does not take part in the exchange with a capture system (datacapture_enabled is false).',
+    );
   if (config.enrollment_instrument === null) {
-    throw problemOf(400, 'NO_ENROLLMENT_INSTRUMENT', 'The configuration names no enrollment_instrument: there is nothing to read.', { errors: [{ path: 'enrollment_instrument', code: 'REQUIRED', message: 'enrollment_instrument is not set' }] });
+    throw problemOf(
+      400,
+      'NO_ENROLLMENT_INSTRUMENT',
+      'The configuration names no enrollment_instrument: there is nothing to read.',
+      { errors: [{ path: 'enrollment_instrument', code: 'REQUIRED', message: 'enrollment_instrument is not set' }] },
+    );
   }
-  const { row, opened } = await openSync(tx, { study_id: studyId, kind: 'sync', changed_since: null, requested_by_id: actor.id });
+  const { row, opened } = await openSync(tx, {
+    study_id: studyId,
+    kind: 'sync',
+    changed_since: null,
+    requested_by_id: actor.id,
+  });
   await startSync(tx, row);
-  if (opened) audit.record({ ...by(actor, context), study_id: studyId, action: 'datacapture_sync_started', resource_type: 'datacapture_sync', resource_id: row.id });
+  if (opened)
+    audit.record({
+      ...by(actor, context),
+      study_id: studyId,
+      action: 'datacapture_sync_started',
+      resource_type: 'datacapture_sync',
+      resource_id: row.id,
+    });
   return { status: 'started', sync_id: row.id };
 }
 
 /** A reading as it is shown. */
-export function syncView({ id, study_id, kind, status, requested_by_id, changed_since, counts, records_total, error_code, error, started_at, finished_at }: SyncRow) {
+export function syncView({
+  id,
+  study_id,
+  kind,
+  status,
+  requested_by_id,
+  changed_since,
+  counts,
+  records_total,
+  error_code,
+  error,
+  started_at,
+  finished_at,
+}: SyncRow) {
   const of = (outcome: string) => counts[outcome] ?? 0;
-  const read = { created: of('created'), updated: of('updated'), unchanged: of('unchanged'), skipped: of('skipped'), override_required: of('override_required'), failed: of('failed') };
+  const read = {
+    created: of('created'),
+    updated: of('updated'),
+    unchanged: of('unchanged'),
+    skipped: of('skipped'),
+    override_required: of('override_required'),
+    failed: of('failed'),
+  };
   return {
-    id, study_id, kind, status, requested_by_id, changed_since,
-    progress: { total: records_total, done: Object.values(read).reduce((sum, n) => sum + n, 0), ...read, vanished: of('vanished') },
-    error: error_code === null ? null : { code: error_code, message: error ?? '' }, started_at, finished_at,
+    id,
+    study_id,
+    kind,
+    status,
+    requested_by_id,
+    changed_since,
+    progress: {
+      total: records_total,
+      done: Object.values(read).reduce((sum, n) => sum + n, 0),
+      ...read,
+      vanished: of('vanished'),
+    },
+    error: error_code === null ? null : { code: error_code, message: error ?? '' },
+    started_at,
+    finished_at,
   };
 }
 
@@ -41,6 +98,10 @@ export function syncView({ id, study_id, kind, status, requested_by_id, changed_
 export async function syncReport(tx: Tx, actor: Actor, id: string, page: { skip?: number; limit?: number }) {
   const sync = await findSync(tx, id);
   if (!sync) throw problem('NOT_FOUND', { detail: 'There is no such sync.' });
-  const issues = await syncIssues(tx, sync, { skip: page.skip ?? 0, limit: page.limit ?? 50, ofVisibleParticipants: actor.site_ids.length > 0 });
+  const issues = await syncIssues(tx, sync, {
+    skip: page.skip ?? 0,
+    limit: page.limit ?? 50,
+    ofVisibleParticipants: actor.site_ids.length > 0,
+  });
   return { ...syncView(sync), issues };
 }

@@ -3,7 +3,15 @@ import type { AuditTrail } from '../../db/audit.js';
 import type { Tx } from '../../db/knex.js';
 import { putOutbox } from '../../db/outbox.js';
 import { breakerOf } from '../../db/queries/breakers.js';
-import { findConfig, insertConfig, pushCounts, tokenPlace, unknownBatteries, updateConfig, webhookSecretPlace } from '../../db/queries/datacapture-configs.js';
+import {
+  findConfig,
+  insertConfig,
+  pushCounts,
+  tokenPlace,
+  unknownBatteries,
+  updateConfig,
+  webhookSecretPlace,
+} from '../../db/queries/datacapture-configs.js';
 import type { ConfigChange, DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
 import { inScope, readInScope } from '../../db/transaction.js';
 import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
@@ -22,29 +30,52 @@ import { mergeMappings } from './capture-mapping.js';
 
 export type Change = Static<typeof ConfigPatch>;
 export interface Saving {
-  services: Services; actor: Actor; context: RequestContext; studyId: string; strict: boolean;
+  services: Services;
+  actor: Actor;
+  context: RequestContext;
+  studyId: string;
+  strict: boolean;
   unchangedSince: (record: Record<string, unknown> | undefined) => void;
 }
-export interface Warning { code: string; path?: string; message: string }
+export interface Warning {
+  code: string;
+  path?: string;
+  message: string;
+}
 
 /** How long a save waits for the capture system's opinion of it, when nobody asked it to be strict. */
 const CHECK_SECONDS = 4;
 
-export const configNotFound = () => problemOf(404, 'CONFIG_NOT_FOUND', 'Capture-system config not found for this study.');
+export const configNotFound = () =>
+  problemOf(404, 'CONFIG_NOT_FOUND', 'Capture-system config not found for this study.');
 
 export const configView = (row: DatacaptureConfigRow) => ({
-  id: row.id, study_id: row.study_id, api_url: row.api_url, project_id: row.project_id,
-  enrollment_instrument: row.enrollment_instrument, enrollment_event: row.enrollment_event,
-  participant_field_mapping: row.participant_field_mapping, event_battery_mapping: row.event_battery_mapping,
-  webhook_enabled: row.webhook_enabled, sync_status: row.sync_status,
+  id: row.id,
+  study_id: row.study_id,
+  api_url: row.api_url,
+  project_id: row.project_id,
+  enrollment_instrument: row.enrollment_instrument,
+  enrollment_event: row.enrollment_event,
+  participant_field_mapping: row.participant_field_mapping,
+  event_battery_mapping: row.event_battery_mapping,
+  webhook_enabled: row.webhook_enabled,
+  sync_status: row.sync_status,
 });
 
 /**
- * The configuration as its tag sees it: what somebody configured, and what is shown of it. Triggers and polls note their
- * times on the row; they do not make it another configuration.
+ * The configuration as its tag sees it: what somebody configured, and what is shown of it. Triggers and polls note
+ * their times on the row; they do not make it another configuration.
  */
 export function versioned(row: DatacaptureConfigRow): { id: string; version: string } {
-  const { created_at: _created, updated_at: _updated, polled_at: _polled, last_webhook_received: _received, last_sync_at: _synced, sync_error_message: _error, ...configured } = row;
+  const {
+    created_at: _created,
+    updated_at: _updated,
+    polled_at: _polled,
+    last_webhook_received: _received,
+    last_sync_at: _synced,
+    sync_error_message: _error,
+    ...configured
+  } = row;
   return { id: row.id, version: contentTag(configured) };
 }
 
@@ -57,16 +88,23 @@ export async function requireConfig(tx: Tx, studyId: string): Promise<Datacaptur
  * dictionary: what it does not know is named in `warnings`, or refuses the change when `strict`.
  * @throws 400 URL, unknown names; 409 STALE; 422 what is missing
  */
-export async function saveConfig(saving: Saving, change: Change): Promise<{ created: boolean; row: DatacaptureConfigRow; warnings: Warning[] }> {
+export async function saveConfig(
+  saving: Saving,
+  change: Change,
+): Promise<{ created: boolean; row: DatacaptureConfigRow; warnings: Warning[] }> {
   if (change.api_url !== undefined) assertUrl(saving.services, change.api_url);
   if (saving.strict) await refuseUnknownNames(saving, change);
   const { created, row } = await inScope(saving.services.database, saving.studyId, async ({ tx, audit }) => {
     const stored = await findConfig(tx, saving.studyId, 'for update');
     saving.unchangedSince(stored && versioned(stored));
-    const whole = stored ? change : { ...await captureDefaults(tx, saving.studyId), ...change };
+    const whole = stored ? change : { ...(await captureDefaults(tx, saving.studyId)), ...change };
     const values = valuesOf(saving.services, saving.studyId, stored, whole);
     // A body may name no field at all: then nothing is changed.
-    const saved = !stored ? await insertConfig(tx, saving.studyId, values) : Object.keys(values).length === 0 ? stored : await updateConfig(tx, saving.studyId, values);
+    const saved = !stored
+      ? await insertConfig(tx, saving.studyId, values)
+      : Object.keys(values).length === 0
+        ? stored
+        : await updateConfig(tx, saving.studyId, values);
     await recordChange({ tx, audit }, saving, stored, saved, whole);
     return { created: stored === undefined, row: saved };
   });
@@ -77,26 +115,53 @@ export async function saveConfig(saving: Saving, change: Change): Promise<{ crea
 function assertUrl(services: Services, url: string): void {
   const fault = captureUrlFault(url, services.settings.ALLOW_PRIVATE_URLS ?? !services.settings.production);
   if (!fault) return;
-  throw problem('RULE_VIOLATED', { detail: `${fault}.`, errors: [{ path: 'api_url', code: fault.includes('private') ? 'PRIVATE_URL' : 'INVALID_URL', message: fault }] });
+  throw problem('RULE_VIOLATED', {
+    detail: `${fault}.`,
+    errors: [{ path: 'api_url', code: fault.includes('private') ? 'PRIVATE_URL' : 'INVALID_URL', message: fault }],
+  });
 }
 
-const READ_BY = ['api_url', 'project_id', 'enrollment_instrument', 'enrollment_event', 'participant_field_mapping'] as const;
+const READ_BY = [
+  'api_url',
+  'project_id',
+  'enrollment_instrument',
+  'enrollment_event',
+  'participant_field_mapping',
+] as const;
 
-function valuesOf(services: Services, studyId: string, stored: DatacaptureConfigRow | undefined, change: Change): ConfigChange {
-  const { api_token, webhook_secret, participant_field_mapping, event_battery_mapping, data_field_mapping, ...plain } = change;
+function valuesOf(
+  services: Services,
+  studyId: string,
+  stored: DatacaptureConfigRow | undefined,
+  change: Change,
+): ConfigChange {
+  const { api_token, webhook_secret, participant_field_mapping, event_battery_mapping, data_field_mapping, ...plain } =
+    change;
   const missing = stored ? [] : (['api_url', 'api_token'] as const).filter((name) => change[name] === undefined);
   const before = stored ?? { participant_field_mapping: {}, event_battery_mapping: {}, data_field_mapping: {} };
   const { merged, faults } = mergeMappings(before, {
-    ...(participant_field_mapping && { participant_field_mapping }), ...(event_battery_mapping && { event_battery_mapping }), ...(data_field_mapping && { data_field_mapping }),
+    ...(participant_field_mapping && { participant_field_mapping }),
+    ...(event_battery_mapping && { event_battery_mapping }),
+    ...(data_field_mapping && { data_field_mapping }),
   });
-  const errors = [...missing.map((path) => ({ path, code: 'REQUIRED', message: `${path} is required for a new configuration` })), ...faults];
-  if (errors.length > 0) throw problem('VALIDATION_FAILED', { detail: errors.map((e) => e.message).join('; '), errors });
+  const errors = [
+    ...missing.map((path) => ({ path, code: 'REQUIRED', message: `${path} is required for a new configuration` })),
+    ...faults,
+  ];
+  if (errors.length > 0)
+    throw problem('VALIDATION_FAILED', { detail: errors.map((e) => e.message).join('; '), errors });
 
   const values: ConfigChange = { ...plain, ...merged };
   if (api_token !== undefined) values.api_token_encrypted = seal(services, api_token, tokenPlace(studyId));
-  if (webhook_secret !== undefined) values.webhook_secret_encrypted = webhook_secret === null ? null : seal(services, webhook_secret, webhookSecretPlace(studyId));
+  if (webhook_secret !== undefined)
+    values.webhook_secret_encrypted =
+      webhook_secret === null ? null : seal(services, webhook_secret, webhookSecretPlace(studyId));
   // What was read under another mapping, or from elsewhere, says nothing of what there is to read now.
-  if (stored && READ_BY.some((name) => values[name] !== undefined && JSON.stringify(values[name]) !== JSON.stringify(stored[name]))) values.polled_at = null;
+  if (
+    stored &&
+    READ_BY.some((name) => values[name] !== undefined && JSON.stringify(values[name]) !== JSON.stringify(stored[name]))
+  )
+    values.polled_at = null;
   // Nobody has tried the new connection yet.
   if (stored && (api_token !== undefined || (change.api_url !== undefined && change.api_url !== stored.api_url))) {
     values.sync_status = 'pending';
@@ -105,25 +170,58 @@ function valuesOf(services: Services, studyId: string, stored: DatacaptureConfig
   return values;
 }
 
-async function recordChange(work: { tx: Tx; audit: AuditTrail }, saving: Saving, stored: DatacaptureConfigRow | undefined, saved: DatacaptureConfigRow, change: Change): Promise<void> {
+async function recordChange(
+  work: { tx: Tx; audit: AuditTrail },
+  saving: Saving,
+  stored: DatacaptureConfigRow | undefined,
+  saved: DatacaptureConfigRow,
+  change: Change,
+): Promise<void> {
   const { actor, context, studyId } = saving;
   const secrets = (['api_token', 'webhook_secret'] as const).filter((name) => change[name] !== undefined);
   const { api_token: _token, webhook_secret: _secret, ...shown } = change;
-  const fields = stored ? changedFields({ ...stored }, Object.fromEntries(Object.keys(shown).map((name) => [name, saved[name as keyof DatacaptureConfigRow]]))) : Object.keys(shown).sort();
+  const fields = stored
+    ? changedFields(
+        { ...stored },
+        Object.fromEntries(Object.keys(shown).map((name) => [name, saved[name as keyof DatacaptureConfigRow]])),
+      )
+    : Object.keys(shown).sort();
   if (stored && fields.length + secrets.length === 0) return;
   work.audit.record({
-    ...by(actor, context), study_id: studyId, action: stored ? 'datacapture_config_changed' : 'datacapture_config_created',
-    resource_type: 'datacapture_config', resource_id: saved.id, metadata: { fields: [...fields, ...secrets] },
+    ...by(actor, context),
+    study_id: studyId,
+    action: stored ? 'datacapture_config_changed' : 'datacapture_config_created',
+    resource_type: 'datacapture_config',
+    resource_id: saved.id,
+    metadata: { fields: [...fields, ...secrets] },
   });
-  if (fields.includes('poll_interval_minutes') || !stored) await putOutbox(work.tx, [{ topic: 'datacapture-poll', studyId, subject: studyId }]);
+  if (fields.includes('poll_interval_minutes') || !stored)
+    await putOutbox(work.tx, [{ topic: 'datacapture-poll', studyId, subject: studyId }]);
   // Candidates for anchors come from the field mapping, and schedules may be made from the event mapping.
-  const kind = ['participant_field_mapping', 'enrollment_instrument'].some((name) => fields.includes(name)) ? 'fields' : fields.includes('event_battery_mapping') ? 'mapping' : null;
+  const kind = ['participant_field_mapping', 'enrollment_instrument'].some((name) => fields.includes(name))
+    ? 'fields'
+    : fields.includes('event_battery_mapping')
+      ? 'mapping'
+      : null;
   if (kind !== null) {
-    await putOutbox(work.tx, [{ topic: 'study-changed', studyId, subject: studyId, payload: { kind, actor_user_id: actor.id, request_id: context.requestId } }]);
+    await putOutbox(work.tx, [
+      {
+        topic: 'study-changed',
+        studyId,
+        subject: studyId,
+        payload: { kind, actor_user_id: actor.id, request_id: context.requestId },
+      },
+    ]);
   }
 }
 
-const NAMES = ['enrollment_instrument', 'enrollment_event', 'participant_field_mapping', 'event_battery_mapping', 'data_field_mapping'] as const;
+const NAMES = [
+  'enrollment_instrument',
+  'enrollment_event',
+  'participant_field_mapping',
+  'event_battery_mapping',
+  'data_field_mapping',
+] as const;
 const namesIn = (change: Change) => NAMES.some((name) => change[name] !== undefined);
 
 /**
@@ -134,7 +232,11 @@ async function refuseUnknownNames(saving: Saving, change: Change): Promise<void>
   if (!namesIn(change)) return;
   const stored = await readInScope(saving.services.database, saving.studyId, (tx) => findConfig(tx, saving.studyId));
   if (!stored || change.api_url !== undefined || change.api_token !== undefined) {
-    throw problemOf(400, 'SAVE_CONNECTION_FIRST', 'A strict check asks the stored connection: save api_url and api_token first, then the mapping.');
+    throw problemOf(
+      400,
+      'SAVE_CONNECTION_FIRST',
+      'A strict check asks the stored connection: save api_url and api_token first, then the mapping.',
+    );
   }
   const { merged, faults } = mergeMappings(stored, {
     ...(change.participant_field_mapping && { participant_field_mapping: change.participant_field_mapping }),
@@ -143,18 +245,35 @@ async function refuseUnknownNames(saving: Saving, change: Change): Promise<void>
   });
   if (faults.length > 0) return; // named, all of them, when the values are made
   const proposed: Record<string, unknown> = { ...merged };
-  for (const name of ['enrollment_instrument', 'enrollment_event'] as const) if (change[name] !== undefined) proposed[name] = change[name];
-  const { warnings = [] } = await askCaptureOrRefuse(saving.services, { kind: 'check-mapping', study_id: saving.studyId, proposed });
+  for (const name of ['enrollment_instrument', 'enrollment_event'] as const)
+    if (change[name] !== undefined) proposed[name] = change[name];
+  const { warnings = [] } = await askCaptureOrRefuse(saving.services, {
+    kind: 'check-mapping',
+    study_id: saving.studyId,
+    proposed,
+  });
   const errors: MappingWarning[] = [...warnings, ...(await batteryWarnings(saving, { ...stored, ...merged }))];
-  if (errors.length > 0) throw problemOf(400, 'UNKNOWN_NAMES', 'The mapping names what the capture system or the study does not have.', { errors });
+  if (errors.length > 0)
+    throw problemOf(400, 'UNKNOWN_NAMES', 'The mapping names what the capture system or the study does not have.', {
+      errors,
+    });
 }
 
-/** What is odd about a saved mapping. A capture system that cannot be asked is a warning as well: the change is saved. */
+/**
+ * What is odd about a saved mapping. A capture system that cannot be asked is a warning as well: the change is saved.
+ */
 async function checkNames(saving: Saving, row: DatacaptureConfigRow): Promise<Warning[]> {
   const batteries = await batteryWarnings(saving, row);
-  const unchecked = (reason: string): Warning[] => [...batteries, { code: 'MAPPING_NOT_CHECKED', message: `The names could not be compared with the capture system: ${reason}` }];
+  const unchecked = (reason: string): Warning[] => [
+    ...batteries,
+    { code: 'MAPPING_NOT_CHECKED', message: `The names could not be compared with the capture system: ${reason}` },
+  ];
   try {
-    const answer = await askCapture(saving.services, { kind: 'check-mapping', study_id: saving.studyId, proposed: {} }, Math.min(CHECK_SECONDS, saving.services.settings.REQUEST_TIMEOUT_SECONDS));
+    const answer = await askCapture(
+      saving.services,
+      { kind: 'check-mapping', study_id: saving.studyId, proposed: {} },
+      Math.min(CHECK_SECONDS, saving.services.settings.REQUEST_TIMEOUT_SECONDS),
+    );
     return answer.ok ? [...batteries, ...(answer.warnings ?? [])] : unchecked(answer.message);
   } catch (failure) {
     if (failure instanceof Problem && failure.status === 503) return unchecked(failure.message);
@@ -164,14 +283,27 @@ async function checkNames(saving: Saving, row: DatacaptureConfigRow): Promise<Wa
 
 async function batteryWarnings(saving: Saving, row: DatacaptureConfigRow): Promise<MappingWarning[]> {
   const used = Object.entries(row.event_battery_mapping);
-  const unknown = await readInScope(saving.services.database, saving.studyId, (tx) => unknownBatteries(tx, saving.studyId, used.map(([, entry]) => entry.battery_id)));
-  return used.filter(([, entry]) => unknown.includes(entry.battery_id)).map(([event, entry]) => ({
-    code: 'UNKNOWN_BATTERY', path: `event_battery_mapping.${event}.battery_id`, message: `The study has no battery ${entry.battery_id}.`,
-  }));
+  const unknown = await readInScope(saving.services.database, saving.studyId, (tx) =>
+    unknownBatteries(
+      tx,
+      saving.studyId,
+      used.map(([, entry]) => entry.battery_id),
+    ),
+  );
+  return used
+    .filter(([, entry]) => unknown.includes(entry.battery_id))
+    .map(([event, entry]) => ({
+      code: 'UNKNOWN_BATTERY',
+      path: `event_battery_mapping.${event}.battery_id`,
+      message: `The study has no battery ${entry.battery_id}.`,
+    }));
 }
 
 /** Replaces the event mapping. @throws 404 without a configuration */
-export async function replaceEventMapping(saving: Saving, mapping: DatacaptureConfigRow['event_battery_mapping']): Promise<{ row: DatacaptureConfigRow; warnings: Warning[] }> {
+export async function replaceEventMapping(
+  saving: Saving,
+  mapping: DatacaptureConfigRow['event_battery_mapping'],
+): Promise<{ row: DatacaptureConfigRow; warnings: Warning[] }> {
   const stored = await readInScope(saving.services.database, saving.studyId, (tx) => requireConfig(tx, saving.studyId));
   // As a merge: what the new mapping does not name is taken out.
   const removed = Object.fromEntries(Object.keys(stored.event_battery_mapping).map((event) => [event, null]));
@@ -182,10 +314,11 @@ export async function replaceEventMapping(saving: Saving, mapping: DatacaptureCo
 export async function captureStatus(tx: Tx, studyId: string) {
   const config = await requireConfig(tx, studyId);
   return {
-    sync_status: config.sync_status, last_sync_at: config.last_sync_at, last_webhook_received: config.last_webhook_received,
+    sync_status: config.sync_status,
+    last_sync_at: config.last_sync_at,
+    last_webhook_received: config.last_webhook_received,
     sync_error_message: config.sync_error_message,
     breaker: await breakerOf(tx, studyId),
     pushes: await pushCounts(tx, studyId),
   };
 }
-

@@ -9,8 +9,15 @@ import type { Facts, Trace, Transition } from '../../workflows/domain/types.js';
 import { problem } from '../errors.js';
 
 export interface DecisionView {
-  history_id: string; policy_version: number; policy: Policy; facts: unknown; command: unknown; trace: unknown; decision: unknown;
-  actor_user_id: string | null; approver_user_id: string | null;
+  history_id: string;
+  policy_version: number;
+  policy: Policy;
+  facts: unknown;
+  command: unknown;
+  trace: unknown;
+  decision: unknown;
+  actor_user_id: string | null;
+  approver_user_id: string | null;
 }
 
 /** What was known, by whose rule, and what came of it (decisions, section 5, "As-of"). @throws 404 */
@@ -19,7 +26,11 @@ export async function decisionBehind(tx: Tx, participantId: string, historyId: s
   return { ...row, policy: policyOf(row.policy) };
 }
 
-export interface Rederivation { same: boolean; decision: Transition | null; differences: ('decision' | 'trace' | 'snapshot')[] }
+export interface Rederivation {
+  same: boolean;
+  decision: Transition | null;
+  differences: ('decision' | 'trace' | 'snapshot')[];
+}
 
 /**
  * Runs the pure decision again on the stored snapshot. `snapshot` differs where what is stored is not what the audit
@@ -28,9 +39,16 @@ export interface Rederivation { same: boolean; decision: Transition | null; diff
 export async function deriveAgain(tx: Tx, participantId: string, historyId: string): Promise<Rederivation> {
   const row = await existing(tx, participantId, historyId);
   const again = rederive({
-    policy: policyOf(row.policy), facts: row.facts as Facts, command: row.command as DecisionCommand, trace: row.trace as Trace, decision: row.decision as Transition,
+    policy: policyOf(row.policy),
+    facts: row.facts as Facts,
+    command: row.command as DecisionCommand,
+    trace: row.trace as Trace,
+    decision: row.decision as Transition,
   });
-  const differences: Rederivation['differences'] = [...again.differences, ...(decisionHash(row) === row.sealed_hash ? [] : ['snapshot' as const])];
+  const differences: Rederivation['differences'] = [
+    ...again.differences,
+    ...(decisionHash(row) === row.sealed_hash ? [] : ['snapshot' as const]),
+  ];
   return { same: differences.length === 0, decision: again.decision, differences };
 }
 

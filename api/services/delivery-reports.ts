@@ -7,11 +7,22 @@ import { sessionSecret } from '../auth/portal.js';
 import { problem } from '../errors.js';
 import type { Services } from '../services.js';
 
-/** What a gateway reports of a message that it took. @throws 404 for a link that is not ours, or a message that was not sent */
-export async function deliveryReport(services: Services, id: string, token: string, report: { status: 'delivered' | 'undelivered' | 'failed'; error_code?: string | null }): Promise<void> {
-  if (subjectOf(sessionSecret(services.settings), 'delivery-report', token) !== id.toLowerCase()) throw problem('NOT_FOUND', { detail: 'There is no such notification.' });
+/**
+ * What a gateway reports of a message that it took. @throws 404 for a link that is not ours, or a message that was not
+ * sent
+ */
+export async function deliveryReport(
+  services: Services,
+  id: string,
+  token: string,
+  report: { status: 'delivered' | 'undelivered' | 'failed'; error_code?: string | null },
+): Promise<void> {
+  if (subjectOf(sessionSecret(services.settings), 'delivery-report', token) !== id.toLowerCase())
+    throw problem('NOT_FOUND', { detail: 'There is no such notification.' });
   await noteDeliveryReport(services, id, {
-    status: report.status === 'delivered' ? 'delivered' : 'undelivered', error: report.error_code ? `the gateway reported ${report.error_code}`.slice(0, 500) : null, addressIsDead: false,
+    status: report.status === 'delivered' ? 'delivered' : 'undelivered',
+    error: report.error_code ? `the gateway reported ${report.error_code}`.slice(0, 500) : null,
+    addressIsDead: false,
   });
 }
 
@@ -20,14 +31,32 @@ export async function deliveryReport(services: Services, id: string, token: stri
  * names instead, the first time that this is said of it; an address that is not there gets no more of them.
  * @throws 404 for a message that was not sent
  */
-export async function noteDeliveryReport({ database }: Services, id: string, report: { status: 'delivered' | 'undelivered'; error: string | null; addressIsDead: boolean }): Promise<void> {
+export async function noteDeliveryReport(
+  { database }: Services,
+  id: string,
+  report: { status: 'delivered' | 'undelivered'; error: string | null; addressIsDead: boolean },
+): Promise<void> {
   await inScope(database, '*', async ({ tx, audit }) => {
     const found = await keepDeliveryReport(tx, id, report);
     if (!found) throw problem('NOT_FOUND', { detail: 'There is no such notification.' });
     const { study_id, visit_key, channel, settings, before } = found;
     if (report.addressIsDead) await markAddressDead(tx, id);
-    const instead = report.status === 'undelivered' && before !== 'undelivered' && visit_key !== null ? channelInstead({ channel, settings }) : null;
+    const instead =
+      report.status === 'undelivered' && before !== 'undelivered' && visit_key !== null
+        ? channelInstead({ channel, settings })
+        : null;
     if (instead !== null) await insertInstead(tx, id, instead);
-    audit.record({ study_id, user_id: null, action: 'delivery_reported', resource_type: 'notification', resource_id: id, metadata: { status: report.status, ...(instead && { instead }), ...(report.addressIsDead && { address: 'dead' }) } });
+    audit.record({
+      study_id,
+      user_id: null,
+      action: 'delivery_reported',
+      resource_type: 'notification',
+      resource_id: id,
+      metadata: {
+        status: report.status,
+        ...(instead && { instead }),
+        ...(report.addressIsDead && { address: 'dead' }),
+      },
+    });
   });
 }

@@ -22,9 +22,15 @@ export async function eligibility(tx: Tx, participantId: string): Promise<Eligib
 /**
  * Puts the assessment in place of what was there. Eligible and ineligible are confirmations: who, and when
  * (`confirmed_at`, else now; the same status again keeps the time it was confirmed).
- * @throws 403 a confirmation or waiver by a role that may not, 400 no instant or without confirmation, 409 STALE (also an If-Match where there is none yet)
+ * @throws 403 a confirmation or waiver by a role that may not, 400 no instant or without confirmation, 409 STALE (also
+ * an If-Match where there is none yet)
  */
-export async function putEligibility({ tx, audit, actor, context }: Change, participantId: string, given: Static<typeof PutEligibility>, unchangedSince: (record: Record<string, unknown> | undefined) => void): Promise<Eligibility> {
+export async function putEligibility(
+  { tx, audit, actor, context }: Change,
+  participantId: string,
+  given: Static<typeof PutEligibility>,
+  unchangedSince: (record: Record<string, unknown> | undefined) => void,
+): Promise<Eligibility> {
   const participant = await existing(tx, participantId);
   const before = await eligibilityOf(tx, participantId, true);
   unchangedSince(before && { ...before });
@@ -32,29 +38,49 @@ export async function putEligibility({ tx, audit, actor, context }: Change, part
   const confirmed = status === 'eligible' || status === 'ineligible';
   if (!confirmed && given.confirmed_at) throw notConfirmed(status);
   const same = before?.status === status;
-  const confirmed_at = !confirmed ? null
-    : given.confirmed_at ? realInstant(given.confirmed_at, 'confirmed_at') : (same ? before.confirmed_at : null) ?? nowIso();
+  const confirmed_at = !confirmed
+    ? null
+    : given.confirmed_at
+      ? realInstant(given.confirmed_at, 'confirmed_at')
+      : ((same ? before.confirmed_at : null) ?? nowIso());
   const waiver = given.has_waiver ?? false;
-  const newlyConfirmed = confirmed && !(same && Date.parse(confirmed_at ?? '') === Date.parse(before.confirmed_at ?? ''));
+  const newlyConfirmed =
+    confirmed && !(same && Date.parse(confirmed_at ?? '') === Date.parse(before.confirmed_at ?? ''));
   const newlyWaived = waiver && !before?.has_waiver;
   if ((newlyConfirmed || newlyWaived) && !mayConfirm.includes(actor.role)) {
     throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not confirm eligibility.` });
   }
   const assessment: Partial<Eligibility> & { study_id: string; participant_id: string } = {
-    study_id: participant.study_id, participant_id: participantId, status,
-    inclusion_criteria: given.inclusion_criteria ?? {}, exclusion_criteria: given.exclusion_criteria ?? {},
-    confirmed_at, confirmed_by_id: !confirmed ? null : newlyConfirmed ? actor.id : before?.confirmed_by_id ?? null,
-    has_waiver: waiver, waiver_criteria_ids: given.waiver_criteria_ids ?? [], waiver_reason: given.waiver_reason ?? null,
-    waiver_approved_by_id: !waiver ? null : newlyWaived ? actor.id : before?.waiver_approved_by_id ?? null,
-    waiver_approved_at: !waiver ? null : newlyWaived ? nowIso() : before?.waiver_approved_at ?? null,
+    study_id: participant.study_id,
+    participant_id: participantId,
+    status,
+    inclusion_criteria: given.inclusion_criteria ?? {},
+    exclusion_criteria: given.exclusion_criteria ?? {},
+    confirmed_at,
+    confirmed_by_id: !confirmed ? null : newlyConfirmed ? actor.id : (before?.confirmed_by_id ?? null),
+    has_waiver: waiver,
+    waiver_criteria_ids: given.waiver_criteria_ids ?? [],
+    waiver_reason: given.waiver_reason ?? null,
+    waiver_approved_by_id: !waiver ? null : newlyWaived ? actor.id : (before?.waiver_approved_by_id ?? null),
+    waiver_approved_at: !waiver ? null : newlyWaived ? nowIso() : (before?.waiver_approved_at ?? null),
     source_documents: given.source_documents ?? [],
   };
   const fields = changedFields({ ...before }, assessment);
   if (before && fields.length === 0) return before;
   const stored = await put(tx, assessment);
   audit.record({
-    ...by(actor, context), study_id: participant.study_id, action: newlyConfirmed ? 'eligibility_confirmed' : 'eligibility_changed', resource_type: 'eligibility', resource_id: stored.id,
-    metadata: { participant_id: participantId, fields: fields.filter((f) => f !== 'study_id' && f !== 'participant_id'), status_before: before?.status ?? null, status_after: status, confirmed_at },
+    ...by(actor, context),
+    study_id: participant.study_id,
+    action: newlyConfirmed ? 'eligibility_confirmed' : 'eligibility_changed',
+    resource_type: 'eligibility',
+    resource_id: stored.id,
+    metadata: {
+      participant_id: participantId,
+      fields: fields.filter((f) => f !== 'study_id' && f !== 'participant_id'),
+      status_before: before?.status ?? null,
+      status_after: status,
+      confirmed_at,
+    },
   });
   await putOutbox(tx, [sourcesChanged(participant, actor, context)]);
   return stored;
@@ -62,5 +88,8 @@ export async function putEligibility({ tx, audit, actor, context }: Change, part
 
 function notConfirmed(status: string) {
   const message = `a ${status} assessment has no confirmed_at`;
-  return problem('RULE_VIOLATED', { detail: `${message}.`, errors: [{ path: 'confirmed_at', code: 'NOT_CONFIRMED', message }] });
+  return problem('RULE_VIOLATED', {
+    detail: `${message}.`,
+    errors: [{ path: 'confirmed_at', code: 'NOT_CONFIRMED', message }],
+  });
 }

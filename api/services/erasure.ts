@@ -14,25 +14,56 @@ import type { Change } from './studies.js';
  * with the participant and not in the audit log, which holds no free text on persons.
  * @throws 404, 409 PARTICIPANT_ERASED
  */
-export async function erase(change: Change, id: string, given: { reason: string; replace_code?: boolean; form_items?: string[] }) {
+export async function erase(
+  change: Change,
+  id: string,
+  given: { reason: string; replace_code?: boolean; form_items?: string[] },
+) {
   const { tx, audit, actor, context } = change;
-  // A decision that is being made has read what is removed here: its record is waited for, or it would be written afterwards.
+  // A decision that is being made has read what is removed here: its record is waited for, or it would be written
+  // afterwards.
   await lockAnchors(tx, [id]);
   const before = await participantForUpdate(tx, id);
   if (!before) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
-  if (await erasedAt(tx, id)) throw problem('PARTICIPANT_ERASED', { detail: 'The participant’s identity was erased already.' });
+  if (await erasedAt(tx, id))
+    throw problem('PARTICIPANT_ERASED', { detail: 'The participant’s identity was erased already.' });
   if (before.status !== 'withdrawn') await withdraw(change, id, { reason: given.reason });
   const code = given.replace_code ? `ERASED-${randomBytes(5).toString('hex').toUpperCase()}` : null;
-  const items = [...await mappedIdentityItems(tx, before.study_id), ...given.form_items ?? []].map((name) => name.toLowerCase());
-  const erased = await eraseIdentity(tx, { id, study_id: before.study_id, by: actor.id, reason: given.reason, code, items });
-  audit.record({ ...by(actor, context), study_id: before.study_id, action: 'participant_erased', resource_type: 'participant', resource_id: id, metadata: { ...erased, code_replaced: code !== null } });
+  const items = [...(await mappedIdentityItems(tx, before.study_id)), ...(given.form_items ?? [])].map((name) =>
+    name.toLowerCase(),
+  );
+  const erased = await eraseIdentity(tx, {
+    id,
+    study_id: before.study_id,
+    by: actor.id,
+    reason: given.reason,
+    code,
+    items,
+  });
+  audit.record({
+    ...by(actor, context),
+    study_id: before.study_id,
+    action: 'participant_erased',
+    resource_type: 'participant',
+    resource_id: id,
+    metadata: { ...erased, code_replaced: code !== null },
+  });
   return { participant: await existing(tx, id), erased_at: await erasedAt(tx, id), erased };
 }
 
-/** Everything that is kept of a participant, as one document for the person themself. That it was read is recorded. @throws 404 */
+/**
+ * Everything that is kept of a participant, as one document for the person themself. That it was read is recorded.
+ * @throws 404
+ */
 export async function dataExport({ tx, audit, actor, context }: Change, id: string) {
   const participant = await existing(tx, id);
   const { participant: own, ...parts } = await keptOf(tx, id);
-  audit.record({ ...by(actor, context), study_id: participant.study_id, action: 'participant_data_exported', resource_type: 'participant', resource_id: id });
+  audit.record({
+    ...by(actor, context),
+    study_id: participant.study_id,
+    action: 'participant_data_exported',
+    resource_type: 'participant',
+    resource_id: id,
+  });
   return { exported_at: nowIso(), participant: { ...own![0], site_code: participant.site_code }, ...parts };
 }

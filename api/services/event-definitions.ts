@@ -1,6 +1,12 @@
 import { putOutbox } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
-import { deleteEventDefinition, eventDefinitionById, eventHasCompletedInstances, insertEventDefinition, updateEventDefinition } from '../../db/queries/event-definitions.js';
+import {
+  deleteEventDefinition,
+  eventDefinitionById,
+  eventHasCompletedInstances,
+  insertEventDefinition,
+  updateEventDefinition,
+} from '../../db/queries/event-definitions.js';
 import type { EventDefinitionFields, EventDefinitionRecord } from '../../db/queries/event-definitions.js';
 import { problem } from '../errors.js';
 import { onViolation } from '../faults.js';
@@ -11,7 +17,11 @@ import { requireBattery } from './windows.js';
 const unique = { event_definitions_study_id_event_oid_key: 'EVENT_OID_TAKEN' } as const;
 
 /** @throws 409 EVENT_OID_TAKEN, 422 UNKNOWN_BATTERY */
-export async function createEventDefinition(change: Change, studyId: string, given: EventDefinitionFields): Promise<EventDefinitionRecord> {
+export async function createEventDefinition(
+  change: Change,
+  studyId: string,
+  given: EventDefinitionFields,
+): Promise<EventDefinitionRecord> {
   const { tx } = change;
   await requireBattery(tx, given.battery_id, studyId);
   const id = await onViolation(unique, () => insertEventDefinition(tx, studyId, given));
@@ -22,7 +32,10 @@ export async function createEventDefinition(change: Change, studyId: string, giv
 
 /** @throws 404, 409 EVENT_OID_TAKEN or STALE, 422 UNKNOWN_BATTERY */
 export async function changeEventDefinition(
-  change: Change, id: string, given: EventDefinitionFields, unchangedSince: (record: Record<string, unknown>) => void,
+  change: Change,
+  id: string,
+  given: EventDefinitionFields,
+  unchangedSince: (record: Record<string, unknown>) => void,
 ): Promise<EventDefinitionRecord> {
   const { tx } = change;
   const before = await existingEventDefinition(tx, id, true);
@@ -31,12 +44,22 @@ export async function changeEventDefinition(
   const fields = changedFields({ ...before }, given);
   if (fields.length === 0) return before;
   await onViolation(unique, () => updateEventDefinition(tx, id, given));
-  await noteChange(change, before, 'event_definition_changed', { fields }, fields.includes('is_baseline') ? 'baseline' : 'events');
+  await noteChange(
+    change,
+    before,
+    'event_definition_changed',
+    { fields },
+    fields.includes('is_baseline') ? 'baseline' : 'events',
+  );
   return existingEventDefinition(tx, id);
 }
 
 /** Takes an event out of the protocol. @throws 404, 409 EVENT_IN_USE once an instance of it was completed, STALE */
-export async function removeEventDefinition(change: Change, id: string, unchangedSince: (record: Record<string, unknown>) => void): Promise<void> {
+export async function removeEventDefinition(
+  change: Change,
+  id: string,
+  unchangedSince: (record: Record<string, unknown>) => void,
+): Promise<void> {
   const { tx } = change;
   const before = await existingEventDefinition(tx, id, true);
   unchangedSince({ ...before });
@@ -51,9 +74,27 @@ export async function existingEventDefinition(tx: Tx, id: string, lock = false):
   return event;
 }
 
-/** Records the change; every participant's schedule is looked at again, and those that stay as they are get no new version; `baseline` has the anchors evaluated. */
-async function noteChange({ tx, audit, actor, context }: Change, event: EventDefinitionRecord, action: string, more: Record<string, unknown> = {}, kind: 'events' | 'baseline' = 'events'): Promise<void> {
+/**
+ * Records the change; every participant's schedule is looked at again, and those that stay as they are get no new
+ * version; `baseline` has the anchors evaluated.
+ */
+async function noteChange(
+  { tx, audit, actor, context }: Change,
+  event: EventDefinitionRecord,
+  action: string,
+  more: Record<string, unknown> = {},
+  kind: 'events' | 'baseline' = 'events',
+): Promise<void> {
   const { id, study_id, event_oid } = event;
-  audit.record({ ...by(actor, context), study_id, action, resource_type: 'event_definition', resource_id: id, metadata: { event_oid, ...more } });
-  await putOutbox(tx, [{ topic: 'study-changed', studyId: study_id, subject: study_id, payload: { kind, actor_user_id: actor.id } }]);
+  audit.record({
+    ...by(actor, context),
+    study_id,
+    action,
+    resource_type: 'event_definition',
+    resource_id: id,
+    metadata: { event_oid, ...more },
+  });
+  await putOutbox(tx, [
+    { topic: 'study-changed', studyId: study_id, subject: study_id, payload: { kind, actor_user_id: actor.id } },
+  ]);
 }

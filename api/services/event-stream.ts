@@ -17,9 +17,18 @@ const BATCH = 200;
 /** After how long a client that lost its stream comes back. */
 const RETRY_MS = 2_000;
 
-export interface Followed { services: Services; access: Access; caller: Caller & { studyId: string }; filter: EventFilter; start: EventPlace }
+export interface Followed {
+  services: Services;
+  access: Access;
+  caller: Caller & { studyId: string };
+  filter: EventFilter;
+  start: EventPlace;
+}
 
-/** Where a stream goes on: after the event that the client saw last, else from the beginning. @throws 422 an id that is not one of the study's events */
+/**
+ * Where a stream goes on: after the event that the client saw last, else from the beginning. @throws 422 an id that is
+ * not one of the study's events
+ */
 export async function startOf(tx: Tx, studyId: string, lastEventId: string | undefined): Promise<EventPlace> {
   if (!lastEventId) return BEFORE_ALL;
   const place = /^[0-9a-f-]{36}$/i.test(lastEventId) ? await placeOf(tx, studyId, lastEventId) : undefined;

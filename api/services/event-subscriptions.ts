@@ -4,7 +4,14 @@ import type { Tx } from '../../db/knex.js';
 import { deliveryById, redeliver } from '../../db/queries/event-deliveries.js';
 import type { EventDelivery } from '../../db/queries/event-deliveries.js';
 import {
-  deleteSubscription, disableSubscription, enableSubscription, insertSubscription, replaceSecret, subscriptionById, subscriptionSecretPlace, updateSubscription,
+  deleteSubscription,
+  disableSubscription,
+  enableSubscription,
+  insertSubscription,
+  replaceSecret,
+  subscriptionById,
+  subscriptionSecretPlace,
+  updateSubscription,
 } from '../../db/queries/event-subscriptions.js';
 import type { EventSubscription } from '../../db/queries/event-subscriptions.js';
 import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
@@ -15,29 +22,64 @@ import { seal } from '../secrets.js';
 import type { Services } from '../services.js';
 import type { Change } from './studies.js';
 
-interface SubscriptionChange extends Change { services: Services }
+interface SubscriptionChange extends Change {
+  services: Services;
+}
 
 const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 /** @throws 400 PRIVATE_URL or INVALID_URL; names are looked up when they are connected to */
 function requireUrl({ settings }: Services, url: string): void {
   const fault = captureUrlFault(url, settings.ALLOW_PRIVATE_URLS ?? !settings.production, 'url');
-  if (fault) throw problem('RULE_VIOLATED', { detail: `${fault}.`, errors: [{ path: 'url', code: fault.includes('private') ? 'PRIVATE_URL' : 'INVALID_URL', message: fault }] });
+  if (fault)
+    throw problem('RULE_VIOLATED', {
+      detail: `${fault}.`,
+      errors: [{ path: 'url', code: fault.includes('private') ? 'PRIVATE_URL' : 'INVALID_URL', message: fault }],
+    });
 }
 
-/** Subscribes to a study's events. @returns the subscription with its secret, shown this once. @throws 400 the url, 503 without an encryption key */
-export async function createSubscription({ tx, audit, actor, context, services }: SubscriptionChange, studyId: string, given: Static<typeof NewEventSubscription>): Promise<EventSubscription & { secret: string }> {
+/**
+ * Subscribes to a study's events. @returns the subscription with its secret, shown this once. @throws 400 the url, 503
+ * without an encryption key
+ */
+export async function createSubscription(
+  { tx, audit, actor, context, services }: SubscriptionChange,
+  studyId: string,
+  given: Static<typeof NewEventSubscription>,
+): Promise<EventSubscription & { secret: string }> {
   requireUrl(services, given.url);
   const id = randomUUID();
   const secret = newSecret();
   const { url, events, description = null, ordered = false } = given;
-  await insertSubscription(tx, { id, study_id: studyId, url, events, description, ordered, secret_encrypted: seal(services, secret, subscriptionSecretPlace(id)), created_by_id: actor.id });
-  audit.record({ ...by(actor, context), study_id: studyId, action: 'event_subscription_created', resource_type: 'event_subscription', resource_id: id, metadata: { events, ordered, host: new URL(url).host } });
-  return { ...await existingSubscription(tx, studyId, id), secret };
+  await insertSubscription(tx, {
+    id,
+    study_id: studyId,
+    url,
+    events,
+    description,
+    ordered,
+    secret_encrypted: seal(services, secret, subscriptionSecretPlace(id)),
+    created_by_id: actor.id,
+  });
+  audit.record({
+    ...by(actor, context),
+    study_id: studyId,
+    action: 'event_subscription_created',
+    resource_type: 'event_subscription',
+    resource_id: id,
+    metadata: { events, ordered, host: new URL(url).host },
+  });
+  return { ...(await existingSubscription(tx, studyId, id)), secret };
 }
 
 /** Changes a subscription, disables it or takes it up again. @throws 404, 400 the url, 409 STALE */
-export async function changeSubscription(change: SubscriptionChange, studyId: string, id: string, given: Static<typeof EventSubscriptionChange>, unchangedSince: (record: Record<string, unknown>) => void): Promise<EventSubscription> {
+export async function changeSubscription(
+  change: SubscriptionChange,
+  studyId: string,
+  id: string,
+  given: Static<typeof EventSubscriptionChange>,
+  unchangedSince: (record: Record<string, unknown>) => void,
+): Promise<EventSubscription> {
   const { tx, audit, actor, context, services } = change;
   const before = await existingSubscription(tx, studyId, id, true);
   unchangedSince({ ...before });
@@ -48,38 +90,88 @@ export async function changeSubscription(change: SubscriptionChange, studyId: st
   await updateSubscription(tx, id, values);
   if (status === 'disabled') await disableSubscription(tx, id, 'disabled by hand');
   if (status === 'active' && before.status === 'disabled') await enableSubscription(tx, id);
-  audit.record({ ...by(actor, context), study_id: studyId, action: 'event_subscription_changed', resource_type: 'event_subscription', resource_id: id, metadata: { fields, ...(status && { status }) } });
+  audit.record({
+    ...by(actor, context),
+    study_id: studyId,
+    action: 'event_subscription_changed',
+    resource_type: 'event_subscription',
+    resource_id: id,
+    metadata: { fields, ...(status && { status }) },
+  });
   return existingSubscription(tx, studyId, id);
 }
 
 /** @throws 404, 409 STALE */
-export async function removeSubscription({ tx, audit, actor, context }: Change, studyId: string, id: string, unchangedSince: (record: Record<string, unknown>) => void): Promise<void> {
-  unchangedSince({ ...await existingSubscription(tx, studyId, id, true) });
+export async function removeSubscription(
+  { tx, audit, actor, context }: Change,
+  studyId: string,
+  id: string,
+  unchangedSince: (record: Record<string, unknown>) => void,
+): Promise<void> {
+  unchangedSince({ ...(await existingSubscription(tx, studyId, id, true)) });
   await deleteSubscription(tx, id);
-  audit.record({ ...by(actor, context), study_id: studyId, action: 'event_subscription_deleted', resource_type: 'event_subscription', resource_id: id });
+  audit.record({
+    ...by(actor, context),
+    study_id: studyId,
+    action: 'event_subscription_deleted',
+    resource_type: 'event_subscription',
+    resource_id: id,
+  });
 }
 
 /** Gives a new secret; the one so far signs beside it for EVENT_SECRET_OVERLAP_HOURS. @throws 404, 503 */
-export async function rotateSecret({ tx, audit, actor, context, services }: SubscriptionChange, studyId: string, id: string): Promise<{ id: string; secret: string; previous_secret_until: string }> {
+export async function rotateSecret(
+  { tx, audit, actor, context, services }: SubscriptionChange,
+  studyId: string,
+  id: string,
+): Promise<{ id: string; secret: string; previous_secret_until: string }> {
   await existingSubscription(tx, studyId, id, true);
   const secret = newSecret();
-  await replaceSecret(tx, id, seal(services, secret, subscriptionSecretPlace(id)), services.settings.EVENT_SECRET_OVERLAP_HOURS);
-  audit.record({ ...by(actor, context), study_id: studyId, action: 'event_subscription_secret_rotated', resource_type: 'event_subscription', resource_id: id });
+  await replaceSecret(
+    tx,
+    id,
+    seal(services, secret, subscriptionSecretPlace(id)),
+    services.settings.EVENT_SECRET_OVERLAP_HOURS,
+  );
+  audit.record({
+    ...by(actor, context),
+    study_id: studyId,
+    action: 'event_subscription_secret_rotated',
+    resource_type: 'event_subscription',
+    resource_id: id,
+  });
   const { previous_secret_until } = await existingSubscription(tx, studyId, id);
   return { id, secret, previous_secret_until: previous_secret_until! };
 }
 
 /** Sends a delivery once more: same id, same body. @throws 404, 409 SUBSCRIPTION_DISABLED */
-export async function redeliverEvent({ tx, audit, actor, context }: Change, studyId: string, subscriptionId: string, id: string): Promise<EventDelivery> {
+export async function redeliverEvent(
+  { tx, audit, actor, context }: Change,
+  studyId: string,
+  subscriptionId: string,
+  id: string,
+): Promise<EventDelivery> {
   const subscription = await existingSubscription(tx, studyId, subscriptionId);
   const before = await existingDelivery(tx, subscriptionId, id);
   if (subscription.status === 'disabled') throw problem('SUBSCRIPTION_DISABLED');
   await redeliver(tx, id);
-  audit.record({ ...by(actor, context), study_id: studyId, action: 'event_redelivered', resource_type: 'event_delivery', resource_id: id, metadata: { subscription_id: subscriptionId, event_id: before.event_id, status_before: before.status } });
+  audit.record({
+    ...by(actor, context),
+    study_id: studyId,
+    action: 'event_redelivered',
+    resource_type: 'event_delivery',
+    resource_id: id,
+    metadata: { subscription_id: subscriptionId, event_id: before.event_id, status_before: before.status },
+  });
   return existingDelivery(tx, subscriptionId, id);
 }
 
-export async function existingSubscription(tx: Tx, studyId: string, id: string, lock = false): Promise<EventSubscription> {
+export async function existingSubscription(
+  tx: Tx,
+  studyId: string,
+  id: string,
+  lock = false,
+): Promise<EventSubscription> {
   const subscription = await subscriptionById(tx, studyId, id, lock);
   if (!subscription) throw problem('NOT_FOUND', { detail: 'There is no such event subscription.' });
   return subscription;

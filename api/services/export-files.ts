@@ -14,30 +14,75 @@ const downloadPath = (id: string): string => `/api/exports/${id}/download`;
 
 /** How far an export in the background is. @throws 404 */
 export async function exportStatus(tx: Tx, id: string) {
-  const { study_id, dataset, format, status, progress, rows, size, sha256, error, created_at, completed_at, expires_at } = await existingExport(tx, id);
+  const {
+    study_id,
+    dataset,
+    format,
+    status,
+    progress,
+    rows,
+    size,
+    sha256,
+    error,
+    created_at,
+    completed_at,
+    expires_at,
+  } = await existingExport(tx, id);
   return {
-    export_id: id, study_id, dataset, format, status, progress, rows, size, sha256, error, created_at, completed_at, expires_at,
+    export_id: id,
+    study_id,
+    dataset,
+    format,
+    status,
+    progress,
+    rows,
+    size,
+    sha256,
+    error,
+    created_at,
+    completed_at,
+    expires_at,
     download_url: status === 'completed' ? downloadPath(id) : null,
   };
 }
 
-/** Its file, whole or the range that is asked for, so that a broken download goes on where it broke. @throws 404, 409 not written yet, 416 */
-export async function exportDownload(tx: Tx, id: string, dataDir: string, range: string | undefined, ifRange: string | undefined): Promise<Reply> {
+/**
+ * Its file, whole or the range that is asked for, so that a broken download goes on where it broke. @throws 404, 409
+ * not written yet, 416
+ */
+export async function exportDownload(
+  tx: Tx,
+  id: string,
+  dataDir: string,
+  range: string | undefined,
+  ifRange: string | undefined,
+): Promise<Reply> {
   const found = await existingExport(tx, id);
-  if (found.status === 'expired') throw problem('NOT_FOUND', { detail: 'The file of this export has expired: ask for it again.' });
-  if (found.status !== 'completed') throw problem('CONFLICT', { detail: `The export is ${found.status}: there is no file.` });
+  if (found.status === 'expired')
+    throw problem('NOT_FOUND', { detail: 'The file of this export has expired: ask for it again.' });
+  if (found.status !== 'completed')
+    throw problem('CONFLICT', { detail: `The export is ${found.status}: there is no file.` });
   const path = exportFile(dataDir, id, found.format);
-  const size = await stat(path).then((file) => file.size, () => undefined);
+  const size = await stat(path).then(
+    (file) => file.size,
+    () => undefined,
+  );
   if (size === undefined) throw problem('NOT_FOUND', { detail: 'The file of this export is gone: ask for it again.' });
   const tag = `"${found.sha256}"`;
   const headers = {
-    'Content-Type': contentTypes[found.format], 'Accept-Ranges': 'bytes', ETag: tag,
+    'Content-Type': contentTypes[found.format],
+    'Accept-Ranges': 'bytes',
+    ETag: tag,
     'Content-Disposition': `attachment; filename="${fileName(found.study_code, { dataset: found.dataset, deidentify: found.filters.deidentify, layout: found.filters.layout }, found.format)}"`,
   };
   const part = range === undefined || (ifRange !== undefined && ifRange !== tag) ? undefined : rangeOf(range, size);
   if (!part) return reply(200, createReadStream(path), { ...headers, 'Content-Length': String(size) });
   if (part === 'outside') throw problem('RANGE_NOT_SATISFIABLE', { headers: { 'Content-Range': `bytes */${size}` } });
-  return reply(206, createReadStream(path, part), { ...headers, 'Content-Length': String(part.end - part.start + 1), 'Content-Range': `bytes ${part.start}-${part.end}/${size}` });
+  return reply(206, createReadStream(path, part), {
+    ...headers,
+    'Content-Length': String(part.end - part.start + 1),
+    'Content-Range': `bytes ${part.start}-${part.end}/${size}`,
+  });
 }
 
 /** The one range of a Range header (RFC 9110, 14.2); several, or another unit, are answered with the whole. */

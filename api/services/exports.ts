@@ -25,67 +25,136 @@ import type { Services } from '../services.js';
 import { existing } from './studies.js';
 import { streamed } from './streamed.js';
 
-export interface Asked { services: Services; actor: Actor; context: RequestContext; studyId: string | undefined; siteId: string | undefined }
+export interface Asked {
+  services: Services;
+  actor: Actor;
+  context: RequestContext;
+  studyId: string | undefined;
+  siteId: string | undefined;
+}
 
 /**
- * An export as it was asked for: the file, streamed under the caller's own rights, or, in the background, the promise of
- * one. That it was asked for is an audit record either way, committed before the first row goes out.
+ * An export as it was asked for: the file, streamed under the caller's own rights, or, in the background, the promise
+ * of one. That it was asked for is an audit record either way, committed before the first row goes out.
  * @throws 400 two studies, from after to, a dataset that cannot be de-identified or made wide; 404; 422 no study
  */
 export async function exportData(asked: Asked, format: ExportFormat, given: Static<typeof NewExport>): Promise<Reply> {
-  const { services: { database }, actor, context } = asked;
+  const {
+    services: { database },
+    actor,
+    context,
+  } = asked;
   const request = requestOf(given, asked.studyId);
   const caller: Caller = { userId: actor.id, studyId: request.study_id, siteId: asked.siteId };
   const id = randomUUID();
   const background = given.mode === 'background';
-  const study = await changeAs(database, caller, (row) => admit(exporters, row, request.study_id), async ({ tx, audit }) => {
-    const found = await existing(tx, request.study_id);
-    // Now, and not when half of the answer is out.
-    if (request.layout === 'wide' && (await metricsOf(tx, request)).length > MOST_METRICS) throw broken('layout', 'TOO_MANY_COLUMNS', `cannot be wide: there are more than ${MOST_METRICS} metrics`);
-    if (request.deidentify) await ensurePseudonymKey(tx, request.study_id);
-    const { study_id, dataset, ...filters } = request;
-    audit.record({
-      ...by(actor, context), study_id, action: 'data_exported', resource_type: 'export', resource_id: id,
-      metadata: { dataset, format, deidentify: request.deidentify === true, ...(request.layout === 'wide' && { layout: 'wide' }), filters: Object.keys(given).filter((name) => ['from', 'to', 'site_code', 'participant_ids'].includes(name)).sort() },
-    });
-    if (background) {
-      await insertExport(tx, { id, study_id, requested_by_id: actor.id, site_id: asked.siteId ?? null, dataset, format, filters });
-      await putOutbox(tx, [{ topic: 'export', studyId: study_id, subject: id }]);
-    }
-    return found;
-  });
+  const study = await changeAs(
+    database,
+    caller,
+    (row) => admit(exporters, row, request.study_id),
+    async ({ tx, audit }) => {
+      const found = await existing(tx, request.study_id);
+      // Now, and not when half of the answer is out.
+      if (request.layout === 'wide' && (await metricsOf(tx, request)).length > MOST_METRICS)
+        throw broken('layout', 'TOO_MANY_COLUMNS', `cannot be wide: there are more than ${MOST_METRICS} metrics`);
+      if (request.deidentify) await ensurePseudonymKey(tx, request.study_id);
+      const { study_id, dataset, ...filters } = request;
+      audit.record({
+        ...by(actor, context),
+        study_id,
+        action: 'data_exported',
+        resource_type: 'export',
+        resource_id: id,
+        metadata: {
+          dataset,
+          format,
+          deidentify: request.deidentify === true,
+          ...(request.layout === 'wide' && { layout: 'wide' }),
+          filters: Object.keys(given)
+            .filter((name) => ['from', 'to', 'site_code', 'participant_ids'].includes(name))
+            .sort(),
+        },
+      });
+      if (background) {
+        await insertExport(tx, {
+          id,
+          study_id,
+          requested_by_id: actor.id,
+          site_id: asked.siteId ?? null,
+          dataset,
+          format,
+          filters,
+        });
+        await putOutbox(tx, [{ topic: 'export', studyId: study_id, subject: id }]);
+      }
+      return found;
+    },
+  );
   if (background) return accepted({ export_id: id, status_url: `/api/exports/${id}` });
   const about = { study_code: study.study_code, exported_at: nowIso() };
   const sink = new PassThrough();
-  const body = streamed(asked.services, sink, () => asReader(asked, caller, (tx) => writeExport(tx, request, format, about, sink)));
-  return reply(200, body, { 'Content-Type': contentTypes[format], 'Content-Disposition': `attachment; filename="${fileName(study.study_code, request, format)}"` });
+  const body = streamed(asked.services, sink, () =>
+    asReader(asked, caller, (tx) => writeExport(tx, request, format, about, sink)),
+  );
+  return reply(200, body, {
+    'Content-Type': contentTypes[format],
+    'Content-Disposition': `attachment; filename="${fileName(study.study_code, request, format)}"`,
+  });
 }
 
-/** A read-only transaction with the caller's rights of this moment, at one instant: what columns there are is asked before the rows. */
+/**
+ * A read-only transaction with the caller's rights of this moment, at one instant: what columns there are is asked
+ * before the rows.
+ */
 const asReader = <T>({ services: { database } }: Asked, caller: Caller, work: (tx: Tx) => Promise<T>): Promise<T> =>
-  readAs(database, caller, (row) => admit(exporters, row, caller.studyId), async (tx) => {
-    await unhurried(tx);
-    return work(tx);
-  }, { snapshot: true });
+  readAs(
+    database,
+    caller,
+    (row) => admit(exporters, row, caller.studyId),
+    async (tx) => {
+      await unhurried(tx);
+      return work(tx);
+    },
+    { snapshot: true },
+  );
 
-function requestOf({ mode: _mode, study_id, dataset, ...rest }: Static<typeof NewExport>, contextStudy: string | undefined): ExportRequest {
+function requestOf(
+  { mode: _mode, study_id, dataset, ...rest }: Static<typeof NewExport>,
+  contextStudy: string | undefined,
+): ExportRequest {
   if (study_id && contextStudy && study_id.toLowerCase() !== contextStudy) throw problem('CONTEXT_CONFLICT');
   const study = study_id?.toLowerCase() ?? contextStudy;
   if (!study) throw invalid('study_id', 'REQUIRED', 'is required: in the body, as X-Study-ID or as a query');
-  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null)) as Partial<ExportRequest>;
+  const given = Object.fromEntries(
+    Object.entries(rest).filter(([, value]) => value !== null),
+  ) as Partial<ExportRequest>;
   if (given.from && given.to && given.from > given.to) throw broken('from', 'FROM_AFTER_TO', 'lies after to');
   const { identified } = datasetOf(dataset);
-  if (given.deidentify && identified) throw broken('deidentify', 'NOT_DEIDENTIFIABLE', `is not possible here: ${identified}`);
-  if (given.layout === 'wide' && dataset !== 'task_summaries') throw broken('layout', 'ONLY_LONG', `is wide for task_summaries only: ${dataset} has no metrics`);
+  if (given.deidentify && identified)
+    throw broken('deidentify', 'NOT_DEIDENTIFIABLE', `is not possible here: ${identified}`);
+  if (given.layout === 'wide' && dataset !== 'task_summaries')
+    throw broken('layout', 'ONLY_LONG', `is wide for task_summaries only: ${dataset} has no metrics`);
   return { ...given, study_id: study, dataset };
 }
 
-const broken = (path: string, code: string, sentence: string) => problem('RULE_VIOLATED', { detail: `${path} ${sentence}.`, errors: [{ path, code, message: `${path} ${sentence}` }] });
+const broken = (path: string, code: string, sentence: string) =>
+  problem('RULE_VIOLATED', {
+    detail: `${path} ${sentence}.`,
+    errors: [{ path, code, message: `${path} ${sentence}` }],
+  });
 
 /** Without a code that tells where it is from when it is de-identified. */
-export function fileName(studyCode: string, { dataset, deidentify, layout }: Pick<ExportRequest, 'dataset' | 'deidentify' | 'layout'>, format: ExportFormat): string {
+export function fileName(
+  studyCode: string,
+  { dataset, deidentify, layout }: Pick<ExportRequest, 'dataset' | 'deidentify' | 'layout'>,
+  format: ExportFormat,
+): string {
   return `${deidentify ? 'deidentified' : safeName(studyCode)}-${dataset}${layout === 'wide' ? '-wide' : ''}.${format}`;
 }
 
 /** A code as the part of a file's name that every system takes. */
-export const safeName = (code: string): string => code.normalize('NFKD').replaceAll(/[^A-Za-z0-9_-]+/g, '-').slice(0, 64);
+export const safeName = (code: string): string =>
+  code
+    .normalize('NFKD')
+    .replaceAll(/[^A-Za-z0-9_-]+/g, '-')
+    .slice(0, 64);

@@ -13,32 +13,68 @@ import type { Change } from './studies.js';
 
 type Status = FormInstance['status'];
 /** Where a form may go from where it stands. Complete may be reopened; a signature and a lock are final. */
-const next: Record<Status, readonly Status[]> = { draft: ['complete', 'signed'], complete: ['draft', 'signed'], signed: ['locked'], locked: [] };
+const next: Record<Status, readonly Status[]> = {
+  draft: ['complete', 'signed'],
+  complete: ['draft', 'signed'],
+  signed: ['locked'],
+  locked: [],
+};
 /** Who signs (decisions, section 3: the investigator). */
 export const maySign: readonly string[] = ['admin', 'investigator'];
 
 /**
- * Adds a form. Of an erased participant no items are kept, whatever they are called: which of them named it was said at the
- * erasure, and is not kept either.
+ * Adds a form. Of an erased participant no items are kept, whatever they are called: which of them named it was said at
+ * the erasure, and is not kept either.
  * @throws 403 a signature by a role that does not sign, 409 PARTICIPANT_ERASED
  */
-export async function createForm({ tx, audit, actor, context }: Change, participantId: string, given: { form_oid: string; status?: Status; items?: Record<string, unknown> }): Promise<FormInstance> {
+export async function createForm(
+  { tx, audit, actor, context }: Change,
+  participantId: string,
+  given: { form_oid: string; status?: Status; items?: Record<string, unknown> },
+): Promise<FormInstance> {
   const participant = await participantOf(tx, participantId, given);
-  await requireNotErased(tx, participantId, Object.entries(given.items ?? {}).flatMap(([name, value]) => (value === null ? [] : name)), 'items');
+  await requireNotErased(
+    tx,
+    participantId,
+    Object.entries(given.items ?? {}).flatMap(([name, value]) => (value === null ? [] : name)),
+    'items',
+  );
   const status = given.status ?? 'draft';
   const form = await insertForm(tx, {
-    form_oid: given.form_oid, items: given.items ?? {}, study_id: participant.study_id, participant_id: participantId, status, ...marks(status, actor),
+    form_oid: given.form_oid,
+    items: given.items ?? {},
+    study_id: participant.study_id,
+    participant_id: participantId,
+    status,
+    ...marks(status, actor),
   });
   audit.record({
-    ...by(actor, context), study_id: participant.study_id, action: 'form_created', resource_type: 'form', resource_id: form.id,
-    metadata: { participant_id: participantId, form_oid: given.form_oid, status, items: Object.keys(given.items ?? {}).sort() },
+    ...by(actor, context),
+    study_id: participant.study_id,
+    action: 'form_created',
+    resource_type: 'form',
+    resource_id: form.id,
+    metadata: {
+      participant_id: participantId,
+      form_oid: given.form_oid,
+      status,
+      items: Object.keys(given.items ?? {}).sort(),
+    },
   });
   await putOutbox(tx, [sourcesChanged(participant, actor, context)]);
   return form;
 }
 
-/** `items` is merged. @throws 404, 409 FORM_FROZEN, INVALID_TRANSITION, STALE or PARTICIPANT_ERASED, 403 as `createForm` */
-export async function changeForm({ tx, audit, actor, context }: Change, participantId: string, id: string, given: { status?: Status; items?: Record<string, unknown> }, unchangedSince: (record: Record<string, unknown>) => void): Promise<FormInstance> {
+/**
+ * `items` is merged. @throws 404, 409 FORM_FROZEN, INVALID_TRANSITION, STALE or PARTICIPANT_ERASED, 403 as `createForm`
+ */
+export async function changeForm(
+  { tx, audit, actor, context }: Change,
+  participantId: string,
+  id: string,
+  given: { status?: Status; items?: Record<string, unknown> },
+  unchangedSince: (record: Record<string, unknown>) => void,
+): Promise<FormInstance> {
   const participant = await participantOf(tx, participantId, given);
   const before = await formForUpdate(tx, participantId, id);
   if (!before) throw problem('NOT_FOUND', { detail: 'There is no such form.' });
@@ -47,27 +83,42 @@ export async function changeForm({ tx, audit, actor, context }: Change, particip
   if (status !== before.status && !next[before.status].includes(status)) {
     throw problem('INVALID_TRANSITION', { detail: `A ${before.status} form cannot become ${status}.` });
   }
-  const items = given.items ? mergePatch(before.items, given.items) as Record<string, unknown> : before.items;
-  const changedItems = changedFields(before.items, items).concat(Object.keys(before.items).filter((name) => !(name in items))).sort();
-  if (changedItems.length > 0 && (before.status === 'signed' || before.status === 'locked')) throw problem('FORM_FROZEN');
+  const items = given.items ? (mergePatch(before.items, given.items) as Record<string, unknown>) : before.items;
+  const changedItems = changedFields(before.items, items)
+    .concat(Object.keys(before.items).filter((name) => !(name in items)))
+    .sort();
+  if (changedItems.length > 0 && (before.status === 'signed' || before.status === 'locked'))
+    throw problem('FORM_FROZEN');
   await requireNotErased(tx, participantId, changedItems, 'items');
   if (status === before.status && changedItems.length === 0) return before;
   const form = await updateForm(tx, id, { status, items, ...(status !== before.status && marks(status, actor)) });
   audit.record({
-    ...by(actor, context), study_id: participant.study_id, action: status === before.status ? 'form_changed' : `form_${status}`, resource_type: 'form', resource_id: id,
-    metadata: { participant_id: participantId, form_oid: before.form_oid, status_before: before.status, status_after: status, items: changedItems },
+    ...by(actor, context),
+    study_id: participant.study_id,
+    action: status === before.status ? 'form_changed' : `form_${status}`,
+    resource_type: 'form',
+    resource_id: id,
+    metadata: {
+      participant_id: participantId,
+      form_oid: before.form_oid,
+      status_before: before.status,
+      status_after: status,
+      items: changedItems,
+    },
   });
   await putOutbox(tx, [sourcesChanged(participant, actor, context)]);
   return form;
 }
 
 /** The participant; where items are written, an erasure comes before this transaction or after it. */
-const participantOf = (tx: Tx, id: string, { items }: { items?: Record<string, unknown> }) => (items ? held : existing)(tx, id);
+const participantOf = (tx: Tx, id: string, { items }: { items?: Record<string, unknown> }) =>
+  (items ? held : existing)(tx, id);
 
 /** Who signed and when, who locked: stamped with the step that does it. */
 function marks(status: Status, actor: Actor): Partial<FormInstance> {
   if (status !== 'signed' && status !== 'locked') return {};
-  if (!maySign.includes(actor.role)) throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not sign or lock forms.` });
+  if (!maySign.includes(actor.role))
+    throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not sign or lock forms.` });
   const now = nowIso();
   return status === 'signed' ? { signed_at: now, signed_by_id: actor.id } : { locked_at: now };
 }

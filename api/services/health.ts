@@ -8,51 +8,96 @@ import { failingWorkflows } from './failing-workflows.js';
 /** The release, as package.json names it; beside this file's folder in the sources, one further up in the build. */
 export const version: string = readVersion();
 
-export interface Health { status: 'ok' | 'down' | 'not_configured'; latency_ms?: number | null; detail?: string }
+export interface Health {
+  status: 'ok' | 'down' | 'not_configured';
+  latency_ms?: number | null;
+  detail?: string;
+}
 
 const PROBE_MS = 2_000;
-const within = <T>(work: PromiseLike<T>, ms: number): Promise<T> => new Promise((resolve, reject) => {
-  const timer = setTimeout(() => reject(new Error('timed out')), ms);
-  work.then(resolve, reject).then(() => clearTimeout(timer), () => clearTimeout(timer));
-});
+const within = <T>(work: PromiseLike<T>, ms: number): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('timed out')), ms);
+    work.then(resolve, reject).then(
+      () => clearTimeout(timer),
+      () => clearTimeout(timer),
+    );
+  });
 
 /** Not configured where `probe` is undefined. */
 function health(probe: Probe | undefined): Health {
   if (!probe) return { status: 'not_configured', latency_ms: null };
-  return { status: probe.up ? 'ok' : 'down', latency_ms: probe.latencyMs, ...(probe.detail && { detail: probe.detail }) };
+  return {
+    status: probe.up ? 'ok' : 'down',
+    latency_ms: probe.latencyMs,
+    ...(probe.detail && { detail: probe.detail }),
+  };
 }
 
 export const checkDatabase = async ({ database }: Services): Promise<Health> =>
-  health(await measured(PROBE_MS, async () => { await within(database.raw('select 1'), PROBE_MS); }));
+  health(
+    await measured(PROBE_MS, async () => {
+      await within(database.raw('select 1'), PROBE_MS);
+    }),
+  );
 
 export const checkRedis = async ({ redis }: Services): Promise<Health> =>
-  health(redis && await measured(PROBE_MS, async () => { await within(redis.ping(), PROBE_MS); }));
+  health(
+    redis &&
+      (await measured(PROBE_MS, async () => {
+        await within(redis.ping(), PROBE_MS);
+      })),
+  );
 
 /** The mail server greets whoever connects. */
 async function checkMail({ settings }: Services): Promise<Health> {
   if (!settings.SMTP_URL) return health(undefined);
   const url = new URL(settings.SMTP_URL);
   const port = Number(url.port || (url.protocol === 'smtps:' ? 465 : 25));
-  return health(await measured(PROBE_MS, () => new Promise((resolve, reject) => {
-    const socket = connect({ host: url.hostname, port, timeout: PROBE_MS });
-    const end = (error?: Error) => { socket.destroy(); if (error) reject(error); else resolve(); };
-    socket.once('connect', () => end());
-    socket.once('timeout', () => end(new Error('timed out')));
-    socket.once('error', end);
-  })));
+  return health(
+    await measured(
+      PROBE_MS,
+      () =>
+        new Promise((resolve, reject) => {
+          const socket = connect({ host: url.hostname, port, timeout: PROBE_MS });
+          const end = (error?: Error) => {
+            socket.destroy();
+            if (error) reject(error);
+            else resolve();
+          };
+          socket.once('connect', () => end());
+          socket.once('timeout', () => end(new Error('timed out')));
+          socket.once('error', end);
+        }),
+    ),
+  );
 }
 
 /** All dependencies at once. `down`: one that is needed is; `degraded`: one that is not. */
 export async function checkAll(services: Services) {
   const { settings, temporal } = services;
   const [database, server, worker, redis, mail] = await Promise.all([
-    checkDatabase(services), temporal.probeServer(), temporal.probeWorker(), checkRedis(services), checkMail(services),
+    checkDatabase(services),
+    temporal.probeServer(),
+    temporal.probeWorker(),
+    checkRedis(services),
+    checkMail(services),
   ]);
   const byType = database.status === 'ok' ? await failingWorkflows(services) : undefined;
-  const failing = [...byType?.values() ?? []].reduce((sum, n) => sum + n, 0);
-  const dependencies = { database, temporal: health(server), redis, worker: { ...health(worker), ...(worker.up && failing > 0 && { detail: `workflow tasks fail again and again: ${failing}` }) }, mail };
+  const failing = [...(byType?.values() ?? [])].reduce((sum, n) => sum + n, 0);
+  const dependencies = {
+    database,
+    temporal: health(server),
+    redis,
+    worker: {
+      ...health(worker),
+      ...(worker.up && failing > 0 && { detail: `workflow tasks fail again and again: ${failing}` }),
+    },
+    mail,
+  };
   const down = (name: keyof typeof dependencies) => dependencies[name].status === 'down';
-  const status = down('database') || down('temporal') || down('worker') ? 'down' : down('redis') || down('mail') ? 'degraded' : 'ok';
+  const status =
+    down('database') || down('temporal') || down('worker') ? 'down' : down('redis') || down('mail') ? 'degraded' : 'ok';
   return { status, environment: settings.NODE_ENV, version, dependencies };
 }
 

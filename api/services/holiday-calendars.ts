@@ -1,7 +1,15 @@
 import type { Static } from 'typebox';
 import { putOutbox } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
-import { calendarById, clearDefault, deleteCalendar, insertCalendar, siteIsOf, studyHasCalendar, updateCalendar } from '../../db/queries/holiday-calendars.js';
+import {
+  calendarById,
+  clearDefault,
+  deleteCalendar,
+  insertCalendar,
+  siteIsOf,
+  studyHasCalendar,
+  updateCalendar,
+} from '../../db/queries/holiday-calendars.js';
 import type { HolidayCalendarFields, HolidayCalendarRecord } from '../../db/queries/holiday-calendars.js';
 import { asHoliday } from '../../workflows/domain/edc/calendar.js';
 import { invalid, problem } from '../errors.js';
@@ -11,29 +19,50 @@ import type { HolidayCalendarChange, NewHolidayCalendar } from '../schemas/edc.j
 import type { Change } from './studies.js';
 
 const unique = {
-  holiday_calendars_study_id_name_key: 'CALENDAR_NAME_TAKEN', holiday_calendars_one_per_site: 'SITE_HAS_CALENDAR', holiday_calendars_one_default: 'CONFLICT',
+  holiday_calendars_study_id_name_key: 'CALENDAR_NAME_TAKEN',
+  holiday_calendars_one_per_site: 'SITE_HAS_CALENDAR',
+  holiday_calendars_one_default: 'CONFLICT',
 } as const;
 
 type Given = Static<typeof HolidayCalendarChange>;
 /** The fields as they are kept: every holiday in one form, however it was written. */
-const fieldsOf = ({ holidays, ...fields }: Given): HolidayCalendarFields => ({ ...fields, ...(holidays && { holidays: holidays.map(asHoliday) }) });
+const fieldsOf = ({ holidays, ...fields }: Given): HolidayCalendarFields => ({
+  ...fields,
+  ...(holidays && { holidays: holidays.map(asHoliday) }),
+});
 
-/** Adds a calendar. The study's first one is its default where nothing else is said. @throws 409 CALENDAR_NAME_TAKEN or SITE_HAS_CALENDAR, 422 */
-export async function createCalendar(change: Change, studyId: string, given: Static<typeof NewHolidayCalendar>): Promise<HolidayCalendarRecord> {
+/**
+ * Adds a calendar. The study's first one is its default where nothing else is said. @throws 409 CALENDAR_NAME_TAKEN or
+ * SITE_HAS_CALENDAR, 422
+ */
+export async function createCalendar(
+  change: Change,
+  studyId: string,
+  given: Static<typeof NewHolidayCalendar>,
+): Promise<HolidayCalendarRecord> {
   const { tx } = change;
   const site = given.site_id ?? null;
-  const fields = { ...fieldsOf(given), is_default: given.is_default ?? (site === null && !(await studyHasCalendar(tx, studyId))) };
+  const fields = {
+    ...fieldsOf(given),
+    is_default: given.is_default ?? (site === null && !(await studyHasCalendar(tx, studyId))),
+  };
   await requireSense(tx, studyId, { ...given, is_default: fields.is_default }, null);
   const former = fields.is_default ? await clearDefault(tx, studyId) : undefined;
   const id = await onViolation(unique, () => insertCalendar(tx, studyId, fields));
   const made = await existingCalendar(tx, id);
-  await noteChange(change, made, 'holiday_calendar_created', { is_default: made.is_default, ...(former && { default_before: former }) });
+  await noteChange(change, made, 'holiday_calendar_created', {
+    is_default: made.is_default,
+    ...(former && { default_before: former }),
+  });
   return made;
 }
 
 /** @throws 404, 409 CALENDAR_NAME_TAKEN, SITE_HAS_CALENDAR or STALE, 422 */
 export async function changeCalendar(
-  change: Change, id: string, given: Given, unchangedSince: (record: Record<string, unknown>) => void,
+  change: Change,
+  id: string,
+  given: Given,
+  unchangedSince: (record: Record<string, unknown>) => void,
 ): Promise<HolidayCalendarRecord> {
   const { tx } = change;
   const before = await existingCalendar(tx, id, true);
@@ -49,7 +78,11 @@ export async function changeCalendar(
 }
 
 /** @throws 404, 409 STALE */
-export async function removeCalendar(change: Change, id: string, unchangedSince: (record: Record<string, unknown>) => void): Promise<void> {
+export async function removeCalendar(
+  change: Change,
+  id: string,
+  unchangedSince: (record: Record<string, unknown>) => void,
+): Promise<void> {
   const before = await existingCalendar(change.tx, id, true);
   unchangedSince({ ...before });
   await deleteCalendar(change.tx, id);
@@ -62,22 +95,58 @@ export async function existingCalendar(tx: Tx, id: string, lock = false): Promis
   return calendar;
 }
 
-/** What no schema can say: the site is of the study, a site's calendar is not the study's default, no date stands twice. */
-async function requireSense(tx: Tx, studyId: string, given: Given, before: HolidayCalendarRecord | null): Promise<void> {
-  if (given.site_id && !(await siteIsOf(tx, given.site_id, studyId))) throw invalid('site_id', 'UNKNOWN_SITE', 'is not a site of the study');
-  const site = given.site_id === undefined ? before?.site_id ?? null : given.site_id;
-  if (site !== null && (given.is_default ?? before?.is_default)) throw invalid('is_default', 'SITE_CALENDAR', 'cannot be true for the calendar of a site');
+/**
+ * What no schema can say: the site is of the study, a site's calendar is not the study's default, no date stands twice.
+ */
+async function requireSense(
+  tx: Tx,
+  studyId: string,
+  given: Given,
+  before: HolidayCalendarRecord | null,
+): Promise<void> {
+  if (given.site_id && !(await siteIsOf(tx, given.site_id, studyId)))
+    throw invalid('site_id', 'UNKNOWN_SITE', 'is not a site of the study');
+  const site = given.site_id === undefined ? (before?.site_id ?? null) : given.site_id;
+  if (site !== null && (given.is_default ?? before?.is_default))
+    throw invalid('is_default', 'SITE_CALENDAR', 'cannot be true for the calendar of a site');
   const seen = new Set<string>();
   for (const [i, holiday] of (given.holidays ?? []).entries()) {
     const { date } = asHoliday(holiday);
-    if (seen.has(date)) throw invalid(typeof holiday === 'string' ? `holidays.${i}` : `holidays.${i}.date`, 'DUPLICATE', `names ${date} a second time`);
+    if (seen.has(date))
+      throw invalid(
+        typeof holiday === 'string' ? `holidays.${i}` : `holidays.${i}.date`,
+        'DUPLICATE',
+        `names ${date} a second time`,
+      );
     seen.add(date);
   }
 }
 
-/** Records the change; every participant's schedule is looked at again, and those that stay as they are get no new version. */
-async function noteChange({ tx, audit, actor, context }: Change, calendar: HolidayCalendarRecord, action: string, more: Record<string, unknown> = {}): Promise<void> {
+/**
+ * Records the change; every participant's schedule is looked at again, and those that stay as they are get no new
+ * version.
+ */
+async function noteChange(
+  { tx, audit, actor, context }: Change,
+  calendar: HolidayCalendarRecord,
+  action: string,
+  more: Record<string, unknown> = {},
+): Promise<void> {
   const { id, study_id, name } = calendar;
-  audit.record({ ...by(actor, context), study_id, action, resource_type: 'holiday_calendar', resource_id: id, metadata: { name, ...more } });
-  await putOutbox(tx, [{ topic: 'study-changed', studyId: study_id, subject: study_id, payload: { kind: 'calendar', actor_user_id: actor.id } }]);
+  audit.record({
+    ...by(actor, context),
+    study_id,
+    action,
+    resource_type: 'holiday_calendar',
+    resource_id: id,
+    metadata: { name, ...more },
+  });
+  await putOutbox(tx, [
+    {
+      topic: 'study-changed',
+      studyId: study_id,
+      subject: study_id,
+      payload: { kind: 'calendar', actor_user_id: actor.id },
+    },
+  ]);
 }

@@ -1,6 +1,7 @@
 /**
  * Statements of one transaction that run while `work` goes on: each begins when the one before has ended, and after one
- * that fails, or a fault of the work itself, none begins. It ends when all have ended, so that a rollback comes after them.
+ * that fails, or a fault of the work itself, none begins. It ends when all have ended, so that a rollback comes after
+ * them.
  * @throws the fault of the statement that failed, before that of the work: it may be what came of it
  */
 export async function inTurn(work: (add: (statement: () => Promise<unknown>) => void) => Promise<void>): Promise<void> {
@@ -10,7 +11,9 @@ export async function inTurn(work: (add: (statement: () => Promise<unknown>) => 
     await work((statement) => {
       last = last.then(() => (stopped ? undefined : statement()));
       // It is told below; until then nobody waits for it.
-      last.catch(() => { stopped = true; });
+      last.catch(() => {
+        stopped = true;
+      });
     });
   } catch (fault) {
     stopped = true;

@@ -9,7 +9,12 @@ export function processFigures() {
   const { rss, heapUsed, heapTotal } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
   const { utilization } = performance.eventLoopUtilization();
-  return { pid: process.pid, memory: { rss_bytes: rss, heap_used_bytes: heapUsed, heap_total_bytes: heapTotal }, cpu_seconds: (user + system) / 1e6, event_loop_utilization: utilization };
+  return {
+    pid: process.pid,
+    memory: { rss_bytes: rss, heap_used_bytes: heapUsed, heap_total_bytes: heapTotal },
+    cpu_seconds: (user + system) / 1e6,
+    event_loop_utilization: utilization,
+  };
 }
 
 /**

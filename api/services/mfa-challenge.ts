@@ -14,7 +14,12 @@ export const mfaRequired = (settings: Settings, role: string): boolean =>
   (settings.MFA_REQUIRED_ROLES ?? (settings.production ? ['admin'] : [])).includes(role);
 
 /** An mfa token: the password was right, and it is good for this one purpose, once. */
-export async function challenge({ settings }: Services, tx: Tx, user: { id: string; role: string }, purpose: ChallengePurpose): Promise<string> {
+export async function challenge(
+  { settings }: Services,
+  tx: Tx,
+  user: { id: string; role: string },
+  purpose: ChallengePurpose,
+): Promise<string> {
   const id = randomUUID();
   await insertChallenge(tx, { id, userId: user.id, purpose, seconds: SECONDS[purpose] });
   return signToken(settings, 'mfa', user, SECONDS[purpose], { jti: id });

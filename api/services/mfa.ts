@@ -2,7 +2,16 @@ import type { AuditTrail } from '../../db/audit.js';
 import { SecretBox, SecretUnreadable } from '../../db/crypto.js';
 import type { Tx } from '../../db/knex.js';
 import {
-  challengeStands, confirmSecondFactor, endChallenge, keepPendingFactor, recoveryCodesLeft, removeSecondFactor, replaceRecoveryCodes, secondFactor, takeStep, totpPlace,
+  challengeStands,
+  confirmSecondFactor,
+  endChallenge,
+  keepPendingFactor,
+  recoveryCodesLeft,
+  removeSecondFactor,
+  replaceRecoveryCodes,
+  secondFactor,
+  takeStep,
+  totpPlace,
   useRecoveryCode,
 } from '../../db/queries/mfa.js';
 import type { SecondFactor } from '../../db/queries/mfa.js';
@@ -24,24 +33,50 @@ import { signIn } from './auth.js';
 import { mfaRequired } from './mfa-challenge.js';
 
 /** What proves the second factor: a code of the authenticator, or a recovery code, each good once. */
-export interface Proof { code?: string; recovery_code?: string }
-interface Own { services: Services; actor: Actor; credential: Credential | undefined; context: RequestContext }
+export interface Proof {
+  code?: string;
+  recovery_code?: string;
+}
+interface Own {
+  services: Services;
+  actor: Actor;
+  credential: Credential | undefined;
+  context: RequestContext;
+}
 
-const entryOf = (userId: string, context: RequestContext) =>
-  ({ study_id: null, user_id: userId, resource_type: 'user', resource_id: userId, request_id: context.requestId });
+const entryOf = (userId: string, context: RequestContext) => ({
+  study_id: null,
+  user_id: userId,
+  resource_type: 'user',
+  resource_id: userId,
+  request_id: context.requestId,
+});
 
 /** Whether the caller has a second factor, must have one, and how many recovery codes are left. */
-export async function mfaStatus(tx: Tx, settings: Settings, actor: Actor): Promise<{ enabled: boolean; required: boolean; recovery_codes_left: number }> {
+export async function mfaStatus(
+  tx: Tx,
+  settings: Settings,
+  actor: Actor,
+): Promise<{ enabled: boolean; required: boolean; recovery_codes_left: number }> {
   const user = await userById(tx, actor.id);
   const enabled = user?.mfa_enabled === true;
-  return { enabled, required: mfaRequired(settings, actor.role), recovery_codes_left: enabled ? await recoveryCodesLeft(tx, actor.id) : 0 };
+  return {
+    enabled,
+    required: mfaRequired(settings, actor.role),
+    recovery_codes_left: enabled ? await recoveryCodesLeft(tx, actor.id) : 0,
+  };
 }
 
 /**
  * A new secret, to be verified before it counts; one that was not verified yet is replaced.
  * @throws 401 an mfa token that was used, 409 MFA_ENABLED, 503 when there is no key to encrypt it with
  */
-export async function setUpMfa({ services, actor, credential, context }: Own): Promise<{ secret: string; otpauth_url: string; recovery_codes: string[] }> {
+export async function setUpMfa({
+  services,
+  actor,
+  credential,
+  context,
+}: Own): Promise<{ secret: string; otpauth_url: string; recovery_codes: string[] }> {
   const secret = newTotpSecret();
   const codes = newRecoveryCodes();
   const sealed = withBox(services.settings, (box) => box.seal(secret, totpPlace(actor.id)));
@@ -49,7 +84,13 @@ export async function setUpMfa({ services, actor, credential, context }: Own): P
     await requireStanding(tx, actor, credential);
     if ((await secondFactor(tx, actor.id))?.verified) throw problem('MFA_ENABLED');
     await keepPendingFactor(tx, actor.id, sealed, codes.map(recoveryHash));
-    audit.record({ ...by(actor, context), study_id: null, action: 'mfa_setup_started', resource_type: 'user', resource_id: actor.id });
+    audit.record({
+      ...by(actor, context),
+      study_id: null,
+      action: 'mfa_setup_started',
+      resource_type: 'user',
+      resource_id: actor.id,
+    });
   });
   return { secret, otpauth_url: otpauthUrl(secret, actor.email), recovery_codes: codes };
 }
@@ -65,14 +106,20 @@ export async function verifyMfa({ services, actor, credential, context }: Own, c
     const factor = await secondFactor(tx, actor.id);
     if (!factor) throw problem('MFA_NOT_SET_UP');
     if (factor.verified) throw problem('MFA_ENABLED');
-    if (stepOf(services.settings, actor.id, factor, code) === undefined) throw problem('WRONG_CODE', { errors: [{ path: 'code', code: 'WRONG_CODE', message: 'code is not the one that the authenticator shows now' }] });
+    if (stepOf(services.settings, actor.id, factor, code) === undefined)
+      throw problem('WRONG_CODE', {
+        errors: [{ path: 'code', code: 'WRONG_CODE', message: 'code is not the one that the authenticator shows now' }],
+      });
     await confirmSecondFactor(tx, actor.id);
     const entry = entryOf(actor.id, context);
     audit.record({ ...entry, action: 'mfa_enabled' });
     if (credential?.audience !== 'mfa') return { mfa_enabled: true as const };
     await endChallenge(tx, credential.jti);
     audit.record({ ...entry, action: 'login', metadata: { factor: 'totp' } });
-    return { mfa_enabled: true as const, ...await signIn(services, tx, (await userSecretForUpdate(tx, actor.id))!, context) };
+    return {
+      mfa_enabled: true as const,
+      ...(await signIn(services, tx, (await userSecretForUpdate(tx, actor.id))!, context)),
+    };
   });
 }
 
@@ -80,12 +127,17 @@ export async function verifyMfa({ services, actor, credential, context }: Own, c
  * Completes a login by the second factor. A wrong code counts as a failed login: five lock the account.
  * @throws 401 INVALID_TOKEN for an mfa token that is no good any more, 401 INVALID_CODE, 429
  */
-export async function loginByMfa(services: Services, { mfa_token, ...proof }: Proof & { mfa_token: string }, context: RequestContext) {
+export async function loginByMfa(
+  services: Services,
+  { mfa_token, ...proof }: Proof & { mfa_token: string },
+  context: RequestContext,
+) {
   const { sub: userId, jti } = verifyToken(services.settings, 'mfa', mfa_token);
   refuse(await services.rateLimits.auth.take(`mfa:${userId}`));
   const entered = await inScope(services.database, [], async (work) => {
     const user = await userSecretForUpdate(work.tx, userId);
-    if (!user || user.status !== 'active' || !(await challengeStands(work.tx, { id: jti, userId, purpose: 'login' }))) throw problem('INVALID_TOKEN', { detail: 'The mfa token was used or has expired: log in again.' });
+    if (!user || user.status !== 'active' || !(await challengeStands(work.tx, { id: jti, userId, purpose: 'login' })))
+      throw problem('INVALID_TOKEN', { detail: 'The mfa token was used or has expired: log in again.' });
     const factor = user.locked ? undefined : await proven(work, services.settings, userId, proof, context);
     if (!factor) return undefined;
     await endChallenge(work.tx, jti);
@@ -107,7 +159,9 @@ export async function renewRecoveryCodes(own: Own, proof: Proof): Promise<{ reco
   return { recovery_codes: codes };
 }
 
-/** Turns the second factor off. @throws 400 WRONG_CODE, 403 MFA_REQUIRED where the role must have it, 409 MFA_NOT_SET_UP */
+/**
+ * Turns the second factor off. @throws 400 WRONG_CODE, 403 MFA_REQUIRED where the role must have it, 409 MFA_NOT_SET_UP
+ */
 export async function disableMfa(own: Own, proof: Proof): Promise<void> {
   if (mfaRequired(own.services.settings, own.actor.role)) throw problem('MFA_REQUIRED');
   await proving(own, proof, async ({ tx, audit }) => {
@@ -116,16 +170,31 @@ export async function disableMfa(own: Own, proof: Proof): Promise<void> {
   });
 }
 
-/** An admin takes a user's second factor away, who has lost it; ends the user's logins. @throws 404, 409 MFA_NOT_SET_UP */
-export async function resetMfa({ tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: Actor; context: RequestContext }, userId: string): Promise<void> {
+/**
+ * An admin takes a user's second factor away, who has lost it; ends the user's logins. @throws 404, 409 MFA_NOT_SET_UP
+ */
+export async function resetMfa(
+  { tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: Actor; context: RequestContext },
+  userId: string,
+): Promise<void> {
   if (!(await userSecretForUpdate(tx, userId))) throw problem('NOT_FOUND', { detail: 'There is no such user.' });
   if (!(await removeSecondFactor(tx, userId))) throw problem('MFA_NOT_SET_UP');
   await revokeAllOf(tx, userId);
-  audit.record({ ...by(actor, context), study_id: null, action: 'mfa_reset', resource_type: 'user', resource_id: userId });
+  audit.record({
+    ...by(actor, context),
+    study_id: null,
+    action: 'mfa_reset',
+    resource_type: 'user',
+    resource_id: userId,
+  });
 }
 
 /** A change to one's own second factor, which needs a proof of it. */
-async function proving({ services, actor, context }: Own, proof: Proof, change: (work: Work) => Promise<void>): Promise<void> {
+async function proving(
+  { services, actor, context }: Own,
+  proof: Proof,
+  change: (work: Work) => Promise<void>,
+): Promise<void> {
   const done = await inScope(services.database, [], async (work) => {
     const user = await userSecretForUpdate(work.tx, actor.id);
     if (!(await secondFactor(work.tx, actor.id))?.verified) throw problem('MFA_NOT_SET_UP');
@@ -137,12 +206,22 @@ async function proving({ services, actor, context }: Own, proof: Proof, change: 
 }
 
 /** Uses the proof up. What is wrong counts towards the lock of the account. @returns by what it was proven */
-async function proven({ tx, audit }: Work, settings: Settings, userId: string, { code, recovery_code }: Proof, context: RequestContext): Promise<'totp' | 'recovery_code' | undefined> {
+async function proven(
+  { tx, audit }: Work,
+  settings: Settings,
+  userId: string,
+  { code, recovery_code }: Proof,
+  context: RequestContext,
+): Promise<'totp' | 'recovery_code' | undefined> {
   const factor = await secondFactor(tx, userId);
   const entry = entryOf(userId, context);
   if (factor?.verified) {
-    if (recovery_code !== undefined && await useRecoveryCode(tx, userId, recoveryHash(recovery_code))) {
-      audit.record({ ...entry, action: 'mfa_recovery_code_used', metadata: { left: await recoveryCodesLeft(tx, userId) } });
+    if (recovery_code !== undefined && (await useRecoveryCode(tx, userId, recoveryHash(recovery_code)))) {
+      audit.record({
+        ...entry,
+        action: 'mfa_recovery_code_used',
+        metadata: { left: await recoveryCodesLeft(tx, userId) },
+      });
       return 'recovery_code';
     }
     const step = code === undefined ? undefined : stepOf(settings, userId, factor, code);
@@ -157,12 +236,17 @@ async function proven({ tx, audit }: Work, settings: Settings, userId: string, {
 }
 
 const stepOf = (settings: Settings, userId: string, factor: SecondFactor, code: string): number | undefined =>
-  totpStep(withBox(settings, (box) => box.open(factor.secret_sealed, totpPlace(userId))), code, factor.last_step);
+  totpStep(
+    withBox(settings, (box) => box.open(factor.secret_sealed, totpPlace(userId))),
+    code,
+    factor.last_step,
+  );
 
 /** @throws 401 when the caller's mfa token was used or has expired */
 async function requireStanding(tx: Tx, actor: Actor, credential: Credential | undefined): Promise<void> {
   if (credential?.audience !== 'mfa') return;
-  if (!(await challengeStands(tx, { id: credential.jti, userId: actor.id, purpose: 'setup' }))) throw problem('INVALID_TOKEN', { detail: 'The mfa token was used or has expired: log in again.' });
+  if (!(await challengeStands(tx, { id: credential.jti, userId: actor.id, purpose: 'setup' })))
+    throw problem('INVALID_TOKEN', { detail: 'The mfa token was used or has expired: log in again.' });
 }
 
 function withBox<T>(settings: Settings, work: (box: SecretBox) => T): T {

@@ -2,7 +2,14 @@ import type { Static } from 'typebox';
 import { nowIso } from '../../db/clock.js';
 import { putOutbox } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
-import { cancelNotification, insertDraft, insertResend, isBeingSent, keepPushToken, notificationById } from '../../db/queries/notifications.js';
+import {
+  cancelNotification,
+  insertDraft,
+  insertResend,
+  isBeingSent,
+  keepPushToken,
+  notificationById,
+} from '../../db/queries/notifications.js';
 import type { NotificationRecord } from '../../db/queries/notifications.js';
 import { remindersOfVisit } from '../../db/queries/reminders.js';
 import { inScope } from '../../db/transaction.js';
@@ -30,28 +37,80 @@ async function existing(tx: Tx, id: string, actor: Actor, lock = false): Promise
   return found;
 }
 
-/** Each reminder of a visit, of all its schedule versions: what became or will become of it, by what rule, and why. @throws 404 */
+/**
+ * Each reminder of a visit, of all its schedule versions: what became or will become of it, by what rule, and why.
+ * @throws 404
+ */
 export async function explainVisit(tx: Tx, visitId: string, maxLatenessHours: number) {
   const visit = await existingVisit(tx, visitId);
   const now = nowIso();
   const rows = await remindersOfVisit(tx, visitId);
   const items = rows.map((row) => {
-    const { id, participant_id, kind, channel, status, days_before, due_at, sent_at, attempts, last_error, reason, resend_of, fallback_of } = row;
+    const {
+      id,
+      participant_id,
+      kind,
+      channel,
+      status,
+      days_before,
+      due_at,
+      sent_at,
+      attempts,
+      last_error,
+      reason,
+      resend_of,
+      fallback_of,
+    } = row;
     return {
-      notification_id: id, participant_id, visit_id: row.visit?.id ?? visit.id, kind, channel, status, days_before, due_at, sent_at, attempts, last_error, reason,
-      next_attempt_at: status === 'pending' && attempts > 0 ? row.attempt_at : null, resend_of, fallback_of, ...explain(row, now, maxLatenessHours),
+      notification_id: id,
+      participant_id,
+      visit_id: row.visit?.id ?? visit.id,
+      kind,
+      channel,
+      status,
+      days_before,
+      due_at,
+      sent_at,
+      attempts,
+      last_error,
+      reason,
+      next_attempt_at: status === 'pending' && attempts > 0 ? row.attempt_at : null,
+      resend_of,
+      fallback_of,
+      ...explain(row, now, maxLatenessHours),
     };
   });
-  return { visit_id: visit.id, visit_key: visit.visit_key, visit_status: visit.status, timezone: rows[0]?.zone ?? await zoneOf(tx, visit.participant_id), items, total: items.length, why_none: items.length > 0 ? null : explainNone(visit, (await studyOf(tx, visit.study_id)).settings) };
+  return {
+    visit_id: visit.id,
+    visit_key: visit.visit_key,
+    visit_status: visit.status,
+    timezone: rows[0]?.zone ?? (await zoneOf(tx, visit.participant_id)),
+    items,
+    total: items.length,
+    why_none: items.length > 0 ? null : explainNone(visit, (await studyOf(tx, visit.study_id)).settings),
+  };
 }
 
-interface StudyFacts { study_code: string; study_name: string; status: string; settings: NotificationSettings }
+interface StudyFacts {
+  study_code: string;
+  study_name: string;
+  status: string;
+  settings: NotificationSettings;
+}
 async function studyOf(tx: Tx, studyId: string): Promise<StudyFacts> {
-  return (await tx.raw(`select study_code, study_name, status, coalesce(config -> 'notifications', '{}') as settings from studies where id = ?`, [studyId])).rows[0];
+  return (
+    await tx.raw(
+      `select study_code, study_name, status, coalesce(config -> 'notifications', '{}') as settings from studies where id = ?`,
+      [studyId],
+    )
+  ).rows[0];
 }
 
 async function zoneOf(tx: Tx, participantId: string): Promise<string> {
-  const { rows } = await tx.raw('select coalesce(p.timezone, t.timezone, s.timezone) as zone from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id where p.id = ?', [participantId]);
+  const { rows } = await tx.raw(
+    'select coalesce(p.timezone, t.timezone, s.timezone) as zone from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id where p.id = ?',
+    [participantId],
+  );
   return rows[0].zone;
 }
 
@@ -62,42 +121,90 @@ async function zoneOf(tx: Tx, participantId: string): Promise<string> {
 export async function resend({ tx, audit, actor, context }: Change, id: string): Promise<NotificationRecord> {
   const before = await existing(tx, id, actor, true);
   if (before.status === 'pending') throw problem('NOTIFICATION_PENDING');
-  if (before.kind.startsWith('test_')) throw problem('NOTIFICATION_SETTLED', { detail: 'The words of a test message are not kept: send another.' });
-  if (before.participant_id !== null && (await existingParticipant(tx, before.participant_id)).status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
+  if (before.kind.startsWith('test_'))
+    throw problem('NOTIFICATION_SETTLED', { detail: 'The words of a test message are not kept: send another.' });
+  if (before.participant_id !== null && (await existingParticipant(tx, before.participant_id)).status === 'withdrawn')
+    throw problem('PARTICIPANT_WITHDRAWN');
   const again = await insertResend(tx, id);
-  audit.record({ ...by(actor, context), study_id: before.study_id, action: 'notification_resent', resource_type: 'notification', resource_id: again, metadata: { resend_of: id, kind: before.kind, channel: before.channel } });
+  audit.record({
+    ...by(actor, context),
+    study_id: before.study_id,
+    action: 'notification_resent',
+    resource_type: 'notification',
+    resource_id: again,
+    metadata: { resend_of: id, kind: before.kind, channel: before.channel },
+  });
   await putOutbox(tx, [{ topic: 'notification', studyId: before.study_id, subject: again }]);
   return existing(tx, again, actor);
 }
 
-/** Stops a message that was not sent yet, for good. @throws 404, 409 NOTIFICATION_SETTLED, or NOTIFICATION_BEING_SENT */
+/**
+ * Stops a message that was not sent yet, for good. @throws 404, 409 NOTIFICATION_SETTLED, or NOTIFICATION_BEING_SENT
+ */
 export async function cancel({ tx, audit, actor, context }: Change, id: string): Promise<NotificationRecord> {
   const before = await existing(tx, id, actor, true);
   if (before.status === 'cancelled' && before.reason === 'cancelled_by_staff') return before;
-  if (before.status !== 'pending') throw problem('NOTIFICATION_SETTLED', { detail: `The notification is ${before.status}.` });
+  if (before.status !== 'pending')
+    throw problem('NOTIFICATION_SETTLED', { detail: `The notification is ${before.status}.` });
   if (await isBeingSent(tx, id)) throw problem('NOTIFICATION_BEING_SENT');
   await cancelNotification(tx, id);
-  audit.record({ ...by(actor, context), study_id: before.study_id, action: 'notification_cancelled', resource_type: 'notification', resource_id: id, metadata: { kind: before.kind, channel: before.channel, due_at: before.due_at } });
+  audit.record({
+    ...by(actor, context),
+    study_id: before.study_id,
+    action: 'notification_cancelled',
+    resource_type: 'notification',
+    resource_id: id,
+    metadata: { kind: before.kind, channel: before.channel, due_at: before.due_at },
+  });
   return existing(tx, id, actor);
 }
 
-/** A message as the participant of a visit would read it now, by the study's templates or one that is being written. @throws 404, 422 */
+/**
+ * A message as the participant of a visit would read it now, by the study's templates or one that is being written.
+ * @throws 404, 422
+ */
 export async function preview(tx: Tx, given: Static<typeof PreviewRequest>, settings: Services['settings']) {
   const visit = await existingVisit(tx, given.visit_id);
   if (given.template) {
-    const errors = settingsFaults({ languages: { en: { [given.kind]: given.template } } }).map((fault) => ({ ...fault, path: fault.path.replace(`languages.en.${given.kind}`, 'template'), message: fault.message.replace(`languages.en.${given.kind}`, 'template') }));
+    const errors = settingsFaults({ languages: { en: { [given.kind]: given.template } } }).map((fault) => ({
+      ...fault,
+      path: fault.path.replace(`languages.en.${given.kind}`, 'template'),
+      message: fault.message.replace(`languages.en.${given.kind}`, 'template'),
+    }));
     if (errors.length > 0) throw problem('VALIDATION_FAILED', { detail: errors[0]!.message, errors });
   }
   const participant = await existingParticipant(tx, visit.participant_id);
   const study = await studyOf(tx, visit.study_id);
-  const words = given.template ? { ...given.template, language: given.language ?? 'en' } : wordsFor(given.kind, given.language ?? participant.preferred_language, study.settings.languages ?? {});
+  const words = given.template
+    ? { ...given.template, language: given.language ?? 'en' }
+    : wordsFor(given.kind, given.language ?? participant.preferred_language, study.settings.languages ?? {});
   const base = (settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`).replace(/\/+$/, '');
-  const values = valuesOf({
-    kind: given.kind, channel: given.channel ?? 'email', due_at: nowIso(), days_before: study.settings.days_before?.[0] ?? 1, visit,
-    participant_status: participant.status, participant_code: participant.participant_code, preferred_language: participant.preferred_language, zone: await zoneOf(tx, participant.id),
-    email: null, phone: null, push_tokens: [], opted_out: false, address_dead: false, study_status: study.status, study_code: study.study_code, study_name: study.study_name,
-    site_code: participant.site_code, site_name: participant.site_code, settings: study.settings,
-  }, { portal_url: `${base}/portal`, unsubscribe_url: `${base}/api/notifications/unsubscribe` }, nowIso());
+  const values = valuesOf(
+    {
+      kind: given.kind,
+      channel: given.channel ?? 'email',
+      due_at: nowIso(),
+      days_before: study.settings.days_before?.[0] ?? 1,
+      visit,
+      participant_status: participant.status,
+      participant_code: participant.participant_code,
+      preferred_language: participant.preferred_language,
+      zone: await zoneOf(tx, participant.id),
+      email: null,
+      phone: null,
+      push_tokens: [],
+      opted_out: false,
+      address_dead: false,
+      study_status: study.status,
+      study_code: study.study_code,
+      study_name: study.study_name,
+      site_code: participant.site_code,
+      site_name: participant.site_code,
+      settings: study.settings,
+    },
+    { portal_url: `${base}/portal`, unsubscribe_url: `${base}/api/notifications/unsubscribe` },
+    nowIso(),
+  );
   return { ...compose(words, values), language: words.language };
 }
 
@@ -105,45 +212,103 @@ export async function preview(tx: Tx, given: Static<typeof PreviewRequest>, sett
  * Queues a message with words of its own. It belongs to no study; address and words are dropped once it is sent.
  * @returns the notification's id
  */
-export async function sendTest({ database }: Services, actor: Actor, context: RequestContext, message: { channel: 'email' | 'sms'; to: string; subject: string; body: string }): Promise<string> {
+export async function sendTest(
+  { database }: Services,
+  actor: Actor,
+  context: RequestContext,
+  message: { channel: 'email' | 'sms'; to: string; subject: string; body: string },
+): Promise<string> {
   return inScope(database, '*', async ({ tx, audit }) => {
     const id = await insertDraft(tx, { ...message, userId: actor.id, kind: `test_${message.channel}` });
-    audit.record({ ...by(actor, context), study_id: null, action: 'test_message_requested', resource_type: 'notification', resource_id: id, metadata: { channel: message.channel } });
+    audit.record({
+      ...by(actor, context),
+      study_id: null,
+      action: 'test_message_requested',
+      resource_type: 'notification',
+      resource_id: id,
+      metadata: { channel: message.channel },
+    });
     await putOutbox(tx, [{ topic: 'notification', studyId: null, subject: id }]);
     return id;
   });
 }
 
-/** A browser's token is its subscription, as JSON, or a token of a gateway. @throws 422 for a subscription that is none, 400 PRIVATE_URL */
+/**
+ * A browser's token is its subscription, as JSON, or a token of a gateway. @throws 422 for a subscription that is none,
+ * 400 PRIVATE_URL
+ */
 function requireToken({ platform, token }: Static<typeof NewDevice>, settings: Services['settings']): void {
   if (platform !== 'web' || !token.startsWith('{')) return;
   const fault = webSubscriptionFault(token);
-  if (fault) throw problem('VALIDATION_FAILED', { detail: `token ${fault}`, errors: [{ path: 'token', code: 'SUBSCRIPTION', message: `token ${fault}` }] });
-  const unreachable = captureUrlFault(webSubscription(token)!.endpoint, settings.ALLOW_PRIVATE_URLS ?? !settings.production, 'token.endpoint');
-  if (unreachable) throw problem('RULE_VIOLATED', { detail: `${unreachable}.`, errors: [{ path: 'token', code: 'PRIVATE_URL', message: unreachable }] });
+  if (fault)
+    throw problem('VALIDATION_FAILED', {
+      detail: `token ${fault}`,
+      errors: [{ path: 'token', code: 'SUBSCRIPTION', message: `token ${fault}` }],
+    });
+  const unreachable = captureUrlFault(
+    webSubscription(token)!.endpoint,
+    settings.ALLOW_PRIVATE_URLS ?? !settings.production,
+    'token.endpoint',
+  );
+  if (unreachable)
+    throw problem('RULE_VIOLATED', {
+      detail: `${unreachable}.`,
+      errors: [{ path: 'token', code: 'PRIVATE_URL', message: unreachable }],
+    });
 }
 
 /** The key that a page hands to its browser when it asks it for a subscription. @throws 404 */
 export function webPushKey({ settings }: Services): { public_key: string } {
-  if (!settings.VAPID_PRIVATE_KEY) throw problem('NOT_FOUND', { detail: 'No key for push messages to browsers is set (VAPID_PRIVATE_KEY).' });
+  if (!settings.VAPID_PRIVATE_KEY)
+    throw problem('NOT_FOUND', { detail: 'No key for push messages to browsers is set (VAPID_PRIVATE_KEY).' });
   return { public_key: vapidPublicKey(settings.VAPID_PRIVATE_KEY) };
 }
 
-/** Registers a device for push messages: the participant's own, one of a participant that staff name, or the caller's. @throws 404, 409 PARTICIPANT_WITHDRAWN */
-export async function registerDevice({ tx, audit, actor, context }: Omit<Change, 'actor'> & { actor: Actor | Participant }, given: Static<typeof NewDevice>, settings: Services['settings']) {
+/**
+ * Registers a device for push messages: the participant's own, one of a participant that staff name, or the caller's.
+ * @throws 404, 409 PARTICIPANT_WITHDRAWN
+ */
+export async function registerDevice(
+  { tx, audit, actor, context }: Omit<Change, 'actor'> & { actor: Actor | Participant },
+  given: Static<typeof NewDevice>,
+  settings: Services['settings'],
+) {
   const own = actor.role === 'participant';
-  if (own && given.participant_id && given.participant_id.toLowerCase() !== actor.id) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
-  const participant = own ? { id: actor.id, study_id: actor.study_id, status: actor.status } : given.participant_id ? await existingParticipant(tx, given.participant_id) : undefined;
+  if (own && given.participant_id && given.participant_id.toLowerCase() !== actor.id)
+    throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  const participant = own
+    ? { id: actor.id, study_id: actor.study_id, status: actor.status }
+    : given.participant_id
+      ? await existingParticipant(tx, given.participant_id)
+      : undefined;
   if (participant?.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
   requireToken(given, settings);
   const device = await keepPushToken(tx, {
-    study_id: participant?.study_id ?? null, participant_id: participant?.id ?? null, user_id: participant ? null : actor.id, caregiver_id: own ? actor.caregiver?.id ?? null : null, platform: given.platform, token: given.token,
+    study_id: participant?.study_id ?? null,
+    participant_id: participant?.id ?? null,
+    user_id: participant ? null : actor.id,
+    caregiver_id: own ? (actor.caregiver?.id ?? null) : null,
+    platform: given.platform,
+    token: given.token,
   });
   if (device.isNew) {
     audit.record({
-      study_id: participant?.study_id ?? null, user_id: own ? null : actor.id, request_id: context.requestId, action: 'push_token_registered',
-      resource_type: participant ? 'participant' : 'user', resource_id: participant?.id ?? actor.id, metadata: { platform: given.platform },
+      study_id: participant?.study_id ?? null,
+      user_id: own ? null : actor.id,
+      request_id: context.requestId,
+      action: 'push_token_registered',
+      resource_type: participant ? 'participant' : 'user',
+      resource_id: participant?.id ?? actor.id,
+      metadata: { platform: given.platform },
     });
   }
-  return { device: { id: device.id, participant_id: participant?.id ?? null, platform: device.platform, created_at: device.created_at }, isNew: device.isNew };
+  return {
+    device: {
+      id: device.id,
+      participant_id: participant?.id ?? null,
+      platform: device.platform,
+      created_at: device.created_at,
+    },
+    isNew: device.isNew,
+  };
 }

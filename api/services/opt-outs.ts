@@ -18,11 +18,26 @@ export async function preferences(tx: Tx, participantId: string): Promise<Prefer
   return Object.fromEntries(CHANNELS.map((channel) => [channel, !out.includes(channel)])) as Preferences;
 }
 
-export async function changePreferences({ tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: Participant; context: RequestContext }, given: Partial<Preferences>, unchangedSince: (record: Record<string, unknown>) => void): Promise<Preferences> {
-  unchangedSince({ ...await preferences(tx, actor.id) });
+export async function changePreferences(
+  { tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: Participant; context: RequestContext },
+  given: Partial<Preferences>,
+  unchangedSince: (record: Record<string, unknown>) => void,
+): Promise<Preferences> {
+  unchangedSince({ ...(await preferences(tx, actor.id)) });
   for (const channel of CHANNELS.filter((name) => given[name] !== undefined)) {
-    const changed = given[channel] ? await optIn(tx, actor.id, channel) : (await optOut(tx, actor.id, channel, 'portal'))?.isNew;
-    if (changed) audit.record({ study_id: actor.study_id, user_id: null, request_id: context.requestId, action: given[channel] ? 'messages_opted_in' : 'messages_opted_out', resource_type: 'participant', resource_id: actor.id, metadata: { channel, by: actor.caregiver ? 'caregiver' : 'participant' } });
+    const changed = given[channel]
+      ? await optIn(tx, actor.id, channel)
+      : (await optOut(tx, actor.id, channel, 'portal'))?.isNew;
+    if (changed)
+      audit.record({
+        study_id: actor.study_id,
+        user_id: null,
+        request_id: context.requestId,
+        action: given[channel] ? 'messages_opted_in' : 'messages_opted_out',
+        resource_type: 'participant',
+        resource_id: actor.id,
+        metadata: { channel, by: actor.caregiver ? 'caregiver' : 'participant' },
+      });
   }
   return preferences(tx, actor.id);
 }
@@ -38,7 +53,10 @@ function meant(services: Services, token: string): { participantId: string; chan
 /** The page behind the link. It asks first: mail programs open links by themselves. @throws 404 */
 export function unsubscribePage(services: Services, token: string): string {
   const { channel } = meant(services, token);
-  return page('Messages of this study', `<form method="post"><p>No more messages by ${channel === 'sms' ? 'text message' : channel}?</p><p><button type="submit">No more of these messages</button></p></form>`);
+  return page(
+    'Messages of this study',
+    `<form method="post"><p>No more messages by ${channel === 'sms' ? 'text message' : channel}?</p><p><button type="submit">No more of these messages</button></p></form>`,
+  );
 }
 
 /** Ends a channel's messages by the link in one of them; repeating it changes nothing. @throws 404 */
@@ -47,9 +65,21 @@ export async function unsubscribe(services: Services, token: string, context: Re
   await inScope(services.database, '*', async ({ tx, audit }) => {
     const out = await optOut(tx, participantId, channel, 'link');
     if (!out) throw problem('NOT_FOUND', { detail: 'This link is not valid any more.' });
-    if (out.isNew) audit.record({ study_id: out.study_id, user_id: null, request_id: context.requestId, action: 'messages_opted_out', resource_type: 'participant', resource_id: participantId, metadata: { channel, by: 'link' } });
+    if (out.isNew)
+      audit.record({
+        study_id: out.study_id,
+        user_id: null,
+        request_id: context.requestId,
+        action: 'messages_opted_out',
+        resource_type: 'participant',
+        resource_id: participantId,
+        metadata: { channel, by: 'link' },
+      });
   });
-  return page('Done', '<p>You will get no more of these messages. In the study’s portal you can change that again.</p>');
+  return page(
+    'Done',
+    '<p>You will get no more of these messages. In the study’s portal you can change that again.</p>',
+  );
 }
 
 const page = (title: string, inside: string): string =>

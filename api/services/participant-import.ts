@@ -13,11 +13,20 @@ import { ImportPlanner } from './participant-import-plan.js';
 import { ImportWriter } from './participant-import-write.js';
 import type { Change } from './studies.js';
 
-export interface ImportOptions { skip_duplicates: boolean; create_missing_sites: boolean; dry_run: boolean; mode: 'insert' | 'upsert'; answer: 'result' | 'failed_rows' }
+export interface ImportOptions {
+  skip_duplicates: boolean;
+  create_missing_sites: boolean;
+  dry_run: boolean;
+  mode: 'insert' | 'upsert';
+  answer: 'result' | 'failed_rows';
+}
 
 /** Roles that may make sites: an import makes them for these only. */
 const MAKES_SITES = ['admin', 'researcher', 'data_manager'];
-/** So many rows are read, decided and written at a time: what is held of a file does not grow with its rows, and a statement for a thousand costs no more of each than one for all. */
+/**
+ * So many rows are read, decided and written at a time: what is held of a file does not grow with its rows, and a
+ * statement for a thousand costs no more of each than one for all.
+ */
 const PORTION = 1_000;
 
 /**
@@ -26,13 +35,25 @@ const PORTION = 1_000;
  * the same and undoes it. The same file again finds everything there, and is told to be the same.
  * @param open reads the file, when it is known that it may be imported
  * @returns the answer as it was asked for: what became of each row, or a CSV file of those that failed
- * @throws 400 a file that cannot be read, 403 create_missing_sites by a role that may not, 409 an import_id that is taken
+ * @throws 400 a file that cannot be read, 403 create_missing_sites by a role that may not, 409 an import_id that is
+ * taken
  */
-export async function importParticipants(change: Change, studyId: string, open: () => Promise<Sheet>, options: ImportOptions, progress: ImportProgress): Promise<WrittenJson | string> {
+export async function importParticipants(
+  change: Change,
+  studyId: string,
+  open: () => Promise<Sheet>,
+  options: ImportOptions,
+  progress: ImportProgress,
+): Promise<WrittenJson | string> {
   const { tx, audit, actor, context } = change;
   const { id, sha256 } = progress.made;
-  if (await importById(tx, studyId, id)) throw problem('CONFLICT', { detail: 'import_id is that of another import.', errors: [{ path: 'query.import_id', code: 'TAKEN', message: 'import_id is that of another import' }] });
-  if (options.create_missing_sites && !MAKES_SITES.includes(actor.role)) throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not create sites.` });
+  if (await importById(tx, studyId, id))
+    throw problem('CONFLICT', {
+      detail: 'import_id is that of another import.',
+      errors: [{ path: 'query.import_id', code: 'TAKEN', message: 'import_id is that of another import' }],
+    });
+  if (options.create_missing_sites && !MAKES_SITES.includes(actor.role))
+    throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not create sites.` });
   const before = await importedBefore(tx, studyId, sha256);
   progress.note('reading', 0, null);
   const sheet = await keptOpen(tx, open);
@@ -60,16 +81,37 @@ export async function importParticipants(change: Change, studyId: string, open: 
   const counts = lists.counts();
   if (!options.dry_run) {
     audit.record({
-      ...by(actor, context), study_id: studyId, action: 'participants_imported', resource_type: 'study', resource_id: studyId,
-      metadata: { rows: total, imported: counts.imported_count, updated: counts.updated_count, skipped: counts.skipped_count, errors: counts.error_count, sha256 },
+      ...by(actor, context),
+      study_id: studyId,
+      action: 'participants_imported',
+      resource_type: 'study',
+      resource_id: studyId,
+      metadata: {
+        rows: total,
+        imported: counts.imported_count,
+        updated: counts.updated_count,
+        skipped: counts.skipped_count,
+        errors: counts.error_count,
+        sha256,
+      },
     });
   }
   // A rehearsal leaves a record only where somebody asked how far it is.
   if (!options.dry_run || progress.asked) await completeImport(tx, progress.made, { total_rows: total, ...counts });
   if (failed) return failed.text();
   const warnings = [
-    ...(before === undefined ? [] : [{ code: 'FILE_IMPORTED_BEFORE', message: `The same file was imported at ${before}: what it brought is there` }]),
-    ...outline.header.unknown.map((column) => ({ code: 'UNKNOWN_COLUMN', message: `The column ${column} is not known and was left out` })),
+    ...(before === undefined
+      ? []
+      : [
+          {
+            code: 'FILE_IMPORTED_BEFORE',
+            message: `The same file was imported at ${before}: what it brought is there`,
+          },
+        ]),
+    ...outline.header.unknown.map((column) => ({
+      code: 'UNKNOWN_COLUMN',
+      message: `The column ${column} is not known and was left out`,
+    })),
   ];
   return lists.answer({ dry_run: options.dry_run, total_rows: total, created_sites, warnings, file: sheet.notes });
 }

@@ -6,7 +6,13 @@ import { lockAnchors } from '../../db/queries/anchors.js';
 import { IDENTITY } from '../../db/queries/erasure.js';
 import type { Participant } from '../../db/models/records.js';
 import {
-  deleteParticipant, insertParticipant, participantById, participantForShare, participantForUpdate, participantHasData, updateParticipant,
+  deleteParticipant,
+  insertParticipant,
+  participantById,
+  participantForShare,
+  participantForUpdate,
+  participantHasData,
+  updateParticipant,
 } from '../../db/queries/participants.js';
 import type { ParticipantRecord } from '../../db/queries/participants.js';
 import { siteByCode, siteById, siteInReach } from '../../db/queries/sites.js';
@@ -19,69 +25,162 @@ import { requireNotErased } from './erased.js';
 import type { Change } from './studies.js';
 
 export interface Fields {
-  participant_code?: string; external_id?: string | null; site_id?: string | null; site_code?: string | null; preferred_language?: string | null;
-  email?: string | null; phone?: string | null; timezone?: string | null; date_of_birth?: string | null; arm?: string | null;
+  participant_code?: string;
+  external_id?: string | null;
+  site_id?: string | null;
+  site_code?: string | null;
+  preferred_language?: string | null;
+  email?: string | null;
+  phone?: string | null;
+  timezone?: string | null;
+  date_of_birth?: string | null;
+  arm?: string | null;
 }
-const unique = { participants_study_id_participant_code_key: 'PARTICIPANT_CODE_TAKEN', participants_external: 'DUPLICATE_EXTERNAL_ID' } as const;
+const unique = {
+  participants_study_id_participant_code_key: 'PARTICIPANT_CODE_TAKEN',
+  participants_external: 'DUPLICATE_EXTERNAL_ID',
+} as const;
 /** What a decision on the anchor may read of a participant. */
 export const READ_BY_ANCHOR = ['site_id', 'preferred_language', 'date_of_birth', 'arm'];
 /** What stays as the erasure left it. */
 const ERASED_FOR_GOOD: readonly string[] = [...IDENTITY, 'participant_code'];
 
 /** The message that a fact of a participant changed: its anchor is evaluated again. */
-export const sourcesChanged = (participant: { id: string; study_id: string }, actor: Actor, context: RequestContext): OutboxMessage =>
-  ({ topic: 'sources-changed', studyId: participant.study_id, subject: participant.id, payload: { actor_user_id: actor.id, request_id: context.requestId } });
+export const sourcesChanged = (
+  participant: { id: string; study_id: string },
+  actor: Actor,
+  context: RequestContext,
+): OutboxMessage => ({
+  topic: 'sources-changed',
+  studyId: participant.study_id,
+  subject: participant.id,
+  payload: { actor_user_id: actor.id, request_id: context.requestId },
+});
 
 /**
  * Enrolls a participant: the record, its anchor (`unset`, version 1) and the start of its workflow commit together.
  * @throws 409 PARTICIPANT_CODE_TAKEN, DUPLICATE_EXTERNAL_ID; 422 unknown site; 403 SITE_NOT_ASSIGNED
  */
-export async function enroll({ tx, audit, actor, context }: Change, studyId: string, given: Fields & { participant_code: string }): Promise<ParticipantRecord> {
+export async function enroll(
+  { tx, audit, actor, context }: Change,
+  studyId: string,
+  given: Fields & { participant_code: string },
+): Promise<ParticipantRecord> {
   const { fields, siteId } = await resolveSite(tx, studyId, given);
   await requireReach(tx, studyId, siteId ?? null);
-  const id = await onViolation(unique, () => insertParticipant(tx, { ...fields, study_id: studyId, participant_code: given.participant_code, ...(siteId !== undefined && { site_id: siteId }) }));
-  audit.record({ ...by(actor, context), study_id: studyId, action: 'participant_created', resource_type: 'participant', resource_id: id, metadata: { fields: Object.keys(given).sort() } });
+  const id = await onViolation(unique, () =>
+    insertParticipant(tx, {
+      ...fields,
+      study_id: studyId,
+      participant_code: given.participant_code,
+      ...(siteId !== undefined && { site_id: siteId }),
+    }),
+  );
+  audit.record({
+    ...by(actor, context),
+    study_id: studyId,
+    action: 'participant_created',
+    resource_type: 'participant',
+    resource_id: id,
+    metadata: { fields: Object.keys(given).sort() },
+  });
   await putOutbox(tx, [{ topic: 'participant-start', studyId, subject: id, payload: { site_id: siteId ?? null } }]);
   return existing(tx, id);
 }
 
 /** @throws 404, 409 as `enroll`, STALE or PARTICIPANT_ERASED, 422 unknown site, 403 SITE_NOT_ASSIGNED */
-export async function changeParticipant({ tx, audit, actor, context }: Change, id: string, given: Fields, unchangedSince: (record: Record<string, unknown>) => void): Promise<ParticipantRecord> {
+export async function changeParticipant(
+  { tx, audit, actor, context }: Change,
+  id: string,
+  given: Fields,
+  unchangedSince: (record: Record<string, unknown>) => void,
+): Promise<ParticipantRecord> {
   const before = await locked(tx, id);
   unchangedSince({ ...before });
   const { fields, siteId } = await resolveSite(tx, before.study_id, given);
   const change: Partial<Participant> = { ...fields, ...(siteId !== undefined && { site_id: siteId }) };
   const changed = changedFields({ ...before }, { ...change });
   if (changed.length === 0) return before;
-  await requireNotErased(tx, id, changed.filter((field) => ERASED_FOR_GOOD.includes(field)));
+  await requireNotErased(
+    tx,
+    id,
+    changed.filter((field) => ERASED_FOR_GOOD.includes(field)),
+  );
   if (changed.includes('site_id')) await requireReach(tx, before.study_id, siteId ?? null);
   await onViolation(unique, () => updateParticipant(tx, id, change));
-  audit.record({ ...by(actor, context), study_id: before.study_id, action: 'participant_changed', resource_type: 'participant', resource_id: id, metadata: { fields: changed } });
-  if (changed.some((field) => READ_BY_ANCHOR.includes(field))) await putOutbox(tx, [sourcesChanged(before, actor, context)]);
+  audit.record({
+    ...by(actor, context),
+    study_id: before.study_id,
+    action: 'participant_changed',
+    resource_type: 'participant',
+    resource_id: id,
+    metadata: { fields: changed },
+  });
+  if (changed.some((field) => READ_BY_ANCHOR.includes(field)))
+    await putOutbox(tx, [sourcesChanged(before, actor, context)]);
   return existing(tx, id);
 }
 
 /** Deletes a participant for whom nothing was recorded. @throws 404, 409 PARTICIPANT_HAS_DATA, STALE */
-export async function removeParticipant({ tx, audit, actor, context }: Change, id: string, unchangedSince: (record: Record<string, unknown>) => void): Promise<void> {
+export async function removeParticipant(
+  { tx, audit, actor, context }: Change,
+  id: string,
+  unchangedSince: (record: Record<string, unknown>) => void,
+): Promise<void> {
   // In the order in which a decision takes them: the first one, of a new participant, may be on its way.
   await lockAnchors(tx, [id]);
   const before = await locked(tx, id);
   unchangedSince({ ...before });
   if (await participantHasData(tx, id)) throw problem('PARTICIPANT_HAS_DATA');
   await deleteParticipant(tx, id);
-  audit.record({ ...by(actor, context), study_id: before.study_id, action: 'participant_deleted', resource_type: 'participant', resource_id: id });
+  audit.record({
+    ...by(actor, context),
+    study_id: before.study_id,
+    action: 'participant_deleted',
+    resource_type: 'participant',
+    resource_id: id,
+  });
   // Its workflow finds nobody and ends.
-  await putOutbox(tx, [{ topic: 'participant-withdrawn', studyId: before.study_id, subject: id, payload: { actor_user_id: actor.id, request_id: context.requestId } }]);
+  await putOutbox(tx, [
+    {
+      topic: 'participant-withdrawn',
+      studyId: before.study_id,
+      subject: id,
+      payload: { actor_user_id: actor.id, request_id: context.requestId },
+    },
+  ]);
 }
 
-/** Withdraws: the anchor is kept, the schedule stays as it is (decisions, section 5). @throws 404, 409 PARTICIPANT_WITHDRAWN, 400 a time ahead */
-export async function withdraw({ tx, audit, actor, context }: Change, id: string, given: { reason: string; withdrawn_at?: string }): Promise<ParticipantRecord> {
+/**
+ * Withdraws: the anchor is kept, the schedule stays as it is (decisions, section 5). @throws 404, 409
+ * PARTICIPANT_WITHDRAWN, 400 a time ahead
+ */
+export async function withdraw(
+  { tx, audit, actor, context }: Change,
+  id: string,
+  given: { reason: string; withdrawn_at?: string },
+): Promise<ParticipantRecord> {
   const before = await locked(tx, id);
-  if (before.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn already.' });
+  if (before.status === 'withdrawn')
+    throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn already.' });
   const at = pastInstant(given.withdrawn_at ?? nowIso(), 'withdrawn_at');
   await updateParticipant(tx, id, { status: 'withdrawn', withdrawn_at: at, withdrawal_reason: given.reason });
-  audit.record({ ...by(actor, context), study_id: before.study_id, action: 'participant_withdrawn', resource_type: 'participant', resource_id: id, metadata: { withdrawn_at: at } });
-  await putOutbox(tx, [{ topic: 'participant-withdrawn', studyId: before.study_id, subject: id, payload: { actor_user_id: actor.id, request_id: context.requestId } }]);
+  audit.record({
+    ...by(actor, context),
+    study_id: before.study_id,
+    action: 'participant_withdrawn',
+    resource_type: 'participant',
+    resource_id: id,
+    metadata: { withdrawn_at: at },
+  });
+  await putOutbox(tx, [
+    {
+      topic: 'participant-withdrawn',
+      studyId: before.study_id,
+      subject: id,
+      payload: { actor_user_id: actor.id, request_id: context.requestId },
+    },
+  ]);
   return existing(tx, id);
 }
 
@@ -114,7 +213,10 @@ export async function existing(tx: Tx, id: string): Promise<ParticipantRecord> {
   return participant;
 }
 
-/** The participant, whose withdrawal comes before what this transaction does or after it. Who needs its anchor locks that one first. */
+/**
+ * The participant, whose withdrawal comes before what this transaction does or after it. Who needs its anchor locks
+ * that one first.
+ */
 export async function held(tx: Tx, id: string): Promise<ParticipantRecord> {
   const participant = await participantForShare(tx, id);
   if (!participant) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
@@ -123,7 +225,8 @@ export async function held(tx: Tx, id: string): Promise<ParticipantRecord> {
 
 /** @throws 409 PARTICIPANT_WITHDRAWN: no visit is planned or moved any more (decisions, section 5) */
 export function requireMovable(participant: ParticipantRecord): void {
-  if (participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn: the schedule is frozen.' });
+  if (participant.status === 'withdrawn')
+    throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn: the schedule is frozen.' });
 }
 
 async function locked(tx: Tx, id: string): Promise<ParticipantRecord> {
@@ -140,12 +243,15 @@ async function resolveSite(tx: Tx, studyId: string, given: Fields) {
   if (site_id && byId?.study_id !== studyId) throw invalid('site_id', 'UNKNOWN_SITE', 'is not a site of the study');
   const byCode = site_code ? await siteByCode(tx, studyId, site_code) : undefined;
   if (site_code && !byCode) throw invalid('site_code', 'UNKNOWN_SITE', 'is not a site of the study');
-  if (site_id && site_code && byId?.id !== byCode?.id) throw invalid('site_code', 'SITE_CONFLICT', 'names another site than site_id');
+  if (site_id && site_code && byId?.id !== byCode?.id)
+    throw invalid('site_code', 'SITE_CONFLICT', 'names another site than site_id');
   const site = byId ?? byCode;
   return { fields, siteId: site?.id ?? null };
 }
 
-/** Who is assigned to sites of the study enrolls and moves participants within them only. @throws 403 SITE_NOT_ASSIGNED */
+/**
+ * Who is assigned to sites of the study enrolls and moves participants within them only. @throws 403 SITE_NOT_ASSIGNED
+ */
 async function requireReach(tx: Tx, studyId: string, siteId: string | null): Promise<void> {
   if (!(await siteInReach(tx, studyId, siteId))) throw problem('SITE_NOT_ASSIGNED');
 }

@@ -12,7 +12,15 @@ const BATCH = 100;
 const MOST_EXAMPLES = 20;
 
 /** `unchanged` counts those for whom no source gives a date as well: nothing of theirs changes. */
-export const outcomes = ['unchanged', 'proposed', 'set', 'changed', 'finalized', 'override_required', 'validation_failed'] as const;
+export const outcomes = [
+  'unchanged',
+  'proposed',
+  'set',
+  'changed',
+  'finalized',
+  'override_required',
+  'validation_failed',
+] as const;
 export type Outcome = (typeof outcomes)[number];
 
 export interface DryRun {
@@ -35,7 +43,12 @@ export interface DryRun {
  */
 export async function dryRunPolicy(tx: Tx, studyId: string, policy: Policy): Promise<DryRun> {
   const run: DryRun = {
-    dry_run: true, policy, total: 0, would_change: 0, schedules_regenerated: 0, examples: {},
+    dry_run: true,
+    policy,
+    total: 0,
+    would_change: 0,
+    schedules_regenerated: 0,
+    examples: {},
     counts: Object.fromEntries(outcomes.map((outcome) => [outcome, 0])) as Record<Outcome, number>,
   };
   const example = (of: Outcome | 'schedules_regenerated', id: string) => {
@@ -44,14 +57,21 @@ export async function dryRunPolicy(tx: Tx, studyId: string, policy: Policy): Pro
   };
   const sources = await readScheduleSources(tx, studyId);
   for (let after = '00000000-0000-0000-0000-000000000000'; ;) {
-    const ids: string[] = await tx('participants').where({ study_id: studyId, status: 'enrolled' }).where('id', '>', after).orderBy('id').limit(BATCH).pluck('id');
+    const ids: string[] = await tx('participants')
+      .where({ study_id: studyId, status: 'enrolled' })
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(BATCH)
+      .pluck('id');
     if (ids.length === 0) return run;
     after = ids.at(-1)!;
     const rows = await readFacts(tx, ids);
     const inputs = await readScheduleInputs(tx, studyId, ids, sources);
     for (const row of rows) {
       const id = row.participant_id;
-      const { decision, schedule } = reanchor(policy, factsOf(row, policy), inputs.get(id)!, (identity) => visitKey(id, identity));
+      const { decision, schedule } = reanchor(policy, factsOf(row, policy), inputs.get(id)!, (identity) =>
+        visitKey(id, identity),
+      );
       const outcome = outcomeOf(decision.result);
       run.total += 1;
       run.counts[outcome] += 1;

@@ -11,15 +11,34 @@ const SHARED = ['none', 'summary'];
 /** Holds a study's `config.portal_results` against what there is; left out it is `none`. @throws 422 naming the path */
 export function acceptPortalResults(config: Record<string, unknown> | undefined): void {
   const shared = config?.portal_results;
-  if (shared !== undefined && !SHARED.includes(shared as string)) throw invalid('config.portal_results', 'ENUM', `must be one of ${SHARED.join(', ')}`);
+  if (shared !== undefined && !SHARED.includes(shared as string))
+    throw invalid('config.portal_results', 'ENUM', `must be one of ${SHARED.join(', ')}`);
 }
 
 type PortalResult = Omit<ResultRow, 'tasks' | 'modules'> & { tasks: (ResultRow['tasks'][number] & Titles)[] };
 
-/** A participant's own results, in the study's own words in the language of who reads. @throws 403 RESULTS_NOT_SHARED where the study keeps them to itself */
-export async function ownResults(tx: Tx, { id, study_id, preferred_language, caregiver }: Pick<Participant, 'id' | 'study_id' | 'preferred_language' | 'caregiver'>, range: { skip: number; limit: number }): Promise<{ items: PortalResult[]; total: number }> {
-  if (await resultsShared(tx, study_id) === 'none') throw problem('RESULTS_NOT_SHARED');
+/**
+ * A participant's own results, in the study's own words in the language of who reads. @throws 403 RESULTS_NOT_SHARED
+ * where the study keeps them to itself
+ */
+export async function ownResults(
+  tx: Tx,
+  {
+    id,
+    study_id,
+    preferred_language,
+    caregiver,
+  }: Pick<Participant, 'id' | 'study_id' | 'preferred_language' | 'caregiver'>,
+  range: { skip: number; limit: number },
+): Promise<{ items: PortalResult[]; total: number }> {
+  if ((await resultsShared(tx, study_id)) === 'none') throw problem('RESULTS_NOT_SHARED');
   const language = caregiver?.preferred_language ?? preferred_language;
   const { items, total } = await portalResults(tx, id, range);
-  return { items: items.map(({ modules, tasks, ...item }) => ({ ...item, tasks: tasks.map((one) => ({ ...one, ...titlesOf(one.task, Object.keys(one.metrics), modules ?? [], language) })) })), total };
+  return {
+    items: items.map(({ modules, tasks, ...item }) => ({
+      ...item,
+      tasks: tasks.map((one) => ({ ...one, ...titlesOf(one.task, Object.keys(one.metrics), modules ?? [], language) })),
+    })),
+    total,
+  };
 }

@@ -1,7 +1,15 @@
 import { putOutbox } from '../../db/outbox.js';
 import { caregiverById } from '../../db/queries/caregivers.js';
 import { participantForUpdate } from '../../db/queries/participants.js';
-import { asCaregiver, caredFor, closedLink, insertLinkNotification, linkHash, openCaregiverLink, openLink } from '../../db/queries/portal.js';
+import {
+  asCaregiver,
+  caredFor,
+  closedLink,
+  insertLinkNotification,
+  linkHash,
+  openCaregiverLink,
+  openLink,
+} from '../../db/queries/portal.js';
 import type { CaredFor, OpenedCaregiver, PortalParticipant } from '../../db/queries/portal.js';
 import type { Tx } from '../../db/knex.js';
 import { inScope } from '../../db/transaction.js';
@@ -18,24 +26,51 @@ import type { Change } from './studies.js';
 const addresses = { email: 'email', sms: 'phone' } as const;
 
 type Kind = 'participant' | 'caregiver';
-interface Recipient { id: string; study_id: string; email: string | null; phone: string | null }
+interface Recipient {
+  id: string;
+  study_id: string;
+  email: string | null;
+  phone: string | null;
+}
 
 /**
- * Asks for a message with a link to the portal, to a participant or a caregiver. The link's token is made when the message
- * is written: here there is none yet, and none is ever answered (decisions, section 3, "Portal").
- * @throws 404, 409 PARTICIPANT_WITHDRAWN, CAREGIVER_INACTIVE, CARES_FOR_NOBODY, 400 NO_ADDRESS, 422 not exactly one recipient
+ * Asks for a message with a link to the portal, to a participant or a caregiver. The link's token is made when the
+ * message is written: here there is none yet, and none is ever answered (decisions, section 3, "Portal").
+ * @throws 404, 409 PARTICIPANT_WITHDRAWN, CAREGIVER_INACTIVE, CARES_FOR_NOBODY, 400 NO_ADDRESS, 422 not exactly one
+ * recipient
  */
-export async function requestLink({ tx, audit, actor, context }: Change, given: { participant_id?: string; caregiver_id?: string; channel: 'email' | 'sms' }): Promise<void> {
-  if ((given.participant_id === undefined) === (given.caregiver_id === undefined)) throw invalid('participant_id', 'ONE_OF', 'or caregiver_id: exactly one of the two is given');
+export async function requestLink(
+  { tx, audit, actor, context }: Change,
+  given: { participant_id?: string; caregiver_id?: string; channel: 'email' | 'sms' },
+): Promise<void> {
+  if ((given.participant_id === undefined) === (given.caregiver_id === undefined))
+    throw invalid('participant_id', 'ONE_OF', 'or caregiver_id: exactly one of the two is given');
   const kind: Kind = given.caregiver_id === undefined ? 'participant' : 'caregiver';
-  const { id, study_id, ...recipient } = given.caregiver_id === undefined ? await takingPart(tx, given.participant_id!) : await caring(tx, given.caregiver_id);
+  const { id, study_id, ...recipient } =
+    given.caregiver_id === undefined
+      ? await takingPart(tx, given.participant_id!)
+      : await caring(tx, given.caregiver_id);
   const address = addresses[given.channel];
   if (!recipient[address]) {
     const message = `the ${kind} has no ${address} for the channel ${given.channel}`;
-    throw problem('NO_ADDRESS', { detail: `The ${kind} has no ${address} for the channel ${given.channel}.`, errors: [{ path: 'channel', code: 'NO_ADDRESS', message }] });
+    throw problem('NO_ADDRESS', {
+      detail: `The ${kind} has no ${address} for the channel ${given.channel}.`,
+      errors: [{ path: 'channel', code: 'NO_ADDRESS', message }],
+    });
   }
-  const notification = await insertLinkNotification(tx, { studyId: study_id, to: kind === 'participant' ? { participant_id: id } : { caregiver_id: id }, channel: given.channel });
-  audit.record({ ...by(actor, context), study_id, action: 'portal_link_requested', resource_type: kind, resource_id: id, metadata: { channel: given.channel, notification_id: notification } });
+  const notification = await insertLinkNotification(tx, {
+    studyId: study_id,
+    to: kind === 'participant' ? { participant_id: id } : { caregiver_id: id },
+    channel: given.channel,
+  });
+  audit.record({
+    ...by(actor, context),
+    study_id,
+    action: 'portal_link_requested',
+    resource_type: kind,
+    resource_id: id,
+    metadata: { channel: given.channel, notification_id: notification },
+  });
   await putOutbox(tx, [{ topic: 'notification', studyId: study_id, subject: notification }]);
 }
 
@@ -60,7 +95,8 @@ type Opened = { participant: PortalParticipant } | { caregiver: OpenedCaregiver;
 /**
  * Opens a link once and gives what the portal works with.
  * @returns the answer's body, and the `Set-Cookie` beside it
- * @throws 401 INVALID_LINK, the same for a link that is unknown, used, expired or of somebody who has withdrawn or is let in no more
+ * @throws 401 INVALID_LINK, the same for a link that is unknown, used, expired or of somebody who has withdrawn or is
+ * let in no more
  */
 export async function openSession({ database, settings }: Services, token: string, context: RequestContext) {
   const hash = linkHash(sessionSecret(settings), token);
@@ -68,47 +104,86 @@ export async function openSession({ database, settings }: Services, token: strin
     const entry = { user_id: null, request_id: context.requestId };
     const participant = await openLink(tx, hash);
     if (participant) {
-      audit.record({ ...entry, study_id: participant.study_id, action: 'portal_session_started', resource_type: 'participant', resource_id: participant.id });
+      audit.record({
+        ...entry,
+        study_id: participant.study_id,
+        action: 'portal_session_started',
+        resource_type: 'participant',
+        resource_id: participant.id,
+      });
       return { participant };
     }
     const caregiver = await openCaregiverLink(tx, hash);
     if (caregiver) {
-      audit.record({ ...entry, study_id: caregiver.study_id, action: 'portal_session_started', resource_type: 'caregiver', resource_id: caregiver.id, metadata: asCaregiver(caregiver.id) });
+      audit.record({
+        ...entry,
+        study_id: caregiver.study_id,
+        action: 'portal_session_started',
+        resource_type: 'caregiver',
+        resource_id: caregiver.id,
+        metadata: asCaregiver(caregiver.id),
+      });
       return { caregiver, participants: (await caredFor(tx, caregiver.id, { skip: 0, limit: MOST })).items };
     }
     const closed = await closedLink(tx, hash);
     if (closed) {
       const kind: Kind = closed.caregiver_id === null ? 'participant' : 'caregiver';
-      audit.record({ ...entry, study_id: closed.study_id, action: 'portal_session_refused', resource_type: kind, resource_id: closed.caregiver_id ?? closed.participant_id, metadata: { reason: closed.reason } });
+      audit.record({
+        ...entry,
+        study_id: closed.study_id,
+        action: 'portal_session_refused',
+        resource_type: kind,
+        resource_id: closed.caregiver_id ?? closed.participant_id,
+        metadata: { reason: closed.reason },
+      });
     }
     return undefined;
   });
   // Thrown after the commit: the record of the refusal stays.
   if (!opened) throw problem('INVALID_LINK');
-  if ('participant' in opened) return answered(portalSession(settings, { kind: 'participant', id: opened.participant.id }), opened);
-  const { caregiver: { session_epoch: epoch, ...caregiver }, participants } = opened;
+  if ('participant' in opened)
+    return answered(portalSession(settings, { kind: 'participant', id: opened.participant.id }), opened);
+  const {
+    caregiver: { session_epoch: epoch, ...caregiver },
+    participants,
+  } = opened;
   // Whom it is about is said where there is no choice.
   const participant = participants.length === 1 ? withoutCare(participants[0]!) : null;
-  return answered(portalSession(settings, { kind: 'caregiver', id: caregiver.id, epoch }), { participant, caregiver, participants });
+  return answered(portalSession(settings, { kind: 'caregiver', id: caregiver.id, epoch }), {
+    participant,
+    caregiver,
+    participants,
+  });
 }
 
 /** More than anybody cares for; the list itself is paged. */
 const MOST = 500;
-const answered = ({ token, seconds, cookie }: PortalSession, more: object) => ({ body: { portal_token: token, expires_in: seconds, ...more }, cookie });
+const answered = ({ token, seconds, cookie }: PortalSession, more: object) => ({
+  body: { portal_token: token, expires_in: seconds, ...more },
+  cookie,
+});
 const withoutCare = ({ relationship: _relationship, ...participant }: CaredFor): PortalParticipant => participant;
 
 /** For whom a portal token may ask: the participant itself, or those whom a caregiver cares for. */
 export async function household(tx: Tx, actor: Participant | Caregiver, range: { skip: number; limit: number }) {
   if (actor.role === 'caregiver') {
     const { id, study_id, name, preferred_language } = actor;
-    return { caregiver: { id, study_id, name, preferred_language }, ...await caredFor(tx, id, range) };
+    return { caregiver: { id, study_id, name, preferred_language }, ...(await caredFor(tx, id, range)) };
   }
   const { id, study_id, participant_code, preferred_language, status } = actor;
   const all = [{ id, study_id, participant_code, preferred_language, status, relationship: null }];
   return { caregiver: null, items: all.slice(range.skip, range.skip + range.limit), total: 1 };
 }
 
-/** A participant, or its caregiver, as sender of a message to its workflow, as `senderOf` is for users; the policy's `participant_can_set` is checked there. */
+/**
+ * A participant, or its caregiver, as sender of a message to its workflow, as `senderOf` is for users; the policy's
+ * `participant_can_set` is checked there.
+ */
 export const participantSender = ({ caregiver }: Pick<Participant, 'caregiver'>, context: RequestContext): Sender => ({
-  ...(caregiver && { caregiver_id: caregiver.id }), actor_user_id: null, actor_type: 'participant', request_id: context.requestId, ip_address: context.ip, user_agent: context.userAgent?.slice(0, 500) ?? null,
+  ...(caregiver && { caregiver_id: caregiver.id }),
+  actor_user_id: null,
+  actor_type: 'participant',
+  request_id: context.requestId,
+  ip_address: context.ip,
+  user_agent: context.userAgent?.slice(0, 500) ?? null,
 });

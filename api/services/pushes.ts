@@ -10,7 +10,7 @@ import type { Change } from './studies.js';
 /** A session's push and its attempts. @throws 404 */
 export async function sessionPushes(tx: Tx, sessionId: string, at: Page) {
   const session = await existingSession(tx, sessionId);
-  return { ...await listAttempts(tx, session.id, at), push: await pushOfSession(tx, session.id) ?? null };
+  return { ...(await listAttempts(tx, session.id, at)), push: (await pushOfSession(tx, session.id)) ?? null };
 }
 
 /**
@@ -18,10 +18,23 @@ export async function sessionPushes(tx: Tx, sessionId: string, at: Page) {
  * that was pushed is pushed once more. What comes of it stands in the attempts.
  * @throws 404, 409 SESSION_NOT_COMPLETED
  */
-export async function pushAgain({ tx, audit, actor, context }: Change, sessionId: string): Promise<{ status: 'started'; session_id: string }> {
+export async function pushAgain(
+  { tx, audit, actor, context }: Change,
+  sessionId: string,
+): Promise<{ status: 'started'; session_id: string }> {
   const session = await existingSession(tx, sessionId);
-  if (session.status !== 'completed') throw problem('SESSION_NOT_COMPLETED', { detail: `Only a completed session has results to push; this one is ${session.status}.` });
+  if (session.status !== 'completed')
+    throw problem('SESSION_NOT_COMPLETED', {
+      detail: `Only a completed session has results to push; this one is ${session.status}.`,
+    });
   await requestPushAgain(tx, session);
-  audit.record({ ...by(actor, context), study_id: session.study_id, action: 'push_requested', resource_type: 'session', resource_id: session.id, metadata: { visit_id: session.visit_id } });
+  audit.record({
+    ...by(actor, context),
+    study_id: session.study_id,
+    action: 'push_requested',
+    resource_type: 'session',
+    resource_id: session.id,
+    metadata: { visit_id: session.visit_id },
+  });
   return { status: 'started', session_id: session.id };
 }

@@ -15,13 +15,22 @@ export async function randomization(tx: Tx, participantId: string): Promise<Rand
 }
 
 /** Randomizes once; the arm is the participant's from then on. @throws 409 ALREADY_RANDOMIZED, 400 no instant */
-export async function randomize({ tx, audit, actor, context }: Change, participantId: string, given: { arm: string; randomized_at: string; stratum?: string | null }): Promise<Randomization> {
+export async function randomize(
+  { tx, audit, actor, context }: Change,
+  participantId: string,
+  given: { arm: string; randomized_at: string; stratum?: string | null },
+): Promise<Randomization> {
   const participant = await existing(tx, participantId);
   const randomized_at = realInstant(given.randomized_at, 'randomized_at');
   const row = await onViolation({ randomizations_participant_id_key: 'ALREADY_RANDOMIZED' }, () =>
-    insertRandomization(tx, { ...given, randomized_at, study_id: participant.study_id, participant_id: participantId }));
+    insertRandomization(tx, { ...given, randomized_at, study_id: participant.study_id, participant_id: participantId }),
+  );
   audit.record({
-    ...by(actor, context), study_id: participant.study_id, action: 'participant_randomized', resource_type: 'randomization', resource_id: row.id,
+    ...by(actor, context),
+    study_id: participant.study_id,
+    action: 'participant_randomized',
+    resource_type: 'randomization',
+    resource_id: row.id,
     metadata: { participant_id: participantId, randomized_at: row.randomized_at },
   });
   await putOutbox(tx, [sourcesChanged(participant, actor, context)]);

@@ -6,7 +6,10 @@ import { readInScope } from '../../db/transaction.js';
 import { problem } from '../errors.js';
 import type { Services } from '../services.js';
 
-export interface Reanchoring extends ReanchoringProgress { change_id: string; status: 'pending' | 'running' | 'completed' | 'failed' }
+export interface Reanchoring extends ReanchoringProgress {
+  change_id: string;
+  status: 'pending' | 'running' | 'completed' | 'failed';
+}
 
 const ANSWER_MS = 3_000;
 
@@ -17,7 +20,10 @@ const ANSWER_MS = 3_000;
  */
 export async function reanchoring(services: Services, studyId: string, changeId: string): Promise<Reanchoring> {
   // Between a look at Temporal and one at what waits for it, the change may have been delivered: Temporal has it then.
-  const found = await started(services, studyId, changeId) ?? await waiting(services, studyId, changeId) ?? await started(services, studyId, changeId);
+  const found =
+    (await started(services, studyId, changeId)) ??
+    (await waiting(services, studyId, changeId)) ??
+    (await started(services, studyId, changeId));
   if (!found) throw problem('NOT_FOUND', { detail: 'There is no such change of the study.' });
   return found;
 }
@@ -28,8 +34,21 @@ async function started(services: Services, studyId: string, changeId: string): P
   const handle = client.workflow.getHandle(studyReanchoringId(studyId, changeId));
   try {
     const { status } = await handle.describe();
-    const progress = await client.withDeadline(deadlineIn(ANSWER_MS), () => (status.name === 'COMPLETED' ? handle.result() as Promise<ReanchoringProgress> : handle.query(reanchoringProgress)));
-    return { change_id: changeId, status: status.name === 'COMPLETED' ? 'completed' : status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW' ? 'running' : 'failed', ...progress };
+    const progress = await client.withDeadline(deadlineIn(ANSWER_MS), () =>
+      status.name === 'COMPLETED'
+        ? (handle.result() as Promise<ReanchoringProgress>)
+        : handle.query(reanchoringProgress),
+    );
+    return {
+      change_id: changeId,
+      status:
+        status.name === 'COMPLETED'
+          ? 'completed'
+          : status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW'
+            ? 'running'
+            : 'failed',
+      ...progress,
+    };
   } catch (fault) {
     if (!(fault instanceof WorkflowNotFoundError)) throw problem('WORKER_UNAVAILABLE', { cause: fault });
     return null;
@@ -38,9 +57,18 @@ async function started(services: Services, studyId: string, changeId: string): P
 
 /** A change that is committed and has not reached Temporal yet; null where none waits. */
 async function waiting(services: Services, studyId: string, changeId: string): Promise<Reanchoring | null> {
-  const row = await readInScope(services.database, studyId, async (tx) => (await tx.raw(
-    `select exists (select from outbox where topic = 'study-changed' and study_id = ? and coalesce(payload->>'change_id', id::text) = ?) as there,
-       (select count(*)::integer from participants where study_id = ? and status = 'enrolled') as total`, [studyId, changeId, studyId])).rows[0] as { there: boolean; total: number });
+  const row = await readInScope(
+    services.database,
+    studyId,
+    async (tx) =>
+      (
+        await tx.raw(
+          `select exists (select from outbox where topic = 'study-changed' and study_id = ? and coalesce(payload->>'change_id', id::text) = ?) as there,
+       (select count(*)::integer from participants where study_id = ? and status = 'enrolled') as total`,
+          [studyId, changeId, studyId],
+        )
+      ).rows[0] as { there: boolean; total: number },
+  );
   if (!row.there) return null;
   return { change_id: changeId, status: 'pending', seen: 0, total: row.total, moved: 0, schedules: 0 };
 }

@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto';
 import { nowIso } from '../../db/clock.js';
 import { canonicalJson } from '../../db/canonical-json.js';
 import type { Tx } from '../../db/knex.js';
-import { adherenceMap, auditHead, participantOfSession, sessionTasks, studyHead } from '../../db/queries/reports/document.js';
+import {
+  adherenceMap,
+  auditHead,
+  participantOfSession,
+  sessionTasks,
+  studyHead,
+} from '../../db/queries/reports/document.js';
 import { participantRows, reportedSession } from '../../db/queries/reports/participant.js';
 import { completion, enrollment, modules, sites, studySummary } from '../../db/queries/reports/study.js';
 import { versionOf } from '../../db/queries/reports/version.js';
@@ -25,17 +31,33 @@ import type { Services } from '../services.js';
 import { asked, participantReport } from './reports.js';
 
 export interface Ordering {
-  services: Services; actor: Actor; context: RequestContext; studyId: string; siteId: string | undefined;
+  services: Services;
+  actor: Actor;
+  context: RequestContext;
+  studyId: string;
+  siteId: string | undefined;
   query: ReportFilter & { page_size?: 'letter' | 'a4'; language?: ReportLanguage };
 }
 type Read<T> = (tx: Tx) => Promise<T>;
 
-/** Everything of a document or a plot is read in one snapshot, under the caller's rights; no connection is held while it is drawn. */
-function snapshot<T>({ services, actor, studyId, siteId }: Ordering, participantId: string | undefined, read: Read<T>): Promise<T> {
-  return snapshotAs(services.database, { userId: actor.id, studyId, siteId, participantId }, (row) => admit(staff.read, row, studyId), async (tx) => {
-    await unhurried(tx);
-    return read(tx);
-  });
+/**
+ * Everything of a document or a plot is read in one snapshot, under the caller's rights; no connection is held while it
+ * is drawn.
+ */
+function snapshot<T>(
+  { services, actor, studyId, siteId }: Ordering,
+  participantId: string | undefined,
+  read: Read<T>,
+): Promise<T> {
+  return snapshotAs(
+    services.database,
+    { userId: actor.id, studyId, siteId, participantId },
+    (row) => admit(staff.read, row, studyId),
+    async (tx) => {
+      await unhurried(tx);
+      return read(tx);
+    },
+  );
 }
 
 /** One is read at a time, by one process of the database: nobody who only asks for a page waits for it. */
@@ -48,8 +70,12 @@ const head = async (tx: Tx, studyId: string) => {
 };
 
 const ofStudy = async (tx: Tx, question: Asked): Promise<Omit<StudyData, 'study'>> => ({
-  summary: await studySummary(tx, question), enrollment: await enrollment(tx, question), completion: await completion(tx, question),
-  adherence: await adherenceMap(tx, question), sites: await sites(tx, question), modules: await modules(tx, question),
+  summary: await studySummary(tx, question),
+  enrollment: await enrollment(tx, question),
+  completion: await completion(tx, question),
+  adherence: await adherenceMap(tx, question),
+  sites: await sites(tx, question),
+  modules: await modules(tx, question),
 });
 
 /** The PDF of a study. @throws 404, 400 FROM_AFTER_TO, 503 BROWSER_UNAVAILABLE */
@@ -57,7 +83,10 @@ export function studyPdf(ordering: Ordering): Promise<Reply> {
   const question = { ...asked(ordering.studyId, ordering.query), study: ordering.studyId };
   return printed(ordering, undefined, { type: 'study', id: ordering.studyId }, async (tx) => {
     const [[version]] = await together<[ReportVersion]>(tx, [versionOf(ordering.studyId)]);
-    const { audit, ...data } = { ...await head(tx, ordering.studyId), ...await ordering.services.reports.answer(version!, 'document', question, () => ofStudy(tx, question)) };
+    const { audit, ...data } = {
+      ...(await head(tx, ordering.studyId)),
+      ...(await ordering.services.reports.answer(version!, 'document', question, () => ofStudy(tx, question))),
+    };
     return { content: { kind: 'study', data }, audit, name: [data.study.study_code, 'summary'] };
   });
 }
@@ -66,8 +95,16 @@ export function studyPdf(ordering: Ordering): Promise<Reply> {
 export function participantPdf(ordering: Ordering, participantId: string): Promise<Reply> {
   const { from, to } = ordering.query;
   return printed(ordering, participantId, { type: 'participant', id: participantId }, async (tx) => {
-    const { audit, ...data } = { ...await head(tx, ordering.studyId), ...participantReport(await participantRows(tx, participantId, { from, to }), { from, to }), modules: await modules(tx, asked(ordering.studyId, {})) };
-    return { content: { kind: 'participant', data }, audit, name: [data.study.study_code, data.identity.participant_code] };
+    const { audit, ...data } = {
+      ...(await head(tx, ordering.studyId)),
+      ...participantReport(await participantRows(tx, participantId, { from, to }), { from, to }),
+      modules: await modules(tx, asked(ordering.studyId, {})),
+    };
+    return {
+      content: { kind: 'participant', data },
+      audit,
+      name: [data.study.study_code, data.identity.participant_code],
+    };
   });
 }
 
@@ -76,48 +113,92 @@ export function sessionPdf(ordering: Ordering, sessionId: string): Promise<Reply
   return printed(ordering, undefined, { type: 'session', id: sessionId }, async (tx) => {
     const participantId = await participantOfSession(tx, ordering.studyId, sessionId);
     if (!participantId) throw problem('NOT_FOUND', { detail: 'There is no such session.' });
-    const { audit, ...data } = { ...await head(tx, ordering.studyId), ...(await reportedSession(tx, participantId, sessionId))!, tasks: await sessionTasks(tx, sessionId), modules: await modules(tx, asked(ordering.studyId, {})) };
-    return { content: { kind: 'session', data }, audit, name: [data.study.study_code, data.identity.participant_code, data.session.started_at.slice(0, 10)] };
+    const { audit, ...data } = {
+      ...(await head(tx, ordering.studyId)),
+      ...(await reportedSession(tx, participantId, sessionId))!,
+      tasks: await sessionTasks(tx, sessionId),
+      modules: await modules(tx, asked(ordering.studyId, {})),
+    };
+    return {
+      content: { kind: 'session', data },
+      audit,
+      name: [data.study.study_code, data.identity.participant_code, data.session.started_at.slice(0, 10)],
+    };
   });
 }
 
 interface Document {
-  content: { kind: 'study'; data: StudyData } | { kind: 'participant'; data: ParticipantData } | { kind: 'session'; data: SessionData };
-  audit: Imprint['audit']; name: readonly string[];
+  content:
+    | { kind: 'study'; data: StudyData }
+    | { kind: 'participant'; data: ParticipantData }
+    | { kind: 'session'; data: SessionData };
+  audit: Imprint['audit'];
+  name: readonly string[];
 }
 
 /**
  * Prints what `read` finds when its turn to be printed has come: ten who ask at once are read one by one, and all that
  * is asked of the service meanwhile is answered in between. Who may not have it is told at once.
  */
-async function printed(ordering: Ordering, participantId: string | undefined, resource: { type: string; id: string }, read: Read<Document>): Promise<Reply> {
+async function printed(
+  ordering: Ordering,
+  participantId: string | undefined,
+  resource: { type: string; id: string },
+  read: Read<Document>,
+): Promise<Reply> {
   const { services, actor, context, studyId, query } = ordering;
   const { page_size = 'letter', language = 'en', from = null, to = null, site_code = null, arm = null } = query;
   await reading.run(() => snapshot(ordering, participantId, async () => undefined));
   let made: { document: Document; imprint: Imprint } | undefined;
   const pdf = await services.printer.print(async () => {
-    const document = await reading.run(() => snapshot(ordering, participantId, async (tx) => {
-      // Not the number for each statement: those that are planned once set that themselves.
-      await tx.raw('set local max_parallel_workers = 0');
-      return read(tx);
-    }));
+    const document = await reading.run(() =>
+      snapshot(ordering, participantId, async (tx) => {
+        // Not the number for each statement: those that are planned once set that themselves.
+        await tx.raw('set local max_parallel_workers = 0');
+        return read(tx);
+      }),
+    );
     const { content, audit } = document;
     const checksum = createHash('sha256').update(canonicalJson(content.data)).digest('hex');
-    const imprint: Imprint = { generated_at: nowIso(), checksum, audit, filters: { from, to, site_code, arm }, language, page_size };
+    const imprint: Imprint = {
+      generated_at: nowIso(),
+      checksum,
+      audit,
+      filters: { from, to, site_code, arm },
+      language,
+      page_size,
+    };
     made = { document, imprint };
     return services.drawing.draw({ ...content, imprint } as Task);
   }, page_size);
-  const { document: { content, name }, imprint } = made!;
+  const {
+    document: { content, name },
+    imprint,
+  } = made!;
   await inScope(services.database, studyId, async (work) => {
-    work.audit.record({ ...by(actor, context), study_id: studyId, action: 'report_printed', resource_type: resource.type, resource_id: resource.id, metadata: { kind: content.kind, page_size, language, data_sha256: imprint.checksum } });
+    work.audit.record({
+      ...by(actor, context),
+      study_id: studyId,
+      action: 'report_printed',
+      resource_type: resource.type,
+      resource_id: resource.id,
+      metadata: { kind: content.kind, page_size, language, data_sha256: imprint.checksum },
+    });
   });
-  return reply(200, pdf, { 'Content-Type': 'application/pdf', 'Content-Disposition': attachment(`${name.join('-')}-${imprint.generated_at.slice(0, 10)}.pdf`), 'Cache-Control': 'private, no-store' });
+  return reply(200, pdf, {
+    'Content-Type': 'application/pdf',
+    'Content-Disposition': attachment(`${name.join('-')}-${imprint.generated_at.slice(0, 10)}.pdf`),
+    'Cache-Control': 'private, no-store',
+  });
 }
 
 /** A file name for every client: plain for the old, the whole for the others (RFC 6266). */
 function attachment(name: string): string {
   const plain = name.replaceAll(/[^A-Za-z0-9._-]+/g, '_');
-  const encoded = encodeURIComponent(name.replaceAll(/[/\\]/g, '_')).replaceAll(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+  const encoded = encodeURIComponent(name.replaceAll(/[/\\]/g, '_')).replaceAll(
+    /['()*]/g,
+    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
   return `attachment; filename="${plain}"${plain === name ? '' : `; filename*=UTF-8''${encoded}`}`;
 }
 
@@ -133,13 +214,31 @@ export async function plot(ordering: Ordering, file: string, participantId: stri
     metrics: async (tx) => ({ name: 'metrics', data: await modules(tx, question) }),
     course: async (tx) => {
       const { from, to } = query;
-      const { identity, metrics } = participantReport(await participantRows(tx, participantId!, { from, to }), { from, to });
-      return { name: 'course', data: { participant_code: identity.participant_code, metrics, modules: await modules(tx, question) } };
+      const { identity, metrics } = participantReport(await participantRows(tx, participantId!, { from, to }), {
+        from,
+        to,
+      });
+      return {
+        name: 'course',
+        data: { participant_code: identity.participant_code, metrics, modules: await modules(tx, question) },
+      };
     },
   };
-  if (!Object.hasOwn(read, name)) throw problem('NOT_FOUND', { detail: `There is no such plot; there are ${[...studyPlots, 'course'].map((one) => `${one}.svg`).join(', ')}.` });
-  if (name === 'course' && !participantId) throw problem('VALIDATION_FAILED', { detail: 'participant_id is required for course.svg', errors: [{ path: 'query.participant_id', code: 'REQUIRED', message: 'participant_id is required for course.svg' }] });
+  if (!Object.hasOwn(read, name))
+    throw problem('NOT_FOUND', {
+      detail: `There is no such plot; there are ${[...studyPlots, 'course'].map((one) => `${one}.svg`).join(', ')}.`,
+    });
+  if (name === 'course' && !participantId)
+    throw problem('VALIDATION_FAILED', {
+      detail: 'participant_id is required for course.svg',
+      errors: [
+        { path: 'query.participant_id', code: 'REQUIRED', message: 'participant_id is required for course.svg' },
+      ],
+    });
   const of = await snapshot(ordering, participantId, read[name]!);
   const svg = await services.drawing.draw({ kind: 'plot', plot: of, language: query.language ?? 'en' });
-  return reply(200, svg, { 'Content-Type': 'image/svg+xml; charset=utf-8', 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'" });
+  return reply(200, svg, {
+    'Content-Type': 'image/svg+xml; charset=utf-8',
+    'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'",
+  });
 }

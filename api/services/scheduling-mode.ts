@@ -2,8 +2,11 @@ import { invalid } from '../errors.js';
 
 const MODES = ['legacy', 'edc'];
 
-/** Holds a study's `config.scheduling_mode` against what there is; left out it is `legacy`. @throws 422 naming the path */
+/**
+ * Holds a study's `config.scheduling_mode` against what there is; left out it is `legacy`. @throws 422 naming the path
+ */
 export function acceptSchedulingMode(config: Record<string, unknown> | undefined): void {
   const mode = config?.scheduling_mode;
-  if (mode !== undefined && !MODES.includes(mode as string)) throw invalid('config.scheduling_mode', 'ENUM', `must be one of ${MODES.join(', ')}`);
+  if (mode !== undefined && !MODES.includes(mode as string))
+    throw invalid('config.scheduling_mode', 'ENUM', `must be one of ${MODES.join(', ')}`);
 }

@@ -12,13 +12,14 @@ export interface SessionCaller {
   participantId: string | null;
 }
 export const callerOf = (actor: Actor | Participant): SessionCaller =>
-  (actor.role === 'participant' ? { userId: null, participantId: actor.id } : { userId: actor.id, participantId: null });
+  actor.role === 'participant' ? { userId: null, participantId: actor.id } : { userId: actor.id, participantId: null };
 
 /** A participant's study is its own: it need not name it beside a code. */
 export const studyOf = (actor: Actor | Participant, named: string | undefined): string | undefined =>
-  (actor.role === 'participant' ? actor.study_id : named);
+  actor.role === 'participant' ? actor.study_id : named;
 
 /** @throws 404 a participant acts for nobody else, and does not learn of others */
 export function requireOwn(caller: SessionCaller, participantId: string): void {
-  if (caller.participantId !== null && caller.participantId !== participantId) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  if (caller.participantId !== null && caller.participantId !== participantId)
+    throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
 }

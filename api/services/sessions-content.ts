@@ -9,13 +9,30 @@ import type { FaultEntry } from '../errors.js';
 
 const MAX_FAULTS = 100;
 /** A trial of a task that is known. */
-export interface Trial { trial_index: number; rt: number | null; correct: boolean | null; timestamp: string; data?: Record<string, unknown> }
-export interface RawTrial extends Trial { task: string }
+export interface Trial {
+  trial_index: number;
+  rt: number | null;
+  correct: boolean | null;
+  timestamp: string;
+  data?: Record<string, unknown>;
+}
+export interface RawTrial extends Trial {
+  task: string;
+}
 export type Summaries = Record<string, Record<string, number>>;
 
 /** One task of a submission or of an offline response: what is stored of it, and what its repetition is known by. */
-export interface TaskContent { task: string; summary: Record<string, number>; trials: readonly Trial[]; /** Milliseconds since 1970 of each trial. */ at: number[]; hash: string }
-export interface Content { tasks: TaskContent[]; /** SHA-256, hex, of the canonical JSON of {raw_trials, task_summaries}. */ checksum: string }
+export interface TaskContent {
+  task: string;
+  summary: Record<string, number>;
+  trials: readonly Trial[];
+  /** Milliseconds since 1970 of each trial. */ at: number[];
+  hash: string;
+}
+export interface Content {
+  tasks: TaskContent[];
+  /** SHA-256, hex, of the canonical JSON of {raw_trials, task_summaries}. */ checksum: string;
+}
 
 /**
  * What was sent, by task. The hashes are of the content as it was sent: the same values again are the same content.
@@ -25,7 +42,7 @@ export function readContent(summaries: Summaries, trials: readonly RawTrial[]): 
   const names = new Map<string, string>();
   const texts = trials.map((trial) => {
     let name = names.get(trial.task);
-    if (name === undefined) names.set(trial.task, name = JSON.stringify(trial.task));
+    if (name === undefined) names.set(trial.task, (name = JSON.stringify(trial.task)));
     return canonicalTrial(trial, name);
   });
   const tasks = byTask(summaries, trials, texts);
@@ -38,11 +55,25 @@ export function readContent(summaries: Summaries, trials: readonly RawTrial[]): 
 /** The same of one task alone, whose trials need not name it. */
 export function readTask(task: string, summary: Record<string, number>, trials: readonly Trial[]): TaskContent {
   const name = JSON.stringify(task);
-  return contentOf(task, summary, trials, trials.map((trial) => canonicalTrial(trial, name)));
+  return contentOf(
+    task,
+    summary,
+    trials,
+    trials.map((trial) => canonicalTrial(trial, name)),
+  );
 }
 
-const contentOf = (task: string, summary: Record<string, number>, trials: readonly Trial[], texts: readonly string[]): TaskContent => ({
-  task, summary, trials, at: trials.map((trial) => Date.parse(trial.timestamp)), hash: sha256(`{"summary":${canonicalJson(summary)},"trials":[${texts.join(',')}]}`),
+const contentOf = (
+  task: string,
+  summary: Record<string, number>,
+  trials: readonly Trial[],
+  texts: readonly string[],
+): TaskContent => ({
+  task,
+  summary,
+  trials,
+  at: trials.map((trial) => Date.parse(trial.timestamp)),
+  hash: sha256(`{"summary":${canonicalJson(summary)},"trials":[${texts.join(',')}]}`),
 });
 
 const sha256 = (text: string): string => digest('sha256', text, 'hex');
@@ -50,7 +81,10 @@ const sha256 = (text: string): string => digest('sha256', text, 'hex');
 /** What a string may not hold to stand in JSON as it is. */
 const PLAIN = /^[\w:.+\- ]*$/;
 
-/** As canonicalJson writes it, by the fields that a trial has, which it would sort again for each. `task` is written already. */
+/**
+ * As canonicalJson writes it, by the fields that a trial has, which it would sort again for each. `task` is written
+ * already.
+ */
 function canonicalTrial(trial: Trial, task: string): string {
   const data = trial.data === undefined ? '' : `"data":${canonicalJson(trial.data)},`;
   const at = PLAIN.test(trial.timestamp) ? `"${trial.timestamp}"` : JSON.stringify(trial.timestamp);
@@ -58,11 +92,20 @@ function canonicalTrial(trial: Trial, task: string): string {
 }
 
 /** A task may have a summary, trials, or both; its trials stay in the order that they were sent. */
-function byTask(summaries: Summaries, trials: readonly RawTrial[], texts: readonly string[]): Map<string, { summary: Record<string, number>; trials: RawTrial[]; texts: string[] }> {
-  const tasks = new Map(Object.entries(summaries).map(([task, summary]) => [task, { summary, trials: [] as RawTrial[], texts: [] as string[] }]));
+function byTask(
+  summaries: Summaries,
+  trials: readonly RawTrial[],
+  texts: readonly string[],
+): Map<string, { summary: Record<string, number>; trials: RawTrial[]; texts: string[] }> {
+  const tasks = new Map(
+    Object.entries(summaries).map(([task, summary]) => [
+      task,
+      { summary, trials: [] as RawTrial[], texts: [] as string[] },
+    ]),
+  );
   trials.forEach((trial, i) => {
     let entry = tasks.get(trial.task);
-    if (!entry) tasks.set(trial.task, entry = { summary: {}, trials: [], texts: [] });
+    if (!entry) tasks.set(trial.task, (entry = { summary: {}, trials: [], texts: [] }));
     entry.trials.push(trial);
     entry.texts.push(texts[i]!);
   });
@@ -70,32 +113,61 @@ function byTask(summaries: Summaries, trials: readonly RawTrial[], texts: readon
 }
 
 /** Where in a request a task's name stands, and a trial. */
-export interface Places { task: (content: TaskContent) => string; trial: (trial: Trial) => string }
+export interface Places {
+  task: (content: TaskContent) => string;
+  trial: (trial: Trial) => string;
+}
 
 /** Rules of a trial's time and of a task's name that a schema cannot say. */
-export function contentFaults(contents: readonly TaskContent[], modules: KnownModules | null, now: number, places: Places): FaultEntry[] {
+export function contentFaults(
+  contents: readonly TaskContent[],
+  modules: KnownModules | null,
+  now: number,
+  places: Places,
+): FaultEntry[] {
   const faults: FaultEntry[] = [];
   for (const content of contents) {
     const { task, trials, at } = content;
-    if (!isKnownTask(task, modules)) faults.push({ path: places.task(content), code: 'UNKNOWN_TASK', message: `${task} is not a task${modules ? ' of the battery' : ''}` });
+    if (!isKnownTask(task, modules))
+      faults.push({
+        path: places.task(content),
+        code: 'UNKNOWN_TASK',
+        message: `${task} is not a task${modules ? ' of the battery' : ''}`,
+      });
     for (let i = 0; i < at.length && faults.length < MAX_FAULTS; i++) {
       if (at[i]! <= now + MAX_AHEAD_MS) continue;
       const trial = trials[i]!;
       const code = Number.isNaN(at[i]) ? 'FORMAT' : 'IN_FUTURE';
-      faults.push({ path: `${places.trial(trial)}.timestamp`, code, message: `timestamp of trial ${trial.trial_index} of ${task} ${code === 'FORMAT' ? 'is no time' : 'lies more than 24 hours ahead'}` });
+      faults.push({
+        path: `${places.trial(trial)}.timestamp`,
+        code,
+        message: `timestamp of trial ${trial.trial_index} of ${task} ${code === 'FORMAT' ? 'is no time' : 'lies more than 24 hours ahead'}`,
+      });
     }
   }
   return faults;
 }
 
 /** The rows of a task, with everything that is worked out from its trials. */
-export function taskRows(content: TaskContent, of: { session_id: string; study_id: string; local_id: string | null }, modules: KnownModules | null, now: number): { row: TaskRow; trials: TrialsOf; remarks: { warnings: Remark[]; flags: Remark[] } } {
+export function taskRows(
+  content: TaskContent,
+  of: { session_id: string; study_id: string; local_id: string | null },
+  modules: KnownModules | null,
+  now: number,
+): { row: TaskRow; trials: TrialsOf; remarks: { warnings: Remark[]; flags: Remark[] } } {
   const { task, summary, trials, at, hash } = content;
   const result: TaskResult = taskResult({ task, summary, trials, at }, modules, now);
   return {
     row: {
-      ...of, task, summary, computed_summary: result.computed_summary, summary_difference: result.summary_difference,
-      quality_flags: result.quality_flags, warnings: result.warnings, trial_count: trials.length, content_hash: hash,
+      ...of,
+      task,
+      summary,
+      computed_summary: result.computed_summary,
+      summary_difference: result.summary_difference,
+      quality_flags: result.quality_flags,
+      warnings: result.warnings,
+      trial_count: trials.length,
+      content_hash: hash,
     },
     trials: { session_id: of.session_id, study_id: of.study_id, task, trials, at },
     remarks: { warnings: result.warnings, flags: result.quality_flags },

@@ -25,12 +25,17 @@ export function requireNamed(session: SessionRow, bodyId: string): void {
  * everything after that sees the session's own. The session is locked until the commit.
  * @throws 401 SESSION_UNKNOWN or SESSION_EXPIRED
  */
-export async function inSession<T>(database: Database, id: string, work: (work: Work, session: SessionRow) => Promise<T>): Promise<T> {
+export async function inSession<T>(
+  database: Database,
+  id: string,
+  work: (work: Work, session: SessionRow) => Promise<T>,
+): Promise<T> {
   return inScope(database, '*', async (opened) => {
     if (!(await enterStudyOf(opened.tx, id))) throw problem('SESSION_UNKNOWN');
     const session = await lockSession(opened.tx, id);
     if (!session) throw problem('SESSION_UNKNOWN');
-    if (session.status === 'expired') throw problem('SESSION_EXPIRED', { detail: `The session expired at ${session.expires_at}.` });
+    if (session.status === 'expired')
+      throw problem('SESSION_EXPIRED', { detail: `The session expired at ${session.expires_at}.` });
     return work(opened, session);
   });
 }

@@ -7,7 +7,12 @@ import type { Work } from '../../db/transaction.js';
 import { problem } from '../errors.js';
 import type { RequestContext } from '../route.js';
 
-export interface Ended { session_id: string; status: 'completed'; completed_at: string; visit_id: string | null }
+export interface Ended {
+  session_id: string;
+  status: 'completed';
+  completed_at: string;
+  visit_id: string | null;
+}
 
 /**
  * Ends a session and completes its visit, in one transaction; ended again it answers the same. A visit that a
@@ -16,20 +21,48 @@ export interface Ended { session_id: string; status: 'completed'; completed_at: 
  * @throws 409 SESSION_ENDED for one that was abandoned
  */
 export async function endSession({ tx, audit }: Work, session: SessionRow, context: RequestContext): Promise<Ended> {
-  if (session.status === 'completed') return { session_id: session.id, status: 'completed', completed_at: session.completed_at!, visit_id: session.visit_id };
+  if (session.status === 'completed')
+    return {
+      session_id: session.id,
+      status: 'completed',
+      completed_at: session.completed_at!,
+      visit_id: session.visit_id,
+    };
   if (session.status !== 'active') throw problem('SESSION_ENDED', { detail: `The session is ${session.status}.` });
   const live = session.visit_id === null ? undefined : await liveVisit(tx, session.visit_id);
   const visitId = live?.id ?? session.visit_id;
   const completed_at = await completeSession(tx, session.id, visitId);
   const record = { user_id: null, request_id: context.requestId, study_id: session.study_id };
-  audit.record({ ...record, action: 'session_completed', resource_type: 'session', resource_id: session.id, metadata: { participant_id: session.participant_id, visit_id: visitId } });
+  audit.record({
+    ...record,
+    action: 'session_completed',
+    resource_type: 'session',
+    resource_id: session.id,
+    metadata: { participant_id: session.participant_id, visit_id: visitId },
+  });
   if (live && (await completeVisits(tx, [{ id: live.id, session_id: session.id, completed_at }])).length > 0) {
     audit.record({
-      ...record, action: 'visit_completed', resource_type: 'visit', resource_id: live.id,
-      metadata: { participant_id: session.participant_id, session_id: session.id, completed_at, status_before: live.status },
+      ...record,
+      action: 'visit_completed',
+      resource_type: 'visit',
+      resource_id: live.id,
+      metadata: {
+        participant_id: session.participant_id,
+        session_id: session.id,
+        completed_at,
+        status_before: live.status,
+      },
     });
     // The baseline's completion is a prerequisite of the anchor and may be its source.
-    if (live.is_baseline) await putOutbox(tx, [{ topic: 'sources-changed', studyId: session.study_id, subject: session.participant_id, payload: { actor_user_id: null, request_id: context.requestId } }]);
+    if (live.is_baseline)
+      await putOutbox(tx, [
+        {
+          topic: 'sources-changed',
+          studyId: session.study_id,
+          subject: session.participant_id,
+          payload: { actor_user_id: null, request_id: context.requestId },
+        },
+      ]);
   }
   await requestPushes(tx, [session.id]);
   return { session_id: session.id, status: 'completed', completed_at, visit_id: visitId };

@@ -12,35 +12,79 @@ import type { Work } from '../../db/transaction.js';
 import { contentFaults, readContent, taskRows } from './sessions-content.js';
 import type { RawTrial, Summaries, TaskContent } from './sessions-content.js';
 
-export interface SubmissionBody { session_id: string; task_summaries: Summaries; raw_trials?: RawTrial[] }
-export interface Submitted { session_id: string; status: 'accepted' | 'duplicate'; tasks: number; trials: number; checksum: string; warnings: Remark[]; quality_flags: Remark[] }
+export interface SubmissionBody {
+  session_id: string;
+  task_summaries: Summaries;
+  raw_trials?: RawTrial[];
+}
+export interface Submitted {
+  session_id: string;
+  status: 'accepted' | 'duplicate';
+  tasks: number;
+  trials: number;
+  checksum: string;
+  warnings: Remark[];
+  quality_flags: Remark[];
+}
 
 /**
  * Takes a submission whole or not at all (decisions, section 4, "Submit"). Tasks that are there already with the same
  * content are skipped; when all are, nothing is written and the answer is `duplicate`, also after the session's end.
  * @throws 409 TASK_CONFLICT or SESSION_ENDED, 413 more than 50,000 trials, 422 an unknown task, 400 times ahead
  */
-export async function submit({ tx, audit }: Work, session: SessionRow, context: RequestContext, given: SubmissionBody): Promise<Submitted> {
+export async function submit(
+  { tx, audit }: Work,
+  session: SessionRow,
+  context: RequestContext,
+  given: SubmissionBody,
+): Promise<Submitted> {
   const trials = given.raw_trials ?? [];
-  if (trials.length > MAX_TRIALS) throw problem('TOO_LARGE', { detail: `raw_trials has ${trials.length} items: at most ${MAX_TRIALS} are taken in one submission.` });
+  if (trials.length > MAX_TRIALS)
+    throw problem('TOO_LARGE', {
+      detail: `raw_trials has ${trials.length} items: at most ${MAX_TRIALS} are taken in one submission.`,
+    });
   const { tasks: contents, checksum } = readContent(given.task_summaries, trials);
   const answer = { session_id: session.id, tasks: contents.length, trials: trials.length, checksum };
   const fresh = await newTasks(tx, session.id, contents);
-  if (fresh.length === 0 && contents.length > 0) return { ...answer, status: 'duplicate', warnings: [], quality_flags: [] };
-  if (session.status !== 'active') throw problem('SESSION_ENDED', { detail: `The session is ${session.status}: nothing new is taken.` });
+  if (fresh.length === 0 && contents.length > 0)
+    return { ...answer, status: 'duplicate', warnings: [], quality_flags: [] };
+  if (session.status !== 'active')
+    throw problem('SESSION_ENDED', { detail: `The session is ${session.status}: nothing new is taken.` });
 
   const modules = await modulesOf(tx, session);
   const now = nowMs();
   refuseFaults(given, fresh, modules, now);
-  const rows = fresh.map((content) => taskRows(content, { session_id: session.id, study_id: session.study_id, local_id: null }, modules, now));
-  await insertTasks(tx, rows.map(({ row }) => row));
-  await insertTrials(tx, rows.map((row) => row.trials));
+  const rows = fresh.map((content) =>
+    taskRows(content, { session_id: session.id, study_id: session.study_id, local_id: null }, modules, now),
+  );
+  await insertTasks(
+    tx,
+    rows.map(({ row }) => row),
+  );
+  await insertTrials(
+    tx,
+    rows.map((row) => row.trials),
+  );
   audit.record({
-    user_id: null, request_id: context.requestId, study_id: session.study_id, action: 'results_submitted', resource_type: 'session', resource_id: session.id,
+    user_id: null,
+    request_id: context.requestId,
+    study_id: session.study_id,
+    action: 'results_submitted',
+    resource_type: 'session',
+    resource_id: session.id,
     // The hash of every result stands in the audit chain: what is stored can be held against it for good.
-    metadata: { tasks: Object.fromEntries(fresh.map(({ task, hash, trials: own }) => [task, { trials: own.length, sha256: hash }])) },
+    metadata: {
+      tasks: Object.fromEntries(
+        fresh.map(({ task, hash, trials: own }) => [task, { trials: own.length, sha256: hash }]),
+      ),
+    },
   });
-  return { ...answer, status: 'accepted', warnings: rows.flatMap(({ remarks }) => remarks.warnings), quality_flags: rows.flatMap(({ remarks }) => remarks.flags) };
+  return {
+    ...answer,
+    status: 'accepted',
+    warnings: rows.flatMap(({ remarks }) => remarks.warnings),
+    quality_flags: rows.flatMap(({ remarks }) => remarks.flags),
+  };
 }
 
 /** The tasks that are not there yet. @throws 409 TASK_CONFLICT naming each that is there with other content */
@@ -48,22 +92,46 @@ async function newTasks(tx: Tx, sessionId: string, contents: readonly TaskConten
   const known = new Map((await taskHashes(tx, [sessionId])).map((row) => [row.task, row.content_hash]));
   const other = contents.filter(({ task, hash }) => known.has(task) && known.get(task) !== hash);
   if (other.length > 0) {
-    throw problem('TASK_CONFLICT', { errors: other.map(({ task }) => ({ path: `task_summaries.${task}`, code: 'TASK_CONFLICT', message: `the session has other data for ${task}` })) });
+    throw problem('TASK_CONFLICT', {
+      errors: other.map(({ task }) => ({
+        path: `task_summaries.${task}`,
+        code: 'TASK_CONFLICT',
+        message: `the session has other data for ${task}`,
+      })),
+    });
   }
   return contents.filter(({ task }) => !known.has(task));
 }
 
-function refuseFaults({ task_summaries, raw_trials = [] }: SubmissionBody, contents: readonly TaskContent[], modules: KnownModules | null, now: number): void {
+function refuseFaults(
+  { task_summaries, raw_trials = [] }: SubmissionBody,
+  contents: readonly TaskContent[],
+  modules: KnownModules | null,
+  now: number,
+): void {
   // Looked for only where there is a fault: a content's trials are those of the body.
   const place = (trial: unknown): string => `raw_trials.${raw_trials.indexOf(trial as RawTrial)}`;
   const errors = contentFaults(contents, modules, now, {
-    task: ({ task, trials }) => (Object.hasOwn(task_summaries, task) ? `task_summaries.${task}` : `${place(trials[0])}.task`), trial: place,
+    task: ({ task, trials }) =>
+      Object.hasOwn(task_summaries, task) ? `task_summaries.${task}` : `${place(trials[0])}.task`,
+    trial: place,
   });
   if (errors.length === 0) return;
-  const detail = errors.slice(0, 3).map((fault) => fault.message).join('; ');
-  throw problem(errors.some((fault) => fault.code !== 'IN_FUTURE') ? 'VALIDATION_FAILED' : 'RULE_VIOLATED', { detail, errors });
+  const detail = errors
+    .slice(0, 3)
+    .map((fault) => fault.message)
+    .join('; ');
+  throw problem(errors.some((fault) => fault.code !== 'IN_FUTURE') ? 'VALIDATION_FAILED' : 'RULE_VIOLATED', {
+    detail,
+    errors,
+  });
 }
 
 /** The modules that the session's battery has; null without a battery. */
-export const modulesOf = async (tx: Tx, session: { battery_id: number | null; battery_version: number | null }): Promise<KnownModules | null> =>
-  session.battery_id === null || session.battery_version === null ? null : modulesOfSession(tx, session.battery_id, session.battery_version);
+export const modulesOf = async (
+  tx: Tx,
+  session: { battery_id: number | null; battery_version: number | null },
+): Promise<KnownModules | null> =>
+  session.battery_id === null || session.battery_version === null
+    ? null
+    : modulesOfSession(tx, session.battery_id, session.battery_version);

@@ -15,50 +15,113 @@ import type { SessionCaller } from './sessions-caller.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export interface StartRequest {
-  participant_id: string; site_id?: string | null; language?: string; visit_id?: string | null; study_id?: string; battery_id?: number | null; timezone?: string; device_id?: string;
+  participant_id: string;
+  site_id?: string | null;
+  language?: string;
+  visit_id?: string | null;
+  study_id?: string;
+  battery_id?: number | null;
+  timezone?: string;
+  device_id?: string;
 }
 export interface Started {
-  sessionId: string; expiresAt: string; visitId: string | null; batteryId: number | null; batteryVersion: number | null; warnings: { code: string; message: string }[];
+  sessionId: string;
+  expiresAt: string;
+  visitId: string | null;
+  batteryId: number | null;
+  batteryVersion: number | null;
+  warnings: { code: string; message: string }[];
 }
-export interface Starting { tx: Tx; audit: AuditTrail; caller: SessionCaller; context: RequestContext; minutes: number }
+export interface Starting {
+  tx: Tx;
+  audit: AuditTrail;
+  caller: SessionCaller;
+  context: RequestContext;
+  minutes: number;
+}
 
 /**
  * Starts a session, for the visit that is named or the participant's one open visit (decisions, section 4).
- * @throws 404, 409 PARTICIPANT_WITHDRAWN, VISIT_COMPLETED, VISIT_CLOSED, VISIT_NOT_OPEN, 422 a code without a study, an unknown site or battery
+ * @throws 404, 409 PARTICIPANT_WITHDRAWN, VISIT_COMPLETED, VISIT_CLOSED, VISIT_NOT_OPEN, 422 a code without a study, an
+ * unknown site or battery
  */
-export async function startSession({ tx, audit, caller, context, minutes }: Starting, contextStudy: string | undefined, given: StartRequest): Promise<Started> {
-  if (given.study_id && contextStudy && given.study_id.toLowerCase() !== contextStudy) throw problem('CONTEXT_CONFLICT');
+export async function startSession(
+  { tx, audit, caller, context, minutes }: Starting,
+  contextStudy: string | undefined,
+  given: StartRequest,
+): Promise<Started> {
+  if (given.study_id && contextStudy && given.study_id.toLowerCase() !== contextStudy)
+    throw problem('CONTEXT_CONFLICT');
   const studyId = given.study_id?.toLowerCase() ?? contextStudy;
   const { id: participantId } = await participantOf(tx, given.participant_id, studyId);
   requireOwn(caller, participantId);
   const participant = await held(tx, participantId);
   if (participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
   const siteId = given.site_id ? await siteOf(tx, given.site_id, participant.study_id) : participant.site_id;
-  const visit = given.visit_id ? await namedVisit(tx, participant.id, given.visit_id) : await theOpenVisit(tx, participant.id);
+  const visit = given.visit_id
+    ? await namedVisit(tx, participant.id, given.visit_id)
+    : await theOpenVisit(tx, participant.id);
   const warnings = visit ? windowWarnings(visit, caller) : [];
-  const battery = await batteryOf(tx, given.battery_id ?? visit?.battery_id ?? null, participant.study_id, given.battery_id != null);
+  const battery = await batteryOf(
+    tx,
+    given.battery_id ?? visit?.battery_id ?? null,
+    participant.study_id,
+    given.battery_id != null,
+  );
   const { id, expires_at } = await insertSession(tx, {
-    study_id: participant.study_id, participant_id: participant.id, site_id: siteId, visit_id: visit?.id ?? null, battery_id: battery?.id ?? null, battery_version: battery?.version ?? null,
-    language: given.language ?? participant.preferred_language, timezone: given.timezone ?? participant.timezone, device_id: given.device_id ?? null, started_by_id: caller.userId, minutes,
+    study_id: participant.study_id,
+    participant_id: participant.id,
+    site_id: siteId,
+    visit_id: visit?.id ?? null,
+    battery_id: battery?.id ?? null,
+    battery_version: battery?.version ?? null,
+    language: given.language ?? participant.preferred_language,
+    timezone: given.timezone ?? participant.timezone,
+    device_id: given.device_id ?? null,
+    started_by_id: caller.userId,
+    minutes,
   });
   audit.record({
-    user_id: caller.userId, request_id: context.requestId, study_id: participant.study_id, action: 'session_started', resource_type: 'session', resource_id: id,
-    metadata: { participant_id: participant.id, visit_id: visit?.id ?? null, battery_id: battery?.id ?? null, battery_version: battery?.version ?? null },
+    user_id: caller.userId,
+    request_id: context.requestId,
+    study_id: participant.study_id,
+    action: 'session_started',
+    resource_type: 'session',
+    resource_id: id,
+    metadata: {
+      participant_id: participant.id,
+      visit_id: visit?.id ?? null,
+      battery_id: battery?.id ?? null,
+      battery_version: battery?.version ?? null,
+    },
   });
-  return { sessionId: id, expiresAt: expires_at, visitId: visit?.id ?? null, batteryId: battery?.id ?? null, batteryVersion: battery?.version ?? null, warnings };
+  return {
+    sessionId: id,
+    expiresAt: expires_at,
+    visitId: visit?.id ?? null,
+    batteryId: battery?.id ?? null,
+    batteryVersion: battery?.version ?? null,
+    warnings,
+  };
 }
 
 async function participantOf(tx: Tx, idOrCode: string, studyId: string | undefined): Promise<ParticipantRecord> {
   const byId = UUID.test(idOrCode) ? await participantById(tx, idOrCode) : undefined;
   if (byId && (!studyId || byId.study_id === studyId)) return byId;
-  if (!studyId && !UUID.test(idOrCode)) throw invalid('study_id', 'REQUIRED', 'is required with a participant code: in the body, as X-Study-ID or as a query');
+  if (!studyId && !UUID.test(idOrCode))
+    throw invalid(
+      'study_id',
+      'REQUIRED',
+      'is required with a participant code: in the body, as X-Study-ID or as a query',
+    );
   const byCode = studyId ? await participantByCode(tx, studyId, idOrCode) : undefined;
   if (!byCode) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   return byCode;
 }
 
 async function siteOf(tx: Tx, idOrCode: string, studyId: string): Promise<string> {
-  const site = (UUID.test(idOrCode) ? await siteById(tx, idOrCode) : undefined) ?? await siteByCode(tx, studyId, idOrCode);
+  const site =
+    (UUID.test(idOrCode) ? await siteById(tx, idOrCode) : undefined) ?? (await siteByCode(tx, studyId, idOrCode));
   if (!site || site.study_id !== studyId) throw invalid('site_id', 'UNKNOWN_SITE', 'is not a site of the study');
   return site.id;
 }
@@ -67,7 +130,8 @@ async function namedVisit(tx: Tx, participantId: string, visitId: string): Promi
   const visit = await visitToStart(tx, participantId, visitId);
   if (!visit) throw problem('NOT_FOUND', { detail: 'The participant has no such visit.' });
   if (visit.status === 'completed') throw problem('VISIT_COMPLETED');
-  if (visit.status === 'superseded' || visit.status === 'cancelled') throw problem('VISIT_CLOSED', { detail: `The visit is ${visit.status}.` });
+  if (visit.status === 'superseded' || visit.status === 'cancelled')
+    throw problem('VISIT_CLOSED', { detail: `The visit is ${visit.status}.` });
   return visit;
 }
 
@@ -84,7 +148,12 @@ function windowWarnings(visit: StartVisit, caller: SessionCaller): Started['warn
   return [{ code: 'OUTSIDE_WINDOW', message }];
 }
 
-async function batteryOf(tx: Tx, id: number | null, studyId: string, named: boolean): Promise<{ id: number; version: number } | undefined> {
+async function batteryOf(
+  tx: Tx,
+  id: number | null,
+  studyId: string,
+  named: boolean,
+): Promise<{ id: number; version: number } | undefined> {
   const battery = id === null ? undefined : await currentBattery(tx, id, studyId);
   if (named && !battery) throw invalid('battery_id', 'UNKNOWN_BATTERY', 'is not a battery of the study');
   return battery;
@@ -98,5 +167,5 @@ export async function existingSession(tx: Tx, id: string): Promise<SessionRecord
 
 /** A session with what each of its tasks gave. @throws 404 */
 export async function sessionDetails(tx: Tx, id: string): Promise<SessionRecord & { tasks: TaskRecord[] }> {
-  return { ...await existingSession(tx, id), tasks: await tasksOfSession(tx, id) };
+  return { ...(await existingSession(tx, id)), tasks: await tasksOfSession(tx, id) };
 }

@@ -11,22 +11,52 @@ type Fields = Partial<Pick<Site, 'site_code' | 'name' | 'timezone' | 'status'>>;
 const unique = { sites_study_id_site_code_key: 'SITE_CODE_TAKEN' } as const;
 
 /** @throws 409 SITE_CODE_TAKEN */
-export async function createSite({ tx, audit, actor, context }: Change, studyId: string, given: Fields & { site_code: string }): Promise<Site> {
+export async function createSite(
+  { tx, audit, actor, context }: Change,
+  studyId: string,
+  given: Fields & { site_code: string },
+): Promise<Site> {
   const site = await onViolation(unique, () => insertSite(tx, { ...given, study_id: studyId }));
-  audit.record({ ...by(actor, context), study_id: studyId, action: 'site_created', resource_type: 'site', resource_id: site.id, metadata: { fields: Object.keys(given).sort() } });
+  audit.record({
+    ...by(actor, context),
+    study_id: studyId,
+    action: 'site_created',
+    resource_type: 'site',
+    resource_id: site.id,
+    metadata: { fields: Object.keys(given).sort() },
+  });
   return site;
 }
 
 /** A changed zone or code is evaluated for every participant of the study. @throws 404, 409 SITE_CODE_TAKEN, STALE */
-export async function changeSite({ tx, audit, actor, context }: Change, id: string, given: Fields, unchangedSince: (record: Record<string, unknown>) => void): Promise<Site> {
+export async function changeSite(
+  { tx, audit, actor, context }: Change,
+  id: string,
+  given: Fields,
+  unchangedSince: (record: Record<string, unknown>) => void,
+): Promise<Site> {
   const before = await existingSite(tx, id, true);
   unchangedSince({ ...before });
   const fields = changedFields({ ...before }, given);
   if (fields.length === 0) return before;
   await onViolation(unique, () => updateSite(tx, id, given));
-  audit.record({ ...by(actor, context), study_id: before.study_id, action: 'site_changed', resource_type: 'site', resource_id: id, metadata: { fields } });
+  audit.record({
+    ...by(actor, context),
+    study_id: before.study_id,
+    action: 'site_changed',
+    resource_type: 'site',
+    resource_id: id,
+    metadata: { fields },
+  });
   if (fields.includes('timezone') || fields.includes('site_code')) {
-    await putOutbox(tx, [{ topic: 'study-changed', studyId: before.study_id, subject: before.study_id, payload: { kind: 'study', actor_user_id: actor.id } }]);
+    await putOutbox(tx, [
+      {
+        topic: 'study-changed',
+        studyId: before.study_id,
+        subject: before.study_id,
+        payload: { kind: 'study', actor_user_id: actor.id },
+      },
+    ]);
   }
   return existingSite(tx, id);
 }

@@ -26,22 +26,52 @@ export async function exportOdm({ services, actor, context, siteId }: Asked, stu
   const caller: Caller = { userId: actor.id, studyId, siteId };
   const enter = (row: CallerRow | undefined) => admit(exporters, row, studyId);
   const study = await changeAs(services.database, caller, enter, async ({ tx, audit }) => {
-    audit.record({ ...by(actor, context), study_id: studyId, action: 'study_exported', resource_type: 'study', resource_id: studyId, metadata: { format: 'odm' } });
+    audit.record({
+      ...by(actor, context),
+      study_id: studyId,
+      action: 'study_exported',
+      resource_type: 'study',
+      resource_id: studyId,
+      metadata: { format: 'odm' },
+    });
     return existing(tx, studyId);
   });
   const sink = new PassThrough();
-  const body = streamed(services, sink, () => readAs(services.database, caller, enter, async (tx) => {
-    await unhurried(tx);
-    return writeOdm(tx, studyId, nowIso(), sink);
-  }, { snapshot: true }));
-  return reply(200, body, { 'Content-Type': 'application/xml; charset=utf-8', 'Content-Disposition': `attachment; filename="${safeName(study.study_code)}-odm.xml"` });
+  const body = streamed(services, sink, () =>
+    readAs(
+      services.database,
+      caller,
+      enter,
+      async (tx) => {
+        await unhurried(tx);
+        return writeOdm(tx, studyId, nowIso(), sink);
+      },
+      { snapshot: true },
+    ),
+  );
+  return reply(200, body, {
+    'Content-Type': 'application/xml; charset=utf-8',
+    'Content-Disposition': `attachment; filename="${safeName(study.study_code)}-odm.xml"`,
+  });
 }
 
 /** A participant as a FHIR R4 bundle; told in the study's audit. @throws 404 */
-export async function exportFhir({ tx, audit, actor, context }: Change, { PUBLIC_URL }: Services['settings'], studyId: string, participantId: string): Promise<Reply> {
+export async function exportFhir(
+  { tx, audit, actor, context }: Change,
+  { PUBLIC_URL }: Services['settings'],
+  studyId: string,
+  participantId: string,
+): Promise<Reply> {
   const [study, subject] = [await standardStudy(tx, studyId), await subjectOf(tx, studyId, participantId)];
   if (!study || !subject) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
-  audit.record({ ...by(actor, context), study_id: studyId, action: 'participant_data_exported', resource_type: 'participant', resource_id: participantId, metadata: { format: 'fhir' } });
+  audit.record({
+    ...by(actor, context),
+    study_id: studyId,
+    action: 'participant_data_exported',
+    resource_type: 'participant',
+    resource_id: participantId,
+    metadata: { format: 'fhir' },
+  });
   const bundle = fhirBundle(study, subject, PUBLIC_URL?.replace(/\/+$/, '') ?? SYSTEM, nowIso());
   return reply(200, JSON.stringify(bundle), { 'Content-Type': 'application/fhir+json; charset=utf-8' });
 }

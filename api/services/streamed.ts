@@ -15,10 +15,17 @@ let running = 0;
  * @throws 503 when as many bodies as may be are on their way already
  */
 export function streamed({ log }: Services, sink: PassThrough, produce: () => Promise<unknown>): Readable {
-  if (running >= MOST) throw problem('UNAVAILABLE', { detail: 'Too many exports are being written: try again, or have it written in the background.', headers: { 'Retry-After': '5' } });
+  if (running >= MOST)
+    throw problem('UNAVAILABLE', {
+      detail: 'Too many exports are being written: try again, or have it written in the background.',
+      headers: { 'Retry-After': '5' },
+    });
   running += 1;
-  let passed = 0, seen = -1;
-  sink.on('data', (chunk: Buffer) => { passed += chunk.length; });
+  let passed = 0,
+    seen = -1;
+  sink.on('data', (chunk: Buffer) => {
+    passed += chunk.length;
+  });
   sink.pause();
   const stalled = setInterval(() => {
     if (passed === seen) sink.destroy(new Error('the reader takes nothing any more'));
@@ -29,6 +36,9 @@ export function streamed({ log }: Services, sink: PassThrough, produce: () => Pr
       if (!sink.destroyed) log.error({ err: shown(fault) }, 'an export broke off');
       sink.destroy(fault instanceof Error ? fault : undefined);
     })
-    .finally(() => { clearInterval(stalled); running -= 1; });
+    .finally(() => {
+      clearInterval(stalled);
+      running -= 1;
+    });
   return sink;
 }

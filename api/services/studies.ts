@@ -3,7 +3,14 @@ import type { AuditTrail } from '../../db/audit.js';
 import type { Tx } from '../../db/knex.js';
 import type { Study } from '../../db/models/records.js';
 import { putOutbox } from '../../db/outbox.js';
-import { assignStudy, deleteStudy, insertStudy, studyById, studyHasData, updateStudy } from '../../db/queries/studies.js';
+import {
+  assignStudy,
+  deleteStudy,
+  insertStudy,
+  studyById,
+  studyHasData,
+  updateStudy,
+} from '../../db/queries/studies.js';
 import type { StudyRecord } from '../../db/queries/studies.js';
 import type { Actor } from '../access.js';
 import { problem } from '../errors.js';
@@ -16,16 +23,41 @@ import { acceptPortalResults } from './portal-results.js';
 import { acceptSchedulingMode } from './scheduling-mode.js';
 import type { RequestContext } from '../route.js';
 
-export interface Change { tx: Tx; audit: AuditTrail; actor: Actor; context: RequestContext }
-type Fields = Partial<Pick<Study, 'study_code' | 'study_name' | 'description' | 'status' | 'start_date' | 'end_date' | 'timezone' | 'integration_mode'
-  | 'datacapture_enabled' | 'consent_mode' | 'config'>>;
+export interface Change {
+  tx: Tx;
+  audit: AuditTrail;
+  actor: Actor;
+  context: RequestContext;
+}
+type Fields = Partial<
+  Pick<
+    Study,
+    | 'study_code'
+    | 'study_name'
+    | 'description'
+    | 'status'
+    | 'start_date'
+    | 'end_date'
+    | 'timezone'
+    | 'integration_mode'
+    | 'datacapture_enabled'
+    | 'consent_mode'
+    | 'config'
+  >
+>;
 
 const unique = { studies_study_code_key: 'STUDY_CODE_TAKEN' } as const;
 /** What an anchor's decision reads of its study: a change of it is evaluated for every participant. */
 const READ_BY_ANCHORS = ['start_date', 'timezone', 'consent_mode', 'datacapture_enabled'];
 
-/** Creates a study with its first policy version; a creator who is not an admin is assigned to it. @throws 409 STUDY_CODE_TAKEN */
-export async function createStudy({ tx, audit, actor, context }: Change, given: Fields & { study_code: string; study_name: string }): Promise<StudyRecord> {
+/**
+ * Creates a study with its first policy version; a creator who is not an admin is assigned to it. @throws 409
+ * STUDY_CODE_TAKEN
+ */
+export async function createStudy(
+  { tx, audit, actor, context }: Change,
+  given: Fields & { study_code: string; study_name: string },
+): Promise<StudyRecord> {
   const id = randomUUID();
   requireOrder(given);
   acceptSchedulingMode(given.config);
@@ -35,46 +67,88 @@ export async function createStudy({ tx, audit, actor, context }: Change, given: 
   await onViolation(unique, () => insertStudy(tx, { ...given, id, config }));
   await savePolicy({ tx, audit, actor, context }, id, acceptPolicy(policy ?? {}, 'in study'));
   if (!actor.isAdmin) await assignStudy(tx, actor.id, id);
-  audit.record({ ...by(actor, context), study_id: id, action: 'study_created', resource_type: 'study', resource_id: id, metadata: { fields: Object.keys(given).sort() } });
+  audit.record({
+    ...by(actor, context),
+    study_id: id,
+    action: 'study_created',
+    resource_type: 'study',
+    resource_id: id,
+    metadata: { fields: Object.keys(given).sort() },
+  });
   return existing(tx, id);
 }
 
 /** Changes a study; `config` is merged. @throws 404, 409 STUDY_CODE_TAKEN, STALE */
-export async function changeStudy(change: Change, id: string, given: Fields, unchangedSince: (record: Record<string, unknown>) => void): Promise<StudyRecord> {
+export async function changeStudy(
+  change: Change,
+  id: string,
+  given: Fields,
+  unchangedSince: (record: Record<string, unknown>) => void,
+): Promise<StudyRecord> {
   const { tx, audit, actor, context } = change;
   const before = await existing(tx, id, true);
   unchangedSince({ ...before });
   requireOrder({ start_date: before.start_date, end_date: before.end_date, ...given });
   const { config: patch, ...fields } = given;
-  const merged = patch && mergePatch(before.config, patch) as Record<string, unknown>;
+  const merged = patch && (mergePatch(before.config, patch) as Record<string, unknown>);
   acceptSchedulingMode(merged);
   if (merged && merged.portal_results !== before.config.portal_results) acceptPortalResults(merged);
-  if (merged && JSON.stringify(merged.notifications) !== JSON.stringify(before.config.notifications)) acceptNotifications(merged);
-  const after: Fields = merged ? { ...fields, config: { ...merged, enrollment_date_policy: before.config.enrollment_date_policy } } : fields;
+  if (merged && JSON.stringify(merged.notifications) !== JSON.stringify(before.config.notifications))
+    acceptNotifications(merged);
+  const after: Fields = merged
+    ? { ...fields, config: { ...merged, enrollment_date_policy: before.config.enrollment_date_policy } }
+    : fields;
   const changed = changedFields({ ...before }, after);
   if (changed.length > 0) {
     await onViolation(unique, () => updateStudy(tx, id, after));
     const keys = merged ? changedFields(before.config, after.config ?? {}) : [];
-    audit.record({ ...by(actor, context), study_id: id, action: 'study_changed', resource_type: 'study', resource_id: id, metadata: { fields: changed, ...(keys.length > 0 && { config: keys }), ...(given.status && { status: given.status }) } });
+    audit.record({
+      ...by(actor, context),
+      study_id: id,
+      action: 'study_changed',
+      resource_type: 'study',
+      resource_id: id,
+      metadata: {
+        fields: changed,
+        ...(keys.length > 0 && { config: keys }),
+        ...(given.status && { status: given.status }),
+      },
+    });
   }
   if (patch && 'enrollment_date_policy' in patch) {
     // Null takes the policy away: the default is in force then.
     await savePolicy(change, id, acceptPolicy(merged?.enrollment_date_policy ?? {}, 'in study'));
   }
-  if (changed.some((field) => READ_BY_ANCHORS.includes(field)) || (merged && merged.scheduling_mode !== before.config.scheduling_mode)) {
-    await putOutbox(tx, [{ topic: 'study-changed', studyId: id, subject: id, payload: { kind: 'study', actor_user_id: actor.id } }]);
+  if (
+    changed.some((field) => READ_BY_ANCHORS.includes(field)) ||
+    (merged && merged.scheduling_mode !== before.config.scheduling_mode)
+  ) {
+    await putOutbox(tx, [
+      { topic: 'study-changed', studyId: id, subject: id, payload: { kind: 'study', actor_user_id: actor.id } },
+    ]);
   }
-  if (changed.includes('datacapture_enabled')) await putOutbox(tx, [{ topic: 'datacapture-poll', studyId: id, subject: id }]);
+  if (changed.includes('datacapture_enabled'))
+    await putOutbox(tx, [{ topic: 'datacapture-poll', studyId: id, subject: id }]);
   return existing(tx, id);
 }
 
 /** Deletes a study in which nobody was enrolled. @throws 404, 409 STUDY_NOT_EMPTY, STALE */
-export async function removeStudy({ tx, audit, actor, context }: Change, id: string, unchangedSince: (record: Record<string, unknown>) => void): Promise<void> {
-  unchangedSince({ ...await existing(tx, id, true) });
+export async function removeStudy(
+  { tx, audit, actor, context }: Change,
+  id: string,
+  unchangedSince: (record: Record<string, unknown>) => void,
+): Promise<void> {
+  unchangedSince({ ...(await existing(tx, id, true)) });
   if (await studyHasData(tx, id)) throw problem('STUDY_NOT_EMPTY');
   await deleteStudy(tx, id);
   await putOutbox(tx, [{ topic: 'datacapture-poll', studyId: id, subject: id }]);
-  audit.record({ ...by(actor, context), study_id: id, action: 'study_deleted', resource_type: 'study', resource_id: id });
+  audit.record({
+    ...by(actor, context),
+    study_id: id,
+    action: 'study_deleted',
+    resource_type: 'study',
+    resource_id: id,
+  });
 }
 
 export async function existing(tx: Tx, id: string, lock = false): Promise<StudyRecord> {
@@ -85,6 +159,9 @@ export async function existing(tx: Tx, id: string, lock = false): Promise<StudyR
 
 function requireOrder({ start_date, end_date }: Fields): void {
   if (start_date && end_date && end_date < start_date) {
-    throw problem('RULE_VIOLATED', { detail: 'end_date lies before start_date.', errors: [{ path: 'end_date', code: 'END_BEFORE_START', message: 'end_date lies before start_date' }] });
+    throw problem('RULE_VIOLATED', {
+      detail: 'end_date lies before start_date.',
+      errors: [{ path: 'end_date', code: 'END_BEFORE_START', message: 'end_date lies before start_date' }],
+    });
   }
 }

@@ -24,8 +24,16 @@ export async function tellVisit(change: Change, session: Told, visitId: string, 
   await completed(change, session, live, completedAt);
 }
 
-/** The visit is told by this session from now on, whatever told it before: that is answered; undefined where nothing did. */
-export async function retell(change: Change, session: Told, visitId: string, completedAt: string): Promise<{ session_id: string | null; completed_at: string } | undefined> {
+/**
+ * The visit is told by this session from now on, whatever told it before: that is answered; undefined where nothing
+ * did.
+ */
+export async function retell(
+  change: Change,
+  session: Told,
+  visitId: string,
+  completedAt: string,
+): Promise<{ session_id: string | null; completed_at: string } | undefined> {
   const live = await liveVisit(change.tx, visitId);
   if (live?.status !== 'completed') {
     await tellVisit(change, session, visitId, completedAt);
@@ -37,8 +45,8 @@ export async function retell(change: Change, session: Told, visitId: string, com
 }
 
 /**
- * The session does not count (any more): a visit that it had completed is told by another completed session of it, or is
- * to do again, where the calendar has it. A withdrawn participant's schedule is frozen: there it stays.
+ * The session does not count (any more): a visit that it had completed is told by another completed session of it, or
+ * is to do again, where the calendar has it. A withdrawn participant's schedule is frozen: there it stays.
  */
 export async function takeBack(change: Change, session: Told): Promise<void> {
   const { tx, audit, actor, context } = change;
@@ -51,20 +59,53 @@ export async function takeBack(change: Change, session: Told): Promise<void> {
   }
   if ((await held(tx, session.participant_id)).status === 'withdrawn') return;
   const status = await statusToday(tx, visit);
-  await updateVisit(tx, visit.id, { status, completed_at: null, session_id: null, data_sync_status: null, synced_at: null });
-  audit.record({
-    ...by(actor, context), study_id: session.study_id, action: 'visit_reopened', resource_type: 'visit', resource_id: visit.id,
-    metadata: { participant_id: session.participant_id, reason: 'sync_conflict_resolved', status_before: 'completed', status, completed_at_before: visit.completed_at, session_id_before: session.id },
+  await updateVisit(tx, visit.id, {
+    status,
+    completed_at: null,
+    session_id: null,
+    data_sync_status: null,
+    synced_at: null,
   });
-  if (visit.is_baseline) await putOutbox(tx, [sourcesChanged({ id: session.participant_id, study_id: session.study_id }, actor, context)]);
+  audit.record({
+    ...by(actor, context),
+    study_id: session.study_id,
+    action: 'visit_reopened',
+    resource_type: 'visit',
+    resource_id: visit.id,
+    metadata: {
+      participant_id: session.participant_id,
+      reason: 'sync_conflict_resolved',
+      status_before: 'completed',
+      status,
+      completed_at_before: visit.completed_at,
+      session_id_before: session.id,
+    },
+  });
+  if (visit.is_baseline)
+    await putOutbox(tx, [sourcesChanged({ id: session.participant_id, study_id: session.study_id }, actor, context)]);
 }
 
-async function completed({ tx, audit, actor, context }: Change, session: Told, visit: { id: string; status: string; is_baseline: boolean }, completedAt: string): Promise<void> {
+async function completed(
+  { tx, audit, actor, context }: Change,
+  session: Told,
+  visit: { id: string; status: string; is_baseline: boolean },
+  completedAt: string,
+): Promise<void> {
   audit.record({
-    ...by(actor, context), study_id: session.study_id, action: 'visit_completed', resource_type: 'visit', resource_id: visit.id,
-    metadata: { participant_id: session.participant_id, session_id: session.id, completed_at: completedAt, status_before: visit.status },
+    ...by(actor, context),
+    study_id: session.study_id,
+    action: 'visit_completed',
+    resource_type: 'visit',
+    resource_id: visit.id,
+    metadata: {
+      participant_id: session.participant_id,
+      session_id: session.id,
+      completed_at: completedAt,
+      status_before: visit.status,
+    },
   });
   // The baseline's completion is a prerequisite of the anchor and may be its source.
-  if (visit.is_baseline) await putOutbox(tx, [sourcesChanged({ id: session.participant_id, study_id: session.study_id }, actor, context)]);
+  if (visit.is_baseline)
+    await putOutbox(tx, [sourcesChanged({ id: session.participant_id, study_id: session.study_id }, actor, context)]);
   await requestPushes(tx, [session.id]);
 }

@@ -1,5 +1,11 @@
 import type { Tx } from '../../db/knex.js';
-import { conflictById, copySession, isVisitOf, replaceSession, resolveConflict } from '../../db/queries/offline-conflicts.js';
+import {
+  conflictById,
+  copySession,
+  isVisitOf,
+  replaceSession,
+  resolveConflict,
+} from '../../db/queries/offline-conflicts.js';
 import type { ConflictRecord } from '../../db/queries/offline-conflicts.js';
 import { lockAnchors } from '../../db/queries/anchors.js';
 import { syncBatteries } from '../../db/queries/offline.js';
@@ -29,41 +35,86 @@ type PutAside = Record<string, unknown> | null;
  * conflict, and who decided and why stands in the audit log.
  * @throws 404, 409 CONFLICT_RESOLVED, 400 where the device's content belongs to another participant
  */
-export async function resolve(change: Change, studyId: string, id: string, given: { keep: Keep; reason: string }): Promise<ConflictRecord> {
+export async function resolve(
+  change: Change,
+  studyId: string,
+  id: string,
+  given: { keep: Keep; reason: string },
+): Promise<ConflictRecord> {
   const { tx, audit, actor, context } = change;
   const conflict = await existingConflict(tx, studyId, id, true);
-  if (conflict.status === 'resolved') throw problem('CONFLICT_RESOLVED', { detail: `The conflict was resolved for ${conflict.keep} already.` });
+  if (conflict.status === 'resolved')
+    throw problem('CONFLICT_RESOLVED', { detail: `The conflict was resolved for ${conflict.keep} already.` });
   // As who makes a schedule and who syncs take them: anchor, participant, session, visit.
   await lockAnchors(tx, [conflict.participant_id]);
   const participant = await held(tx, conflict.participant_id);
   const session = conflict.session_id === null ? undefined : await lockSession(tx, conflict.session_id);
   if (!session) throw problem('NOT_FOUND', { detail: 'The session of the conflict is gone.' });
   const aside = await carryOut(change, { conflict, session, participant }, given.keep);
-  await resolveConflict(tx, id, { ...given, resolved_by_id: actor.id, server_content: aside ?? conflict.server_content });
+  await resolveConflict(tx, id, {
+    ...given,
+    resolved_by_id: actor.id,
+    server_content: aside ?? conflict.server_content,
+  });
   audit.record({
-    ...by(actor, context), study_id: studyId, action: 'sync_conflict_resolved', resource_type: 'sync_conflict', resource_id: id,
-    metadata: { conflict_type: conflict.conflict_type, session_id: session.id, task: conflict.task, keep: given.keep, reason: given.reason },
+    ...by(actor, context),
+    study_id: studyId,
+    action: 'sync_conflict_resolved',
+    resource_type: 'sync_conflict',
+    resource_id: id,
+    metadata: {
+      conflict_type: conflict.conflict_type,
+      session_id: session.id,
+      task: conflict.task,
+      keep: given.keep,
+      reason: given.reason,
+    },
   });
   return existingConflict(tx, studyId, id);
 }
 
-interface Case { conflict: ConflictRecord; session: SessionRow; participant: ParticipantRecord }
+interface Case {
+  conflict: ConflictRecord;
+  session: SessionRow;
+  participant: ParticipantRecord;
+}
 
 function carryOut(change: Change, { conflict, session, participant }: Case, keep: Keep): Promise<PutAside> {
   const { tx } = change;
   switch (conflict.conflict_type) {
-    case 'duplicate_response': return keep === 'server' ? nothing() : keep === 'local' ? replaceResponse(tx, conflict, session) : besideResponse(tx, conflict, session);
-    case 'duplicate_session': return keep === 'server' ? nothing() : keep === 'local' ? replaceWhole(change, { conflict, session, participant }) : besideSession(change, { conflict, session, participant });
+    case 'duplicate_response':
+      return keep === 'server'
+        ? nothing()
+        : keep === 'local'
+          ? replaceResponse(tx, conflict, session)
+          : besideResponse(tx, conflict, session);
+    case 'duplicate_session':
+      return keep === 'server'
+        ? nothing()
+        : keep === 'local'
+          ? replaceWhole(change, { conflict, session, participant })
+          : besideSession(change, { conflict, session, participant });
     // The server took these beside what it had; the choice is whether they count.
-    case 'visit_already_completed': return keep === 'local' ? countsNow(change, session) : keep === 'server' ? setAside(change, session) : nothing();
-    default: return keep === 'server' ? setAside(change, session) : nothing();
+    case 'visit_already_completed':
+      return keep === 'local' ? countsNow(change, session) : keep === 'server' ? setAside(change, session) : nothing();
+    default:
+      return keep === 'server' ? setAside(change, session) : nothing();
   }
 }
 const nothing = async (): Promise<PutAside> => null;
 
 async function writeResponse(tx: Tx, conflict: ConflictRecord, session: SessionRow, sessionId: string): Promise<void> {
-  const { task, summary, trials } = conflict.local_content as { task: string; summary: Record<string, number>; trials: Trial[] };
-  const rows = taskRows(readTask(task, summary, trials), { session_id: sessionId, study_id: session.study_id, local_id: conflict.local_id }, await modulesOf(tx, session), Date.parse(conflict.detected_at));
+  const { task, summary, trials } = conflict.local_content as {
+    task: string;
+    summary: Record<string, number>;
+    trials: Trial[];
+  };
+  const rows = taskRows(
+    readTask(task, summary, trials),
+    { session_id: sessionId, study_id: session.study_id, local_id: conflict.local_id },
+    await modulesOf(tx, session),
+    Date.parse(conflict.detected_at),
+  );
   await insertTasks(tx, [rows.row]);
   await insertTrials(tx, [rows.trials]);
 }
@@ -73,7 +124,12 @@ async function replaceResponse(tx: Tx, conflict: ConflictRecord, session: Sessio
   const task = conflict.task!;
   const before = (await tasksOfSession(tx, session.id)).find((one) => one.task === task);
   const trials: StoredTrial[] = [];
-  for (let at = await nextTrials(tx, session.id, null, task); at; at = await nextTrials(tx, session.id, at.cursor, task)) trials.push(...at.trials);
+  for (
+    let at = await nextTrials(tx, session.id, null, task);
+    at;
+    at = await nextTrials(tx, session.id, at.cursor, task)
+  )
+    trials.push(...at.trials);
   await deleteTask(tx, session.id, task);
   await deleteTrials(tx, session.id, task);
   await writeResponse(tx, conflict, session, session.id);
@@ -90,33 +146,66 @@ async function besideResponse(tx: Tx, conflict: ConflictRecord, session: Session
 
 const besideIds = (conflict: ConflictRecord) => {
   const hash = hashOf(['beside', conflict.id]);
-  return { local_id: `${conflict.local_id.slice(0, 150)}#${conflict.id}`, source: 'offline', content_hash: hash, start_hash: hash };
+  return {
+    local_id: `${conflict.local_id.slice(0, 150)}#${conflict.id}`,
+    source: 'offline',
+    content_hash: hash,
+    start_hash: hash,
+  };
 };
 
 interface LocalSession {
-  participantId: string; status: string; startedAt: string; completedAt: string | null; visitId: string | null; batteryId: number | null; batteryVersion: number | null;
-  language: string | null; timezone: string | null; deviceId: string | null;
+  participantId: string;
+  status: string;
+  startedAt: string;
+  completedAt: string | null;
+  visitId: string | null;
+  batteryId: number | null;
+  batteryVersion: number | null;
+  language: string | null;
+  timezone: string | null;
+  deviceId: string | null;
 }
 const fieldsOf = (local: LocalSession) => ({
-  status: local.status, started_at: local.startedAt, completed_at: local.completedAt, timezone: local.timezone, device_id: local.deviceId,
-  ...(local.language !== null && { language: local.language }), ...(local.batteryVersion !== null && { battery_version: local.batteryVersion }),
+  status: local.status,
+  started_at: local.startedAt,
+  completed_at: local.completedAt,
+  timezone: local.timezone,
+  device_id: local.deviceId,
+  ...(local.language !== null && { language: local.language }),
+  ...(local.batteryVersion !== null && { battery_version: local.batteryVersion }),
 });
 
-const refused = (detail: string, code: string) => problem('RULE_VIOLATED', { detail, errors: [{ path: 'keep', code, message: 'keep must be server or both' }] });
+const refused = (detail: string, code: string) =>
+  problem('RULE_VIOLATED', { detail, errors: [{ path: 'keep', code, message: 'keep must be server or both' }] });
 
-/** The device's session takes the place of the server's, whose visit follows it. What the device does not name stays. */
+/**
+ * The device's session takes the place of the server's, whose visit follows it. What the device does not name stays.
+ */
 async function replaceWhole(change: Change, { conflict, session, participant }: Case): Promise<PutAside> {
   const { tx } = change;
   const local = conflict.local_content as unknown as LocalSession;
   // Of the time when a local id was the study's: no such conflict is made any more.
-  if (local.participantId !== session.participant_id) throw refused('The device’s session is of another participant: it can only be kept beside the server’s.', 'OTHER_PARTICIPANT');
+  if (local.participantId !== session.participant_id)
+    throw refused(
+      'The device’s session is of another participant: it can only be kept beside the server’s.',
+      'OTHER_PARTICIPANT',
+    );
   const visitId = local.visitId ?? session.visit_id;
-  if (local.visitId !== null && !(await isVisitOf(tx, local.visitId, session.participant_id))) throw refused('The device’s session names a visit that the participant does not have.', 'UNKNOWN_VISIT');
+  if (local.visitId !== null && !(await isVisitOf(tx, local.visitId, session.participant_id)))
+    throw refused('The device’s session names a visit that the participant does not have.', 'UNKNOWN_VISIT');
   await replaceSession(tx, session.id, {
-    ...fieldsOf(local), ...await batteryOf(tx, local, session), visit_id: visitId,
+    ...fieldsOf(local),
+    ...(await batteryOf(tx, local, session)),
+    visit_id: visitId,
     // As long from its start as before: one that goes on is not over because the server's side began earlier.
-    ...(session.expires_at !== null && { expires_at: new Date(Date.parse(session.expires_at) + Date.parse(local.startedAt) - Date.parse(session.started_at)).toISOString() }),
-    content_hash: hashOf(local), start_hash: hashOf({ ...local, status: null, completedAt: null }),
+    ...(session.expires_at !== null && {
+      expires_at: new Date(
+        Date.parse(session.expires_at) + Date.parse(local.startedAt) - Date.parse(session.started_at),
+      ).toISOString(),
+    }),
+    content_hash: hashOf(local),
+    start_hash: hashOf({ ...local, status: null, completedAt: null }),
   });
   const done = completes(local, participant);
   if (!done || visitId !== session.visit_id) await takeBack(change, session);
@@ -126,12 +215,18 @@ async function replaceWhole(change: Change, { conflict, session, participant }: 
 
 /** After the withdrawal a session completes nothing, as when it comes without a conflict. */
 const completes = (local: LocalSession, participant: ParticipantRecord): boolean =>
-  local.completedAt !== null && !(participant.withdrawn_at !== null && Date.parse(local.startedAt) > Date.parse(participant.withdrawn_at));
+  local.completedAt !== null &&
+  !(participant.withdrawn_at !== null && Date.parse(local.startedAt) > Date.parse(participant.withdrawn_at));
 
-async function batteryOf(tx: Tx, { batteryId, batteryVersion }: LocalSession, session: SessionRow): Promise<{ battery_id: number; battery_version: number | null } | null> {
+async function batteryOf(
+  tx: Tx,
+  { batteryId, batteryVersion }: LocalSession,
+  session: SessionRow,
+): Promise<{ battery_id: number; battery_version: number | null } | null> {
   if (batteryId === null || batteryId === session.battery_id) return null;
   const [battery] = await syncBatteries(tx, [batteryId]);
-  if (battery?.study_id !== session.study_id) throw refused('The device’s session names a battery that the study does not have.', 'UNKNOWN_BATTERY');
+  if (battery?.study_id !== session.study_id)
+    throw refused('The device’s session names a battery that the study does not have.', 'UNKNOWN_BATTERY');
   return { battery_id: batteryId, battery_version: batteryVersion ?? battery.current_version };
 }
 
@@ -139,15 +234,34 @@ async function batteryOf(tx: Tx, { batteryId, batteryVersion }: LocalSession, se
 async function besideSession(change: Change, { conflict, session, participant }: Case): Promise<PutAside> {
   const { tx } = change;
   const local = conflict.local_content as unknown as LocalSession;
-  const visitId = local.visitId !== null && local.visitId !== session.visit_id && await isVisitOf(tx, local.visitId, local.participantId) ? local.visitId : null;
-  const beside = await copySession(tx, session.id, { ...fieldsOf(local), participant_id: local.participantId, visit_id: visitId, ...besideIds(conflict) });
-  if (visitId !== null && completes(local, participant)) await tellVisit(change, { id: beside, study_id: session.study_id, participant_id: local.participantId }, visitId, local.completedAt!);
+  const visitId =
+    local.visitId !== null &&
+    local.visitId !== session.visit_id &&
+    (await isVisitOf(tx, local.visitId, local.participantId))
+      ? local.visitId
+      : null;
+  const beside = await copySession(tx, session.id, {
+    ...fieldsOf(local),
+    participant_id: local.participantId,
+    visit_id: visitId,
+    ...besideIds(conflict),
+  });
+  if (visitId !== null && completes(local, participant))
+    await tellVisit(
+      change,
+      { id: beside, study_id: session.study_id, participant_id: local.participantId },
+      visitId,
+      local.completedAt!,
+    );
   return { ...conflict.server_content, beside_session_id: beside };
 }
 
 /** The visit is told by the device's session from now on. */
 async function countsNow(change: Change, session: SessionRow): Promise<PutAside> {
-  const before = session.visit_id === null || session.completed_at === null ? undefined : await retell(change, session, session.visit_id, session.completed_at);
+  const before =
+    session.visit_id === null || session.completed_at === null
+      ? undefined
+      : await retell(change, session, session.visit_id, session.completed_at);
   return before ? { visit_id: session.visit_id, ...before } : null;
 }
 

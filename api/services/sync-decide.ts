@@ -15,10 +15,20 @@ import type { Item, SessionGiven } from './sync-items.js';
 import { personOf, refOf, sessionsNamed } from './sync-named.js';
 import type { Claim, ResponseItem, SessionFacts } from './sync-named.js';
 
-export interface Decided { item: Item; decision: SyncDecision; offline?: OfflineSession; session?: SessionFacts; modules?: KnownModules | null }
+export interface Decided {
+  item: Item;
+  decision: SyncDecision;
+  offline?: OfflineSession;
+  session?: SessionFacts;
+  modules?: KnownModules | null;
+}
 
 /** Of a set of items: what became of its sessions, and its responses, to be decided in their order. */
-export interface Deciding { sessions: Decided[]; responses: readonly ResponseItem[]; decide: (item: ResponseItem) => Decided }
+export interface Deciding {
+  sessions: Decided[];
+  responses: readonly ResponseItem[];
+  decide: (item: ResponseItem) => Decided;
+}
 
 /**
  * What becomes of these items, in sets: a few statements whatever their number. Sessions are decided first, so that
@@ -26,16 +36,40 @@ export interface Deciding { sessions: Decided[]; responses: readonly ResponseIte
  * @param claims of all that the call has, whether it is of these or not
  * @param lock false: only asked, nothing is to be written
  */
-export async function decideItems(tx: Tx, items: readonly Item[], claims: readonly Claim[], caller: SessionCaller, lock: boolean): Promise<Deciding> {
+export async function decideItems(
+  tx: Tx,
+  items: readonly Item[],
+  claims: readonly Claim[],
+  caller: SessionCaller,
+  lock: boolean,
+): Promise<Deciding> {
   const now = nowMs();
-  const sessions = await decideSessions(tx, items.filter((item) => item.kind === 'session'), caller, now, lock);
+  const sessions = await decideSessions(
+    tx,
+    items.filter((item) => item.kind === 'session'),
+    caller,
+    now,
+    lock,
+  );
   const responses = items.filter((item) => item.kind === 'response');
   return { sessions, responses, decide: await responsesOf(tx, responses, sessions, claims, caller, now, lock) };
 }
 
-async function decideSessions(tx: Tx, items: readonly (Item & { kind: 'session' })[], caller: SessionCaller, now: number, lock: boolean): Promise<Decided[]> {
+async function decideSessions(
+  tx: Tx,
+  items: readonly (Item & { kind: 'session' })[],
+  caller: SessionCaller,
+  now: number,
+  lock: boolean,
+): Promise<Decided[]> {
   if (items.length === 0) return [];
-  const people = (await syncParticipants(tx, items.map(({ given }) => refOf(given.studyId, given.participantId)), lock)).filter((person) => caller.participantId === null || person.id === caller.participantId);
+  const people = (
+    await syncParticipants(
+      tx,
+      items.map(({ given }) => refOf(given.studyId, given.participantId)),
+      lock,
+    )
+  ).filter((person) => caller.participantId === null || person.id === caller.participantId);
   const offline = new Map<Item, OfflineSession>();
   for (const item of items) {
     const person = personOf(people, refOf(item.given.studyId, item.given.participantId));
@@ -44,13 +78,25 @@ async function decideSessions(tx: Tx, items: readonly (Item & { kind: 'session' 
   const state = await readState(tx, [...offline.values()], people, lock);
   return items.map((item) => {
     const session = offline.get(item);
-    if (!session) return { item, decision: { status: 'rejected', code: 'UNKNOWN_PARTICIPANT', message: 'the study has no such participant' } };
+    if (!session)
+      return {
+        item,
+        decision: { status: 'rejected', code: 'UNKNOWN_PARTICIPANT', message: 'the study has no such participant' },
+      };
     const decision = decideSession(session, state, now, randomUUID);
     if (decision.status === 'rejected') return { item, decision, offline: session };
     const write = 'write' in decision ? decision.write : null;
     return {
-      item, decision, offline: session,
-      session: { id: decision.server_id, study_id: session.study_id, participant_id: session.participant_id, battery_id: write?.battery_id ?? null, battery_version: write?.battery_version ?? null },
+      item,
+      decision,
+      offline: session,
+      session: {
+        id: decision.server_id,
+        study_id: session.study_id,
+        participant_id: session.participant_id,
+        battery_id: write?.battery_id ?? null,
+        battery_version: write?.battery_version ?? null,
+      },
     };
   });
 }
@@ -58,50 +104,111 @@ async function decideSessions(tx: Tx, items: readonly (Item & { kind: 'session' 
 function offlineSession(given: SessionGiven, person: SyncParticipantRow): OfflineSession {
   const iso = (instant: string) => new Date(instant).toISOString();
   const base = {
-    local_id: given.id, study_id: person.study_id, participant_id: person.id, status: given.status === 'in_progress' ? 'active' as const : given.status,
-    started_at: iso(given.startedAt), completed_at: given.completedAt ? iso(given.completedAt) : null, visit_id: given.visitId?.toLowerCase() ?? null,
-    battery_id: given.batteryId ?? null, battery_version: given.batteryVersion ?? null, language: given.language ?? null, timezone: given.timezone ?? null, device_id: given.deviceId ?? null,
+    local_id: given.id,
+    study_id: person.study_id,
+    participant_id: person.id,
+    status: given.status === 'in_progress' ? ('active' as const) : given.status,
+    started_at: iso(given.startedAt),
+    completed_at: given.completedAt ? iso(given.completedAt) : null,
+    visit_id: given.visitId?.toLowerCase() ?? null,
+    battery_id: given.batteryId ?? null,
+    battery_version: given.batteryVersion ?? null,
+    language: given.language ?? null,
+    timezone: given.timezone ?? null,
+    device_id: given.deviceId ?? null,
   };
   const started = Date.parse(base.started_at);
   return {
-    ...base, started_ms: started, completed_ms: base.completed_at === null ? null : Date.parse(base.completed_at),
+    ...base,
+    started_ms: started,
+    completed_ms: base.completed_at === null ? null : Date.parse(base.completed_at),
     // Only needed to find the visit where none is named.
     local_date: base.visit_id === null ? dateAt(started, base.timezone ?? person.zone) : '',
-    content_hash: hashOf(contentOf(base)), start_hash: hashOf({ ...contentOf(base), status: null, completedAt: null }),
+    content_hash: hashOf(contentOf(base)),
+    start_hash: hashOf({ ...contentOf(base), status: null, completedAt: null }),
   };
 }
 
-async function readState(tx: Tx, sessions: readonly OfflineSession[], people: readonly SyncParticipantRow[], lock: boolean): Promise<SyncState> {
+async function readState(
+  tx: Tx,
+  sessions: readonly OfflineSession[],
+  people: readonly SyncParticipantRow[],
+  lock: boolean,
+): Promise<SyncState> {
   const known = await sessionsByLocalId(tx, sessions);
-  const rows = await syncVisits(tx, people.map(({ id }) => id), lock);
+  const rows = await syncVisits(
+    tx,
+    people.map(({ id }) => id),
+    lock,
+  );
   const visits: SyncState['visits'] = new Map();
   for (const row of rows) visits.set(row.participant_id, [...(visits.get(row.participant_id) ?? []), { ...row }]);
   const batteryIds = [...sessions.flatMap((s) => s.battery_id ?? []), ...rows.flatMap((row) => row.battery_id ?? [])];
   const batteries = await syncBatteries(tx, [...new Set(batteryIds)]);
   return {
-    participants: new Map(people.map((person) => [person.id, person])), visits, batteries: new Map(batteries.map((battery) => [battery.id, battery])),
-    sessions: new Map(known.map((row) => [sessionKey(row.participant_id, row.local_id), {
-      id: row.id, participant_id: row.participant_id, status: row.status, content_hash: row.content_hash, start_hash: row.start_hash,
-      content: contentOf(row as unknown as OfflineSession),
-    }])),
+    participants: new Map(people.map((person) => [person.id, person])),
+    visits,
+    batteries: new Map(batteries.map((battery) => [battery.id, battery])),
+    sessions: new Map(
+      known.map((row) => [
+        sessionKey(row.participant_id, row.local_id),
+        {
+          id: row.id,
+          participant_id: row.participant_id,
+          status: row.status,
+          content_hash: row.content_hash,
+          start_hash: row.start_hash,
+          content: contentOf(row as unknown as OfflineSession),
+        },
+      ]),
+    ),
   };
 }
 
-async function responsesOf(tx: Tx, items: readonly ResponseItem[], sessions: readonly Decided[], claims: readonly Claim[], caller: SessionCaller, now: number, lock: boolean): Promise<Deciding['decide']> {
+async function responsesOf(
+  tx: Tx,
+  items: readonly ResponseItem[],
+  sessions: readonly Decided[],
+  claims: readonly Claim[],
+  caller: SessionCaller,
+  now: number,
+  lock: boolean,
+): Promise<Deciding['decide']> {
   const { all, tasks, named } = await sessionsNamed(tx, items, sessions, claims, caller, lock);
   const modules = new Map<string, KnownModules | null>();
   const batteryOf = ({ battery_id, battery_version }: SessionFacts) => `${battery_id} ${battery_version}`;
-  for (const session of items.length === 0 ? [] : all) if (!modules.has(batteryOf(session))) modules.set(batteryOf(session), await modulesOf(tx, session));
+  for (const session of items.length === 0 ? [] : all)
+    if (!modules.has(batteryOf(session))) modules.set(batteryOf(session), await modulesOf(tx, session));
   return (item) => {
     const session = named(item.given);
-    if (session === 'unknown') return { item, decision: { status: 'rejected', code: 'UNKNOWN_SESSION', message: 'the session is not known: send it before its responses, or with them' } };
-    if (session === 'ambiguous') return { item, decision: { status: 'rejected', code: 'AMBIGUOUS_SESSION', message: 'sessionId may be of several sessions: name the server id that the answer to the session gave' } };
+    if (session === 'unknown')
+      return {
+        item,
+        decision: {
+          status: 'rejected',
+          code: 'UNKNOWN_SESSION',
+          message: 'the session is not known: send it before its responses, or with them',
+        },
+      };
+    if (session === 'ambiguous')
+      return {
+        item,
+        decision: {
+          status: 'rejected',
+          code: 'AMBIGUOUS_SESSION',
+          message: 'sessionId may be of several sessions: name the server id that the answer to the session gave',
+        },
+      };
     const known = modules.get(batteryOf(session))!;
     const [fault] = contentFaults([item.given.content], known, now, { task: () => 'task', trial: () => 'trials' });
     if (!tasks.has(session.id)) tasks.set(session.id, new Map());
     const decision: SyncDecision = fault
       ? { status: 'rejected', code: fault.code, message: fault.message }
-      : decideResponse({ local_id: item.given.id, task: item.given.task, content_hash: item.given.content.hash }, session.id, tasks.get(session.id)!);
+      : decideResponse(
+          { local_id: item.given.id, task: item.given.task, content_hash: item.given.content.hash },
+          session.id,
+          tasks.get(session.id)!,
+        );
     return { item, decision, session, modules: known };
   };
 }

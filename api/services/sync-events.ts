@@ -11,23 +11,49 @@ import type { RequestContext } from '../route.js';
 import type { Services } from '../services.js';
 import { requireConfig } from './datacapture.js';
 
-export interface EventSync { created: number; updated: number; unchanged: number; skipped: { datacapture_event: string; reason: string }[] }
+export interface EventSync {
+  created: number;
+  updated: number;
+  unchanged: number;
+  skipped: { datacapture_event: string; reason: string }[];
+}
 
-/** Makes visit windows from events, or brings them up to date; a window's battery, code and baseline mark stay as they are. */
-export async function syncEvents(who: { services: Services; actor: Actor; context: RequestContext; studyId: string }, events: readonly CaptureEvent[]): Promise<EventSync> {
+/**
+ * Makes visit windows from events, or brings them up to date; a window's battery, code and baseline mark stay as they
+ * are.
+ */
+export async function syncEvents(
+  who: { services: Services; actor: Actor; context: RequestContext; studyId: string },
+  events: readonly CaptureEvent[],
+): Promise<EventSync> {
   const { services, actor, context, studyId } = who;
   return inScope(services.database, studyId, async ({ tx, audit }) => {
     const mapping = (await requireConfig(tx, studyId)).event_battery_mapping;
-    const unknown = await unknownBatteries(tx, studyId, Object.values(mapping).map((entry) => entry.battery_id));
+    const unknown = await unknownBatteries(
+      tx,
+      studyId,
+      Object.values(mapping).map((entry) => entry.battery_id),
+    );
     const { windows, codes } = await lockEventWindows(tx, studyId);
     const result: EventSync = { created: 0, updated: 0, unchanged: 0, skipped: [] };
     const record = (action: string, id: string, fields: string[]) =>
-      audit.record({ ...by(actor, context), study_id: studyId, action, resource_type: 'visit_window', resource_id: id, metadata: { source: 'datacapture', fields } });
+      audit.record({
+        ...by(actor, context),
+        study_id: studyId,
+        action,
+        resource_type: 'visit_window',
+        resource_id: id,
+        metadata: { source: 'datacapture', fields },
+      });
 
     for (const [index, event] of events.entries()) {
       const wanted = windowOf(event, mapping[event.unique_event_name], index);
       if (!wanted) {
-        result.skipped.push({ datacapture_event: event.unique_event_name, reason: 'The event has no day offset (the project does not use scheduling), and the event mapping does not name it.' });
+        result.skipped.push({
+          datacapture_event: event.unique_event_name,
+          reason:
+            'The event has no day offset (the project does not use scheduling), and the event mapping does not name it.',
+        });
         continue;
       }
       const stored = windows.find((window) => window.datacapture_event === wanted.datacapture_event);
@@ -43,12 +69,24 @@ export async function syncEvents(who: { services: Services; actor: Actor; contex
       const battery = mapping[wanted.datacapture_event]?.battery_id;
       const code = freeCode(wanted.datacapture_event, codes);
       codes.push(code);
-      const id = await insertEventWindow(tx, studyId, { ...wanted, code, is_baseline: isBaseline(wanted, windows, index), battery_id: battery === undefined || unknown.includes(battery) ? null : battery });
+      const id = await insertEventWindow(tx, studyId, {
+        ...wanted,
+        code,
+        is_baseline: isBaseline(wanted, windows, index),
+        battery_id: battery === undefined || unknown.includes(battery) ? null : battery,
+      });
       record('visit_window_created', id, ['code', ...Object.keys(wanted)]);
       result.created += 1;
     }
     if (result.created + result.updated > 0) {
-      await putOutbox(tx, [{ topic: 'study-changed', studyId, subject: studyId, payload: { kind: 'windows', actor_user_id: actor.id, request_id: context.requestId } }]);
+      await putOutbox(tx, [
+        {
+          topic: 'study-changed',
+          studyId,
+          subject: studyId,
+          payload: { kind: 'windows', actor_user_id: actor.id, request_id: context.requestId },
+        },
+      ]);
     }
     return result;
   });
@@ -58,17 +96,33 @@ export async function syncEvents(who: { services: Services; actor: Actor; contex
 function windowOf(event: CaptureEvent, mapped: EventBattery | undefined, index: number): EventWindow | undefined {
   const days = daysOf(event, mapped);
   if (days === undefined || event.unique_event_name === '') return undefined;
-  return { datacapture_event: event.unique_event_name.slice(0, 200), name: (event.event_name || event.unique_event_name).slice(0, 300), ...days, sort_order: index };
+  return {
+    datacapture_event: event.unique_event_name.slice(0, 200),
+    name: (event.event_name || event.unique_event_name).slice(0, 300),
+    ...days,
+    sort_order: index,
+  };
 }
 
 /** Offsets are stored positive: the window is [target − offset_min, target + offset_max]. */
-function daysOf({ day_offset, offset_min, offset_max }: CaptureEvent, mapped: EventBattery | undefined): Pick<EventWindow, 'target_day' | 'window_before' | 'window_after'> | undefined {
-  if (day_offset !== null) return { target_day: day_offset, window_before: Math.abs(offset_min ?? 0), window_after: Math.abs(offset_max ?? 0) };
-  return mapped && { target_day: mapped.target_day, window_before: mapped.window_before, window_after: mapped.window_after };
+function daysOf(
+  { day_offset, offset_min, offset_max }: CaptureEvent,
+  mapped: EventBattery | undefined,
+): Pick<EventWindow, 'target_day' | 'window_before' | 'window_after'> | undefined {
+  if (day_offset !== null)
+    return {
+      target_day: day_offset,
+      window_before: Math.abs(offset_min ?? 0),
+      window_after: Math.abs(offset_max ?? 0),
+    };
+  return (
+    mapped && { target_day: mapped.target_day, window_before: mapped.window_before, window_after: mapped.window_after }
+  );
 }
 
 /** The first event on day 0 of a study that has no windows of events yet. */
-const isBaseline = (wanted: EventWindow, stored: readonly StoredEventWindow[], index: number) => stored.length === 0 && index === 0 && wanted.target_day === 0;
+const isBaseline = (wanted: EventWindow, stored: readonly StoredEventWindow[], index: number) =>
+  stored.length === 0 && index === 0 && wanted.target_day === 0;
 
 function freeCode(event: string, codes: readonly string[]): string {
   const base = event.slice(0, 60);

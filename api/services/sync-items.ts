@@ -8,20 +8,39 @@ import { readTask } from './sessions-content.js';
 import type { TaskContent } from './sessions-content.js';
 
 export interface ItemResult {
-  kind: 'session' | 'response'; local_id: string | null; server_id: string | null; status: 'created' | 'duplicate' | 'conflict' | 'rejected';
-  conflict_type?: string; resolution?: string; code?: string; message?: string;
+  kind: 'session' | 'response';
+  local_id: string | null;
+  server_id: string | null;
+  status: 'created' | 'duplicate' | 'conflict' | 'rejected';
+  conflict_type?: string;
+  resolution?: string;
+  code?: string;
+  message?: string;
 }
 export type SessionGiven = Static<typeof SessionItem>;
 /** `content` is worked out when it is first asked for: most of the time that a response takes. */
-export interface ResponseGiven { id: string; sessionId: string; task: string; readonly content: TaskContent }
+export interface ResponseGiven {
+  id: string;
+  sessionId: string;
+  task: string;
+  readonly content: TaskContent;
+}
 /** An item that fits its schema, at its place among all that were sent. */
-export type Item = { kind: 'session'; index: number; given: SessionGiven } | { kind: 'response'; index: number; given: ResponseGiven };
+export type Item =
+  { kind: 'session'; index: number; given: SessionGiven } | { kind: 'response'; index: number; given: ResponseGiven };
 
-export const rejection = (kind: ItemResult['kind'], local_id: string | null, code: string, message: string): ItemResult =>
-  ({ kind, local_id, server_id: null, status: 'rejected', code, message });
+export const rejection = (
+  kind: ItemResult['kind'],
+  local_id: string | null,
+  code: string,
+  message: string,
+): ItemResult => ({ kind, local_id, server_id: null, status: 'rejected', code, message });
 
 /** Reads each item by itself: those that do not fit are answered, the others go on. Sessions come before responses. */
-export function readItems(sessions: readonly unknown[], responses: readonly unknown[]): { items: Item[]; results: ItemResult[] } {
+export function readItems(
+  sessions: readonly unknown[],
+  responses: readonly unknown[],
+): { items: Item[]; results: ItemResult[] } {
   const items: Item[] = [];
   const results: ItemResult[] = [];
   const take = (kind: ItemResult['kind'], raw: unknown, read: (index: number) => Item | ItemResult) => {
@@ -32,23 +51,51 @@ export function readItems(sessions: readonly unknown[], responses: readonly unkn
     results.push('given' in outcome ? rejection(kind, idOf(raw), 'INVALID_ITEM', 'was not looked at') : outcome);
   };
   for (const raw of sessions) take('session', raw, (index) => readSession(raw as SessionGiven, index));
-  for (const raw of responses) take('response', raw, (index) => readResponse(raw as Static<typeof ResponseItem>, index));
+  for (const raw of responses)
+    take('response', raw, (index) => readResponse(raw as Static<typeof ResponseItem>, index));
   return { items, results };
 }
 
 /** A leap second fits the schema and is no instant of our calendar. */
 function readSession(given: SessionGiven, index: number): Item | ItemResult {
-  const bad = [given.startedAt, given.completedAt ?? given.startedAt].find((instant) => Number.isNaN(Date.parse(instant)));
-  return bad === undefined ? { kind: 'session', index, given } : rejection('session', given.id, 'INVALID_ITEM', `${bad} is no time`);
+  const bad = [given.startedAt, given.completedAt ?? given.startedAt].find((instant) =>
+    Number.isNaN(Date.parse(instant)),
+  );
+  return bad === undefined
+    ? { kind: 'session', index, given }
+    : rejection('session', given.id, 'INVALID_ITEM', `${bad} is no time`);
 }
 
 function readResponse(raw: Static<typeof ResponseItem>, index: number): Item | ItemResult {
   const trials = raw.trials ?? [];
-  if (trials.length > MAX_TRIALS) return rejection('response', raw.id, 'TOO_MANY_TRIALS', `trials has ${trials.length} items: at most ${MAX_TRIALS} are taken`);
+  if (trials.length > MAX_TRIALS)
+    return rejection(
+      'response',
+      raw.id,
+      'TOO_MANY_TRIALS',
+      `trials has ${trials.length} items: at most ${MAX_TRIALS} are taken`,
+    );
   const strange = trials.find((trial) => trial.task !== undefined && trial.task !== raw.task);
-  if (strange) return rejection('response', raw.id, 'INVALID_ITEM', `trials has one of the task ${strange.task}, the response is of ${raw.task}`);
+  if (strange)
+    return rejection(
+      'response',
+      raw.id,
+      'INVALID_ITEM',
+      `trials has one of the task ${strange.task}, the response is of ${raw.task}`,
+    );
   let content: TaskContent | undefined;
-  return { kind: 'response', index, given: { id: raw.id, sessionId: raw.sessionId, task: raw.task, get content() { return content ??= readTask(raw.task, raw.summary ?? {}, trials); } } };
+  return {
+    kind: 'response',
+    index,
+    given: {
+      id: raw.id,
+      sessionId: raw.sessionId,
+      task: raw.task,
+      get content() {
+        return (content ??= readTask(raw.task, raw.summary ?? {}, trials));
+      },
+    },
+  };
 }
 
 function schemaFault(schema: TSchema, raw: unknown): string | undefined {
@@ -61,8 +108,13 @@ function schemaFault(schema: TSchema, raw: unknown): string | undefined {
   }
 }
 
-/** As far as it can be told: without half a character at its end, and not at all where it has text that cannot be stored. */
+/**
+ * As far as it can be told: without half a character at its end, and not at all where it has text that cannot be
+ * stored.
+ */
 const idOf = (raw: unknown): string | null => {
   const id = typeof raw === 'object' && raw !== null ? (raw as { id?: unknown }).id : undefined;
-  return typeof id === 'string' && !/[\0\p{Surrogate}]/u.test(id) ? id.slice(0, 200).replace(/\p{Surrogate}$/u, '') : null;
+  return typeof id === 'string' && !/[\0\p{Surrogate}]/u.test(id)
+    ? id.slice(0, 200).replace(/\p{Surrogate}$/u, '')
+    : null;
 };

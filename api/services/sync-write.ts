@@ -20,18 +20,32 @@ import { taskRows } from './sessions-content.js';
 import type { Decided, Deciding } from './sync-decide.js';
 import type { ItemResult } from './sync-items.js';
 
-/** Responses that are written at a time: a statement costs a millisecond or two by itself, and the last is waited for. */
+/**
+ * Responses that are written at a time: a statement costs a millisecond or two by itself, and the last is waited for.
+ */
 const PORTION = 125;
-/** Responses whose rows are made without a look at what the database says: until then it waits for its next statement. */
+/**
+ * Responses whose rows are made without a look at what the database says: until then it waits for its next statement.
+ */
 const AT_A_TIME = 10;
 
-export interface Writing { audit: AuditTrail; caller: SessionCaller; context: RequestContext; minutes: number; clockSkewMs: number | null }
+export interface Writing {
+  audit: AuditTrail;
+  caller: SessionCaller;
+  context: RequestContext;
+  minutes: number;
+  clockSkewMs: number | null;
+}
 
 /**
  * Writes what is decided, in sets, and answers each item by its place. Responses go in portions: while the database
  * writes one the next is read, decided and made into rows, which takes as long.
  */
-export async function writeDecided(tx: Tx, { sessions, responses, decide }: Deciding, writing: Writing): Promise<Map<number, ItemResult>> {
+export async function writeDecided(
+  tx: Tx,
+  { sessions, responses, decide }: Deciding,
+  writing: Writing,
+): Promise<Map<number, ItemResult>> {
   const writes = sessions.flatMap(({ decision }) => ('write' in decision && decision.write ? [decision.write] : []));
   const decided = [...sessions];
   const results = new Map<number, ItemResult>();
@@ -56,7 +70,9 @@ export async function writeDecided(tx: Tx, { sessions, responses, decide }: Deci
     add(() => requestPushes(tx, finished(writes, decided)));
     add(() => insertConflicts(tx, decided.flatMap(conflictRows)));
     // What is long is put together while the last portion is written.
-    records = [...completionRecords(writes, writing), ...syncRecords(decided, writing)].map((entry) => writing.audit.written(entry));
+    records = [...completionRecords(writes, writing), ...syncRecords(decided, writing)].map((entry) =>
+      writing.audit.written(entry),
+    );
     for (const each of decided) results.set(each.item.index, resultOf(each));
   });
   // Only of what holds: a set that the database refuses is tried again in halves.
@@ -66,19 +82,44 @@ export async function writeDecided(tx: Tx, { sessions, responses, decide }: Deci
 
 function sessionRow({ id, session, ...write }: SessionWrite, { caller, minutes, clockSkewMs }: Writing) {
   return {
-    id, study_id: session.study_id, site_id: write.site_id, participant_id: session.participant_id, visit_id: write.visit_id, battery_id: write.battery_id,
-    battery_version: write.battery_version, language: write.language, status: session.status, local_id: session.local_id, device_id: session.device_id, clock_skew_ms: clockSkewMs,
-    content_hash: session.content_hash, start_hash: session.start_hash, started_by_id: caller.userId, started_at: session.started_at,
-    expires_at: new Date(session.started_ms + minutes * 60_000).toISOString(), completed_at: session.completed_at, timezone: session.timezone,
+    id,
+    study_id: session.study_id,
+    site_id: write.site_id,
+    participant_id: session.participant_id,
+    visit_id: write.visit_id,
+    battery_id: write.battery_id,
+    battery_version: write.battery_version,
+    language: write.language,
+    status: session.status,
+    local_id: session.local_id,
+    device_id: session.device_id,
+    clock_skew_ms: clockSkewMs,
+    content_hash: session.content_hash,
+    start_hash: session.start_hash,
+    started_by_id: caller.userId,
+    started_at: session.started_at,
+    expires_at: new Date(session.started_ms + minutes * 60_000).toISOString(),
+    completed_at: session.completed_at,
+    timezone: session.timezone,
   };
 }
 
 async function writeSessions(tx: Tx, writes: readonly SessionWrite[], writing: Writing): Promise<void> {
-  await insertOfflineSessions(tx, writes.filter(({ kind }) => kind === 'insert').map((write) => sessionRow(write, writing)));
+  await insertOfflineSessions(
+    tx,
+    writes.filter(({ kind }) => kind === 'insert').map((write) => sessionRow(write, writing)),
+  );
   for (const write of writes) {
     if (write.kind === 'advance') {
       const { id, session } = write;
-      await advanceSession(tx, { id, status: session.status, completed_at: session.completed_at, content_hash: session.content_hash, visit_id: write.visit_id, clock_skew_ms: writing.clockSkewMs });
+      await advanceSession(tx, {
+        id,
+        status: session.status,
+        completed_at: session.completed_at,
+        content_hash: session.content_hash,
+        visit_id: write.visit_id,
+        clock_skew_ms: writing.clockSkewMs,
+      });
     }
   }
   await complete(tx, writes, writing);
@@ -87,63 +128,148 @@ async function writeSessions(tx: Tx, writes: readonly SessionWrite[], writing: W
 /** An offline session completes its visit as an online one does. */
 async function complete(tx: Tx, writes: readonly SessionWrite[], { caller, context }: Writing): Promise<void> {
   const done = completions(writes);
-  await completeVisits(tx, done.map(({ id, session_id, completed_at }) => ({ id, session_id, completed_at })));
+  await completeVisits(
+    tx,
+    done.map(({ id, session_id, completed_at }) => ({ id, session_id, completed_at })),
+  );
   const baselines = done.filter(({ before }) => before.is_baseline);
-  await putOutbox(tx, baselines.map(({ session }) => ({ topic: 'sources-changed' as const, studyId: session.study_id, subject: session.participant_id, payload: { actor_user_id: caller.userId, request_id: context.requestId } })));
+  await putOutbox(
+    tx,
+    baselines.map(({ session }) => ({
+      topic: 'sources-changed' as const,
+      studyId: session.study_id,
+      subject: session.participant_id,
+      payload: { actor_user_id: caller.userId, request_id: context.requestId },
+    })),
+  );
 }
 
-const completions = (writes: readonly SessionWrite[]) => writes.flatMap(({ id, session, completes }) =>
-  (completes ? [{ id: completes.id, session_id: id, completed_at: session.completed_at!, session, before: completes }] : []));
+const completions = (writes: readonly SessionWrite[]) =>
+  writes.flatMap(({ id, session, completes }) =>
+    completes
+      ? [{ id: completes.id, session_id: id, completed_at: session.completed_at!, session, before: completes }]
+      : [],
+  );
 
-/** Sessions that completed a visit, and those that got results: both have something to push, if their visit is of the capture system. */
+/**
+ * Sessions that completed a visit, and those that got results: both have something to push, if their visit is of the
+ * capture system.
+ */
 function finished(writes: readonly SessionWrite[], decided: readonly Decided[]): string[] {
   const completed = writes.filter(({ completes }) => completes !== null).map(({ id }) => id);
-  const answered = decided.flatMap(({ item, decision, session }) => (item.kind === 'response' && decision.status === 'created' && session ? [session.id] : []));
+  const answered = decided.flatMap(({ item, decision, session }) =>
+    item.kind === 'response' && decision.status === 'created' && session ? [session.id] : [],
+  );
   return [...new Set([...completed, ...answered])];
 }
 
 function responseRows(decided: readonly Decided[], now: number): ReturnType<typeof taskRows>[] {
-  return decided.flatMap(({ item, decision, session, modules }) => (item.kind === 'response' && decision.status === 'created' && session
-    ? [taskRows(item.given.content, { session_id: session.id, study_id: session.study_id, local_id: item.given.id }, modules ?? null, now)] : []));
+  return decided.flatMap(({ item, decision, session, modules }) =>
+    item.kind === 'response' && decision.status === 'created' && session
+      ? [
+          taskRows(
+            item.given.content,
+            { session_id: session.id, study_id: session.study_id, local_id: item.given.id },
+            modules ?? null,
+            now,
+          ),
+        ]
+      : [],
+  );
 }
 
 /** What the server did not take, as it was sent. */
 function conflictRows({ item, decision, session, offline }: Decided): NewConflict[] {
   if (decision.status !== 'conflict' || !session) return [];
-  const response = item.kind === 'response' ? { id: item.given.id, sessionId: item.given.sessionId, task: item.given.task, summary: item.given.content.summary, trials: item.given.content.trials } : null;
+  const response =
+    item.kind === 'response'
+      ? {
+          id: item.given.id,
+          sessionId: item.given.sessionId,
+          task: item.given.task,
+          summary: item.given.content.summary,
+          trials: item.given.content.trials,
+        }
+      : null;
   return decision.conflicts.map((conflict) => ({
-    study_id: session.study_id, participant_id: session.participant_id, kind: item.kind, conflict_type: conflict.conflict_type, resolution: conflict.resolution, local_id: item.given.id,
-    session_id: decision.server_id, task: response?.task ?? null, message: conflict.message, local_content: response ?? contentOf(offline!), server_content: conflict.server_content,
-    content_hash: item.kind === 'response' ? hashOf([decision.server_id, item.given.task, item.given.content.hash]) : offline!.content_hash,
+    study_id: session.study_id,
+    participant_id: session.participant_id,
+    kind: item.kind,
+    conflict_type: conflict.conflict_type,
+    resolution: conflict.resolution,
+    local_id: item.given.id,
+    session_id: decision.server_id,
+    task: response?.task ?? null,
+    message: conflict.message,
+    local_content: response ?? contentOf(offline!),
+    server_content: conflict.server_content,
+    content_hash:
+      item.kind === 'response'
+        ? hashOf([decision.server_id, item.given.task, item.given.content.hash])
+        : offline!.content_hash,
   }));
 }
 
 const completionRecords = (writes: readonly SessionWrite[], { caller, context }: Writing): AuditEntry[] =>
   completions(writes).map(({ id, session_id, completed_at, session, before }) => ({
-    user_id: caller.userId, request_id: context.requestId, study_id: session.study_id, action: 'visit_completed', resource_type: 'visit', resource_id: id,
+    user_id: caller.userId,
+    request_id: context.requestId,
+    study_id: session.study_id,
+    action: 'visit_completed',
+    resource_type: 'visit',
+    resource_id: id,
     metadata: { participant_id: session.participant_id, session_id, completed_at, status_before: before.status },
   }));
 
-/** One record a study and call: what was taken, by its hash, so that the chain stays short under a device that syncs much. */
+/**
+ * One record a study and call: what was taken, by its hash, so that the chain stays short under a device that syncs
+ * much.
+ */
 function syncRecords(decided: readonly Decided[], { caller, context }: Writing): AuditEntry[] {
   return [...new Set(decided.flatMap(({ session }) => session?.study_id ?? []))].flatMap((study) => {
-    const own = decided.filter(({ session, decision }) => session?.study_id === study && (decision.status === 'created' || decision.status === 'conflict'));
-    return own.length === 0 ? [] : [{
-      user_id: caller.userId, request_id: context.requestId, study_id: study, action: 'offline_sync', resource_type: 'session', resource_id: null,
-      metadata: {
-        items: own.map(({ item, decision, session, offline }) => ({
-          kind: item.kind, status: decision.status, session_id: session!.id, sha256: item.kind === 'response' ? item.given.content.hash : offline!.content_hash,
-          ...(item.kind === 'response' && { task: item.given.task }), ...(decision.status === 'conflict' && { conflict_types: decision.conflicts.map((c) => c.conflict_type) }),
-        })),
-      },
-    }];
+    const own = decided.filter(
+      ({ session, decision }) =>
+        session?.study_id === study && (decision.status === 'created' || decision.status === 'conflict'),
+    );
+    return own.length === 0
+      ? []
+      : [
+          {
+            user_id: caller.userId,
+            request_id: context.requestId,
+            study_id: study,
+            action: 'offline_sync',
+            resource_type: 'session',
+            resource_id: null,
+            metadata: {
+              items: own.map(({ item, decision, session, offline }) => ({
+                kind: item.kind,
+                status: decision.status,
+                session_id: session!.id,
+                sha256: item.kind === 'response' ? item.given.content.hash : offline!.content_hash,
+                ...(item.kind === 'response' && { task: item.given.task }),
+                ...(decision.status === 'conflict' && {
+                  conflict_types: decision.conflicts.map((c) => c.conflict_type),
+                }),
+              })),
+            },
+          },
+        ];
   });
 }
 
 function resultOf({ item, decision }: Decided): ItemResult {
   const about = { kind: item.kind, local_id: item.given.id };
-  if (decision.status === 'rejected') return { ...about, server_id: null, status: 'rejected', code: decision.code, message: decision.message };
+  if (decision.status === 'rejected')
+    return { ...about, server_id: null, status: 'rejected', code: decision.code, message: decision.message };
   if (decision.status !== 'conflict') return { ...about, server_id: decision.server_id, status: decision.status };
   const [first] = decision.conflicts;
-  return { ...about, server_id: decision.server_id, status: 'conflict', conflict_type: first!.conflict_type, resolution: first!.resolution, message: first!.message };
+  return {
+    ...about,
+    server_id: decision.server_id,
+    status: 'conflict',
+    conflict_type: first!.conflict_type,
+    resolution: first!.resolution,
+    message: first!.message,
+  };
 }

@@ -3,7 +3,14 @@ import type { NewTrigger } from '../../db/queries/webhook-events.js';
 import { problem } from '../errors.js';
 
 const REQUIRED = ['project_id', 'record', 'instrument'] as const;
-const LONGEST = { project_id: 100, record: 500, instrument: 200, event_name: 200, data_access_group: 200, repeat_instance: 20 } as const;
+const LONGEST = {
+  project_id: 100,
+  record: 500,
+  instrument: 200,
+  event_name: 200,
+  data_access_group: 200,
+  repeat_instance: 20,
+} as const;
 
 /**
  * Reads a data-entry trigger. Keys come in any order, with the prefix `datacapture_` or `redcap_`; those that do not
@@ -21,22 +28,33 @@ export async function parseTrigger(raw: Buffer, contentType: string): Promise<Ne
   }
   const prefixed = (name: string) => fields.get(`datacapture_${name}`) || fields.get(`redcap_${name}`) || null;
   const trigger = {
-    project_id: fields.get('project_id')!, record: fields.get('record')!, instrument: fields.get('instrument')!,
-    event_name: prefixed('event_name'), data_access_group: prefixed('data_access_group'), repeat_instance: prefixed('repeat_instance'),
+    project_id: fields.get('project_id')!,
+    record: fields.get('record')!,
+    instrument: fields.get('instrument')!,
+    event_name: prefixed('event_name'),
+    data_access_group: prefixed('data_access_group'),
+    repeat_instance: prefixed('repeat_instance'),
   };
-  const odd = (Object.keys(LONGEST) as (keyof typeof LONGEST)[]).filter((name) => !storable(trigger[name], LONGEST[name]));
+  const odd = (Object.keys(LONGEST) as (keyof typeof LONGEST)[]).filter(
+    (name) => !storable(trigger[name], LONGEST[name]),
+  );
   if (odd.length > 0) {
     throw problem('RULE_VIOLATED', {
       detail: `Fields that cannot be read: ${odd.join(', ')}.`,
-      errors: odd.map((path) => ({ path, code: 'INVALID', message: `${path} is longer than ${LONGEST[path]} characters, or holds control characters or bytes that are not UTF-8` })),
+      errors: odd.map((path) => ({
+        path,
+        code: 'INVALID',
+        message: `${path} is longer than ${LONGEST[path]} characters, or holds control characters or bytes that are not UTF-8`,
+      })),
     });
   }
   return { ...trigger, raw_body_hash: createHash('sha256').update(raw).digest() };
 }
 
 // A byte that is no UTF-8 arrives as U+FFFD: two records would become one.
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
-const storable = (value: string | null, longest: number) => value === null || (value.length <= longest && !/[\u0000-\u001f\u007f\ufffd]/.test(value));
+const storable = (value: string | null, longest: number) =>
+  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+  value === null || (value.length <= longest && !/[\u0000-\u001f\u007f\ufffd]/.test(value));
 
 /** A form's text fields; the last of a name counts, as the capture system's own language has it. */
 async function readForm(raw: Buffer, contentType: string): Promise<Map<string, string>> {

@@ -13,13 +13,30 @@ import type { Services } from '../services.js';
 /** The version of the documents' form; a change that a reader must know of raises it. */
 const FORMAT = 1;
 const SNAPSHOT: readonly DatasetName[] = ['sites', 'participants', 'anchors', 'schedules', 'visits', 'sessions'];
-const EXPORT: readonly DatasetName[] = ['sites', 'participants', 'anchors', 'anchor_history', 'schedule_versions', 'all_visits', 'sessions'];
+const EXPORT: readonly DatasetName[] = [
+  'sites',
+  'participants',
+  'anchors',
+  'anchor_history',
+  'schedule_versions',
+  'all_visits',
+  'sessions',
+];
 const NAMES: Partial<Record<DatasetName, string>> = { all_visits: 'visits' };
 const nameOf = (set: DatasetName): string => NAMES[set] ?? set;
 
-export interface Asked { tx: Tx; services: Services; actor: Actor; context: RequestContext; studyId: string }
+export interface Asked {
+  tx: Tx;
+  services: Services;
+  actor: Actor;
+  context: RequestContext;
+  studyId: string;
+}
 
-/** A study as it stands at one instant, with the head of its audit chain at that instant. The transaction must be one snapshot. */
+/**
+ * A study as it stands at one instant, with the head of its audit chain at that instant. The transaction must be one
+ * snapshot.
+ */
 export async function snapshot(asked: Asked): Promise<Reply> {
   await recordRead(asked, 'snapshot_read', {});
   const head = await headOf(asked, 'taken_at');
@@ -27,12 +44,17 @@ export async function snapshot(asked: Asked): Promise<Reply> {
 }
 
 /** Everything of a study, history and superseded visits included; raw trials when they are asked for. */
-export async function exportStudy(asked: Asked, { format = 'json', include }: { format?: 'json' | 'ndjson'; include?: readonly 'raw_trials'[] }): Promise<Reply> {
+export async function exportStudy(
+  asked: Asked,
+  { format = 'json', include }: { format?: 'json' | 'ndjson'; include?: readonly 'raw_trials'[] },
+): Promise<Reply> {
   const sets = include?.includes('raw_trials') ? [...EXPORT, 'raw_trials' as const] : EXPORT;
   await recordRead(asked, 'study_exported', { format, raw_trials: sets.includes('raw_trials') });
   const head = await headOf(asked, 'exported_at');
   if (format === 'json') return json(Readable.from(document(asked.tx, asked.studyId, head, sets)));
-  return reply(200, Readable.from(lines(asked.tx, asked.studyId, head, sets)), { 'Content-Type': 'application/x-ndjson' });
+  return reply(200, Readable.from(lines(asked.tx, asked.studyId, head, sets)), {
+    'Content-Type': 'application/x-ndjson',
+  });
 }
 
 const json = (body: Readable): Reply => reply(200, body, { 'Content-Type': 'application/json; charset=utf-8' });
@@ -42,7 +64,12 @@ async function headOf({ tx, studyId }: Asked, when: string): Promise<Record<stri
   return { format: FORMAT, [when]: at, audit_head, study: await studyById(tx, studyId) };
 }
 
-async function* document(tx: Tx, studyId: string, head: Record<string, unknown>, sets: readonly DatasetName[]): AsyncGenerator<string> {
+async function* document(
+  tx: Tx,
+  studyId: string,
+  head: Record<string, unknown>,
+  sets: readonly DatasetName[],
+): AsyncGenerator<string> {
   yield JSON.stringify(head).slice(0, -1);
   for (const set of sets) {
     yield `,${JSON.stringify(nameOf(set))}:[`;
@@ -57,7 +84,12 @@ async function* document(tx: Tx, studyId: string, head: Record<string, unknown>,
 }
 
 /** One object a line, `set` saying of which kind; the last line says that nothing is missing. */
-async function* lines(tx: Tx, studyId: string, head: Record<string, unknown>, sets: readonly DatasetName[]): AsyncGenerator<string> {
+async function* lines(
+  tx: Tx,
+  studyId: string,
+  head: Record<string, unknown>,
+  sets: readonly DatasetName[],
+): AsyncGenerator<string> {
   yield `${JSON.stringify({ set: 'head', ...head })}\n`;
   let count = 0;
   for (const set of sets) {
@@ -70,8 +102,19 @@ async function* lines(tx: Tx, studyId: string, head: Record<string, unknown>, se
 }
 
 /** A read in bulk is on record before its first byte; the snapshot was taken before and does not see the record. */
-async function recordRead({ services, actor, context, studyId }: Asked, action: string, metadata: Record<string, unknown>): Promise<void> {
+async function recordRead(
+  { services, actor, context, studyId }: Asked,
+  action: string,
+  metadata: Record<string, unknown>,
+): Promise<void> {
   await inScope(services.database, studyId, async ({ audit }) => {
-    audit.record({ ...by(actor, context), study_id: studyId, action, resource_type: 'study', resource_id: studyId, metadata: { ...metadata, token_id: actor.tokenId ?? null } });
+    audit.record({
+      ...by(actor, context),
+      study_id: studyId,
+      action,
+      resource_type: 'study',
+      resource_id: studyId,
+      metadata: { ...metadata, token_id: actor.tokenId ?? null },
+    });
   });
 }

@@ -11,11 +11,25 @@ import type { Services } from '../services.js';
  * @returns `next_cursor` is null at the end
  * @throws 400 INVALID_CURSOR, or both ways at once
  */
-export async function v1Page(tx: Tx, { settings }: Services, name: DatasetName, studyId: string | undefined, query: { cursor?: string; skip?: number; limit?: number }) {
-  if (query.cursor !== undefined && (query.skip ?? 0) > 0) throw problem('RULE_VIOLATED', { detail: 'Give either cursor or skip.', errors: [{ path: 'query.skip', code: 'ONE_OF', message: 'give either cursor or skip' }] });
+export async function v1Page(
+  tx: Tx,
+  { settings }: Services,
+  name: DatasetName,
+  studyId: string | undefined,
+  query: { cursor?: string; skip?: number; limit?: number },
+) {
+  if (query.cursor !== undefined && (query.skip ?? 0) > 0)
+    throw problem('RULE_VIOLATED', {
+      detail: 'Give either cursor or skip.',
+      errors: [{ path: 'query.skip', code: 'ONE_OF', message: 'give either cursor or skip' }],
+    });
   const list = `${name} ${studyId ?? ''}`;
   const secret = jwtSecret(settings);
   const after = query.cursor === undefined ? undefined : readCursor(secret, list, query.cursor);
-  const { items, total, last } = await datasetPage(tx, name, studyId, { after, skip: query.skip ?? 0, limit: query.limit ?? 50 });
+  const { items, total, last } = await datasetPage(tx, name, studyId, {
+    after,
+    skip: query.skip ?? 0,
+    limit: query.limit ?? 50,
+  });
   return { items, total, next_cursor: last ? makeCursor(secret, list, last) : null };
 }

@@ -12,7 +12,12 @@ import { by } from '../record.js';
 import type { RequestContext } from '../route.js';
 import type { Services } from '../services.js';
 
-interface Change { tx: Tx; audit: AuditTrail; actor: Actor; context: RequestContext }
+interface Change {
+  tx: Tx;
+  audit: AuditTrail;
+  actor: Actor;
+  context: RequestContext;
+}
 const DEFAULT_DAYS = 90;
 const DAY_SECONDS = 86_400;
 
@@ -21,32 +26,72 @@ const DAY_SECONDS = 86_400;
  * @returns the record with the token, which is shown here alone
  * @throws 403 a scope that the role does not allow, 404 a study out of reach
  */
-export async function mintToken({ tx, audit, actor, context }: Change, { settings }: Services, given: { name: string; scopes: TokenScope[]; study_ids: string[]; expires_in_days?: number }): Promise<ApiToken & { token: string }> {
+export async function mintToken(
+  { tx, audit, actor, context }: Change,
+  { settings }: Services,
+  given: { name: string; scopes: TokenScope[]; study_ids: string[]; expires_in_days?: number },
+): Promise<ApiToken & { token: string }> {
   const scopes = [...new Set(given.scopes)];
   const beyond = scopes.filter((scope) => !rolesOfScope[scope].includes(actor.role));
-  if (beyond.length > 0) throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not allow ${beyond.join(', ')}.` });
+  if (beyond.length > 0)
+    throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not allow ${beyond.join(', ')}.` });
   const studyIds = [...new Set(given.study_ids.map((id) => id.toLowerCase()))];
   const missing = await missingIds(tx, 'studies', studyIds);
-  if (missing.length > 0) throw problem('NOT_FOUND', { detail: `There is no such study: ${missing.join(', ')}.`, errors: missing.map((id) => ({ path: `study_ids.${studyIds.indexOf(id)}`, code: 'UNKNOWN_STUDY', message: `${id} is no study that you may see` })) });
+  if (missing.length > 0)
+    throw problem('NOT_FOUND', {
+      detail: `There is no such study: ${missing.join(', ')}.`,
+      errors: missing.map((id) => ({
+        path: `study_ids.${studyIds.indexOf(id)}`,
+        code: 'UNKNOWN_STUDY',
+        message: `${id} is no study that you may see`,
+      })),
+    });
   const id = randomUUID();
   const seconds = Math.max(1, Math.round((given.expires_in_days ?? DEFAULT_DAYS) * DAY_SECONDS));
   const token = signToken(settings, 'v1', actor, seconds, { jti: id });
-  const stored = await insertApiToken(tx, { id, userId: actor.id, name: given.name, scopes, studyIds, hash: sha256(token), seconds });
-  audit.record({ ...by(actor, context), study_id: null, action: 'api_token_created', resource_type: 'api_token', resource_id: id, metadata: { scopes, study_ids: studyIds, expires_at: stored.expires_at } });
+  const stored = await insertApiToken(tx, {
+    id,
+    userId: actor.id,
+    name: given.name,
+    scopes,
+    studyIds,
+    hash: sha256(token),
+    seconds,
+  });
+  audit.record({
+    ...by(actor, context),
+    study_id: null,
+    action: 'api_token_created',
+    resource_type: 'api_token',
+    resource_id: id,
+    metadata: { scopes, study_ids: studyIds, expires_at: stored.expires_at },
+  });
   return { ...stored, token };
 }
 
 /** A token of the caller's own, or for an admin anybody's. @throws 404 */
 export async function existingToken(tx: Tx, actor: Actor, id: string): Promise<ApiToken> {
   const token = await apiTokenById(tx, id);
-  if (!token || (token.user_id !== actor.id && !actor.isAdmin)) throw problem('NOT_FOUND', { detail: 'There is no such token.' });
+  if (!token || (token.user_id !== actor.id && !actor.isAdmin))
+    throw problem('NOT_FOUND', { detail: 'There is no such token.' });
   return token;
 }
 
 /** Ends a token at once. @throws 404 */
-export async function endToken({ tx, audit, actor, context }: Change, id: string, unchangedSince: (record: Record<string, unknown>) => void): Promise<void> {
+export async function endToken(
+  { tx, audit, actor, context }: Change,
+  id: string,
+  unchangedSince: (record: Record<string, unknown>) => void,
+): Promise<void> {
   const token = await existingToken(tx, actor, id);
   unchangedSince({ ...token });
   await revokeApiToken(tx, token.id);
-  audit.record({ ...by(actor, context), study_id: null, action: 'api_token_revoked', resource_type: 'api_token', resource_id: token.id, metadata: { user_id: token.user_id } });
+  audit.record({
+    ...by(actor, context),
+    study_id: null,
+    action: 'api_token_revoked',
+    resource_type: 'api_token',
+    resource_id: token.id,
+    metadata: { user_id: token.user_id },
+  });
 }

@@ -16,7 +16,12 @@ import { existingVisit } from './visits.js';
  * one that it would have now. The words stay with the visit and out of the audit log, which holds no free text.
  * @throws 404, 409 NOTHING_TO_REVIEW or STALE, 400 NO_NEW_TARGET
  */
-export async function reviewVisit({ tx, audit, actor, context }: Change, id: string, given: Static<typeof Review>, unchangedSince: (record: Record<string, unknown>) => void): Promise<ScheduledVisit> {
+export async function reviewVisit(
+  { tx, audit, actor, context }: Change,
+  id: string,
+  given: Static<typeof Review>,
+  unchangedSince: (record: Record<string, unknown>) => void,
+): Promise<ScheduledVisit> {
   const before = await existingVisit(tx, id, true);
   unchangedSince({ ...before });
   if (!before.needs_review) throw problem('NOTHING_TO_REVIEW');
@@ -24,18 +29,38 @@ export async function reviewVisit({ tx, audit, actor, context }: Change, id: str
   const keep = given.keep_target ?? true;
   if (!keep && planned === null) {
     const message = 'keep_target cannot be false: the visit is no longer planned';
-    throw problem('RULE_VIOLATED', { detail: `${message}.`, errors: [{ path: 'keep_target', code: 'NO_NEW_TARGET', message }] });
+    throw problem('RULE_VIOLATED', {
+      detail: `${message}.`,
+      errors: [{ path: 'keep_target', code: 'NO_NEW_TARGET', message }],
+    });
   }
   const reportingTarget = keep ? before.reporting_target_date : planned;
-  await settleReview(tx, id, { by: actor.id, resolution: given.resolution ?? null, heldAgainst: planned, reportingTarget });
+  await settleReview(tx, id, {
+    by: actor.id,
+    resolution: given.resolution ?? null,
+    heldAgainst: planned,
+    reportingTarget,
+  });
   audit.record({
-    ...by(actor, context), study_id: before.study_id, action: 'visit_reviewed', resource_type: 'visit', resource_id: id,
-    metadata: { participant_id: before.participant_id, keep_target: keep, target_date: before.target_date, held_against: planned, reporting_target_date: reportingTarget },
+    ...by(actor, context),
+    study_id: before.study_id,
+    action: 'visit_reviewed',
+    resource_type: 'visit',
+    resource_id: id,
+    metadata: {
+      participant_id: before.participant_id,
+      keep_target: keep,
+      target_date: before.target_date,
+      held_against: planned,
+      reporting_target_date: reportingTarget,
+    },
   });
   return existingVisit(tx, id);
 }
 
-/** The day that a completed visit would be planned for from the current version's date; null where it is not planned. */
+/**
+ * The day that a completed visit would be planned for from the current version's date; null where it is not planned.
+ */
 async function targetNow(tx: Tx, visit: ScheduledVisit): Promise<string | null> {
   const inputs = (await readScheduleInputs(tx, visit.study_id, [visit.participant_id])).get(visit.participant_id)!;
   if (inputs.current_date === null) return null;

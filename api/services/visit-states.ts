@@ -18,38 +18,82 @@ import { existingVisit, heldVisit } from './visits.js';
 const REASON_WIDTH = 200;
 
 /**
- * Cancels a visit that is not done; one that is cancelled is answered as it is. It stays cancelled when a schedule is made
- * anew. @throws 404, 409 PARTICIPANT_WITHDRAWN or VISIT_CLOSED
+ * Cancels a visit that is not done; one that is cancelled is answered as it is. It stays cancelled when a schedule is
+ * made anew. @throws 404, 409 PARTICIPANT_WITHDRAWN or VISIT_CLOSED
  */
-export async function cancelVisit({ tx, audit, actor, context }: Change, id: string, reason: string): Promise<VisitRecord> {
+export async function cancelVisit(
+  { tx, audit, actor, context }: Change,
+  id: string,
+  reason: string,
+): Promise<VisitRecord> {
   const { visit: before, participant } = await lockedVisit(tx, id);
   if (before.status === 'cancelled') return before;
   requireMovable(participant);
-  if (before.status === 'completed' || before.status === 'superseded') throw problem('VISIT_CLOSED', { detail: `The visit is ${before.status} and cannot be cancelled.` });
-  await updateVisit(tx, id, { status: 'cancelled', status_reason: reason.slice(0, REASON_WIDTH), cancelled_by_hand: true });
-  audit.record({ ...by(actor, context), study_id: before.study_id, action: 'visit_cancelled', resource_type: 'visit', resource_id: id, metadata: { participant_id: before.participant_id, reason, status_before: before.status } });
+  if (before.status === 'completed' || before.status === 'superseded')
+    throw problem('VISIT_CLOSED', { detail: `The visit is ${before.status} and cannot be cancelled.` });
+  await updateVisit(tx, id, {
+    status: 'cancelled',
+    status_reason: reason.slice(0, REASON_WIDTH),
+    cancelled_by_hand: true,
+  });
+  audit.record({
+    ...by(actor, context),
+    study_id: before.study_id,
+    action: 'visit_cancelled',
+    resource_type: 'visit',
+    resource_id: id,
+    metadata: { participant_id: before.participant_id, reason, status_before: before.status },
+  });
   return existingVisit(tx, id);
 }
 
 /**
  * Takes a cancellation, a completion or a miss back: the visit is where the calendar has it now. What it was stands in
- * the audit log; a session that had completed it stays a completed session. One that stayed cancelled while the schedule
- * moved is to do on the days that the schedule has for it now.
- * @throws 404, 409 PARTICIPANT_WITHDRAWN, VISIT_CLOSED for one that another row stands for, or that belongs to a schedule of before
+ * the audit log; a session that had completed it stays a completed session. One that stayed cancelled while the
+ * schedule moved is to do on the days that the schedule has for it now.
+ * @throws 404, 409 PARTICIPANT_WITHDRAWN, VISIT_CLOSED for one that another row stands for, or that belongs to a
+ * schedule of before
  */
-export async function reopenVisit({ tx, audit, actor, context }: Change, id: string, reason: string): Promise<VisitRecord> {
+export async function reopenVisit(
+  { tx, audit, actor, context }: Change,
+  id: string,
+  reason: string,
+): Promise<VisitRecord> {
   const { visit: before, participant } = await lockedVisit(tx, id);
   if (before.status === 'scheduled' || before.status === 'open') return before;
   requireMovable(participant);
-  if (before.status === 'superseded' || !(await mayReopen(tx, id))) throw problem('VISIT_CLOSED', { detail: 'The visit was replaced by a later schedule and cannot be reopened.' });
-  const planned = before.status === 'cancelled' && before.schedule_version_id !== null ? await asPlanned(tx, before) : {};
+  if (before.status === 'superseded' || !(await mayReopen(tx, id)))
+    throw problem('VISIT_CLOSED', { detail: 'The visit was replaced by a later schedule and cannot be reopened.' });
+  const planned =
+    before.status === 'cancelled' && before.schedule_version_id !== null ? await asPlanned(tx, before) : {};
   const status = await statusToday(tx, { ...before, ...planned });
-  await updateVisit(tx, id, { ...planned, status, cancelled_by_hand: false, status_reason: reason.slice(0, REASON_WIDTH), completed_at: null, session_id: null, data_sync_status: null, synced_at: null });
-  audit.record({
-    ...by(actor, context), study_id: before.study_id, action: 'visit_reopened', resource_type: 'visit', resource_id: id,
-    metadata: { participant_id: before.participant_id, reason, status_before: before.status, status, completed_at_before: before.completed_at, session_id_before: before.session_id },
+  await updateVisit(tx, id, {
+    ...planned,
+    status,
+    cancelled_by_hand: false,
+    status_reason: reason.slice(0, REASON_WIDTH),
+    completed_at: null,
+    session_id: null,
+    data_sync_status: null,
+    synced_at: null,
   });
-  if (before.is_baseline && before.status === 'completed') await putOutbox(tx, [sourcesChanged({ id: before.participant_id, study_id: before.study_id }, actor, context)]);
+  audit.record({
+    ...by(actor, context),
+    study_id: before.study_id,
+    action: 'visit_reopened',
+    resource_type: 'visit',
+    resource_id: id,
+    metadata: {
+      participant_id: before.participant_id,
+      reason,
+      status_before: before.status,
+      status,
+      completed_at_before: before.completed_at,
+      session_id_before: before.session_id,
+    },
+  });
+  if (before.is_baseline && before.status === 'completed')
+    await putOutbox(tx, [sourcesChanged({ id: before.participant_id, study_id: before.study_id }, actor, context)]);
   return existingVisit(tx, id);
 }
 
@@ -65,6 +109,16 @@ async function asPlanned(tx: Tx, visit: VisitRecord): Promise<Partial<VisitRecor
   const planned = plannedVisit(inputs, (identity) => visitKey(visit.participant_id, identity), visit.visit_key);
   if (!planned) return {};
   const { name, battery_id, datacapture_event, is_baseline, target_date, window_open, window_close } = planned;
-  const asIs = { name, battery_id, datacapture_event, is_baseline, target_date, window_open, window_close, moved_from: null, changed_from: null };
+  const asIs = {
+    name,
+    battery_id,
+    datacapture_event,
+    is_baseline,
+    target_date,
+    window_open,
+    window_close,
+    moved_from: null,
+    changed_from: null,
+  };
   return { ...asIs, ...daysByHand(visit, planned), ...contentByHand(visit, planned) };
 }

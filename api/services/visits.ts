@@ -24,14 +24,19 @@ import { existingWindow, requireBattery } from './windows.js';
  * schedule that is made later does not plan the window again (domain/schedule.ts).
  * @throws 404, 409 PARTICIPANT_WITHDRAWN, 422
  */
-export async function scheduleVisit({ tx, audit, actor, context }: Change, given: Static<typeof NewVisit>): Promise<VisitRecord> {
+export async function scheduleVisit(
+  { tx, audit, actor, context }: Change,
+  given: Static<typeof NewVisit>,
+): Promise<VisitRecord> {
   // Who makes the schedule holds the anchor: neither sees half of what the other does.
   if (given.visit_window_id) await lockAnchors(tx, [given.participant_id]);
   const participant = await held(tx, given.participant_id);
-  if (given.study_id && given.study_id.toLowerCase() !== participant.study_id) throw invalid('study_id', 'OTHER_STUDY', 'is not the study of the participant');
+  if (given.study_id && given.study_id.toLowerCase() !== participant.study_id)
+    throw invalid('study_id', 'OTHER_STUDY', 'is not the study of the participant');
   requireMovable(participant);
   const window = given.visit_window_id ? await existingWindow(tx, given.visit_window_id) : undefined;
-  if (window && window.study_id !== participant.study_id) throw problem('NOT_FOUND', { detail: 'There is no such visit window.' });
+  if (window && window.study_id !== participant.study_id)
+    throw problem('NOT_FOUND', { detail: 'There is no such visit window.' });
   const name = given.name ?? window?.name;
   if (name === undefined) throw invalid('name', 'REQUIRED', 'is required for a visit without a window');
   await requireBattery(tx, given.battery_id, participant.study_id);
@@ -40,62 +45,124 @@ export async function scheduleVisit({ tx, audit, actor, context }: Change, given
     window_open: given.window_open ?? (window ? addDays(given.target_date, -window.window_before) : given.target_date),
     window_close: given.window_close ?? (window ? addDays(given.target_date, window.window_after) : given.target_date),
   };
-  if (!isDate(dates.window_open) || !isDate(dates.window_close)) throw invalid('target_date', 'OUT_OF_RANGE', 'is so near to an end of the calendar (years 0001 to 9999) that its window does not lie within it');
+  if (!isDate(dates.window_open) || !isDate(dates.window_close))
+    throw invalid(
+      'target_date',
+      'OUT_OF_RANGE',
+      'is so near to an end of the calendar (years 0001 to 9999) that its window does not lie within it',
+    );
   requireOrder(dates);
   const id = await insertVisit(tx, {
-    ...dates, name, visit_key: window ? await keyWithin(tx, participant.id, window.id) : randomUUID(), is_baseline: window?.is_baseline ?? false, study_id: participant.study_id, participant_id: participant.id, visit_window_id: window?.id ?? null,
-    battery_id: given.battery_id === undefined ? window?.battery_id ?? null : given.battery_id,
-    datacapture_event: given.datacapture_event === undefined ? window?.datacapture_event ?? null : given.datacapture_event,
+    ...dates,
+    name,
+    visit_key: window ? await keyWithin(tx, participant.id, window.id) : randomUUID(),
+    is_baseline: window?.is_baseline ?? false,
+    study_id: participant.study_id,
+    participant_id: participant.id,
+    visit_window_id: window?.id ?? null,
+    battery_id: given.battery_id === undefined ? (window?.battery_id ?? null) : given.battery_id,
+    datacapture_event:
+      given.datacapture_event === undefined ? (window?.datacapture_event ?? null) : given.datacapture_event,
   });
-  audit.record({ ...by(actor, context), study_id: participant.study_id, action: 'visit_scheduled', resource_type: 'visit', resource_id: id, metadata: { participant_id: participant.id, ...dates } });
+  audit.record({
+    ...by(actor, context),
+    study_id: participant.study_id,
+    action: 'visit_scheduled',
+    resource_type: 'visit',
+    resource_id: id,
+    metadata: { participant_id: participant.id, ...dates },
+  });
   return existingVisit(tx, id);
 }
 
-/** The key of the window's visit where the participant, whose anchor is locked, has none that counts, else one of its own: it is one visit more. */
+/**
+ * The key of the window's visit where the participant, whose anchor is locked, has none that counts, else one of its
+ * own: it is one visit more.
+ */
 async function keyWithin(tx: Tx, participantId: string, windowId: string): Promise<string> {
   const key = visitKey(participantId, windowIdentity(windowId));
-  return await hasLiveVisit(tx, participantId, key) ? randomUUID() : key;
+  return (await hasLiveVisit(tx, participantId, key)) ? randomUUID() : key;
 }
 
 const DAYS = ['target_date', 'window_open', 'window_close'] as const;
 const SCHEDULE = new Set(['target_date', 'window_open', 'window_close', 'status']);
 
-/** Corrects a visit that is still to be done, cancels it, or takes back its mark for review. @throws 404, 409 PARTICIPANT_WITHDRAWN, VISIT_CLOSED or STALE, 400, 422 */
-export async function changeVisit({ tx, audit, actor, context }: Change, id: string, given: Static<typeof VisitChange>, unchangedSince: (record: Record<string, unknown>) => void): Promise<VisitRecord> {
-  // What the participant's next schedule keeps is read under the anchor's lock: a cancellation, another day or battery comes before it or after.
-  if (given.status === 'cancelled' || [...DAYS, ...CONTENT].some((field) => given[field] !== undefined)) await lockAnchors(tx, [(await existingVisit(tx, id)).participant_id]);
+/**
+ * Corrects a visit that is still to be done, cancels it, or takes back its mark for review. @throws 404, 409
+ * PARTICIPANT_WITHDRAWN, VISIT_CLOSED or STALE, 400, 422
+ */
+export async function changeVisit(
+  { tx, audit, actor, context }: Change,
+  id: string,
+  given: Static<typeof VisitChange>,
+  unchangedSince: (record: Record<string, unknown>) => void,
+): Promise<VisitRecord> {
+  // What the participant's next schedule keeps is read under the anchor's lock: a cancellation, another day or battery
+  // comes before it or after.
+  if (given.status === 'cancelled' || [...DAYS, ...CONTENT].some((field) => given[field] !== undefined))
+    await lockAnchors(tx, [(await existingVisit(tx, id)).participant_id]);
   const { visit: before, participant } = await heldVisit(tx, id);
   unchangedSince({ ...before });
   const fields = changedFields({ ...before }, given);
   if (fields.length === 0) return before;
   if (fields.some((field) => SCHEDULE.has(field))) requireMovable(participant);
   const closed = before.status === 'completed' || before.status === 'superseded' || before.status === 'cancelled';
-  if (closed && fields.some((field) => field !== 'needs_review')) throw problem('VISIT_CLOSED', { detail: `The visit is ${before.status}: only its mark for review can change.` });
+  if (closed && fields.some((field) => field !== 'needs_review'))
+    throw problem('VISIT_CLOSED', { detail: `The visit is ${before.status}: only its mark for review can change.` });
   requireOrder({ ...before, ...given });
   await requireBattery(tx, given.battery_id, before.study_id);
-  await updateVisit(tx, id, { ...given, ...movedFrom(before, given), ...changedFrom(before, given), ...(given.status === 'cancelled' && { status_reason: 'cancelled by hand', cancelled_by_hand: true }) });
+  await updateVisit(tx, id, {
+    ...given,
+    ...movedFrom(before, given),
+    ...changedFrom(before, given),
+    ...(given.status === 'cancelled' && { status_reason: 'cancelled by hand', cancelled_by_hand: true }),
+  });
   // Another window may have opened the visit again, or closed it: the calendar says so at once, not at the next hour.
-  if (given.status === undefined && (fields.includes('window_open') || fields.includes('window_close'))) await updateVisit(tx, id, { status: await statusToday(tx, { ...before, ...given }) });
+  if (given.status === undefined && (fields.includes('window_open') || fields.includes('window_close')))
+    await updateVisit(tx, id, { status: await statusToday(tx, { ...before, ...given }) });
   audit.record({
-    ...by(actor, context), study_id: before.study_id, action: given.status === 'cancelled' ? 'visit_cancelled' : 'visit_changed', resource_type: 'visit', resource_id: id,
-    metadata: { participant_id: before.participant_id, fields, ...(fields.includes('target_date') && { target_date_before: before.target_date, target_date: given.target_date }) },
+    ...by(actor, context),
+    study_id: before.study_id,
+    action: given.status === 'cancelled' ? 'visit_cancelled' : 'visit_changed',
+    resource_type: 'visit',
+    resource_id: id,
+    metadata: {
+      participant_id: before.participant_id,
+      fields,
+      ...(fields.includes('target_date') && { target_date_before: before.target_date, target_date: given.target_date }),
+    },
   });
   return existingVisit(tx, id);
 }
 
 /**
- * Completes a visit that is scheduled, open or missed; one that is completed is answered as it is (decisions, section 4).
+ * Completes a visit that is scheduled, open or missed; one that is completed is answered as it is (decisions, section
+ * 4).
  * @throws 404, 409 VISIT_CLOSED, 400 a time ahead
  */
-export async function completeVisit({ tx, audit, actor, context }: Change, id: string, given: Static<typeof Completion>): Promise<VisitRecord> {
+export async function completeVisit(
+  { tx, audit, actor, context }: Change,
+  id: string,
+  given: Static<typeof Completion>,
+): Promise<VisitRecord> {
   const before = await existingVisit(tx, id, true);
   if (before.status === 'completed') return before;
-  if (before.status === 'superseded' || before.status === 'cancelled') throw problem('VISIT_CLOSED', { detail: `The visit is ${before.status} and cannot be completed.` });
+  if (before.status === 'superseded' || before.status === 'cancelled')
+    throw problem('VISIT_CLOSED', { detail: `The visit is ${before.status} and cannot be completed.` });
   const completed_at = pastInstant(given.completed_at ?? nowIso(), 'completed_at');
   await updateVisit(tx, id, { status: 'completed', completed_at });
-  audit.record({ ...by(actor, context), study_id: before.study_id, action: 'visit_completed', resource_type: 'visit', resource_id: id, metadata: { participant_id: before.participant_id, completed_at, status_before: before.status } });
-  // The baseline's completion is a prerequisite and may be a source; and whether data were entered guards a re-anchoring.
-  if (before.is_baseline) await putOutbox(tx, [sourcesChanged({ id: before.participant_id, study_id: before.study_id }, actor, context)]);
+  audit.record({
+    ...by(actor, context),
+    study_id: before.study_id,
+    action: 'visit_completed',
+    resource_type: 'visit',
+    resource_id: id,
+    metadata: { participant_id: before.participant_id, completed_at, status_before: before.status },
+  });
+  // The baseline's completion is a prerequisite and may be a source; and whether data were entered guards a
+  // re-anchoring.
+  if (before.is_baseline)
+    await putOutbox(tx, [sourcesChanged({ id: before.participant_id, study_id: before.study_id }, actor, context)]);
   return existingVisit(tx, id);
 }
 
@@ -111,23 +178,45 @@ export async function heldVisit(tx: Tx, id: string): Promise<{ visit: VisitRecor
   return { visit: await existingVisit(tx, id, true), participant };
 }
 
-/** Of a visit of a schedule whose days somebody changes: those that the schedule has for it; null where it is back on them. */
+/**
+ * Of a visit of a schedule whose days somebody changes: those that the schedule has for it; null where it is back on
+ * them.
+ */
 function movedFrom(before: VisitRecord, given: Static<typeof VisitChange>): { moved_from?: VisitDays | null } {
-  if (before.schedule_version_id === null || !DAYS.some((day) => given[day] !== undefined && given[day] !== before[day])) return {};
-  const planned = before.moved_from ?? { target_date: before.target_date, window_open: before.window_open, window_close: before.window_close };
+  if (
+    before.schedule_version_id === null ||
+    !DAYS.some((day) => given[day] !== undefined && given[day] !== before[day])
+  )
+    return {};
+  const planned = before.moved_from ?? {
+    target_date: before.target_date,
+    window_open: before.window_open,
+    window_close: before.window_close,
+  };
   return { moved_from: DAYS.every((day) => (given[day] ?? before[day]) === planned[day]) ? null : planned };
 }
 
 /** The same of its name, battery and event: of each that is not what the schedule has, what that is. */
 function changedFrom(before: VisitRecord, given: Static<typeof VisitChange>): { changed_from?: VisitContent | null } {
-  if (before.schedule_version_id === null || !CONTENT.some((field) => given[field] !== undefined && given[field] !== before[field])) return {};
+  if (
+    before.schedule_version_id === null ||
+    !CONTENT.some((field) => given[field] !== undefined && given[field] !== before[field])
+  )
+    return {};
   const planned = { ...before, ...before.changed_from };
-  const other = CONTENT.filter((field) => (given[field] === undefined ? before[field] : given[field]) !== planned[field]);
-  return { changed_from: other.length === 0 ? null : Object.fromEntries(other.map((field) => [field, planned[field]])) };
+  const other = CONTENT.filter(
+    (field) => (given[field] === undefined ? before[field] : given[field]) !== planned[field],
+  );
+  return {
+    changed_from: other.length === 0 ? null : Object.fromEntries(other.map((field) => [field, planned[field]])),
+  };
 }
 
 function requireOrder(dates: { target_date: string; window_open: string; window_close: string }): void {
   if (dates.window_open <= dates.target_date && dates.target_date <= dates.window_close) return;
   const message = 'target_date must lie between window_open and window_close';
-  throw problem('RULE_VIOLATED', { detail: `${message}.`, errors: [{ path: 'target_date', code: 'OUTSIDE_WINDOW', message }] });
+  throw problem('RULE_VIOLATED', {
+    detail: `${message}.`,
+    errors: [{ path: 'target_date', code: 'OUTSIDE_WINDOW', message }],
+  });
 }

@@ -16,19 +16,37 @@ import { parseTrigger } from './trigger-body.js';
 import { isSigned } from './trigger-signature.js';
 import type { SignedRequest } from './trigger-signature.js';
 
-export interface IncomingTrigger { raw: Buffer; headers: IncomingHttpHeaders; urlSignature: string | undefined; ip: string }
+export interface IncomingTrigger {
+  raw: Buffer;
+  headers: IncomingHttpHeaders;
+  urlSignature: string | undefined;
+  ip: string;
+}
 
 const REMEMBERED = 1_000;
 
-/** What a process remembers of the projects that send triggers; the database is asked with every trigger whether it still holds. */
-interface Memory { takers: Map<string, TriggerTaker[]>; secrets: Map<string, string>; box: SecretBox; inbox: TriggerInbox }
+/**
+ * What a process remembers of the projects that send triggers; the database is asked with every trigger whether it
+ * still holds.
+ */
+interface Memory {
+  takers: Map<string, TriggerTaker[]>;
+  secrets: Map<string, string>;
+  box: SecretBox;
+  inbox: TriggerInbox;
+}
 const memories = new WeakMap<Services, Memory>();
 
 function memoryOf(services: Services): Memory {
   let memory = memories.get(services);
   if (!memory) {
     const key = services.settings.DATACAPTURE_ENCRYPTION_KEY;
-    memory = { takers: new Map(), secrets: new Map(), box: new SecretBox(key === undefined ? undefined : encryptionKeyBytes(key)), inbox: new TriggerInbox(services.database) };
+    memory = {
+      takers: new Map(),
+      secrets: new Map(),
+      box: new SecretBox(key === undefined ? undefined : encryptionKeyBytes(key)),
+      inbox: new TriggerInbox(services.database),
+    };
     memories.set(services, memory);
   }
   return memory;
@@ -47,7 +65,12 @@ function remember<V>(map: Map<string, V>, key: string, value: V): void {
 export async function receiveTrigger(services: Services, request: IncomingTrigger): Promise<string> {
   assertAllowedAddress(request.ip, services.settings.WEBHOOK_ALLOWED_IPS);
   const trigger = await parseTrigger(request.raw, request.headers['content-type'] ?? '');
-  const signed: SignedRequest = { raw: request.raw, headers: request.headers, urlSignature: request.urlSignature, projectId: trigger.project_id };
+  const signed: SignedRequest = {
+    raw: request.raw,
+    headers: request.headers,
+    urlSignature: request.urlSignature,
+    projectId: trigger.project_id,
+  };
 
   let checked = signedFor(services, signed, memoryOf(services).takers.get(trigger.project_id) ?? []).signed;
   if (checked.length === 0) {
@@ -60,7 +83,8 @@ export async function receiveTrigger(services: Services, request: IncomingTrigge
   refuse(await services.rateLimits.webhook.take(`project:${trigger.project_id}`));
   const refused = await commit(services, trigger, checked);
   if (refused.length === 0) return trigger.record;
-  // What was remembered holds no more: a configuration has changed, or another study takes the project's triggers as well.
+  // What was remembered holds no more: a configuration has changed, or another study takes the project's triggers as
+  // well.
   const done = checked.filter((taker) => !refused.includes(taker)).map(({ study_id }) => study_id);
   const left = (await checkAnew(services, signed)).filter(({ study_id }) => !done.includes(study_id));
   if ((await commit(services, trigger, left)).length > 0) {
@@ -69,8 +93,15 @@ export async function receiveTrigger(services: Services, request: IncomingTrigge
   return trigger.record;
 }
 
-/** Commits an event for each study, in the trace of this call though it shares a statement with others. @returns those that did not take it */
-async function commit(services: Services, trigger: NewTrigger, checked: readonly TriggerTaker[]): Promise<TriggerTaker[]> {
+/**
+ * Commits an event for each study, in the trace of this call though it shares a statement with others. @returns those
+ * that did not take it
+ */
+async function commit(
+  services: Services,
+  trigger: NewTrigger,
+  checked: readonly TriggerTaker[],
+): Promise<TriggerTaker[]> {
   const { inbox } = memoryOf(services);
   const trace = carriedTrace();
   const taken = await Promise.all(checked.map((taker) => inbox.accept({ id: randomUUID(), trigger, taker, trace })));
@@ -93,12 +124,18 @@ async function checkAnew(services: Services, request: SignedRequest): Promise<Tr
   if (signed.length > 0) return signed;
   // It may be signed with the secret that nobody can read: the sender is not told that it is wrong.
   if (unreadable.length > 0) {
-    throw problemOf(503, 'SECRET_UNREADABLE', 'The webhook secret of this project cannot be read at the moment.', { cause: unreadable[0]!.fault, headers: { 'Retry-After': '60' } });
+    throw problemOf(503, 'SECRET_UNREADABLE', 'The webhook secret of this project cannot be read at the moment.', {
+      cause: unreadable[0]!.fault,
+      headers: { 'Retry-After': '60' },
+    });
   }
   throw problemOf(401, 'INVALID_SIGNATURE', 'The trigger is not signed with the webhook secret of its project.');
 }
 
-interface Signed { signed: TriggerTaker[]; unreadable: { taker: TriggerTaker; fault: SecretUnreadable }[] }
+interface Signed {
+  signed: TriggerTaker[];
+  unreadable: { taker: TriggerTaker; fault: SecretUnreadable }[];
+}
 
 /**
  * Those whose secret the trigger is signed with: two capture systems may use the same project number. A secret that
@@ -131,7 +168,19 @@ function secretOf(services: Services, taker: TriggerTaker, sealed: string): stri
 
 /** A webhook event as it is shown. */
 export const webhookEventView = (row: WebhookEventRow) => ({
-  id: row.id, study_id: row.study_id, project_id: row.project_id, record: row.record, instrument: row.instrument, event_name: row.event_name,
-  status: row.status, outcome: row.outcome, error: row.error, duplicate_of_id: row.duplicate_of_id, participant_id: row.participant_id, warnings: row.warnings,
-  attempt: row.attempt, received_at: row.received_at, processed_at: row.processed_at,
+  id: row.id,
+  study_id: row.study_id,
+  project_id: row.project_id,
+  record: row.record,
+  instrument: row.instrument,
+  event_name: row.event_name,
+  status: row.status,
+  outcome: row.outcome,
+  error: row.error,
+  duplicate_of_id: row.duplicate_of_id,
+  participant_id: row.participant_id,
+  warnings: row.warnings,
+  attempt: row.attempt,
+  received_at: row.received_at,
+  processed_at: row.processed_at,
 });

@@ -1,18 +1,45 @@
 import { putOutbox } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
 import type { VisitWindow } from '../../db/models/records.js';
-import { batteryIsOf, deleteWindow, insertWindow, updateWindow, windowById, windowHasCompletedVisits } from '../../db/queries/windows.js';
+import {
+  batteryIsOf,
+  deleteWindow,
+  insertWindow,
+  updateWindow,
+  windowById,
+  windowHasCompletedVisits,
+} from '../../db/queries/windows.js';
 import { invalid, problem } from '../errors.js';
 import { onViolation } from '../faults.js';
 import { by, changedFields } from '../record.js';
 import { existing as existingStudy } from './studies.js';
 import type { Change } from './studies.js';
 
-type Fields = Partial<Pick<VisitWindow, 'code' | 'name' | 'battery_id' | 'target_day' | 'window_before' | 'window_after' | 'is_baseline' | 'datacapture_event' | 'sort_order'>>;
+type Fields = Partial<
+  Pick<
+    VisitWindow,
+    | 'code'
+    | 'name'
+    | 'battery_id'
+    | 'target_day'
+    | 'window_before'
+    | 'window_after'
+    | 'is_baseline'
+    | 'datacapture_event'
+    | 'sort_order'
+  >
+>;
 const unique = { visit_windows_study_id_code_key: 'WINDOW_CODE_TAKEN' } as const;
 
-/** Adds a window to the study that the body or the context names. @throws 400 two studies, 404, 409 WINDOW_CODE_TAKEN, 422 no study or an unknown battery */
-export async function createWindow(change: Change, contextStudy: string | undefined, given: Fields & { code: string; study_id?: string }): Promise<VisitWindow> {
+/**
+ * Adds a window to the study that the body or the context names. @throws 400 two studies, 404, 409 WINDOW_CODE_TAKEN,
+ * 422 no study or an unknown battery
+ */
+export async function createWindow(
+  change: Change,
+  contextStudy: string | undefined,
+  given: Fields & { code: string; study_id?: string },
+): Promise<VisitWindow> {
   const { tx, audit, actor, context } = change;
   const { study_id, ...fields } = given;
   if (study_id && contextStudy && study_id.toLowerCase() !== contextStudy) throw problem('CONTEXT_CONFLICT');
@@ -21,13 +48,25 @@ export async function createWindow(change: Change, contextStudy: string | undefi
   await existingStudy(tx, studyId);
   await requireBattery(tx, fields.battery_id, studyId);
   const window = await onViolation(unique, () => insertWindow(tx, { ...fields, study_id: studyId }));
-  audit.record({ ...by(actor, context), study_id: studyId, action: 'visit_window_created', resource_type: 'visit_window', resource_id: window.id, metadata: { code: window.code, target_day: window.target_day } });
+  audit.record({
+    ...by(actor, context),
+    study_id: studyId,
+    action: 'visit_window_created',
+    resource_type: 'visit_window',
+    resource_id: window.id,
+    metadata: { code: window.code, target_day: window.target_day },
+  });
   await regenerate(change, studyId);
   return window;
 }
 
 /** @throws 404, 409 WINDOW_CODE_TAKEN or STALE, 422 an unknown battery */
-export async function changeWindow(change: Change, id: string, given: Fields, unchangedSince: (record: Record<string, unknown>) => void): Promise<VisitWindow> {
+export async function changeWindow(
+  change: Change,
+  id: string,
+  given: Fields,
+  unchangedSince: (record: Record<string, unknown>) => void,
+): Promise<VisitWindow> {
   const { tx, audit, actor, context } = change;
   const before = await existingWindow(tx, id, true);
   unchangedSince({ ...before });
@@ -35,19 +74,38 @@ export async function changeWindow(change: Change, id: string, given: Fields, un
   const fields = changedFields({ ...before }, given);
   if (fields.length === 0) return before;
   await onViolation(unique, () => updateWindow(tx, id, given));
-  audit.record({ ...by(actor, context), study_id: before.study_id, action: 'visit_window_changed', resource_type: 'visit_window', resource_id: id, metadata: { fields } });
+  audit.record({
+    ...by(actor, context),
+    study_id: before.study_id,
+    action: 'visit_window_changed',
+    resource_type: 'visit_window',
+    resource_id: id,
+    metadata: { fields },
+  });
   await regenerate(change, before.study_id, fields.includes('is_baseline') ? 'baseline' : 'windows');
   return existingWindow(tx, id);
 }
 
 /** Takes a window out of the plan. @throws 404, 409 WINDOW_IN_USE once a visit of it was completed, STALE */
-export async function removeWindow(change: Change, id: string, unchangedSince: (record: Record<string, unknown>) => void): Promise<void> {
+export async function removeWindow(
+  change: Change,
+  id: string,
+  unchangedSince: (record: Record<string, unknown>) => void,
+): Promise<void> {
   const { tx, audit, actor, context } = change;
   const before = await existingWindow(tx, id, true);
   unchangedSince({ ...before });
-  if (await windowHasCompletedVisits(tx, id)) throw problem('WINDOW_IN_USE', { detail: 'A visit of this window was completed: the window cannot be deleted.' });
+  if (await windowHasCompletedVisits(tx, id))
+    throw problem('WINDOW_IN_USE', { detail: 'A visit of this window was completed: the window cannot be deleted.' });
   await deleteWindow(tx, id);
-  audit.record({ ...by(actor, context), study_id: before.study_id, action: 'visit_window_deleted', resource_type: 'visit_window', resource_id: id, metadata: { code: before.code } });
+  audit.record({
+    ...by(actor, context),
+    study_id: before.study_id,
+    action: 'visit_window_deleted',
+    resource_type: 'visit_window',
+    resource_id: id,
+    metadata: { code: before.code },
+  });
   await regenerate(change, before.study_id);
 }
 
@@ -61,11 +119,18 @@ export async function existingWindow(tx: Tx, id: string, lock = false): Promise<
  * Every participant's schedule is looked at again; those that stay as they are get no new version. Of which window the
  * baseline visit is anchors depend as well: `baseline` has them evaluated.
  */
-async function regenerate({ tx, actor }: Change, studyId: string, kind: 'windows' | 'baseline' = 'windows'): Promise<void> {
-  await putOutbox(tx, [{ topic: 'study-changed', studyId, subject: studyId, payload: { kind, actor_user_id: actor.id } }]);
+async function regenerate(
+  { tx, actor }: Change,
+  studyId: string,
+  kind: 'windows' | 'baseline' = 'windows',
+): Promise<void> {
+  await putOutbox(tx, [
+    { topic: 'study-changed', studyId, subject: studyId, payload: { kind, actor_user_id: actor.id } },
+  ]);
 }
 
 /** @throws 422 UNKNOWN_BATTERY */
 export async function requireBattery(tx: Tx, batteryId: number | null | undefined, studyId: string): Promise<void> {
-  if (batteryId && !(await batteryIsOf(tx, batteryId, studyId))) throw invalid('battery_id', 'UNKNOWN_BATTERY', 'is not a battery of the study');
+  if (batteryId && !(await batteryIsOf(tx, batteryId, studyId)))
+    throw invalid('battery_id', 'UNKNOWN_BATTERY', 'is not a battery of the study');
 }

@@ -5,14 +5,22 @@ import type { StandardStudy, Subject } from '../../db/queries/standards.js';
 export const FHIR_VERSION = '4.0.1';
 type Resource = Record<string, unknown> & { resourceType: string; id: string };
 
-const STUDY_STATUS: Record<string, string> = { draft: 'in-review', active: 'active', paused: 'temporarily-closed-to-accrual-and-intervention', completed: 'completed', archived: 'administratively-completed' };
+const STUDY_STATUS: Record<string, string> = {
+  draft: 'in-review',
+  active: 'active',
+  paused: 'temporarily-closed-to-accrual-and-intervention',
+  completed: 'completed',
+  archived: 'administratively-completed',
+};
 const CONSENT_STATUS = { pending: 'proposed', signed: 'active', declined: 'rejected', revoked: 'inactive' } as const;
 const RT = /(^|_)rt$|^interference$|^completion_time$/;
 
 /** What has no value is not there: FHIR knows no null. */
-const given = <T extends Record<string, unknown>>(fields: T): T => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined)) as T;
+const given = <T extends Record<string, unknown>>(fields: T): T =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined)) as T;
 const reference = (id: string) => ({ reference: `urn:uuid:${id}` });
-const period = (start: string | null, end: string | null) => (start === null && end === null ? undefined : given({ start, end }));
+const period = (start: string | null, end: string | null) =>
+  start === null && end === null ? undefined : given({ start, end });
 
 /**
  * A participant as a bundle: the study, the subject in it, its consents, and an observation for each task of each
@@ -24,57 +32,119 @@ export function fhirBundle(study: StandardStudy, subject: Subject, base: string,
   const patientId = visitKey(subject.id, 'fhir Patient');
   const resources: Resource[] = [
     given({
-      resourceType: 'ResearchStudy', id: study.id, identifier: [{ system: system('study-code'), value: study.study_code }], title: study.study_name, status: STUDY_STATUS[study.status] ?? 'active',
-      description: study.description === '' ? null : study.description, period: period(study.start_date, study.end_date),
+      resourceType: 'ResearchStudy',
+      id: study.id,
+      identifier: [{ system: system('study-code'), value: study.study_code }],
+      title: study.study_name,
+      status: STUDY_STATUS[study.status] ?? 'active',
+      description: study.description === '' ? null : study.description,
+      period: period(study.start_date, study.end_date),
     }),
-    { resourceType: 'Patient', id: patientId, identifier: [{ system: system(`participant-code/${encodeURIComponent(study.study_code)}`), value: subject.code }], active: subject.status === 'enrolled' },
+    {
+      resourceType: 'Patient',
+      id: patientId,
+      identifier: [{ system: system(`participant-code/${encodeURIComponent(study.study_code)}`), value: subject.code }],
+      active: subject.status === 'enrolled',
+    },
     given({
-      resourceType: 'ResearchSubject', id: subject.id, identifier: [{ system: system(`participant-code/${encodeURIComponent(study.study_code)}`), value: subject.code }],
-      status: subject.status === 'withdrawn' ? 'withdrawn' : subject.enrollment_date === null ? 'candidate' : 'on-study', period: period(subject.enrollment_date, subject.withdrawn_at),
-      study: reference(study.id), individual: reference(patientId), assignedArm: subject.randomization?.arm ?? subject.arm,
+      resourceType: 'ResearchSubject',
+      id: subject.id,
+      identifier: [{ system: system(`participant-code/${encodeURIComponent(study.study_code)}`), value: subject.code }],
+      status:
+        subject.status === 'withdrawn' ? 'withdrawn' : subject.enrollment_date === null ? 'candidate' : 'on-study',
+      period: period(subject.enrollment_date, subject.withdrawn_at),
+      study: reference(study.id),
+      individual: reference(patientId),
+      assignedArm: subject.randomization?.arm ?? subject.arm,
       consent: referenced(subject.consents.find(({ status }) => status === 'signed')?.id),
     }),
     ...subject.consents.map((consent) => consentOf(consent, patientId)),
-    ...subject.sessions.flatMap((session) => Object.entries(session.tasks).flatMap(([task, summary]) => observationOf(session, task, summary, { study, patientId, system }))),
+    ...subject.sessions.flatMap((session) =>
+      Object.entries(session.tasks).flatMap(([task, summary]) =>
+        observationOf(session, task, summary, { study, patientId, system }),
+      ),
+    ),
   ];
   return {
-    resourceType: 'Bundle', id: visitKey(subject.id, `fhir Bundle ${at}`), type: 'collection', timestamp: at,
+    resourceType: 'Bundle',
+    id: visitKey(subject.id, `fhir Bundle ${at}`),
+    type: 'collection',
+    timestamp: at,
     entry: resources.map((resource) => ({ fullUrl: `urn:uuid:${resource.id}`, resource })),
   };
 }
 
 const referenced = (id: string | undefined) => (id === undefined ? undefined : reference(id));
 
-function consentOf({ id, status, consent_version_id, purpose, signed_at, revoked_at, created_at }: Subject['consents'][number], patientId: string): Resource {
+function consentOf(
+  { id, status, consent_version_id, purpose, signed_at, revoked_at, created_at }: Subject['consents'][number],
+  patientId: string,
+): Resource {
   return given({
-    resourceType: 'Consent', id, status: CONSENT_STATUS[status],
-    scope: { coding: [{ system: 'http://terminology.hl7.org/CodeSystem/consentscope', code: 'research', display: 'Research' }] },
-    category: [{ coding: [{ system: 'http://loinc.org', code: '59284-0', display: 'Consent Document' }], ...(purpose && { text: purpose }) }],
-    patient: reference(patientId), dateTime: signed_at ?? created_at,
+    resourceType: 'Consent',
+    id,
+    status: CONSENT_STATUS[status],
+    scope: {
+      coding: [{ system: 'http://terminology.hl7.org/CodeSystem/consentscope', code: 'research', display: 'Research' }],
+    },
+    category: [
+      {
+        coding: [{ system: 'http://loinc.org', code: '59284-0', display: 'Consent Document' }],
+        ...(purpose && { text: purpose }),
+      },
+    ],
+    patient: reference(patientId),
+    dateTime: signed_at ?? created_at,
     // R4 asks for a policy: the version that was agreed to.
     policyRule: { text: consent_version_id ?? 'not stated' },
     provision: revoked_at === null ? undefined : { period: given({ start: signed_at, end: revoked_at }) },
   });
 }
 
-interface Around { study: StandardStudy; patientId: string; system: (what: string) => string }
+interface Around {
+  study: StandardStudy;
+  patientId: string;
+  system: (what: string) => string;
+}
 
 /** A task of a session with its metrics as components; one without any says nothing. */
-function observationOf({ id, status, started_at, completed_at }: Subject['sessions'][number], task: string, summary: Record<string, unknown>, { study, patientId, system }: Around): Resource[] {
+function observationOf(
+  { id, status, started_at, completed_at }: Subject['sessions'][number],
+  task: string,
+  summary: Record<string, unknown>,
+  { study, patientId, system }: Around,
+): Resource[] {
   const metrics = Object.entries(summary).filter((entry): entry is [string, number] => typeof entry[1] === 'number');
   if (metrics.length === 0) return [];
-  return [{
-    resourceType: 'Observation', id: visitKey(id, `fhir Observation ${task}`),
-    extension: [{ url: 'http://hl7.org/fhir/StructureDefinition/workflow-researchStudy', valueReference: reference(study.id) }],
-    identifier: [{ system: system('session'), value: id }], status: status === 'completed' ? 'final' : 'preliminary',
-    category: [{ coding: [{ system: 'http://terminology.hl7.org/CodeSystem/observation-category', code: 'survey', display: 'Survey' }] }],
-    code: { coding: [{ system: system('task'), code: codeOf(task) }], text: task }, subject: reference(patientId),
-    ...(completed_at === null ? { effectiveDateTime: started_at } : { effectivePeriod: { start: started_at, end: completed_at } }),
-    component: metrics.map(([metric, value]) => ({
-      code: { coding: [{ system: system('metric'), code: codeOf(metric) }], text: metric },
-      valueQuantity: RT.test(metric) ? { value, unit: 'ms', system: 'http://unitsofmeasure.org', code: 'ms' } : { value },
-    })),
-  }];
+  return [
+    {
+      resourceType: 'Observation',
+      id: visitKey(id, `fhir Observation ${task}`),
+      extension: [
+        { url: 'http://hl7.org/fhir/StructureDefinition/workflow-researchStudy', valueReference: reference(study.id) },
+      ],
+      identifier: [{ system: system('session'), value: id }],
+      status: status === 'completed' ? 'final' : 'preliminary',
+      category: [
+        {
+          coding: [
+            { system: 'http://terminology.hl7.org/CodeSystem/observation-category', code: 'survey', display: 'Survey' },
+          ],
+        },
+      ],
+      code: { coding: [{ system: system('task'), code: codeOf(task) }], text: task },
+      subject: reference(patientId),
+      ...(completed_at === null
+        ? { effectiveDateTime: started_at }
+        : { effectivePeriod: { start: started_at, end: completed_at } }),
+      component: metrics.map(([metric, value]) => ({
+        code: { coding: [{ system: system('metric'), code: codeOf(metric) }], text: metric },
+        valueQuantity: RT.test(metric)
+          ? { value, unit: 'ms', system: 'http://unitsofmeasure.org', code: 'ms' }
+          : { value },
+      })),
+    },
+  ];
 }
 
 /** A code has no blank at its ends and no two in a row. */

@@ -2,29 +2,54 @@ import type { Column, Dataset } from './datasets.js';
 import { columnsOf } from './statement.js';
 import type { ExportRequest } from './statement.js';
 
-export interface About { study_code: string; exported_at: string }
+export interface About {
+  study_code: string;
+  exported_at: string;
+}
 
 const quoted = (cell: string): string => (/[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
 const WRITTEN: Record<string, string> = {
-  text: 'text', word: 'text', code: 'text', id: 'text', number: 'number', boolean: 'true or false', date: 'YYYY-MM-DD', instant: 'ISO 8601, UTC', json: 'JSON',
+  text: 'text',
+  word: 'text',
+  code: 'text',
+  id: 'text',
+  number: 'number',
+  boolean: 'true or false',
+  date: 'YYYY-MM-DD',
+  instant: 'ISO 8601, UTC',
+  json: 'JSON',
 };
 
 const FORMULA = /^[\t\n\r+\-=@]/;
 /** The first line of a CSV file. Names of metrics are what people wrote, too. */
-export const csvHeader = (columns: readonly Column[]): string => `${columns.map(({ name }) => quoted(FORMULA.test(name) ? `'${name}` : name)).join(',')}\n`;
+export const csvHeader = (columns: readonly Column[]): string =>
+  `${columns.map(({ name }) => quoted(FORMULA.test(name) ? `'${name}` : name)).join(',')}\n`;
 
 /** The columns of an export in their order: name, how it is written, what it means. */
 export const dictionaryCsv = (of: Dataset, { deidentify }: ExportRequest): string =>
-  ['column,written_as,meaning', ...columnsOf(of, deidentify).map(({ name, type, about }) => [name, WRITTEN[type]!, about].map(quoted).join(','))].join('\n') + '\n';
+  [
+    'column,written_as,meaning',
+    ...columnsOf(of, deidentify).map(({ name, type, about }) => [name, WRITTEN[type]!, about].map(quoted).join(',')),
+  ].join('\n') + '\n';
 
 /** What whoever finds the file a year later needs to know. */
-export const readme = ({ dataset, deidentify, ...filters }: ExportRequest, { study_code, exported_at }: About): string => `${dataset}, of the study ${deidentify ? '(de-identified)' : study_code}, as of ${exported_at}.
+export const readme = (
+  { dataset, deidentify, ...filters }: ExportRequest,
+  { study_code, exported_at }: About,
+): string => `${dataset}, of the study ${deidentify ? '(de-identified)' : study_code}, as of ${exported_at}.
 
 ${dataset}.csv          the data: UTF-8, comma, header in the first row; an empty cell is no value
 data-dictionary.csv   what its columns are
 
 A text that a spreadsheet would run as a formula begins with an apostrophe.
-${deidentify
+${
+  deidentify
     ? 'Codes and ids are pseudonyms, the same in every de-identified export of this study. Each participant’s dates are moved by a number of days of its own: what lies between them is as it was.'
-    : `Filters: ${Object.entries(filters).filter(([name, value]) => name !== 'study_id' && value !== undefined).map(([name, value]) => `${name} ${String(value)}`).join(', ') || 'none'}.`}
+    : `Filters: ${
+        Object.entries(filters)
+          .filter(([name, value]) => name !== 'study_id' && value !== undefined)
+          .map(([name, value]) => `${name} ${String(value)}`)
+          .join(', ') || 'none'
+      }.`
+}
 `;

@@ -3,4 +3,5 @@ import type { ExportFormat } from './write.js';
 
 /** Where the files of background exports lie; the worker writes them, the API reads them. */
 export const exportsFolder = (dataDir: string): string => join(resolve(dataDir), 'exports');
-export const exportFile = (dataDir: string, id: string, format: ExportFormat): string => join(exportsFolder(dataDir), `${id}.${format}`);
+export const exportFile = (dataDir: string, id: string, format: ExportFormat): string =>
+  join(exportsFolder(dataDir), `${id}.${format}`);

@@ -5,11 +5,22 @@ import type { Column, Dataset, DatasetName } from './datasets.js';
 import { wideSummaries } from './wide.js';
 import type { WideMetric } from './wide.js';
 
-export interface ExportFilters { from?: string | undefined; to?: string | undefined; site_code?: string | undefined; participant_ids?: readonly string[] | undefined; deidentify?: boolean | undefined; layout?: 'long' | 'wide' | undefined }
-export interface ExportRequest extends ExportFilters { study_id: string; dataset: DatasetName }
+export interface ExportFilters {
+  from?: string | undefined;
+  to?: string | undefined;
+  site_code?: string | undefined;
+  participant_ids?: readonly string[] | undefined;
+  deidentify?: boolean | undefined;
+  layout?: 'long' | 'wide' | undefined;
+}
+export interface ExportRequest extends ExportFilters {
+  study_id: string;
+  dataset: DatasetName;
+}
 
 /** Columns of an export, in their order, which stays: de-identified ones are without those that tell who it is. */
-export const columnsOf = (of: Dataset, deidentify = false): Column[] => of.columns.filter((column) => !(deidentify && (column.personal || column.type === 'json')));
+export const columnsOf = (of: Dataset, deidentify = false): Column[] =>
+  of.columns.filter((column) => !(deidentify && (column.personal || column.type === 'json')));
 
 /**
  * What a request is an export of. A wide one has a column for each metric that its rows have.
@@ -22,7 +33,13 @@ export async function shapeOf(tx: Tx, request: ExportRequest): Promise<Dataset> 
 /** The metrics that a wide export has columns for. */
 export async function metricsOf(tx: Tx, { dataset: _dataset, ...filters }: ExportRequest): Promise<WideMetric[]> {
   const long = datasetOf('task_summaries');
-  return (await tx.raw(plain(`select distinct k.task, m.key as metric from ${fromSql(long, filters.study_id)} where ${conditions(long, filters).join(' and ')}`))).rows;
+  return (
+    await tx.raw(
+      plain(
+        `select distinct k.task, m.key as metric from ${fromSql(long, filters.study_id)} where ${conditions(long, filters).join(' and ')}`,
+      ),
+    )
+  ).rows;
 }
 
 /**
@@ -33,7 +50,9 @@ export function copySql(of: Dataset, request: ExportRequest, as: 'csv' | 'json')
   if (of.each) return `copy (${bundledSql(of, of.each, request, as)}) to stdout with (${VERBATIM})`;
   const select = selectSql(of, request, as);
   // JSON has no control characters: a line is what to_json wrote, unescaped.
-  return as === 'csv' ? `copy (${select}) to stdout with (format csv)` : `copy (select row_to_json(x)::text from (${select}) x) to stdout with (${VERBATIM})`;
+  return as === 'csv'
+    ? `copy (${select}) to stdout with (format csv)`
+    : `copy (select row_to_json(x)::text from (${select}) x) to stdout with (${VERBATIM})`;
 }
 
 /** Delimiter and quote that no text has; around a value of several lines the quotes do stand. */
@@ -43,15 +62,27 @@ const VERBATIM = `format csv, delimiter e'\\x02', quote e'\\x01'`;
  * Many rows as one value of many lines: the database's work for each row it sends, and ours for each it takes, were
  * two thirds of an export. What the rows have in common is worked out once.
  */
-function bundledSql(of: Dataset, each: string, { dataset: _dataset, ...filters }: ExportRequest, as: 'csv' | 'json'): string {
+function bundledSql(
+  of: Dataset,
+  each: string,
+  { dataset: _dataset, ...filters }: ExportRequest,
+  as: 'csv' | 'json',
+): string {
   const columns = columnsOf(of, filters.deidentify);
   const deidentify = filters.deidentify === true;
   const own = columns.filter(({ sql }) => OWN.test(sql));
   const common = columns.filter(({ sql }) => !OWN.test(sql));
-  const [head, line] = as === 'csv'
-    ? [`concat(${common.map((column) => `${cellSql(column, deidentify)}, ','`).join(', ')}) as head`, `concat(h.head, ${own.map((column) => cellSql(column, deidentify)).join(", ',', ")})`]
-    : [common.map((column) => named(column, as, deidentify)).join(', '), `row_to_json(x)::text`];
-  const rows = as === 'csv' ? `(${each}) r` : `(select h.*, ${own.map((column) => named(column, as, deidentify)).join(', ')} from (${each}) r) x`;
+  const [head, line] =
+    as === 'csv'
+      ? [
+          `concat(${common.map((column) => `${cellSql(column, deidentify)}, ','`).join(', ')}) as head`,
+          `concat(h.head, ${own.map((column) => cellSql(column, deidentify)).join(", ',', ")})`,
+        ]
+      : [common.map((column) => named(column, as, deidentify)).join(', '), `row_to_json(x)::text`];
+  const rows =
+    as === 'csv'
+      ? `(${each}) r`
+      : `(select h.*, ${own.map((column) => named(column, as, deidentify)).join(', ')} from (${each}) r) x`;
   return `select l.lines from ${fromSql(of, filters.study_id)}
     cross join lateral (select ${head} offset 0) h cross join lateral (select string_agg(${line}, e'\\n') as lines from ${rows}) l
     where ${conditions(of, filters).join(' and ')} and l.lines is not null`;
@@ -61,8 +92,18 @@ function bundledSql(of: Dataset, each: string, { dataset: _dataset, ...filters }
 const OWN = /\br\./;
 
 /** How many rows there are, for the progress of a long export. */
-export async function countRows(tx: Tx, of: Dataset, { dataset: _dataset, ...filters }: ExportRequest): Promise<number> {
-  return (await tx.raw(plain(`select count(*) as n from ${fromSql(of, filters.study_id)}${of.each ? ` cross join lateral (${of.each}) r` : ''} where ${conditions(of, filters).join(' and ')}`))).rows[0].n;
+export async function countRows(
+  tx: Tx,
+  of: Dataset,
+  { dataset: _dataset, ...filters }: ExportRequest,
+): Promise<number> {
+  return (
+    await tx.raw(
+      plain(
+        `select count(*) as n from ${fromSql(of, filters.study_id)}${of.each ? ` cross join lateral (${of.each}) r` : ''} where ${conditions(of, filters).join(' and ')}`,
+      ),
+    )
+  ).rows[0].n;
 }
 
 /** The query builder takes a question mark for a value that is to come, also inside a literal. */
@@ -73,14 +114,23 @@ function selectSql(of: Dataset, { dataset: _dataset, ...filters }: ExportRequest
   return `select ${columns.join(', ')} from ${fromSql(of, filters.study_id)} where ${conditions(of, filters).join(' and ')}${orderSql(of, filters.deidentify)}`;
 }
 
-/** By code, or by when something happened, the n-th of a list would be the n-th of the other: de-identified rows stand by pseudonym first. */
-const orderSql = ({ order }: Dataset, deidentify = false): string => (order === '' ? '' : ` order by ${deidentify ? 'pseudonym(p.id::text), ' : ''}${order}`);
+/**
+ * By code, or by when something happened, the n-th of a list would be the n-th of the other: de-identified rows stand
+ * by pseudonym first.
+ */
+const orderSql = ({ order }: Dataset, deidentify = false): string =>
+  order === '' ? '' : ` order by ${deidentify ? 'pseudonym(p.id::text), ' : ''}${order}`;
 
-const named = (column: Column, as: 'csv' | 'json', deidentify: boolean): string => `${valueSql(column, as, deidentify)} as ${pg.escapeIdentifier(column.name)}`;
+const named = (column: Column, as: 'csv' | 'json', deidentify: boolean): string =>
+  `${valueSql(column, as, deidentify)} as ${pg.escapeIdentifier(column.name)}`;
 
-const fromSql = (of: Dataset, studyId: string): string => of.from.replaceAll(':study', `${pg.escapeLiteral(studyId)}::uuid`);
+const fromSql = (of: Dataset, studyId: string): string =>
+  of.from.replaceAll(':study', `${pg.escapeLiteral(studyId)}::uuid`);
 
-function conditions(of: Dataset, { study_id, from, to, site_code, participant_ids, deidentify }: Omit<ExportRequest, 'dataset'>): string[] {
+function conditions(
+  of: Dataset,
+  { study_id, from, to, site_code, participant_ids, deidentify }: Omit<ExportRequest, 'dataset'>,
+): string[] {
   return [
     `${of.study} = ${pg.escapeLiteral(study_id)}::uuid`,
     // Who is narrowed to sites sees of what has no participant nothing, and nothing de-identified has none.
@@ -88,7 +138,9 @@ function conditions(of: Dataset, { study_id, from, to, site_code, participant_id
     ...(from ? [`${of.date} >= ${pg.escapeLiteral(from)}::date`] : []),
     ...(to ? [`${of.date} <= ${pg.escapeLiteral(to)}::date`] : []),
     ...(site_code ? [`st.site_code = ${pg.escapeLiteral(site_code)}`] : []),
-    ...(participant_ids ? [`p.id = any (array[${participant_ids.map((id) => pg.escapeLiteral(id)).join(', ')}]::uuid[])`] : []),
+    ...(participant_ids
+      ? [`p.id = any (array[${participant_ids.map((id) => pg.escapeLiteral(id)).join(', ')}]::uuid[])`]
+      : []),
   ];
 }
 
@@ -99,11 +151,17 @@ function valueSql({ type, sql }: Column, as: 'csv' | 'json', deidentify: boolean
     if (type === 'instant') return `export_instant(${sql} + pseudonym_shift(p.id) * interval '1 day')`;
   }
   switch (type) {
-    case 'text': case 'code': return as === 'csv' ? `csv_text(${sql}::text)` : sql;
-    case 'instant': return `export_instant(${sql})`;
-    case 'boolean': return as === 'csv' ? `(${sql})::text` : sql;
-    case 'json': return as === 'csv' ? `(${sql})::text` : sql;
-    default: return sql;
+    case 'text':
+    case 'code':
+      return as === 'csv' ? `csv_text(${sql}::text)` : sql;
+    case 'instant':
+      return `export_instant(${sql})`;
+    case 'boolean':
+      return as === 'csv' ? `(${sql})::text` : sql;
+    case 'json':
+      return as === 'csv' ? `(${sql})::text` : sql;
+    default:
+      return sql;
   }
 }
 
@@ -113,8 +171,13 @@ function cellSql(column: Column, deidentify: boolean): string {
   if (deidentify && column.type !== 'text' && column.type !== 'word') return value;
   switch (column.type) {
     // An object without a quote is an empty one.
-    case 'json': return `'"' || replace(${value}, '"', '""') || '"'`;
-    case 'text': case 'word': case 'code': return `case when ${value} = '' or ${value} ~ '[",\\r\\n]' then '"' || replace(${value}, '"', '""') || '"' else ${value} end`;
-    default: return value;
+    case 'json':
+      return `'"' || replace(${value}, '"', '""') || '"'`;
+    case 'text':
+    case 'word':
+    case 'code':
+      return `case when ${value} = '' or ${value} ~ '[",\\r\\n]' then '"' || replace(${value}, '"', '""') || '"' else ${value} end`;
+    default:
+      return value;
   }
 }

@@ -4,7 +4,10 @@ import { code, date, id, instant, text, utcDate, whose } from './datasets.js';
 import type { Column, Dataset } from './datasets.js';
 
 /** A metric of a task: in a wide export it has a column of its own. */
-export interface WideMetric { task: string; metric: string }
+export interface WideMetric {
+  task: string;
+  metric: string;
+}
 
 /** A statement has room for 1,664 columns. */
 export const MOST_METRICS = 1_500;
@@ -19,22 +22,37 @@ const NAME_BYTES = 63;
  * @throws TooManyColumns
  */
 export function wideSummaries(metrics: readonly WideMetric[]): Dataset {
-  if (metrics.length > MOST_METRICS) throw new TooManyColumns(`there are ${metrics.length} metrics; a wide export has room for ${MOST_METRICS}`);
+  if (metrics.length > MOST_METRICS)
+    throw new TooManyColumns(`there are ${metrics.length} metrics; a wide export has room for ${MOST_METRICS}`);
   const fixed = [
-    id('session_id', 'the session', 't.id'), ...whose, id('visit_id', 'its visit'), text('visit_name', 'name of the visit', 'v.name'), code('window_code', 'window of the visit', 'w.code'),
-    date('target_date', 'the visit was due on', 'v.target_date'), instant('started_at', 'start of the session'), instant('completed_at', 'its end'),
+    id('session_id', 'the session', 't.id'),
+    ...whose,
+    id('visit_id', 'its visit'),
+    text('visit_name', 'name of the visit', 'v.name'),
+    code('window_code', 'window of the visit', 'w.code'),
+    date('target_date', 'the visit was due on', 'v.target_date'),
+    instant('started_at', 'start of the session'),
+    instant('completed_at', 'its end'),
   ];
   const taken = new Set(fixed.map(({ name }) => name));
   const sorted = [...metrics].sort((a, b) => order(a.task, b.task) || order(a.metric, b.metric));
   const columns = sorted.map(({ task, metric }): Column => {
     const value = `k.tasks -> ${pg.escapeLiteral(task)} -> ${pg.escapeLiteral(metric)}`;
-    return { name: nameOf({ task, metric }, taken), type: 'number', about: `${metric} of the task ${task}`, sql: `case when jsonb_typeof(${value}) = 'number' then (${value})::numeric end` };
+    return {
+      name: nameOf({ task, metric }, taken),
+      type: 'number',
+      about: `${metric} of the task ${task}`,
+      sql: `case when jsonb_typeof(${value}) = 'number' then (${value})::numeric end`,
+    };
   });
   return {
     from: `(select x.session_id, x.study_id, jsonb_object_agg(x.task, x.summary) as tasks from session_tasks x where x.study_id = :study group by 1, 2) k
       join assessment_sessions t on t.id = k.session_id join participants p on p.id = t.participant_id left join sites st on st.id = p.site_id
       left join scheduled_visits v on v.id = t.visit_id left join visit_windows w on w.id = v.visit_window_id`,
-    study: 'k.study_id', date: utcDate('t.started_at'), order: 'p.participant_code, t.started_at, t.id', columns: [...fixed, ...columns],
+    study: 'k.study_id',
+    date: utcDate('t.started_at'),
+    order: 'p.participant_code, t.started_at, t.id',
+    columns: [...fixed, ...columns],
   };
 }
 
@@ -44,7 +62,12 @@ const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 function nameOf({ task, metric }: WideMetric, taken: Set<string>): string {
   const whole = `${task}.${metric}`;
   const unlike = Buffer.byteLength(whole) > NAME_BYTES || taken.has(whole);
-  const name = unlike ? `${cut(whole, NAME_BYTES - 9)}~${createHash('sha256').update(JSON.stringify([task, metric])).digest('hex').slice(0, 8)}` : whole;
+  const name = unlike
+    ? `${cut(whole, NAME_BYTES - 9)}~${createHash('sha256')
+        .update(JSON.stringify([task, metric]))
+        .digest('hex')
+        .slice(0, 8)}`
+    : whole;
   taken.add(name);
   return name;
 }

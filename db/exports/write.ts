@@ -14,32 +14,65 @@ import { writeSheet } from './sheet.js';
 export const exportFormats = ['csv', 'json', 'ndjson', 'xlsx', 'zip'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 export const contentTypes: Record<ExportFormat, string> = {
-  csv: 'text/csv; charset=utf-8', json: 'application/json; charset=utf-8', ndjson: 'application/x-ndjson; charset=utf-8',
-  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', zip: 'application/zip',
+  csv: 'text/csv; charset=utf-8',
+  json: 'application/json; charset=utf-8',
+  ndjson: 'application/x-ndjson; charset=utf-8',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  zip: 'application/zip',
 };
 
 /**
  * Writes an export into `sink` and ends it. `tx`: a read-only transaction narrowed to who asked.
  * @returns the number of rows
  */
-export async function writeExport(tx: Tx, request: ExportRequest, format: ExportFormat, about: About, sink: Writable): Promise<number> {
-  if (request.deidentify) await tx.raw(`select set_config('app.pseudonym_key', ?, true)`, [await pseudonymKey(tx, request.study_id)]);
+export async function writeExport(
+  tx: Tx,
+  request: ExportRequest,
+  format: ExportFormat,
+  about: About,
+  sink: Writable,
+): Promise<number> {
+  if (request.deidentify)
+    await tx.raw(`select set_config('app.pseudonym_key', ?, true)`, [await pseudonymKey(tx, request.study_id)]);
   const of = await shapeOf(tx, request);
   switch (format) {
-    case 'csv': return writeCsv(tx, of, request, sink);
-    case 'ndjson': return copyRows(tx, of, request, 'json', (source) => pipeline(source, sink));
-    case 'json': return writeJson(tx, of, request, request.deidentify ? { ...about, study_code: await pseudonymOf(tx, about.study_code) } : about, sink);
-    case 'xlsx': return copyRows(tx, of, request, 'json', (source) => writeSheet(source, columnsOf(of, request.deidentify), request.dataset, sink));
-    case 'zip': return writeZip(tx, of, request, about, sink);
+    case 'csv':
+      return writeCsv(tx, of, request, sink);
+    case 'ndjson':
+      return copyRows(tx, of, request, 'json', (source) => pipeline(source, sink));
+    case 'json':
+      return writeJson(
+        tx,
+        of,
+        request,
+        request.deidentify ? { ...about, study_code: await pseudonymOf(tx, about.study_code) } : about,
+        sink,
+      );
+    case 'xlsx':
+      return copyRows(tx, of, request, 'json', (source) =>
+        writeSheet(source, columnsOf(of, request.deidentify), request.dataset, sink),
+      );
+    case 'zip':
+      return writeZip(tx, of, request, about, sink);
   }
 }
 
 /** The rows as lines; where the database sends many of them at once they are unwrapped. */
-async function copyRows(tx: Tx, of: Dataset, request: ExportRequest, as: 'csv' | 'json', through: (lines: Readable) => Promise<void>): Promise<number> {
+async function copyRows(
+  tx: Tx,
+  of: Dataset,
+  request: ExportRequest,
+  as: 'csv' | 'json',
+  through: (lines: Readable) => Promise<void>,
+): Promise<number> {
   if (!of.each) return copyOut(tx, copySql(of, request, as), through);
   let rows = 0;
-  const lines = unwrapped((more) => { rows += more; });
-  await copyOut(tx, copySql(of, request, as), async (source) => { await Promise.all([pipeline(source, lines), through(lines)]); });
+  const lines = unwrapped((more) => {
+    rows += more;
+  });
+  await copyOut(tx, copySql(of, request, as), async (source) => {
+    await Promise.all([pipeline(source, lines), through(lines)]);
+  });
   return rows;
 }
 
@@ -50,7 +83,9 @@ async function writeCsv(tx: Tx, of: Dataset, request: ExportRequest, sink: Writa
 }
 
 async function writeJson(tx: Tx, of: Dataset, request: ExportRequest, about: About, sink: Writable): Promise<number> {
-  sink.write(`${JSON.stringify({ dataset: request.dataset, study_code: about.study_code, exported_at: about.exported_at }).slice(0, -1)},"rows":[\n`);
+  sink.write(
+    `${JSON.stringify({ dataset: request.dataset, study_code: about.study_code, exported_at: about.exported_at }).slice(0, -1)},"rows":[\n`,
+  );
   const rows = await copyRows(tx, of, request, 'json', (source) => pipeline(source, commas(), sink, { end: false }));
   await ended(sink, '\n]}\n');
   return rows;
@@ -67,13 +102,22 @@ async function writeZip(tx: Tx, of: Dataset, request: ExportRequest, about: Abou
   zip.end();
   const archived = pipeline(zip.outputStream as unknown as Readable, sink);
   const [rows] = await Promise.all([
-    writeCsv(tx, of, request, data).catch((fault: unknown) => { sink.destroy(); throw fault; }),
-    archived.catch((fault: unknown) => { data.destroy(); throw fault; }),
+    writeCsv(tx, of, request, data).catch((fault: unknown) => {
+      sink.destroy();
+      throw fault;
+    }),
+    archived.catch((fault: unknown) => {
+      data.destroy();
+      throw fault;
+    }),
   ]);
   return rows;
 }
 
-const ended = (sink: Writable, tail: string): Promise<void> => new Promise((resolve, reject) => {
-  sink.once('error', reject);
-  sink.end(tail, () => { resolve(); });
-});
+const ended = (sink: Writable, tail: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    sink.once('error', reject);
+    sink.end(tail, () => {
+      resolve();
+    });
+  });

@@ -5,7 +5,11 @@ import { STUDY_COLUMNS, ofTarget } from './tables.js';
 type Row = Record<string, unknown>;
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 /** What a load decides itself: what waited to be sent or heard of. */
-const SETTLED: Record<string, readonly string[]> = { notifications: ['status', 'reason', 'dedupe_key'], webhook_events: ['status', 'error'], datacapture_configs: ['webhook_enabled', 'created_at', 'updated_at'] };
+const SETTLED: Record<string, readonly string[]> = {
+  notifications: ['status', 'reason', 'dedupe_key'],
+  webhook_events: ['status', 'error'],
+  datacapture_configs: ['webhook_enabled', 'created_at', 'updated_at'],
+};
 
 /** Documents were written so before instants had Z in them: the same instant, and the same content. */
 const WITH_OFFSET = /^\d{4,}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00$/;
@@ -21,10 +25,24 @@ export function contentHash({ study, tables }: StudyDocument): string {
     return names.get(id)!;
   };
   const batteries = new Map((tables.batteries ?? []).map(({ id, code }) => [id, `battery ${String(code)}`]));
-  const plain = (table: string, row: Row) => JSON.stringify(asInEveryCopy(Object.fromEntries(Object.entries(row).filter(([name]) => !SETTLED[table]?.includes(name))), batteries, table));
-  const content: Record<string, unknown> = { study: Object.fromEntries(STUDY_COLUMNS.filter((name) => !ofTarget.has(name)).map((name) => [name, study[name] ?? null])) };
+  const plain = (table: string, row: Row) =>
+    JSON.stringify(
+      asInEveryCopy(
+        Object.fromEntries(Object.entries(row).filter(([name]) => !SETTLED[table]?.includes(name))),
+        batteries,
+        table,
+      ),
+    );
+  const content: Record<string, unknown> = {
+    study: Object.fromEntries(
+      STUDY_COLUMNS.filter((name) => !ofTarget.has(name)).map((name) => [name, study[name] ?? null]),
+    ),
+  };
   for (const [table, rows] of Object.entries(tables).sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const texts = rows.map((row) => plain(table, row)).map((text) => ({ text, key: text.replaceAll(ID, '#') })).sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+    const texts = rows
+      .map((row) => plain(table, row))
+      .map((text) => ({ text, key: text.replaceAll(ID, '#') }))
+      .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
     content[table] = texts.map(({ text }) => text.replaceAll(ID, named));
   }
   return hashOf(content);
@@ -35,6 +53,12 @@ function asInEveryCopy(value: unknown, batteries: ReadonlyMap<unknown, string>, 
   if (typeof value === 'string') return WITH_OFFSET.test(value) ? `${value.slice(0, -'+00:00'.length)}Z` : value;
   if (Array.isArray(value)) return value.map((item) => asInEveryCopy(item, batteries, ''));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) =>
-    [key, key === 'battery_id' || (table === 'batteries' && key === 'id') ? batteries.get(item) ?? item : asInEveryCopy(item, batteries, '')]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      key === 'battery_id' || (table === 'batteries' && key === 'id')
+        ? (batteries.get(item) ?? item)
+        : asInEveryCopy(item, batteries, ''),
+    ]),
+  );
 }

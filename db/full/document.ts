@@ -14,7 +14,10 @@ const AUDIT = 'audit_log';
 
 /** A study as one document; rows as they stand in their tables. */
 export interface StudyDocument {
-  format: typeof FORMAT; format_version: number; schema_revision: string; exported_at: string;
+  format: typeof FORMAT;
+  format_version: number;
+  schema_revision: string;
+  exported_at: string;
   study: Record<string, unknown>;
   tables: Record<string, Record<string, unknown>[]>;
   /** To be read: it is not loaded again. */
@@ -22,36 +25,60 @@ export interface StudyDocument {
 }
 
 /**
- * Writes everything of a study as one JSON document into `sink` and ends it. One statement reads it all, so that it is of
- * one moment, a row at a time.
+ * Writes everything of a study as one JSON document into `sink` and ends it. One statement reads it all, so that it is
+ * of one moment, a row at a time.
  */
 export async function writeStudyDocument(tx: Tx, studyId: string, exportedAt: string, sink: Writable): Promise<number> {
   // Parts in parallel would come in any order.
   await tx.raw('set local max_parallel_workers_per_gather = 0');
-  sink.write(`${JSON.stringify({ format: FORMAT, format_version: FORMAT_VERSION, schema_revision: latestRevision, exported_at: exportedAt }).slice(0, -1)}`);
-  return copyOut(tx, `copy (${await allSql(tx, studyId)}) to stdout with (format csv, delimiter e'\\x02', quote e'\\x01')`, (source) => pipeline(source, assembled(), sink));
+  sink.write(
+    `${JSON.stringify({ format: FORMAT, format_version: FORMAT_VERSION, schema_revision: latestRevision, exported_at: exportedAt }).slice(0, -1)}`,
+  );
+  return copyOut(
+    tx,
+    `copy (${await allSql(tx, studyId)}) to stdout with (format csv, delimiter e'\\x02', quote e'\\x01')`,
+    (source) => pipeline(source, assembled(), sink),
+  );
 }
 
 async function allSql(tx: Tx, studyId: string): Promise<string> {
   const columns = await columnsForJson(tx, ['studies', ...studyTables.map(({ name }) => name), AUDIT]);
   const part = (name: string, table: string, key: string, order: string, only?: readonly string[]) => {
-    const list = only ? only.map((column) => columns.get(table)!.find(({ name: known }) => known === column)!) : columns.get(table)!;
+    const list = only
+      ? only.map((column) => columns.get(table)!.find(({ name: known }) => known === column)!)
+      : columns.get(table)!;
     // By the table's own columns: those that are selected are JSON, which has no order.
-    const by = order.split(', ').map((column) => `t.${column}`).join(', ');
+    const by = order
+      .split(', ')
+      .map((column) => `t.${column}`)
+      .join(', ');
     return `(select '${name}' as part, row_to_json(x)::text as row from (select ${list.map(({ sql }) => sql).join(', ')} from ${table} t where t.${key} = ${pg.escapeLiteral(studyId)}::uuid order by ${by}) x)`;
   };
   return [
-    part('study', 'studies', 'id', 'id', STUDY_COLUMNS), ...studyTables.map(({ name, order }) => part(name, name, 'study_id', order)), part(AUDIT, AUDIT, 'study_id', 'seq'),
+    part('study', 'studies', 'id', 'id', STUDY_COLUMNS),
+    ...studyTables.map(({ name, order }) => part(name, name, 'study_id', order)),
+    part(AUDIT, AUDIT, 'study_id', 'seq'),
   ].join(' union all ');
 }
 
-const withouts = new Map(studyTables.filter(({ without }) => without).map(({ name, without }) => [name, new Set(without)]));
+const withouts = new Map(
+  studyTables.filter(({ without }) => without).map(({ name, without }) => [name, new Set(without)]),
+);
 
 /** Lines of `part` and row as the document's body; a part without rows is an empty list. */
 function assembled(): Transform {
   const parts = ['study', ...studyTables.map(({ name }) => name), AUDIT];
-  let at = -1, rows = 0, rest = '';
-  const opening = (name: string) => (name === 'study' ? ',"study":' : name === parts[1] ? `,"tables":{"${name}":[` : name === AUDIT ? '},"audit":[' : `,"${name}":[`);
+  let at = -1,
+    rows = 0,
+    rest = '';
+  const opening = (name: string) =>
+    name === 'study'
+      ? ',"study":'
+      : name === parts[1]
+        ? `,"tables":{"${name}":[`
+        : name === AUDIT
+          ? '},"audit":['
+          : `,"${name}":[`;
   const closing = (name: string | undefined) => (name === undefined || name === 'study' ? '' : ']');
   const upTo = (name: string): string => {
     let text = '';
@@ -68,7 +95,13 @@ function assembled(): Transform {
     const name = line.slice(0, cut);
     const begun = upTo(name);
     const hidden = withouts.get(name);
-    const row = hidden ? JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(line.slice(cut + 1)) as object).filter(([key]) => !hidden.has(key)))) : line.slice(cut + 1);
+    const row = hidden
+      ? JSON.stringify(
+          Object.fromEntries(
+            Object.entries(JSON.parse(line.slice(cut + 1)) as object).filter(([key]) => !hidden.has(key)),
+          ),
+        )
+      : line.slice(cut + 1);
     return `${begun}${rows++ === 0 ? '' : ',\n'}${row}`;
   };
   return new Transform({

@@ -6,8 +6,22 @@ type Row = Record<string, unknown>;
 /** A document that names what it does not hold. */
 export class ForeignReference extends Error {}
 /** What rows refer to by ids that must be of the document: else they would hang on to another study's records. */
-const REFERENCES = ['participant_id', 'caregiver_id', 'site_id', 'anchor_date_id', 'history_id', 'schedule_version_id', 'visit_window_id', 'event_definition_id'];
-const OWN_REFERENCES: Record<string, string> = { session_tasks: 'session_id', raw_trial_chunks: 'session_id', assessment_sessions: 'visit_id', notifications: 'visit_id' };
+const REFERENCES = [
+  'participant_id',
+  'caregiver_id',
+  'site_id',
+  'anchor_date_id',
+  'history_id',
+  'schedule_version_id',
+  'visit_window_id',
+  'event_definition_id',
+];
+const OWN_REFERENCES: Record<string, string> = {
+  session_tasks: 'session_id',
+  raw_trial_chunks: 'session_id',
+  assessment_sessions: 'visit_id',
+  notifications: 'visit_id',
+};
 /** These tell of what may have been removed since, and nothing checks where they point. */
 const TELLING = new Set(['domain_events', 'visit_states']);
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
@@ -22,8 +36,12 @@ export class NewIds {
   private readonly ids = new Map<string, string>();
   private readonly batteries = new Map<number, number>();
 
-  constructor(private readonly document: StudyDocument, studyId: string) {
-    for (const rows of Object.values(document.tables)) for (const { id } of rows) if (typeof id === 'string') this.ids.set(id, randomUUID());
+  constructor(
+    private readonly document: StudyDocument,
+    studyId: string,
+  ) {
+    for (const rows of Object.values(document.tables))
+      for (const { id } of rows) if (typeof id === 'string') this.ids.set(id, randomUUID());
     this.requireOwn();
     this.ids.set(String(document.study.id), studyId);
     this.keys();
@@ -36,7 +54,11 @@ export class NewIds {
   rowsOf(table: string): Row[] {
     const rows = this.document.tables[table] ?? [];
     const only = DATA_TABLES[table];
-    if (only) return rows.map((row) => ({ ...row, ...Object.fromEntries(only.map((name) => [name, this.replaced(String(row[name]))])) }));
+    if (only)
+      return rows.map((row) => ({
+        ...row,
+        ...Object.fromEntries(only.map((name) => [name, this.replaced(String(row[name]))])),
+      }));
     return rows.map((row) => this.withBatteries(JSON.parse(this.replaced(JSON.stringify(row)))) as Row);
   }
 
@@ -48,7 +70,9 @@ export class NewIds {
       if (TELLING.has(table)) continue;
       const columns = [...REFERENCES, ...(OWN_REFERENCES[table] ? [OWN_REFERENCES[table]] : [])];
       for (const [i, row] of rows.entries()) {
-        const strange = columns.find((column) => row[column] != null && !this.ids.has(String(row[column]))) ?? (row.battery_id != null && !numbers.has(row.battery_id) ? 'battery_id' : undefined);
+        const strange =
+          columns.find((column) => row[column] != null && !this.ids.has(String(row[column]))) ??
+          (row.battery_id != null && !numbers.has(row.battery_id) ? 'battery_id' : undefined);
         if (strange) throw new ForeignReference(`tables.${table}.${i}.${strange} is not in the document`);
       }
     }
@@ -60,32 +84,53 @@ export class NewIds {
 
   /** The key of a visit comes of its participant and of what it is (its window, its event): it follows them. */
   private keys(): void {
-    const { scheduled_visits: visits = [], visit_windows: windows = [], event_definitions: events = [] } = this.document.tables;
+    const {
+      scheduled_visits: visits = [],
+      visit_windows: windows = [],
+      event_definitions: events = [],
+    } = this.document.tables;
     for (const visit of visits) {
       const old = String(visit.visit_key);
       if (this.ids.has(old)) continue;
       const participant = String(visit.participant_id);
       const identity = identitiesOf(visit, windows, events).find((one) => visitKey(participant, one) === old);
       // One that was planned by hand has a key of its own.
-      this.ids.set(old, identity === undefined ? randomUUID() : visitKey(this.replaced(participant), this.replaced(identity)));
+      this.ids.set(
+        old,
+        identity === undefined ? randomUUID() : visitKey(this.replaced(participant), this.replaced(identity)),
+      );
     }
   }
 
   private withBatteries(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((item) => this.withBatteries(item));
     if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, item]) =>
-      [key, key === 'battery_id' && typeof item === 'number' ? this.batteries.get(item) ?? item : this.withBatteries(item)]));
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [
+        key,
+        key === 'battery_id' && typeof item === 'number'
+          ? (this.batteries.get(item) ?? item)
+          : this.withBatteries(item),
+      ]),
+    );
   }
 }
 
 /** What a visit may be the visit of (workflows/domain: schedule.ts, edc/plan.ts). */
-function identitiesOf({ visit_window_id, datacapture_event, event_definition_id, event_occurrence }: Row, windows: readonly Row[], events: readonly Row[]): string[] {
+function identitiesOf(
+  { visit_window_id, datacapture_event, event_definition_id, event_occurrence }: Row,
+  windows: readonly Row[],
+  events: readonly Row[],
+): string[] {
   const own = [
     ...(visit_window_id ? [`window:${String(visit_window_id)}`] : []),
     ...(datacapture_event ? [`event:${String(datacapture_event)}`] : []),
     ...(event_definition_id ? [`event-def:${String(event_definition_id)}#${String(event_occurrence)}`] : []),
   ];
   // Its window or event may have been taken out of the plan.
-  return [...own, ...windows.map(({ id }) => `window:${String(id)}`), ...events.map(({ id }) => `event-def:${String(id)}#${String(event_occurrence)}`)];
+  return [
+    ...own,
+    ...windows.map(({ id }) => `window:${String(id)}`),
+    ...events.map(({ id }) => `event-def:${String(id)}#${String(event_occurrence)}`),
+  ];
 }

@@ -10,14 +10,19 @@ type Row = Record<string, unknown>;
 const BATCH = 500;
 /** A day or an instant that no column holds. */
 export class UnreadableDate extends Error {
-  constructor(readonly path: string) { super(`${path} is not within the years 0001 to 9999`); }
+  constructor(readonly path: string) {
+    super(`${path} is not within the years 0001 to 9999`);
+  }
 }
 
 /** Whether there is nothing in a study that a load would meet. */
 export async function studyIsEmpty(tx: Tx, studyId: string): Promise<boolean> {
   // A study has its first policy from the start.
   const tables = studyTables.map(({ name }) => name).filter((name) => name !== 'enrollment_policies');
-  const { rows } = await tx.raw(`select not (${tables.map((name) => `exists (select from ${name} where study_id = :id)`).join(' or ')}) as empty`, { id: studyId });
+  const { rows } = await tx.raw(
+    `select not (${tables.map((name) => `exists (select from ${name} where study_id = :id)`).join(' or ')}) as empty`,
+    { id: studyId },
+  );
   return rows[0].empty;
 }
 
@@ -27,7 +32,12 @@ export async function studyIsEmpty(tx: Tx, studyId: string): Promise<boolean> {
  * @returns how many rows of each table
  * @throws UnreadableDate, ForeignReference
  */
-export async function loadStudy(tx: Tx, studyId: string, document: StudyDocument, values: { datacapture: Row }): Promise<Record<string, number>> {
+export async function loadStudy(
+  tx: Tx,
+  studyId: string,
+  document: StudyDocument,
+  values: { datacapture: Row },
+): Promise<Record<string, number>> {
   // Visits bring their history with them (0018-exports).
   await tx.raw(`select set_config('app.loading_study', ?, true)`, [studyId]);
   await requireYears(tx, document);
@@ -39,7 +49,8 @@ export async function loadStudy(tx: Tx, studyId: string, document: StudyDocument
     const rows = ids.rowsOf(name).map((row) => settled(studyId, name, row, people, values.datacapture, document));
     loaded[name] = rows.length;
     if (name === 'batteries') await loadBatteries(tx, rows, ids, document);
-    else if (name === 'visit_states') await inBatches(rows, batch, (some) => tx.raw('select load_visit_states(?::jsonb)', [JSON.stringify(some)]));
+    else if (name === 'visit_states')
+      await inBatches(rows, batch, (some) => tx.raw('select load_visit_states(?::jsonb)', [JSON.stringify(some)]));
     else {
       // With its visits the database has planned their reminders; the document brings what became of them.
       if (name === 'notifications') await tx('notifications').where({ study_id: studyId }).delete();
@@ -49,7 +60,9 @@ export async function loadStudy(tx: Tx, studyId: string, document: StudyDocument
   await tx.raw(`select set_config('app.loading_study', '', true)`);
   await tx.raw(
     `insert into outbox (topic, study_id, subject, payload, patient)
-     select 'participant-start', study_id, id::text, jsonb_build_object('site_id', site_id) || ?::jsonb, true from participants where study_id = ? and status = 'enrolled'`, [JSON.stringify(carriedTrace()), studyId]);
+     select 'participant-start', study_id, id::text, jsonb_build_object('site_id', site_id) || ?::jsonb, true from participants where study_id = ? and status = 'enrolled'`,
+    [JSON.stringify(carriedTrace()), studyId],
+  );
   (tx as TxWithMark).wroteOutbox = true;
   return loaded;
 }
@@ -58,10 +71,14 @@ export async function loadStudy(tx: Tx, studyId: string, document: StudyDocument
 async function requireYears(tx: Tx, { tables }: StudyDocument): Promise<void> {
   const { rows } = await tx.raw(
     `select c.relname as table, array_agg(a.attname::text) as columns from pg_attribute a join pg_class c on c.oid = a.attrelid
-     where a.attrelid = any (?::text[]::regclass[]) and a.attnum > 0 and a.atttypid = any ('{date,date[],timestamptz,timestamptz[]}'::regtype[]) group by 1`, [studyTables.map(({ name }) => name)]);
+     where a.attrelid = any (?::text[]::regclass[]) and a.attnum > 0 and a.atttypid = any ('{date,date[],timestamptz,timestamptz[]}'::regtype[]) group by 1`,
+    [studyTables.map(({ name }) => name)],
+  );
   for (const { table, columns } of rows as { table: string; columns: string[] }[]) {
     for (const [i, row] of (tables[table] ?? []).entries()) {
-      const column = columns.find((name) => [row[name]].flat().some((value) => typeof value === 'string' && value.startsWith('0000-')));
+      const column = columns.find((name) =>
+        [row[name]].flat().some((value) => typeof value === 'string' && value.startsWith('0000-')),
+      );
       if (column !== undefined) throw new UnreadableDate(`tables.${table}.${i}.${column}`);
     }
   }
@@ -72,30 +89,61 @@ const USER_COLUMNS = ['confirmed_by_id', 'waiver_approved_by_id', 'signed_by_id'
 
 /** Of the users that a document names those that are known here. */
 async function knownUsers(tx: Tx, { tables }: StudyDocument): Promise<Set<string>> {
-  const named = new Set(Object.values(tables).flatMap((rows) => rows.flatMap((row) => USER_COLUMNS.flatMap((column) => (typeof row[column] === 'string' ? [row[column]] : [])))));
+  const named = new Set(
+    Object.values(tables).flatMap((rows) =>
+      rows.flatMap((row) => USER_COLUMNS.flatMap((column) => (typeof row[column] === 'string' ? [row[column]] : []))),
+    ),
+  );
   const { rows } = await tx.raw('select id from users where id = any(?::uuid[])', [[...named]]);
   return new Set((rows as { id: string }[]).map(({ id }) => id));
 }
 
-/** A row as it stands here: what waited there to be done is not done again from here, and users of another service are nobody. */
-function settled(studyId: string, table: string, row: Row, people: ReadonlySet<string>, datacapture: Row, { tables }: StudyDocument): Row {
-  const users = Object.fromEntries(USER_COLUMNS.filter((column) => typeof row[column] === 'string' && !people.has(row[column])).map((column) => [column, null]));
+/**
+ * A row as it stands here: what waited there to be done is not done again from here, and users of another service are
+ * nobody.
+ */
+function settled(
+  studyId: string,
+  table: string,
+  row: Row,
+  people: ReadonlySet<string>,
+  datacapture: Row,
+  { tables }: StudyDocument,
+): Row {
+  const users = Object.fromEntries(
+    USER_COLUMNS.filter((column) => typeof row[column] === 'string' && !people.has(row[column])).map((column) => [
+      column,
+      null,
+    ]),
+  );
   const own = { ...row, ...users, study_id: studyId };
   if (table === 'notifications') {
     // A reminder stays planned; a message whose process ran elsewhere is not sent from here. A key that bears no id of
     // the study is taken.
     const kept = (tables.notifications ?? []).some(({ dedupe_key }) => dedupe_key === row.dedupe_key);
-    return { ...own, ...(kept && { dedupe_key: null }), ...(row.status === 'pending' && row.visit_key == null && { status: 'cancelled', reason: 'study_imported' }) };
+    return {
+      ...own,
+      ...(kept && { dedupe_key: null }),
+      ...(row.status === 'pending' && row.visit_key == null && { status: 'cancelled', reason: 'study_imported' }),
+    };
   }
-  if (table === 'webhook_events' && (row.status === 'received' || row.status === 'processing')) return { ...own, status: 'failed', error: 'NOT_PROCESSED_BEFORE_EXPORT' };
+  if (table === 'webhook_events' && (row.status === 'received' || row.status === 'processing'))
+    return { ...own, status: 'failed', error: 'NOT_PROCESSED_BEFORE_EXPORT' };
   if (table === 'datacapture_configs') return { ...own, ...datacapture };
   return own;
 }
 
 async function loadBatteries(tx: Tx, rows: readonly Row[], ids: NewIds, { tables }: StudyDocument): Promise<void> {
-  await insert(tx, 'batteries', rows.map(({ id: _id, ...row }) => row), BATCH);
+  await insert(
+    tx,
+    'batteries',
+    rows.map(({ id: _id, ...row }) => row),
+    BATCH,
+  );
   for (const { id, code } of tables.batteries ?? []) {
-    const made = await tx('batteries').where({ study_id: String(rows[0]!.study_id), code: String(code) }).first<{ id: number }>('id');
+    const made = await tx('batteries')
+      .where({ study_id: String(rows[0]!.study_id), code: String(code) })
+      .first<{ id: number }>('id');
     ids.battery(Number(id), made.id);
   }
 }
@@ -103,7 +151,9 @@ async function loadBatteries(tx: Tx, rows: readonly Row[], ids: NewIds, { tables
 /** Columns that rows of this table may bring: those that it has, and that the database does not number itself. */
 async function columnsOf(tx: Tx, table: string, rows: readonly Row[]): Promise<string[]> {
   const { rows: found } = await tx.raw(
-    `select attname from pg_attribute where attrelid = ?::regclass and attnum > 0 and not attisdropped and attidentity <> 'a' and attgenerated = ''`, [table]);
+    `select attname from pg_attribute where attrelid = ?::regclass and attnum > 0 and not attisdropped and attidentity <> 'a' and attgenerated = ''`,
+    [table],
+  );
   const given = new Set(rows.flatMap((row) => Object.keys(row)));
   return (found as { attname: string }[]).map(({ attname }) => attname).filter((name) => given.has(name));
 }
@@ -111,9 +161,17 @@ async function columnsOf(tx: Tx, table: string, rows: readonly Row[]): Promise<s
 async function insert(tx: Tx, table: string, rows: readonly Row[], batch: number): Promise<void> {
   if (rows.length === 0) return;
   const list = (await columnsOf(tx, table, rows)).map((column) => `"${column}"`).join(', ');
-  await inBatches(rows, batch, (some) => tx.raw(`insert into ${table} (${list}) select ${list} from jsonb_populate_recordset(null::${table}, ?::jsonb)`, [JSON.stringify(some)]));
+  await inBatches(rows, batch, (some) =>
+    tx.raw(`insert into ${table} (${list}) select ${list} from jsonb_populate_recordset(null::${table}, ?::jsonb)`, [
+      JSON.stringify(some),
+    ]),
+  );
 }
 
-async function inBatches(rows: readonly Row[], batch: number, work: (some: Row[]) => PromiseLike<unknown>): Promise<void> {
+async function inBatches(
+  rows: readonly Row[],
+  batch: number,
+  work: (some: Row[]) => PromiseLike<unknown>,
+): Promise<void> {
   for (const some of portions(rows, batch)) await work(some);
 }

@@ -1,6 +1,6 @@
 /**
- * The tables of a study in a full export, in the order in which they are loaded. A new table of a study belongs here, or
- * into LEFT_OUT with the reason.
+ * The tables of a study in a full export, in the order in which they are loaded. A new table of a study belongs here,
+ * or into LEFT_OUT with the reason.
  */
 export interface StudyTable {
   name: string;
@@ -23,7 +23,19 @@ export const studyTables: readonly StudyTable[] = [
   { name: 'holiday_calendars', order: 'name' },
   { name: 'enrollment_policies', order: 'policy_version' },
   // Secrets never leave; what is known of the last connection says nothing of the next.
-  { name: 'datacapture_configs', order: 'id', without: ['api_token_encrypted', 'webhook_secret_encrypted', 'last_webhook_received', 'last_sync_at', 'sync_status', 'sync_error_message', 'polled_at'] },
+  {
+    name: 'datacapture_configs',
+    order: 'id',
+    without: [
+      'api_token_encrypted',
+      'webhook_secret_encrypted',
+      'last_webhook_received',
+      'last_sync_at',
+      'sync_status',
+      'sync_error_message',
+      'polled_at',
+    ],
+  },
   { name: 'participants', order: 'created_at, participant_code' },
   { name: 'caregivers', order: 'created_at, id', without: ['session_epoch'] },
   { name: 'caregiver_participants', order: 'created_at, caregiver_id, participant_id' },
@@ -76,6 +88,27 @@ export const LEFT_OUT: Record<string, string> = {
 };
 
 /** What of a study its target keeps, or a load decides. */
-export const ofTarget: ReadonlySet<string> = new Set(['id', 'study_code', 'study_name', 'created_at', 'datacapture_enabled']);
+export const ofTarget: ReadonlySet<string> = new Set([
+  'id',
+  'study_code',
+  'study_name',
+  'created_at',
+  'datacapture_enabled',
+]);
 /** Columns of `studies` that make a study what it is; its code and name are the target’s. */
-export const STUDY_COLUMNS = ['id', 'study_code', 'study_name', 'description', 'status', 'start_date', 'end_date', 'timezone', 'integration_mode', 'datacapture_enabled', 'consent_mode', 'config', 'policy_version', 'created_at'] as const;
+export const STUDY_COLUMNS = [
+  'id',
+  'study_code',
+  'study_name',
+  'description',
+  'status',
+  'start_date',
+  'end_date',
+  'timezone',
+  'integration_mode',
+  'datacapture_enabled',
+  'consent_mode',
+  'config',
+  'policy_version',
+  'created_at',
+] as const;

@@ -1,4 +1,7 @@
-/** Results on their way to the capture system: what is to be pushed, every attempt, the breaker, who writes a record now. */
+/**
+ * Results on their way to the capture system: what is to be pushed, every attempt, the breaker, who writes a record
+ * now.
+ */
 export const name = '0016-push';
 export const up = `
 -- One row for each session whose results are to stand in the capture system.

@@ -1,4 +1,7 @@
-/** Reminders: planned by the database itself with every change of a visit, so that no way of writing one can forget them. */
+/**
+ * Reminders: planned by the database itself with every change of a visit, so that no way of writing one can forget
+ * them.
+ */
 export const name = '0020-reminders';
 export const up = `
 alter table notifications

@@ -1,4 +1,6 @@
-/** Erasure: what identifies a participant is removed, and stays removed; what was decided about it and its audit stay. */
+/**
+ * Erasure: what identifies a participant is removed, and stays removed; what was decided about it and its audit stay.
+ */
 export const name = '0024-erasure';
 export const up = `
 alter table participants

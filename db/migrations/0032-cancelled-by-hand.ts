@@ -1,4 +1,7 @@
-/** Whether somebody cancelled a visit: it stays so through later schedules. What goes with a cancelled proposal comes back with the next. */
+/**
+ * Whether somebody cancelled a visit: it stays so through later schedules. What goes with a cancelled proposal comes
+ * back with the next.
+ */
 export const name = '0032-cancelled-by-hand';
 export const up = `
 alter table scheduled_visits add column cancelled_by_hand boolean not null default false,

@@ -1,4 +1,6 @@
-/** Changes of studies that have reached Temporal and are not through yet: what a lost workflow is started again from. */
+/**
+ * Changes of studies that have reached Temporal and are not through yet: what a lost workflow is started again from.
+ */
 export const name = '0040-open-changes';
 export const up = `
 create table open_study_changes (

@@ -48,8 +48,61 @@ import * as localIds from './0049-local-ids.js';
 import * as movedByHand from './0050-moved-by-hand.js';
 import * as changedByHand from './0051-changed-by-hand.js';
 
-export interface SqlMigration { name: string; up: string }
+export interface SqlMigration {
+  name: string;
+  up: string;
+}
 
 /** In order; forward only. A released migration is never edited: a change is a new one at the end. */
-export const migrations: readonly SqlMigration[] = [identity, studies, anchor, recordKeeping, capture, request, asOf, edc, assessments, pages, waitingTriggers, isolationCost, outboxSubject, portal, regenerationCost, push, pushPace, poll, dataOut, exportCost, templates, reminders, secondFactors, audit, events, erasure, userLinks, messageLane, consentRevocation, reminderCost, restingAnchors, imports, openChanges, deadAddresses, endedLogins, auditVerifications, cancelledByHand, batteryRight, touchCost, caregivers, caregiverEpochs, patientChanges, studySize, callerCost, auditTexts, failingWorkflows, localIds, movedByHand, changedByHand];
+export const migrations: readonly SqlMigration[] = [
+  identity,
+  studies,
+  anchor,
+  recordKeeping,
+  capture,
+  request,
+  asOf,
+  edc,
+  assessments,
+  pages,
+  waitingTriggers,
+  isolationCost,
+  outboxSubject,
+  portal,
+  regenerationCost,
+  push,
+  pushPace,
+  poll,
+  dataOut,
+  exportCost,
+  templates,
+  reminders,
+  secondFactors,
+  audit,
+  events,
+  erasure,
+  userLinks,
+  messageLane,
+  consentRevocation,
+  reminderCost,
+  restingAnchors,
+  imports,
+  openChanges,
+  deadAddresses,
+  endedLogins,
+  auditVerifications,
+  cancelledByHand,
+  batteryRight,
+  touchCost,
+  caregivers,
+  caregiverEpochs,
+  patientChanges,
+  studySize,
+  callerCost,
+  auditTexts,
+  failingWorkflows,
+  localIds,
+  movedByHand,
+  changedByHand,
+];
 export const latestRevision = migrations.at(-1)!.name;

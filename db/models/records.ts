@@ -68,7 +68,12 @@ export class Consent extends Row {
 
 export class Eligibility extends Row {
   static override tableName = 'eligibility_assessments';
-  static override jsonAttributes = ['inclusion_criteria', 'exclusion_criteria', 'waiver_criteria_ids', 'source_documents'];
+  static override jsonAttributes = [
+    'inclusion_criteria',
+    'exclusion_criteria',
+    'waiver_criteria_ids',
+    'source_documents',
+  ];
   declare study_id: string;
   declare participant_id: string;
   declare status: 'pending' | 'eligible' | 'ineligible' | 'deferred';
@@ -124,7 +129,11 @@ export class VisitWindow extends Row {
 }
 
 /** Days of a visit, as dates. */
-export interface VisitDays { target_date: string; window_open: string; window_close: string }
+export interface VisitDays {
+  target_date: string;
+  window_open: string;
+  window_close: string;
+}
 /** What a visit is, of that what somebody may change. */
 export type VisitContent = Partial<Pick<ScheduledVisit, 'name' | 'battery_id' | 'datacapture_event'>>;
 

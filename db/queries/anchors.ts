@@ -9,8 +9,13 @@ import type { Insert } from '../rows.js';
  * Takes the anchor's row for this transaction and tells what an earlier try of the same command came to. What is
  * written from here on bears the moment at which the row was taken (db function `moment`).
  */
-export async function lockAnchor(tx: Tx, participantId: string, commandId: string): Promise<{ found: boolean; earlier: unknown }> {
-  const rows = await prepared<{ earlier: unknown }>(tx,
+export async function lockAnchor(
+  tx: Tx,
+  participantId: string,
+  commandId: string,
+): Promise<{ found: boolean; earlier: unknown }> {
+  const rows = await prepared<{ earlier: unknown }>(
+    tx,
     `with held as materialized (select a.participant_id from anchor_dates a where a.participant_id = $1 for update)
      select (select c.outcome from anchor_commands c where c.id = $2) as earlier, set_config('app.moment', clock_timestamp()::text, true) from held`,
     [participantId, commandId],
@@ -18,15 +23,24 @@ export async function lockAnchor(tx: Tx, participantId: string, commandId: strin
   return { found: rows.length === 1, earlier: rows[0]?.earlier ?? null };
 }
 
-/** Locks many anchors in one order; those whose row another transaction holds are waited for. The moment counts from the last. */
+/**
+ * Locks many anchors in one order; those whose row another transaction holds are waited for. The moment counts from the
+ * last.
+ */
 export async function lockAnchors(tx: Tx, participantIds: readonly string[]): Promise<void> {
   await inOneTrip(tx, [
-    { sql: 'select 1 from anchor_dates where participant_id = any($1::uuid[]) order by participant_id for update', values: [`{${participantIds.join(',')}}`] },
+    {
+      sql: 'select 1 from anchor_dates where participant_id = any($1::uuid[]) order by participant_id for update',
+      values: [`{${participantIds.join(',')}}`],
+    },
     { sql: `select set_config('app.moment', clock_timestamp()::text, true)`, values: [] },
   ]);
 }
 
-export async function rememberCommands(tx: Tx, commands: readonly { id: string; study_id: string; participant_id: string; kind: string; outcome: unknown }[]): Promise<void> {
+export async function rememberCommands(
+  tx: Tx,
+  commands: readonly { id: string; study_id: string; participant_id: string; kind: string; outcome: unknown }[],
+): Promise<void> {
   await insertRows(tx, 'anchor_commands', ['id', 'study_id', 'participant_id', 'kind', 'outcome'], commands);
 }
 
@@ -61,14 +75,34 @@ export interface AnchorWrite {
 export class StaleAnchor extends Error {}
 
 const ANCHOR_COLUMNS = [
-  'enrollment_date_value', 'enrollment_datetime_value', 'partial_value', 'precision', 'timezone', 'source_type', 'source_ref', 'captured_at',
-  'status', 'finalized_at', 'finalized_by_id', 'is_override', 'override_reason', 'override_actor_id', 'override_at', 'override_approved',
-  'override_approved_by_id', 'override_approved_at', 'version', 'reopened', 'reopened_facts', 'cancelled_facts',
+  'enrollment_date_value',
+  'enrollment_datetime_value',
+  'partial_value',
+  'precision',
+  'timezone',
+  'source_type',
+  'source_ref',
+  'captured_at',
+  'status',
+  'finalized_at',
+  'finalized_by_id',
+  'is_override',
+  'override_reason',
+  'override_actor_id',
+  'override_at',
+  'override_approved',
+  'override_approved_by_id',
+  'override_approved_at',
+  'version',
+  'reopened',
+  'reopened_facts',
+  'cancelled_facts',
 ] as const satisfies readonly (keyof AnchorWrite)[];
 
 // The ids stand beside the rows: how many rows a JSON document holds nobody knows, and the planner, guessing a hundred,
-// reads whole tables (measured with 1,500 participants: 12 ms instead of 0.5, and growing with them). Materialized: else
-// each row is read out of the document again for each anchor that it is held against (250 of them: 2,000 ms instead of 10).
+// reads whole tables (measured with 1,500 participants: 12 ms instead of 0.5, and growing with them). Materialized:
+// else each row is read out of the document again for each anchor that it is held against (250 of them: 2,000 ms
+// instead of 10).
 const WRITE_ANCHORS = `
 with wanted as materialized (
   select n.*, (r->>'expected_version')::integer as expected_version
@@ -89,7 +123,10 @@ select count(*)::integer as written from written`;
  */
 export async function writeAnchors(tx: Tx, anchors: readonly AnchorWrite[]): Promise<void> {
   if (anchors.length === 0) return;
-  const [row] = await prepared<{ written: number }>(tx, WRITE_ANCHORS, [JSON.stringify(anchors), anchors.map((a) => a.participant_id)]);
+  const [row] = await prepared<{ written: number }>(tx, WRITE_ANCHORS, [
+    JSON.stringify(anchors),
+    anchors.map((a) => a.participant_id),
+  ]);
   if (row!.written !== anchors.length) throw new StaleAnchor('an anchor moved on since it was read');
 }
 
@@ -121,24 +158,83 @@ export interface HistoryWrite {
 }
 
 const HISTORY_COLUMNS = [
-  'id', 'anchor_date_id', 'participant_id', 'study_id', 'event_type', 'anchor_version', 'enrollment_date_value', 'enrollment_datetime_value',
-  'precision', 'timezone', 'status_before', 'status_after', 'source_type', 'source_ref', 'previous_enrollment_date', 'previous_source_type',
-  'change_delta_days', 'actor_user_id', 'actor_type', 'reason', 'ip_address', 'user_agent', 'request_id', 'schedule_version_created_id',
+  'id',
+  'anchor_date_id',
+  'participant_id',
+  'study_id',
+  'event_type',
+  'anchor_version',
+  'enrollment_date_value',
+  'enrollment_datetime_value',
+  'precision',
+  'timezone',
+  'status_before',
+  'status_after',
+  'source_type',
+  'source_ref',
+  'previous_enrollment_date',
+  'previous_source_type',
+  'change_delta_days',
+  'actor_user_id',
+  'actor_type',
+  'reason',
+  'ip_address',
+  'user_agent',
+  'request_id',
+  'schedule_version_created_id',
 ] as const satisfies readonly (keyof HistoryWrite)[];
 
-export const intoHistory = (rows: readonly HistoryWrite[]): Insert => into<HistoryWrite>('anchor_date_history', HISTORY_COLUMNS, rows);
+export const intoHistory = (rows: readonly HistoryWrite[]): Insert =>
+  into<HistoryWrite>('anchor_date_history', HISTORY_COLUMNS, rows);
 
 export interface DecisionWrite {
-  history_id: string; study_id: string; participant_id: string; policy_version: number;
-  facts: unknown; command: unknown; trace: unknown; decision: unknown; approver_user_id: string | null;
+  history_id: string;
+  study_id: string;
+  participant_id: string;
+  policy_version: number;
+  facts: unknown;
+  command: unknown;
+  trace: unknown;
+  decision: unknown;
+  approver_user_id: string | null;
 }
 export const intoDecisions = (rows: readonly DecisionWrite[]): Insert =>
-  into<DecisionWrite>('anchor_decisions', ['history_id', 'study_id', 'participant_id', 'policy_version', 'facts', 'command', 'trace', 'decision', 'approver_user_id'], rows);
+  into<DecisionWrite>(
+    'anchor_decisions',
+    [
+      'history_id',
+      'study_id',
+      'participant_id',
+      'policy_version',
+      'facts',
+      'command',
+      'trace',
+      'decision',
+      'approver_user_id',
+    ],
+    rows,
+  );
 
 /** Puts a manual date in the place of an earlier one, if there is one; null takes it back. The facts stay on record. */
-export async function replaceManualEntry(tx: Tx, participantId: string, isEarlier: boolean, entry: { study_id: string; enrollment_date: string; entered_by_user_id: string | null; reason: string | null } | null): Promise<void> {
-  if (isEarlier) await prepared(tx, 'update manual_anchor_entries set withdrawn_at = clock_timestamp() where participant_id = $1 and withdrawn_at is null', [participantId]);
-  if (entry) await insertRows(tx, 'manual_anchor_entries', ['participant_id', 'study_id', 'enrollment_date', 'entered_by_user_id', 'reason'], [{ participant_id: participantId, ...entry }]);
+export async function replaceManualEntry(
+  tx: Tx,
+  participantId: string,
+  isEarlier: boolean,
+  entry: { study_id: string; enrollment_date: string; entered_by_user_id: string | null; reason: string | null } | null,
+): Promise<void> {
+  if (isEarlier)
+    await prepared(
+      tx,
+      'update manual_anchor_entries set withdrawn_at = clock_timestamp() where participant_id = $1 and withdrawn_at is null',
+      [participantId],
+    );
+  if (entry)
+    await insertRows(
+      tx,
+      'manual_anchor_entries',
+      ['participant_id', 'study_id', 'enrollment_date', 'entered_by_user_id', 'reason'],
+      [{ participant_id: participantId, ...entry }],
+    );
 }
 
 /** The anchor as it is returned (interface, "Anchor response"). */
@@ -173,8 +269,25 @@ export const anchorStatement = (participantId: string): Statement => ({ sql: ANC
 
 /** History, newest first (interface, "Anchor history entry", returned fields). */
 export async function readHistory(tx: Tx, participantId: string): Promise<unknown[]> {
-  return tx('anchor_date_history').where({ participant_id: participantId }).orderBy('seq', 'desc').select(
-    'id', 'event_type', 'enrollment_date_value', 'status_before', 'status_after', 'source_type', 'source_ref', 'previous_enrollment_date', 'change_delta_days',
-    'actor_user_id', 'actor_type', 'reason', 'request_id', 'schedule_version_created_id', 'anchor_version', 'created_at',
-  );
+  return tx('anchor_date_history')
+    .where({ participant_id: participantId })
+    .orderBy('seq', 'desc')
+    .select(
+      'id',
+      'event_type',
+      'enrollment_date_value',
+      'status_before',
+      'status_after',
+      'source_type',
+      'source_ref',
+      'previous_enrollment_date',
+      'change_delta_days',
+      'actor_user_id',
+      'actor_type',
+      'reason',
+      'request_id',
+      'schedule_version_created_id',
+      'anchor_version',
+      'created_at',
+    );
 }

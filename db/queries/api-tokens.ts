@@ -4,22 +4,47 @@ import type { Listed, Page } from './paging.js';
 
 /** A token of /api/v1 as it is shown: never the token itself. */
 export interface ApiToken {
-  id: string; user_id: string; name: string; scopes: string[]; study_ids: string[]; created_at: string; expires_at: string; last_used_at: string | null;
+  id: string;
+  user_id: string;
+  name: string;
+  scopes: string[];
+  study_ids: string[];
+  created_at: string;
+  expires_at: string;
+  last_used_at: string | null;
 }
 const COLUMNS = 'id, user_id, name, scopes, study_ids, created_at, expires_at, last_used_at';
 
-export async function insertApiToken(tx: Tx, token: { id: string; userId: string; name: string; scopes: readonly string[]; studyIds: readonly string[]; hash: Buffer; seconds: number }): Promise<ApiToken> {
+export async function insertApiToken(
+  tx: Tx,
+  token: {
+    id: string;
+    userId: string;
+    name: string;
+    scopes: readonly string[];
+    studyIds: readonly string[];
+    hash: Buffer;
+    seconds: number;
+  },
+): Promise<ApiToken> {
   const { rows } = await tx.raw(
     `insert into api_tokens (id, user_id, name, scopes, study_ids, token_hash, expires_at)
      values (?, ?, ?, ?::text[], ?::uuid[], ?, clock_timestamp() + ? * interval '1 second') returning ${COLUMNS}`,
-    [token.id, token.userId, token.name, [...token.scopes], [...token.studyIds], token.hash, token.seconds]);
+    [token.id, token.userId, token.name, [...token.scopes], [...token.studyIds], token.hash, token.seconds],
+  );
   return rows[0];
 }
 
 /** A user's tokens that were not revoked, the expired ones among them. */
 export function listApiTokens(tx: Tx, userId: string, at: Page): Promise<Listed<ApiToken>> {
-  return page(tx, tx('api_tokens').where({ user_id: userId }).whereNull('revoked_at'), COLUMNS, at,
-    { created_at: 'created_at', expires_at: 'expires_at', name: 'name', last_used_at: 'last_used_at' }, 'id');
+  return page(
+    tx,
+    tx('api_tokens').where({ user_id: userId }).whereNull('revoked_at'),
+    COLUMNS,
+    at,
+    { created_at: 'created_at', expires_at: 'expires_at', name: 'name', last_used_at: 'last_used_at' },
+    'id',
+  );
 }
 
 export async function apiTokenById(tx: Tx, id: string): Promise<ApiToken | undefined> {
@@ -27,12 +52,18 @@ export async function apiTokenById(tx: Tx, id: string): Promise<ApiToken | undef
 }
 
 export async function revokeApiToken(tx: Tx, id: string): Promise<void> {
-  await tx('api_tokens').where({ id }).whereNull('revoked_at').update({ revoked_at: tx.raw('clock_timestamp()') });
+  await tx('api_tokens')
+    .where({ id })
+    .whereNull('revoked_at')
+    .update({ revoked_at: tx.raw('clock_timestamp()') });
 }
 
 /** Ends all tokens of a user. @returns the ids of those that were not revoked before */
 export async function revokeApiTokensOf(tx: Tx, userId: string): Promise<string[]> {
-  const { rows } = await tx.raw('update api_tokens set revoked_at = clock_timestamp() where user_id = ? and revoked_at is null returning id', [userId]);
+  const { rows } = await tx.raw(
+    'update api_tokens set revoked_at = clock_timestamp() where user_id = ? and revoked_at is null returning id',
+    [userId],
+  );
   return (rows as { id: string }[]).map(({ id }) => id).sort();
 }
 

@@ -1,12 +1,17 @@
 import type { Tx } from '../knex.js';
 import type { AnchorResponse } from './anchors.js';
 
-export interface Existence { ahead: boolean; existed: boolean }
+export interface Existence {
+  ahead: boolean;
+  existed: boolean;
+}
 
 /** Whether an instant lies ahead of the database's clock, and whether the participant was on record then. */
 export async function existenceAt(tx: Tx, participantId: string, at: string): Promise<Existence> {
   const { rows } = await tx.raw(
-    `select ?::timestamptz > clock_timestamp() as ahead, exists (select from participants where id = ? and created_at <= ?::timestamptz) as existed`, [at, participantId, at]);
+    `select ?::timestamptz > clock_timestamp() as ahead, exists (select from participants where id = ? and created_at <= ?::timestamptz) as existed`,
+    [at, participantId, at],
+  );
   return rows[0] as Existence;
 }
 
@@ -49,20 +54,40 @@ export async function readAnchorAsOf(tx: Tx, participantId: string, at: string):
   return (await tx.raw(ANCHOR_AS_OF, [participantId, at])).rows[0] as AnchorResponse | undefined;
 }
 
-export interface VersionThen extends Record<string, unknown> { id: string; scheduling_settings: { carried_visit_ids?: string[] } }
+export interface VersionThen extends Record<string, unknown> {
+  id: string;
+  scheduling_settings: { carried_visit_ids?: string[] };
+}
 
 /** The schedule version that was current at an instant, as it stood then; undefined where none was. */
 export async function readVersionAsOf(tx: Tx, participantId: string, at: string): Promise<VersionThen | undefined> {
-  const { rows } = await tx.raw(`with asked as (select ?::uuid as participant_id, ?::timestamptz as at) ${CURRENT}`, [participantId, at]);
+  const { rows } = await tx.raw(`with asked as (select ?::uuid as participant_id, ?::timestamptz as at) ${CURRENT}`, [
+    participantId,
+    at,
+  ]);
   const version = rows[0] as VersionThen | undefined;
-  return version && { ...version, is_current: true, status: 'active', superseded_at: null, supersede_reason: null, superseded_by_id: null };
+  return (
+    version && {
+      ...version,
+      is_current: true,
+      status: 'active',
+      superseded_at: null,
+      supersede_reason: null,
+      superseded_by_id: null,
+    }
+  );
 }
 
 /**
  * A version's visits, those that it carries and those without a version, each in the state that it had at an instant.
  * Visits that were not there yet are left out.
  */
-export async function readVisitsAsOf(tx: Tx, participantId: string, at: string, version: VersionThen | undefined): Promise<Record<string, unknown>[]> {
+export async function readVisitsAsOf(
+  tx: Tx,
+  participantId: string,
+  at: string,
+  version: VersionThen | undefined,
+): Promise<Record<string, unknown>[]> {
   const carried = version?.scheduling_settings.carried_visit_ids ?? [];
   const { rows } = await tx.raw(
     `select v.id, v.visit_key, v.study_id, v.participant_id, v.visit_window_id, v.schedule_version_id, v.is_baseline, v.event_definition_id, v.event_oid, v.event_occurrence,
@@ -73,6 +98,7 @@ export async function readVisitsAsOf(tx: Tx, participantId: string, at: string, 
      join scheduled_visits v on v.id = s.visit_id
      where v.schedule_version_id is null or v.schedule_version_id = ?::uuid or v.id = any(?::uuid[])
      order by v.schedule_version_id is null, s.target_date, v.id`,
-    [carried, participantId, at, version?.id ?? null, carried]);
+    [carried, participantId, at, version?.id ?? null, carried],
+  );
   return rows as Record<string, unknown>[];
 }

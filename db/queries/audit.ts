@@ -2,17 +2,29 @@ import { AS_HASHED } from '../audit-records.js';
 import type { Tx } from '../knex.js';
 
 export interface AuditFilter {
-  study_id?: string | undefined; user_id?: string | undefined; action?: string | undefined; resource_type?: string | undefined; resource_id?: string | undefined;
-  request_id?: string | undefined; from?: string | undefined; to?: string | undefined; skip: number; limit: number;
+  study_id?: string | undefined;
+  user_id?: string | undefined;
+  action?: string | undefined;
+  resource_type?: string | undefined;
+  resource_id?: string | undefined;
+  request_id?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+  skip: number;
+  limit: number;
 }
 
 const EQUAL = ['study_id', 'user_id', 'action', 'resource_type', 'resource_id', 'request_id'] as const;
 
 /** Whether there is a study of this id, or was one: its chain stays. */
 export async function hasChain(tx: Tx, studyId: string): Promise<boolean> {
-  const { rows: [found] } = await tx.raw(
+  const {
+    rows: [found],
+  } = (await tx.raw(
     `select exists (select from studies where id = ?::uuid) or exists (select from audit_chains where chain = ?) or exists (select from audit_log where chain = ?)
-       or exists (select from audit_checkpoints where chain = ?) as there`, [studyId, studyId, studyId, studyId]) as { rows: { there: boolean }[] };
+       or exists (select from audit_checkpoints where chain = ?) as there`,
+    [studyId, studyId, studyId, studyId],
+  )) as { rows: { there: boolean }[] };
   return found!.there;
 }
 
@@ -26,8 +38,29 @@ export async function listAudit(tx: Tx, filter: AuditFilter): Promise<{ items: u
     return query;
   };
   // The time as it is hashed, with all of its digits: whoever has the record can compute its hash.
-  const items = await matching().orderBy([{ column: 'audit_log.created_at', order: 'desc' }, { column: 'seq', order: 'desc' }]).offset(filter.skip).limit(filter.limit)
-    .select(tx.raw(`chain || '/' || seq as id`), 'seq', 'chain', 'study_id', 'user_id', 'action', 'resource_type', 'resource_id', 'audit_metadata', 'request_id', tx.raw(AS_HASHED), 'prev_hash', 'hash', 'hash_version');
+  const items = await matching()
+    .orderBy([
+      { column: 'audit_log.created_at', order: 'desc' },
+      { column: 'seq', order: 'desc' },
+    ])
+    .offset(filter.skip)
+    .limit(filter.limit)
+    .select(
+      tx.raw(`chain || '/' || seq as id`),
+      'seq',
+      'chain',
+      'study_id',
+      'user_id',
+      'action',
+      'resource_type',
+      'resource_id',
+      'audit_metadata',
+      'request_id',
+      tx.raw(AS_HASHED),
+      'prev_hash',
+      'hash',
+      'hash_version',
+    );
   const [count] = await matching().count({ n: '*' });
   return { items, total: Number(count?.n ?? 0) };
 }

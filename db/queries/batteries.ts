@@ -3,27 +3,59 @@ import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
 
 export interface ModuleRow {
-  id: string; position: number; task: string; name: string; settings: Record<string, unknown>; required: boolean; estimated_minutes: number;
+  id: string;
+  position: number;
+  task: string;
+  name: string;
+  settings: Record<string, unknown>;
+  required: boolean;
+  estimated_minutes: number;
 }
 export interface BatteryRecord {
-  id: number; study_id: string; code: string; name: string; description: string | null; version: number; status: 'draft' | 'published' | 'retired';
-  published_version: number | null; modules: ModuleRow[]; created_at: string; updated_at: string;
+  id: number;
+  study_id: string;
+  code: string;
+  name: string;
+  description: string | null;
+  version: number;
+  status: 'draft' | 'published' | 'retired';
+  published_version: number | null;
+  modules: ModuleRow[];
+  created_at: string;
+  updated_at: string;
 }
-export type BatteryFields = Partial<Pick<BatteryRecord, 'code' | 'name' | 'description' | 'version' | 'status' | 'published_version'>>;
+export type BatteryFields = Partial<
+  Pick<BatteryRecord, 'code' | 'name' | 'description' | 'version' | 'status' | 'published_version'>
+>;
 
-const modulesOf = (version: string) => `coalesce((select jsonb_agg(jsonb_build_object('id', m.id, 'position', m.position, 'task', m.task, 'name', m.name, 'settings', m.settings,
+const modulesOf = (
+  version: string,
+) => `coalesce((select jsonb_agg(jsonb_build_object('id', m.id, 'position', m.position, 'task', m.task, 'name', m.name, 'settings', m.settings,
   'required', m.required, 'estimated_minutes', m.estimated_minutes) order by m.position) from battery_modules m where m.battery_id = b.id and m.version = ${version}), '[]') as modules`;
 const COLUMNS = `b.id, b.study_id, b.code, b.name, b.description, b.version, b.status, b.published_version, ${modulesOf('b.version')}, b.created_at, b.updated_at`;
 
-export function listBatteries(tx: Tx, filter: Page & { studyId?: string | undefined; status?: string | undefined }): Promise<Listed<BatteryRecord>> {
+export function listBatteries(
+  tx: Tx,
+  filter: Page & { studyId?: string | undefined; status?: string | undefined },
+): Promise<Listed<BatteryRecord>> {
   const found = tx('batteries as b').modify((q) => {
     if (filter.studyId) q.where('b.study_id', filter.studyId);
     if (filter.status) q.where('b.status', filter.status);
   });
-  return page(tx, found, COLUMNS, filter, { code: 'b.code', name: 'b.name', created_at: 'b.created_at', id: 'b.id' }, 'b.id');
+  return page(
+    tx,
+    found,
+    COLUMNS,
+    filter,
+    { code: 'b.code', name: 'b.name', created_at: 'b.created_at', id: 'b.id' },
+    'b.id',
+  );
 }
 
-/** @param lock until the commit; what belongs to it is read after the lock is held, so that it is what the change before left */
+/**
+ * @param lock until the commit; what belongs to it is read after the lock is held, so that it is what the change before
+ * left
+ */
 export async function batteryById(tx: Tx, id: number, lock = false): Promise<BatteryRecord | undefined> {
   if (lock) await tx.raw('select 1 from batteries where id = ? for update', [id]);
   return (await tx.raw(`select ${COLUMNS} from batteries b where b.id = ?`, [id])).rows[0];
@@ -32,17 +64,23 @@ export async function batteryById(tx: Tx, id: number, lock = false): Promise<Bat
 /** By its code, locked until the commit. */
 export async function batteryByCode(tx: Tx, studyId: string, code: string): Promise<BatteryRecord | undefined> {
   await tx.raw('select 1 from batteries where study_id = ? and code = ? for update', [studyId, code]);
-  return (await tx.raw(`select ${COLUMNS} from batteries b where b.study_id = ? and b.code = ?`, [studyId, code])).rows[0];
+  return (await tx.raw(`select ${COLUMNS} from batteries b where b.study_id = ? and b.code = ?`, [studyId, code]))
+    .rows[0];
 }
 
-export async function insertBattery(tx: Tx, battery: BatteryFields & { study_id: string; code: string; name: string }): Promise<number> {
-  const [row] = await tx('batteries').insert(battery).returning('id') as { id: number }[];
+export async function insertBattery(
+  tx: Tx,
+  battery: BatteryFields & { study_id: string; code: string; name: string },
+): Promise<number> {
+  const [row] = (await tx('batteries').insert(battery).returning('id')) as { id: number }[];
   return row!.id;
 }
 
 /** Also without fields: what belongs to the battery changed, and its `updated_at` says so. */
 export async function updateBattery(tx: Tx, id: number, change: BatteryFields): Promise<void> {
-  await tx('batteries').where({ id }).update({ ...change, updated_at: tx.raw('clock_timestamp()') });
+  await tx('batteries')
+    .where({ id })
+    .update({ ...change, updated_at: tx.raw('clock_timestamp()') });
 }
 
 export async function deleteBattery(tx: Tx, id: number): Promise<void> {
@@ -54,19 +92,34 @@ export async function batteryInUse(tx: Tx, id: number): Promise<boolean> {
   const { rows } = await tx.raw(
     `select exists (select from visit_windows where battery_id = :id) or exists (select from event_definitions where battery_id = :id)
        or exists (select from scheduled_visits where battery_id = :id) or exists (select from assessment_sessions where battery_id = :id)
-       or exists (select from datacapture_configs d, jsonb_each(d.event_battery_mapping) e where e.value->>'battery_id' = (:id)::text) as used`, { id });
+       or exists (select from datacapture_configs d, jsonb_each(d.event_battery_mapping) e where e.value->>'battery_id' = (:id)::text) as used`,
+    { id },
+  );
   return rows[0].used;
 }
 
 // --- modules of a version
 
-export async function insertModules(tx: Tx, of: { battery_id: number; version: number; study_id: string }, modules: readonly (Omit<ModuleRow, 'id'> & { id?: string })[]): Promise<void> {
-  if (modules.length > 0) await tx('battery_modules').insert(modules.map((module) => ({ ...of, ...module, settings: JSON.stringify(module.settings) })));
+export async function insertModules(
+  tx: Tx,
+  of: { battery_id: number; version: number; study_id: string },
+  modules: readonly (Omit<ModuleRow, 'id'> & { id?: string })[],
+): Promise<void> {
+  if (modules.length > 0)
+    await tx('battery_modules').insert(
+      modules.map((module) => ({ ...of, ...module, settings: JSON.stringify(module.settings) })),
+    );
 }
 
-export async function updateModule(tx: Tx, of: { battery_id: number; version: number; id: string }, change: Partial<Omit<ModuleRow, 'id' | 'position'>>): Promise<void> {
+export async function updateModule(
+  tx: Tx,
+  of: { battery_id: number; version: number; id: string },
+  change: Partial<Omit<ModuleRow, 'id' | 'position'>>,
+): Promise<void> {
   const { settings, ...rest } = change;
-  await tx('battery_modules').where(of).update({ ...rest, ...(settings && { settings: JSON.stringify(settings) }) });
+  await tx('battery_modules')
+    .where(of)
+    .update({ ...rest, ...(settings && { settings: JSON.stringify(settings) }) });
 }
 
 /** Takes a module out and closes the gap. */
@@ -75,7 +128,9 @@ export async function deleteModule(tx: Tx, of: { battery_id: number; version: nu
   await tx.raw(
     `update battery_modules m set position = n.position from (
        select id, row_number() over (order by position) as position from battery_modules where battery_id = :battery_id and version = :version) n
-     where m.battery_id = :battery_id and m.version = :version and m.id = n.id and m.position <> n.position`, { battery_id: of.battery_id, version: of.version });
+     where m.battery_id = :battery_id and m.version = :version and m.id = n.id and m.position <> n.position`,
+    { battery_id: of.battery_id, version: of.version },
+  );
 }
 
 export async function deleteModules(tx: Tx, of: { battery_id: number; version: number }): Promise<void> {
@@ -83,25 +138,49 @@ export async function deleteModules(tx: Tx, of: { battery_id: number; version: n
 }
 
 /** Puts the modules into this order, in one statement. */
-export async function orderModules(tx: Tx, of: { battery_id: number; version: number }, ids: readonly string[]): Promise<void> {
+export async function orderModules(
+  tx: Tx,
+  of: { battery_id: number; version: number },
+  ids: readonly string[],
+): Promise<void> {
   await tx.raw(
     `update battery_modules m set position = n.position from unnest(?::uuid[]) with ordinality as n(id, position)
-     where m.battery_id = ? and m.version = ? and m.id = n.id`, [[...ids], of.battery_id, of.version]);
+     where m.battery_id = ? and m.version = ? and m.id = n.id`,
+    [[...ids], of.battery_id, of.version],
+  );
 }
 
 /** The next version starts as a copy of this one; its modules keep their ids. */
 export async function copyModules(tx: Tx, batteryId: number, from: number, to: number): Promise<void> {
   await tx.raw(
     `insert into battery_modules (battery_id, version, id, study_id, position, task, name, settings, required, estimated_minutes)
-     select battery_id, ?, id, study_id, position, task, name, settings, required, estimated_minutes from battery_modules where battery_id = ? and version = ?`, [to, batteryId, from]);
+     select battery_id, ?, id, study_id, position, task, name, settings, required, estimated_minutes from battery_modules where battery_id = ? and version = ?`,
+    [to, batteryId, from],
+  );
 }
 
 // --- versions
 
-export interface VersionRow { battery_id: number; version: number; status: 'draft' | 'published'; name: string; description: string | null; published_at: string | null; published_by_id: string | null; modules: ModuleRow[] }
+export interface VersionRow {
+  battery_id: number;
+  version: number;
+  status: 'draft' | 'published';
+  name: string;
+  description: string | null;
+  published_at: string | null;
+  published_by_id: string | null;
+  modules: ModuleRow[];
+}
 
 export async function insertVersion(tx: Tx, battery: BatteryRecord, publishedById: string): Promise<void> {
-  await tx('battery_versions').insert({ battery_id: battery.id, version: battery.version, study_id: battery.study_id, name: battery.name, description: battery.description, published_by_id: publishedById });
+  await tx('battery_versions').insert({
+    battery_id: battery.id,
+    version: battery.version,
+    study_id: battery.study_id,
+    name: battery.name,
+    description: battery.description,
+    published_by_id: publishedById,
+  });
 }
 
 /** Every version, newest first; the draft among them where there is one. */
@@ -112,22 +191,41 @@ export async function listBatteryVersions(tx: Tx, batteryId: number): Promise<Ve
        union all
        select d.id, d.id, d.version, 'draft', d.name, d.description, null, null from batteries d
        where d.id = :id and not exists (select from battery_versions v where v.battery_id = d.id and v.version = d.version)) b
-     order by b.version desc`, { id: batteryId });
+     order by b.version desc`,
+    { id: batteryId },
+  );
   return rows;
 }
 
-export interface CompileSource { id: number; study_id: string; version: number; published: boolean }
+export interface CompileSource {
+  id: number;
+  study_id: string;
+  version: number;
+  published: boolean;
+}
 
-/** Which version a client is given: the one named, else the newest published, else the draft. Undefined: no such battery or version. */
-export async function compileSource(tx: Tx, id: number, version: number | undefined): Promise<CompileSource | undefined> {
+/**
+ * Which version a client is given: the one named, else the newest published, else the draft. Undefined: no such battery
+ * or version.
+ */
+export async function compileSource(
+  tx: Tx,
+  id: number,
+  version: number | undefined,
+): Promise<CompileSource | undefined> {
   const { rows } = await tx.raw(
     `select b.id, b.study_id, w.version, (v.version is not null) as published
      from batteries b cross join lateral (select coalesce(?::integer, b.published_version, b.version) as version) w
      left join battery_versions v on v.battery_id = b.id and v.version = w.version
-     where b.id = ? and (v.version is not null or w.version = b.version)`, [version ?? null, id]);
+     where b.id = ? and (v.version is not null or w.version = b.version)`,
+    [version ?? null, id],
+  );
   return rows[0];
 }
 
 export async function modulesOfVersion(tx: Tx, batteryId: number, version: number): Promise<ModuleRow[]> {
-  return tx('battery_modules').where({ battery_id: batteryId, version }).orderBy('position').select('id', 'position', 'task', 'name', 'settings', 'required', 'estimated_minutes');
+  return tx('battery_modules')
+    .where({ battery_id: batteryId, version })
+    .orderBy('position')
+    .select('id', 'position', 'task', 'name', 'settings', 'required', 'estimated_minutes');
 }

@@ -1,34 +1,69 @@
 import type { Tx } from '../knex.js';
 
 export interface BreakerView {
-  state: 'closed' | 'open' | 'half_open'; consecutive_failures: number; opened_at: string | null; next_attempt_at: string | null; last_error: string | null;
+  state: 'closed' | 'open' | 'half_open';
+  consecutive_failures: number;
+  opened_at: string | null;
+  next_attempt_at: string | null;
+  last_error: string | null;
 }
-interface BreakerRow extends BreakerView { connection: string; probe: string | null; cooled: boolean; probe_lost: boolean; retry_at: string }
-const CLOSED = { state: 'closed', consecutive_failures: 0, opened_at: null, next_attempt_at: null, last_error: null, probe: null, probe_until: null } as const;
+interface BreakerRow extends BreakerView {
+  connection: string;
+  probe: string | null;
+  cooled: boolean;
+  probe_lost: boolean;
+  retry_at: string;
+}
+const CLOSED = {
+  state: 'closed',
+  consecutive_failures: 0,
+  opened_at: null,
+  next_attempt_at: null,
+  last_error: null,
+  probe: null,
+  probe_until: null,
+} as const;
 const SHOWN = 'state, consecutive_failures, opened_at, next_attempt_at, last_error';
 
 /** The breaker of a configuration as it is shown; one that nothing was pushed through yet is closed. */
 export async function breakerOf(tx: Tx, studyId: string): Promise<BreakerView> {
   const { rows } = await tx.raw(`select ${SHOWN} from datacapture_breakers where study_id = ?`, [studyId]);
-  return rows[0] ?? { state: 'closed', consecutive_failures: 0, opened_at: null, next_attempt_at: null, last_error: null };
+  return (
+    rows[0] ?? { state: 'closed', consecutive_failures: 0, opened_at: null, next_attempt_at: null, last_error: null }
+  );
 }
 
-export interface BreakerLimits { failures: number; cooldownSeconds: number }
+export interface BreakerLimits {
+  failures: number;
+  cooldownSeconds: number;
+}
 /** Who asks to get through, on which connection (a hash of address and token). */
-export interface Passage { studyId: string; connection: string; attempt: string }
+export interface Passage {
+  studyId: string;
+  connection: string;
+  attempt: string;
+}
 
 async function lock(tx: Tx, { studyId, connection }: Omit<Passage, 'attempt'>): Promise<BreakerRow> {
-  await tx.raw('insert into datacapture_breakers (study_id, connection) values (?, ?) on conflict do nothing', [studyId, connection]);
-  const { rows: [row] } = await tx.raw(
+  await tx.raw('insert into datacapture_breakers (study_id, connection) values (?, ?) on conflict do nothing', [
+    studyId,
+    connection,
+  ]);
+  const {
+    rows: [row],
+  } = await tx.raw(
     `select ${SHOWN}, connection, probe, next_attempt_at <= clock_timestamp() as cooled, coalesce(probe_until < clock_timestamp(), false) as probe_lost,
        coalesce(greatest(next_attempt_at, probe_until), clock_timestamp()) as retry_at
-     from datacapture_breakers where study_id = ? for update`, [studyId]);
+     from datacapture_breakers where study_id = ? for update`,
+    [studyId],
+  );
   if (row.connection === connection) return row;
   // Another capture system, or another token: what is known of the former one says nothing of it.
   await change(tx, studyId, { ...CLOSED, connection });
   return { ...row, ...CLOSED, connection, cooled: false, probe_lost: false };
 }
-const change = (tx: Tx, studyId: string, values: Record<string, unknown>) => tx('datacapture_breakers').where({ study_id: studyId }).update(values);
+const change = (tx: Tx, studyId: string, values: Record<string, unknown>) =>
+  tx('datacapture_breakers').where({ study_id: studyId }).update(values);
 
 /**
  * Lets an attempt through: freely when closed; as the one probe when an open one has cooled down, or when the probe of
@@ -39,7 +74,12 @@ export async function pass(tx: Tx, passage: Passage, probeSeconds: number): Prom
   const breaker = await lock(tx, passage);
   if (breaker.state === 'closed') return null;
   if (!(breaker.state === 'open' ? breaker.cooled : breaker.probe_lost)) return breaker.retry_at;
-  await change(tx, passage.studyId, { state: 'half_open', probe: passage.attempt, probe_until: tx.raw(`clock_timestamp() + ? * interval '1 second'`, [probeSeconds]), next_attempt_at: null });
+  await change(tx, passage.studyId, {
+    state: 'half_open',
+    probe: passage.attempt,
+    probe_until: tx.raw(`clock_timestamp() + ? * interval '1 second'`, [probeSeconds]),
+    next_attempt_at: null,
+  });
   return null;
 }
 
@@ -56,14 +96,29 @@ export async function noteFailed(tx: Tx, passage: Passage, error: string, limits
   const breaker = await lock(tx, passage);
   const consecutive_failures = breaker.consecutive_failures + 1;
   const values = { consecutive_failures, last_error: error };
-  const opens = breaker.state === 'closed' ? consecutive_failures >= limits.failures : breaker.state === 'half_open' && breaker.probe === passage.attempt;
-  await change(tx, passage.studyId, opens
-    ? { ...values, state: 'open', probe: null, probe_until: null, opened_at: tx.raw('coalesce(opened_at, clock_timestamp())'), next_attempt_at: tx.raw(`clock_timestamp() + ? * interval '1 second'`, [limits.cooldownSeconds]) }
-    : values);
+  const opens =
+    breaker.state === 'closed'
+      ? consecutive_failures >= limits.failures
+      : breaker.state === 'half_open' && breaker.probe === passage.attempt;
+  await change(
+    tx,
+    passage.studyId,
+    opens
+      ? {
+          ...values,
+          state: 'open',
+          probe: null,
+          probe_until: null,
+          opened_at: tx.raw('coalesce(opened_at, clock_timestamp())'),
+          next_attempt_at: tx.raw(`clock_timestamp() + ? * interval '1 second'`, [limits.cooldownSeconds]),
+        }
+      : values,
+  );
 }
 
 /** The probe ended without having asked the capture system: the next one may. */
 export async function giveBackProbe(tx: Tx, { studyId, attempt }: Omit<Passage, 'connection'>): Promise<void> {
-  await tx('datacapture_breakers').where({ study_id: studyId, state: 'half_open', probe: attempt })
+  await tx('datacapture_breakers')
+    .where({ study_id: studyId, state: 'half_open', probe: attempt })
     .update({ state: 'open', probe: null, probe_until: null, next_attempt_at: tx.raw('clock_timestamp()') });
 }

@@ -2,12 +2,30 @@ import type { Tx } from '../knex.js';
 import { orderBy, page } from './paging.js';
 import type { Listed, Page } from './paging.js';
 
-export interface CaregiverFields { name: string | null; email: string | null; phone: string | null; preferred_language: string | null; status: 'active' | 'inactive' }
+export interface CaregiverFields {
+  name: string | null;
+  email: string | null;
+  phone: string | null;
+  preferred_language: string | null;
+  status: 'active' | 'inactive';
+}
 /** Whom a caregiver cares for, as far as the transaction sees participants. */
-export interface Care { participant_id: string; relationship: string }
-export interface CaregiverRecord extends CaregiverFields { id: string; study_id: string; participants: Care[]; created_at: string; updated_at: string }
+export interface Care {
+  participant_id: string;
+  relationship: string;
+}
+export interface CaregiverRecord extends CaregiverFields {
+  id: string;
+  study_id: string;
+  participants: Care[];
+  created_at: string;
+  updated_at: string;
+}
 /** A caregiver as one participant's. */
-export interface CaregiverOf extends Omit<CaregiverRecord, 'participants'> { relationship: string; since: string }
+export interface CaregiverOf extends Omit<CaregiverRecord, 'participants'> {
+  relationship: string;
+  since: string;
+}
 
 const OWN = 'c.id, c.study_id, c.name, c.email, c.phone, c.preferred_language, c.status';
 // Through the participants, so that isolation by site holds for whom it names.
@@ -17,26 +35,49 @@ const SORTS = { created_at: 'c.created_at', name: 'c.name', status: 'c.status', 
 export const caregiverSorts = ['created_at', 'name', 'status', 'updated_at'] as const;
 
 /** Caregivers of a study; `search` is found anywhere in name or email, as it is written. */
-export function listCaregivers(tx: Tx, studyId: string, filter: Page & { status?: string | undefined; search?: string | undefined }): Promise<Listed<CaregiverRecord>> {
-  const found = tx('caregivers as c').where('c.study_id', studyId).modify((q) => {
-    if (filter.status) q.where('c.status', filter.status);
-    if (filter.search) q.whereRaw('position(lower(?) in lower(concat_ws(chr(10), c.name, c.email))) > 0', [filter.search]);
-  });
+export function listCaregivers(
+  tx: Tx,
+  studyId: string,
+  filter: Page & { status?: string | undefined; search?: string | undefined },
+): Promise<Listed<CaregiverRecord>> {
+  const found = tx('caregivers as c')
+    .where('c.study_id', studyId)
+    .modify((q) => {
+      if (filter.status) q.where('c.status', filter.status);
+      if (filter.search)
+        q.whereRaw('position(lower(?) in lower(concat_ws(chr(10), c.name, c.email))) > 0', [filter.search]);
+    });
   return page(tx, found, COLUMNS, filter, SORTS, 'c.id');
 }
 
 /** Who cares for a participant, whom the transaction must see. */
-export async function caregiversOf(tx: Tx, participantId: string, range: Pick<Page, 'skip' | 'limit'>): Promise<Listed<CaregiverOf>> {
+export async function caregiversOf(
+  tx: Tx,
+  participantId: string,
+  range: Pick<Page, 'skip' | 'limit'>,
+): Promise<Listed<CaregiverOf>> {
   const { rows } = await tx.raw(
     `select ${OWN}, k.relationship, k.created_at as since, c.created_at, c.updated_at, count(*) over () as total
      from caregiver_participants k join caregivers c on c.id = k.caregiver_id join participants p on p.id = k.participant_id
-     where k.participant_id = ? order by ${orderBy('since', { since: 'k.created_at' }, 'c.id')}`, [participantId]);
+     where k.participant_id = ? order by ${orderBy('since', { since: 'k.created_at' }, 'c.id')}`,
+    [participantId],
+  );
   const all = (rows as (CaregiverOf & { total: number })[]).map(({ total: _total, ...row }) => row);
   return { items: all.slice(range.skip, range.skip + range.limit), total: all.length };
 }
 
-export async function caregiverInStudy(tx: Tx, studyId: string, id: string, lock = false): Promise<CaregiverRecord | undefined> {
-  return (await tx.raw(`select ${COLUMNS} from caregivers c where c.study_id = ? and c.id = ? ${lock ? 'for update of c' : ''}`, [studyId, id])).rows[0];
+export async function caregiverInStudy(
+  tx: Tx,
+  studyId: string,
+  id: string,
+  lock = false,
+): Promise<CaregiverRecord | undefined> {
+  return (
+    await tx.raw(
+      `select ${COLUMNS} from caregivers c where c.study_id = ? and c.id = ? ${lock ? 'for update of c' : ''}`,
+      [studyId, id],
+    )
+  ).rows[0];
 }
 
 /** One that a request names without its study: any that the transaction sees. */
@@ -45,19 +86,30 @@ export async function caregiverById(tx: Tx, id: string): Promise<CaregiverRecord
 }
 
 export async function insertCaregiver(tx: Tx, studyId: string, fields: Partial<CaregiverFields>): Promise<string> {
-  const [row] = await tx('caregivers').insert({ ...fields, study_id: studyId }).returning('id') as [{ id: string }];
+  const [row] = (await tx('caregivers')
+    .insert({ ...fields, study_id: studyId })
+    .returning('id')) as [{ id: string }];
   return row.id;
 }
 
-export async function updateCaregiver(tx: Tx, studyId: string, id: string, change: Partial<CaregiverFields>): Promise<void> {
+export async function updateCaregiver(
+  tx: Tx,
+  studyId: string,
+  id: string,
+  change: Partial<CaregiverFields>,
+): Promise<void> {
   await tx('caregivers').where({ study_id: studyId, id }).update(change);
 }
 
-/** What a caregiver that is not active any more must not open or receive: links, messages that bear one, its devices. */
+/**
+ * What a caregiver that is not active any more must not open or receive: links, messages that bear one, its devices.
+ */
 export async function shutOut(tx: Tx, studyId: string, id: string): Promise<void> {
   await tx('portal_links').where({ study_id: studyId, caregiver_id: id }).delete();
   await tx('push_tokens').where({ study_id: studyId, caregiver_id: id }).delete();
-  await tx('notifications').where({ study_id: studyId, caregiver_id: id, status: 'pending' }).update({ status: 'cancelled', reason: 'inactive' });
+  await tx('notifications')
+    .where({ study_id: studyId, caregiver_id: id, status: 'pending' })
+    .update({ status: 'cancelled', reason: 'inactive' });
 }
 
 export async function deleteCaregiver(tx: Tx, studyId: string, id: string): Promise<void> {
@@ -67,20 +119,29 @@ export async function deleteCaregiver(tx: Tx, studyId: string, id: string): Prom
 /** Whether it cares for somebody whom the transaction does not see: who is at another site. */
 export async function caresBeyondReach(tx: Tx, id: string): Promise<boolean> {
   const { rows } = await tx.raw(
-    `select exists (select from caregiver_participants k where k.caregiver_id = ? and not exists (select from participants p where p.id = k.participant_id)) as beyond`, [id]);
+    `select exists (select from caregiver_participants k where k.caregiver_id = ? and not exists (select from participants p where p.id = k.participant_id)) as beyond`,
+    [id],
+  );
   return rows[0].beyond;
 }
 
 /** @returns whether anything changed */
-export async function keepCare(tx: Tx, care: { caregiverId: string; participantId: string; studyId: string; relationship: string; by: string }): Promise<boolean> {
+export async function keepCare(
+  tx: Tx,
+  care: { caregiverId: string; participantId: string; studyId: string; relationship: string; by: string },
+): Promise<boolean> {
   const { rowCount } = await tx.raw(
     `insert into caregiver_participants as k (caregiver_id, participant_id, study_id, relationship, created_by) values (?, ?, ?, ?, ?)
      on conflict (caregiver_id, participant_id) do update set relationship = excluded.relationship where k.relationship <> excluded.relationship`,
-    [care.caregiverId, care.participantId, care.studyId, care.relationship, care.by]);
+    [care.caregiverId, care.participantId, care.studyId, care.relationship, care.by],
+  );
   return rowCount === 1;
 }
 
 /** Ends it, and with it the messages to the caregiver's devices. @returns whether it was there */
 export async function endCare(tx: Tx, caregiverId: string, participantId: string): Promise<boolean> {
-  return (await tx('caregiver_participants').where({ caregiver_id: caregiverId, participant_id: participantId }).delete()) > 0;
+  return (
+    (await tx('caregiver_participants').where({ caregiver_id: caregiverId, participant_id: participantId }).delete()) >
+    0
+  );
 }

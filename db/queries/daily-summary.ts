@@ -12,18 +12,39 @@ export async function queueDailySummaries(tx: Tx): Promise<{ id: string; study_i
      select s.id, u.id, 'daily_summary', 'email', 'daily_summary:' || s.id || ':' || u.id || ':' || (now() at time zone 'UTC')::date
      from studies s join user_studies a on a.study_id = s.id join users u on u.id = a.user_id
      where s.status = 'active' and u.status = 'active' order by s.id, u.id
-     on conflict (dedupe_key) where dedupe_key is not null do nothing returning id, study_id`);
+     on conflict (dedupe_key) where dedupe_key is not null do nothing returning id, study_id`,
+  );
   const made = rows as { id: string; study_id: string }[];
-  await putOutbox(tx, made.map(({ id, study_id }) => ({ topic: 'notification', studyId: study_id, subject: id })));
+  await putOutbox(
+    tx,
+    made.map(({ id, study_id }) => ({ topic: 'notification', studyId: study_id, subject: id })),
+  );
   return made;
 }
 
-export interface SummaryVisit { participant_code: string; name: string; target_date: string; window_close: string }
+export interface SummaryVisit {
+  participant_code: string;
+  name: string;
+  target_date: string;
+  window_close: string;
+}
 export interface DailySummary {
-  study_code: string; study_name: string; today: string;
-  yesterday: { enrolled: number; withdrawn: number; visits_completed: number; visits_missed: number; sessions_completed: number };
-  due_today: number; overdue: number; failed_syncs: number; pending_approvals: number;
-  today_visits: SummaryVisit[]; overdue_visits: SummaryVisit[];
+  study_code: string;
+  study_name: string;
+  today: string;
+  yesterday: {
+    enrolled: number;
+    withdrawn: number;
+    visits_completed: number;
+    visits_missed: number;
+    sessions_completed: number;
+  };
+  due_today: number;
+  overdue: number;
+  failed_syncs: number;
+  pending_approvals: number;
+  today_visits: SummaryVisit[];
+  overdue_visits: SummaryVisit[];
   /** Completed visits on each of the last fourteen days, oldest first. */
   completed_by_day: { day: string; completed: number }[];
 }
@@ -59,6 +80,8 @@ export async function readDailySummary(tx: Tx, studyId: string): Promise<DailySu
           where target_date < s.today and status in ('scheduled', 'open') and participant_status = 'enrolled' order by window_close, participant_code limit :most) l), '[]') as overdue_visits,
        (select jsonb_agg(jsonb_build_object('day', d.day, 'completed', (select count(*) from v where v.completed_on = d.day)) order by d.day)
           from (select s.today - k as day from generate_series(1, 14) k) d) as completed_by_day
-     from s`, { id: studyId, most: MOST_LISTED });
+     from s`,
+    { id: studyId, most: MOST_LISTED },
+  );
   return rows[0];
 }

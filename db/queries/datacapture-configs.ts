@@ -31,15 +31,25 @@ export interface DatacaptureConfigRow {
   created_at: string;
   updated_at: string;
 }
-export interface EventBattery { battery_id: number; target_day: number; window_before: number; window_after: number }
-export interface DataFields { datacapture_instrument: string; fields: Record<string, string> }
+export interface EventBattery {
+  battery_id: number;
+  target_day: number;
+  window_before: number;
+  window_after: number;
+}
+export interface DataFields {
+  datacapture_instrument: string;
+  fields: Record<string, string>;
+}
 
 type Column = Exclude<keyof DatacaptureConfigRow, 'id' | 'study_id' | 'created_at' | 'updated_at'>;
 export type ConfigChange = Partial<Pick<DatacaptureConfigRow, Column>>;
 
 const json = new Set<string>(['participant_field_mapping', 'event_battery_mapping', 'data_field_mapping']);
 const columns = (change: ConfigChange) =>
-  Object.fromEntries(Object.entries(change).map(([name, value]) => [name, json.has(name) ? JSON.stringify(value) : value]));
+  Object.fromEntries(
+    Object.entries(change).map(([name, value]) => [name, json.has(name) ? JSON.stringify(value) : value]),
+  );
 
 /** Where a secret is stored, authenticated with its cipher text (db/crypto.ts). */
 export const tokenPlace = (studyId: string) => `datacapture_configs/${studyId}/api_token`;
@@ -49,13 +59,19 @@ const CONFIG = 'select * from datacapture_configs where study_id = $1';
 /** A study's configuration, as a row. */
 export const configStatement = (studyId: string): Statement => ({ sql: CONFIG, values: [studyId] });
 
-export async function findConfig(tx: Tx, studyId: string, lock?: 'for update'): Promise<DatacaptureConfigRow | undefined> {
+export async function findConfig(
+  tx: Tx,
+  studyId: string,
+  lock?: 'for update',
+): Promise<DatacaptureConfigRow | undefined> {
   const [row] = await prepared<DatacaptureConfigRow>(tx, lock ? `${CONFIG} for update` : CONFIG, [studyId]);
   return row;
 }
 
 export async function insertConfig(tx: Tx, studyId: string, values: ConfigChange): Promise<DatacaptureConfigRow> {
-  const [row] = await tx('datacapture_configs').insert({ study_id: studyId, ...columns(values) }).returning('*');
+  const [row] = await tx('datacapture_configs')
+    .insert({ study_id: studyId, ...columns(values) })
+    .returning('*');
   return row as DatacaptureConfigRow;
 }
 
@@ -66,7 +82,10 @@ export async function updateConfig(tx: Tx, studyId: string, values: ConfigChange
 
 /** Says on the configuration what is wrong with the capture system; `null`: nothing any more. */
 export async function noteConnection(tx: Tx, studyId: string, fault: string | null): Promise<void> {
-  const values: ConfigChange = fault === null ? { sync_status: 'active', sync_error_message: null } : { sync_status: 'error', sync_error_message: fault };
+  const values: ConfigChange =
+    fault === null
+      ? { sync_status: 'active', sync_error_message: null }
+      : { sync_status: 'error', sync_error_message: fault };
   const query = tx('datacapture_configs').where({ study_id: studyId });
   // What stands there already is not written again: each fetch of a burst would else rewrite the row.
   if (fault === null) query.where({ sync_status: 'error' });
@@ -75,16 +94,25 @@ export async function noteConnection(tx: Tx, studyId: string, fault: string | nu
 }
 
 /** How many visits' results wait for the capture system, stand there, or failed to get there. */
-export async function pushCounts(tx: Tx, studyId: string): Promise<{ pending: number; synced: number; failed: number }> {
+export async function pushCounts(
+  tx: Tx,
+  studyId: string,
+): Promise<{ pending: number; synced: number; failed: number }> {
   const { rows } = await tx.raw(
     `select count(*) filter (where data_sync_status = 'pending') as pending,
             count(*) filter (where data_sync_status = 'synced') as synced,
             count(*) filter (where data_sync_status = 'failed') as failed
-       from scheduled_visits where study_id = ? and data_sync_status is not null and ${OF_SITES}`, [studyId]);
+       from scheduled_visits where study_id = ? and data_sync_status is not null and ${OF_SITES}`,
+    [studyId],
+  );
   return rows[0];
 }
 
-export interface Rotation { rotated: number; already: number; studies: string[] }
+export interface Rotation {
+  rotated: number;
+  already: number;
+  studies: string[];
+}
 
 /**
  * Encrypts every stored token and secret anew, from one key to another, in the caller's transaction: all of them or
@@ -98,7 +126,8 @@ export async function rotateSecrets(tx: Tx, from: SecretBox, to: SecretBox): Pro
     const change: ConfigChange = {};
     const token = renew(row.api_token_encrypted, tokenPlace(row.study_id), from, to);
     if (token) change.api_token_encrypted = token;
-    const secret = row.webhook_secret_encrypted && renew(row.webhook_secret_encrypted, webhookSecretPlace(row.study_id), from, to);
+    const secret =
+      row.webhook_secret_encrypted && renew(row.webhook_secret_encrypted, webhookSecretPlace(row.study_id), from, to);
     if (secret) change.webhook_secret_encrypted = secret;
     if (Object.keys(change).length === 0) {
       rotation.already += 1;
@@ -121,6 +150,9 @@ export function renew(sealed: string, place: string, from: SecretBox, to: Secret
 
 /** Those of the battery ids that the study does not have. */
 export async function unknownBatteries(tx: Tx, studyId: string, ids: readonly number[]): Promise<number[]> {
-  const known: number[] = await tx('batteries').where({ study_id: studyId }).whereIn('id', [...ids]).pluck('id');
+  const known: number[] = await tx('batteries')
+    .where({ study_id: studyId })
+    .whereIn('id', [...ids])
+    .pluck('id');
   return ids.filter((id) => !known.includes(id));
 }

@@ -5,31 +5,61 @@ import { TRIAL_ROWS } from './trials.js';
  * What /api/v1 gives of a study. Every row comes with its participant, so that isolation by site holds; nothing says
  * who a person is: no email, telephone or date of birth.
  */
-interface Dataset { columns: string; from: string; study: string; at: string; id: string; where?: string }
+interface Dataset {
+  columns: string;
+  from: string;
+  study: string;
+  at: string;
+  id: string;
+  where?: string;
+}
 
 const PERSON = 'join participants p on p.id =';
 const iso = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
-const VISIT = 'v.id, v.visit_key, v.participant_id, v.visit_window_id, v.schedule_version_id, v.name, v.battery_id, v.target_date, v.window_open, v.window_close, v.datacapture_event, v.status, v.completed_at, v.session_id, v.data_sync_status, v.anchor_reconciled, v.needs_review, v.reporting_target_date';
-const VERSION = 'v.id, v.participant_id, p.participant_code, v.version_number, v.is_current, v.anchor_date_used, v.anchor_version, v.scheduling_mode, v.status, v.visits_generated, v.generated_at';
+const VISIT =
+  'v.id, v.visit_key, v.participant_id, v.visit_window_id, v.schedule_version_id, v.name, v.battery_id, v.target_date, v.window_open, v.window_close, v.datacapture_event, v.status, v.completed_at, v.session_id, v.data_sync_status, v.anchor_reconciled, v.needs_review, v.reporting_target_date';
+const VERSION =
+  'v.id, v.participant_id, p.participant_code, v.version_number, v.is_current, v.anchor_date_used, v.anchor_version, v.scheduling_mode, v.status, v.visits_generated, v.generated_at';
 
 export const datasets = {
   studies: {
-    columns: 'id, study_code, study_name, description, status, start_date, end_date, timezone, integration_mode, datacapture_enabled, consent_mode, config, created_at, updated_at',
-    from: 'studies', study: 'id', at: 'created_at', id: 'id',
+    columns:
+      'id, study_code, study_name, description, status, start_date, end_date, timezone, integration_mode, datacapture_enabled, consent_mode, config, created_at, updated_at',
+    from: 'studies',
+    study: 'id',
+    at: 'created_at',
+    id: 'id',
   },
-  sites: { columns: 't.id, t.site_code, t.name, t.timezone, t.status', from: 'sites t', study: 't.study_id', at: 't.created_at', id: 't.id' },
+  sites: {
+    columns: 't.id, t.site_code, t.name, t.timezone, t.status',
+    from: 'sites t',
+    study: 't.study_id',
+    at: 't.created_at',
+    id: 't.id',
+  },
   participants: {
-    columns: 'p.id, p.study_id, p.participant_code, p.external_id, p.site_id, t.site_code, p.preferred_language, p.status, p.enrollment_date, p.timezone, p.arm, p.withdrawn_at, p.created_at, p.updated_at',
-    from: 'participants p left join sites t on t.id = p.site_id', study: 'p.study_id', at: 'p.created_at', id: 'p.id',
+    columns:
+      'p.id, p.study_id, p.participant_code, p.external_id, p.site_id, t.site_code, p.preferred_language, p.status, p.enrollment_date, p.timezone, p.arm, p.withdrawn_at, p.created_at, p.updated_at',
+    from: 'participants p left join sites t on t.id = p.site_id',
+    study: 'p.study_id',
+    at: 'p.created_at',
+    id: 'p.id',
   },
   anchors: {
     columns: `a.participant_id, p.participant_code, a.enrollment_date_value as enrollment_date, a.enrollment_datetime_value as enrollment_datetime, a.precision, a.partial_value, a.timezone,
       a.status, a.source_type, a.source_ref, a.is_override, a.override_reason, a.version, a.current_schedule_version_id, a.created_at, a.updated_at`,
-    from: `anchor_dates a ${PERSON} a.participant_id`, study: 'a.study_id', at: 'a.created_at', id: 'a.participant_id',
+    from: `anchor_dates a ${PERSON} a.participant_id`,
+    study: 'a.study_id',
+    at: 'a.created_at',
+    id: 'a.participant_id',
   },
   anchor_history: {
-    columns: 'h.id, h.participant_id, h.event_type, h.enrollment_date_value, h.status_before, h.status_after, h.source_type, h.previous_enrollment_date, h.change_delta_days, h.actor_user_id, h.actor_type, h.reason, h.schedule_version_created_id, h.anchor_version, h.created_at',
-    from: `anchor_date_history h ${PERSON} h.participant_id`, study: 'h.study_id', at: 'h.created_at', id: 'h.id',
+    columns:
+      'h.id, h.participant_id, h.event_type, h.enrollment_date_value, h.status_before, h.status_after, h.source_type, h.previous_enrollment_date, h.change_delta_days, h.actor_user_id, h.actor_type, h.reason, h.schedule_version_created_id, h.anchor_version, h.created_at',
+    from: `anchor_date_history h ${PERSON} h.participant_id`,
+    study: 'h.study_id',
+    at: 'h.created_at',
+    id: 'h.id',
   },
   /** The current version of each participant, with its visits. */
   schedules: {
@@ -37,37 +67,80 @@ export const datasets = {
       'window_close', x.window_close, 'battery_id', x.battery_id, 'status', x.status, 'completed_at', ${iso('x.completed_at')}, 'carried', x.schedule_version_id is distinct from v.id)
       order by x.target_date, x.id) from scheduled_visits x where x.participant_id = v.participant_id and x.status not in ('superseded', 'cancelled')
         and (x.schedule_version_id = v.id or x.status = 'completed' or jsonb_exists(v.scheduling_settings->'carried_visit_ids', x.id::text))), '[]') as visits`,
-    from: `schedule_versions v ${PERSON} v.participant_id`, study: 'v.study_id', at: 'v.generated_at', id: 'v.id', where: 'v.is_current',
+    from: `schedule_versions v ${PERSON} v.participant_id`,
+    study: 'v.study_id',
+    at: 'v.generated_at',
+    id: 'v.id',
+    where: 'v.is_current',
   },
-  schedule_versions: { columns: `${VERSION}, v.superseded_at, v.supersede_reason`, from: `schedule_versions v ${PERSON} v.participant_id`, study: 'v.study_id', at: 'v.generated_at', id: 'v.id' },
-  visits: { columns: VISIT, from: `scheduled_visits v ${PERSON} v.participant_id`, study: 'v.study_id', at: 'v.created_at', id: 'v.id', where: `v.status not in ('superseded', 'cancelled')` },
-  all_visits: { columns: VISIT, from: `scheduled_visits v ${PERSON} v.participant_id`, study: 'v.study_id', at: 'v.created_at', id: 'v.id' },
+  schedule_versions: {
+    columns: `${VERSION}, v.superseded_at, v.supersede_reason`,
+    from: `schedule_versions v ${PERSON} v.participant_id`,
+    study: 'v.study_id',
+    at: 'v.generated_at',
+    id: 'v.id',
+  },
+  visits: {
+    columns: VISIT,
+    from: `scheduled_visits v ${PERSON} v.participant_id`,
+    study: 'v.study_id',
+    at: 'v.created_at',
+    id: 'v.id',
+    where: `v.status not in ('superseded', 'cancelled')`,
+  },
+  all_visits: {
+    columns: VISIT,
+    from: `scheduled_visits v ${PERSON} v.participant_id`,
+    study: 'v.study_id',
+    at: 'v.created_at',
+    id: 'v.id',
+  },
   sessions: {
     columns: `s.id, s.participant_id, p.participant_code, s.visit_id, s.battery_id, s.battery_version, s.language,
       case when s.status = 'active' and s.source = 'online' and s.expires_at <= now() then 'expired' else s.status end as status, s.source, s.started_at, s.completed_at, s.timezone, s.sync_status,
       coalesce((select jsonb_object_agg(k.task, k.summary) from session_tasks k where k.session_id = s.id), '{}') as task_summaries,
       coalesce((select sum(k.trial_count) from session_tasks k where k.session_id = s.id), 0)::integer as trial_count, s.created_at, s.updated_at`,
-    from: `assessment_sessions s ${PERSON} s.participant_id`, study: 's.study_id', at: 's.created_at', id: 's.id',
+    from: `assessment_sessions s ${PERSON} s.participant_id`,
+    study: 's.study_id',
+    at: 's.created_at',
+    id: 's.id',
   },
   raw_trials: {
     columns: 'x.session_id, x.task, x.trial_index, x.rt, x.correct, x.at as timestamp, x.data',
-    from: `(${TRIAL_ROWS}) x join assessment_sessions s on s.id = x.session_id ${PERSON} s.participant_id`, study: 'x.study_id', at: 's.created_at', id: 'x.session_id, x.task, x.seq',
+    from: `(${TRIAL_ROWS}) x join assessment_sessions s on s.id = x.session_id ${PERSON} s.participant_id`,
+    study: 'x.study_id',
+    at: 's.created_at',
+    id: 'x.session_id, x.task, x.seq',
   },
 } as const satisfies Record<string, Dataset>;
 export type DatasetName = keyof typeof datasets;
 export type Row = Record<string, unknown>;
 
-export interface Window { after?: readonly string[] | undefined; skip: number; limit: number }
+export interface Window {
+  after?: readonly string[] | undefined;
+  skip: number;
+  limit: number;
+}
 
-/** A page by creation, with the place of its last row where more follow; rows that are added meanwhile come at the end. */
-export async function datasetPage(tx: Tx, name: DatasetName, studyId: string | undefined, { after, skip, limit }: Window): Promise<{ items: Row[]; total: number; last: string[] | undefined }> {
+/**
+ * A page by creation, with the place of its last row where more follow; rows that are added meanwhile come at the end.
+ */
+export async function datasetPage(
+  tx: Tx,
+  name: DatasetName,
+  studyId: string | undefined,
+  { after, skip, limit }: Window,
+): Promise<{ items: Row[]; total: number; last: string[] | undefined }> {
   const { columns, from, study, at, id, where }: Dataset = datasets[name];
   const all = `from ${from} where ${where ?? 'true'}${studyId ? ` and ${study} = ?` : ''}`;
   const values = studyId ? [studyId] : [];
-  const { rows: [{ count }] } = await tx.raw(`select count(*) as count ${all}`, values) as { rows: [{ count: number }] };
-  const { rows } = await tx.raw(
+  const {
+    rows: [{ count }],
+  } = (await tx.raw(`select count(*) as count ${all}`, values)) as { rows: [{ count: number }] };
+  const { rows } = (await tx.raw(
     `select ${columns}, ${at} as "place_at", ${id} as "place_id" ${all}${after ? ` and (${at}, ${id}) > (?::timestamptz, ?::uuid)` : ''} order by ${at}, ${id} offset ? limit ?`,
-    [...values, ...(after ?? []), skip, limit + 1]) as { rows: (Row & { place_at: string; place_id: string })[] };
+    [...values, ...(after ?? []), skip, limit + 1],
+  )) as { rows: (Row & { place_at: string; place_id: string })[] };
   const shown = rows.slice(0, limit);
   const end = rows.length > limit ? shown.at(-1) : undefined;
   const last = end && [end.place_at, end.place_id];
@@ -77,20 +150,30 @@ export async function datasetPage(tx: Tx, name: DatasetName, studyId: string | u
 /** All rows of a set in its order, some hundreds at a time, as the transaction sees them. */
 export async function* datasetRows(tx: Tx, name: DatasetName, studyId: string, batch = 500): AsyncGenerator<Row[]> {
   const { columns, from, study, at, id, where }: Dataset = datasets[name];
-  await tx.raw(`declare rows_of_${name} no scroll cursor for select ${columns} from ${from} where ${where ?? 'true'} and ${study} = ? order by ${at}, ${id}`, [studyId]);
+  await tx.raw(
+    `declare rows_of_${name} no scroll cursor for select ${columns} from ${from} where ${where ?? 'true'} and ${study} = ? order by ${at}, ${id}`,
+    [studyId],
+  );
   for (;;) {
-    const { rows } = await tx.raw(`fetch ${batch} from rows_of_${name}`) as { rows: Row[] };
+    const { rows } = (await tx.raw(`fetch ${batch} from rows_of_${name}`)) as { rows: Row[] };
     if (rows.length > 0) yield rows;
     if (rows.length < batch) break;
   }
   await tx.raw(`close rows_of_${name}`);
 }
 
-export interface AuditHead { chain: string; seq: number; hash: string }
+export interface AuditHead {
+  chain: string;
+  seq: number;
+  hash: string;
+}
 
 /** The moment of the transaction, and the end of the study's audit chain at that moment. */
 export async function momentOf(tx: Tx, studyId: string): Promise<{ at: string; audit_head: AuditHead | null }> {
-  const { rows } = await tx.raw('select transaction_timestamp() as at, c.chain, c.seq, c.head from (select 1) one left join audit_chains c on c.study_id = ?', [studyId]);
+  const { rows } = await tx.raw(
+    'select transaction_timestamp() as at, c.chain, c.seq, c.head from (select 1) one left join audit_chains c on c.study_id = ?',
+    [studyId],
+  );
   const row = rows[0] as { at: string; chain: string | null; seq: number; head: string };
   return { at: row.at, audit_head: row.chain === null ? null : { chain: row.chain, seq: row.seq, hash: row.head } };
 }

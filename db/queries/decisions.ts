@@ -2,13 +2,29 @@ import { hashOf } from '../hashing.js';
 import type { Tx } from '../knex.js';
 import { portions } from '../portions.js';
 
-/** What stands behind a history entry: the snapshot, the policy as it was stored, what was asked and what came of it. */
+/**
+ * What stands behind a history entry: the snapshot, the policy as it was stored, what was asked and what came of it.
+ */
 export interface DecisionContent {
-  policy_version: number; policy: unknown; facts: unknown; command: unknown; trace: unknown; decision: unknown; approver_user_id: string | null;
+  policy_version: number;
+  policy: unknown;
+  facts: unknown;
+  command: unknown;
+  trace: unknown;
+  decision: unknown;
+  approver_user_id: string | null;
 }
 
 /** The digest of a decision that its audit record carries. */
-export const decisionHash = ({ policy_version, policy, facts, command, trace, decision, approver_user_id }: DecisionContent): string =>
+export const decisionHash = ({
+  policy_version,
+  policy,
+  facts,
+  command,
+  trace,
+  decision,
+  approver_user_id,
+}: DecisionContent): string =>
   hashOf({ policy_version, policy: policy ?? null, facts, command, trace, decision, approver_user_id });
 
 export interface DecisionRow extends DecisionContent {
@@ -18,7 +34,9 @@ export interface DecisionRow extends DecisionContent {
   sealed_hash: string | null;
 }
 
-/** What an import says of the decisions of one participant that came with it: the digest of each, by its history entry. */
+/**
+ * What an import says of the decisions of one participant that came with it: the digest of each, by its history entry.
+ */
 export const IMPORT_ACTION = 'decisions_imported';
 
 const CONTENT = 'd.policy_version, p.policy, d.facts, d.command, d.trace, d.decision, d.approver_user_id';
@@ -31,24 +49,38 @@ const SEALED = `(select coalesce(l.audit_metadata->>'decision_hash', l.audit_met
 
 /** The decision behind a history entry of a participant; undefined where there is no such entry. */
 export async function readDecision(tx: Tx, participantId: string, historyId: string): Promise<DecisionRow | undefined> {
-  const { rows } = await tx.raw(`select h.id as history_id, h.actor_user_id, ${CONTENT}, ${SEALED} as sealed_hash from ${TABLES} where h.id = ? and h.participant_id = ?`, [historyId, participantId]);
+  const { rows } = await tx.raw(
+    `select h.id as history_id, h.actor_user_id, ${CONTENT}, ${SEALED} as sealed_hash from ${TABLES} where h.id = ? and h.participant_id = ?`,
+    [historyId, participantId],
+  );
   return rows[0] as DecisionRow | undefined;
 }
 
-export interface DecisionSeals { participant_id: string; decision_hashes: Record<string, string> }
+export interface DecisionSeals {
+  participant_id: string;
+  decision_hashes: Record<string, string>;
+}
 /** How many decisions are read at a time, and how many digests one record holds at most: 25 KB. */
-const READ = 500, SEALS = 250;
+const READ = 500,
+  SEALS = 250;
 
 /** The digests of all decisions of a study, as they are stored, participant by participant. */
 export async function sealsOf(tx: Tx, studyId: string): Promise<DecisionSeals[]> {
-  const { rows: entries } = await tx.raw('select h.id from anchor_date_history h join anchor_decisions d on d.history_id = h.id where h.study_id = ? order by h.participant_id, h.seq', [studyId]);
+  const { rows: entries } = await tx.raw(
+    'select h.id from anchor_date_history h join anchor_decisions d on d.history_id = h.id where h.study_id = ? order by h.participant_id, h.seq',
+    [studyId],
+  );
   const seals: DecisionSeals[] = [];
-  let open: DecisionSeals | undefined, held = 0;
+  let open: DecisionSeals | undefined,
+    held = 0;
   for (const some of portions(entries as { id: string }[], READ)) {
-    const { rows } = await tx.raw(`select h.id as history_id, h.participant_id, ${CONTENT} from ${TABLES} where h.id = any(?::uuid[]) order by h.participant_id, h.seq`, [some.map(({ id }) => id)]);
+    const { rows } = await tx.raw(
+      `select h.id as history_id, h.participant_id, ${CONTENT} from ${TABLES} where h.id = any(?::uuid[]) order by h.participant_id, h.seq`,
+      [some.map(({ id }) => id)],
+    );
     for (const row of rows as (DecisionContent & { history_id: string; participant_id: string })[]) {
       if (open?.participant_id !== row.participant_id || held === SEALS) {
-        seals.push(open = { participant_id: row.participant_id, decision_hashes: {} });
+        seals.push((open = { participant_id: row.participant_id, decision_hashes: {} }));
         held = 0;
       }
       open.decision_hashes[row.history_id] = decisionHash(row);

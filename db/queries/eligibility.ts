@@ -11,7 +11,10 @@ export async function eligibilityOf(tx: Tx, participantId: string, lock = false)
 }
 
 /** Puts the participant's one assessment in place of what was there. */
-export async function putEligibility(tx: Tx, assessment: Partial<Eligibility> & { study_id: string; participant_id: string }): Promise<Eligibility> {
+export async function putEligibility(
+  tx: Tx,
+  assessment: Partial<Eligibility> & { study_id: string; participant_id: string },
+): Promise<Eligibility> {
   await Eligibility.query(tx).insert(assessment).onConflict('participant_id').merge();
   const stored = await Eligibility.query(tx).findOne({ participant_id: assessment.participant_id }).throwIfNotFound();
   return inOrder(stored, COLUMNS);

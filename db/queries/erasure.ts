@@ -5,26 +5,48 @@ import { putOutbox } from '../outbox.js';
 /** Fields of a participant that say who it is. */
 export const IDENTITY = ['email', 'phone', 'date_of_birth'] as const;
 
-export interface Erased { forms: number; decisions: number; devices: number; notifications: number; caregivers: number; exports: number }
+export interface Erased {
+  forms: number;
+  decisions: number;
+  devices: number;
+  notifications: number;
+  caregivers: number;
+  exports: number;
+}
 
 /** Names of form items that hold an identity field of the participant, by the mapping of the study's capture system. */
 export async function mappedIdentityItems(tx: Tx, studyId: string): Promise<string[]> {
-  const row = await tx('datacapture_configs').where({ study_id: studyId }).first('participant_field_mapping') as { participant_field_mapping: Record<string, string> } | undefined;
+  const row = (await tx('datacapture_configs').where({ study_id: studyId }).first('participant_field_mapping')) as
+    { participant_field_mapping: Record<string, string> } | undefined;
   return IDENTITY.flatMap((field) => row?.participant_field_mapping[field] ?? []);
 }
 
 /** Whether the participant's identity was erased before. */
 export async function erasedAt(tx: Tx, id: string): Promise<string | null> {
-  const row = await tx('participants').where({ id }).first('erased_at') as { erased_at: string | null } | undefined;
+  const row = (await tx('participants').where({ id }).first('erased_at')) as { erased_at: string | null } | undefined;
   return row?.erased_at ?? null;
 }
 
-/** @param code what the participant is called from now on; null: as before. The participant must be locked, withdrawn and in reach. */
-export async function eraseIdentity(tx: Tx, given: { id: string; study_id: string; by: string; reason: string; code: string | null; items: readonly string[] }): Promise<Erased> {
-  const { rows } = await tx.raw('select erase_participant(?, ?, ?, ?, ?::text[]) as erased', [given.id, given.by, given.reason, given.code, [...given.items]]);
+/**
+ * @param code what the participant is called from now on; null: as before. The participant must be locked, withdrawn
+ * and in reach.
+ */
+export async function eraseIdentity(
+  tx: Tx,
+  given: { id: string; study_id: string; by: string; reason: string; code: string | null; items: readonly string[] },
+): Promise<Erased> {
+  const { rows } = await tx.raw('select erase_participant(?, ?, ?, ?, ?::text[]) as erased', [
+    given.id,
+    given.by,
+    given.reason,
+    given.code,
+    [...given.items],
+  ]);
   const { erased } = (rows as { erased: Omit<Erased, 'caregivers' | 'exports'> }[])[0]!;
   const phones = await tx('push_tokens').where({ participant_id: given.id }).delete();
-  const { rows: [care] } = await tx.raw('select end_care(?) as ended', [given.id]) as { rows: [{ ended: number }] };
+  const {
+    rows: [care],
+  } = (await tx.raw('select end_care(?) as ended', [given.id])) as { rows: [{ ended: number }] };
   const files = await endExports(tx, given.study_id, given.id);
   return { ...erased, devices: erased.devices + phones, caregivers: care.ended, exports: files };
 }
@@ -42,13 +64,23 @@ async function endExports(tx: Tx, studyId: string, participantId: string): Promi
        error = case when status = 'completed' then error else 'A participant was erased meanwhile: ask for it again.' end
       where study_id = :study and status in ('pending', 'running', 'completed') and coalesce(filters->>'deidentify', 'false') <> 'true'
         and (filters->'participant_ids' is null or filters->'participant_ids' @> to_jsonb(:participant::text))
-      returning id`, { study: studyId, participant: participantId });
-  await putOutbox(tx, (rows as { id: string }[]).map(({ id }) => ({ topic: 'export', studyId, subject: id, payload: { ended: true } })));
+      returning id`,
+    { study: studyId, participant: participantId },
+  );
+  await putOutbox(
+    tx,
+    (rows as { id: string }[]).map(({ id }) => ({ topic: 'export', studyId, subject: id, payload: { ended: true } })),
+  );
   return rows.length;
 }
 
 /** What is kept of a participant in a table; `session`: by the participant's sessions. */
-interface Kept { table: string; of?: 'id' | 'session'; order: string; without?: string }
+interface Kept {
+  table: string;
+  of?: 'id' | 'session';
+  order: string;
+  without?: string;
+}
 /** Everything that is kept of a participant, by the names that the document has for it. */
 const KEPT: Record<string, Kept> = {
   participant: { table: 'participants', of: 'id', order: 't.id', without: 'erased_by_id' },
@@ -84,15 +116,29 @@ const KEPT: Record<string, Kept> = {
 };
 export const exportedParts = Object.keys(KEPT);
 export const exportedTables = Object.values(KEPT).map(({ table }) => table);
-const WHOSE = { id: 't.id = ?', participant: 't.participant_id = ?', session: 't.session_id in (select id from assessment_sessions where participant_id = ?)' };
+const WHOSE = {
+  id: 't.id = ?',
+  participant: 't.participant_id = ?',
+  session: 't.session_id in (select id from assessment_sessions where participant_id = ?)',
+};
 
 /** Everything that is kept of a participant, part by part. */
 export async function keptOf(tx: Tx, participantId: string): Promise<Record<string, Record<string, unknown>[]>> {
-  const columns = await columnsForJson(tx, Object.values(KEPT).map(({ table }) => table));
+  const columns = await columnsForJson(
+    tx,
+    Object.values(KEPT).map(({ table }) => table),
+  );
   const kept: Record<string, Record<string, unknown>[]> = {};
   for (const [part, { table, of = 'participant', order, without }] of Object.entries(KEPT)) {
-    const list = columns.get(table)!.filter(({ name }) => name !== without).map(({ sql }) => sql).join(', ');
-    const { rows } = await tx.raw(`select to_jsonb(x) as row from (select ${list} from ${table} t where ${WHOSE[of]} order by ${order}) x`, [participantId]);
+    const list = columns
+      .get(table)!
+      .filter(({ name }) => name !== without)
+      .map(({ sql }) => sql)
+      .join(', ');
+    const { rows } = await tx.raw(
+      `select to_jsonb(x) as row from (select ${list} from ${table} t where ${WHOSE[of]} order by ${order}) x`,
+      [participantId],
+    );
     kept[part] = (rows as { row: Record<string, unknown> }[]).map(({ row }) => row);
   }
   return kept;

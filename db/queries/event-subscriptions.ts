@@ -4,33 +4,80 @@ import type { Listed, Page } from './paging.js';
 
 /** A subscription as it is shown. */
 export interface EventSubscription {
-  id: string; study_id: string; url: string; description: string | null; events: string[]; ordered: boolean;
-  status: 'active' | 'disabled'; disabled_reason: string | null; disabled_at: string | null; previous_secret_until: string | null; created_at: string; updated_at: string;
+  id: string;
+  study_id: string;
+  url: string;
+  description: string | null;
+  events: string[];
+  ordered: boolean;
+  status: 'active' | 'disabled';
+  disabled_reason: string | null;
+  disabled_at: string | null;
+  previous_secret_until: string | null;
+  created_at: string;
+  updated_at: string;
 }
 /** What its deliveries are signed with, as stored. */
-export interface SubscriptionSecrets { secret_encrypted: string; previous_secret_encrypted: string | null; previous_secret_until: string | null }
+export interface SubscriptionSecrets {
+  secret_encrypted: string;
+  previous_secret_encrypted: string | null;
+  previous_secret_until: string | null;
+}
 
-const SHOWN = 'id, study_id, url, description, events, ordered, status, disabled_reason, disabled_at, previous_secret_until, created_at, updated_at';
+const SHOWN =
+  'id, study_id, url, description, events, ordered, status, disabled_reason, disabled_at, previous_secret_until, created_at, updated_at';
 
 /** Where a subscription's secret is stored, authenticated with its cipher text. */
-export const subscriptionSecretPlace = (subscriptionId: string): string => `event_subscriptions.secret:${subscriptionId}`;
+export const subscriptionSecretPlace = (subscriptionId: string): string =>
+  `event_subscriptions.secret:${subscriptionId}`;
 
-export function listSubscriptions(tx: Tx, studyId: string, filter: Page & { status?: string | undefined }): Promise<Listed<EventSubscription>> {
-  const found = tx('event_subscriptions').where('study_id', studyId).modify((q) => { if (filter.status) q.where('status', filter.status); });
+export function listSubscriptions(
+  tx: Tx,
+  studyId: string,
+  filter: Page & { status?: string | undefined },
+): Promise<Listed<EventSubscription>> {
+  const found = tx('event_subscriptions')
+    .where('study_id', studyId)
+    .modify((q) => {
+      if (filter.status) q.where('status', filter.status);
+    });
   return page(tx, found, SHOWN, filter, { created_at: 'created_at' }, 'id');
 }
 
-export async function subscriptionById(tx: Tx, studyId: string, id: string, lock = false): Promise<EventSubscription | undefined> {
-  return (await tx.raw(`select ${SHOWN} from event_subscriptions where study_id = ? and id = ? ${lock ? 'for update' : ''}`, [studyId, id])).rows[0];
+export async function subscriptionById(
+  tx: Tx,
+  studyId: string,
+  id: string,
+  lock = false,
+): Promise<EventSubscription | undefined> {
+  return (
+    await tx.raw(`select ${SHOWN} from event_subscriptions where study_id = ? and id = ? ${lock ? 'for update' : ''}`, [
+      studyId,
+      id,
+    ])
+  ).rows[0];
 }
 
-export interface NewSubscription { id: string; study_id: string; url: string; description: string | null; events: string[]; ordered: boolean; secret_encrypted: string; created_by_id: string }
+export interface NewSubscription {
+  id: string;
+  study_id: string;
+  url: string;
+  description: string | null;
+  events: string[];
+  ordered: boolean;
+  secret_encrypted: string;
+  created_by_id: string;
+}
 
 export async function insertSubscription(tx: Tx, subscription: NewSubscription): Promise<void> {
   await tx('event_subscriptions').insert(subscription);
 }
 
-export async function updateSubscription(tx: Tx, id: string, change: { url?: string; description?: string | null; events?: string[]; ordered?: boolean }): Promise<void> {
+export async function updateSubscription(
+  tx: Tx,
+  id: string,
+  change: { url?: string; description?: string | null; events?: string[]; ordered?: boolean },
+): Promise<void> {
   if (Object.keys(change).length > 0) await tx('event_subscriptions').where({ id }).update(change);
 }
 
@@ -43,10 +90,15 @@ export async function enableSubscription(tx: Tx, id: string): Promise<void> {
  * @returns how many deliveries that were; undefined: it was disabled already
  */
 export async function disableSubscription(tx: Tx, id: string, reason: string): Promise<number | undefined> {
-  const { rowCount } = await tx.raw(`update event_subscriptions set status = 'disabled', disabled_reason = ?, disabled_at = clock_timestamp() where id = ? and status = 'active'`, [reason, id]);
+  const { rowCount } = await tx.raw(
+    `update event_subscriptions set status = 'disabled', disabled_reason = ?, disabled_at = clock_timestamp() where id = ? and status = 'active'`,
+    [reason, id],
+  );
   if (rowCount === 0) return undefined;
   const given = await tx.raw(
-    `update event_deliveries set status = 'failed', next_attempt_at = null, last_error = 'the subscription was disabled' where subscription_id = ? and status = 'pending'`, [id]);
+    `update event_deliveries set status = 'failed', next_attempt_at = null, last_error = 'the subscription was disabled' where subscription_id = ? and status = 'pending'`,
+    [id],
+  );
   return given.rowCount as number;
 }
 
@@ -54,7 +106,8 @@ export async function disableSubscription(tx: Tx, id: string, reason: string): P
 export async function replaceSecret(tx: Tx, id: string, sealed: string, overlapHours: number): Promise<void> {
   await tx.raw(
     `update event_subscriptions set previous_secret_encrypted = secret_encrypted, previous_secret_until = clock_timestamp() + ? * interval '1 hour', secret_encrypted = ? where id = ?`,
-    [overlapHours, sealed, id]);
+    [overlapHours, sealed, id],
+  );
 }
 
 export async function deleteSubscription(tx: Tx, id: string): Promise<void> {
@@ -66,15 +119,25 @@ export async function deleteSubscription(tx: Tx, id: string): Promise<void> {
  * @param renew the secret under the new key; undefined: it is under it already
  * @returns the studies whose subscriptions changed
  */
-export async function rotateSubscriptionSecrets(tx: Tx, renew: (sealed: string, place: string) => string | undefined): Promise<string[]> {
-  const rows: ({ id: string; study_id: string } & SubscriptionSecrets)[] = await tx('event_subscriptions').orderBy('study_id').forUpdate();
+export async function rotateSubscriptionSecrets(
+  tx: Tx,
+  renew: (sealed: string, place: string) => string | undefined,
+): Promise<string[]> {
+  const rows: ({ id: string; study_id: string } & SubscriptionSecrets)[] = await tx('event_subscriptions')
+    .orderBy('study_id')
+    .forUpdate();
   const studies = new Set<string>();
   for (const { id, study_id, secret_encrypted, previous_secret_encrypted } of rows) {
     const place = subscriptionSecretPlace(id);
     const secret = renew(secret_encrypted, place);
     const previous = previous_secret_encrypted === null ? undefined : renew(previous_secret_encrypted, place);
     if (!secret && !previous) continue;
-    await tx('event_subscriptions').where({ id }).update({ ...(secret && { secret_encrypted: secret }), ...(previous && { previous_secret_encrypted: previous }) });
+    await tx('event_subscriptions')
+      .where({ id })
+      .update({
+        ...(secret && { secret_encrypted: secret }),
+        ...(previous && { previous_secret_encrypted: previous }),
+      });
     studies.add(study_id);
   }
   return [...studies];

@@ -9,16 +9,29 @@ export interface EventWindow {
   window_after: number;
   sort_order: number;
 }
-export interface StoredEventWindow extends EventWindow { id: string; code: string; battery_id: number | null }
+export interface StoredEventWindow extends EventWindow {
+  id: string;
+  code: string;
+  battery_id: number | null;
+}
 
 /** The study's windows that belong to events, locked; and all codes in use. */
-export async function lockEventWindows(tx: Tx, studyId: string): Promise<{ windows: StoredEventWindow[]; codes: string[] }> {
+export async function lockEventWindows(
+  tx: Tx,
+  studyId: string,
+): Promise<{ windows: StoredEventWindow[]; codes: string[] }> {
   const rows = await tx('visit_windows').where({ study_id: studyId }).orderBy('id').forUpdate();
   return { windows: rows.filter((row) => row.datacapture_event !== null), codes: rows.map((row) => row.code) };
 }
 
-export async function insertEventWindow(tx: Tx, studyId: string, window: EventWindow & { code: string; battery_id: number | null; is_baseline: boolean }): Promise<string> {
-  const [row] = await tx('visit_windows').insert({ study_id: studyId, ...window }).returning('id');
+export async function insertEventWindow(
+  tx: Tx,
+  studyId: string,
+  window: EventWindow & { code: string; battery_id: number | null; is_baseline: boolean },
+): Promise<string> {
+  const [row] = await tx('visit_windows')
+    .insert({ study_id: studyId, ...window })
+    .returning('id');
   return row.id;
 }
 

@@ -5,14 +5,32 @@ import type { ExportFilters } from '../exports/statement.js';
 import type { ExportFormat } from '../exports/write.js';
 
 export interface ExportRecord {
-  id: string; study_id: string; study_code: string; requested_by_id: string; site_id: string | null; dataset: DatasetName; format: ExportFormat; filters: ExportFilters;
-  status: 'pending' | 'running' | 'completed' | 'failed' | 'expired'; progress: number; rows: number | null; size: number | null; sha256: string | null; error: string | null;
-  created_at: string; started_at: string | null; completed_at: string | null; expires_at: string | null;
+  id: string;
+  study_id: string;
+  study_code: string;
+  requested_by_id: string;
+  site_id: string | null;
+  dataset: DatasetName;
+  format: ExportFormat;
+  filters: ExportFilters;
+  status: 'pending' | 'running' | 'completed' | 'failed' | 'expired';
+  progress: number;
+  rows: number | null;
+  size: number | null;
+  sha256: string | null;
+  error: string | null;
+  created_at: string;
+  started_at: string | null;
+  completed_at: string | null;
+  expires_at: string | null;
 }
 
 /** Makes the study's key where it has none yet; in a transaction that may write. */
 export async function ensurePseudonymKey(tx: Tx, studyId: string): Promise<void> {
-  await tx('study_pseudonym_keys').insert({ study_id: studyId, key: randomBytes(32) }).onConflict().ignore();
+  await tx('study_pseudonym_keys')
+    .insert({ study_id: studyId, key: randomBytes(32) })
+    .onConflict()
+    .ignore();
 }
 
 /** The study's key as hex. */
@@ -26,19 +44,26 @@ export async function pseudonymOf(tx: Tx, text: string): Promise<string> {
   return (await tx.raw('select pseudonym(?) as name', [text])).rows[0].name;
 }
 
-export async function insertExport(tx: Tx, record: Pick<ExportRecord, 'id' | 'study_id' | 'requested_by_id' | 'site_id' | 'dataset' | 'format' | 'filters'>): Promise<void> {
+export async function insertExport(
+  tx: Tx,
+  record: Pick<ExportRecord, 'id' | 'study_id' | 'requested_by_id' | 'site_id' | 'dataset' | 'format' | 'filters'>,
+): Promise<void> {
   await tx('exports').insert({ ...record, filters: JSON.stringify(record.filters) });
 }
 
 export async function exportById(tx: Tx, id: string): Promise<ExportRecord | undefined> {
-  return (await tx.raw('select e.*, s.study_code from exports e join studies s on s.id = e.study_id where e.id = ?', [id])).rows[0];
+  return (
+    await tx.raw('select e.*, s.study_code from exports e join studies s on s.id = e.study_id where e.id = ?', [id])
+  ).rows[0];
 }
 
 /** Begins the writing, also again after a worker has died; undefined: it is over or gone. */
 export async function beginExport(tx: Tx, id: string): Promise<ExportRecord | undefined> {
   const { rows } = await tx.raw(
     `update exports e set status = 'running', progress = 0, started_at = coalesce(e.started_at, clock_timestamp()) from studies s
-     where e.id = ? and s.id = e.study_id and e.status in ('pending', 'running') returning e.*, s.study_code`, [id]);
+     where e.id = ? and s.id = e.study_id and e.status in ('pending', 'running') returning e.*, s.study_code`,
+    [id],
+  );
   return rows[0];
 }
 
@@ -47,15 +72,24 @@ export async function noteExportProgress(tx: Tx, id: string, progress: number, r
 }
 
 /** @returns whether its file is to be had: it may have been ended while it was written */
-export async function completeExport(tx: Tx, id: string, file: { rows: number; size: number; sha256: string; hours: number }): Promise<boolean> {
+export async function completeExport(
+  tx: Tx,
+  id: string,
+  file: { rows: number; size: number; sha256: string; hours: number },
+): Promise<boolean> {
   await tx.raw(
     `update exports set status = 'completed', progress = 1, rows = ?, size = ?, sha256 = ?, completed_at = clock_timestamp(), expires_at = clock_timestamp() + ? * interval '1 hour'
-     where id = ? and status = 'running'`, [file.rows, file.size, file.sha256, file.hours, id]);
+     where id = ? and status = 'running'`,
+    [file.rows, file.size, file.sha256, file.hours, id],
+  );
   return (await exportById(tx, id))?.status === 'completed';
 }
 
 export async function failExport(tx: Tx, id: string, error: string): Promise<void> {
-  await tx.raw(`update exports set status = 'failed', error = ?, completed_at = clock_timestamp() where id = ? and status in ('pending', 'running')`, [error.slice(0, 500), id]);
+  await tx.raw(
+    `update exports set status = 'failed', error = ?, completed_at = clock_timestamp() where id = ? and status in ('pending', 'running')`,
+    [error.slice(0, 500), id],
+  );
 }
 
 export async function expireExport(tx: Tx, id: string): Promise<void> {

@@ -1,7 +1,10 @@
 import type { Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
 
-/** What the database knows of a participant's anchor; becomes `Facts` in workflows/domain/facts.ts. Timestamps are ISO 8601. */
+/**
+ * What the database knows of a participant's anchor; becomes `Facts` in workflows/domain/facts.ts. Timestamps are ISO
+ * 8601.
+ */
 export interface FactRow {
   participant_id: string;
   study_id: string;
@@ -9,26 +12,69 @@ export interface FactRow {
   now: string;
   policy_version: number;
   policy: unknown;
-  study: { start_date: string | null; timezone: string; consent_mode: 'none' | 'external' | 'econsent'; scheduling_mode: string | null };
-  participant: { status: 'enrolled' | 'withdrawn'; site_code: string | null; arm: string | null; preferred_language: string | null; date_of_birth: string | null };
+  study: {
+    start_date: string | null;
+    timezone: string;
+    consent_mode: 'none' | 'external' | 'econsent';
+    scheduling_mode: string | null;
+  };
+  participant: {
+    status: 'enrolled' | 'withdrawn';
+    site_code: string | null;
+    arm: string | null;
+    preferred_language: string | null;
+    date_of_birth: string | null;
+  };
   site_timezone: string | null;
   anchor: {
-    id: string; enrollment_date_value: string | null; enrollment_datetime_value: string | null; partial_value: string | null;
-    precision: string; timezone: string | null; source_type: string | null; source_ref: Record<string, unknown> | null; status: string;
-    is_override: boolean; version: number; reopened: boolean; reopened_facts: string | null; cancelled_facts: string | null; current_schedule_version_id: string | null; updated_at: string;
+    id: string;
+    enrollment_date_value: string | null;
+    enrollment_datetime_value: string | null;
+    partial_value: string | null;
+    precision: string;
+    timezone: string | null;
+    source_type: string | null;
+    source_ref: Record<string, unknown> | null;
+    status: string;
+    is_override: boolean;
+    version: number;
+    reopened: boolean;
+    reopened_facts: string | null;
+    cancelled_facts: string | null;
+    current_schedule_version_id: string | null;
+    updated_at: string;
   };
   consents: { id: string; consent_version_id: string | null; status: string; signed_at: string | null }[];
   eligibility: { id: string; status: string; confirmed_at: string | null } | null;
   randomization: { id: string; arm: string; randomized_at: string } | null;
-  forms: { id: string; form_oid: string; status: string; origin: 'service' | 'datacapture'; created_at: string; items: Record<string, unknown> }[];
+  forms: {
+    id: string;
+    form_oid: string;
+    status: string;
+    origin: 'service' | 'datacapture';
+    created_at: string;
+    items: Record<string, unknown>;
+  }[];
   baseline: { id: string; status: string; completed_at: string | null; is_baseline: boolean }[];
   manual: { enrollment_date: string; entered_by_user_id: string | null } | null;
   capture: { form_oid: string | null; item_oid: string | null } | null;
   stored: { has_schedule: boolean; data_entered: boolean; signed: boolean; locked: boolean };
   before_override: {
-    date: string; datetime: string | null; partial: string | null; precision: string; timezone: string | null; source_type: string; source_ref: Record<string, unknown> | null;
+    date: string;
+    datetime: string | null;
+    partial: string | null;
+    precision: string;
+    timezone: string | null;
+    source_type: string;
+    source_ref: Record<string, unknown> | null;
   } | null;
-  pending_override: { id: string; requested_at: string; remind_at: string; reminded_at: string | null; expires_at: string } | null;
+  pending_override: {
+    id: string;
+    requested_at: string;
+    remind_at: string;
+    reminded_at: string | null;
+    expires_at: string;
+  } | null;
 }
 
 /** An instant as text that sorts and parses everywhere; JSON of the server would write an offset. */
@@ -74,11 +120,16 @@ left join sites site on site.id = p.site_id
 left join randomizations r on r.participant_id = p.id
 where p.id ${whose}`;
 
-// With an array the planner takes each number of ids for another question and plans anew every time, which costs more than
-// the answer; one participant is asked for as one.
-const OF_ONE = facts('= $1'), OF_MANY = facts('= any($1)');
+// With an array the planner takes each number of ids for another question and plans anew every time, which costs more
+// than the answer; one participant is asked for as one.
+const OF_ONE = facts('= $1'),
+  OF_MANY = facts('= any($1)');
 
-/** Everything that a decision may depend on, for each participant in one statement. Unknown participants are left out. */
+/**
+ * Everything that a decision may depend on, for each participant in one statement. Unknown participants are left out.
+ */
 export async function readFacts(tx: Tx, participantIds: readonly string[]): Promise<FactRow[]> {
-  return participantIds.length === 1 ? prepared(tx, OF_ONE, participantIds) : prepared(tx, OF_MANY, [[...participantIds]]);
+  return participantIds.length === 1
+    ? prepared(tx, OF_ONE, participantIds)
+    : prepared(tx, OF_MANY, [[...participantIds]]);
 }

@@ -2,7 +2,12 @@ import type { Database, Tx } from '../knex.js';
 import { readOneInScope } from '../transaction.js';
 
 /** A run whose workflow task fails again and again. `problem`: the kind of fault, of Temporal's own words. */
-export interface FailingWorkflow { run_id: string; workflow_id: string; workflow_type: string; problem: string }
+export interface FailingWorkflow {
+  run_id: string;
+  workflow_id: string;
+  workflow_type: string;
+  problem: string;
+}
 
 /** Those that were seen to fail, the longest ago first. */
 export async function knownFailing(tx: Tx, most: number): Promise<Omit<FailingWorkflow, 'problem'>[]> {
@@ -14,22 +19,34 @@ export async function knownFailing(tx: Tx, most: number): Promise<Omit<FailingWo
  * @param looked at which runs: one that is not among `failing` is well again, or has ended. `all`: at every run
  * @returns those that were not known to fail before, and those that fail no more
  */
-export async function noteFailing(tx: Tx, failing: readonly FailingWorkflow[], looked: 'all' | readonly string[]): Promise<{ found: FailingWorkflow[]; well: FailingWorkflow[] }> {
+export async function noteFailing(
+  tx: Tx,
+  failing: readonly FailingWorkflow[],
+  looked: 'all' | readonly string[],
+): Promise<{ found: FailingWorkflow[]; well: FailingWorkflow[] }> {
   const runs = failing.map(({ run_id }) => run_id);
   const { rows: well } = await tx.raw(
     `delete from failing_workflows where run_id <> all(:runs::uuid[]) ${looked === 'all' ? '' : 'and run_id = any(:looked::uuid[])'} returning run_id, workflow_id, workflow_type, problem`,
-    { runs, ...(looked !== 'all' && { looked }) });
+    { runs, ...(looked !== 'all' && { looked }) },
+  );
   const { rows: noted } = await tx.raw(
     `insert into failing_workflows as f (run_id, workflow_id, workflow_type, problem)
      select run_id, workflow_id, workflow_type, problem from jsonb_to_recordset(?::jsonb) as r(run_id uuid, workflow_id text, workflow_type text, problem text)
      on conflict (run_id) do update set problem = excluded.problem, seen_at = clock_timestamp()
-     returning run_id, workflow_id, workflow_type, problem, xmax = 0 as is_new`, [JSON.stringify(failing)]);
-  const found = (noted as (FailingWorkflow & { is_new: boolean })[]).filter(({ is_new }) => is_new).map(({ is_new: _, ...run }) => run);
+     returning run_id, workflow_id, workflow_type, problem, xmax = 0 as is_new`,
+    [JSON.stringify(failing)],
+  );
+  const found = (noted as (FailingWorkflow & { is_new: boolean })[])
+    .filter(({ is_new }) => is_new)
+    .map(({ is_new: _, ...run }) => run);
   return { found, well: well as FailingWorkflow[] };
 }
 
 /** How many fail, by type; a type of which none does is not among them. */
 export async function countFailing(database: Database): Promise<Map<string, number>> {
-  const rows = await readOneInScope<{ workflow_type: string; failing: number }>(database, [], { sql: 'select workflow_type, count(*)::int as failing from failing_workflows group by workflow_type', values: [] });
+  const rows = await readOneInScope<{ workflow_type: string; failing: number }>(database, [], {
+    sql: 'select workflow_type, count(*)::int as failing from failing_workflows group by workflow_type',
+    values: [],
+  });
   return new Map(rows.map(({ workflow_type, failing }) => [workflow_type, failing]));
 }

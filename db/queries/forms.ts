@@ -3,13 +3,20 @@ import { FormInstance } from '../models/records.js';
 import { inOrder, page } from './paging.js';
 import type { Listed, Page } from './paging.js';
 
-const COLUMNS = 'id, study_id, participant_id, form_oid, status, items, signed_at, signed_by_id, locked_at, origin, created_at, updated_at';
+const COLUMNS =
+  'id, study_id, participant_id, form_oid, status, items, signed_at, signed_by_id, locked_at, origin, created_at, updated_at';
 
-export function listForms(tx: Tx, participantId: string, filter: Page & { form_oid?: string | undefined; status?: string | undefined }): Promise<Listed<FormInstance>> {
-  const found = tx('form_instances').where('participant_id', participantId).modify((q) => {
-    if (filter.form_oid) q.where('form_oid', filter.form_oid);
-    if (filter.status) q.where('status', filter.status);
-  });
+export function listForms(
+  tx: Tx,
+  participantId: string,
+  filter: Page & { form_oid?: string | undefined; status?: string | undefined },
+): Promise<Listed<FormInstance>> {
+  const found = tx('form_instances')
+    .where('participant_id', participantId)
+    .modify((q) => {
+      if (filter.form_oid) q.where('form_oid', filter.form_oid);
+      if (filter.status) q.where('status', filter.status);
+    });
   return page(tx, found, COLUMNS, filter, { created_at: 'created_at', form_oid: 'form_oid' }, 'id');
 }
 
@@ -17,7 +24,10 @@ export async function formForUpdate(tx: Tx, participantId: string, id: string): 
   return FormInstance.query(tx).findById(id).where({ participant_id: participantId }).forUpdate();
 }
 
-export async function insertForm(tx: Tx, form: Partial<FormInstance> & { study_id: string; participant_id: string; form_oid: string }): Promise<FormInstance> {
+export async function insertForm(
+  tx: Tx,
+  form: Partial<FormInstance> & { study_id: string; participant_id: string; form_oid: string },
+): Promise<FormInstance> {
   return inOrder(await FormInstance.query(tx).insert(form).returning('*'), COLUMNS);
 }
 

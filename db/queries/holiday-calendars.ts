@@ -3,33 +3,58 @@ import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
 
 export interface HolidayCalendarRecord {
-  id: string; study_id: string; site_id: string | null; name: string; is_default: boolean; weekend_days: number[]; holidays: { date: string; name: string | null }[];
-  created_at: string; updated_at: string;
+  id: string;
+  study_id: string;
+  site_id: string | null;
+  name: string;
+  is_default: boolean;
+  weekend_days: number[];
+  holidays: { date: string; name: string | null }[];
+  created_at: string;
+  updated_at: string;
 }
-export type HolidayCalendarFields = Partial<Omit<HolidayCalendarRecord, 'id' | 'study_id' | 'created_at' | 'updated_at'>>;
+export type HolidayCalendarFields = Partial<
+  Omit<HolidayCalendarRecord, 'id' | 'study_id' | 'created_at' | 'updated_at'>
+>;
 
 const COLUMNS = 'id, study_id, site_id, name, is_default, weekend_days, holidays, created_at, updated_at';
 
 export function listCalendars(tx: Tx, studyId: string, at: Page): Promise<Listed<HolidayCalendarRecord>> {
-  return page(tx, tx('holiday_calendars').where({ study_id: studyId }), COLUMNS, at, { name: 'name', created_at: 'created_at' }, 'id');
+  return page(
+    tx,
+    tx('holiday_calendars').where({ study_id: studyId }),
+    COLUMNS,
+    at,
+    { name: 'name', created_at: 'created_at' },
+    'id',
+  );
 }
 
 export async function calendarById(tx: Tx, id: string, lock = false): Promise<HolidayCalendarRecord | undefined> {
-  return (await tx.raw(`select ${COLUMNS} from holiday_calendars where id = ? ${lock ? 'for update' : ''}`, [id])).rows[0];
+  return (await tx.raw(`select ${COLUMNS} from holiday_calendars where id = ? ${lock ? 'for update' : ''}`, [id]))
+    .rows[0];
 }
 
 export async function studyHasCalendar(tx: Tx, studyId: string): Promise<boolean> {
   return (await tx('holiday_calendars').where({ study_id: studyId, site_id: null }).first('id')) !== undefined;
 }
 
-/** Takes the mark of the default from the calendar that bears it; answers which that was. Another one is about to take it. */
+/**
+ * Takes the mark of the default from the calendar that bears it; answers which that was. Another one is about to take
+ * it.
+ */
 export async function clearDefault(tx: Tx, studyId: string): Promise<string | undefined> {
-  const [row] = await tx('holiday_calendars').where({ study_id: studyId, is_default: true }).update({ is_default: false }).returning('id');
+  const [row] = await tx('holiday_calendars')
+    .where({ study_id: studyId, is_default: true })
+    .update({ is_default: false })
+    .returning('id');
   return row?.id;
 }
 
 export async function insertCalendar(tx: Tx, studyId: string, fields: HolidayCalendarFields): Promise<string> {
-  const [row] = await tx('holiday_calendars').insert({ study_id: studyId, ...columnsOf(fields) }).returning('id');
+  const [row] = await tx('holiday_calendars')
+    .insert({ study_id: studyId, ...columnsOf(fields) })
+    .returning('id');
   return row.id;
 }
 
@@ -48,5 +73,7 @@ export async function siteIsOf(tx: Tx, siteId: string, studyId: string): Promise
 
 // An array would be sent as a PostgreSQL array: these columns are JSON.
 const columnsOf = ({ weekend_days, holidays, ...fields }: HolidayCalendarFields): Record<string, unknown> => ({
-  ...fields, ...(weekend_days && { weekend_days: JSON.stringify(weekend_days) }), ...(holidays && { holidays: JSON.stringify(holidays) }),
+  ...fields,
+  ...(weekend_days && { weekend_days: JSON.stringify(weekend_days) }),
+  ...(holidays && { holidays: JSON.stringify(holidays) }),
 });

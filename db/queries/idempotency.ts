@@ -1,11 +1,24 @@
 import type { Database, Tx } from '../knex.js';
 
-export interface KeyName { caller: string; method: string; path: string; key: string }
-export interface StoredAnswer { status: number | null; headers: Record<string, string> | null; body: string | null; body_hash: Buffer; finished: boolean }
+export interface KeyName {
+  caller: string;
+  method: string;
+  path: string;
+  key: string;
+}
+export interface StoredAnswer {
+  status: number | null;
+  headers: Record<string, string> | null;
+  body: string | null;
+  body_hash: Buffer;
+  finished: boolean;
+}
 
 const KEPT = `interval '24 hours'`;
 
-/** Claims a key; one older than a day is new again. False: somebody has it (waits while that one's transaction runs). */
+/**
+ * Claims a key; one older than a day is new again. False: somebody has it (waits while that one's transaction runs).
+ */
 export async function claimKey(db: Database | Tx, name: KeyName, bodyHash: Buffer): Promise<boolean> {
   const { rowCount } = await db.raw(
     `insert into idempotency_keys as k (caller, method, path, key, body_hash) values (?, ?, ?, ?, ?)
@@ -36,7 +49,11 @@ export async function takeOverKey(db: Database, name: KeyName, seconds: number):
   return rowCount === 1;
 }
 
-export async function answerOf(db: Database | Tx, name: KeyName, answer: { status: number; headers: Record<string, string>; body: string }): Promise<void> {
+export async function answerOf(
+  db: Database | Tx,
+  name: KeyName,
+  answer: { status: number; headers: Record<string, string>; body: string },
+): Promise<void> {
   await db.raw(
     `update idempotency_keys set status = ?, headers = ?::jsonb, body = ?, finished_at = now()
      where caller = ? and method = ? and path = ? and key = ?`,
@@ -46,11 +63,16 @@ export async function answerOf(db: Database | Tx, name: KeyName, answer: { statu
 
 /** Ends a claim without an answer to repeat. */
 export async function holdKey(db: Database | Tx, name: KeyName): Promise<void> {
-  await db('idempotency_keys').where({ ...name }).update({ finished_at: db.fn.now() });
+  await db('idempotency_keys')
+    .where({ ...name })
+    .update({ finished_at: db.fn.now() });
 }
 
 export async function dropKey(db: Database, name: KeyName): Promise<void> {
-  await db('idempotency_keys').where({ ...name }).whereNull('finished_at').delete();
+  await db('idempotency_keys')
+    .where({ ...name })
+    .whereNull('finished_at')
+    .delete();
 }
 
 /** Keys that nobody can repeat any more. */

@@ -1,25 +1,39 @@
 import type { Tx } from '../knex.js';
 
-export interface SecondFactor { secret_sealed: string; last_step: number; verified: boolean }
+export interface SecondFactor {
+  secret_sealed: string;
+  last_step: number;
+  verified: boolean;
+}
 
 /** Where a user's secret stands: it decrypts for that user alone. */
 export const totpPlace = (userId: string): string => `user_mfa.secret ${userId}`;
 
 /** The user's second factor, locked: of two with one code at the same moment, the second finds it used. */
 export async function secondFactor(tx: Tx, userId: string): Promise<SecondFactor | undefined> {
-  const { rows } = await tx.raw(`select secret_sealed, last_step, verified_at is not null as verified from user_mfa where user_id = ? for update`, [userId]);
+  const { rows } = await tx.raw(
+    `select secret_sealed, last_step, verified_at is not null as verified from user_mfa where user_id = ? for update`,
+    [userId],
+  );
   return rows[0];
 }
 
 /** Keeps a secret that is still to be verified; one that was not is replaced. */
-export async function keepPendingFactor(tx: Tx, userId: string, secretSealed: string, codeHashes: readonly Buffer[]): Promise<void> {
+export async function keepPendingFactor(
+  tx: Tx,
+  userId: string,
+  secretSealed: string,
+  codeHashes: readonly Buffer[],
+): Promise<void> {
   await removeSecondFactor(tx, userId);
   await tx('user_mfa').insert({ user_id: userId, secret_sealed: secretSealed });
   await insertRecoveryCodes(tx, userId, codeHashes);
 }
 
 export async function confirmSecondFactor(tx: Tx, userId: string): Promise<void> {
-  await tx('user_mfa').where({ user_id: userId }).update({ verified_at: tx.raw('clock_timestamp()') });
+  await tx('user_mfa')
+    .where({ user_id: userId })
+    .update({ verified_at: tx.raw('clock_timestamp()') });
 }
 
 export async function takeStep(tx: Tx, userId: string, step: number): Promise<void> {
@@ -28,7 +42,7 @@ export async function takeStep(tx: Tx, userId: string, step: number): Promise<vo
 
 /** False: the user has none. */
 export async function removeSecondFactor(tx: Tx, userId: string): Promise<boolean> {
-  return await tx('user_mfa').where({ user_id: userId }).delete() > 0;
+  return (await tx('user_mfa').where({ user_id: userId }).delete()) > 0;
 }
 
 async function insertRecoveryCodes(tx: Tx, userId: string, hashes: readonly Buffer[]): Promise<void> {
@@ -42,11 +56,19 @@ export async function replaceRecoveryCodes(tx: Tx, userId: string, hashes: reado
 
 /** Uses a code up. False: it is none of the user's, or was used. */
 export async function useRecoveryCode(tx: Tx, userId: string, hash: Buffer): Promise<boolean> {
-  return await tx('mfa_recovery_codes').where({ user_id: userId, code_hash: hash }).whereNull('used_at').update({ used_at: tx.raw('clock_timestamp()') }) === 1;
+  return (
+    (await tx('mfa_recovery_codes')
+      .where({ user_id: userId, code_hash: hash })
+      .whereNull('used_at')
+      .update({ used_at: tx.raw('clock_timestamp()') })) === 1
+  );
 }
 
 export async function recoveryCodesLeft(tx: Tx, userId: string): Promise<number> {
-  const [row] = await tx('mfa_recovery_codes').where({ user_id: userId }).whereNull('used_at').count('* as count') as [{ count: number }];
+  const [row] = (await tx('mfa_recovery_codes')
+    .where({ user_id: userId })
+    .whereNull('used_at')
+    .count('* as count')) as [{ count: number }];
   return row.count;
 }
 
@@ -55,27 +77,46 @@ export async function recoveryCodesLeft(tx: Tx, userId: string): Promise<number>
 export type ChallengePurpose = 'login' | 'setup';
 
 /** Also lets go of the user's challenges whose time is up. */
-export async function insertChallenge(tx: Tx, challenge: { id: string; userId: string; purpose: ChallengePurpose; seconds: number }): Promise<void> {
+export async function insertChallenge(
+  tx: Tx,
+  challenge: { id: string; userId: string; purpose: ChallengePurpose; seconds: number },
+): Promise<void> {
   await tx.raw('delete from mfa_challenges where user_id = ? and expires_at < clock_timestamp()', [challenge.userId]);
-  await tx.raw(`insert into mfa_challenges (id, user_id, purpose, expires_at) values (?, ?, ?, clock_timestamp() + ? * interval '1 second')`,
-    [challenge.id, challenge.userId, challenge.purpose, challenge.seconds]);
+  await tx.raw(
+    `insert into mfa_challenges (id, user_id, purpose, expires_at) values (?, ?, ?, clock_timestamp() + ? * interval '1 second')`,
+    [challenge.id, challenge.userId, challenge.purpose, challenge.seconds],
+  );
 }
 
 /** Whether the challenge still stands; it is locked until the commit. */
-export async function challengeStands(tx: Tx, challenge: { id: string; userId: string; purpose: ChallengePurpose }): Promise<boolean> {
+export async function challengeStands(
+  tx: Tx,
+  challenge: { id: string; userId: string; purpose: ChallengePurpose },
+): Promise<boolean> {
   const { rows } = await tx.raw(
     `select id from mfa_challenges where id = ? and user_id = ? and purpose = ? and used_at is null and expires_at > clock_timestamp() for update`,
-    [challenge.id, challenge.userId, challenge.purpose]);
+    [challenge.id, challenge.userId, challenge.purpose],
+  );
   return rows.length === 1;
 }
 
 export async function endChallenge(tx: Tx, id: string): Promise<void> {
-  await tx('mfa_challenges').where({ id }).update({ used_at: tx.raw('clock_timestamp()') });
+  await tx('mfa_challenges')
+    .where({ id })
+    .update({ used_at: tx.raw('clock_timestamp()') });
 }
 
-/** Encrypts every secret under the new key (scripts/rotate-datacapture-key.ts). @returns how many were not under it yet */
-export async function rotateFactors(tx: Tx, renew: (sealed: string, place: string) => string | undefined): Promise<number> {
-  const rows = await tx('user_mfa').orderBy('user_id').forUpdate().select('user_id', 'secret_sealed') as { user_id: string; secret_sealed: string }[];
+/**
+ * Encrypts every secret under the new key (scripts/rotate-datacapture-key.ts). @returns how many were not under it yet
+ */
+export async function rotateFactors(
+  tx: Tx,
+  renew: (sealed: string, place: string) => string | undefined,
+): Promise<number> {
+  const rows = (await tx('user_mfa').orderBy('user_id').forUpdate().select('user_id', 'secret_sealed')) as {
+    user_id: string;
+    secret_sealed: string;
+  }[];
   let rotated = 0;
   for (const row of rows) {
     const sealed = renew(row.secret_sealed, totpPlace(row.user_id));

@@ -3,13 +3,23 @@ import { putOutbox } from '../outbox.js';
 import type { OutboxTopic } from '../outbox.js';
 
 /** A study's change on its way through the participants. */
-export interface OpenChange { study_id: string; change_id: string; kind: string; actor_user_id: string | null }
+export interface OpenChange {
+  study_id: string;
+  change_id: string;
+  kind: string;
+  actor_user_id: string | null;
+}
 
-/** Notes a change before Temporal has it, so that it is not Temporal's alone. Of a study that is gone there is nothing to note. */
+/**
+ * Notes a change before Temporal has it, so that it is not Temporal's alone. Of a study that is gone there is nothing
+ * to note.
+ */
 export async function noteChange(tx: Tx, { study_id, change_id, kind, actor_user_id }: OpenChange): Promise<void> {
   await tx.raw(
     `insert into open_study_changes (study_id, change_id, kind, actor_user_id)
-     select s.id, ?, ?, ?::uuid from studies s where s.id = ? for key share on conflict (study_id, change_id) do nothing`, [change_id, kind, actor_user_id, study_id]);
+     select s.id, ?, ?, ?::uuid from studies s where s.id = ? for key share on conflict (study_id, change_id) do nothing`,
+    [change_id, kind, actor_user_id, study_id],
+  );
 }
 
 /** The change has gone through all participants. */
@@ -17,15 +27,24 @@ export async function closeChange(tx: Tx, studyId: string, changeId: string): Pr
   await tx('open_study_changes').where({ study_id: studyId, change_id: changeId }).delete();
 }
 
-/** Work that a workflow is to be carrying out: of a topic, with what its message says. `key` tells it from others of its topic. */
-export interface OpenWork { topic: OutboxTopic; study_id: string; subject: string; key: string; payload: Record<string, unknown> }
+/**
+ * Work that a workflow is to be carrying out: of a topic, with what its message says. `key` tells it from others of its
+ * topic.
+ */
+export interface OpenWork {
+  topic: OutboxTopic;
+  study_id: string;
+  subject: string;
+  key: string;
+  payload: Record<string, unknown>;
+}
 
 const MOST = 5_000;
 
 /**
  * Work that has been open for so long that its workflow must be running: triggers, exports (until their files are
- * removed), simulations, readings of a capture system and changes of studies, the oldest first. What waits in the outbox
- * is not on its way yet. (Polls are not among them: the next run goes on where one stopped.)
+ * removed), simulations, readings of a capture system and changes of studies, the oldest first. What waits in the
+ * outbox is not on its way yet. (Polls are not among them: the next run goes on where one stopped.)
  */
 export async function openWork(tx: Tx, olderSeconds: number): Promise<OpenWork[]> {
   const { rows } = await tx.raw(
@@ -38,10 +57,15 @@ export async function openWork(tx: Tx, olderSeconds: number): Promise<OpenWork[]
        union all select 'study-changed', study_id, study_id::text, change_id, jsonb_build_object('kind', kind, 'change_id', change_id, 'actor_user_id', actor_user_id), begun_at from open_study_changes
      ) w where w.at < clock_timestamp() - :older * interval '1 second'
        and not exists (select from outbox o where o.topic = w.topic and o.subject = w.subject and (w.topic <> 'study-changed' or o.payload->>'change_id' = w.key))
-     order by w.at limit :most`, { older: olderSeconds, most: MOST });
+     order by w.at limit :most`,
+    { older: olderSeconds, most: MOST },
+  );
   return rows;
 }
 
 /** Has the workflows of this work started again. */
 export const startAgain = (tx: Tx, work: readonly OpenWork[]): Promise<void> =>
-  putOutbox(tx, work.map(({ topic, study_id, subject, payload }) => ({ topic, studyId: study_id, subject, payload })));
+  putOutbox(
+    tx,
+    work.map(({ topic, study_id, subject, payload }) => ({ topic, studyId: study_id, subject, payload })),
+  );

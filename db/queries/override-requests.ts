@@ -1,13 +1,37 @@
 import type { Tx } from '../knex.js';
 
 /** Override requests as an approver reads them (decisions, section 5, "approvals"). */
-const requests = (tx: Tx) => tx('override_requests as o').join('participants as p', 'p.id', 'o.participant_id').select(
-  'o.id', 'o.id as override_request_id', 'o.study_id', 'o.participant_id', 'p.participant_code', 'o.previous_enrollment_date as enrollment_date', 'o.new_enrollment_date', 'o.reason', 'o.regenerate_schedule',
-  'o.requested_by_id', 'o.requested_at', 'o.expires_at', 'o.status', 'o.decided_by_id', 'o.decided_at', 'o.decision_reason',
-  tx.raw(`o.impact || jsonb_build_object('preview_hash', o.preview_hash) as impact`),
-);
+const requests = (tx: Tx) =>
+  tx('override_requests as o')
+    .join('participants as p', 'p.id', 'o.participant_id')
+    .select(
+      'o.id',
+      'o.id as override_request_id',
+      'o.study_id',
+      'o.participant_id',
+      'p.participant_code',
+      'o.previous_enrollment_date as enrollment_date',
+      'o.new_enrollment_date',
+      'o.reason',
+      'o.regenerate_schedule',
+      'o.requested_by_id',
+      'o.requested_at',
+      'o.expires_at',
+      'o.status',
+      'o.decided_by_id',
+      'o.decided_at',
+      'o.decision_reason',
+      tx.raw(`o.impact || jsonb_build_object('preview_hash', o.preview_hash) as impact`),
+    );
 
-export interface RequestFilter { study_id: string; participant_id?: string; status?: string | undefined; newestFirst?: boolean; skip: number; limit: number }
+export interface RequestFilter {
+  study_id: string;
+  participant_id?: string;
+  status?: string | undefined;
+  newestFirst?: boolean;
+  skip: number;
+  limit: number;
+}
 export async function listRequests(tx: Tx, filter: RequestFilter): Promise<{ items: unknown[]; total: number }> {
   const matching = (query: ReturnType<typeof requests>) => {
     void query.where('o.study_id', filter.study_id);
@@ -16,7 +40,15 @@ export async function listRequests(tx: Tx, filter: RequestFilter): Promise<{ ite
     return query;
   };
   const order = filter.newestFirst ? 'desc' : 'asc';
-  const items = await matching(requests(tx)).orderBy([{ column: 'o.requested_at', order }, { column: 'o.id', order }]).offset(filter.skip).limit(filter.limit);
-  const [count] = await matching(tx('override_requests as o').join('participants as p', 'p.id', 'o.participant_id') as ReturnType<typeof requests>).count({ n: '*' });
+  const items = await matching(requests(tx))
+    .orderBy([
+      { column: 'o.requested_at', order },
+      { column: 'o.id', order },
+    ])
+    .offset(filter.skip)
+    .limit(filter.limit);
+  const [count] = await matching(
+    tx('override_requests as o').join('participants as p', 'p.id', 'o.participant_id') as ReturnType<typeof requests>,
+  ).count({ n: '*' });
   return { items, total: Number((count as unknown as { n: number }).n) };
 }

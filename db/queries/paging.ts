@@ -1,17 +1,36 @@
 import type { Knex } from 'knex';
 import type { Tx } from '../knex.js';
 
-export interface Page { skip: number; limit: number; sort: string }
-export interface Listed<T> { items: T[]; total: number }
+export interface Page {
+  skip: number;
+  limit: number;
+  sort: string;
+}
+export interface Listed<T> {
+  items: T[];
+  total: number;
+}
 
 /**
  * One page of a query and the number of all its rows. `columns` names, for each word that may be sorted by, the
  * column behind it; ties are broken by `tie`, so that paging never shows a row twice.
  */
-export async function page<T>(tx: Tx, found: Knex.QueryBuilder, select: string, at: Page, columns: Record<string, string>, tie: string): Promise<Listed<T>> {
-  const [{ count }] = await found.clone().count('* as count') as [{ count: number }];
+export async function page<T>(
+  tx: Tx,
+  found: Knex.QueryBuilder,
+  select: string,
+  at: Page,
+  columns: Record<string, string>,
+  tie: string,
+): Promise<Listed<T>> {
+  const [{ count }] = (await found.clone().count('* as count')) as [{ count: number }];
   if (count === 0) return { items: [], total: 0 };
-  const items = await found.clone().select(tx.raw(select)).orderByRaw(orderBy(at.sort, columns, tie)).offset(at.skip).limit(at.limit) as T[];
+  const items = (await found
+    .clone()
+    .select(tx.raw(select))
+    .orderByRaw(orderBy(at.sort, columns, tie))
+    .offset(at.skip)
+    .limit(at.limit)) as T[];
   return { items, total: count };
 }
 
@@ -27,5 +46,10 @@ export function orderBy(sort: string, columns: Record<string, string>, tie: stri
 /** The columns of a row in their order and nothing else, from a model that a write returned. */
 export function inOrder<T extends object>(row: T, columns: string): T {
   const source = row as Record<string, unknown>;
-  return Object.fromEntries(columns.split(',').map((name) => name.trim()).map((name) => [name, source[name]])) as T;
+  return Object.fromEntries(
+    columns
+      .split(',')
+      .map((name) => name.trim())
+      .map((name) => [name, source[name]]),
+  ) as T;
 }

@@ -5,12 +5,37 @@ import type { TxWithMark } from '../transaction.js';
 
 /** A participant as a file brings it; absent fields are null. */
 export interface ImportedParticipant {
-  participant_code: string; external_id: string | null; site_id: string | null; preferred_language: string | null; email: string | null; phone: string | null;
-  timezone: string | null; date_of_birth: string | null; arm: string | null;
+  participant_code: string;
+  external_id: string | null;
+  site_id: string | null;
+  preferred_language: string | null;
+  email: string | null;
+  phone: string | null;
+  timezone: string | null;
+  date_of_birth: string | null;
+  arm: string | null;
 }
-const FIELDS = ['participant_code', 'external_id', 'site_id', 'preferred_language', 'email', 'phone', 'timezone', 'date_of_birth', 'arm'] as const;
+const FIELDS = [
+  'participant_code',
+  'external_id',
+  'site_id',
+  'preferred_language',
+  'email',
+  'phone',
+  'timezone',
+  'date_of_birth',
+  'arm',
+] as const;
 const TYPES: Record<(typeof FIELDS)[number], string> = {
-  participant_code: 'text', external_id: 'text', site_id: 'uuid', preferred_language: 'text', email: 'text', phone: 'text', timezone: 'text', date_of_birth: 'date', arm: 'text',
+  participant_code: 'text',
+  external_id: 'text',
+  site_id: 'uuid',
+  preferred_language: 'text',
+  email: 'text',
+  phone: 'text',
+  timezone: 'text',
+  date_of_birth: 'date',
+  arm: 'text',
 };
 
 const columns = FIELDS.map((field, i) => `$${i + 2}::${TYPES[field]}[]`).join(', ');
@@ -33,66 +58,121 @@ select id, participant_code from made`;
  * @param participants some thousand at the most: they are one statement
  * @returns the new ids by participant_code
  */
-export async function insertImported(tx: Tx, studyId: string, participants: readonly ImportedParticipant[]): Promise<Map<string, string>> {
+export async function insertImported(
+  tx: Tx,
+  studyId: string,
+  participants: readonly ImportedParticipant[],
+): Promise<Map<string, string>> {
   if (participants.length === 0) return new Map();
-  const rows = await prepared<{ id: string; participant_code: string }>(tx, INSERT, [studyId, ...FIELDS.map((field) => participants.map((one) => one[field])), JSON.stringify(carriedTrace())]);
+  const rows = await prepared<{ id: string; participant_code: string }>(tx, INSERT, [
+    studyId,
+    ...FIELDS.map((field) => participants.map((one) => one[field])),
+    JSON.stringify(carriedTrace()),
+  ]);
   if (rows.length > 0) (tx as TxWithMark).wroteOutbox = true;
   return new Map(rows.map(({ id, participant_code }) => [participant_code, id]));
 }
 
-export interface KnownParticipant extends ImportedParticipant { id: string; study_id: string }
+export interface KnownParticipant extends ImportedParticipant {
+  id: string;
+  study_id: string;
+}
 
-const KNOWN = ['participant_code = any(:codes::text[])', 'external_id = any(:externalIds::text[])'].flatMap((named) => ['< :since::timestamptz', '> statement_timestamp()'].map((side) =>
-  `select id, study_id, ${FIELDS.join(', ')} from participants where study_id = :study and created_at ${side} and ${named}`)).join(' union ');
+const KNOWN = ['participant_code = any(:codes::text[])', 'external_id = any(:externalIds::text[])']
+  .flatMap((named) =>
+    ['< :since::timestamptz', '> statement_timestamp()'].map(
+      (side) =>
+        `select id, study_id, ${FIELDS.join(', ')} from participants where study_id = :study and created_at ${side} and ${named}`,
+    ),
+  )
+  .join(' union ');
 
 /**
  * Of the study's participants those that have one of the codes or external ids, without those made since a moment: an
  * import asks again and again while it fills the study, of which no statistics know yet, and its own rows would be read
  * each time. For the same reason it is planned each time.
  */
-export async function knownParticipants(tx: Tx, studyId: string, since: string, codes: readonly string[], externalIds: readonly string[]): Promise<KnownParticipant[]> {
+export async function knownParticipants(
+  tx: Tx,
+  studyId: string,
+  since: string,
+  codes: readonly string[],
+  externalIds: readonly string[],
+): Promise<KnownParticipant[]> {
   const { rows } = await tx.raw(KNOWN, { study: studyId, since, codes: [...codes], externalIds: [...externalIds] });
   return rows;
 }
 
 /** Who of the study has one of the external ids, whenever it was made. */
-export async function externalIdsHeld(tx: Tx, studyId: string, externalIds: readonly string[]): Promise<{ participant_code: string; external_id: string }[]> {
-  const { rows } = await tx.raw('select participant_code, external_id from participants where study_id = :study and external_id = any(:externalIds::text[])', { study: studyId, externalIds: [...externalIds] });
+export async function externalIdsHeld(
+  tx: Tx,
+  studyId: string,
+  externalIds: readonly string[],
+): Promise<{ participant_code: string; external_id: string }[]> {
+  const { rows } = await tx.raw(
+    'select participant_code, external_id from participants where study_id = :study and external_id = any(:externalIds::text[])',
+    { study: studyId, externalIds: [...externalIds] },
+  );
   return rows;
 }
 
 const CHANGED = FIELDS.filter((field) => field !== 'participant_code');
 
 /** Writes participants that are there already; every field of theirs is given. Planned each time as well. */
-export async function updateImported(tx: Tx, participants: readonly (ImportedParticipant & { id: string })[]): Promise<void> {
+export async function updateImported(
+  tx: Tx,
+  participants: readonly (ImportedParticipant & { id: string })[],
+): Promise<void> {
   if (participants.length === 0) return;
-  const lists = Object.fromEntries((['id', ...CHANGED] as const).map((field) => [field, participants.map((one) => one[field])]));
+  const lists = Object.fromEntries(
+    (['id', ...CHANGED] as const).map((field) => [field, participants.map((one) => one[field])]),
+  );
   await tx.raw(
     `update participants p set ${CHANGED.map((field) => `${field} = g.${field}`).join(', ')}
-     from unnest(:id::uuid[], ${CHANGED.map((field) => `:${field}::${TYPES[field]}[]`).join(', ')}) as g(id, ${CHANGED.join(', ')}) where p.id = g.id`, lists);
+     from unnest(:id::uuid[], ${CHANGED.map((field) => `:${field}::${TYPES[field]}[]`).join(', ')}) as g(id, ${CHANGED.join(', ')}) where p.id = g.id`,
+    lists,
+  );
 }
 
-export interface ImportSite { id: string; site_code: string; in_reach: boolean }
+export interface ImportSite {
+  id: string;
+  site_code: string;
+  in_reach: boolean;
+}
 
 /**
- * The study's sites, and whether the transaction's narrowing lets it write participants of them; the entry without a code
- * stands for no site. `at`: the moment of this.
+ * The study's sites, and whether the transaction's narrowing lets it write participants of them; the entry without a
+ * code stands for no site. `at`: the moment of this.
  */
-export async function importSites(tx: Tx, studyId: string): Promise<{ sites: Map<string, ImportSite>; withoutSite: boolean; at: string }> {
+export async function importSites(
+  tx: Tx,
+  studyId: string,
+): Promise<{ sites: Map<string, ImportSite>; withoutSite: boolean; at: string }> {
   const { rows } = await tx.raw(
     `select id, site_code, :study::uuid <> all (app_site_studies()) or id = any (app_sites()) as in_reach, null as at from sites where study_id = :study
-     union all select null, null, :study::uuid <> all (app_site_studies()), clock_timestamp()`, { study: studyId });
+     union all select null, null, :study::uuid <> all (app_site_studies()), clock_timestamp()`,
+    { study: studyId },
+  );
   const found = rows as (ImportSite & { site_code: string | null; at: string })[];
   const none = found.find((row) => row.site_code === null)!;
-  return { sites: new Map(found.filter((row) => row.site_code !== null).map((row) => [row.site_code, row])), withoutSite: none.in_reach, at: none.at };
+  return {
+    sites: new Map(found.filter((row) => row.site_code !== null).map((row) => [row.site_code, row])),
+    withoutSite: none.in_reach,
+    at: none.at,
+  };
 }
 
 /** Adds sites by code; one that somebody else has just added is taken as it is. */
-export async function addSites(tx: Tx, studyId: string, codes: readonly string[]): Promise<{ id: string; site_code: string; added: boolean }[]> {
+export async function addSites(
+  tx: Tx,
+  studyId: string,
+  codes: readonly string[],
+): Promise<{ id: string; site_code: string; added: boolean }[]> {
   const { rows } = await tx.raw(
     `with made as (insert into sites (study_id, site_code) select :study, c from unnest(:codes::text[]) c on conflict do nothing returning id, site_code)
      select id, site_code, true as added from made union all select id, site_code, false from sites where study_id = :study and site_code = any(:codes::text[])`,
-    { study: studyId, codes: [...codes] });
+    { study: studyId, codes: [...codes] },
+  );
   return rows;
 }
 

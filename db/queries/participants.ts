@@ -4,19 +4,43 @@ import type { PageStatement } from '../request.js';
 import { orderBy } from './paging.js';
 import type { Page } from './paging.js';
 
-export type ParticipantRecord = Pick<Participant, 'id' | 'study_id' | 'participant_code' | 'external_id' | 'site_id' | 'preferred_language' | 'status'
-  | 'enrollment_date' | 'email' | 'phone' | 'timezone' | 'date_of_birth' | 'arm' | 'withdrawn_at' | 'withdrawal_reason' | 'created_at' | 'updated_at'>
-  & { site_code: string | null };
+export type ParticipantRecord = Pick<
+  Participant,
+  | 'id'
+  | 'study_id'
+  | 'participant_code'
+  | 'external_id'
+  | 'site_id'
+  | 'preferred_language'
+  | 'status'
+  | 'enrollment_date'
+  | 'email'
+  | 'phone'
+  | 'timezone'
+  | 'date_of_birth'
+  | 'arm'
+  | 'withdrawn_at'
+  | 'withdrawal_reason'
+  | 'created_at'
+  | 'updated_at'
+> & { site_code: string | null };
 
 const COLUMNS = `p.id, p.study_id, p.participant_code, p.external_id, p.site_id, s.site_code, p.preferred_language, p.status, p.enrollment_date,
   p.email, p.phone, p.timezone, p.date_of_birth, p.arm, p.withdrawn_at, p.withdrawal_reason, p.created_at, p.updated_at`;
 const SORTS = {
-  created_at: 'p.created_at', participant_code: 'p.participant_code', enrollment_date: 'p.enrollment_date', status: 'p.status', updated_at: 'p.updated_at',
+  created_at: 'p.created_at',
+  participant_code: 'p.participant_code',
+  enrollment_date: 'p.enrollment_date',
+  status: 'p.status',
+  updated_at: 'p.updated_at',
 };
 export const participantSorts = ['created_at', 'participant_code', 'enrollment_date', 'status', 'updated_at'] as const;
 
 export interface ParticipantFilter extends Page {
-  studyId?: string | undefined; status?: string | undefined; search?: string | undefined; siteCode?: string | undefined;
+  studyId?: string | undefined;
+  status?: string | undefined;
+  search?: string | undefined;
+  siteCode?: string | undefined;
 }
 
 /**
@@ -29,8 +53,12 @@ export function participantsPage(filter: ParticipantFilter): PageStatement {
   const conditions = ['true'];
   if (filter.studyId) conditions.push(`p.study_id = ${value(filter.studyId)}`);
   if (filter.status) conditions.push(`p.status = ${value(filter.status)}`);
-  if (filter.siteCode) conditions.push(`p.site_id in (select id from sites where site_code = ${value(filter.siteCode)})`);
-  if (filter.search) conditions.push(`position(lower(${value(filter.search)}) in lower(concat_ws(chr(10), p.participant_code, p.external_id, p.email))) > 0`);
+  if (filter.siteCode)
+    conditions.push(`p.site_id in (select id from sites where site_code = ${value(filter.siteCode)})`);
+  if (filter.search)
+    conditions.push(
+      `position(lower(${value(filter.search)}) in lower(concat_ws(chr(10), p.participant_code, p.external_id, p.email))) > 0`,
+    );
   const found = `from participants p where ${conditions.join(' and ')}`;
   const order = orderBy(filter.sort, SORTS, 'p.id');
   return {
@@ -42,25 +70,45 @@ export function participantsPage(filter: ParticipantFilter): PageStatement {
 }
 
 export async function participantById(tx: Tx, id: string): Promise<ParticipantRecord | undefined> {
-  return (await tx.raw(`select ${COLUMNS} from participants p left join sites s on s.id = p.site_id where p.id = ?`, [id])).rows[0];
+  return (
+    await tx.raw(`select ${COLUMNS} from participants p left join sites s on s.id = p.site_id where p.id = ?`, [id])
+  ).rows[0];
 }
 
 export async function participantByCode(tx: Tx, studyId: string, code: string): Promise<ParticipantRecord | undefined> {
-  return (await tx.raw(`select ${COLUMNS} from participants p left join sites s on s.id = p.site_id where p.study_id = ? and p.participant_code = ?`, [studyId, code])).rows[0];
+  return (
+    await tx.raw(
+      `select ${COLUMNS} from participants p left join sites s on s.id = p.site_id where p.study_id = ? and p.participant_code = ?`,
+      [studyId, code],
+    )
+  ).rows[0];
 }
 
 /** The participant, its row locked until the commit. */
 export async function participantForUpdate(tx: Tx, id: string): Promise<ParticipantRecord | undefined> {
-  return (await tx.raw(`select ${COLUMNS} from participants p left join sites s on s.id = p.site_id where p.id = ? for update of p`, [id])).rows[0];
+  return (
+    await tx.raw(
+      `select ${COLUMNS} from participants p left join sites s on s.id = p.site_id where p.id = ? for update of p`,
+      [id],
+    )
+  ).rows[0];
 }
 
 /** The participant as it stands until the commit: whoever withdraws it waits. Others may hold it so as well. */
 export async function participantForShare(tx: Tx, id: string): Promise<ParticipantRecord | undefined> {
-  return (await tx.raw(`select ${COLUMNS} from participants p left join sites s on s.id = p.site_id where p.id = ? for share of p`, [id])).rows[0];
+  return (
+    await tx.raw(
+      `select ${COLUMNS} from participants p left join sites s on s.id = p.site_id where p.id = ? for share of p`,
+      [id],
+    )
+  ).rows[0];
 }
 
 /** A participant with its anchor, which is there from the start: `unset`, version 1 (decisions, section 5). */
-export async function insertParticipant(tx: Tx, participant: Partial<Participant> & { study_id: string; participant_code: string }): Promise<string> {
+export async function insertParticipant(
+  tx: Tx,
+  participant: Partial<Participant> & { study_id: string; participant_code: string },
+): Promise<string> {
   const row = await Participant.query(tx).insert(participant).returning('id');
   await tx('anchor_dates').insert({ participant_id: row.id, study_id: participant.study_id });
   return row.id;
@@ -72,10 +120,22 @@ export async function updateParticipant(tx: Tx, id: string, change: Partial<Part
 
 /** Whether anything was ever recorded for the participant: what is then kept, and never deleted. */
 export async function participantHasData(tx: Tx, id: string): Promise<boolean> {
-  const tables = ['consents', 'eligibility_assessments', 'randomizations', 'form_instances', 'manual_anchor_entries', 'anchor_date_history', 'override_requests', 'assessment_sessions', 'sync_conflicts'];
+  const tables = [
+    'consents',
+    'eligibility_assessments',
+    'randomizations',
+    'form_instances',
+    'manual_anchor_entries',
+    'anchor_date_history',
+    'override_requests',
+    'assessment_sessions',
+    'sync_conflicts',
+  ];
   const { rows } = await tx.raw(
     `select ${tables.map((table) => `exists (select from ${table} where participant_id = :id)`).join(' or ')}
-       or exists (select from scheduled_visits where participant_id = :id and (status = 'completed' or schedule_version_id is null)) as has`, { id });
+       or exists (select from scheduled_visits where participant_id = :id and (status = 'completed' or schedule_version_id is null)) as has`,
+    { id },
+  );
   return rows[0].has;
 }
 

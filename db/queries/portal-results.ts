@@ -2,7 +2,11 @@ import type { Tx } from '../knex.js';
 import type { Listed, Page } from './paging.js';
 
 export interface PortalResult {
-  session_id: string; visit_id: string | null; visit_name: string | null; visit_code: string | null; completed_at: string;
+  session_id: string;
+  visit_id: string | null;
+  visit_name: string | null;
+  visit_code: string | null;
+  completed_at: string;
   tasks: { task: string; metrics: Record<string, number> }[];
   /** Of the session's battery as it was then, what its modules say of their results. */
   modules: { task: string; name: string; title: unknown; properties: unknown }[] | null;
@@ -10,12 +14,22 @@ export interface PortalResult {
 
 /** What a study shows its participants of their results: `none`, unless it says otherwise. */
 export async function resultsShared(tx: Tx, studyId: string): Promise<'none' | 'summary'> {
-  const { rows } = await tx.raw(`select coalesce(config ->> 'portal_results' = 'summary', false) as shared from studies where id = ?`, [studyId]);
+  const { rows } = await tx.raw(
+    `select coalesce(config ->> 'portal_results' = 'summary', false) as shared from studies where id = ?`,
+    [studyId],
+  );
   return (rows as { shared: boolean }[])[0]?.shared ? 'summary' : 'none';
 }
 
-/** What the tasks of a participant's completed sessions gave, newest first; one that was set aside or gave nothing is not among them. */
-export async function portalResults(tx: Tx, participantId: string, range: Pick<Page, 'skip' | 'limit'>): Promise<Listed<PortalResult>> {
+/**
+ * What the tasks of a participant's completed sessions gave, newest first; one that was set aside or gave nothing is
+ * not among them.
+ */
+export async function portalResults(
+  tx: Tx,
+  participantId: string,
+  range: Pick<Page, 'skip' | 'limit'>,
+): Promise<Listed<PortalResult>> {
   const found = `from assessment_sessions x where x.participant_id = :participant and x.status = 'completed' and exists (select from session_tasks t where t.session_id = x.id)`;
   const { rows } = await tx.raw(
     `select t.total, x.* from (select count(*) as total ${found}) t left join lateral (
@@ -25,7 +39,12 @@ export async function portalResults(tx: Tx, participantId: string, range: Pick<P
           from battery_modules m where m.battery_id = x.battery_id and m.version = x.battery_version) as modules
        from (select x.* ${found} order by x.completed_at desc, x.id desc offset :skip limit :limit) x
        left join scheduled_visits v on v.id = x.visit_id left join visit_windows w on w.id = v.visit_window_id) x on true
-     order by x.completed_at desc, x.session_id desc`, { participant: participantId, ...range });
+     order by x.completed_at desc, x.session_id desc`,
+    { participant: participantId, ...range },
+  );
   const all = rows as (PortalResult & { total: number })[];
-  return { items: all.filter(({ session_id }) => session_id !== null).map(({ total: _total, ...item }) => item), total: all[0]?.total ?? 0 };
+  return {
+    items: all.filter(({ session_id }) => session_id !== null).map(({ total: _total, ...item }) => item),
+    total: all[0]?.total ?? 0,
+  };
 }

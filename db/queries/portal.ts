@@ -8,14 +8,26 @@ import type { Listed, Page } from './paging.js';
 
 /** The participant of a portal token as the database knows it at this moment. */
 export interface PortalCallerRow {
-  id: string; study_id: string; site_id: string | null; participant_code: string; preferred_language: string | null; status: 'enrolled' | 'withdrawn';
+  id: string;
+  study_id: string;
+  site_id: string | null;
+  participant_code: string;
+  preferred_language: string | null;
+  status: 'enrolled' | 'withdrawn';
 }
 /** What a participant is told of itself. */
 export type PortalParticipant = Omit<PortalCallerRow, 'site_id'>;
 
-/** The caregiver of a portal token, and the participant that it acts for; `id` null: it named none of several, or one that it does not care for. */
+/**
+ * The caregiver of a portal token, and the participant that it acts for; `id` null: it named none of several, or one
+ * that it does not care for.
+ */
 export type CaregiverCallerRow = { [K in keyof PortalCallerRow]: PortalCallerRow[K] | null } & {
-  caregiver_id: string; caregiver_name: string | null; caregiver_language: string | null; caregiver_status: 'active' | 'inactive'; caregiver_study: string;
+  caregiver_id: string;
+  caregiver_name: string | null;
+  caregiver_language: string | null;
+  caregiver_status: 'active' | 'inactive';
+  caregiver_study: string;
   /** How many who take part. */
   cares_for: number;
   /** What its tokens must bear. */
@@ -25,16 +37,18 @@ export type CaregiverCallerRow = { [K in keyof PortalCallerRow]: PortalCallerRow
 export type CaredFor = PortalParticipant & { relationship: string };
 
 /** Who calls with a portal token: a participant, or a caregiver for the one of its participants that it names. */
-export type PortalAsker = { kind: 'participant'; id: string } | { kind: 'caregiver'; id: string; participantId: string | undefined };
+export type PortalAsker =
+  { kind: 'participant'; id: string } | { kind: 'caregiver'; id: string; participantId: string | undefined };
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const uuid = (given: string): string => {
   if (!UUID.test(given)) throw new Error('not a uuid');
   return `'${given}'`;
 };
-const callerSql = (asker: PortalAsker): string => (asker.kind === 'participant'
-  ? `select * from request_participant(${uuid(asker.id)})`
-  : `select * from request_caregiver(${uuid(asker.id)}, ${asker.participantId === undefined ? 'null' : uuid(asker.participantId)})`);
+const callerSql = (asker: PortalAsker): string =>
+  asker.kind === 'participant'
+    ? `select * from request_participant(${uuid(asker.id)})`
+    : `select * from request_caregiver(${uuid(asker.id)}, ${asker.participantId === undefined ? 'null' : uuid(asker.participantId)})`;
 
 /** Loads the caller, without a transaction: for routes that open none. Undefined: there is none (any more). */
 export async function loadPortalCaller<Row>(database: Database, asker: PortalAsker): Promise<Row | undefined> {
@@ -45,15 +59,27 @@ export async function loadPortalCaller<Row>(database: Database, asker: PortalAsk
 type Admit<Row, A> = (row: Row | undefined) => A;
 
 /** A read-only transaction narrowed to the caller's study. `admit` sees the caller first and throws to refuse. */
-export async function readAsPortal<Row, A, T>(database: Database, asker: PortalAsker, admit: Admit<Row, A>, work: (tx: Tx, admitted: A) => Promise<T>): Promise<T> {
-  return openedBy(database, { readOnly: true, opening: callerSql(asker) }, async (tx, [row]: Row[]) => work(tx, admit(row)));
+export async function readAsPortal<Row, A, T>(
+  database: Database,
+  asker: PortalAsker,
+  admit: Admit<Row, A>,
+  work: (tx: Tx, admitted: A) => Promise<T>,
+): Promise<T> {
+  return openedBy(database, { readOnly: true, opening: callerSql(asker) }, async (tx, [row]: Row[]) =>
+    work(tx, admit(row)),
+  );
 }
 
 /**
  * A transaction narrowed to the caller's study, with audit and outbox as `inScope` has them. It sees nothing before its
  * first statement has said who calls; each of its records says which caregiver it was.
  */
-export async function changeAsPortal<Row, A, T>(database: Database, asker: PortalAsker, admit: Admit<Row, A>, work: (work: Work, admitted: A) => Promise<T>): Promise<T> {
+export async function changeAsPortal<Row, A, T>(
+  database: Database,
+  asker: PortalAsker,
+  admit: Admit<Row, A>,
+  work: (work: Work, admitted: A) => Promise<T>,
+): Promise<T> {
   return inScope(database, [], async (opened) => {
     const { rows } = await opened.tx.raw(callerSql(asker));
     if (asker.kind === 'caregiver') opened.audit.inEach(asCaregiver(asker.id));
@@ -68,8 +94,13 @@ export const asCaregiver = (id: string) => ({ actor_type: 'caregiver', caregiver
 export const linkHash = (secret: string, token: string): Buffer => createHmac('sha256', secret).update(token).digest();
 
 /** A message to a participant or caregiver that bears a link, to be sent. @returns its id */
-export async function insertLinkNotification(tx: Tx, link: { studyId: string; to: { participant_id: string } | { caregiver_id: string }; channel: 'email' | 'sms' }): Promise<string> {
-  const [row] = await tx('notifications').insert({ study_id: link.studyId, ...link.to, kind: 'magic_link', channel: link.channel }).returning('id') as [{ id: string }];
+export async function insertLinkNotification(
+  tx: Tx,
+  link: { studyId: string; to: { participant_id: string } | { caregiver_id: string }; channel: 'email' | 'sms' },
+): Promise<string> {
+  const [row] = (await tx('notifications')
+    .insert({ study_id: link.studyId, ...link.to, kind: 'magic_link', channel: link.channel })
+    .returning('id')) as [{ id: string }];
   return row.id;
 }
 
@@ -78,13 +109,17 @@ export async function insertLinkNotification(tx: Tx, link: { studyId: string; to
  * @param minutes how long it opens
  * @returns false when the link was opened already: the message arrived and need not be sent again
  */
-export async function keepLink(tx: Tx, link: { notificationId: string; hash: Buffer; minutes: number }): Promise<boolean> {
+export async function keepLink(
+  tx: Tx,
+  link: { notificationId: string; hash: Buffer; minutes: number },
+): Promise<boolean> {
   const { rowCount } = await tx.raw(
     `insert into portal_links (notification_id, study_id, participant_id, caregiver_id, token_hash, expires_at)
      select n.id, n.study_id, n.participant_id, n.caregiver_id, ?, clock_timestamp() + ? * interval '1 minute' from notifications n where n.id = ?
      on conflict (notification_id) do update set token_hash = excluded.token_hash, made_at = excluded.made_at, expires_at = excluded.expires_at
        where portal_links.used_at is null`,
-    [link.hash, link.minutes, link.notificationId]);
+    [link.hash, link.minutes, link.notificationId],
+  );
   return rowCount === 1;
 }
 
@@ -93,11 +128,18 @@ export async function openLink(tx: Tx, hash: Buffer): Promise<PortalParticipant 
   const { rows } = await tx.raw(
     `update portal_links l set used_at = clock_timestamp() from participants p
      where p.id = l.participant_id and p.status = 'enrolled' and l.token_hash = ? and l.used_at is null and l.expires_at > clock_timestamp()
-     returning p.id, p.study_id, p.participant_code, p.preferred_language, p.status`, [hash]);
+     returning p.id, p.study_id, p.participant_code, p.preferred_language, p.status`,
+    [hash],
+  );
   return rows[0];
 }
 
-export interface PortalCaregiver { id: string; study_id: string; name: string | null; preferred_language: string | null }
+export interface PortalCaregiver {
+  id: string;
+  study_id: string;
+  name: string | null;
+  preferred_language: string | null;
+}
 /** The same with what its token is to bear. */
 export type OpenedCaregiver = PortalCaregiver & { session_epoch: number };
 
@@ -107,39 +149,82 @@ export async function openCaregiverLink(tx: Tx, hash: Buffer): Promise<OpenedCar
     `update portal_links l set used_at = clock_timestamp() from caregivers c
      where c.id = l.caregiver_id and c.status = 'active' and l.token_hash = ? and l.used_at is null and l.expires_at > clock_timestamp()
        and exists (select from caregiver_participants k join participants p on p.id = k.participant_id where k.caregiver_id = c.id and p.status = 'enrolled')
-     returning c.id, c.study_id, c.name, c.preferred_language, c.session_epoch`, [hash]);
+     returning c.id, c.study_id, c.name, c.preferred_language, c.session_epoch`,
+    [hash],
+  );
   return rows[0];
 }
 
 /** Those whom a caregiver cares for and who take part, by code. */
-export async function caredFor(tx: Tx, caregiverId: string, { skip, limit }: Pick<Page, 'skip' | 'limit'>): Promise<Listed<CaredFor>> {
+export async function caredFor(
+  tx: Tx,
+  caregiverId: string,
+  { skip, limit }: Pick<Page, 'skip' | 'limit'>,
+): Promise<Listed<CaredFor>> {
   const { rows } = await tx.raw(
     `select p.id, p.study_id, p.participant_code, p.preferred_language, p.status, k.relationship
-     from caregiver_participants k join participants p on p.id = k.participant_id where k.caregiver_id = ? and p.status = 'enrolled' order by p.participant_code, p.id`, [caregiverId]);
+     from caregiver_participants k join participants p on p.id = k.participant_id where k.caregiver_id = ? and p.status = 'enrolled' order by p.participant_code, p.id`,
+    [caregiverId],
+  );
   return { items: (rows as CaredFor[]).slice(skip, skip + limit), total: rows.length };
 }
 
 /** Why a link that is known does not open, for the record; undefined: it is not known. */
-export async function closedLink(tx: Tx, hash: Buffer): Promise<{ study_id: string; participant_id: string | null; caregiver_id: string | null; reason: 'used' | 'expired' | 'withdrawn' | 'inactive' } | undefined> {
+export async function closedLink(
+  tx: Tx,
+  hash: Buffer,
+): Promise<
+  | {
+      study_id: string;
+      participant_id: string | null;
+      caregiver_id: string | null;
+      reason: 'used' | 'expired' | 'withdrawn' | 'inactive';
+    }
+  | undefined
+> {
   const { rows } = await tx.raw(
     `select l.study_id, l.participant_id, l.caregiver_id, case when l.used_at is not null then 'used' when p.status = 'withdrawn' then 'withdrawn'
        when l.caregiver_id is not null and l.expires_at > clock_timestamp() then 'inactive' else 'expired' end as reason
-     from portal_links l left join participants p on p.id = l.participant_id where l.token_hash = ?`, [hash]);
+     from portal_links l left join participants p on p.id = l.participant_id where l.token_hash = ?`,
+    [hash],
+  );
   return rows[0];
 }
 
 export interface PortalVisit {
-  id: string; name: string; target_date: string; window_open: string; window_close: string; status: 'scheduled' | 'open' | 'completed' | 'missed'; battery_id: number | null;
+  id: string;
+  name: string;
+  target_date: string;
+  window_open: string;
+  window_close: string;
+  status: 'scheduled' | 'open' | 'completed' | 'missed';
+  battery_id: number | null;
 }
 
 /** A participant's visits that count (neither superseded nor cancelled), by target date. */
-export function portalVisits(tx: Tx, participantId: string, range: Pick<Page, 'skip' | 'limit'>): Promise<Listed<PortalVisit>> {
-  const found = tx('scheduled_visits as v').where('v.participant_id', participantId).whereNotIn('v.status', ['superseded', 'cancelled']);
-  return page(tx, found, 'v.id, v.name, v.target_date, v.window_open, v.window_close, v.status, v.battery_id', { ...range, sort: 'target_date' }, { target_date: 'v.target_date' }, 'v.id');
+export function portalVisits(
+  tx: Tx,
+  participantId: string,
+  range: Pick<Page, 'skip' | 'limit'>,
+): Promise<Listed<PortalVisit>> {
+  const found = tx('scheduled_visits as v')
+    .where('v.participant_id', participantId)
+    .whereNotIn('v.status', ['superseded', 'cancelled']);
+  return page(
+    tx,
+    found,
+    'v.id, v.name, v.target_date, v.window_open, v.window_close, v.status, v.battery_id',
+    { ...range, sort: 'target_date' },
+    { target_date: 'v.target_date' },
+    'v.id',
+  );
 }
 
 /** Whether results of any of the participant's visits did not reach the capture system (interface, "Errors" 9). */
 export async function hasFailedSync(tx: Tx, participantId: string): Promise<boolean> {
-  const { rows } = await tx.raw(`select exists (select from scheduled_visits where participant_id = ? and data_sync_status = 'failed') as failed`, [participantId]);
+  const { rows } = await tx.raw(
+    `select exists (select from scheduled_visits where participant_id = ? and data_sync_status = 'failed') as failed`,
+    [participantId],
+  );
   return rows[0].failed;
 }

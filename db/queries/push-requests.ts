@@ -21,7 +21,9 @@ export async function requestPushes(tx: Tx, sessionIds: readonly string[]): Prom
        update assessment_sessions s set sync_status = 'pending', synced_at = null from due d where s.id = d.id and s.sync_status is distinct from 'failed'
      ), visits as (
        update scheduled_visits v set data_sync_status = 'pending', synced_at = null from due d where v.id = d.visit_id and v.data_sync_status is distinct from 'failed'
-     ) select id, study_id from due where ready order by id`, [[...sessionIds]]);
+     ) select id, study_id from due where ready order by id`,
+    [[...sessionIds]],
+  );
   await wake(tx, rows);
 }
 
@@ -29,25 +31,38 @@ const ASK = 'insert into result_pushes as p (session_id, study_id, participant_i
 const AGAIN = `(session_id) do update set requested = p.requested + 1, requested_at = clock_timestamp(), status = 'pending', failures = 0, waits = 0, next_attempt_at = null`;
 
 /** Has a completed session's push tried (again) now, whatever came of it before. */
-export async function requestPushAgain(tx: Tx, session: { id: string; study_id: string; participant_id: string }): Promise<void> {
+export async function requestPushAgain(
+  tx: Tx,
+  session: { id: string; study_id: string; participant_id: string },
+): Promise<void> {
   await tx.raw(`${ASK} values (?, ?, ?) on conflict ${AGAIN}`, [session.id, session.study_id, session.participant_id]);
   await wake(tx, [session]);
 }
 
 /** Starts the workflows of these pushes, or wakes those that wait. */
 async function wake(tx: Tx, pushes: readonly { id: string; study_id: string }[]): Promise<void> {
-  await putOutbox(tx, pushes.map((push) => ({ topic: 'push' as const, studyId: push.study_id, subject: push.id })));
+  await putOutbox(
+    tx,
+    pushes.map((push) => ({ topic: 'push' as const, studyId: push.study_id, subject: push.id })),
+  );
 }
 
-/** The capture system is back: what waits for it is tried now. One look for each push that waits, however often it is back. */
+/**
+ * The capture system is back: what waits for it is tried now. One look for each push that waits, however often it is
+ * back.
+ */
 export async function wakeWaiting(tx: Tx, studyId: string): Promise<void> {
   const { rows } = await tx.raw(
     `select p.session_id as id, p.study_id from result_pushes p where p.study_id = ? and p.status = 'waiting' and p.next_attempt_at > clock_timestamp()
-       and not exists (select from outbox o where o.subject = p.session_id::text) order by p.requested_at`, [studyId]);
+       and not exists (select from outbox o where o.subject = p.session_id::text) order by p.requested_at`,
+    [studyId],
+  );
   await wake(tx, rows);
 }
 
-/** Pushes whose time passed long ago and that nobody works at: their workflows were lost. Wakes them. @returns how many */
+/**
+ * Pushes whose time passed long ago and that nobody works at: their workflows were lost. Wakes them. @returns how many
+ */
 export async function wakeOverdue(tx: Tx, overdueSeconds: number): Promise<number> {
   const { rows } = await tx.raw(
     `select p.session_id as id, p.study_id from result_pushes p
@@ -56,7 +71,9 @@ export async function wakeOverdue(tx: Tx, overdueSeconds: number): Promise<numbe
         and not exists (select from outbox o where o.subject = p.session_id::text)
         and (exists (select from session_tasks k where k.session_id = p.session_id)
           or exists (select from assessment_sessions s where s.id = p.session_id and s.source = 'online'))
-      order by 1 limit 1000`, [overdueSeconds, overdueSeconds]);
+      order by 1 limit 1000`,
+    [overdueSeconds, overdueSeconds],
+  );
   await wake(tx, rows);
   return rows.length;
 }

@@ -9,7 +9,10 @@ export async function randomizationOf(tx: Tx, participantId: string): Promise<Ra
 }
 
 /** Records the one randomization of a participant, and its arm with the participant. */
-export async function insertRandomization(tx: Tx, row: Partial<Randomization> & { study_id: string; participant_id: string; arm: string }): Promise<Randomization> {
+export async function insertRandomization(
+  tx: Tx,
+  row: Partial<Randomization> & { study_id: string; participant_id: string; arm: string },
+): Promise<Randomization> {
   const inserted = await Randomization.query(tx).insert(row).returning('*');
   await Participant.query(tx).findById(row.participant_id).patch({ arm: row.arm });
   return inOrder(inserted, COLUMNS);

@@ -2,13 +2,42 @@ import type { Database, Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
 import { readOneInScope } from '../transaction.js';
 
-export interface ReminderVisit { id: string; name: string; status: string; target_date: string; window_open: string; window_close: string; created_at: string }
+export interface ReminderVisit {
+  id: string;
+  name: string;
+  status: string;
+  target_date: string;
+  window_open: string;
+  window_close: string;
+  created_at: string;
+}
 /** A reminder with all that it is judged by and written from. */
 export interface ReminderRow {
-  id: string; study_id: string; participant_id: string; kind: 'visit_reminder' | 'visit_missed'; channel: 'email' | 'sms' | 'push'; due_at: string;
-  days_before: number | null; visit_key: string; attempts: number; status: string; visit: ReminderVisit | null;
-  participant_status: string; participant_code: string; preferred_language: string | null; zone: string; email: string | null; phone: string | null;
-  push_tokens: string[]; opted_out: boolean; address_dead: boolean; study_status: string; study_code: string; study_name: string; site_code: string | null; site_name: string | null;
+  id: string;
+  study_id: string;
+  participant_id: string;
+  kind: 'visit_reminder' | 'visit_missed';
+  channel: 'email' | 'sms' | 'push';
+  due_at: string;
+  days_before: number | null;
+  visit_key: string;
+  attempts: number;
+  status: string;
+  visit: ReminderVisit | null;
+  participant_status: string;
+  participant_code: string;
+  preferred_language: string | null;
+  zone: string;
+  email: string | null;
+  phone: string | null;
+  push_tokens: string[];
+  opted_out: boolean;
+  address_dead: boolean;
+  study_status: string;
+  study_code: string;
+  study_name: string;
+  site_code: string | null;
+  site_name: string | null;
   settings: unknown;
 }
 
@@ -27,31 +56,49 @@ const FACTS = `n.id, n.study_id, n.participant_id, n.kind, n.channel, n.due_at, 
 /** Whether anything is to be looked at: one statement that an index alone answers. */
 export async function anyReminderDue(database: Database): Promise<boolean> {
   const rows = await readOneInScope(database, '*', {
-    sql: `select attempt_at from notifications where status = 'pending' and visit_key is not null and attempt_at <= now() limit $1`, values: [1],
+    sql: `select attempt_at from notifications where status = 'pending' and visit_key is not null and attempt_at <= now() limit $1`,
+    values: [1],
   });
   return rows.length > 0;
 }
 
 /** Takes reminders that are due for a while: nobody else takes them until the lease is over or they are settled. */
-export async function claimReminders(tx: Tx, claim: { by: string; limit: number; leaseSeconds: number }): Promise<ReminderRow[]> {
-  return prepared<ReminderRow>(tx,
+export async function claimReminders(
+  tx: Tx,
+  claim: { by: string; limit: number; leaseSeconds: number },
+): Promise<ReminderRow[]> {
+  return prepared<ReminderRow>(
+    tx,
     `with due as (
        select id from notifications where status = 'pending' and visit_key is not null and attempt_at <= now() and (claimed_until is null or claimed_until <= now())
        order by attempt_at limit $1 for update skip locked),
      claimed as (
        update notifications n set claimed_by = $2, claimed_until = now() + $3 * interval '1 second', attempt_at = now() + $3 * interval '1 second'
        from due where n.id = due.id returning n.id)
-     select ${FACTS} join claimed on claimed.id = n.id`, [claim.limit, claim.by, claim.leaseSeconds]);
+     select ${FACTS} join claimed on claimed.id = n.id`,
+    [claim.limit, claim.by, claim.leaseSeconds],
+  );
 }
 
 /** One reminder as it is now; with `by` only while that claim holds. */
 export async function reminderById(tx: Tx, id: string, by: string | null = null): Promise<ReminderRow | undefined> {
-  return (await prepared<ReminderRow>(tx, `select ${FACTS} where n.id = $1 and ($2::uuid is null or (n.claimed_by = $2 and n.claimed_until > clock_timestamp()))`, [id, by]))[0];
+  return (
+    await prepared<ReminderRow>(
+      tx,
+      `select ${FACTS} where n.id = $1 and ($2::uuid is null or (n.claimed_by = $2 and n.claimed_until > clock_timestamp()))`,
+      [id, by],
+    )
+  )[0];
 }
 
 /** What came of a claimed reminder. `pending`: to be looked at again at `attempt_at`. */
 export interface Settlement {
-  id: string; status: 'sent' | 'failed' | 'cancelled' | 'suppressed' | 'pending'; reason: string | null; last_error: string | null; attempt_at: string | null; attempted: boolean;
+  id: string;
+  status: 'sent' | 'failed' | 'cancelled' | 'suppressed' | 'pending';
+  reason: string | null;
+  last_error: string | null;
+  attempt_at: string | null;
+  attempted: boolean;
   /** What it was judged by: moved since, it is only let go, and judged again. */
   due_at: string;
   /** A channel to try instead. */
@@ -67,7 +114,8 @@ const insteadOf = (channel: string): string =>
 const UNLESS_THERE = `on conflict (visit_key, kind, channel, days_before) where visit_key is not null do update
    set status = 'pending', reason = null, due_at = excluded.due_at, attempt_at = excluded.attempt_at, visit_id = excluded.visit_id
    where f.status in ('cancelled', 'suppressed', 'failed') and f.due_at <> excluded.due_at`;
-const DEAD = 'insert into dead_addresses (participant_id, channel, study_id, notification_id) select participant_id, channel, study_id, id';
+const DEAD =
+  'insert into dead_addresses (participant_id, channel, study_id, notification_id) select participant_id, channel, study_id, id';
 
 /** A reminder that is said not to have arrived is sent on this channel instead. */
 export async function insertInstead(tx: Tx, id: string, channel: string): Promise<void> {
@@ -76,7 +124,11 @@ export async function insertInstead(tx: Tx, id: string, channel: string): Promis
 
 /** The participant's address that a message went to is not there: no reminder goes to it until it is changed. */
 export async function markAddressDead(tx: Tx, notificationId: string): Promise<void> {
-  await prepared(tx, `${DEAD} from notifications where id = $1 and participant_id is not null and user_id is null and channel in ('email', 'sms') on conflict do nothing`, [notificationId]);
+  await prepared(
+    tx,
+    `${DEAD} from notifications where id = $1 and participant_id is not null and user_id is null and channel in ('email', 'sms') on conflict do nothing`,
+    [notificationId],
+  );
 }
 
 /**
@@ -84,8 +136,13 @@ export async function markAddressDead(tx: Tx, notificationId: string): Promise<v
  * visit meanwhile. Rows that somebody else holds are left out, so that two sets never wait for each other in a circle.
  * @returns those that were written
  */
-export async function settleReminders(tx: Tx, by: string, settlements: readonly Settlement[]): Promise<{ id: string; study_id: string; status: string }[]> {
-  return prepared(tx,
+export async function settleReminders(
+  tx: Tx,
+  by: string,
+  settlements: readonly Settlement[],
+): Promise<{ id: string; study_id: string; status: string }[]> {
+  return prepared(
+    tx,
     `with o as materialized (
        select * from jsonb_to_recordset($1::jsonb) as o(id uuid, status text, reason text, last_error text, attempt_at timestamptz, attempted boolean, due_at timestamptz, fallback text, gone boolean)),
      held as materialized (select n.id from notifications n where n.id = any($2::uuid[]) and n.claimed_by = $3 for update skip locked),
@@ -103,19 +160,26 @@ export async function settleReminders(tx: Tx, by: string, settlements: readonly 
      dead as (${DEAD} from settled where gone and channel in ('email', 'sms') on conflict do nothing),
      instead as (${insteadOf('next_channel')} from settled where next_channel is not null and holds ${UNLESS_THERE})
      select id, study_id, status from settled`,
-    [JSON.stringify(settlements), settlements.map(({ id }) => id), by]);
+    [JSON.stringify(settlements), settlements.map(({ id }) => id), by],
+  );
 }
 
 /** Lets planning judge lateness as this process does. */
 export async function keepLatenessLimit(database: Database, hours: number): Promise<void> {
-  await database.raw(`update reminder_limits set max_lateness = ? * interval '1 hour' where max_lateness <> ? * interval '1 hour'`, [hours, hours]);
+  await database.raw(
+    `update reminder_limits set max_lateness = ? * interval '1 hour' where max_lateness <> ? * interval '1 hour'`,
+    [hours, hours],
+  );
 }
 
 /** Stops reminders of visits that were superseded and that no visit of a newer version has taken over. */
 export async function stopSuperseded(tx: Tx, participantIds: readonly string[]): Promise<void> {
-  await prepared(tx,
+  await prepared(
+    tx,
     `update notifications n set status = 'cancelled', reason = v.status
-     from scheduled_visits v where n.participant_id = any($1::uuid[]) and n.visit_key is not null and n.status = 'pending' and v.id = n.visit_id and v.status = 'superseded'`, [[...participantIds]]);
+     from scheduled_visits v where n.participant_id = any($1::uuid[]) and n.visit_key is not null and n.status = 'pending' and v.id = n.visit_id and v.status = 'superseded'`,
+    [[...participantIds]],
+  );
 }
 
 /** A device that its gateway does not know any more. */
@@ -123,13 +187,24 @@ export async function forgetPushToken(tx: Tx, participantId: string, token: stri
   await tx('push_tokens').where({ participant_id: participantId, token }).delete();
 }
 
-export interface ExplainedReminder extends ReminderRow { reason: string | null; sent_at: string | null; last_error: string | null; attempt_at: string | null; fallback_of: string | null; resend_of: string | null; delivery_status: string | null }
+export interface ExplainedReminder extends ReminderRow {
+  reason: string | null;
+  sent_at: string | null;
+  last_error: string | null;
+  attempt_at: string | null;
+  fallback_of: string | null;
+  resend_of: string | null;
+  delivery_status: string | null;
+}
 
 /** Every reminder that ever concerned a visit, whichever schedule version it stood in. */
 export async function remindersOfVisit(tx: Tx, visitId: string): Promise<ExplainedReminder[]> {
-  return prepared<ExplainedReminder>(tx,
+  return prepared<ExplainedReminder>(
+    tx,
     `select n.reason, n.sent_at, n.last_error, n.attempt_at, n.fallback_of, n.resend_of, n.delivery_status, ${FACTS}
      join scheduled_visits w on w.id = $1
      where n.participant_id = w.participant_id and n.kind in ('visit_reminder', 'visit_missed') and coalesce(n.visit_key, o.visit_key) = w.visit_key
-     order by n.due_at, n.id`, [visitId]);
+     order by n.due_at, n.id`,
+    [visitId],
+  );
 }

@@ -4,18 +4,44 @@ import { prepared } from '../prepared.js';
 import { insertSql } from '../rows.js';
 
 export interface WindowRow {
-  id: string; code: string; name: string; battery_id: number | null; target_day: number; window_before: number; window_after: number;
-  is_baseline: boolean; datacapture_event: string | null; sort_order: number;
+  id: string;
+  code: string;
+  name: string;
+  battery_id: number | null;
+  target_day: number;
+  window_before: number;
+  window_after: number;
+  is_baseline: boolean;
+  datacapture_event: string | null;
+  sort_order: number;
 }
 export interface EventRow {
-  id: string; event_oid: string; name: string; target_day: number; window_before: number; window_after: number; battery_id: number | null;
-  is_baseline: boolean; repeating: { count: number; every_days: number } | null; datacapture_event: string | null; sort_order: number;
+  id: string;
+  event_oid: string;
+  name: string;
+  target_day: number;
+  window_before: number;
+  window_after: number;
+  battery_id: number | null;
+  is_baseline: boolean;
+  repeating: { count: number; every_days: number } | null;
+  datacapture_event: string | null;
+  sort_order: number;
 }
-export interface CalendarRow { id: string; site_id: string | null; is_default: boolean; weekend_days: number[]; holidays: { date: string; name: string | null }[] }
+export interface CalendarRow {
+  id: string;
+  site_id: string | null;
+  is_default: boolean;
+  weekend_days: number[];
+  holidays: { date: string; name: string | null }[];
+}
 /** What a study's schedules are made from; `edc` is set in that scheduling mode. */
 export interface ScheduleSources {
   windows: WindowRow[];
-  mapping: Record<string, { battery_id?: number | null; target_day: number; window_before?: number; window_after?: number }>;
+  mapping: Record<
+    string,
+    { battery_id?: number | null; target_day: number; window_before?: number; window_after?: number }
+  >;
   edc: { events: EventRow[]; calendars: CalendarRow[] } | null;
 }
 
@@ -40,14 +66,35 @@ export async function readScheduleSources(tx: Tx, studyId: string): Promise<Sche
 }
 
 export interface StandingRow {
-  participant_id: string; id: string; visit_key: string; status: 'scheduled' | 'open' | 'completed' | 'missed' | 'cancelled'; name: string;
-  target_date: string; window_open: string; window_close: string; battery_id: number | null; datacapture_event: string | null;
-  schedule_version_id: string | null; needs_review: boolean; reporting_target_date: string | null;
-  reviewed_target_date: string | null; moved_from: VisitDays | null; changed_from: VisitContent | null;
+  participant_id: string;
+  id: string;
+  visit_key: string;
+  status: 'scheduled' | 'open' | 'completed' | 'missed' | 'cancelled';
+  name: string;
+  target_date: string;
+  window_open: string;
+  window_close: string;
+  battery_id: number | null;
+  datacapture_event: string | null;
+  schedule_version_id: string | null;
+  needs_review: boolean;
+  reporting_target_date: string | null;
+  reviewed_target_date: string | null;
+  moved_from: VisitDays | null;
+  changed_from: VisitContent | null;
 }
-export interface CurrentVersionRow { participant_id: string; id: string | null; latest_number: number; anchor_date_used: string | null; latest_date: string }
+export interface CurrentVersionRow {
+  participant_id: string;
+  id: string | null;
+  latest_number: number;
+  anchor_date_used: string | null;
+  latest_date: string;
+}
 
-interface Standing { visits: StandingRow[]; versions: CurrentVersionRow[] }
+interface Standing {
+  visits: StandingRow[];
+  versions: CurrentVersionRow[];
+}
 /** The visits that count and the current version, for each participant. */
 const standing = (whose: string) => `coalesce((select json_agg(row_to_json(v)) from (
          select participant_id, id, visit_key, status, name, target_date, window_open, window_close, battery_id, datacapture_event, schedule_version_id, needs_review, reporting_target_date, reviewed_target_date, moved_from, changed_from
@@ -57,36 +104,77 @@ const standing = (whose: string) => `coalesce((select json_agg(row_to_json(v)) f
            (array_agg(anchor_date_used order by version_number desc))[1] as latest_date
          from schedule_versions where participant_id ${whose} group by participant_id) c), '[]') as versions`;
 /** One participant is asked for as one: an array is planned anew every time (as in facts.ts), 4 ms of a preview's 6. */
-const OF_ONE = { alone: `select ${standing('= $2')} from studies s where s.id = $1`, withSources: `select ${SOURCES}, ${standing('= $2')} from studies s where s.id = $1` };
-const OF_MANY = { alone: `select ${standing('= any($2)')} from studies s where s.id = $1`, withSources: `select ${SOURCES}, ${standing('= any($2)')} from studies s where s.id = $1` };
+const OF_ONE = {
+  alone: `select ${standing('= $2')} from studies s where s.id = $1`,
+  withSources: `select ${SOURCES}, ${standing('= $2')} from studies s where s.id = $1`,
+};
+const OF_MANY = {
+  alone: `select ${standing('= any($2)')} from studies s where s.id = $1`,
+  withSources: `select ${SOURCES}, ${standing('= any($2)')} from studies s where s.id = $1`,
+};
 
 /** What a participant's next schedule would be made from. */
 export interface ScheduleInputRows extends Omit<ScheduleSources, 'edc'> {
   edc: { events: EventRow[]; calendar: CalendarRow | null } | null;
-  standing: StandingRow[]; latest_number: number; latest_date: string | null; current_date: string | null;
+  standing: StandingRow[];
+  latest_number: number;
+  latest_date: string | null;
+  current_date: string | null;
 }
 
 /** The inputs of each participant's next schedule; all belong to one study. */
-export async function readScheduleInputs(tx: Tx, studyId: string, participantIds: readonly string[], sources?: ScheduleSources): Promise<Map<string, ScheduleInputRows>> {
-  const [sql, values] = participantIds.length === 1 ? [OF_ONE, [studyId, participantIds[0]]] : [OF_MANY, [studyId, [...participantIds]]];
-  const [read] = sources ? await prepared<Standing>(tx, sql.alone, values) : await prepared<Standing & ScheduleSources>(tx, sql.withSources, values);
+export async function readScheduleInputs(
+  tx: Tx,
+  studyId: string,
+  participantIds: readonly string[],
+  sources?: ScheduleSources,
+): Promise<Map<string, ScheduleInputRows>> {
+  const [sql, values] =
+    participantIds.length === 1 ? [OF_ONE, [studyId, participantIds[0]]] : [OF_MANY, [studyId, [...participantIds]]];
+  const [read] = sources
+    ? await prepared<Standing>(tx, sql.alone, values)
+    : await prepared<Standing & ScheduleSources>(tx, sql.withSources, values);
   const { visits, versions } = read!;
-  const { windows, mapping, edc } = sources ?? read as ScheduleSources & Standing;
+  const { windows, mapping, edc } = sources ?? (read as ScheduleSources & Standing);
   const calendarOf = edc ? await calendarsOf(tx, edc.calendars, participantIds) : () => null;
-  const inputs = new Map<string, ScheduleInputRows>(participantIds.map((id) => [id, {
-    windows, mapping, edc: edc && { events: edc.events, calendar: calendarOf(id) }, standing: [], latest_number: 0, latest_date: null, current_date: null,
-  }]));
+  const inputs = new Map<string, ScheduleInputRows>(
+    participantIds.map((id) => [
+      id,
+      {
+        windows,
+        mapping,
+        edc: edc && { events: edc.events, calendar: calendarOf(id) },
+        standing: [],
+        latest_number: 0,
+        latest_date: null,
+        current_date: null,
+      },
+    ]),
+  );
   for (const visit of visits) inputs.get(visit.participant_id)!.standing.push(visit);
-  for (const version of versions) Object.assign(inputs.get(version.participant_id)!, { latest_number: version.latest_number, latest_date: version.latest_date, current_date: version.id === null ? null : version.anchor_date_used });
+  for (const version of versions)
+    Object.assign(inputs.get(version.participant_id)!, {
+      latest_number: version.latest_number,
+      latest_date: version.latest_date,
+      current_date: version.id === null ? null : version.anchor_date_used,
+    });
   return inputs;
 }
 
 /** The calendar of each participant: the site's own, else the study's default, else none. */
-async function calendarsOf(tx: Tx, calendars: readonly CalendarRow[], participantIds: readonly string[]): Promise<(participantId: string) => CalendarRow | null> {
+async function calendarsOf(
+  tx: Tx,
+  calendars: readonly CalendarRow[],
+  participantIds: readonly string[],
+): Promise<(participantId: string) => CalendarRow | null> {
   const byDefault = calendars.find((calendar) => calendar.is_default) ?? null;
-  const bySite = new Map(calendars.filter((calendar) => calendar.site_id !== null).map((calendar) => [calendar.site_id, calendar]));
+  const bySite = new Map(
+    calendars.filter((calendar) => calendar.site_id !== null).map((calendar) => [calendar.site_id, calendar]),
+  );
   if (bySite.size === 0) return () => byDefault;
-  const rows: { id: string; site_id: string | null }[] = await tx('participants').whereRaw('id = any(?)', [[...participantIds]]).select('id', 'site_id');
+  const rows: { id: string; site_id: string | null }[] = await tx('participants')
+    .whereRaw('id = any(?)', [[...participantIds]])
+    .select('id', 'site_id');
   const sites = new Map(rows.map((row) => [row.id, row.site_id]));
   return (id) => bySite.get(sites.get(id) ?? null) ?? byDefault;
 }
@@ -95,8 +183,14 @@ async function calendarsOf(tx: Tx, calendars: readonly CalendarRow[], participan
  * Of these participants, those whose current schedule was made after the last change of `kind` and before one of
  * another: with the kind that changed last. Only kinds whose every change has a time of its own are compared.
  */
-export async function newerChanges(tx: Tx, studyId: string, kind: string, participantIds: readonly string[]): Promise<{ participant_id: string; kind: string }[]> {
-  return prepared(tx,
+export async function newerChanges(
+  tx: Tx,
+  studyId: string,
+  kind: string,
+  participantIds: readonly string[],
+): Promise<{ participant_id: string; kind: string }[]> {
+  return prepared(
+    tx,
     `with changes as materialized (
        select * from (values
          ('events', (select max(updated_at) from event_definitions where study_id = $1)),
@@ -108,42 +202,96 @@ export async function newerChanges(tx: Tx, studyId: string, kind: string, partic
      where v.participant_id = any($3) and v.is_current
        and v.generated_at > (select at from changes where changes.kind = $2)
        and v.generated_at < (select max(at) from changes)`,
-    [studyId, kind, [...participantIds]]);
+    [studyId, kind, [...participantIds]],
+  );
 }
 
 export interface VersionWrite {
-  id: string; participant_id: string; study_id: string; version_number: number; anchor_date_used: string; anchor_version: number; anchor_date_id: string;
-  scheduling_mode: string; holiday_calendar_id: string | null; scheduling_settings: unknown; visits_generated: number; generation_warnings: string[]; generated_by_id: string | null;
+  id: string;
+  participant_id: string;
+  study_id: string;
+  version_number: number;
+  anchor_date_used: string;
+  anchor_version: number;
+  anchor_date_id: string;
+  scheduling_mode: string;
+  holiday_calendar_id: string | null;
+  scheduling_settings: unknown;
+  visits_generated: number;
+  generation_warnings: string[];
+  generated_by_id: string | null;
 }
 export interface VisitWrite {
-  id: string; visit_key: string; visit_window_id: string | null; schedule_version_id: string; name: string;
-  event_definition_id?: string | null; event_oid?: string | null; event_occurrence?: number | null;
-  battery_id: number | null; target_date: string; window_open: string; window_close: string; datacapture_event: string | null; is_baseline: boolean;
+  id: string;
+  visit_key: string;
+  visit_window_id: string | null;
+  schedule_version_id: string;
+  name: string;
+  event_definition_id?: string | null;
+  event_oid?: string | null;
+  event_occurrence?: number | null;
+  battery_id: number | null;
+  target_date: string;
+  window_open: string;
+  window_close: string;
+  datacapture_event: string | null;
+  is_baseline: boolean;
   moved_from?: VisitDays | null;
   changed_from?: VisitContent | null;
 }
 
 /** Ends the current versions of these participants; their visits that are not done give way as `visitStatus`. */
 export async function supersedeVersions(
-  tx: Tx, participantIds: readonly string[], how: { reason: string; visitStatus: 'superseded' | 'cancelled'; visitIds: readonly string[] },
+  tx: Tx,
+  participantIds: readonly string[],
+  how: { reason: string; visitStatus: 'superseded' | 'cancelled'; visitIds: readonly string[] },
 ): Promise<void> {
-  await prepared(tx,
+  await prepared(
+    tx,
     `with ended as (
        update schedule_versions set is_current = false, status = 'superseded', superseded_at = moment(), supersede_reason = $1::text
        where participant_id = any($2) and is_current
      )
      update scheduled_visits set status = $3, status_reason = $1::text, updated_at = clock_timestamp() where id = any($4) and status in ('scheduled', 'open', 'missed')`,
-    [how.reason, [...participantIds], how.visitStatus, [...how.visitIds]]);
+    [how.reason, [...participantIds], how.visitStatus, [...how.visitIds]],
+  );
 }
 
 const VERSION_COLUMNS = [
-  'id', 'participant_id', 'study_id', 'version_number', 'is_current', 'status', 'anchor_date_used', 'anchor_version', 'anchor_date_id', 'scheduling_mode',
-  'holiday_calendar_id', 'scheduling_settings', 'visits_generated', 'generation_warnings', 'generated_by_id',
+  'id',
+  'participant_id',
+  'study_id',
+  'version_number',
+  'is_current',
+  'status',
+  'anchor_date_used',
+  'anchor_version',
+  'anchor_date_id',
+  'scheduling_mode',
+  'holiday_calendar_id',
+  'scheduling_settings',
+  'visits_generated',
+  'generation_warnings',
+  'generated_by_id',
 ];
 /** What differs between visits, with its type: the rest comes of their version, or is the column's default. */
 const VISIT_FIELDS = {
-  id: 'uuid', visit_key: 'uuid', visit_window_id: 'uuid', schedule_version_id: 'uuid', name: 'text', battery_id: 'integer', target_date: 'date', window_open: 'date', window_close: 'date',
-  event_definition_id: 'uuid', event_oid: 'text', event_occurrence: 'integer', datacapture_event: 'text', is_baseline: 'boolean', moved_from: 'jsonb', changed_from: 'jsonb',
+  id: 'uuid',
+  visit_key: 'uuid',
+  visit_window_id: 'uuid',
+  schedule_version_id: 'uuid',
+  name: 'text',
+  battery_id: 'integer',
+  target_date: 'date',
+  window_open: 'date',
+  window_close: 'date',
+  event_definition_id: 'uuid',
+  event_oid: 'text',
+  event_occurrence: 'integer',
+  datacapture_event: 'text',
+  is_baseline: 'boolean',
+  moved_from: 'jsonb',
+  changed_from: 'jsonb',
 } as const satisfies Partial<Record<keyof VisitWrite, string>>;
 const FIELDS = Object.keys(VISIT_FIELDS) as (keyof typeof VISIT_FIELDS)[];
 const INSERT_VERSIONS = `with v as (${insertSql({ table: 'schedule_versions', columns: VERSION_COLUMNS }, '$1')}),
@@ -160,7 +308,11 @@ const INSERT_VERSIONS = `with v as (${insertSql({ table: 'schedule_versions', co
  * Inserts the next versions with their visits and makes them current, in one round trip. A completion that came between
  * is refused by the one-live index.
  */
-export async function insertVersions(tx: Tx, versions: readonly VersionWrite[], visits: readonly VisitWrite[]): Promise<void> {
+export async function insertVersions(
+  tx: Tx,
+  versions: readonly VersionWrite[],
+  visits: readonly VisitWrite[],
+): Promise<void> {
   if (versions.length === 0) return;
   await prepared(tx, INSERT_VERSIONS, [
     JSON.stringify(versions.map((v) => ({ ...v, is_current: true, status: 'active' }))),
@@ -171,46 +323,85 @@ export async function insertVersions(tx: Tx, versions: readonly VersionWrite[], 
 
 /** Anchors that have no current version any more. */
 export async function unpointAnchors(tx: Tx, participantIds: readonly string[]): Promise<void> {
-  if (participantIds.length > 0) await prepared(tx, 'update anchor_dates set current_schedule_version_id = null where participant_id = any($1)', [[...participantIds]]);
+  if (participantIds.length > 0)
+    await prepared(tx, 'update anchor_dates set current_schedule_version_id = null where participant_id = any($1)', [
+      [...participantIds],
+    ]);
 }
 
-export interface CompletedWrite { id: string; needs_review: boolean; reporting_target_date: string | null }
+export interface CompletedWrite {
+  id: string;
+  needs_review: boolean;
+  reporting_target_date: string | null;
+}
 
 /** Marks completed visits reconciled: they stay the one row that they are, target unchanged. */
 export async function reconcileCompleted(tx: Tx, visits: readonly CompletedWrite[]): Promise<void> {
   if (visits.length === 0) return;
-  await prepared(tx,
+  await prepared(
+    tx,
     `update scheduled_visits v set anchor_reconciled = true, anchor_reconciled_at = clock_timestamp(), needs_review = n.needs_review, reporting_target_date = n.reporting_target_date
      from jsonb_to_recordset($1::jsonb) as n(id uuid, needs_review boolean, reporting_target_date date) where v.id = any($2::uuid[]) and v.id = n.id`,
-    [JSON.stringify(visits), visits.map((v) => v.id)]);
+    [JSON.stringify(visits), visits.map((v) => v.id)],
+  );
 }
 
 /** Brings the baseline mark of these participants' visits that count to what their windows and events say now. */
 export async function followBaseline(tx: Tx, participantIds: readonly string[]): Promise<void> {
-  await prepared(tx,
+  await prepared(
+    tx,
     `with wanted as materialized (
        select v.id, coalesce(w.is_baseline, e.is_baseline) as is_baseline
        from scheduled_visits v left join visit_windows w on w.id = v.visit_window_id left join event_definitions e on e.id = v.event_definition_id
        where v.participant_id = any($1) and v.status not in ('superseded', 'cancelled') and v.is_baseline <> coalesce(w.is_baseline, e.is_baseline)
      )
-     update scheduled_visits v set is_baseline = n.is_baseline from wanted n where v.participant_id = any($1) and v.id = n.id`, [[...participantIds]]);
+     update scheduled_visits v set is_baseline = n.is_baseline from wanted n where v.participant_id = any($1) and v.id = n.id`,
+    [[...participantIds]],
+  );
 }
 
 /** Schedule versions of a participant, newest last (interface, "Schedule version", summary). */
 export async function listVersions(tx: Tx, participantId: string): Promise<unknown[]> {
-  return tx('schedule_versions').where({ participant_id: participantId }).orderBy('version_number').select(
-    'id', 'version_number', 'is_current', 'anchor_date_used', 'anchor_version', 'scheduling_mode', 'status', 'visits_generated', 'generation_warnings', 'superseded_at', 'supersede_reason', 'generated_at',
-  );
+  return tx('schedule_versions')
+    .where({ participant_id: participantId })
+    .orderBy('version_number')
+    .select(
+      'id',
+      'version_number',
+      'is_current',
+      'anchor_date_used',
+      'anchor_version',
+      'scheduling_mode',
+      'status',
+      'visits_generated',
+      'generation_warnings',
+      'superseded_at',
+      'supersede_reason',
+      'generated_at',
+    );
 }
 
 /** One version in full; undefined where the participant has no such version. */
-export async function readVersion(tx: Tx, participantId: string, versionId: string): Promise<Record<string, unknown> | undefined> {
+export async function readVersion(
+  tx: Tx,
+  participantId: string,
+  versionId: string,
+): Promise<Record<string, unknown> | undefined> {
   return tx('schedule_versions').where({ participant_id: participantId, id: versionId }).first();
 }
 
-/** A version's visits: its own rows, and those that it refers to (`carried`): completed, missed or cancelled under older versions, or scheduled by hand. */
-export async function versionVisits(tx: Tx, version: { id: string; scheduling_settings: { carried_visit_ids?: string[] } }): Promise<Record<string, unknown>[]> {
+/**
+ * A version's visits: its own rows, and those that it refers to (`carried`): completed, missed or cancelled under older
+ * versions, or scheduled by hand.
+ */
+export async function versionVisits(
+  tx: Tx,
+  version: { id: string; scheduling_settings: { carried_visit_ids?: string[] } },
+): Promise<Record<string, unknown>[]> {
   const carried = version.scheduling_settings.carried_visit_ids ?? [];
-  return tx('scheduled_visits').where({ schedule_version_id: version.id }).orWhereIn('id', carried).orderBy([{ column: 'target_date' }, { column: 'id' }])
+  return tx('scheduled_visits')
+    .where({ schedule_version_id: version.id })
+    .orWhereIn('id', carried)
+    .orderBy([{ column: 'target_date' }, { column: 'id' }])
     .select('*', tx.raw('schedule_version_id is distinct from ? as carried', [version.id]));
 }

@@ -1,6 +1,12 @@
 import type { Tx } from '../knex.js';
 
-export interface LiveVisit { id: string; status: string; is_baseline: boolean; datacapture_event: string | null; session_id: string | null }
+export interface LiveVisit {
+  id: string;
+  status: string;
+  is_baseline: boolean;
+  datacapture_event: string | null;
+  session_id: string | null;
+}
 
 /**
  * The row that stands for a visit now, locked: a visit of an older schedule version is done on the live one of the same
@@ -8,19 +14,30 @@ export interface LiveVisit { id: string; status: string; is_baseline: boolean; d
  * its place is seen once its lock is free.
  */
 export async function liveVisit(tx: Tx, visitId: string): Promise<LiveVisit | undefined> {
-  const named = (await tx.raw('select visit_key from scheduled_visits where id = ? for update', [visitId])).rows[0] as { visit_key: string } | undefined;
+  const named = (await tx.raw('select visit_key from scheduled_visits where id = ? for update', [visitId])).rows[0] as
+    { visit_key: string } | undefined;
   if (!named) return undefined;
   const { rows } = await tx.raw(
-    `select id, status, is_baseline, datacapture_event, session_id from scheduled_visits where visit_key = ? and status not in ('superseded', 'cancelled') for update`, [named.visit_key]);
+    `select id, status, is_baseline, datacapture_event, session_id from scheduled_visits where visit_key = ? and status not in ('superseded', 'cancelled') for update`,
+    [named.visit_key],
+  );
   return rows[0];
 }
 
-/** Completes visits by their sessions, in one statement; one that is not to be done any more is left alone. Answers those that were. */
-export async function completeVisits(tx: Tx, visits: readonly { id: string; session_id: string; completed_at: string }[]): Promise<string[]> {
+/**
+ * Completes visits by their sessions, in one statement; one that is not to be done any more is left alone. Answers
+ * those that were.
+ */
+export async function completeVisits(
+  tx: Tx,
+  visits: readonly { id: string; session_id: string; completed_at: string }[],
+): Promise<string[]> {
   if (visits.length === 0) return [];
   const { rows } = await tx.raw(
     `update scheduled_visits v set status = 'completed', status_reason = null, completed_at = n.completed_at, session_id = n.session_id
      from jsonb_to_recordset(?::jsonb) as n(id uuid, session_id uuid, completed_at timestamptz)
-     where v.id = n.id and v.status in ('scheduled', 'open', 'missed') returning v.id`, [JSON.stringify(visits)]);
+     where v.id = n.id and v.status in ('scheduled', 'open', 'missed') returning v.id`,
+    [JSON.stringify(visits)],
+  );
   return rows.map((row: { id: string }) => row.id);
 }

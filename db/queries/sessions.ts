@@ -6,10 +6,29 @@ import type { Listed, Page } from './paging.js';
 
 export type SessionStatus = 'active' | 'completed' | 'expired' | 'abandoned';
 export interface SessionRecord {
-  id: string; study_id: string; site_id: string | null; participant_id: string; visit_id: string | null; battery_id: number | null; battery_version: number | null;
-  language: string | null; status: SessionStatus; source: 'online' | 'offline'; local_id: string | null; device_id: string | null; clock_skew_ms: number | null;
-  started_at: string; expires_at: string | null; completed_at: string | null; timezone: string | null; sync_status: 'pending' | 'synced' | 'failed' | null; synced_at: string | null;
-  task_summaries: Record<string, Record<string, number>>; trial_count: number; created_at: string; updated_at: string;
+  id: string;
+  study_id: string;
+  site_id: string | null;
+  participant_id: string;
+  visit_id: string | null;
+  battery_id: number | null;
+  battery_version: number | null;
+  language: string | null;
+  status: SessionStatus;
+  source: 'online' | 'offline';
+  local_id: string | null;
+  device_id: string | null;
+  clock_skew_ms: number | null;
+  started_at: string;
+  expires_at: string | null;
+  completed_at: string | null;
+  timezone: string | null;
+  sync_status: 'pending' | 'synced' | 'failed' | null;
+  synced_at: string | null;
+  task_summaries: Record<string, Record<string, number>>;
+  trial_count: number;
+  created_at: string;
+  updated_at: string;
 }
 
 /** A session whose time is up is expired from that moment; the sweep writes it down a little later. */
@@ -20,54 +39,109 @@ const COLUMNS = `${OWN}, coalesce(k.task_summaries, '{}') as task_summaries, coa
 const TASKS = `(select jsonb_object_agg(t.task, t.summary) as task_summaries, sum(t.trial_count) as trial_count from session_tasks t where t.session_id = s.id) as k`;
 
 export interface SessionFilter extends Page {
-  studyId?: string | undefined; participantId?: string | undefined; visitId?: string | undefined; status?: string | undefined; source?: string | undefined;
-  siteCode?: string | undefined; syncStatus?: string | undefined; batteryId?: number | undefined; from?: string | undefined; to?: string | undefined;
+  studyId?: string | undefined;
+  participantId?: string | undefined;
+  visitId?: string | undefined;
+  status?: string | undefined;
+  source?: string | undefined;
+  siteCode?: string | undefined;
+  syncStatus?: string | undefined;
+  batteryId?: number | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
 }
 
-/** Sessions with their participants, so that isolation by site holds; `from` and `to` are inclusive dates of the start, in UTC. */
+/**
+ * Sessions with their participants, so that isolation by site holds; `from` and `to` are inclusive dates of the start,
+ * in UTC.
+ */
 export function listSessions(tx: Tx, filter: SessionFilter): Promise<Listed<SessionRecord>> {
-  const found = tx('assessment_sessions as s').join('participants as p', 'p.id', 's.participant_id').joinRaw(`cross join lateral ${TASKS}`).modify((q) => {
-    if (filter.studyId) q.where('s.study_id', filter.studyId);
-    if (filter.participantId) q.where('s.participant_id', filter.participantId);
-    if (filter.visitId) q.where('s.visit_id', filter.visitId);
-    if (filter.status) q.whereRaw(`${STATUS} = ?`, [filter.status]);
-    if (filter.source) q.where('s.source', filter.source);
-    if (filter.syncStatus) q.where('s.sync_status', filter.syncStatus);
-    if (filter.batteryId) q.where('s.battery_id', filter.batteryId);
-    if (filter.from) q.whereRaw('s.started_at >= ?::date', [filter.from]);
-    if (filter.to) q.whereRaw('s.started_at < ?::date + 1', [filter.to]);
-    if (filter.siteCode) q.whereRaw('s.site_id in (select id from sites where site_code = ?)', [filter.siteCode]);
-  });
-  return page(tx, found, COLUMNS, filter, { started_at: 's.started_at', completed_at: 's.completed_at', created_at: 's.created_at', status: 's.status' }, 's.id');
+  const found = tx('assessment_sessions as s')
+    .join('participants as p', 'p.id', 's.participant_id')
+    .joinRaw(`cross join lateral ${TASKS}`)
+    .modify((q) => {
+      if (filter.studyId) q.where('s.study_id', filter.studyId);
+      if (filter.participantId) q.where('s.participant_id', filter.participantId);
+      if (filter.visitId) q.where('s.visit_id', filter.visitId);
+      if (filter.status) q.whereRaw(`${STATUS} = ?`, [filter.status]);
+      if (filter.source) q.where('s.source', filter.source);
+      if (filter.syncStatus) q.where('s.sync_status', filter.syncStatus);
+      if (filter.batteryId) q.where('s.battery_id', filter.batteryId);
+      if (filter.from) q.whereRaw('s.started_at >= ?::date', [filter.from]);
+      if (filter.to) q.whereRaw('s.started_at < ?::date + 1', [filter.to]);
+      if (filter.siteCode) q.whereRaw('s.site_id in (select id from sites where site_code = ?)', [filter.siteCode]);
+    });
+  return page(
+    tx,
+    found,
+    COLUMNS,
+    filter,
+    { started_at: 's.started_at', completed_at: 's.completed_at', created_at: 's.created_at', status: 's.status' },
+    's.id',
+  );
 }
 
 export async function sessionById(tx: Tx, id: string): Promise<SessionRecord | undefined> {
-  const { rows } = await tx.raw(`select ${COLUMNS} from assessment_sessions s join participants p on p.id = s.participant_id cross join lateral ${TASKS} where s.id = ?`, [id]);
+  const { rows } = await tx.raw(
+    `select ${COLUMNS} from assessment_sessions s join participants p on p.id = s.participant_id cross join lateral ${TASKS} where s.id = ?`,
+    [id],
+  );
   return rows[0];
 }
 
 export type SessionRow = Omit<SessionRecord, 'task_summaries' | 'trial_count' | 'created_at' | 'updated_at'>;
 /** The session's own row, locked until the commit: whatever is submitted to one session takes turns. */
 export async function lockSession(tx: Tx, id: string): Promise<SessionRow | undefined> {
-  return (await prepared<SessionRow>(tx, `select ${OWN} from assessment_sessions s where s.id = $1 for update`, [id]))[0];
+  return (
+    await prepared<SessionRow>(tx, `select ${OWN} from assessment_sessions s where s.id = $1 for update`, [id])
+  )[0];
 }
 
 /** Narrows the transaction, which sees every study, to that of one session. False: there is no such session. */
 export async function enterStudyOf(tx: Tx, sessionId: string): Promise<boolean> {
-  return (await prepared(tx, `select set_config('app.studies', s.study_id::text, true) from assessment_sessions s where s.id = $1`, [sessionId])).length > 0;
+  return (
+    (
+      await prepared(
+        tx,
+        `select set_config('app.studies', s.study_id::text, true) from assessment_sessions s where s.id = $1`,
+        [sessionId],
+      )
+    ).length > 0
+  );
 }
 
 export interface NewSession {
-  study_id: string; participant_id: string; site_id: string | null; visit_id: string | null; battery_id: number | null; battery_version: number | null;
-  language: string | null; timezone: string | null; device_id: string | null; started_by_id: string | null; minutes: number;
+  study_id: string;
+  participant_id: string;
+  site_id: string | null;
+  visit_id: string | null;
+  battery_id: number | null;
+  battery_version: number | null;
+  language: string | null;
+  timezone: string | null;
+  device_id: string | null;
+  started_by_id: string | null;
+  minutes: number;
 }
-export async function insertSession(tx: Tx, { minutes, ...session }: NewSession): Promise<{ id: string; expires_at: string }> {
-  const [row] = await tx('assessment_sessions').insert({ ...session, started_at: tx.raw('now()'), expires_at: tx.raw(`now() + ? * interval '1 minute'`, [minutes]) }).returning(['id', 'expires_at']) as { id: string; expires_at: string }[];
+export async function insertSession(
+  tx: Tx,
+  { minutes, ...session }: NewSession,
+): Promise<{ id: string; expires_at: string }> {
+  const [row] = (await tx('assessment_sessions')
+    .insert({
+      ...session,
+      started_at: tx.raw('now()'),
+      expires_at: tx.raw(`now() + ? * interval '1 minute'`, [minutes]),
+    })
+    .returning(['id', 'expires_at'])) as { id: string; expires_at: string }[];
   return row!;
 }
 
 export async function completeSession(tx: Tx, id: string, visitId: string | null): Promise<string> {
-  const { rows } = await tx.raw(`update assessment_sessions set status = 'completed', completed_at = clock_timestamp(), visit_id = ? where id = ? returning completed_at`, [visitId, id]);
+  const { rows } = await tx.raw(
+    `update assessment_sessions set status = 'completed', completed_at = clock_timestamp(), visit_id = ? where id = ? returning completed_at`,
+    [visitId, id],
+  );
   return rows[0].completed_at;
 }
 
@@ -78,27 +152,48 @@ export async function expireSessions(tx: Tx, limit: number): Promise<{ id: strin
        select d.id from assessment_sessions d where d.status = 'active' and d.source = 'online' and d.expires_at <= clock_timestamp()
        order by d.expires_at limit ? for update skip locked)
      update assessment_sessions s set status = 'expired' from due where s.id = due.id
-     returning s.id, s.study_id`, [limit]);
+     returning s.id, s.study_id`,
+    [limit],
+  );
   return rows;
 }
 
 // --- what a start is decided from
 
-export interface StartVisit { id: string; visit_key: string; status: string; window_open: string; window_close: string; battery_id: number | null; today: string }
+export interface StartVisit {
+  id: string;
+  visit_key: string;
+  status: string;
+  window_open: string;
+  window_close: string;
+  battery_id: number | null;
+  today: string;
+}
 const VISIT = `select v.id, v.visit_key, v.status, v.window_open, v.window_close, v.battery_id, (now() at time zone coalesce(t.timezone, s.timezone))::date as today
   from scheduled_visits v join participants p on p.id = v.participant_id join studies s on s.id = p.study_id left join sites t on t.id = p.site_id`;
 
 export async function visitToStart(tx: Tx, participantId: string, visitId: string): Promise<StartVisit | undefined> {
-  return (await tx.raw(`${VISIT} where v.participant_id = ? and v.id = ? for update of v`, [participantId, visitId])).rows[0];
+  return (await tx.raw(`${VISIT} where v.participant_id = ? and v.id = ? for update of v`, [participantId, visitId]))
+    .rows[0];
 }
 
 /** Visits whose window holds today where the participant is; the hourly job may not have opened them yet. */
 export async function openVisits(tx: Tx, participantId: string): Promise<StartVisit[]> {
-  return (await tx.raw(
-    `select * from (${VISIT} where v.participant_id = ? and v.status in ('scheduled', 'open')) v where v.window_open <= v.today and v.today <= v.window_close limit 2`, [participantId])).rows;
+  return (
+    await tx.raw(
+      `select * from (${VISIT} where v.participant_id = ? and v.status in ('scheduled', 'open')) v where v.window_open <= v.today and v.today <= v.window_close limit 2`,
+      [participantId],
+    )
+  ).rows;
 }
 
 /** The version of a battery that a session starting now uses: the newest published, else the draft. */
-export async function currentBattery(tx: Tx, id: number, studyId: string): Promise<{ id: number; version: number } | undefined> {
-  return tx('batteries').where({ id, study_id: studyId }).first('id', tx.raw('coalesce(published_version, version) as version'));
+export async function currentBattery(
+  tx: Tx,
+  id: number,
+  studyId: string,
+): Promise<{ id: number; version: number } | undefined> {
+  return tx('batteries')
+    .where({ id, study_id: studyId })
+    .first('id', tx.raw('coalesce(published_version, version) as version'));
 }

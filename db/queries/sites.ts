@@ -6,11 +6,17 @@ import type { Listed, Page } from './paging.js';
 const COLUMNS = 'id, study_id, site_code, name, timezone, status, created_at, updated_at';
 
 /** @param filter `id`: the one site that the request is narrowed to */
-export function listSites(tx: Tx, studyId: string, filter: Page & { status?: string | undefined; id?: string | undefined }): Promise<Listed<Site>> {
-  const found = tx('sites').where('study_id', studyId).modify((q) => {
-    if (filter.status) q.where('status', filter.status);
-    if (filter.id) q.where('id', filter.id);
-  });
+export function listSites(
+  tx: Tx,
+  studyId: string,
+  filter: Page & { status?: string | undefined; id?: string | undefined },
+): Promise<Listed<Site>> {
+  const found = tx('sites')
+    .where('study_id', studyId)
+    .modify((q) => {
+      if (filter.status) q.where('status', filter.status);
+      if (filter.id) q.where('id', filter.id);
+    });
   return page(tx, found, COLUMNS, filter, { site_code: 'site_code', name: 'name', created_at: 'created_at' }, 'id');
 }
 
@@ -36,8 +42,14 @@ export async function updateSite(tx: Tx, id: string, change: Partial<Site>): Pro
  */
 export const OF_SITES = `(study_id <> all ((select app_site_studies())::uuid[]) or participant_id in (select id from participants))`;
 
-/** Whether the transaction's narrowing to sites lets it write a participant of this site (as the policy on the table says). */
+/**
+ * Whether the transaction's narrowing to sites lets it write a participant of this site (as the policy on the table
+ * says).
+ */
 export async function siteInReach(tx: Tx, studyId: string, siteId: string | null): Promise<boolean> {
-  const { rows } = await tx.raw('select ?::uuid <> all (app_site_studies()) or coalesce(?::uuid = any (app_sites()), false) as ok', [studyId, siteId]);
+  const { rows } = await tx.raw(
+    'select ?::uuid <> all (app_site_studies()) or coalesce(?::uuid = any (app_sites()), false) as ok',
+    [studyId, siteId],
+  );
   return rows[0].ok;
 }

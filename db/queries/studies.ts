@@ -5,17 +5,42 @@ import type { Listed, Page } from './paging.js';
 
 const COLUMNS = `id, study_code, study_name, description, status, start_date, end_date, timezone, integration_mode,
   datacapture_enabled, consent_mode, config, created_at, updated_at`;
-export type StudyRecord = Pick<Study, 'id' | 'study_code' | 'study_name' | 'description' | 'status' | 'start_date' | 'end_date' | 'timezone'
-  | 'integration_mode' | 'datacapture_enabled' | 'consent_mode' | 'config' | 'created_at' | 'updated_at'>;
+export type StudyRecord = Pick<
+  Study,
+  | 'id'
+  | 'study_code'
+  | 'study_name'
+  | 'description'
+  | 'status'
+  | 'start_date'
+  | 'end_date'
+  | 'timezone'
+  | 'integration_mode'
+  | 'datacapture_enabled'
+  | 'consent_mode'
+  | 'config'
+  | 'created_at'
+  | 'updated_at'
+>;
 
 /** Studies in the transaction's scope; `search` is found anywhere in code or name, as it is written. */
-export function listStudies(tx: Tx, filter: Page & { status?: string | undefined; search?: string | undefined; studyId?: string | undefined }): Promise<Listed<StudyRecord>> {
+export function listStudies(
+  tx: Tx,
+  filter: Page & { status?: string | undefined; search?: string | undefined; studyId?: string | undefined },
+): Promise<Listed<StudyRecord>> {
   const found = tx('studies').modify((q) => {
     if (filter.studyId) q.where('id', filter.studyId);
     if (filter.status) q.where('status', filter.status);
     if (filter.search) q.whereRaw(`position(lower(?) in lower(study_code || ' ' || study_name)) > 0`, [filter.search]);
   });
-  return page(tx, found, COLUMNS, filter, { study_code: 'study_code', study_name: 'study_name', created_at: 'created_at', start_date: 'start_date' }, 'id');
+  return page(
+    tx,
+    found,
+    COLUMNS,
+    filter,
+    { study_code: 'study_code', study_name: 'study_name', created_at: 'created_at', start_date: 'start_date' },
+    'id',
+  );
 }
 
 export async function studyById(tx: Tx, id: string, lock = false): Promise<StudyRecord | undefined> {
@@ -23,9 +48,14 @@ export async function studyById(tx: Tx, id: string, lock = false): Promise<Study
 }
 
 /** Inserts a study under an id of the caller's making, which the transaction is put in scope of. */
-export async function insertStudy(tx: Tx, study: Partial<Study> & { id: string; study_code: string; study_name: string }): Promise<void> {
+export async function insertStudy(
+  tx: Tx,
+  study: Partial<Study> & { id: string; study_code: string; study_name: string },
+): Promise<void> {
   // Somebody who is not an admin sees assigned studies only, and this one is not there yet.
-  await tx.raw(`select set_config('app.studies', ?, true) where current_setting('app.studies', true) <> '*'`, [study.id]);
+  await tx.raw(`select set_config('app.studies', ?, true) where current_setting('app.studies', true) <> '*'`, [
+    study.id,
+  ]);
   await Study.query(tx).insert(study);
 }
 
@@ -40,7 +70,9 @@ export async function assignStudy(tx: Tx, userId: string, studyId: string): Prom
 /** Whether something stands in the study that deleting it would take away, or that tells of what once stood there. */
 export async function studyHasData(tx: Tx, id: string): Promise<boolean> {
   const { rows } = await tx.raw(
-    `select exists (select from participants where study_id = ?) or exists (select from domain_events where study_id = ?) as has`, [id, id]);
+    `select exists (select from participants where study_id = ?) or exists (select from domain_events where study_id = ?) as has`,
+    [id, id],
+  );
   return rows[0].has;
 }
 

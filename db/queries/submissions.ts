@@ -3,12 +3,30 @@ import { asLines, linesAt } from '../lines.js';
 import { prepared } from '../prepared.js';
 
 export interface TaskRow {
-  session_id: string; task: string; study_id: string; local_id: string | null; summary: unknown; computed_summary: unknown; summary_difference: unknown;
-  quality_flags: unknown; warnings: unknown; trial_count: number; content_hash: string;
+  session_id: string;
+  task: string;
+  study_id: string;
+  local_id: string | null;
+  summary: unknown;
+  computed_summary: unknown;
+  summary_difference: unknown;
+  quality_flags: unknown;
+  warnings: unknown;
+  trial_count: number;
+  content_hash: string;
 }
 const TYPES = {
-  session_id: 'uuid', task: 'text', study_id: 'uuid', local_id: 'text', summary: 'jsonb', computed_summary: 'jsonb', summary_difference: 'jsonb', quality_flags: 'jsonb', warnings: 'jsonb',
-  trial_count: 'integer', content_hash: 'text',
+  session_id: 'uuid',
+  task: 'text',
+  study_id: 'uuid',
+  local_id: 'text',
+  summary: 'jsonb',
+  computed_summary: 'jsonb',
+  summary_difference: 'jsonb',
+  quality_flags: 'jsonb',
+  warnings: 'jsonb',
+  trial_count: 'integer',
+  content_hash: 'text',
 } as const satisfies Record<keyof TaskRow, string>;
 const COLUMNS = Object.keys(TYPES) as (keyof TaskRow)[];
 const isJson = (column: keyof TaskRow): boolean => TYPES[column] === 'jsonb';
@@ -21,21 +39,46 @@ export async function insertTasks(tx: Tx, rows: readonly TaskRow[]): Promise<voi
 }
 
 /** Rows as the values of their statement, for `insertTaskValues`. */
-export const taskValues = (rows: readonly TaskRow[]): unknown[] => COLUMNS.map((column) => (isJson(column) ? asLines(rows.map((row) => JSON.stringify(row[column]))) : rows.map((row) => row[column])));
+export const taskValues = (rows: readonly TaskRow[]): unknown[] =>
+  COLUMNS.map((column) =>
+    isJson(column) ? asLines(rows.map((row) => JSON.stringify(row[column]))) : rows.map((row) => row[column]),
+  );
 
 export const insertTaskValues = (tx: Tx, values: readonly unknown[]): Promise<unknown> => prepared(tx, INSERT, values);
 
 /** The hash of each task's content that these sessions have, by session and task. */
-export async function taskHashes(tx: Tx, sessionIds: readonly string[]): Promise<{ session_id: string; task: string; content_hash: string; local_id: string | null }[]> {
-  return prepared(tx, 'select session_id, task, content_hash, local_id from session_tasks where session_id = any($1::uuid[])', [[...sessionIds]]);
+export async function taskHashes(
+  tx: Tx,
+  sessionIds: readonly string[],
+): Promise<{ session_id: string; task: string; content_hash: string; local_id: string | null }[]> {
+  return prepared(
+    tx,
+    'select session_id, task, content_hash, local_id from session_tasks where session_id = any($1::uuid[])',
+    [[...sessionIds]],
+  );
 }
 
-export interface TaskRecord extends Omit<TaskRow, 'session_id' | 'study_id'> { submitted_at: string }
+export interface TaskRecord extends Omit<TaskRow, 'session_id' | 'study_id'> {
+  submitted_at: string;
+}
 
 /** What each task of a session gave, by name. */
 export async function tasksOfSession(tx: Tx, sessionId: string): Promise<TaskRecord[]> {
-  return tx('session_tasks').where({ session_id: sessionId }).orderBy('task')
-    .select('task', 'local_id', 'summary', 'computed_summary', 'summary_difference', 'quality_flags', 'warnings', 'trial_count', 'content_hash', 'submitted_at');
+  return tx('session_tasks')
+    .where({ session_id: sessionId })
+    .orderBy('task')
+    .select(
+      'task',
+      'local_id',
+      'summary',
+      'computed_summary',
+      'summary_difference',
+      'quality_flags',
+      'warnings',
+      'trial_count',
+      'content_hash',
+      'submitted_at',
+    );
 }
 
 export async function deleteTask(tx: Tx, sessionId: string, task: string): Promise<void> {
@@ -43,8 +86,15 @@ export async function deleteTask(tx: Tx, sessionId: string, task: string): Promi
 }
 
 /** Task and name of each module of the version that a session used. */
-export async function modulesOfSession(tx: Tx, batteryId: number, version: number): Promise<{ tasks: string[]; names: string[] }> {
-  const [modules] = await prepared<{ tasks: string[]; names: string[] }>(tx,
-    `select coalesce(jsonb_agg(task), '[]') as tasks, coalesce(jsonb_agg(name), '[]') as names from battery_modules where battery_id = $1 and version = $2`, [batteryId, version]);
+export async function modulesOfSession(
+  tx: Tx,
+  batteryId: number,
+  version: number,
+): Promise<{ tasks: string[]; names: string[] }> {
+  const [modules] = await prepared<{ tasks: string[]; names: string[] }>(
+    tx,
+    `select coalesce(jsonb_agg(task), '[]') as tasks, coalesce(jsonb_agg(name), '[]') as names from battery_modules where battery_id = $1 and version = $2`,
+    [batteryId, version],
+  );
   return modules!;
 }

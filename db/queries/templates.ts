@@ -1,18 +1,34 @@
 import type { Tx } from '../knex.js';
 
 /** A study's design as it was saved: without ids, batteries named by their codes. */
-export interface SavedTemplate { id: string; study_id: string; name: string; category: string; description: string; content: unknown; created_at: string }
+export interface SavedTemplate {
+  id: string;
+  study_id: string;
+  name: string;
+  category: string;
+  description: string;
+  content: unknown;
+  created_at: string;
+}
 
 const COLUMNS = ['id', 'study_id', 'name', 'category', 'description', 'content', 'created_at'] as const;
 
 /** Templates of the studies in scope, by id. */
-export const savedTemplates = (tx: Tx): Promise<SavedTemplate[]> => tx('study_templates').orderBy('id').select(...COLUMNS);
+export const savedTemplates = (tx: Tx): Promise<SavedTemplate[]> =>
+  tx('study_templates')
+    .orderBy('id')
+    .select(...COLUMNS);
 
 export async function savedTemplate(tx: Tx, id: string): Promise<SavedTemplate | undefined> {
-  return tx('study_templates').where({ id }).first(...COLUMNS);
+  return tx('study_templates')
+    .where({ id })
+    .first(...COLUMNS);
 }
 
-export async function insertTemplate(tx: Tx, template: Omit<SavedTemplate, 'created_at'> & { created_by_id: string }): Promise<void> {
+export async function insertTemplate(
+  tx: Tx,
+  template: Omit<SavedTemplate, 'created_at'> & { created_by_id: string },
+): Promise<void> {
   await tx('study_templates').insert({ ...template, content: JSON.stringify(template.content) });
 }
 
@@ -20,19 +36,49 @@ export async function deleteTemplate(tx: Tx, id: string): Promise<void> {
   await tx('study_templates').where({ id }).delete();
 }
 
-interface ModuleDesign { task: string; name: string; settings: Record<string, unknown>; required: boolean; estimated_minutes: number }
-interface WindowDesign { code: string; name: string; battery: string | null; target_day: number; window_before: number; window_after: number; is_baseline: boolean; datacapture_event: string | null; sort_order: number }
-interface EventDesign extends Omit<WindowDesign, 'code'> { event_oid: string; repeating: { count: number; every_days: number } | null }
+interface ModuleDesign {
+  task: string;
+  name: string;
+  settings: Record<string, unknown>;
+  required: boolean;
+  estimated_minutes: number;
+}
+interface WindowDesign {
+  code: string;
+  name: string;
+  battery: string | null;
+  target_day: number;
+  window_before: number;
+  window_after: number;
+  is_baseline: boolean;
+  datacapture_event: string | null;
+  sort_order: number;
+}
+interface EventDesign extends Omit<WindowDesign, 'code'> {
+  event_oid: string;
+  repeating: { count: number; every_days: number } | null;
+}
 interface CaptureDesign {
-  enrollment_instrument: string | null; enrollment_event: string | null; participant_field_mapping: Record<string, string>;
-  event_battery_mapping: Record<string, { battery: string | null; target_day: number; window_before: number; window_after: number }>; data_field_mapping: Record<string, unknown>;
+  enrollment_instrument: string | null;
+  enrollment_event: string | null;
+  participant_field_mapping: Record<string, string>;
+  event_battery_mapping: Record<
+    string,
+    { battery: string | null; target_day: number; window_before: number; window_after: number }
+  >;
+  data_field_mapping: Record<string, unknown>;
 }
 export interface StudyDesign {
   batteries: { code: string; name: string; description: string | null; modules: ModuleDesign[] }[];
-  visit_windows: WindowDesign[]; event_definitions: EventDesign[]; capture: CaptureDesign | null;
+  visit_windows: WindowDesign[];
+  event_definitions: EventDesign[];
+  capture: CaptureDesign | null;
 }
 
-/** What of a study makes its design, as of one moment: the capture system's mappings, or those that wait for one; batteries that are not retired, in what clients are given of them now. */
+/**
+ * What of a study makes its design, as of one moment: the capture system's mappings, or those that wait for one;
+ * batteries that are not retired, in what clients are given of them now.
+ */
 export async function studyDesign(tx: Tx, studyId: string): Promise<StudyDesign> {
   const plan = `'battery', b.code, 'target_day', x.target_day, 'window_before', x.window_before, 'window_after', x.window_after`;
   const { rows } = await tx.raw(
@@ -53,6 +99,8 @@ export async function studyDesign(tx: Tx, studyId: string): Promise<StudyDesign>
         from (select * from (
           select enrollment_instrument, enrollment_event, participant_field_mapping, event_battery_mapping, data_field_mapping, 0 as place from datacapture_configs where study_id = :study
           union all select d->>'enrollment_instrument', d->>'enrollment_event', coalesce(d->'participant_field_mapping', '{}'), coalesce(d->'event_battery_mapping', '{}'), coalesce(d->'data_field_mapping', '{}'), 1
-          from (select config->'capture_defaults' as d from studies where id = :study) s where jsonb_typeof(d) = 'object') either order by place limit 1) c) as capture`, { study: studyId });
+          from (select config->'capture_defaults' as d from studies where id = :study) s where jsonb_typeof(d) = 'object') either order by place limit 1) c) as capture`,
+    { study: studyId },
+  );
   return rows[0];
 }

@@ -5,25 +5,64 @@ import { prepared } from '../prepared.js';
 
 /** What stands on a participant's timeline, by where it comes from. */
 export const timelineKinds = [
-  'participant', 'consent', 'eligibility', 'randomization', 'form', 'trigger', 'approval', 'anchor', 'schedule', 'visit', 'session', 'push', 'reminder',
+  'participant',
+  'consent',
+  'eligibility',
+  'randomization',
+  'form',
+  'trigger',
+  'approval',
+  'anchor',
+  'schedule',
+  'visit',
+  'session',
+  'push',
+  'reminder',
 ] as const;
-export type TimelineKind = typeof timelineKinds[number];
+export type TimelineKind = (typeof timelineKinds)[number];
 
 /** One thing that happened, or is planned; `what` says which of its kind's things. */
-export interface TimelineRow { at: string; kind: TimelineKind; what: string; id: string; data: Record<string, unknown>; planned: boolean }
+export interface TimelineRow {
+  at: string;
+  kind: TimelineKind;
+  what: string;
+  id: string;
+  data: Record<string, unknown>;
+  planned: boolean;
+}
 /** `settledOnly`: of messages those alone that were sent. */
-export interface TimelineFilter { kinds?: readonly TimelineKind[] | undefined; from?: string | undefined; to?: string | undefined; skip: number; limit: number; settledOnly?: boolean }
+export interface TimelineFilter {
+  kinds?: readonly TimelineKind[] | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+  skip: number;
+  limit: number;
+  settledOnly?: boolean;
+}
 export interface TimelineSubject {
-  id: string; study_id: string; participant_code: string; status: string; preferred_language: string | null; study_code: string; study_name: string; site_code: string | null; zone: string;
-  enrollment_date: string | null; anchor_status: string; today: string;
+  id: string;
+  study_id: string;
+  participant_code: string;
+  status: string;
+  preferred_language: string | null;
+  study_code: string;
+  study_name: string;
+  site_code: string | null;
+  zone: string;
+  enrollment_date: string | null;
+  anchor_status: string;
+  today: string;
 }
 
 /** Whose timeline it is; days are those of the participant's site, else of the study. */
 export async function timelineSubject(tx: Tx, participantId: string): Promise<TimelineSubject | undefined> {
-  const [row] = await prepared<TimelineSubject>(tx,
+  const [row] = await prepared<TimelineSubject>(
+    tx,
     `select p.id, p.study_id, p.participant_code, p.status, p.preferred_language, s.study_code, s.study_name, t.site_code, coalesce(t.timezone, s.timezone) as zone, p.enrollment_date,
        coalesce(a.status, 'unset') as anchor_status, (clock_timestamp() at time zone coalesce(t.timezone, s.timezone))::date as today
-     from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id left join anchor_dates a on a.participant_id = p.id where p.id = $1`, [participantId]);
+     from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id left join anchor_dates a on a.participant_id = p.id where p.id = $1`,
+    [participantId],
+  );
   return row;
 }
 
@@ -73,17 +112,42 @@ const SOURCES = `
     from notifications n left join scheduled_visits v on v.id = n.visit_id where n.participant_id = $1 and n.user_id is null`;
 
 /** A participant's timeline, oldest first, and how many entries there are. */
-export async function listTimeline(tx: Tx, of: { id: string; zone: string }, filter: TimelineFilter): Promise<{ items: TimelineRow[]; total: number }> {
-  const rows = await prepared<TimelineRow & { total: number }>(tx,
+export async function listTimeline(
+  tx: Tx,
+  of: { id: string; zone: string },
+  filter: TimelineFilter,
+): Promise<{ items: TimelineRow[]; total: number }> {
+  const rows = await prepared<TimelineRow & { total: number }>(
+    tx,
     `with found as materialized (
        select * from (${SOURCES}) t where ($3::text[] is null or kind = any ($3)) and ($4::timestamptz is null or at >= $4) and ($5::timestamptz is null or at < $5) and (not $8::boolean or kind <> 'reminder' or what = 'sent'))
      select f.at, f.kind, f.what, f.id, f.data, f.planned, c.total from (select count(*) as total from found) c
        left join lateral (select * from found order by at, rank, seq, id offset $6 limit $7) f on true order by f.at, f.rank, f.seq, f.id`,
-    [of.id, of.zone, filter.kinds ?? null, filter.from ?? null, filter.to ?? null, filter.skip, filter.limit, filter.settledOnly ?? false]);
+    [
+      of.id,
+      of.zone,
+      filter.kinds ?? null,
+      filter.from ?? null,
+      filter.to ?? null,
+      filter.skip,
+      filter.limit,
+      filter.settledOnly ?? false,
+    ],
+  );
   const total = rows[0]!.total;
-  return { total, items: rows.filter(({ id }) => id !== null).map(({ total: _total, data, ...row }) => ({ ...row, data: withZ(data) })) };
+  return {
+    total,
+    items: rows
+      .filter(({ id }) => id !== null)
+      .map(({ total: _total, data, ...row }) => ({ ...row, data: withZ(data) })),
+  };
 }
 
 /** Instants inside of JSON come from the server with an offset. */
 const withZ = (data: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(data).map(([name, value]) => [name, name.endsWith('_at') && typeof value === 'string' ? isoTimestamp(value) : value]));
+  Object.fromEntries(
+    Object.entries(data).map(([name, value]) => [
+      name,
+      name.endsWith('_at') && typeof value === 'string' ? isoTimestamp(value) : value,
+    ]),
+  );

@@ -4,10 +4,29 @@ import { asLines, linesAt } from '../lines.js';
 import { prepared } from '../prepared.js';
 
 /** A raw trial as it is stored and read back. */
-export interface StoredTrial { task: string; trial_index: number; rt: number | null; correct: boolean | null; timestamp: string; data?: Record<string, unknown> }
-interface Trial { trial_index: number; rt: number | null; correct: boolean | null; timestamp: string; data?: Record<string, unknown> | undefined }
+export interface StoredTrial {
+  task: string;
+  trial_index: number;
+  rt: number | null;
+  correct: boolean | null;
+  timestamp: string;
+  data?: Record<string, unknown>;
+}
+interface Trial {
+  trial_index: number;
+  rt: number | null;
+  correct: boolean | null;
+  timestamp: string;
+  data?: Record<string, unknown> | undefined;
+}
 /** Trials of a task; `at`: milliseconds since 1970 of each. */
-export interface TrialsOf { session_id: string; study_id: string; task: string; trials: readonly Trial[]; at: readonly number[] }
+export interface TrialsOf {
+  session_id: string;
+  study_id: string;
+  task: string;
+  trials: readonly Trial[];
+  at: readonly number[];
+}
 
 /** Trials of one row: small enough to read back in pieces, large enough that a usual task is a single row. */
 export const CHUNK = 1_000;
@@ -46,7 +65,12 @@ export function* trialInserts(sets: readonly TrialsOf[]): Generator<unknown[]> {
 export const insertChunks = (tx: Tx, values: readonly unknown[]): Promise<unknown> => prepared(tx, INSERT, values);
 
 /** Trials of a set from one on; in a statement's arrays they begin at `first`, counted from 1. */
-interface Chunk { set: TrialsOf; from: number; first: number; trials: number }
+interface Chunk {
+  set: TrialsOf;
+  from: number;
+  first: number;
+  trials: number;
+}
 
 function valuesOf(rows: readonly Chunk[]): unknown[] {
   const all = rows.flatMap(({ set, from, trials }) => set.trials.slice(from, from + trials));
@@ -55,38 +79,73 @@ function valuesOf(rows: readonly Chunk[]): unknown[] {
     return own.some((trial) => trial.data !== undefined) ? JSON.stringify(own.map((trial) => trial.data ?? null)) : '';
   });
   return [
-    rows.map(({ set }) => set.session_id), rows.map(({ set }) => set.task), rows.map(({ from }) => from / CHUNK), rows.map(({ set }) => set.study_id),
-    rows.map(({ trials }) => trials), rows.map(({ first }) => first), asLines(data),
-    integers(all.map(({ trial_index }) => trial_index)), doubles(all.map(({ rt }) => rt)), booleans(all.map(({ correct }) => correct)), instantsOf(all, rows),
+    rows.map(({ set }) => set.session_id),
+    rows.map(({ set }) => set.task),
+    rows.map(({ from }) => from / CHUNK),
+    rows.map(({ set }) => set.study_id),
+    rows.map(({ trials }) => trials),
+    rows.map(({ first }) => first),
+    asLines(data),
+    integers(all.map(({ trial_index }) => trial_index)),
+    doubles(all.map(({ rt }) => rt)),
+    booleans(all.map(({ correct }) => correct)),
+    instantsOf(all, rows),
   ];
 }
 
-/** What is finer than a millisecond, or written in another way, the database reads: no instant holds a comma or a quote. */
-const instantsOf = (all: readonly Trial[], rows: readonly Chunk[]): Buffer | string => (all.every(({ timestamp }) => USUAL.test(timestamp))
-  ? instants(rows.flatMap(({ set, from, trials }) => set.at.slice(from, from + trials)))
-  : `{${all.map(({ timestamp }) => timestamp).join(',')}}`);
+/**
+ * What is finer than a millisecond, or written in another way, the database reads: no instant holds a comma or a quote.
+ */
+const instantsOf = (all: readonly Trial[], rows: readonly Chunk[]): Buffer | string =>
+  all.every(({ timestamp }) => USUAL.test(timestamp))
+    ? instants(rows.flatMap(({ set, from, trials }) => set.at.slice(from, from + trials)))
+    : `{${all.map(({ timestamp }) => timestamp).join(',')}}`;
 
 export async function deleteTrials(tx: Tx, sessionId: string, task: string): Promise<void> {
   await tx('raw_trial_chunks').where({ session_id: sessionId, task }).delete();
 }
 
-export interface TrialCursor { task: string; chunk: number }
+export interface TrialCursor {
+  task: string;
+  chunk: number;
+}
 
 /**
  * The next piece of a session's trials after `cursor`, tasks by name, each in the order it was sent; at most a
  * thousand. Undefined at the end.
  */
-export async function nextTrials(tx: Tx, sessionId: string, cursor: TrialCursor | null, task?: string): Promise<{ cursor: TrialCursor; trials: StoredTrial[] } | undefined> {
+export async function nextTrials(
+  tx: Tx,
+  sessionId: string,
+  cursor: TrialCursor | null,
+  task?: string,
+): Promise<{ cursor: TrialCursor; trials: StoredTrial[] } | undefined> {
   const { rows } = await tx.raw(
     `select task, chunk, trial_index, rt, correct, to_json(at) as at, data from raw_trial_chunks
      where session_id = ? ${cursor ? 'and (task, chunk) > (?, ?)' : ''} ${task === undefined ? '' : 'and task = ?'} order by task, chunk limit 1`,
-    [sessionId, ...(cursor ? [cursor.task, cursor.chunk] : []), ...(task === undefined ? [] : [task])]);
-  const row = rows[0] as { task: string; chunk: number; trial_index: number[]; rt: (number | null)[]; correct: (boolean | null)[]; at: string[]; data: (Record<string, unknown> | null)[] | null } | undefined;
+    [sessionId, ...(cursor ? [cursor.task, cursor.chunk] : []), ...(task === undefined ? [] : [task])],
+  );
+  const row = rows[0] as
+    | {
+        task: string;
+        chunk: number;
+        trial_index: number[];
+        rt: (number | null)[];
+        correct: (boolean | null)[];
+        at: string[];
+        data: (Record<string, unknown> | null)[] | null;
+      }
+    | undefined;
   if (!row) return undefined;
   return {
     cursor: { task: row.task, chunk: row.chunk },
     trials: row.trial_index.map((trial_index, i) => ({
-      task: row.task, trial_index, rt: row.rt[i]!, correct: row.correct[i]!, timestamp: utc(row.at[i]!), ...(row.data?.[i] && { data: row.data[i] }),
+      task: row.task,
+      trial_index,
+      rt: row.rt[i]!,
+      correct: row.correct[i]!,
+      timestamp: utc(row.at[i]!),
+      ...(row.data?.[i] && { data: row.data[i] }),
     })),
   };
 }
@@ -97,6 +156,9 @@ function utc(value: string): string {
   return `${whole}.${fraction.padEnd(3, '0')}Z`;
 }
 
-/** The same as a row a trial, for exports and reports: `select … from (rows of this) x`. Seen in the transaction's scope. */
+/**
+ * The same as a row a trial, for exports and reports: `select … from (rows of this) x`. Seen in the transaction's
+ * scope.
+ */
 export const TRIAL_ROWS = `select c.session_id, c.study_id, c.task, c.chunk * ${CHUNK} + t.n as seq, t.trial_index, t.rt, t.correct, t.at, c.data->(t.n - 1)::integer as data
   from raw_trial_chunks c cross join lateral unnest(c.trial_index, c.rt, c.correct, c.at) with ordinality as t(trial_index, rt, correct, at, n)`;

@@ -1,10 +1,27 @@
 import type { Database, Tx } from '../knex.js';
 
 export interface UserRow {
-  id: string; email: string; name: string; role: string; status: 'active' | 'inactive';
-  study_ids: string[]; site_ids: string[]; mfa_enabled: boolean; created_at: string; updated_at: string;
+  id: string;
+  email: string;
+  name: string;
+  role: string;
+  status: 'active' | 'inactive';
+  study_ids: string[];
+  site_ids: string[];
+  mfa_enabled: boolean;
+  created_at: string;
+  updated_at: string;
 }
-export interface UserSecret { id: string; email: string; name: string; role: string; status: 'active' | 'inactive'; password_hash: string; locked: boolean; session_epoch: number }
+export interface UserSecret {
+  id: string;
+  email: string;
+  name: string;
+  role: string;
+  status: 'active' | 'inactive';
+  password_hash: string;
+  locked: boolean;
+  session_epoch: number;
+}
 
 const COLUMNS = `u.id, u.email, u.name, u.role, u.status, u.created_at, u.updated_at,
   array(select s.study_id from user_studies s where s.user_id = u.id order by 1) as study_ids,
@@ -29,7 +46,14 @@ export async function passwordHashOf(tx: Tx, id: string): Promise<string | undef
   return (await tx('users').where({ id }).first('password_hash'))?.password_hash;
 }
 
-export interface UserFilter { role?: string | undefined; status?: string | undefined; search?: string | undefined; skip: number; limit: number; sort: string }
+export interface UserFilter {
+  role?: string | undefined;
+  status?: string | undefined;
+  search?: string | undefined;
+  skip: number;
+  limit: number;
+  sort: string;
+}
 
 /** Users with the number of all that fit; `search` is found anywhere in email or name, as it is written. */
 export async function listUsers(tx: Tx, filter: UserFilter): Promise<{ items: UserRow[]; total: number }> {
@@ -38,16 +62,24 @@ export async function listUsers(tx: Tx, filter: UserFilter): Promise<{ items: Us
     if (filter.status) q.where('u.status', filter.status);
     if (filter.search) q.whereRaw(`position(lower(?) in lower(u.email || ' ' || u.name)) > 0`, [filter.search]);
   });
-  const [{ count }] = await found.clone().count<{ count: number }[]>('*') as [{ count: number }];
+  const [{ count }] = (await found.clone().count<{ count: number }[]>('*')) as [{ count: number }];
   const descending = filter.sort.startsWith('-');
-  const items: UserRow[] = await found.select(tx.raw(COLUMNS))
-    .orderBy([{ column: `u.${descending ? filter.sort.slice(1) : filter.sort}`, order: descending ? 'desc' : 'asc' }, { column: 'u.id' }])
-    .offset(filter.skip).limit(filter.limit);
+  const items: UserRow[] = await found
+    .select(tx.raw(COLUMNS))
+    .orderBy([
+      { column: `u.${descending ? filter.sort.slice(1) : filter.sort}`, order: descending ? 'desc' : 'asc' },
+      { column: 'u.id' },
+    ])
+    .offset(filter.skip)
+    .limit(filter.limit);
   return { items, total: count };
 }
 
-export async function insertUser(tx: Tx, user: { email: string; name: string; role: string; password_hash: string }): Promise<string> {
-  const [row] = await tx('users').insert(user).returning('id') as [{ id: string }];
+export async function insertUser(
+  tx: Tx,
+  user: { email: string; name: string; role: string; password_hash: string },
+): Promise<string> {
+  const [row] = (await tx('users').insert(user).returning('id')) as [{ id: string }];
   return row.id;
 }
 
@@ -58,25 +90,34 @@ export async function updateUser(tx: Tx, id: string, change: Record<string, unkn
 /** Replaces the studies that a user is assigned to; also touches the user, so that its ETag changes. */
 export async function assignStudies(tx: Tx, userId: string, studyIds: readonly string[]): Promise<void> {
   await tx('user_studies').where({ user_id: userId }).delete();
-  if (studyIds.length > 0) await tx('user_studies').insert([...new Set(studyIds)].map((study_id) => ({ user_id: userId, study_id })));
+  if (studyIds.length > 0)
+    await tx('user_studies').insert([...new Set(studyIds)].map((study_id) => ({ user_id: userId, study_id })));
   await tx('users').where({ id: userId }).update({ updated_at: tx.fn.now() });
 }
 
 export async function assignSites(tx: Tx, userId: string, siteIds: readonly string[]): Promise<void> {
   await tx('user_sites').where({ user_id: userId }).delete();
-  if (siteIds.length > 0) await tx('user_sites').insert([...new Set(siteIds)].map((site_id) => ({ user_id: userId, site_id })));
+  if (siteIds.length > 0)
+    await tx('user_sites').insert([...new Set(siteIds)].map((site_id) => ({ user_id: userId, site_id })));
   await tx('users').where({ id: userId }).update({ updated_at: tx.fn.now() });
 }
 
 /** Of `ids`, those that are no row of `table` (in the transaction's scope). */
 export async function missingIds(tx: Tx, table: 'studies' | 'sites', ids: readonly string[]): Promise<string[]> {
-  const found = new Set<string>(await tx(table).whereIn('id', [...ids]).pluck('id'));
+  const found = new Set<string>(
+    await tx(table)
+      .whereIn('id', [...ids])
+      .pluck('id'),
+  );
   return ids.filter((id) => !found.has(id.toLowerCase()));
 }
 
 /** Of `siteIds`, those whose study is none of `studyIds` (in the transaction's scope). */
 export async function sitesOutside(tx: Tx, siteIds: readonly string[], studyIds: readonly string[]): Promise<string[]> {
-  return tx('sites').whereIn('id', [...siteIds]).whereNotIn('study_id', [...studyIds]).pluck('id');
+  return tx('sites')
+    .whereIn('id', [...siteIds])
+    .whereNotIn('study_id', [...studyIds])
+    .pluck('id');
 }
 
 /** Locks the admins, so that two who deactivate each other take turns. */
@@ -90,28 +131,50 @@ export async function countFailedLogin(tx: Tx, id: string): Promise<boolean> {
   const { rows } = await tx.raw(
     `update users set failed_logins = case when failed_logins + 1 >= 5 then 0 else failed_logins + 1 end,
        locked_until = case when failed_logins + 1 >= 5 then now() + interval '15 minutes' else locked_until end
-     where id = ? and (locked_until is null or locked_until <= now()) returning coalesce(locked_until > now(), false) as locked`, [id]);
+     where id = ? and (locked_until is null or locked_until <= now()) returning coalesce(locked_until > now(), false) as locked`,
+    [id],
+  );
   return rows[0]?.locked === true;
 }
 
 /** Clears the count of failed logins, if there is one. */
 export async function clearFailedLogins(tx: Tx, id: string): Promise<void> {
-  await tx.raw('update users set failed_logins = 0, locked_until = null where id = ? and (failed_logins > 0 or locked_until is not null)', [id]);
+  await tx.raw(
+    'update users set failed_logins = 0, locked_until = null where id = ? and (failed_logins > 0 or locked_until is not null)',
+    [id],
+  );
 }
 
 // --- refresh tokens: opaque, stored as hashes, rotated at every use
 
-export interface RefreshRow { id: string; family_id: string; user_id: string; usable: boolean; rotated: boolean; role: string; status: string; session_epoch: number; mfa_enabled: boolean }
+export interface RefreshRow {
+  id: string;
+  family_id: string;
+  user_id: string;
+  usable: boolean;
+  rotated: boolean;
+  role: string;
+  status: string;
+  session_epoch: number;
+  mfa_enabled: boolean;
+}
 
 /** Where a login came from, for the list of one's own logins. */
-export interface Origin { userAgent: string | null; ip: string | null }
+export interface Origin {
+  userAgent: string | null;
+  ip: string | null;
+}
 
 /** @returns the family: a new one where none is given */
-export async function insertRefreshToken(tx: Tx, token: { userId: string; familyId?: string | undefined; hash: Buffer; days: number; origin: Origin }): Promise<string> {
+export async function insertRefreshToken(
+  tx: Tx,
+  token: { userId: string; familyId?: string | undefined; hash: Buffer; days: number; origin: Origin },
+): Promise<string> {
   const { rows } = await tx.raw(
     `insert into refresh_tokens (family_id, user_id, token_hash, expires_at, user_agent, ip_address)
      values (coalesce(?, gen_random_uuid()), ?, ?, now() + ? * interval '1 day', ?, ?) returning family_id`,
-    [token.familyId ?? null, token.userId, token.hash, token.days, token.origin.userAgent, token.origin.ip]);
+    [token.familyId ?? null, token.userId, token.hash, token.days, token.origin.userAgent, token.origin.ip],
+  );
   return rows[0].family_id;
 }
 
@@ -121,19 +184,34 @@ export async function refreshTokenForUpdate(tx: Tx, hash: Buffer): Promise<Refre
     `select t.id, t.family_id, t.user_id, t.rotated_at is not null as rotated, u.role, u.status, u.session_epoch,
        t.revoked_at is null and t.expires_at > now() as usable,
        exists (select from user_mfa m where m.user_id = u.id and m.verified_at is not null) as mfa_enabled
-     from refresh_tokens t join users u on u.id = t.user_id where t.token_hash = ? for update of t`, [hash]);
+     from refresh_tokens t join users u on u.id = t.user_id where t.token_hash = ? for update of t`,
+    [hash],
+  );
   return rows[0];
 }
 
-export const markRotated = async (tx: Tx, id: string): Promise<void> => { await tx('refresh_tokens').where({ id }).update({ rotated_at: tx.fn.now() }); };
-export const revokeFamily = async (tx: Tx, familyId: string): Promise<void> => { await tx('refresh_tokens').where({ family_id: familyId }).whereNull('revoked_at').update({ revoked_at: tx.fn.now() }); };
-export interface SessionRow { id: string; created_at: string; last_used_at: string; expires_at: string; user_agent: string | null; ip_address: string | null }
+export const markRotated = async (tx: Tx, id: string): Promise<void> => {
+  await tx('refresh_tokens').where({ id }).update({ rotated_at: tx.fn.now() });
+};
+export const revokeFamily = async (tx: Tx, familyId: string): Promise<void> => {
+  await tx('refresh_tokens').where({ family_id: familyId }).whereNull('revoked_at').update({ revoked_at: tx.fn.now() });
+};
+export interface SessionRow {
+  id: string;
+  created_at: string;
+  last_used_at: string;
+  expires_at: string;
+  user_agent: string | null;
+  ip_address: string | null;
+}
 
 /** A user's logins that can still be refreshed, the one that was used last first. */
 export async function sessionsOf(tx: Tx, userId: string): Promise<SessionRow[]> {
   const { rows } = await tx.raw(
     `select t.family_id as id, (select min(f.created_at) from refresh_tokens f where f.family_id = t.family_id) as created_at, t.created_at as last_used_at, t.expires_at, t.user_agent, t.ip_address
-     from refresh_tokens t where t.user_id = ? and t.rotated_at is null and t.revoked_at is null and t.expires_at > now() order by t.created_at desc, t.id`, [userId]);
+     from refresh_tokens t where t.user_id = ? and t.rotated_at is null and t.revoked_at is null and t.expires_at > now() order by t.created_at desc, t.id`,
+    [userId],
+  );
   return rows;
 }
 

@@ -1,6 +1,12 @@
 import type { Tx } from '../knex.js';
 
-export interface MovedVisit { id: string; study_id: string; participant_id: string; before: 'scheduled' | 'open'; status: 'open' | 'missed' }
+export interface MovedVisit {
+  id: string;
+  study_id: string;
+  participant_id: string;
+  before: 'scheduled' | 'open';
+  status: 'open' | 'missed';
+}
 
 /**
  * Who the visit `v` is of, and what day it is there. Looked up for each: the planner, who may not have counted a new
@@ -21,13 +27,15 @@ export async function dueVisits(tx: Tx, limit: number): Promise<string[]> {
   const { rows } = await tx.raw(
     `select v.id from scheduled_visits v ${THERE}
      where ${IS_DUE} and ((v.status = 'scheduled' and v.window_open <= (now() at time zone 'UTC')::date + 1) or (v.status = 'open' and v.window_close < (now() at time zone 'UTC')::date + 1))
-     limit ?`, [limit]);
+     limit ?`,
+    [limit],
+  );
   return rows.map(({ id }: { id: string }) => id);
 }
 
 /**
- * Moves visits to where the calendar has them: open once their window is, missed once it has closed. One statement, which
- * judges them anew; a visit that somebody works on is left to the next run.
+ * Moves visits to where the calendar has them: open once their window is, missed once it has closed. One statement,
+ * which judges them anew; a visit that somebody works on is left to the next run.
  */
 export async function moveVisits(tx: Tx, ids: readonly string[]): Promise<MovedVisit[]> {
   const { rows } = await tx.raw(
@@ -35,25 +43,37 @@ export async function moveVisits(tx: Tx, ids: readonly string[]): Promise<MovedV
      due as materialized (
        select v.id, v.status as before, case when v.window_close < z.today then 'missed' else 'open' end as status from picked v ${THERE} where ${IS_DUE})
      update scheduled_visits v set status = due.status, updated_at = clock_timestamp() from due where v.id = due.id
-     returning v.id, v.study_id, v.participant_id, due.before, v.status`, [[...ids]]);
+     returning v.id, v.study_id, v.participant_id, due.before, v.status`,
+    [[...ids]],
+  );
   return rows;
 }
 
 /** Where the calendar has a visit that is still to be done, on the date of the participant's site or study. */
-export async function statusToday(tx: Tx, visit: { participant_id: string; window_open: string; window_close: string }): Promise<'scheduled' | 'open' | 'missed'> {
+export async function statusToday(
+  tx: Tx,
+  visit: { participant_id: string; window_open: string; window_close: string },
+): Promise<'scheduled' | 'open' | 'missed'> {
   const { rows } = await tx.raw(
     `select case when z.today < ?::date then 'scheduled' when z.today > ?::date then 'missed' else 'open' end as status
      from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
-     cross join lateral (select (now() at time zone coalesce(t.timezone, s.timezone))::date as today) z where p.id = ?`, [visit.window_open, visit.window_close, visit.participant_id]);
+     cross join lateral (select (now() at time zone coalesce(t.timezone, s.timezone))::date as today) z where p.id = ?`,
+    [visit.window_open, visit.window_close, visit.participant_id],
+  );
   return rows[0].status;
 }
 
-/** Whether a closed visit could be done again: its schedule version is current (or it has none), or the current one refers to it, and no other row stands for it. */
+/**
+ * Whether a closed visit could be done again: its schedule version is current (or it has none), or the current one
+ * refers to it, and no other row stands for it.
+ */
 export async function mayReopen(tx: Tx, id: string): Promise<boolean> {
   const { rows } = await tx.raw(
     `select (v.schedule_version_id is null or v.status = 'completed' or exists (select from schedule_versions s where s.participant_id = v.participant_id and s.is_current
            and (s.id = v.schedule_version_id or (v.status in ('cancelled', 'missed') and jsonb_exists(s.scheduling_settings->'carried_visit_ids', v.id::text)))))
        and not exists (select from scheduled_visits o where o.visit_key = v.visit_key and o.id <> v.id and o.status not in ('superseded', 'cancelled')) as may
-     from scheduled_visits v where v.id = ?`, [id]);
+     from scheduled_visits v where v.id = ?`,
+    [id],
+  );
   return rows[0].may;
 }

@@ -19,36 +19,73 @@ const CALENDAR = `join studies y on y.id = v.study_id left join sites w on w.id 
 export type VisitRecord = ScheduledVisit & { adherence: string | null; days_off_target: number | null };
 
 export interface VisitFilter extends Page {
-  studyId?: string | undefined; participantId?: string | undefined; status?: string | undefined;
-  from?: string | undefined; to?: string | undefined; siteCode?: string | undefined;
+  studyId?: string | undefined;
+  participantId?: string | undefined;
+  status?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+  siteCode?: string | undefined;
 }
 
 /** Visits by target date; `from` and `to` are inclusive. */
 export function listVisits(tx: Tx, filter: VisitFilter): Promise<Listed<VisitRecord>> {
-  const found = tx(FROM).join('participants as p', 'p.id', 'v.participant_id').joinRaw(CALENDAR).modify((q) => {
-    if (filter.studyId) q.where('v.study_id', filter.studyId);
-    if (filter.participantId) q.where('v.participant_id', filter.participantId);
-    if (filter.status) q.where('v.status', filter.status);
-    if (filter.from) q.where('v.target_date', '>=', filter.from);
-    if (filter.to) q.where('v.target_date', '<=', filter.to);
-    if (filter.siteCode) q.whereRaw('p.site_id in (select id from sites where site_code = ?)', [filter.siteCode]);
-  });
-  return page(tx, found, COLUMNS, filter, { target_date: 'v.target_date', status: 'v.status', created_at: 'v.created_at' }, 'v.id');
+  const found = tx(FROM)
+    .join('participants as p', 'p.id', 'v.participant_id')
+    .joinRaw(CALENDAR)
+    .modify((q) => {
+      if (filter.studyId) q.where('v.study_id', filter.studyId);
+      if (filter.participantId) q.where('v.participant_id', filter.participantId);
+      if (filter.status) q.where('v.status', filter.status);
+      if (filter.from) q.where('v.target_date', '>=', filter.from);
+      if (filter.to) q.where('v.target_date', '<=', filter.to);
+      if (filter.siteCode) q.whereRaw('p.site_id in (select id from sites where site_code = ?)', [filter.siteCode]);
+    });
+  return page(
+    tx,
+    found,
+    COLUMNS,
+    filter,
+    { target_date: 'v.target_date', status: 'v.status', created_at: 'v.created_at' },
+    'v.id',
+  );
 }
 
 export async function visitById(tx: Tx, id: string, lock = false): Promise<VisitRecord | undefined> {
-  return (await tx.raw(`select ${COLUMNS} from scheduled_visits v join participants p on p.id = v.participant_id ${CALENDAR} where v.id = ? ${lock ? 'for update of v' : ''}`, [id])).rows[0];
+  return (
+    await tx.raw(
+      `select ${COLUMNS} from scheduled_visits v join participants p on p.id = v.participant_id ${CALENDAR} where v.id = ? ${lock ? 'for update of v' : ''}`,
+      [id],
+    )
+  ).rows[0];
 }
 
-/** Inserts a visit that somebody schedules by hand, as the participant's own calendar has it today: a window in the past is missed. */
-export async function insertVisit(tx: Tx, visit: Partial<ScheduledVisit> & { study_id: string; participant_id: string; window_open: string; window_close: string }): Promise<string> {
-  const row = await ScheduledVisit.query(tx).insert({ ...visit, status: await statusToday(tx, visit) }).returning('id');
+/**
+ * Inserts a visit that somebody schedules by hand, as the participant's own calendar has it today: a window in the past
+ * is missed.
+ */
+export async function insertVisit(
+  tx: Tx,
+  visit: Partial<ScheduledVisit> & {
+    study_id: string;
+    participant_id: string;
+    window_open: string;
+    window_close: string;
+  },
+): Promise<string> {
+  const row = await ScheduledVisit.query(tx)
+    .insert({ ...visit, status: await statusToday(tx, visit) })
+    .returning('id');
   return row.id;
 }
 
 /** Whether a visit of this key counts: one that is neither superseded nor cancelled. */
 export async function hasLiveVisit(tx: Tx, participantId: string, visitKey: string): Promise<boolean> {
-  return (await tx(FROM).where({ participant_id: participantId, visit_key: visitKey }).whereNotIn('status', ['superseded', 'cancelled']).first('id')) !== undefined;
+  return (
+    (await tx(FROM)
+      .where({ participant_id: participantId, visit_key: visitKey })
+      .whereNotIn('status', ['superseded', 'cancelled'])
+      .first('id')) !== undefined
+  );
 }
 
 export async function updateVisit(tx: Tx, id: string, change: Partial<ScheduledVisit>): Promise<void> {
@@ -56,8 +93,14 @@ export async function updateVisit(tx: Tx, id: string, change: Partial<ScheduledV
 }
 
 /** Settles a review: the mark goes, and the target that it was held against is kept beside who settled it. */
-export async function settleReview(tx: Tx, id: string, review: { by: string; resolution: string | null; heldAgainst: string | null; reportingTarget: string | null }): Promise<void> {
+export async function settleReview(
+  tx: Tx,
+  id: string,
+  review: { by: string; resolution: string | null; heldAgainst: string | null; reportingTarget: string | null },
+): Promise<void> {
   await tx.raw(
     `update scheduled_visits set needs_review = false, reviewed_at = clock_timestamp(), reviewed_by_id = ?, review_resolution = ?, reviewed_target_date = ?, reporting_target_date = ?
-     where id = ?`, [review.by, review.resolution, review.heldAgainst, review.reportingTarget, id]);
+     where id = ?`,
+    [review.by, review.resolution, review.heldAgainst, review.reportingTarget, id],
+  );
 }

@@ -48,8 +48,16 @@ export interface TriggerTaker {
   /** All who take triggers of the project, each with what its signature is checked with. */
   among: string;
 }
-/** A trigger for one study whose signature was checked; the caller gives the event its id. `trace`: of the call that brought it. */
-export interface CheckedTrigger { id: string; trigger: NewTrigger; taker: TriggerTaker; trace: TraceCarrier }
+/**
+ * A trigger for one study whose signature was checked; the caller gives the event its id. `trace`: of the call that
+ * brought it.
+ */
+export interface CheckedTrigger {
+  id: string;
+  trigger: NewTrigger;
+  taker: TriggerTaker;
+  trace: TraceCarrier;
+}
 
 const SCOPE = `with scope as materialized (select set_config('app.studies', '*', true) as studies)`;
 
@@ -66,8 +74,8 @@ const takersOf = (project: string) => `(
 
 /*
  * Scope, look-up, events, outbox messages: one statement, one round trip, one commit for all that arrived meanwhile.
- * It inserts only while those who take the project's triggers are the ones that the caller checked the signature for, so
- * the caller may keep what it knows of a project in memory and is never behind the configurations: a secret that was
+ * It inserts only while those who take the project's triggers are the ones that the caller checked the signature for,
+ * so the caller may keep what it knows of a project in memory and is never behind the configurations: a secret that was
  * changed, or a study that was connected since, refuses the write. "offset 0" holds the look-up behind the scope that
  * row-level security reads: without it the planner may read the tables first and see nothing.
  */
@@ -98,14 +106,23 @@ select id from incoming`;
 
 /**
  * Commits triggers, all at once.
- * @returns the ids of those that were taken; none of a project whose takers have changed since it was checked is among them
+ * @returns the ids of those that were taken; none of a project whose takers have changed since it was checked is among
+ * them
  */
 export async function acceptTriggers(database: Database, arrived: readonly CheckedTrigger[]): Promise<Set<string>> {
   const column = (of: (item: CheckedTrigger) => unknown) => arrived.map(of);
   const rows = await prepared<{ id: string }>(database, ACCEPT, [
-    column((a) => a.id), column((a) => a.taker.config_id), column((a) => a.taker.among),
-    column((a) => a.trigger.project_id), column((a) => a.trigger.record), column((a) => a.trigger.instrument), column((a) => a.trigger.event_name),
-    column((a) => a.trigger.data_access_group), column((a) => a.trigger.repeat_instance), column((a) => a.trigger.raw_body_hash), column((a) => JSON.stringify(a.trace)),
+    column((a) => a.id),
+    column((a) => a.taker.config_id),
+    column((a) => a.taker.among),
+    column((a) => a.trigger.project_id),
+    column((a) => a.trigger.record),
+    column((a) => a.trigger.instrument),
+    column((a) => a.trigger.event_name),
+    column((a) => a.trigger.data_access_group),
+    column((a) => a.trigger.repeat_instance),
+    column((a) => a.trigger.raw_body_hash),
+    column((a) => JSON.stringify(a.trace)),
   ]);
   if (rows.length > 0) nudgeRelay(database);
   return new Set(rows.map((row) => row.id));
@@ -116,7 +133,8 @@ select t.config_id, t.study_id, t.webhook_secret_encrypted, t.webhook_auth, t.am
   from scope, lateral (select * from ${takersOf('$1')} t where scope.studies = '*' order by t.config_id offset 0) t`;
 
 /** Who takes triggers of a project now: enabled integration, enabled webhook. */
-export const triggerTakers = (database: Database, projectId: string): Promise<TriggerTaker[]> => prepared(database, TAKERS, [projectId]);
+export const triggerTakers = (database: Database, projectId: string): Promise<TriggerTaker[]> =>
+  prepared(database, TAKERS, [projectId]);
 
 const EVENT = 'select * from webhook_events where id = $1';
 export async function findWebhookEvent(tx: Tx, id: string, lock?: 'for update'): Promise<WebhookEventRow | undefined> {
@@ -132,7 +150,11 @@ export interface WebhookFilter {
 }
 
 /** A study's triggers, newest first; where the caller is narrowed to sites, those of the participants there. */
-export async function listWebhookEvents(tx: Tx, studyId: string, filter: WebhookFilter): Promise<{ items: WebhookEventRow[]; total: number }> {
+export async function listWebhookEvents(
+  tx: Tx,
+  studyId: string,
+  filter: WebhookFilter,
+): Promise<{ items: WebhookEventRow[]; total: number }> {
   const query = tx<WebhookEventRow>('webhook_events').where({ study_id: studyId }).whereRaw(OF_SITES);
   if (filter.status) query.where({ status: filter.status });
   if (filter.record !== undefined) query.where({ record: filter.record });
@@ -143,16 +165,23 @@ export async function listWebhookEvents(tx: Tx, studyId: string, filter: Webhook
 
 /** Puts a failed trigger back in line. What an earlier attempt did (participant, outcome) stays known. */
 export async function retryWebhookEvent(tx: Tx, event: WebhookEventRow): Promise<WebhookEventRow> {
-  const [row] = await tx<WebhookEventRow>('webhook_events').where({ id: event.id, status: 'failed' })
-    .update({ status: 'received', error: null, processed_at: null, attempt: event.attempt + 1 }).returning('*');
-  await putOutbox(tx, [{ topic: 'trigger', studyId: event.study_id, subject: event.id, payload: { attempt: event.attempt + 1 } }]);
+  const [row] = await tx<WebhookEventRow>('webhook_events')
+    .where({ id: event.id, status: 'failed' })
+    .update({ status: 'received', error: null, processed_at: null, attempt: event.attempt + 1 })
+    .returning('*');
+  await putOutbox(tx, [
+    { topic: 'trigger', studyId: event.study_id, subject: event.id, payload: { attempt: event.attempt + 1 } },
+  ]);
   return row as WebhookEventRow;
 }
 
 /** A trigger, as a row. */
 export const eventStatement = (id: string): Statement => ({ sql: EVENT, values: [id] });
 
-/** The last trigger with the same bytes that was worked off within the time, if there is one; one that was only ignored does not count. */
+/**
+ * The last trigger with the same bytes that was worked off within the time, if there is one; one that was only ignored
+ * does not count.
+ */
 export const earlierTrigger = (event: WebhookEventRow, hours: number): Statement => ({
   sql: `
 select id from webhook_events
@@ -164,16 +193,31 @@ select id from webhook_events
 
 /** How many triggers of the same record came earlier and are still open. */
 export async function openTriggersBefore(tx: Tx, event: WebhookEventRow): Promise<number> {
-  const [row] = await tx('webhook_events').where({ study_id: event.study_id, record: event.record }).where('seq', '<', event.seq)
-    .whereIn('status', ['received', 'processing']).count({ ahead: '*' });
+  const [row] = await tx('webhook_events')
+    .where({ study_id: event.study_id, record: event.record })
+    .where('seq', '<', event.seq)
+    .whereIn('status', ['received', 'processing'])
+    .count({ ahead: '*' });
   return Number(row!.ahead);
 }
 
 /** What an open trigger has come to so far; what is not named stays as it was. */
-export async function noteProgress(tx: Tx, id: string, values: { outcome?: string; participant_id?: string; warnings?: WebhookEventRow['warnings'] }): Promise<void> {
-  await prepared(tx,
+export async function noteProgress(
+  tx: Tx,
+  id: string,
+  values: { outcome?: string; participant_id?: string; warnings?: WebhookEventRow['warnings'] },
+): Promise<void> {
+  await prepared(
+    tx,
     `update webhook_events set status = 'processing', outcome = coalesce($2, outcome), participant_id = coalesce($3, participant_id), warnings = coalesce($4, warnings)
-      where id = $1 and status in ('received', 'processing')`, [id, values.outcome ?? null, values.participant_id ?? null, values.warnings ? JSON.stringify(values.warnings) : null]);
+      where id = $1 and status in ('received', 'processing')`,
+    [
+      id,
+      values.outcome ?? null,
+      values.participant_id ?? null,
+      values.warnings ? JSON.stringify(values.warnings) : null,
+    ],
+  );
 }
 
 export interface Ending {
@@ -185,9 +229,13 @@ export interface Ending {
   warnings?: WebhookEventRow['warnings'];
 }
 
-/** Ends an open trigger; one that ended already stays as it is. Its record, where it holds it, is given back either way. @returns whether it was open. */
+/**
+ * Ends an open trigger; one that ended already stays as it is. Its record, where it holds it, is given back either way.
+ * @returns whether it was open.
+ */
 export async function endWebhookEvent(tx: Tx, id: string, ending: Ending): Promise<boolean> {
-  const ended = await prepared(tx,
+  const ended = await prepared(
+    tx,
     `with given_back as (
        update datacapture_records r set lease_owner = null, lease_until = null from webhook_events e
         where e.id = $1 and r.study_id = e.study_id and r.record = e.record and r.lease_owner = e.id
@@ -195,7 +243,15 @@ export async function endWebhookEvent(tx: Tx, id: string, ending: Ending): Promi
      update webhook_events set status = $2, outcome = coalesce($3, outcome), error = $4, duplicate_of_id = $5, participant_id = coalesce($6, participant_id),
        warnings = coalesce($7, warnings), processed_at = clock_timestamp()
       where id = $1 and status in ('received', 'processing') returning 1`,
-    [id, ending.status, ending.outcome ?? null, ending.error ?? null, ending.duplicate_of_id ?? null,
-      ending.participant_id ?? null, ending.warnings ? JSON.stringify(ending.warnings) : null]);
+    [
+      id,
+      ending.status,
+      ending.outcome ?? null,
+      ending.error ?? null,
+      ending.duplicate_of_id ?? null,
+      ending.participant_id ?? null,
+      ending.warnings ? JSON.stringify(ending.warnings) : null,
+    ],
+  );
   return ended.length === 1;
 }

@@ -7,8 +7,17 @@ const COLUMNS = `id, study_id, code, name, battery_id, target_day, window_before
   created_at, updated_at`;
 
 export function listWindows(tx: Tx, filter: Page & { studyId?: string | undefined }): Promise<Listed<VisitWindow>> {
-  const found = tx('visit_windows').modify((q) => { if (filter.studyId) q.where('study_id', filter.studyId); });
-  return page(tx, found, COLUMNS, filter, { sort_order: 'sort_order', target_day: 'target_day', code: 'code', created_at: 'created_at' }, 'id');
+  const found = tx('visit_windows').modify((q) => {
+    if (filter.studyId) q.where('study_id', filter.studyId);
+  });
+  return page(
+    tx,
+    found,
+    COLUMNS,
+    filter,
+    { sort_order: 'sort_order', target_day: 'target_day', code: 'code', created_at: 'created_at' },
+    'id',
+  );
 }
 
 export async function windowById(tx: Tx, id: string, lock = false): Promise<VisitWindow | undefined> {
@@ -17,10 +26,15 @@ export async function windowById(tx: Tx, id: string, lock = false): Promise<Visi
 
 /** By its code, locked until the commit. */
 export async function windowByCode(tx: Tx, studyId: string, code: string): Promise<VisitWindow | undefined> {
-  return (await tx.raw(`select ${COLUMNS} from visit_windows where study_id = ? and code = ? for update`, [studyId, code])).rows[0];
+  return (
+    await tx.raw(`select ${COLUMNS} from visit_windows where study_id = ? and code = ? for update`, [studyId, code])
+  ).rows[0];
 }
 
-export async function insertWindow(tx: Tx, window: Partial<VisitWindow> & { study_id: string; code: string }): Promise<VisitWindow> {
+export async function insertWindow(
+  tx: Tx,
+  window: Partial<VisitWindow> & { study_id: string; code: string },
+): Promise<VisitWindow> {
   return inOrder(await VisitWindow.query(tx).insert(window).returning('*'), COLUMNS);
 }
 
@@ -29,7 +43,10 @@ export async function updateWindow(tx: Tx, id: string, change: Partial<VisitWind
 }
 
 export async function windowHasCompletedVisits(tx: Tx, id: string): Promise<boolean> {
-  const { rows } = await tx.raw(`select exists (select from scheduled_visits where visit_window_id = ? and status = 'completed') as has`, [id]);
+  const { rows } = await tx.raw(
+    `select exists (select from scheduled_visits where visit_window_id = ? and status = 'completed') as has`,
+    [id],
+  );
   return rows[0].has;
 }
 

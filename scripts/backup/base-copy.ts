@@ -6,22 +6,49 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
 /** A file of a base backup, by its path inside it. */
-export interface CopiedFile { path: string; bytes: number; sha256: string }
+export interface CopiedFile {
+  path: string;
+  bytes: number;
+  sha256: string;
+}
 
-/** Folders that a server fills anew: they are kept, their content is not (PostgreSQL, "Making a Base Backup Using the Low Level API"). */
-const EMPTIED = new Set(['pg_wal', 'pg_replslot', 'pg_dynshmem', 'pg_notify', 'pg_serial', 'pg_snapshots', 'pg_stat_tmp', 'pg_subtrans']);
-const LEFT_OUT = new Set(['postmaster.pid', 'postmaster.opts', 'pg_internal.init', 'backup_label', 'backup_label.old', 'tablespace_map', 'recovery.signal', 'standby.signal']);
+/**
+ * Folders that a server fills anew: they are kept, their content is not (PostgreSQL, "Making a Base Backup Using the
+ * Low Level API").
+ */
+const EMPTIED = new Set([
+  'pg_wal',
+  'pg_replslot',
+  'pg_dynshmem',
+  'pg_notify',
+  'pg_serial',
+  'pg_snapshots',
+  'pg_stat_tmp',
+  'pg_subtrans',
+]);
+const LEFT_OUT = new Set([
+  'postmaster.pid',
+  'postmaster.opts',
+  'pg_internal.init',
+  'backup_label',
+  'backup_label.old',
+  'tablespace_map',
+  'recovery.signal',
+  'standby.signal',
+]);
 /** Written by every checkpoint: copied last, it is of the end of the copy. */
 const CONTROL = 'global/pg_control';
 
 /** Folders and files of a cluster as a base backup holds them, files in the order in which they are copied. */
 export async function clusterContent(data: string): Promise<{ folders: string[]; files: string[] }> {
-  const folders: string[] = [], files: string[] = [];
+  const folders: string[] = [],
+    files: string[] = [];
   const visit = async (folder: string): Promise<void> => {
     for (const entry of await readdir(join(data, folder), { withFileTypes: true }).catch(unlessGone)) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (LEFT_OUT.has(entry.name) || entry.name.startsWith('pgsql_tmp')) continue;
-      if (folder === 'pg_tblspc') throw new Error(`The cluster has a tablespace (${path}): this back-up does not follow it, use pg_basebackup.`);
+      if (folder === 'pg_tblspc')
+        throw new Error(`The cluster has a tablespace (${path}): this back-up does not follow it, use pg_basebackup.`);
       if (entry.isDirectory()) {
         folders.push(path);
         if (!EMPTIED.has(path)) await visit(path);

@@ -17,7 +17,11 @@ export interface Manifest {
   files: CopiedFile[];
   folders: string[];
 }
-export interface BaseBackup { name: string; path: string; manifest: Manifest }
+export interface BaseBackup {
+  name: string;
+  path: string;
+  manifest: Manifest;
+}
 
 /** BACKUP_DIR: base backups, and the log that leads from each of them to any later moment. */
 export const backupFolder = (setting: string) => {
@@ -25,7 +29,9 @@ export const backupFolder = (setting: string) => {
   return { path, log: join(path, 'log'), base: join(path, 'base') };
 };
 
-/** Makes the folder of the log, writable by who runs PostgreSQL. @throws StartError where that user does not get there */
+/**
+ * Makes the folder of the log, writable by who runs PostgreSQL. @throws StartError where that user does not get there
+ */
 export function prepareLog(setting: string, user: { uid: number; gid: number } | undefined): string {
   const { path, log } = backupFolder(setting);
   // As root PostgreSQL runs as another user, who must be able to pass through.
@@ -34,7 +40,10 @@ export function prepareLog(setting: string, user: { uid: number; gid: number } |
   if (user) {
     if (statSync(path).uid === 0) chmodSync(path, statSync(path).mode | 0o011);
     chownSync(log, user.uid, user.gid);
-    if (!passable(log, user)) throw new StartError(`BACKUP_DIR ${path}: PostgreSQL runs as another user than root, who cannot pass through there. Choose a folder that everybody may pass through, e.g. under /var/lib.`);
+    if (!passable(log, user))
+      throw new StartError(
+        `BACKUP_DIR ${path}: PostgreSQL runs as another user than root, who cannot pass through there. Choose a folder that everybody may pass through, e.g. under /var/lib.`,
+      );
   }
   return log;
 }
@@ -43,11 +52,14 @@ export function prepareLog(setting: string, user: { uid: number; gid: number } |
 export function baseBackups(setting: string): BaseBackup[] {
   const { base } = backupFolder(setting);
   mkdirSync(base, { recursive: true, mode: 0o700 });
-  return readdirSync(base).filter((name) => /^\d{8}T\d{6}Z$/.test(name)).sort().flatMap((name) => {
-    const path = join(base, name);
-    const text = readIfThere(join(path, 'manifest.json'));
-    return text === undefined ? [] : [{ name, path, manifest: JSON.parse(text) as Manifest }];
-  });
+  return readdirSync(base)
+    .filter((name) => /^\d{8}T\d{6}Z$/.test(name))
+    .sort()
+    .flatMap((name) => {
+      const path = join(base, name);
+      const text = readIfThere(join(path, 'manifest.json'));
+      return text === undefined ? [] : [{ name, path, manifest: JSON.parse(text) as Manifest }];
+    });
 }
 
 /** A log file's place whatever its timeline: those before the first one needed serve nobody. */
@@ -61,7 +73,10 @@ export function removeOlder(setting: string, keep: number): { backups: string[];
   for (const { path } of gone) rmSync(path, { recursive: true });
   const { log } = backupFolder(setting);
   const first = kept.map(({ manifest }) => place(manifest.first_log)).sort()[0];
-  const old = first === undefined ? [] : readdirSync(log).filter((name) => /^[0-9A-F]{24}(\.|$)/.test(name) && place(name) < first);
+  const old =
+    first === undefined
+      ? []
+      : readdirSync(log).filter((name) => /^[0-9A-F]{24}(\.|$)/.test(name) && place(name) < first);
   for (const name of old) rmSync(join(log, name));
   return { backups: gone.map(({ name }) => name), logFiles: old.length };
 }

@@ -15,7 +15,11 @@ const HOST = '127.0.0.1';
  * it, and stops the server again. The cluster is an ordinary one from then on.
  * @throws Error with the server's own words where the moment is not reached
  */
-export async function recover<T>(place: PostgresPlace, of: { log: string; to: Date | undefined; password: string; port: number }, work: (url: string) => Promise<T>): Promise<T> {
+export async function recover<T>(
+  place: PostgresPlace,
+  of: { log: string; to: Date | undefined; password: string; port: number },
+  work: (url: string) => Promise<T>,
+): Promise<T> {
   const { user } = place;
   const data = realpathSync(place.data);
   writeFileSync(join(data, 'recovery.signal'), '', { mode: 0o600 });
@@ -23,15 +27,25 @@ export async function recover<T>(place: PostgresPlace, of: { log: string; to: Da
   const output = openSync(said, 'w', 0o600);
   const quoted = of.log.replaceAll('"', '\\"');
   const settings: Record<string, string> = {
-    listen_addresses: HOST, port: String(of.port), unix_socket_directories: '',
+    listen_addresses: HOST,
+    port: String(of.port),
+    unix_socket_directories: '',
     // What is restored writes nothing into the log that it is restored from; nobody reads before it is through.
-    archive_mode: 'off', hot_standby: 'off', restore_command: `cp "${quoted}/%f" "%p"`,
-    recovery_target_action: 'promote', max_connections: '200', timezone: 'UTC', log_timezone: 'UTC',
+    archive_mode: 'off',
+    hot_standby: 'off',
+    restore_command: `cp "${quoted}/%f" "%p"`,
+    recovery_target_action: 'promote',
+    max_connections: '200',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
     // A server that only begins knows no names of zones, Z included.
     ...(of.to && { recovery_target_time: of.to.toISOString().replace('T', ' ').replace('Z', '+00') }),
   };
-  const server = spawn(place.postgres, ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-    { ...user, cwd: dirname(data), env: { PATH: process.env.PATH, LC_ALL: 'C' }, stdio: ['ignore', output, output] });
+  const server = spawn(
+    place.postgres,
+    ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+    { ...user, cwd: dirname(data), env: { PATH: process.env.PATH, LC_ALL: 'C' }, stdio: ['ignore', output, output] },
+  );
   closeSync(output);
   const ended = once(server, 'exit');
   try {
@@ -48,7 +62,8 @@ export async function recover<T>(place: PostgresPlace, of: { log: string; to: Da
 /** Waits, for as long as the server replays: a long log takes long. */
 async function promoted(server: ChildProcess, url: string, said: string): Promise<void> {
   for (;;) {
-    if (server.exitCode !== null) throw new Error(`PostgreSQL did not come up from this back-up:\n${lastWords(readFileSync(said, 'utf8'))}`);
+    if (server.exitCode !== null)
+      throw new Error(`PostgreSQL did not come up from this back-up:\n${lastWords(readFileSync(said, 'utf8'))}`);
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
     // A session that breaks while it is tried tells it twice; the query below throws.
     client.on('error', () => undefined);
@@ -58,7 +73,11 @@ async function promoted(server: ChildProcess, url: string, said: string): Promis
       if (rows[0].replaying === false) return;
     } catch (fault) {
       const code = (fault as { code?: string }).code;
-      if (code === '28P01') throw new Error('The database does not know the password in the folder of keys (POSTGRES_PASSWORD): it is of another service.', { cause: fault });
+      if (code === '28P01')
+        throw new Error(
+          'The database does not know the password in the folder of keys (POSTGRES_PASSWORD): it is of another service.',
+          { cause: fault },
+        );
       if (code !== 'ECONNREFUSED' && code !== '57P03' && code !== 'ECONNRESET') throw fault;
     } finally {
       await client.end();
@@ -72,5 +91,7 @@ function lastWords(text: string): string {
   const lines = text.trimEnd().split('\n');
   const faults = lines.filter((line) => /FATAL|PANIC|ERROR/.test(line));
   const words = (faults.length > 0 ? faults : lines.slice(-5)).join('\n');
-  return /before configured recovery target/.test(words) ? `${words}\nThe log in BACKUP_DIR ends before the moment that was asked for.` : words;
+  return /before configured recovery target/.test(words)
+    ? `${words}\nThe log in BACKUP_DIR ends before the moment that was asked for.`
+    : words;
 }

@@ -6,14 +6,21 @@ const LONGEST_WAIT_SECONDS = 90;
 
 /** A caller of the REST API. */
 export class Api {
-  constructor(readonly base: string, readonly token?: string, readonly userId = '') {}
+  constructor(
+    readonly base: string,
+    readonly token?: string,
+    readonly userId = '',
+  ) {}
 
-  get<T>(path: string): Promise<T> { return this.expect<T>(200, 'GET', path); }
+  get<T>(path: string): Promise<T> {
+    return this.expect<T>(200, 'GET', path);
+  }
 
   /** The body of an answer that must have this status. @throws DemoFault with what was answered instead */
   async expect<T>(status: number, method: string, path: string, body?: unknown): Promise<T> {
     const answer = await this.send(method, path, body);
-    if (answer.status !== status) throw new DemoFault(`${method} ${path} answered ${answer.status} instead of ${status}: ${detailOf(answer.text)}`);
+    if (answer.status !== status)
+      throw new DemoFault(`${method} ${path} answered ${answer.status} instead of ${status}: ${detailOf(answer.text)}`);
     return (answer.text === '' ? undefined : JSON.parse(answer.text)) as T;
   }
 
@@ -39,13 +46,19 @@ export class Api {
     try {
       return await fetch(`${this.base}${path}`, {
         method,
-        headers: { ...(this.token && { Authorization: `Bearer ${this.token}` }), ...(body !== undefined && { 'Content-Type': 'application/json' }) },
+        headers: {
+          ...(this.token && { Authorization: `Bearer ${this.token}` }),
+          ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        },
         ...(body !== undefined && { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(30_000),
       });
     } catch (fault) {
       const cause = fault instanceof Error && fault.cause instanceof Error ? fault.cause.message : String(fault);
-      throw new DemoFault(`The service does not answer at ${this.base} (${cause}). Is it running? Start it with "npm start".`, { cause: fault });
+      throw new DemoFault(
+        `The service does not answer at ${this.base} (${cause}). Is it running? Start it with "npm start".`,
+        { cause: fault },
+      );
     }
   }
 }
@@ -62,12 +75,21 @@ function detailOf(text: string): string {
 
 /** Logs in. @throws DemoFault */
 export async function logIn(base: string, email: string, password: string): Promise<Api> {
-  const { user, tokens } = await new Api(base).expect<{ user: { id: string }; tokens: { access_token: string } }>(200, 'POST', '/api/auth/login', { email, password });
+  const { user, tokens } = await new Api(base).expect<{ user: { id: string }; tokens: { access_token: string } }>(
+    200,
+    'POST',
+    '/api/auth/login',
+    { email, password },
+  );
   return new Api(base, tokens.access_token, user.id);
 }
 
 /** Asks again until there is an answer. @param what completes "… did not happen within 30 s" */
-export async function eventually<T>(what: string, look: () => Promise<T | undefined>, { seconds = 30, every = 400 } = {}): Promise<T> {
+export async function eventually<T>(
+  what: string,
+  look: () => Promise<T | undefined>,
+  { seconds = 30, every = 400 } = {},
+): Promise<T> {
   const deadline = performance.now() + seconds * 1000;
   for (;;) {
     const found = await look();

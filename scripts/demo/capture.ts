@@ -8,29 +8,50 @@ export const ENROLLMENT = { instrument: 'enrollment', event: 'baseline_arm_1' };
 
 /** Which metric of a task goes to which field. */
 export const RESULTS = {
-  reaction_time: { datacapture_instrument: 'cognitive_results', fields: { mean_rt: 'rt_mean', median_rt: 'rt_median', accuracy: 'accuracy', total_trials: 'total_trials' } },
-  n_back: { datacapture_instrument: 'nback_results', fields: { mean_rt: 'nback_mean_rt', accuracy: 'nback_accuracy', total_trials: 'nback_trials' } },
+  reaction_time: {
+    datacapture_instrument: 'cognitive_results',
+    fields: { mean_rt: 'rt_mean', median_rt: 'rt_median', accuracy: 'accuracy', total_trials: 'total_trials' },
+  },
+  n_back: {
+    datacapture_instrument: 'nback_results',
+    fields: { mean_rt: 'nback_mean_rt', accuracy: 'nback_accuracy', total_trials: 'nback_trials' },
+  },
 };
 
 /** A simulated capture system with one project, whose forms are saved as a person at a site would save them. */
 export class CaptureSystem {
   readonly secret = randomBytes(24).toString('base64url');
 
-  private constructor(readonly simulator: Simulator, readonly projectId: number, readonly token: string) {}
+  private constructor(
+    readonly simulator: Simulator,
+    readonly projectId: number,
+    readonly token: string,
+  ) {}
 
-  /** Starts it on a free port. Its project is new each time, so that no study of an earlier demo hears of its triggers. */
+  /**
+   * Starts it on a free port. Its project is new each time, so that no study of an earlier demo hears of its triggers.
+   */
   static async start(): Promise<CaptureSystem> {
     const projectId = randomInt(100_000, 2_000_000_000);
     const token = randomBytes(16).toString('hex').toUpperCase();
     const source = await readProjectFolder(shippedProject('longitudinal'));
     const simulator = await startSimulator({ projects: [] });
-    simulator.control.addProject({ ...source, project: { ...(source.project as object), project_id: projectId, users: [{ username: 'integration', token }] } });
+    simulator.control.addProject({
+      ...source,
+      project: { ...(source.project as object), project_id: projectId, users: [{ username: 'integration', token }] },
+    });
     return new CaptureSystem(simulator, projectId, token);
   }
 
-  get title(): string { return this.simulator.control.project(this.projectId).design.title; }
-  recordIds(): string[] { return this.simulator.control.records(this.projectId).map(({ record }) => record); }
-  sendTriggersTo(url: string): void { this.simulator.control.setTrigger(this.projectId, { url, secret: this.secret, signing: 'header' }); }
+  get title(): string {
+    return this.simulator.control.project(this.projectId).design.title;
+  }
+  recordIds(): string[] {
+    return this.simulator.control.records(this.projectId).map(({ record }) => record);
+  }
+  sendTriggersTo(url: string): void {
+    this.simulator.control.setTrigger(this.projectId, { url, secret: this.secret, signing: 'header' });
+  }
 
   /** Saves the enrollment form of a record; answers the HTTP status that its trigger was answered with. */
   async saveEnrollment(record: string, values: Record<string, string> = {}): Promise<number | null> {
@@ -46,10 +67,16 @@ export class CaptureSystem {
 
   /** What stands in a record at an event of what the service pushes. */
   results(record: string, event: string): Record<string, string> {
-    const values = this.simulator.control.record(this.projectId, record)?.rows.find((row) => row.event === event)?.values ?? {};
-    const pushed = [...Object.values(RESULTS).flatMap(({ fields }) => Object.values(fields) as string[]), ...Object.values(RESULTS).map(({ datacapture_instrument }) => `${datacapture_instrument}_complete`)];
+    const values =
+      this.simulator.control.record(this.projectId, record)?.rows.find((row) => row.event === event)?.values ?? {};
+    const pushed = [
+      ...Object.values(RESULTS).flatMap(({ fields }) => Object.values(fields) as string[]),
+      ...Object.values(RESULTS).map(({ datacapture_instrument }) => `${datacapture_instrument}_complete`),
+    ];
     return Object.fromEntries(pushed.flatMap((field) => (values[field] ? [[field, values[field]] as const] : [])));
   }
 
-  stop(): Promise<void> { return this.simulator.stop(); }
+  stop(): Promise<void> {
+    return this.simulator.stop();
+  }
 }

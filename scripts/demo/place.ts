@@ -17,13 +17,20 @@ export interface Place {
 /** Finds the service that runs on this data folder. @throws DemoFault when there is none */
 export function findService(settings: Settings): Place {
   const file = join(resolve(settings.DATA_DIR), 'run.json');
-  if (!existsSync(file)) throw new DemoFault(`No service is running on ${resolve(settings.DATA_DIR)} (there is no run.json in it): start one with "npm start", or set DATA_DIR to its data folder.`);
+  if (!existsSync(file))
+    throw new DemoFault(
+      `No service is running on ${resolve(settings.DATA_DIR)} (there is no run.json in it): start one with "npm start", or set DATA_DIR to its data folder.`,
+    );
   const run = JSON.parse(readFileSync(file, 'utf8')) as RunJson;
   const password = run.admin_password ?? settings.ADMIN_PASSWORD;
   if (!password) throw new DemoFault(`The password of ${run.admin_email} is not in ${file}: set ADMIN_PASSWORD to it.`);
   return {
-    run, admin: { email: run.admin_email, password },
-    workflow: (id) => (run.temporal_ui === null ? `workflow ${id}` : `${run.temporal_ui}/namespaces/${run.temporal_namespace}/workflows/${encodeURIComponent(id)}`),
+    run,
+    admin: { email: run.admin_email, password },
+    workflow: (id) =>
+      run.temporal_ui === null
+        ? `workflow ${id}`
+        : `${run.temporal_ui}/namespaces/${run.temporal_namespace}/workflows/${encodeURIComponent(id)}`,
   };
 }
 
@@ -40,8 +47,13 @@ export interface Stage {
 export const addressesOf = (stage: Stage, participantId: string) => {
   const participant = `/api/studies/${stage.study.id}/participants/${participantId}`;
   return {
-    participant, anchor: `${participant}/anchor-date`, history: `${participant}/anchor-date/history`, schedule: `${participant}/schedule`,
-    versions: `${participant}/schedule-versions`, consents: `${participant}/consents`, requests: `${participant}/anchor-date/override-requests`,
+    participant,
+    anchor: `${participant}/anchor-date`,
+    history: `${participant}/anchor-date/history`,
+    schedule: `${participant}/schedule`,
+    versions: `${participant}/schedule-versions`,
+    consents: `${participant}/consents`,
+    requests: `${participant}/anchor-date/override-requests`,
     workflowId: participantAnchorId(participantId),
   };
 };

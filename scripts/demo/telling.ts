@@ -23,15 +23,21 @@ export class Telling {
     this.count += 1;
     const began = performance.now();
     const lines: string[] = [];
-    const tell: Tell = (name, text) => { lines.push(`${INDENT}${name.padEnd(NAME_WIDTH)} ${text}`); };
-    const show = (mark: string) => this.print([`${mark} ${String(this.count).padStart(2)}. ${title} (${seconds(began)})`, ...lines, ''].join('\n'));
+    const tell: Tell = (name, text) => {
+      lines.push(`${INDENT}${name.padEnd(NAME_WIDTH)} ${text}`);
+    };
+    const show = (mark: string) =>
+      this.print([`${mark} ${String(this.count).padStart(2)}. ${title} (${seconds(began)})`, ...lines, ''].join('\n'));
     try {
       const result = await work(tell);
       show('✓');
       return result;
     } catch (fault) {
       show('✗');
-      throw new DemoFault(`Step ${this.count} failed ("${title}"): ${fault instanceof Error ? fault.message : String(fault)}`, { cause: fault });
+      throw new DemoFault(
+        `Step ${this.count} failed ("${title}"): ${fault instanceof Error ? fault.message : String(fault)}`,
+        { cause: fault },
+      );
     }
   }
 }
@@ -40,7 +46,10 @@ const seconds = (since: number): string => `${((performance.now() - since) / 100
 
 /** Rows under a heading, as wide as their widest cell. */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = heading.map((cell, column) => Math.max(...[heading, ...rows].map((row) => [...(row[column] ?? '')].length), cell.length));
-  const line = (cells: readonly string[]) => `  ${cells.map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - [...cell].length)).join(' | ')}`.trimEnd();
+  const widths = heading.map((cell, column) =>
+    Math.max(...[heading, ...rows].map((row) => [...(row[column] ?? '')].length), cell.length),
+  );
+  const line = (cells: readonly string[]) =>
+    `  ${cells.map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - [...cell].length)).join(' | ')}`.trimEnd();
   return [line(heading), `  ${widths.map((width) => '-'.repeat(width)).join('-+-')}`, ...rows.map(line)].join('\n');
 }

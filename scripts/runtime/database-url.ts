@@ -4,7 +4,10 @@ import { readIfThere } from './files.js';
 import type { RunJson } from './run-json.js';
 
 /** The database that a tool is to work on: DATABASE_URL, else the one of the service that runs on DATA_DIR. */
-export function databaseUrlOf({ DATABASE_URL, DATA_DIR }: Pick<Settings, 'DATABASE_URL' | 'DATA_DIR'>): string | undefined {
+export function databaseUrlOf({
+  DATABASE_URL,
+  DATA_DIR,
+}: Pick<Settings, 'DATABASE_URL' | 'DATA_DIR'>): string | undefined {
   return DATABASE_URL ?? runningOn(DATA_DIR)?.database_url;
 }
 

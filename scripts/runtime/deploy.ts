@@ -12,22 +12,36 @@ import { usableSettings } from './usable-settings.js';
 
 async function deploy(settings: Settings): Promise<void> {
   const { DATABASE_URL, TEMPORAL_ADDRESS, ADMIN_PASSWORD } = settings;
-  if (DATABASE_URL === undefined || TEMPORAL_ADDRESS === undefined || ADMIN_PASSWORD === undefined) throw new SettingsError(missing(settings));
+  if (DATABASE_URL === undefined || TEMPORAL_ADDRESS === undefined || ADMIN_PASSWORD === undefined)
+    throw new SettingsError(missing(settings));
   // Whether both are there, before the first is changed.
   const { faults } = await lookAtOwnServers(worksOn(settings));
   if (faults.length > 0) throw new StartError(faults.join('\n'));
   const { applied, adminCreated } = await prepareDatabase(DATABASE_URL, {
-    appPassword: settings.DATABASE_APP_PASSWORD, encryptionKey: settings.DATACAPTURE_ENCRYPTION_KEY, admin: { email: settings.ADMIN_EMAIL, password: ADMIN_PASSWORD },
+    appPassword: settings.DATABASE_APP_PASSWORD,
+    encryptionKey: settings.DATACAPTURE_ENCRYPTION_KEY,
+    admin: { email: settings.ADMIN_EMAIL, password: ADMIN_PASSWORD },
   });
   console.log(applied.length > 0 ? `applied ${applied.join(', ')}` : 'the schema is the latest');
   if (adminCreated) console.log(`made the first admin, ${settings.ADMIN_EMAIL}`);
-  await ensureNamespace({ address: TEMPORAL_ADDRESS, namespace: settings.TEMPORAL_NAMESPACE, retentionDays: settings.TEMPORAL_RETENTION_DAYS });
+  await ensureNamespace({
+    address: TEMPORAL_ADDRESS,
+    namespace: settings.TEMPORAL_NAMESPACE,
+    retentionDays: settings.TEMPORAL_RETENTION_DAYS,
+  });
   console.log(`Temporal namespace ${settings.TEMPORAL_NAMESPACE} is ready`);
 }
 
-/** Where a job runs by itself, nothing is embedded and nothing generated. Production has its own sentence for the password. */
+/**
+ * Where a job runs by itself, nothing is embedded and nothing generated. Production has its own sentence for the
+ * password.
+ */
 function missing(settings: Settings): string[] {
-  const needed = ['DATABASE_URL', 'TEMPORAL_ADDRESS', ...(settings.production ? [] : ['ADMIN_PASSWORD' as const])] as const;
+  const needed = [
+    'DATABASE_URL',
+    'TEMPORAL_ADDRESS',
+    ...(settings.production ? [] : ['ADMIN_PASSWORD' as const]),
+  ] as const;
   return needed.filter((name) => settings[name] === undefined).map((name) => `${name} is not set`);
 }
 

@@ -1,7 +1,9 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { errorCode } from './processes.js';
 
-/** Writes a file that only its owner may read, as a whole: a reader sees the old one or the new one, also after a crash. */
+/**
+ * Writes a file that only its owner may read, as a whole: a reader sees the old one or the new one, also after a crash.
+ */
 export function writePrivate(path: string, text: string): void {
   const draft = `${path}.${process.pid}.new`;
   const file = openSync(draft, 'w', 0o600);

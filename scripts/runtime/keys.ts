@@ -21,7 +21,11 @@ const hex = () => randomBytes(32).toString('hex');
 const password = () => {
   const signs = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
   let text = '';
-  while (text.length < 20) text += [...randomBytes(32)].filter((byte) => byte < 4 * signs.length).map((byte) => signs[byte % signs.length]).join('');
+  while (text.length < 20)
+    text += [...randomBytes(32)]
+      .filter((byte) => byte < 4 * signs.length)
+      .map((byte) => signs[byte % signs.length])
+      .join('');
   return text.slice(0, 20);
 };
 
@@ -45,7 +49,8 @@ export function keep(keysDir: string, name: string, make: () => string = hex, gi
 /** Development: whatever is not set is generated once. In production readSettings has refused already. */
 export function secretsFor(settings: Settings, keysDir: string): Secrets {
   const secret = (name: keyof Secrets & keyof Settings, make = hex) => keep(keysDir, name, make, settings[name]);
-  const appPassword = settings.DATABASE_URL === undefined ? secret('DATABASE_APP_PASSWORD') : settings.DATABASE_APP_PASSWORD;
+  const appPassword =
+    settings.DATABASE_URL === undefined ? secret('DATABASE_APP_PASSWORD') : settings.DATABASE_APP_PASSWORD;
   return {
     JWT_SECRET: secret('JWT_SECRET'),
     SESSION_SECRET: secret('SESSION_SECRET'),
@@ -65,4 +70,5 @@ export function adminPasswords(keysDir: string, now: string): string[] {
 }
 
 /** Kept also when it was given: a later start without the setting still tells the one that works. */
-export const keepAdminPassword = (keysDir: string, password: string): void => writePrivate(join(keysDir, 'ADMIN_PASSWORD'), `${password}\n`);
+export const keepAdminPassword = (keysDir: string, password: string): void =>
+  writePrivate(join(keysDir, 'ADMIN_PASSWORD'), `${password}\n`);

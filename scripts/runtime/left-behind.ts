@@ -11,13 +11,21 @@ const ORDER: PartName[][] = [['api', 'worker'], ['temporal', 'mail'], ['postgres
  */
 export async function endLeftBehind(parts: Record<string, Identity>): Promise<void> {
   for (const names of ORDER) {
-    await Promise.all(names.map(async (name) => {
-      const process = parts[name];
-      if (!process || !lives(process)) return;
-      // PostgreSQL's SIGTERM would wait for every session to leave by itself.
-      const ended = await end(process, [[name === 'postgres' ? 'SIGINT' : 'SIGTERM', 10], ['SIGKILL', 5]]);
-      if (!ended) throw new StartError(`The ${name} process ${process.pid} of an earlier start cannot be ended: end it by hand.`);
-      signal(-process.pid, 'SIGKILL');
-    }));
+    await Promise.all(
+      names.map(async (name) => {
+        const process = parts[name];
+        if (!process || !lives(process)) return;
+        // PostgreSQL's SIGTERM would wait for every session to leave by itself.
+        const ended = await end(process, [
+          [name === 'postgres' ? 'SIGINT' : 'SIGTERM', 10],
+          ['SIGKILL', 5],
+        ]);
+        if (!ended)
+          throw new StartError(
+            `The ${name} process ${process.pid} of an earlier start cannot be ended: end it by hand.`,
+          );
+        signal(-process.pid, 'SIGKILL');
+      }),
+    );
   }
 }

@@ -5,7 +5,10 @@ import { errorCode, identify, lives, type Identity } from './processes.js';
 import { StartError } from './start-error.js';
 
 /** What DATA_DIR/supervisor.json holds: who supervises this folder and which processes it has started. */
-export interface SupervisorRecord { supervisor: Identity; parts: Record<string, Identity> }
+export interface SupervisorRecord {
+  supervisor: Identity;
+  parts: Record<string, Identity>;
+}
 
 /** The right to run on a data folder. */
 export interface Lock {
@@ -22,7 +25,10 @@ export interface Lock {
  */
 export function takeLock(path: string, dataDir: string): Lock {
   const supervisor = identify(process.pid);
-  if (!supervisor) throw new StartError(`The start time of process ${process.pid} cannot be read, so DATA_DIR ${dataDir} cannot be locked.`);
+  if (!supervisor)
+    throw new StartError(
+      `The start time of process ${process.pid} cannot be read, so DATA_DIR ${dataDir} cannot be locked.`,
+    );
   let leftBehind: Record<string, Identity> = {};
   for (;;) {
     if (create(path, { supervisor, parts: leftBehind })) break;
@@ -30,7 +36,9 @@ export function takeLock(path: string, dataDir: string): Lock {
     if (text === undefined) continue;
     const found = parse(text);
     if (found && lives(found.supervisor)) {
-      throw new StartError(`DATA_DIR ${dataDir} is in use by the service that runs as process ${found.supervisor.pid}: stop that one, or set DATA_DIR to another folder.`);
+      throw new StartError(
+        `DATA_DIR ${dataDir} is in use by the service that runs as process ${found.supervisor.pid}: stop that one, or set DATA_DIR to another folder.`,
+      );
     }
     leftBehind = found?.parts ?? leftBehind;
     setAside(path, text);

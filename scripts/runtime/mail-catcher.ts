@@ -22,7 +22,10 @@ const smtp = new SMTPServer({
   onData: (stream, session, done) => {
     const { mailFrom, rcptTo } = session.envelope;
     const envelope = { from: mailFrom ? mailFrom.address : '', to: rcptTo.map(({ address }) => address) };
-    stream.toArray().then((chunks: Buffer[]) => store.add(Buffer.concat(chunks), envelope)).then(() => done(), done);
+    stream
+      .toArray()
+      .then((chunks: Buffer[]) => store.add(Buffer.concat(chunks), envelope))
+      .then(() => done(), done);
   },
 });
 smtp.on('error', (fault) => console.error(`SMTP: ${fault.message}`));
@@ -30,7 +33,9 @@ smtp.on('error', (fault) => console.error(`SMTP: ${fault.message}`));
 endsWithSupervisor(async () => {
   http.close();
   http.closeAllConnections();
-  await new Promise<void>((done) => { smtp.close(done); });
+  await new Promise<void>((done) => {
+    smtp.close(done);
+  });
 });
 http.listen({ host: settings.HOST, port: settings.MAIL_UI_PORT });
 smtp.listen({ host: settings.HOST, port: settings.MAIL_PORT });

@@ -2,8 +2,16 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { mailPage } from './mail-page.js';
 import { CHANNELS, type Channel, type MailStore } from './mail-store.js';
 
-interface Answer { status: number; type: string; body: string }
-const json = (body: unknown, status = 200): Answer => ({ status, type: 'application/json; charset=utf-8', body: JSON.stringify(body) });
+interface Answer {
+  status: number;
+  type: string;
+  body: string;
+}
+const json = (body: unknown, status = 200): Answer => ({
+  status,
+  type: 'application/json; charset=utf-8',
+  body: JSON.stringify(body),
+});
 const notFound = json({ error: 'not found' }, 404);
 const LARGEST_MESSAGE = 1024 * 1024;
 
@@ -30,7 +38,8 @@ async function answer(store: MailStore, request: IncomingMessage): Promise<Answe
     store.remove(id === 'all' ? undefined : id);
     return json(true);
   }
-  if (request.method !== 'GET' && request.method !== 'HEAD') return json({ error: `${request.method} is not known here` }, 405);
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    return json({ error: `${request.method} is not known here` }, 405);
   if (top === '') return { status: 200, type: 'text/html; charset=utf-8', body: mailPage(store) };
   if (top === 'healthz') return json(true);
   if (top !== 'email') return notFound;
@@ -46,7 +55,11 @@ async function messages(store: MailStore, channel: Channel, request: IncomingMes
   if (request.method === 'POST') {
     const text = await bodyOf(request);
     const isJson = request.headers['content-type']?.includes('json') ?? false;
-    const { id } = store.addMessage(channel, isJson ? JSON.parse(text) : text, request.headers['idempotency-key'] as string | undefined);
+    const { id } = store.addMessage(
+      channel,
+      isJson ? JSON.parse(text) : text,
+      request.headers['idempotency-key'] as string | undefined,
+    );
     return json({ id, status: 'accepted' });
   }
   if (request.method === 'DELETE') {
@@ -70,6 +83,10 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 function send(response: ServerResponse, { status, type, body }: Answer): void {
   // A mail is somebody else's text: it runs no scripts and loads nothing from outside.
   const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox allow-popups";
-  response.writeHead(status, { 'content-type': type, 'content-security-policy': policy, 'x-content-type-options': 'nosniff' });
+  response.writeHead(status, {
+    'content-type': type,
+    'content-security-policy': policy,
+    'x-content-type-options': 'nosniff',
+  });
   response.end(body);
 }

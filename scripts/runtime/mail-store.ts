@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import PostalMime, { type Address, type Mailbox } from 'postal-mime';
 import { readIfThere } from './files.js';
 
-export interface MailAddress { address: string; name: string }
+export interface MailAddress {
+  address: string;
+  name: string;
+}
 
 /** One mail in the shape that maildev's API gives it, which test tools know. */
 export interface StoredMail {
@@ -29,7 +32,12 @@ export interface StoredMail {
 }
 
 /** What a gateway for text or push messages was given. */
-export interface StoredMessage { id: string; time: string; body: unknown; key?: string }
+export interface StoredMessage {
+  id: string;
+  time: string;
+  body: unknown;
+  key?: string;
+}
 export const CHANNELS = ['sms', 'push'] as const;
 export type Channel = (typeof CHANNELS)[number];
 
@@ -45,12 +53,20 @@ export class MailStore {
 
   constructor(private readonly folder: string) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    this.#mails = readdirSync(folder).filter((name) => name.endsWith('.json')).sort()
+    this.#mails = readdirSync(folder)
+      .filter((name) => name.endsWith('.json'))
+      .sort()
       .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as StoredMail);
-    const messages = (channel: Channel) => (readIfThere(this.#messageFile(channel)) ?? '').split('\n').filter(Boolean).map((line) => JSON.parse(line) as StoredMessage);
+    const messages = (channel: Channel) =>
+      (readIfThere(this.#messageFile(channel)) ?? '')
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as StoredMessage);
     this.#messages = { sms: messages('sms'), push: messages('push') };
     for (const mail of this.#mails) this.#remember(mail);
-    for (const channel of CHANNELS) for (const { key, id } of this.#messages[channel]) if (key !== undefined) this.#known.set(`${channel} ${key}`, id);
+    for (const channel of CHANNELS)
+      for (const { key, id } of this.#messages[channel])
+        if (key !== undefined) this.#known.set(`${channel} ${key}`, id);
   }
 
   /** Kept on disk when this resolves: only then may the sender be told that it was taken. */
@@ -76,7 +92,11 @@ export class MailStore {
       text: mail.text ?? '',
       html: mail.html ?? '',
       headers: Object.fromEntries(mail.headers.map((header) => [header.key, header.value])),
-      attachments: mail.attachments.map(({ filename, mimeType, content }) => ({ fileName: filename ?? null, contentType: mimeType, length: typeof content === 'string' ? content.length : content.byteLength })),
+      attachments: mail.attachments.map(({ filename, mimeType, content }) => ({
+        fileName: filename ?? null,
+        contentType: mimeType,
+        length: typeof content === 'string' ? content.length : content.byteLength,
+      })),
       envelope,
       size: raw.length,
     };
@@ -102,7 +122,12 @@ export class MailStore {
     const known = this.#known.get(`${channel} ${key ?? ''}`);
     const twin = known === undefined ? undefined : this.#messages[channel].find(({ id }) => id === known);
     if (twin) return twin;
-    const message: StoredMessage = { id: newId(), time: new Date().toISOString(), body, ...(key !== undefined && { key }) };
+    const message: StoredMessage = {
+      id: newId(),
+      time: new Date().toISOString(),
+      body,
+      ...(key !== undefined && { key }),
+    };
     if (key !== undefined) this.#known.set(`${channel} ${key}`, message.id);
     appendFileSync(this.#messageFile(channel), `${JSON.stringify(message)}\n`, { mode: 0o600 });
     this.#messages[channel].push(message);
@@ -110,12 +135,20 @@ export class MailStore {
   }
 
   /** Oldest first, as maildev lists them. */
-  mails(): readonly StoredMail[] { return this.#mails; }
-  mail(id: string): StoredMail | undefined { return this.#mails.find((mail) => mail.id === id); }
-  messages(channel: Channel): readonly StoredMessage[] { return this.#messages[channel]; }
+  mails(): readonly StoredMail[] {
+    return this.#mails;
+  }
+  mail(id: string): StoredMail | undefined {
+    return this.#mails.find((mail) => mail.id === id);
+  }
+  messages(channel: Channel): readonly StoredMessage[] {
+    return this.#messages[channel];
+  }
 
   /** The mail as it came. */
-  source(mail: StoredMail): string { return readFileSync(this.#file(mail.id, 'eml'), 'utf8'); }
+  source(mail: StoredMail): string {
+    return readFileSync(this.#file(mail.id, 'eml'), 'utf8');
+  }
 
   /** Removes one mail, or all. */
   remove(id?: string): void {
@@ -130,16 +163,21 @@ export class MailStore {
     this.#messages[channel] = [];
   }
 
-  #file(id: string, kind: 'eml' | 'json' | 'new'): string { return join(this.folder, `${id}.${kind}`); }
-  #messageFile(channel: Channel): string { return join(this.folder, `${channel}.jsonl`); }
+  #file(id: string, kind: 'eml' | 'json' | 'new'): string {
+    return join(this.folder, `${id}.${kind}`);
+  }
+  #messageFile(channel: Channel): string {
+    return join(this.folder, `${channel}.jsonl`);
+  }
 }
 
 const keyOf = (messageId: string, to: readonly string[]): string => `${messageId} ${[...to].sort().join(' ')}`;
 
 /** Groups ("Team: a@x, b@x;") count as their members. */
-const mailboxes = (addresses: Address[]): MailAddress[] => addresses
-  .flatMap((one): Mailbox[] => ('group' in one && one.group ? one.group : [one as Mailbox]))
-  .map(({ address, name }) => ({ address: address ?? '', name: name ?? '' }));
+const mailboxes = (addresses: Address[]): MailAddress[] =>
+  addresses
+    .flatMap((one): Mailbox[] => ('group' in one && one.group ? one.group : [one as Mailbox]))
+    .map(({ address, name }) => ({ address: address ?? '', name: name ?? '' }));
 
 function isoOrAsIs(date: string): string {
   const time = new Date(date);

@@ -7,10 +7,13 @@ export function endsWithSupervisor(drain: () => Promise<void>): void {
   const go = (): void => {
     if (ending) return;
     ending = true;
-    drain().then(() => process.exit(0), (fault: Error) => {
-      console.error(fault);
-      process.exit(1);
-    });
+    drain().then(
+      () => process.exit(0),
+      (fault: Error) => {
+        console.error(fault);
+        process.exit(1);
+      },
+    );
   };
   process.on('SIGTERM', go);
   process.on('SIGINT', go);

@@ -8,9 +8,15 @@ import type { PartName, PartPlan } from './part.js';
  */
 export function nodePart(name: PartName, program: string, env: NodeJS.ProcessEnv, log: string): PartPlan {
   return {
-    name, log,
+    name,
+    log,
     // Detached: Ctrl-C at the terminal reaches the supervisor alone, which orders the stop.
-    spawn: (output) => spawn(process.execPath, ['--enable-source-maps', program], { env, detached: true, stdio: ['ignore', output, output, 'ipc'] }),
+    spawn: (output) =>
+      spawn(process.execPath, ['--enable-source-maps', program], {
+        env,
+        detached: true,
+        stdio: ['ignore', output, output, 'ipc'],
+      }),
     ready: saysReady,
     readyWithinSeconds: 60,
     stopSignal: 'SIGTERM',

@@ -9,28 +9,49 @@ import { StartError } from './start-error.js';
 const PATIENCE = 5000;
 
 /** What is wrong with servers of your own: `faults` keep the service from starting, of `warnings` it only speaks. */
-export interface Found { faults: string[]; warnings: string[] }
+export interface Found {
+  faults: string[];
+  warnings: string[];
+}
 
 /**
  * Servers of your own are looked at before anything is started. Without mail the service starts all the same, and in
  * development without Redis too: each process counts for itself meanwhile, and health says that it is away.
  * @returns warnings about those that it starts without
- * @throws StartError naming every one that does not answer, with its setting, and a schema that this program cannot bring up to date
+ * @throws StartError naming every one that does not answer, with its setting, and a schema that this program cannot
+ * bring up to date
  */
 export async function checkOwnServers(settings: Settings): Promise<string[]> {
-  const { faults, warnings } = await lookAtOwnServers(settings, (address) => ensureNamespace({ address, namespace: settings.TEMPORAL_NAMESPACE, retentionDays: settings.TEMPORAL_RETENTION_DAYS }));
+  const { faults, warnings } = await lookAtOwnServers(settings, (address) =>
+    ensureNamespace({
+      address,
+      namespace: settings.TEMPORAL_NAMESPACE,
+      retentionDays: settings.TEMPORAL_RETENTION_DAYS,
+    }),
+  );
   if (faults.length > 0) throw new StartError([...faults, ...warnings].join('\n'));
   return warnings;
 }
 
-/** As above, every fault as it is found. @param temporal asks its server: unless told otherwise nothing is made there */
-export async function lookAtOwnServers(settings: Settings, temporal: (address: string) => Promise<void> = askTemporal): Promise<Found> {
+/**
+ * As above, every fault as it is found. @param temporal asks its server: unless told otherwise nothing is made there
+ */
+export async function lookAtOwnServers(
+  settings: Settings,
+  temporal: (address: string) => Promise<void> = askTemporal,
+): Promise<Found> {
   const { DATABASE_URL, TEMPORAL_ADDRESS, REDIS_URL, SMTP_URL } = settings;
   const [databaseFault, temporalFault, redisFault, mailFault] = await Promise.all([
-    DATABASE_URL === undefined ? undefined : faultOf('DATABASE_URL', 'PostgreSQL', place(DATABASE_URL), () => askDatabase(DATABASE_URL)),
-    TEMPORAL_ADDRESS === undefined ? undefined : faultOf('TEMPORAL_ADDRESS', 'The Temporal server', TEMPORAL_ADDRESS, () => temporal(TEMPORAL_ADDRESS)),
+    DATABASE_URL === undefined
+      ? undefined
+      : faultOf('DATABASE_URL', 'PostgreSQL', place(DATABASE_URL), () => askDatabase(DATABASE_URL)),
+    TEMPORAL_ADDRESS === undefined
+      ? undefined
+      : faultOf('TEMPORAL_ADDRESS', 'The Temporal server', TEMPORAL_ADDRESS, () => temporal(TEMPORAL_ADDRESS)),
     REDIS_URL === undefined ? undefined : faultOf('REDIS_URL', 'Redis', place(REDIS_URL), () => askRedis(REDIS_URL)),
-    SMTP_URL === undefined ? undefined : faultOf('SMTP_URL', 'The mail server', place(SMTP_URL), () => askMail(SMTP_URL)),
+    SMTP_URL === undefined
+      ? undefined
+      : faultOf('SMTP_URL', 'The mail server', place(SMTP_URL), () => askMail(SMTP_URL)),
   ]);
   const told = (...sentences: (string | undefined)[]) => sentences.filter((sentence) => sentence !== undefined);
   return settings.production
@@ -38,7 +59,12 @@ export async function lookAtOwnServers(settings: Settings, temporal: (address: s
     : { faults: told(databaseFault, temporalFault), warnings: told(redisFault, mailFault) };
 }
 
-async function faultOf(setting: string, what: string, where: string, ask: () => Promise<void>): Promise<string | undefined> {
+async function faultOf(
+  setting: string,
+  what: string,
+  where: string,
+  ask: () => Promise<void>,
+): Promise<string | undefined> {
   try {
     await ask();
     return undefined;
@@ -58,19 +84,33 @@ async function askDatabase(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: PATIENCE, query_timeout: PATIENCE });
   try {
     await client.connect();
-    const { rows: [found] } = await client.query<{ there: boolean }>(`select to_regclass('knex_migrations') is not null as there`);
+    const {
+      rows: [found],
+    } = await client.query<{ there: boolean }>(`select to_regclass('knex_migrations') is not null as there`);
     // A service that starts brings an older schema up to date; one of a newer release it must leave alone.
-    if (found?.there) refuseUnknown((await client.query<{ name: string }>('select name from knex_migrations order by id')).rows.map(({ name }) => name));
+    if (found?.there)
+      refuseUnknown(
+        (await client.query<{ name: string }>('select name from knex_migrations order by id')).rows.map(
+          ({ name }) => name,
+        ),
+      );
   } finally {
     await client.end();
   }
 }
 
 async function askRedis(url: string): Promise<void> {
-  const redis = new Redis(url, { lazyConnect: true, connectTimeout: PATIENCE, maxRetriesPerRequest: 0, retryStrategy: () => null });
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: PATIENCE,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+  });
   let reason: Error | undefined;
   // Why it failed comes as an event; the rejected call itself only says that the connection is closed.
-  redis.on('error', (fault) => { reason = fault; });
+  redis.on('error', (fault) => {
+    reason = fault;
+  });
   try {
     await redis.connect();
     await redis.ping();
@@ -86,7 +126,9 @@ async function askMail(url: string): Promise<void> {
   try {
     await Promise.race([
       transport.verify(),
-      new Promise((_done, failed) => { setTimeout(() => failed(new Error('no greeting in time')), PATIENCE).unref(); }),
+      new Promise((_done, failed) => {
+        setTimeout(() => failed(new Error('no greeting in time')), PATIENCE).unref();
+      }),
     ]);
   } finally {
     transport.close();

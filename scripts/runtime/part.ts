@@ -41,12 +41,22 @@ export class Part {
   #stopping = new AbortController();
   #keepingUp: Promise<void> | undefined;
 
-  constructor(private readonly plan: PartPlan, private readonly events: PartEvents) {}
+  constructor(
+    private readonly plan: PartPlan,
+    private readonly events: PartEvents,
+  ) {}
 
-  get name(): PartName { return this.plan.name; }
-  get identity(): Identity | undefined { return this.#identity; }
+  get name(): PartName {
+    return this.plan.name;
+  }
+  get identity(): Identity | undefined {
+    return this.#identity;
+  }
 
-  /** @throws StartError with the part's last words when it does not come up; it is restarted only after it once was ready. */
+  /**
+   * @throws StartError with the part's last words when it does not come up; it is restarted only after it once was
+   * ready.
+   */
   async start(): Promise<void> {
     const child = await this.#attempt();
     this.#keepingUp = this.#keepUp(child);
@@ -76,9 +86,13 @@ export class Part {
     this.#identity = child.pid === undefined ? undefined : identify(child.pid);
     this.events.changed();
     const cancel = new AbortController();
-    const died = exited(child).then((how) => { throw new StartError(`${plan.name} ended ${how} before it was ready${lastWords(plan.log, from)}`); });
+    const died = exited(child).then((how) => {
+      throw new StartError(`${plan.name} ended ${how} before it was ready${lastWords(plan.log, from)}`);
+    });
     const late = sleep(plan.readyWithinSeconds * 1000, undefined, { signal: cancel.signal }).then(() => {
-      throw new StartError(`${plan.name} was not ready within ${plan.readyWithinSeconds} s${lastWords(plan.log, from)}`);
+      throw new StartError(
+        `${plan.name} was not ready within ${plan.readyWithinSeconds} s${lastWords(plan.log, from)}`,
+      );
     });
     try {
       await Promise.race([plan.ready(child, cancel.signal), died, late]);
@@ -120,7 +134,11 @@ export class Part {
 
   async #end(child: ChildProcess): Promise<void> {
     const { stopSignal, graceSeconds } = this.plan;
-    if (this.#identity?.pid === child.pid && this.#identity) await end(this.#identity, [[stopSignal, graceSeconds], ['SIGKILL', 5]]);
+    if (this.#identity?.pid === child.pid && this.#identity)
+      await end(this.#identity, [
+        [stopSignal, graceSeconds],
+        ['SIGKILL', 5],
+      ]);
     await exited(child);
     this.#forget(child);
   }

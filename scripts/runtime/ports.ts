@@ -4,7 +4,10 @@ import { errorCode } from './processes.js';
 import { StartError } from './start-error.js';
 
 /** A port that is held until just before its part starts, so that nothing else takes it meanwhile. */
-export interface Reservation { port: number; release(): Promise<void> }
+export interface Reservation {
+  port: number;
+  release(): Promise<void>;
+}
 
 /**
  * `auto` stays below the range that systems take outgoing ports from (32768 on Linux, 49152 elsewhere): a port of that
@@ -17,7 +20,10 @@ const AUTO = { from: 20_000, to: 32_000 };
  * @param wanted setting name → number or `auto`
  * @throws StartError naming every taken port and its setting at once
  */
-export async function reservePorts<Name extends string>(host: string, wanted: Record<Name, number | 'auto'>): Promise<Record<Name, Reservation>> {
+export async function reservePorts<Name extends string>(
+  host: string,
+  wanted: Record<Name, number | 'auto'>,
+): Promise<Record<Name, Reservation>> {
   const held: Partial<Record<Name, Reservation>> = {};
   const faults: string[] = [];
   for (const [name, port] of Object.entries(wanted) as [Name, number | 'auto'][]) {
@@ -35,8 +41,10 @@ export async function reservePorts<Name extends string>(host: string, wanted: Re
 }
 
 function faultOf(name: string, port: number | 'auto', host: string, fault: unknown): string {
-  if (errorCode(fault) === 'EADDRINUSE') return `Port ${port} on ${host} is taken by another program: set ${name} to another one, or to auto.`;
-  if (errorCode(fault) === 'EACCES') return `Port ${port} on ${host} may not be used by this user: set ${name} to one above 1023, or to auto.`;
+  if (errorCode(fault) === 'EADDRINUSE')
+    return `Port ${port} on ${host} is taken by another program: set ${name} to another one, or to auto.`;
+  if (errorCode(fault) === 'EACCES')
+    return `Port ${port} on ${host} may not be used by this user: set ${name} to one above 1023, or to auto.`;
   return `${name} ${port} cannot be used on HOST ${host}: ${(fault as Error).message}.`;
 }
 
@@ -60,7 +68,8 @@ async function reserve(host: string, port: number): Promise<Reservation> {
   return { port, release: () => closed(server) };
 }
 
-const closed = (server: Server) => new Promise<void>((done, failed) => {
-  if (!server.listening) done();
-  else server.close((fault) => (fault ? failed(fault) : done()));
-});
+const closed = (server: Server) =>
+  new Promise<void>((done, failed) => {
+    if (!server.listening) done();
+    else server.close((fault) => (fault ? failed(fault) : done()));
+  });

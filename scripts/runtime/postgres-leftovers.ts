@@ -20,17 +20,35 @@ export async function stopLeftovers(data: string): Promise<void> {
   const postmaster = identify(Number(lock.split('\n')[0]));
   if (postmaster && worksOn(postmaster.pid, folder)) {
     // Fast, then immediate (recovered from the log at the next start), then by force.
-    if (!(await end(postmaster, [['SIGINT', 10], ['SIGQUIT', 5], ['SIGKILL', 5]]))) throw stubborn(postmaster, data);
+    if (
+      !(await end(postmaster, [
+        ['SIGINT', 10],
+        ['SIGQUIT', 5],
+        ['SIGKILL', 5],
+      ]))
+    )
+      throw stubborn(postmaster, data);
   }
-  await Promise.all(serversOf(folder).map(async (process) => {
-    // They notice by themselves that their postmaster is gone; one in the middle of a long statement is helped.
-    if (!(await gone(process, 1)) && !(await end(process, [['SIGQUIT', 2], ['SIGKILL', 3]]))) throw stubborn(process, data);
-  }));
+  await Promise.all(
+    serversOf(folder).map(async (process) => {
+      // They notice by themselves that their postmaster is gone; one in the middle of a long statement is helped.
+      if (
+        !(await gone(process, 1)) &&
+        !(await end(process, [
+          ['SIGQUIT', 2],
+          ['SIGKILL', 3],
+        ]))
+      )
+        throw stubborn(process, data);
+    }),
+  );
   rmSync(lockFile, { force: true });
 }
 
 const stubborn = (process: Identity, data: string) =>
-  new StartError(`PostgreSQL process ${process.pid} still works on ${data} and cannot be stopped: end it, or set DATA_DIR to another folder.`);
+  new StartError(
+    `PostgreSQL process ${process.pid} still works on ${data} and cannot be stopped: end it, or set DATA_DIR to another folder.`,
+  );
 
 /** Every PostgreSQL process has the data folder as its working folder, and says so only where /proc is. */
 function serversOf(folder: string): Identity[] {
@@ -44,7 +62,10 @@ function serversOf(folder: string): Identity[] {
 function worksOn(pid: number, folder: string): boolean {
   try {
     if (process.platform !== 'linux') {
-      const command = execFileSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+      const command = execFileSync('ps', ['-o', 'command=', '-p', String(pid)], {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
       return command.includes('postgres') && command.includes(folder);
     }
     return readlinkSync(`/proc/${pid}/cwd`) === folder && /^postgres\b/.test(readFileSync(`/proc/${pid}/comm`, 'utf8'));

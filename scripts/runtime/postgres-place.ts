@@ -1,5 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
@@ -37,7 +48,9 @@ export async function placePostgres(dataDir: string, say: (line: string) => void
     const elsewhere = mkdtempSync(join(SHARED_PLACE, 'data-'));
     chownSync(elsewhere, user.uid, user.gid);
     symlinkSync(join(elsewhere, 'postgres'), data);
-    say(`postgres: its user cannot pass through ${dataDir}, so the database lies in ${elsewhere} (${data} points there)`);
+    say(
+      `postgres: its user cannot pass through ${dataDir}, so the database lies in ${elsewhere} (${data} points there)`,
+    );
   }
   return { initdb, postgres, data, user };
 }
@@ -52,7 +65,9 @@ async function installedBinaries(): Promise<{ initdb: string; postgres: string }
     const { initdb, postgres } = found as { initdb: string; postgres: string };
     return { initdb, postgres };
   } catch (fault) {
-    throw new StartError(`The embedded PostgreSQL for ${process.platform} ${process.arch} (${name}) is not installed: set DATABASE_URL to a server of your own. ${(fault as Error).message}`);
+    throw new StartError(
+      `The embedded PostgreSQL for ${process.platform} ${process.arch} (${name}) is not installed: set DATABASE_URL to a server of your own. ${(fault as Error).message}`,
+    );
   }
 }
 
@@ -97,7 +112,19 @@ function systemUser(say: (line: string) => void): { uid: number; gid: number } {
   const found = lookUp(SYSTEM_USER);
   if (found) return found;
   const ways: [string, string[]][] = [
-    ['useradd', ['--system', '--user-group', '--no-create-home', '--home-dir', '/nonexistent', '--shell', '/usr/sbin/nologin', SYSTEM_USER]],
+    [
+      'useradd',
+      [
+        '--system',
+        '--user-group',
+        '--no-create-home',
+        '--home-dir',
+        '/nonexistent',
+        '--shell',
+        '/usr/sbin/nologin',
+        SYSTEM_USER,
+      ],
+    ],
     ['adduser', ['-S', '-D', '-H', '-s', '/sbin/nologin', SYSTEM_USER]],
   ];
   const faults: string[] = [];
@@ -113,11 +140,14 @@ function systemUser(say: (line: string) => void): { uid: number; gid: number } {
       return made;
     }
   }
-  throw new StartError(`PostgreSQL does not run as root and the system user ${SYSTEM_USER} could not be made (${faults.join('; ')}): make it, start as another user, or set DATABASE_URL.`);
+  throw new StartError(
+    `PostgreSQL does not run as root and the system user ${SYSTEM_USER} could not be made (${faults.join('; ')}): make it, start as another user, or set DATABASE_URL.`,
+  );
 }
 
 function lookUp(name: string): { uid: number; gid: number } | undefined {
-  const id = (flag: string) => Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
+  const id = (flag: string) =>
+    Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
   try {
     return { uid: id('-u'), gid: id('-g') };
   } catch (fault) {

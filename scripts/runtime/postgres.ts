@@ -1,5 +1,14 @@
 import { spawn, execFile, type ChildProcess } from 'node:child_process';
-import { chownSync, lstatSync, mkdirSync, readlinkSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -29,7 +38,10 @@ export async function prepareCluster(place: PostgresPlace, password: string, can
   if (existing !== undefined) {
     const { stdout } = await run(place.postgres, ['--version']);
     const major = /(\d+)/.exec(stdout)?.[1];
-    if (existing !== major) throw new StartError(`The database in ${place.data} was made by PostgreSQL ${existing}, the one installed is ${major}: dump it with the old release and load it into a new DATA_DIR.`);
+    if (existing !== major)
+      throw new StartError(
+        `The database in ${place.data} was made by PostgreSQL ${existing}, the one installed is ${major}: dump it with the old release and load it into a new DATA_DIR.`,
+      );
     return;
   }
   // The name may be a link to a folder that the database's user can reach.
@@ -41,9 +53,20 @@ export async function prepareCluster(place: PostgresPlace, password: string, can
   writeFileSync(passwordFile, password, { mode: 0o600 });
   if (place.user) for (const path of [draft, passwordFile]) chownSync(path, place.user.uid, place.user.gid);
   try {
-    await run(place.initdb, [
-      '-D', draft, '-U', SUPERUSER, `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C',
-    ], { ...place.user, cwd: '/', signal: cancelled, env: { PATH: process.env.PATH, LC_ALL: 'C' } });
+    await run(
+      place.initdb,
+      [
+        '-D',
+        draft,
+        '-U',
+        SUPERUSER,
+        `--pwfile=${passwordFile}`,
+        '--auth=scram-sha-256',
+        '--encoding=UTF8',
+        '--locale=C',
+      ],
+      { ...place.user, cwd: '/', signal: cancelled, env: { PATH: process.env.PATH, LC_ALL: 'C' } },
+    );
   } catch (fault) {
     rmSync(draft, { recursive: true, force: true });
     throw new StartError(`The database could not be made in ${place.data}: ${(fault as Error).message.trim()}`);
@@ -59,45 +82,80 @@ export function realTarget(path: string): string {
 }
 
 /** The embedded PostgreSQL, spawned without a wrapper: its pid is the postmaster's. */
-export function postgresPart(place: PostgresPlace, at: { host: string; port: number; password: string; log: string; archive: string | undefined; release: () => Promise<void> }): PartPlan {
-  const set = (settings: Record<string, string | number>) => Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+export function postgresPart(
+  place: PostgresPlace,
+  at: {
+    host: string;
+    port: number;
+    password: string;
+    log: string;
+    archive: string | undefined;
+    release: () => Promise<void>;
+  },
+): PartPlan {
+  const set = (settings: Record<string, string | number>) =>
+    Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   return {
-    name: 'postgres', log: at.log,
+    name: 'postgres',
+    log: at.log,
     before: async () => {
       await stopLeftovers(place.data);
       await at.release();
     },
-    spawn: (output) => spawn(place.postgres, ['-D', realpathSync(place.data), ...set({
-      listen_addresses: at.host,
-      port: at.port,
-      // Only TCP: a socket's path is limited to about 100 signs, which a deep checkout exceeds.
-      unix_socket_directories: '',
-      max_connections: 200,
-      // A study's change writes some hundred MB within a minute: it is to stay in memory, and out of the log as whole pages.
-      shared_buffers: '768MB',
-      effective_cache_size: '1GB',
-      max_wal_size: '2GB',
-      checkpoint_timeout: '15min',
-      // Cleaning up gives way to who is waited for, on a machine of two processors.
-      autovacuum_vacuum_cost_delay: '10ms',
-      wal_compression: 'on',
-      // What is acknowledged has to survive a power cut: these two stay on.
-      fsync: 'on',
-      synchronous_commit: 'on',
-      // Short statements on a small machine: compiling them costs more than it gains.
-      jit: 'off',
-      random_page_cost: 1.1,
-      timezone: 'UTC',
-      log_timezone: 'UTC',
-      log_line_prefix: '%m [%p] ',
-      // A fault that a statement runs into quotes its values, persons' addresses among them: the program that sent it logs its code.
-      log_min_messages: 'log',
-      log_min_error_statement: 'panic',
-      log_error_verbosity: 'terse',
-      // Each file of the log as soon as it is full, and at least once a minute: so much a restore may lose.
-      ...(at.archive !== undefined && { archive_mode: 'on', archive_library: 'basic_archive', 'basic_archive.archive_directory': at.archive, archive_timeout: ARCHIVE_SECONDS }),
-    })], { ...place.user, cwd: dirname(realpathSync(place.data)), detached: true, env: { PATH: process.env.PATH, LC_ALL: 'C' }, stdio: ['ignore', output, output] }),
-    ready: (_child: ChildProcess, cancelled) => accepts(postgresUrl(at.host, at.port, at.password, 'postgres'), place.data, cancelled),
+    spawn: (output) =>
+      spawn(
+        place.postgres,
+        [
+          '-D',
+          realpathSync(place.data),
+          ...set({
+            listen_addresses: at.host,
+            port: at.port,
+            // Only TCP: a socket's path is limited to about 100 signs, which a deep checkout exceeds.
+            unix_socket_directories: '',
+            max_connections: 200,
+            // A study's change writes some hundred MB within a minute: it is to stay in memory, and out of the log as
+            // whole pages.
+            shared_buffers: '768MB',
+            effective_cache_size: '1GB',
+            max_wal_size: '2GB',
+            checkpoint_timeout: '15min',
+            // Cleaning up gives way to who is waited for, on a machine of two processors.
+            autovacuum_vacuum_cost_delay: '10ms',
+            wal_compression: 'on',
+            // What is acknowledged has to survive a power cut: these two stay on.
+            fsync: 'on',
+            synchronous_commit: 'on',
+            // Short statements on a small machine: compiling them costs more than it gains.
+            jit: 'off',
+            random_page_cost: 1.1,
+            timezone: 'UTC',
+            log_timezone: 'UTC',
+            log_line_prefix: '%m [%p] ',
+            // A fault that a statement runs into quotes its values, persons' addresses among them: the program that
+            // sent it logs its code.
+            log_min_messages: 'log',
+            log_min_error_statement: 'panic',
+            log_error_verbosity: 'terse',
+            // Each file of the log as soon as it is full, and at least once a minute: so much a restore may lose.
+            ...(at.archive !== undefined && {
+              archive_mode: 'on',
+              archive_library: 'basic_archive',
+              'basic_archive.archive_directory': at.archive,
+              archive_timeout: ARCHIVE_SECONDS,
+            }),
+          }),
+        ],
+        {
+          ...place.user,
+          cwd: dirname(realpathSync(place.data)),
+          detached: true,
+          env: { PATH: process.env.PATH, LC_ALL: 'C' },
+          stdio: ['ignore', output, output],
+        },
+      ),
+    ready: (_child: ChildProcess, cancelled) =>
+      accepts(postgresUrl(at.host, at.port, at.password, 'postgres'), place.data, cancelled),
     readyWithinSeconds: 60,
     // Fast shutdown: sessions are ended, what is committed is written, nothing is left to recover.
     stopSignal: 'SIGINT',
@@ -118,7 +176,10 @@ async function accepts(url: string, data: string, cancelled: AbortSignal): Promi
     } catch (fault) {
       cancelled.throwIfAborted();
       const code = fault instanceof Error && 'code' in fault ? fault.code : undefined;
-      if (code === '28P01') throw new StartError(`The database in ${data} does not know the password in DATA_DIR/keys/POSTGRES_PASSWORD: put the right one back, or start on an empty DATA_DIR.`);
+      if (code === '28P01')
+        throw new StartError(
+          `The database in ${data} does not know the password in DATA_DIR/keys/POSTGRES_PASSWORD: put the right one back, or start on an empty DATA_DIR.`,
+        );
       if (code !== 'ECONNREFUSED' && code !== '57P03' && code !== 'ECONNRESET') throw fault;
       await sleep(50);
     } finally {

@@ -11,9 +11,14 @@ import { StartError } from './start-error.js';
  * Brings a database to where the service can run on it: the latest schema, an encryption key that fits, a first admin.
  * @throws SchemaError when it is newer than this program; StartError when the key is not the one its secrets need
  */
-export async function prepareDatabase(databaseUrl: string, given: {
-  appPassword: string | undefined; encryptionKey: string | undefined; admin: { email: string; password: string };
-}): Promise<{ applied: string[]; adminCreated: boolean }> {
+export async function prepareDatabase(
+  databaseUrl: string,
+  given: {
+    appPassword: string | undefined;
+    encryptionKey: string | undefined;
+    admin: { email: string; password: string };
+  },
+): Promise<{ applied: string[]; adminCreated: boolean }> {
   const { applied } = await migrate(databaseUrl, { appPassword: given.appPassword });
   await demandFittingKey(databaseUrl, given.encryptionKey);
   const { created } = await ensureFirstAdmin(databaseUrl, given.admin);
@@ -25,11 +30,18 @@ async function demandFittingKey(databaseUrl: string, key: string | undefined): P
   const owner = openDatabase({ url: databaseUrl, name: 'key-check', asOwner: true, poolMax: 1 });
   try {
     const { keyId } = new SecretBox(key === undefined ? undefined : encryptionKeyBytes(key));
-    const stored = await readInScope(owner, '*', (tx) => tx('datacapture_configs').select('api_token_encrypted', 'webhook_secret_encrypted'));
+    const stored = await readInScope(owner, '*', (tx) =>
+      tx('datacapture_configs').select('api_token_encrypted', 'webhook_secret_encrypted'),
+    );
     const foreign = stored.filter((row: { api_token_encrypted: string; webhook_secret_encrypted: string | null }) =>
-      [row.api_token_encrypted, row.webhook_secret_encrypted].some((sealed) => sealed !== null && sealed.split(':')[1] !== keyId));
+      [row.api_token_encrypted, row.webhook_secret_encrypted].some(
+        (sealed) => sealed !== null && sealed.split(':')[1] !== keyId,
+      ),
+    );
     if (foreign.length > 0) {
-      throw new StartError(`DATACAPTURE_ENCRYPTION_KEY does not decrypt what is stored: ${foreign.length} capture-system ${foreign.length === 1 ? 'configuration was' : 'configurations were'} encrypted with another key. Set that one again; to change keys run scripts/rotate-datacapture-key first.`);
+      throw new StartError(
+        `DATACAPTURE_ENCRYPTION_KEY does not decrypt what is stored: ${foreign.length} capture-system ${foreign.length === 1 ? 'configuration was' : 'configurations were'} encrypted with another key. Set that one again; to change keys run scripts/rotate-datacapture-key first.`,
+      );
     }
   } finally {
     await owner.destroy();
@@ -40,7 +52,11 @@ async function demandFittingKey(databaseUrl: string, key: string | undefined): P
  * Which of the passwords the account really has: another start may have made it, or its owner has changed it since.
  * @returns undefined when none of them
  */
-export async function workingPassword(databaseUrl: string, email: string, candidates: readonly string[]): Promise<string | undefined> {
+export async function workingPassword(
+  databaseUrl: string,
+  email: string,
+  candidates: readonly string[],
+): Promise<string | undefined> {
   const owner = openDatabase({ url: databaseUrl, name: 'admin-check', asOwner: true, poolMax: 1 });
   try {
     const account = await readInScope(owner, '*', (tx) => tx('users').where({ email }).first('password_hash'));

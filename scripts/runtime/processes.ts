@@ -6,7 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * A process that a later run can recognise. The pid alone is not enough: after a crash or a reboot the number may
  * belong to somebody else's program, which must never be signalled.
  */
-export interface Identity { pid: number; birth: string }
+export interface Identity {
+  pid: number;
+  birth: string;
+}
 
 /** The process behind a pid, or undefined when there is none (a zombie is none: it only waits to be collected). */
 export function identify(pid: number): Identity | undefined {
@@ -69,7 +72,10 @@ function birthFromProc(pid: number): string | undefined {
 
 function birthFromPs(pid: number): string | undefined {
   try {
-    const line = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+    const line = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
     const [state, ...start] = line.split(/\s+/);
     return !state || state.startsWith('Z') ? undefined : start.join(' ');
   } catch (fault) {

@@ -23,5 +23,6 @@ export interface RunJson {
   pids: { supervisor: number } & Partial<Record<'postgres' | 'temporal' | 'mail' | 'worker' | 'api', number>>;
 }
 
-export const writeRunJson = (path: string, run: RunJson): void => writePrivate(path, `${JSON.stringify(run, null, 2)}\n`);
+export const writeRunJson = (path: string, run: RunJson): void =>
+  writePrivate(path, `${JSON.stringify(run, null, 2)}\n`);
 export const removeRunJson = (path: string): void => rmSync(path, { force: true });

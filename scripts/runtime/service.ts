@@ -54,7 +54,11 @@ const catchesMail = (settings: Settings): boolean => settings.SMTP_URL === undef
  */
 export async function startService(context: ServiceContext): Promise<Omit<RunJson, 'pids'>> {
   const { settings, dir, secrets, ports, cancelled, start, say, step } = context;
-  const release = (...names: PortName[]) => async () => { await Promise.all(names.map((name) => ports[name]?.release())); };
+  const release =
+    (...names: PortName[]) =>
+    async () => {
+      await Promise.all(names.map((name) => ports[name]?.release()));
+    };
   const at = (name: PortName) => ports[name]?.port ?? 0;
   const log = (name: string) => join(dir.logs, `${name}.log`);
   const url = (name: PortName) => `http://${reach(settings.HOST)}:${at(name)}`;
@@ -66,35 +70,69 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
     await prepareCluster(place, password, cancelled);
     const archive = settings.BACKUP_DIR === undefined ? undefined : prepareLog(settings.BACKUP_DIR, place.user);
     const where = { host: settings.HOST, port: at('POSTGRES_PORT'), password };
-    await step('PostgreSQL', () => start(postgresPart(place, { ...where, archive, log: log('postgres'), release: release('POSTGRES_PORT') })));
+    await step('PostgreSQL', () =>
+      start(postgresPart(place, { ...where, archive, log: log('postgres'), release: release('POSTGRES_PORT') })),
+    );
     return postgresUrl(where.host, where.port, password);
   };
   let adminPassword: string | null = null;
   const migrated = async (): Promise<string> => {
     const databaseUrl = await database();
-    const { applied, adminCreated } = await step('database schema and first admin', () => prepareDatabase(databaseUrl, {
-      appPassword: secrets.DATABASE_APP_PASSWORD, encryptionKey: secrets.DATACAPTURE_ENCRYPTION_KEY, admin: { email: settings.ADMIN_EMAIL, password: secrets.ADMIN_PASSWORD },
-    }));
+    const { applied, adminCreated } = await step('database schema and first admin', () =>
+      prepareDatabase(databaseUrl, {
+        appPassword: secrets.DATABASE_APP_PASSWORD,
+        encryptionKey: secrets.DATACAPTURE_ENCRYPTION_KEY,
+        admin: { email: settings.ADMIN_EMAIL, password: secrets.ADMIN_PASSWORD },
+      }),
+    );
     if (applied.length > 0) say(`applied ${applied.join(', ')}`);
     // In production it is not kept beyond this run: whoever starts it gives it.
     if (adminCreated && !settings.production) keepAdminPassword(dir.keys, secrets.ADMIN_PASSWORD);
-    const candidates = settings.production ? [secrets.ADMIN_PASSWORD] : adminPasswords(dir.keys, secrets.ADMIN_PASSWORD);
-    adminPassword = adminCreated ? secrets.ADMIN_PASSWORD : ((await workingPassword(databaseUrl, settings.ADMIN_EMAIL, candidates)) ?? null);
-    if (adminPassword !== secrets.ADMIN_PASSWORD) say(`ADMIN_PASSWORD counts only when the first admin is made: ${settings.ADMIN_EMAIL} has another one`);
+    const candidates = settings.production
+      ? [secrets.ADMIN_PASSWORD]
+      : adminPasswords(dir.keys, secrets.ADMIN_PASSWORD);
+    adminPassword = adminCreated
+      ? secrets.ADMIN_PASSWORD
+      : ((await workingPassword(databaseUrl, settings.ADMIN_EMAIL, candidates)) ?? null);
+    if (adminPassword !== secrets.ADMIN_PASSWORD)
+      say(`ADMIN_PASSWORD counts only when the first admin is made: ${settings.ADMIN_EMAIL} has another one`);
     return databaseUrl;
   };
   const temporal = async (): Promise<{ address: string; cli: string | null; ui: string | null }> => {
-    if (settings.TEMPORAL_ADDRESS !== undefined) return { address: settings.TEMPORAL_ADDRESS, cli: settings.TEMPORAL_CLI ?? null, ui: settings.TEMPORAL_UI_URL ?? null };
+    if (settings.TEMPORAL_ADDRESS !== undefined)
+      return {
+        address: settings.TEMPORAL_ADDRESS,
+        cli: settings.TEMPORAL_CLI ?? null,
+        ui: settings.TEMPORAL_UI_URL ?? null,
+      };
     const cli = await step('Temporal command', () => findTemporal(settings.TEMPORAL_CLI, cache, say, cancelled));
-    await step('Temporal server', () => start(temporalPart({
-      cli, host: settings.HOST, port: at('TEMPORAL_PORT'), uiPort: at('TEMPORAL_UI_PORT'), file: join(dir.path, 'temporal.db'),
-      namespace: settings.TEMPORAL_NAMESPACE, retentionDays: settings.TEMPORAL_RETENTION_DAYS, log: log('temporal'),
-      release: release('TEMPORAL_PORT', 'TEMPORAL_UI_PORT'),
-    })));
-    return { address: `${reach(settings.HOST)}:${at('TEMPORAL_PORT')}`, cli, ui: settings.TEMPORAL_UI_URL ?? url('TEMPORAL_UI_PORT') };
+    await step('Temporal server', () =>
+      start(
+        temporalPart({
+          cli,
+          host: settings.HOST,
+          port: at('TEMPORAL_PORT'),
+          uiPort: at('TEMPORAL_UI_PORT'),
+          file: join(dir.path, 'temporal.db'),
+          namespace: settings.TEMPORAL_NAMESPACE,
+          retentionDays: settings.TEMPORAL_RETENTION_DAYS,
+          log: log('temporal'),
+          release: release('TEMPORAL_PORT', 'TEMPORAL_UI_PORT'),
+        }),
+      ),
+    );
+    return {
+      address: `${reach(settings.HOST)}:${at('TEMPORAL_PORT')}`,
+      cli,
+      ui: settings.TEMPORAL_UI_URL ?? url('TEMPORAL_UI_PORT'),
+    };
   };
   const env: NodeJS.ProcessEnv = {
-    ...process.env, ...secrets, NODE_ENV: settings.NODE_ENV, HOST: settings.HOST, DATA_DIR: dir.path,
+    ...process.env,
+    ...secrets,
+    NODE_ENV: settings.NODE_ENV,
+    HOST: settings.HOST,
+    DATA_DIR: dir.path,
     ...Object.fromEntries(Object.entries(ports).map(([name, reservation]) => [name, String(reservation.port)])),
   };
   const mail = async (): Promise<{ smtp: string | null; ui: string | null }> => {
@@ -106,20 +144,35 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
 
   const [databaseUrl, temporalAt, mailAt] = await Promise.all([migrated(), temporal(), mail()]);
   Object.assign(env, {
-    DATABASE_URL: databaseUrl, TEMPORAL_ADDRESS: temporalAt.address,
+    DATABASE_URL: databaseUrl,
+    TEMPORAL_ADDRESS: temporalAt.address,
     ...(temporalAt.ui === null ? {} : { TEMPORAL_UI_URL: temporalAt.ui }),
     ...(mailAt.smtp === null ? {} : { SMTP_URL: mailAt.smtp }),
     // Development without gateways: what would be sent can be looked at beside the mails.
-    ...(mailAt.ui === null ? {} : { SMS_GATEWAY_URL: settings.SMS_GATEWAY_URL ?? `${mailAt.ui}/sms`, PUSH_GATEWAY_URL: settings.PUSH_GATEWAY_URL ?? `${mailAt.ui}/push` }),
+    ...(mailAt.ui === null
+      ? {}
+      : {
+          SMS_GATEWAY_URL: settings.SMS_GATEWAY_URL ?? `${mailAt.ui}/sms`,
+          PUSH_GATEWAY_URL: settings.PUSH_GATEWAY_URL ?? `${mailAt.ui}/push`,
+        }),
   });
   await Promise.all([
     step('worker', () => start(nodePart('worker', program('activities/main.js'), env, log('worker')))),
     step('API', () => start({ ...nodePart('api', program('api/main.js'), env, log('api')), before: release('PORT') })),
   ]);
   return {
-    api: url('PORT'), docs: `${url('PORT')}/docs`, database_url: databaseUrl,
-    temporal: temporalAt.address, temporal_namespace: settings.TEMPORAL_NAMESPACE, temporal_task_queue: settings.TEMPORAL_TASK_QUEUE,
-    temporal_ui: temporalAt.ui, temporal_cli: temporalAt.cli, mail_ui: mailAt.ui, smtp: mailAt.smtp,
-    admin_email: settings.ADMIN_EMAIL, admin_password: adminPassword, data_dir: dir.path,
+    api: url('PORT'),
+    docs: `${url('PORT')}/docs`,
+    database_url: databaseUrl,
+    temporal: temporalAt.address,
+    temporal_namespace: settings.TEMPORAL_NAMESPACE,
+    temporal_task_queue: settings.TEMPORAL_TASK_QUEUE,
+    temporal_ui: temporalAt.ui,
+    temporal_cli: temporalAt.cli,
+    mail_ui: mailAt.ui,
+    smtp: mailAt.smtp,
+    admin_email: settings.ADMIN_EMAIL,
+    admin_password: adminPassword,
+    data_dir: dir.path,
   };
 }

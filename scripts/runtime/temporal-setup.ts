@@ -13,17 +13,31 @@ export async function askTemporal(address: string): Promise<void> {
 }
 
 /** Prepares a Temporal server of your own: the namespace is there, and so are the search attributes. */
-export async function ensureNamespace({ address, namespace, retentionDays }: { address: string; namespace: string; retentionDays: number }): Promise<void> {
+export async function ensureNamespace({
+  address,
+  namespace,
+  retentionDays,
+}: {
+  address: string;
+  namespace: string;
+  retentionDays: number;
+}): Promise<void> {
   const connection = await Connection.connect({ address, connectTimeout: 5000 });
   try {
     await connection.withDeadline(Date.now() + 40_000, async () => {
       if (!(await isThere(connection, namespace))) {
-        await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: msToTs(`${retentionDays} days`) });
+        await connection.workflowService.registerNamespace({
+          namespace,
+          workflowExecutionRetentionPeriod: msToTs(`${retentionDays} days`),
+        });
       }
       const customAttributes = await searchAttributes(connection, namespace);
       const missing = Object.entries(SEARCH_ATTRIBUTES).filter(([name]) => !(name in customAttributes));
       if (missing.length > 0) {
-        await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: Object.fromEntries(missing.map(([name, kind]) => [name, KINDS[kind]])) });
+        await connection.operatorService.addSearchAttributes({
+          namespace,
+          searchAttributes: Object.fromEntries(missing.map(([name, kind]) => [name, KINDS[kind]])),
+        });
       }
     });
   } finally {

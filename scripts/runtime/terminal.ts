@@ -31,7 +31,12 @@ export function readyText(run: RunJson | Omit<RunJson, 'pids'>, dir: DataDir): s
     ['API docs', run.docs],
     ['Temporal UI', run.temporal_ui],
     ['Mail', run.mail_ui],
-    ['Admin', run.admin_password === null ? run.admin_email : `${run.admin_email}, password ${run.admin_password} (kept in ${shown}/run.json)`],
+    [
+      'Admin',
+      run.admin_password === null
+        ? run.admin_email
+        : `${run.admin_email}, password ${run.admin_password} (kept in ${shown}/run.json)`,
+    ],
     ['Logs', `${shown}/logs`],
   ];
   const lines = rows.flatMap(([name, value]) => (value === null ? [] : [`  ${name.padEnd(12)} ${value}`]));

@@ -10,9 +10,13 @@ export interface Demands {
 
 /**
  * The settings of a start. In production one start tells everything that is to be mended.
- * @throws SettingsError naming every fault; in production with servers of your own that do not answer, and a schema that is too new
+ * @throws SettingsError naming every fault; in production with servers of your own that do not answer, and a schema
+ * that is too new
  */
-export async function usableSettings({ further = () => [], servers = (settings) => settings }: Demands = {}): Promise<Settings> {
+export async function usableSettings({
+  further = () => [],
+  servers = (settings) => settings,
+}: Demands = {}): Promise<Settings> {
   const { settings, faults } = read();
   if (settings !== undefined) faults.push(...further(settings));
   if (settings !== undefined && faults.length === 0) return settings;

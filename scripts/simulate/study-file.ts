@@ -12,15 +12,21 @@ import { examplePlan } from './example-plan.js';
 
 const { site_id: _site, is_default: _default, ...calendarFields } = NewHolidayCalendar.properties;
 const { study_id: _study, ...windowFields } = NewVisitWindow.properties;
-const Site = body({ site_code: text(64, 1), timezone: Type.Optional(Type.String({ format: 'time-zone', maxLength: 50 })) });
+const Site = body({
+  site_code: text(64, 1),
+  timezone: Type.Optional(Type.String({ format: 'time-zone', maxLength: 50 })),
+});
 
 /** A study in a file: its policy, and as much of the rest as there is. A file may also be the policy alone. */
 const StudyFile = body({
   policy: Type.Optional(Type.Unknown()),
-  study: Type.Optional(body({
-    start_date: Type.Optional(Type.String({ format: 'date' })), timezone: Type.Optional(Type.String({ format: 'time-zone', maxLength: 50 })),
-    consent_mode: Type.Optional(Type.Enum(['none', 'external', 'econsent'])),
-  })),
+  study: Type.Optional(
+    body({
+      start_date: Type.Optional(Type.String({ format: 'date' })),
+      timezone: Type.Optional(Type.String({ format: 'time-zone', maxLength: 50 })),
+      consent_mode: Type.Optional(Type.Enum(['none', 'external', 'econsent'])),
+    }),
+  ),
   scheduling_mode: Type.Optional(Type.Enum(['legacy', 'edc'])),
   windows: Type.Optional(Type.Array(body(windowFields))),
   event_definitions: Type.Optional(Type.Array(NewEventDefinition)),
@@ -30,7 +36,11 @@ const StudyFile = body({
 });
 type StudyFile = Type.Static<typeof StudyFile>;
 
-export interface ReadStudy { inputs: Omit<SimulationInputs, 'participants' | 'months' | 'seed' | 'start_date'>; start_date: string | null; notes: string[] }
+export interface ReadStudy {
+  inputs: Omit<SimulationInputs, 'participants' | 'months' | 'seed' | 'start_date'>;
+  start_date: string | null;
+  notes: string[];
+}
 
 /**
  * Reads a study or a policy from a JSON file and holds it against the schemas of the API.
@@ -40,33 +50,64 @@ export function readStudyFile(path: string): ReadStudy {
   const parsed = parse(path);
   const known = Object.keys(StudyFile.properties);
   const whole = parsed !== null && typeof parsed === 'object' && Object.keys(parsed).some((key) => known.includes(key));
-  const file: StudyFile = whole ? parsed as StudyFile : { policy: parsed };
+  const file: StudyFile = whole ? (parsed as StudyFile) : { policy: parsed };
   check(StudyFile, file, 'body');
   const policy = acceptPolicy(file.policy ?? {});
   const planned = (file.windows?.length ?? 0) + (file.event_definitions?.length ?? 0) > 0;
   const plan = planned ? file : examplePlan;
   const calendars = plan.holiday_calendars ?? [];
   const siteCodes = new Set(calendars.map((calendar) => calendar.site_code).filter((code) => code !== undefined));
-  for (const code of siteCodes) if (!file.sites?.some((site) => site.site_code === code)) throw new Error(`holiday_calendars names the site ${code}, which sites does not.`);
+  for (const code of siteCodes)
+    if (!file.sites?.some((site) => site.site_code === code))
+      throw new Error(`holiday_calendars names the site ${code}, which sites does not.`);
   const own = (code: string | undefined): Calendar | null => {
     const found = calendars.find((calendar) => calendar.site_code === code);
-    return found ? { id: found.name, weekend_days: found.weekend_days ?? [6, 7], holidays: (found.holidays ?? []).map(asHoliday) } : null;
+    return found
+      ? { id: found.name, weekend_days: found.weekend_days ?? [6, 7], holidays: (found.holidays ?? []).map(asHoliday) }
+      : null;
   };
   return {
     start_date: file.study?.start_date ?? null,
-    notes: planned ? [] : ['The file plans no visits: an example protocol of eight events with a holiday calendar is used.'],
+    notes: planned
+      ? []
+      : ['The file plans no visits: an example protocol of eight events with a holiday calendar is used.'],
     inputs: {
-      policy, behaviour: file.behaviour ?? {}, mapping: {},
-      study: { start_date: file.study?.start_date ?? null, timezone: file.study?.timezone ?? 'UTC', consent_mode: file.study?.consent_mode ?? 'econsent' },
+      policy,
+      behaviour: file.behaviour ?? {},
+      mapping: {},
+      study: {
+        start_date: file.study?.start_date ?? null,
+        timezone: file.study?.timezone ?? 'UTC',
+        consent_mode: file.study?.consent_mode ?? 'econsent',
+      },
       scheduling_mode: plan.scheduling_mode ?? ((plan.event_definitions?.length ?? 0) > 0 ? 'edc' : 'legacy'),
       windows: (plan.windows ?? []).map((window, sort_order) => ({
-        battery_id: null, window_before: 0, window_after: 7, is_baseline: false, datacapture_event: null, sort_order, ...window, id: window.code,
+        battery_id: null,
+        window_before: 0,
+        window_after: 7,
+        is_baseline: false,
+        datacapture_event: null,
+        sort_order,
+        ...window,
+        id: window.code,
       })),
       events: (plan.event_definitions ?? []).map((event, sort_order) => ({
-        battery_id: null, window_before: 0, window_after: 7, is_baseline: false, datacapture_event: null, repeating: null, sort_order, ...event, id: event.event_oid,
+        battery_id: null,
+        window_before: 0,
+        window_after: 7,
+        is_baseline: false,
+        datacapture_event: null,
+        repeating: null,
+        sort_order,
+        ...event,
+        id: event.event_oid,
       })),
       calendar: own(undefined),
-      sites: (file.sites ?? []).map((site) => ({ site_code: site.site_code, timezone: site.timezone ?? null, calendar: own(site.site_code) })),
+      sites: (file.sites ?? []).map((site) => ({
+        site_code: site.site_code,
+        timezone: site.timezone ?? null,
+        calendar: own(site.site_code),
+      })),
     },
   };
 }
@@ -76,7 +117,9 @@ function parse(path: string): unknown {
   try {
     content = readFileSync(path, 'utf8');
   } catch (fault) {
-    throw new Error(`The file ${path} cannot be read (${(fault as NodeJS.ErrnoException).code ?? 'unknown'}).`, { cause: fault });
+    throw new Error(`The file ${path} cannot be read (${(fault as NodeJS.ErrnoException).code ?? 'unknown'}).`, {
+      cause: fault,
+    });
   }
   try {
     return JSON.parse(content) as unknown;

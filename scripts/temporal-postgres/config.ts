@@ -4,32 +4,77 @@ export interface ServerPlace {
   store: { host: string; port: number; user: string; password: string };
 }
 /** Each of the server's four services listens twice: for calls, and for the others. */
-export const SERVER_PORTS = ['frontend', 'frontendMembership', 'history', 'historyMembership', 'matching', 'matchingMembership', 'worker', 'workerMembership'] as const;
+export const SERVER_PORTS = [
+  'frontend',
+  'frontendMembership',
+  'history',
+  'historyMembership',
+  'matching',
+  'matchingMembership',
+  'worker',
+  'workerMembership',
+] as const;
 export type ServerPort = (typeof SERVER_PORTS)[number];
 
 export const DATABASES = { default: 'temporal', visibility: 'temporal_visibility' } as const;
 /** As the image of docker-compose.yml has it: it cannot be changed once there are data. */
 const HISTORY_SHARDS = 4;
 
-/** The server's configuration (JSON, which is YAML too), as the image of docker-compose.yml makes it of its environment: all four services in one process. */
+/**
+ * The server's configuration (JSON, which is YAML too), as the image of docker-compose.yml makes it of its environment:
+ * all four services in one process.
+ */
 export function serverConfig({ host, ports, store }: ServerPlace): string {
   const sql = (databaseName: string, connections: number) => ({
     sql: {
-      pluginName: 'postgres12', databaseName, connectAddr: `${store.host}:${store.port}`, connectProtocol: 'tcp', user: store.user, password: store.password,
-      maxConns: connections, maxIdleConns: connections, maxConnLifetime: '1h',
+      pluginName: 'postgres12',
+      databaseName,
+      connectAddr: `${store.host}:${store.port}`,
+      connectProtocol: 'tcp',
+      user: store.user,
+      password: store.password,
+      maxConns: connections,
+      maxIdleConns: connections,
+      maxConnLifetime: '1h',
     },
   });
-  const service = (name: 'frontend' | 'history' | 'matching' | 'worker') => ({ rpc: { grpcPort: ports[name], membershipPort: ports[`${name}Membership`], bindOnIP: host } });
-  return JSON.stringify({
-    log: { stdout: true, level: 'warn' },
-    persistence: { numHistoryShards: HISTORY_SHARDS, defaultStore: 'default', visibilityStore: 'visibility', datastores: { default: sql(DATABASES.default, 20), visibility: sql(DATABASES.visibility, 10) } },
-    global: { membership: { maxJoinDuration: '30s', broadcastAddress: host } },
-    services: { frontend: service('frontend'), history: service('history'), matching: service('matching'), worker: service('worker') },
-    clusterMetadata: {
-      enableGlobalNamespace: false, failoverVersionIncrement: 10, masterClusterName: 'active', currentClusterName: 'active',
-      clusterInformation: { active: { enabled: true, initialFailoverVersion: 1, rpcName: 'frontend', rpcAddress: `${host}:${ports.frontend}` } },
+  const service = (name: 'frontend' | 'history' | 'matching' | 'worker') => ({
+    rpc: { grpcPort: ports[name], membershipPort: ports[`${name}Membership`], bindOnIP: host },
+  });
+  return JSON.stringify(
+    {
+      log: { stdout: true, level: 'warn' },
+      persistence: {
+        numHistoryShards: HISTORY_SHARDS,
+        defaultStore: 'default',
+        visibilityStore: 'visibility',
+        datastores: { default: sql(DATABASES.default, 20), visibility: sql(DATABASES.visibility, 10) },
+      },
+      global: { membership: { maxJoinDuration: '30s', broadcastAddress: host } },
+      services: {
+        frontend: service('frontend'),
+        history: service('history'),
+        matching: service('matching'),
+        worker: service('worker'),
+      },
+      clusterMetadata: {
+        enableGlobalNamespace: false,
+        failoverVersionIncrement: 10,
+        masterClusterName: 'active',
+        currentClusterName: 'active',
+        clusterInformation: {
+          active: {
+            enabled: true,
+            initialFailoverVersion: 1,
+            rpcName: 'frontend',
+            rpcAddress: `${host}:${ports.frontend}`,
+          },
+        },
+      },
+      dcRedirectionPolicy: { policy: 'noop' },
+      publicClient: { hostPort: `${host}:${ports.frontend}` },
     },
-    dcRedirectionPolicy: { policy: 'noop' },
-    publicClient: { hostPort: `${host}:${ports.frontend}` },
-  }, undefined, 2);
+    undefined,
+    2,
+  );
 }

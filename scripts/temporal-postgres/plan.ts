@@ -11,7 +11,15 @@ import type { ServerPrograms } from './programs.js';
 import { temporalOnPostgres } from './server.js';
 
 /** `dir`: data, configuration and logs; what was there before goes on. `port`: of the frontend */
-export interface TemporalPlace { programs: ServerPrograms; dir: string; host: string; port: number | 'auto'; password: string; say: (line: string) => void; cancelled: AbortSignal }
+export interface TemporalPlace {
+  programs: ServerPrograms;
+  dir: string;
+  host: string;
+  port: number | 'auto';
+  password: string;
+  say: (line: string) => void;
+  cancelled: AbortSignal;
+}
 
 /** `port`: of the frontend. `release`: of every port that no part has taken yet. */
 export interface TemporalPlans extends Reservation {
@@ -25,20 +33,46 @@ export interface TemporalPlans extends Reservation {
  * Temporal as in production, ready to be started: a server, and a PostgreSQL of its own that nothing else is in.
  * @throws StartError where a port is taken, or the database cannot be made
  */
-export async function planTemporal({ programs, dir, host, port, password, say, cancelled }: TemporalPlace): Promise<TemporalPlans> {
+export async function planTemporal({
+  programs,
+  dir,
+  host,
+  port,
+  password,
+  say,
+  cancelled,
+}: TemporalPlace): Promise<TemporalPlans> {
   mkdirSync(dir, { recursive: true });
-  const reserved = await reservePorts<ServerPort | 'store'>(host, { ...each(() => 'auto' as const), frontend: port, store: 'auto' });
-  const release = async () => { await Promise.all(Object.values(reserved).map((reservation) => reservation.release())); };
+  const reserved = await reservePorts<ServerPort | 'store'>(host, {
+    ...each(() => 'auto' as const),
+    frontend: port,
+    store: 'auto',
+  });
+  const release = async () => {
+    await Promise.all(Object.values(reserved).map((reservation) => reservation.release()));
+  };
   try {
     const place = await placePostgres(dir, say);
     await prepareCluster(place, password, cancelled);
     const at = { host, port: reserved.store.port, password };
     return {
-      port: reserved.frontend.port, release,
-      store: postgresPart(place, { ...at, log: join(dir, 'postgres.log'), archive: undefined, release: reserved.store.release }),
+      port: reserved.frontend.port,
+      release,
+      store: postgresPart(place, {
+        ...at,
+        log: join(dir, 'postgres.log'),
+        archive: undefined,
+        release: reserved.store.release,
+      }),
       storeUrl: postgresUrl(host, at.port, password, 'postgres'),
       server: temporalOnPostgres({
-        programs, host, ports: each((name) => reserved[name].port), store: { ...at, user: SUPERUSER }, dir: join(dir, 'config'), log: join(dir, 'temporal.log'), release,
+        programs,
+        host,
+        ports: each((name) => reserved[name].port),
+        store: { ...at, user: SUPERUSER },
+        dir: join(dir, 'config'),
+        log: join(dir, 'temporal.log'),
+        release,
       }),
     };
   } catch (fault) {
@@ -47,4 +81,5 @@ export async function planTemporal({ programs, dir, host, port, password, say, c
   }
 }
 
-const each = <T>(of: (name: ServerPort) => T) => Object.fromEntries(SERVER_PORTS.map((name) => [name, of(name)])) as Record<ServerPort, T>;
+const each = <T>(of: (name: ServerPort) => T) =>
+  Object.fromEntries(SERVER_PORTS.map((name) => [name, of(name)])) as Record<ServerPort, T>;

@@ -16,7 +16,10 @@ const COMMANDS = { server: `${MODULE}/cmd/server`, sql: `${MODULE}/cmd/tools/sql
 const BUILD_MS = 30 * 60_000;
 
 /** The server, and the tool that makes and updates its schema. */
-export interface ServerPrograms { server: string; sql: string }
+export interface ServerPrograms {
+  server: string;
+  sql: string;
+}
 
 /** @returns the programs where they were built before; undefined where not */
 export function builtServer(cacheDir: string): ServerPrograms | undefined {
@@ -25,8 +28,8 @@ export function builtServer(cacheDir: string): ServerPrograms | undefined {
 }
 
 /**
- * The Temporal server of docker-compose.yml, built from its Go modules where that was not done before: what `go` fetches it
- * compares with the public checksum database.
+ * The Temporal server of docker-compose.yml, built from its Go modules where that was not done before: what `go`
+ * fetches it compares with the public checksum database.
  * @throws StartError where there is no Go, or the modules cannot be had
  */
 export async function buildServer(cacheDir: string, cancelled: AbortSignal): Promise<ServerPrograms> {
@@ -36,7 +39,13 @@ export async function buildServer(cacheDir: string, cancelled: AbortSignal): Pro
   const draft = await mkdtemp(join(cacheDir, 'build-'));
   try {
     for (const command of Object.values(COMMANDS)) {
-      await run('go', ['install', `${command}@v${SERVER_VERSION}`], { env: { ...process.env, GOBIN: draft, GOFLAGS: '', CGO_ENABLED: '0' }, cwd: draft, timeout: BUILD_MS, maxBuffer: 64 * 1024 * 1024, signal: cancelled });
+      await run('go', ['install', `${command}@v${SERVER_VERSION}`], {
+        env: { ...process.env, GOBIN: draft, GOFLAGS: '', CGO_ENABLED: '0' },
+        cwd: draft,
+        timeout: BUILD_MS,
+        maxBuffer: 64 * 1024 * 1024,
+        signal: cancelled,
+      });
     }
     // Only what is whole gets the name that the next start looks for.
     await rename(draft, folderOf(cacheDir));
@@ -49,7 +58,8 @@ export async function buildServer(cacheDir: string, cancelled: AbortSignal): Pro
   return builtServer(cacheDir)!;
 }
 
-const folderOf = (cacheDir: string) => join(cacheDir, `temporal-server-${SERVER_VERSION}-${process.platform}-${process.arch}`);
+const folderOf = (cacheDir: string) =>
+  join(cacheDir, `temporal-server-${SERVER_VERSION}-${process.platform}-${process.arch}`);
 
 function reasonOf(fault: unknown): string {
   const { code, stderr, message } = fault as { code?: unknown; stderr?: string; message: string };

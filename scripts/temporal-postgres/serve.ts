@@ -15,10 +15,17 @@ export interface Served {
  * Starts Temporal as in production.
  * @throws StartError with the last words of what does not come up
  */
-export async function serveTemporal({ events, ...at }: Omit<TemporalPlace, 'say'> & { events: PartEvents }): Promise<Served> {
+export async function serveTemporal({
+  events,
+  ...at
+}: Omit<TemporalPlace, 'say'> & { events: PartEvents }): Promise<Served> {
   const plans = await planTemporal({ ...at, say: events.say });
-  const store = new Part(plans.store, events), server = new Part(plans.server, events);
-  const stop = async () => { await server.stop(); await store.stop(); };
+  const store = new Part(plans.store, events),
+    server = new Part(plans.server, events);
+  const stop = async () => {
+    await server.stop();
+    await store.stop();
+  };
   try {
     await store.start();
     await server.start();

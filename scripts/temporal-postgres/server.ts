@@ -16,20 +16,34 @@ const SCHEMAS = { default: 'postgresql/v12/temporal', visibility: 'postgresql/v1
 const TOOL_MS = 120_000;
 
 /** @param server `dir`: where its configuration is written, which bears the database's password */
-export interface TemporalOnPostgres extends ServerPlace { programs: ServerPrograms; dir: string; log: string; release: () => Promise<void> }
+export interface TemporalOnPostgres extends ServerPlace {
+  programs: ServerPrograms;
+  dir: string;
+  log: string;
+  release: () => Promise<void>;
+}
 
-/** A Temporal server that keeps everything in PostgreSQL, as in production. Before each start its schema is brought up to date. */
+/**
+ * A Temporal server that keeps everything in PostgreSQL, as in production. Before each start its schema is brought up
+ * to date.
+ */
 export function temporalOnPostgres(server: TemporalOnPostgres): PartPlan {
   const { host, ports, dir } = server;
   return {
-    name: 'temporal', log: server.log,
+    name: 'temporal',
+    log: server.log,
     before: async () => {
       await prepareStore(server);
       mkdirSync(dir, { recursive: true, mode: 0o700 });
       writeFileSync(join(dir, 'production.yaml'), serverConfig(server), { mode: 0o600 });
       await server.release();
     },
-    spawn: (output) => spawn(server.programs.server, ['--root', '/', '--config', dir, '--env', 'production', '--allow-no-auth', 'start'], { detached: true, stdio: ['ignore', output, output], env: { PATH: process.env.PATH } }),
+    spawn: (output) =>
+      spawn(
+        server.programs.server,
+        ['--root', '/', '--config', dir, '--env', 'production', '--allow-no-auth', 'start'],
+        { detached: true, stdio: ['ignore', output, output], env: { PATH: process.env.PATH } },
+      ),
     ready: (_child: ChildProcess, cancelled) => answers(`${host}:${ports.frontend}`, cancelled),
     readyWithinSeconds: 90,
     stopSignal: 'SIGTERM',
@@ -41,9 +55,19 @@ export function temporalOnPostgres(server: TemporalOnPostgres): PartPlan {
 async function prepareStore({ store, programs }: TemporalOnPostgres): Promise<void> {
   for (const [name, database] of Object.entries(DATABASES) as [keyof typeof DATABASES, string][]) {
     const isNew = await makeDatabase(store, database);
-    const tool = (...args: string[]) => run(programs.sql, args, {
-      timeout: TOOL_MS, env: { PATH: process.env.PATH, SQL_PLUGIN: 'postgres12', SQL_HOST: store.host, SQL_PORT: String(store.port), SQL_USER: store.user, SQL_PASSWORD: store.password, SQL_DATABASE: database },
-    });
+    const tool = (...args: string[]) =>
+      run(programs.sql, args, {
+        timeout: TOOL_MS,
+        env: {
+          PATH: process.env.PATH,
+          SQL_PLUGIN: 'postgres12',
+          SQL_HOST: store.host,
+          SQL_PORT: String(store.port),
+          SQL_USER: store.user,
+          SQL_PASSWORD: store.password,
+          SQL_DATABASE: database,
+        },
+      });
     if (isNew) await tool('setup-schema', '--version', '0.0');
     await tool('update-schema', '--schema-name', SCHEMAS[name]);
   }
@@ -64,7 +88,12 @@ async function makeDatabase({ host, port, password }: ServerPlace['store'], data
     const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [database]);
     if (!rowCount) await client.query(`create database ${database}`);
   });
-  return on(database, async (client) => (await client.query<{ there: boolean }>(`select to_regclass('schema_version') is not null as there`)).rows[0]!.there === false);
+  return on(
+    database,
+    async (client) =>
+      (await client.query<{ there: boolean }>(`select to_regclass('schema_version') is not null as there`)).rows[0]!
+        .there === false,
+  );
 }
 
 async function answers(address: string, cancelled: AbortSignal): Promise<void> {

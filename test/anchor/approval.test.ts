@@ -6,8 +6,14 @@ import { DAY, Stage } from './stage.js';
 import type { AnchorStudy, Person } from './stage.js';
 
 const withApproval = {
-  sources: [{ type: 'manual_entry' }], prerequisites: { require_consent_signed: false },
-  permissions: { can_set: ['admin', 'coordinator'], can_override: ['admin', 'coordinator', 'researcher'], override_requires_approval: true, override_approver_roles: ['researcher'] },
+  sources: [{ type: 'manual_entry' }],
+  prerequisites: { require_consent_signed: false },
+  permissions: {
+    can_set: ['admin', 'coordinator'],
+    can_override: ['admin', 'coordinator', 'researcher'],
+    override_requires_approval: true,
+    override_approver_roles: ['researcher'],
+  },
 };
 const types = (list: { event_type: string }[]) => list.map((h) => h.event_type);
 
@@ -18,7 +24,11 @@ describe('overrides that need an approval', function () {
   before(async () => {
     stage = await Stage.open();
     study = await stage.study(withApproval);
-    [asker, approver, second] = await Promise.all([study.as('coordinator'), study.as('researcher'), study.as('researcher', 'second')]);
+    [asker, approver, second] = await Promise.all([
+      study.as('coordinator'),
+      study.as('researcher'),
+      study.as('researcher', 'second'),
+    ]);
   });
   after(() => stage.close());
 
@@ -29,7 +39,8 @@ describe('overrides that need an approval', function () {
     expect(status).to.equal(202);
     return { person, request: body.override_request_id };
   };
-  const refusals = async (person: Person) => (await study.audit('override_decision_refused')).filter((r) => r.resource_id === person.id);
+  const refusals = async (person: Person) =>
+    (await study.audit('override_decision_refused')).filter((r) => r.resource_id === person.id);
 
   it('a request is 202 pending_approval with its impact: OVERRIDE_REQUESTED in the history, the anchor untouched', async () => {
     const person = await study.person();
@@ -37,10 +48,27 @@ describe('overrides that need an approval', function () {
     const { status, body } = await person.override('2024-03-17', asker);
     expect(status).to.equal(202);
     expect(body).to.include({ status: 'pending_approval' });
-    expect(body.impact).to.include({ new_schedule_version: 2, pending_visits_to_reschedule: 2, completed_visits_to_reconcile: 0 });
-    expect(await person.anchor()).to.include({ enrollment_date: DAY, version: 2, status: 'finalized', is_override: false });
+    expect(body.impact).to.include({
+      new_schedule_version: 2,
+      pending_visits_to_reschedule: 2,
+      completed_visits_to_reconcile: 0,
+    });
+    expect(await person.anchor()).to.include({
+      enrollment_date: DAY,
+      version: 2,
+      status: 'finalized',
+      is_override: false,
+    });
     const [entry] = await person.history();
-    expect(entry).to.include({ event_type: 'OVERRIDE_REQUESTED', status_before: 'finalized', status_after: 'finalized', enrollment_date_value: DAY, actor_user_id: asker.userId, reason: 'the form was misread', anchor_version: 2 });
+    expect(entry).to.include({
+      event_type: 'OVERRIDE_REQUESTED',
+      status_before: 'finalized',
+      status_after: 'finalized',
+      enrollment_date_value: DAY,
+      actor_user_id: asker.userId,
+      reason: 'the form was misread',
+      anchor_version: 2,
+    });
     expect(await person.versions()).to.have.length(1);
   });
 
@@ -48,33 +76,64 @@ describe('overrides that need an approval', function () {
     const careful = await stage.study({ ...withApproval, re_anchoring: { max_shift_days: 3 } });
     const person = await careful.person();
     await person.set(DAY);
-    const { status, body } = await person.override('2024-03-17', await careful.as('coordinator'), { regenerate_schedule: false });
-    expect([status, body.warnings.map((w) => w.code)]).to.deep.equal([202, ['LARGE_SHIFT', 'SCHEDULE_NOT_REGENERATED']]);
+    const { status, body } = await person.override('2024-03-17', await careful.as('coordinator'), {
+      regenerate_schedule: false,
+    });
+    expect([status, body.warnings.map((w) => w.code)]).to.deep.equal([
+      202,
+      ['LARGE_SHIFT', 'SCHEDULE_NOT_REGENERATED'],
+    ]);
     const granted = await person.decide(body.override_request_id, 'approve', await careful.as('researcher'));
-    expect((granted.body.warnings as { code: string }[]).map((w) => w.code), 'as its approval does').to.deep.equal(['LARGE_SHIFT', 'SCHEDULE_NOT_REGENERATED']);
+    expect(
+      (granted.body.warnings as { code: string }[]).map((w) => w.code),
+      'as its approval does',
+    ).to.deep.equal(['LARGE_SHIFT', 'SCHEDULE_NOT_REGENERATED']);
     expect((await person.versions()).map((v) => v.anchor_date_used)).to.deep.equal([DAY]);
   });
 
   it('an approver of another site is not told of it, as they may not decide it', async () => {
-    const sites = await stage.study({ ...withApproval, permissions: { ...withApproval.permissions, override_approver_roles: ['investigator'] } });
-    const site = (site_code: string) => stage.admin.expect<{ id: string }>(201, 'POST', `/api/studies/${sites.id}/sites`, { site_code, name: site_code });
+    const sites = await stage.study({
+      ...withApproval,
+      permissions: { ...withApproval.permissions, override_approver_roles: ['investigator'] },
+    });
+    const site = (site_code: string) =>
+      stage.admin.expect<{ id: string }>(201, 'POST', `/api/studies/${sites.id}/sites`, { site_code, name: site_code });
     const [here, there] = await Promise.all([site('HERE'), site('THERE')]);
     const approverAt = (site_ids: string[]) => user(stage.admin, 'investigator', { study_ids: [sites.id], site_ids });
     const [own, other, everywhere] = await Promise.all([approverAt([here.id]), approverAt([there.id]), approverAt([])]);
     const person = await sites.person({ site_code: 'HERE' });
     await person.set(DAY);
     expect((await person.override('2024-03-17', await sites.as('coordinator'))).status).to.equal(202);
-    const told = await stage.sql<{ user_id: string }>(`select user_id from notifications where study_id = ? and kind = 'override_pending'`, [sites.id]);
-    expect(told.map((n) => n.user_id)).to.have.members([own.userId, everywhere.userId]).and.not.include(other.userId);
+    const told = await stage.sql<{ user_id: string }>(
+      `select user_id from notifications where study_id = ? and kind = 'override_pending'`,
+      [sites.id],
+    );
+    expect(told.map((n) => n.user_id))
+      .to.have.members([own.userId, everywhere.userId])
+      .and.not.include(other.userId);
   });
 
   it('it stands in the approver’s inbox and in the participant’s list', async () => {
     const { person, request } = await asked();
-    const { items } = await approver.expect<{ items: Record<string, unknown>[] }>(200, 'GET', `/api/studies/${study.id}/approvals?status=pending&limit=500`);
+    const { items } = await approver.expect<{ items: Record<string, unknown>[] }>(
+      200,
+      'GET',
+      `/api/studies/${study.id}/approvals?status=pending&limit=500`,
+    );
     const entry = items.find((r) => r.override_request_id === request)!;
-    expect(entry).to.include({ study_id: study.id, participant_id: person.id, enrollment_date: DAY, new_enrollment_date: '2024-03-17', reason: 'the form was misread', requested_by_id: asker.userId });
+    expect(entry).to.include({
+      study_id: study.id,
+      participant_id: person.id,
+      enrollment_date: DAY,
+      new_enrollment_date: '2024-03-17',
+      reason: 'the form was misread',
+      requested_by_id: asker.userId,
+    });
     expect(entry.participant_code).to.be.a('string');
-    expect(Date.parse(entry.expires_at as string) - Date.parse(entry.requested_at as string)).to.be.closeTo(168 * 3_600_000, 2000);
+    expect(Date.parse(entry.expires_at as string) - Date.parse(entry.requested_at as string)).to.be.closeTo(
+      168 * 3_600_000,
+      2000,
+    );
     const own = await stage.admin.expect(200, 'GET', `${person.path}/anchor-date/override-requests`);
     expect([own.items.map((r) => r.id), own.total]).to.deep.equal([[request], 1]);
   });
@@ -91,15 +150,37 @@ describe('overrides that need an approval', function () {
     const { status, body } = await person.decide(request, 'approve', approver);
     expect(status).to.equal(200);
     expect(body).to.include({ status: 'applied', override_request_id: request });
-    expect(await person.anchor()).to.include({ enrollment_date: '2024-03-17', version: 3, is_override: true, override_reason: 'the form was misread', source_type: 'override' });
+    expect(await person.anchor()).to.include({
+      enrollment_date: '2024-03-17',
+      version: 3,
+      is_override: true,
+      override_reason: 'the form was misread',
+      source_type: 'override',
+    });
     const history = await person.history();
     expect(types(history)).to.deep.equal(['OVERRIDE_GRANTED', 'OVERRIDE_REQUESTED', 'SET']);
-    expect(history[0]).to.include({ reason: 'the form was misread', change_delta_days: 7, actor_user_id: approver.userId });
-    const [row] = await stage.sql('select override_actor_id, override_approved, override_approved_by_id from anchor_dates where participant_id = ?', [person.id]);
-    expect(row).to.deep.equal({ override_actor_id: asker.userId, override_approved: true, override_approved_by_id: approver.userId });
-    const { items: [decided] } = await stage.admin.expect(200, 'GET', `${person.path}/anchor-date/override-requests`);
+    expect(history[0]).to.include({
+      reason: 'the form was misread',
+      change_delta_days: 7,
+      actor_user_id: approver.userId,
+    });
+    const [row] = await stage.sql(
+      'select override_actor_id, override_approved, override_approved_by_id from anchor_dates where participant_id = ?',
+      [person.id],
+    );
+    expect(row).to.deep.equal({
+      override_actor_id: asker.userId,
+      override_approved: true,
+      override_approved_by_id: approver.userId,
+    });
+    const {
+      items: [decided],
+    } = await stage.admin.expect(200, 'GET', `${person.path}/anchor-date/override-requests`);
     expect(decided).to.include({ status: 'approved', decided_by_id: approver.userId, decision_reason: 'looked at it' });
-    expect((await person.versions()).map((v) => [v.version_number, v.is_current])).to.deep.equal([[1, false], [2, true]]);
+    expect((await person.versions()).map((v) => [v.version_number, v.is_current])).to.deep.equal([
+      [1, false],
+      [2, true],
+    ]);
   });
 
   it('denied: OVERRIDE_DENIED with the denial’s reason, nothing else moves; another request may follow', async () => {
@@ -107,7 +188,11 @@ describe('overrides that need an approval', function () {
     const { status, body } = await person.decide(request, 'deny', approver, { reason: 'the form says otherwise' });
     expect([status, body.status]).to.deep.equal([200, 'denied']);
     expect(await person.anchor()).to.include({ enrollment_date: DAY, version: 2 });
-    expect((await person.history())[0]).to.include({ event_type: 'OVERRIDE_DENIED', reason: 'the form says otherwise', actor_user_id: approver.userId });
+    expect((await person.history())[0]).to.include({
+      event_type: 'OVERRIDE_DENIED',
+      reason: 'the form says otherwise',
+      actor_user_id: approver.userId,
+    });
     expect((await person.override('2024-03-18', asker)).status).to.equal(202);
   });
 
@@ -133,7 +218,15 @@ describe('overrides that need an approval', function () {
 
   it('four eyes hold in the database too', async () => {
     const { request } = await asked();
-    const fault = await stage.sql(`update override_requests set status = 'approved', decided_by_id = requested_by_id, decided_at = now() where id = ?`, [request]).then(() => null, (e: { code: string }) => e.code);
+    const fault = await stage
+      .sql(
+        `update override_requests set status = 'approved', decided_by_id = requested_by_id, decided_at = now() where id = ?`,
+        [request],
+      )
+      .then(
+        () => null,
+        (e: { code: string }) => e.code,
+      );
     expect(fault).to.equal('23514');
   });
 
@@ -156,17 +249,27 @@ describe('overrides that need an approval', function () {
   });
 
   it('where override_approver_roles is empty, can_override decides who approves', async () => {
-    const open = await stage.study({ ...withApproval, permissions: { can_override: ['coordinator'], override_requires_approval: true, override_approver_roles: [] } });
+    const open = await stage.study({
+      ...withApproval,
+      permissions: { can_override: ['coordinator'], override_requires_approval: true, override_approver_roles: [] },
+    });
     const person = await open.person();
     await person.set(DAY);
     const { body } = await person.override('2024-03-17', await open.as('coordinator'));
-    expect((await person.decide(body.override_request_id, 'approve', await open.as('researcher'))).status).to.equal(403);
-    expect((await person.decide(body.override_request_id, 'approve', await open.as('coordinator', 'second'))).status).to.equal(200);
+    expect((await person.decide(body.override_request_id, 'approve', await open.as('researcher'))).status).to.equal(
+      403,
+    );
+    expect(
+      (await person.decide(body.override_request_id, 'approve', await open.as('coordinator', 'second'))).status,
+    ).to.equal(200);
   });
 
   it('a decision on what is decided is 409, and an audit record; of two at once one counts', async () => {
     const { person, request } = await asked();
-    const both = await Promise.all([person.decide(request, 'approve', approver), person.decide(request, 'deny', second)]);
+    const both = await Promise.all([
+      person.decide(request, 'approve', approver),
+      person.decide(request, 'deny', second),
+    ]);
     expect(both.map((a) => a.status).sort()).to.deep.equal([200, 409]);
     const late = await person.decide(request, 'approve', second);
     expect([late.status, late.body.code]).to.deep.equal([409, 'NOT_PENDING']);
@@ -183,10 +286,15 @@ describe('overrides that need an approval', function () {
   it('a withdrawal ends a pending request: denied with reason withdrawn; a decision after it is 409', async () => {
     const { person, request } = await asked();
     await person.withdraw();
-    const decided = await until(async () => {
-      const { items: [found] } = await stage.admin.expect(200, 'GET', `${person.path}/anchor-date/override-requests`);
-      return found!.status === 'pending' ? undefined : found;
-    }, { what: 'the request to end' });
+    const decided = await until(
+      async () => {
+        const {
+          items: [found],
+        } = await stage.admin.expect(200, 'GET', `${person.path}/anchor-date/override-requests`);
+        return found!.status === 'pending' ? undefined : found;
+      },
+      { what: 'the request to end' },
+    );
     expect(decided).to.include({ status: 'denied', decision_reason: 'withdrawn', decided_by_id: null });
     const late = await person.decide(request, 'approve', approver);
     expect(late.status).to.equal(409);
@@ -198,8 +306,16 @@ describe('overrides that need an approval', function () {
     await person.set(DAY);
     const [first] = await person.standing();
     const body = { new_enrollment_date: '2024-03-17', reason: 'x' };
-    const preview = (await person.post<{ preview_hash: string; visits: { visit_key: string; action: string; from: string; to: string }[] }>('/override/preview', body)).body;
-    expect(preview.visits.map((v) => [v.action, v.from, v.to])).to.deep.equal([['move', '2024-03-10', '2024-03-17'], ['move', '2024-04-09', '2024-04-16']]);
+    const preview = (
+      await person.post<{
+        preview_hash: string;
+        visits: { visit_key: string; action: string; from: string; to: string }[];
+      }>('/override/preview', body)
+    ).body;
+    expect(preview.visits.map((v) => [v.action, v.from, v.to])).to.deep.equal([
+      ['move', '2024-03-10', '2024-03-17'],
+      ['move', '2024-04-09', '2024-04-16'],
+    ]);
     expect(await person.history(), 'a preview changes nothing').to.have.length(1);
     await person.complete(first!.id);
     const stale = await person.override('2024-03-17', asker, { preview_hash: preview.preview_hash });
@@ -208,13 +324,21 @@ describe('overrides that need an approval', function () {
     expect(fresh.visits.map((v) => v.action)).to.deep.equal(['keep', 'move']);
     const taken = await person.override('2024-03-17', asker, { preview_hash: fresh.preview_hash });
     expect(taken.status).to.equal(202);
-    const approved = await person.decide(taken.body.override_request_id, 'approve', approver, { reason: 'ok', preview_hash: fresh.preview_hash });
+    const approved = await person.decide(taken.body.override_request_id, 'approve', approver, {
+      reason: 'ok',
+      preview_hash: fresh.preview_hash,
+    });
     expect(approved.status).to.equal(200);
   });
 
   it('an approval of a preview that has become stale is 409 and leaves the request pending', async () => {
     const { person, request } = await asked();
-    const preview = (await person.post<{ preview_hash: string }>('/override/preview', { new_enrollment_date: '2024-03-17', reason: 'x' })).body;
+    const preview = (
+      await person.post<{ preview_hash: string }>('/override/preview', {
+        new_enrollment_date: '2024-03-17',
+        reason: 'x',
+      })
+    ).body;
     await person.complete((await person.standing())[0]!.id);
     const stale = await person.decide(request, 'approve', approver, { preview_hash: preview.preview_hash });
     expect([stale.status, stale.body.code]).to.deep.equal([409, 'PREVIEW_STALE']);

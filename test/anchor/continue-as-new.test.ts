@@ -8,7 +8,9 @@ import { DAY, Stage } from './stage.js';
 
 describe('a participant’s workflow over many runs', function () {
   let stage: Stage;
-  before(async () => { stage = await Stage.open(); });
+  before(async () => {
+    stage = await Stage.open();
+  });
   after(() => stage.close());
 
   it('continues as new between messages: none is lost, none is carried out twice, also one that is repeated in a later run', async function () {
@@ -18,12 +20,15 @@ describe('a participant’s workflow over many runs', function () {
     const dates = Array.from({ length: 24 }, (_, i) => addDays(DAY, i));
     const actor_user_id = stage.admin.userId!;
     const ran = await withSmallRuns(stage, async (environment, messages) => {
-      const set = (enrollment_date: string) => messages.update(setEnrollmentDate, to, { enrollment_date, actor_user_id }, `set-${enrollment_date}`);
+      const set = (enrollment_date: string) =>
+        messages.update(setEnrollmentDate, to, { enrollment_date, actor_user_id }, `set-${enrollment_date}`);
       const outcomes = await Promise.all(dates.map(set));
       expect(outcomes.map((o) => o.refused)).to.deep.equal(dates.map(() => undefined));
       const handle = environment.client.workflow.getHandle(participantAnchorId(person.id));
       const { raw } = await handle.describe();
-      expect(raw.workflowExecutionInfo?.execution?.runId, 'another run than the first').not.to.equal(raw.workflowExecutionInfo?.firstRunId);
+      expect(raw.workflowExecutionInfo?.execution?.runId, 'another run than the first').not.to.equal(
+        raw.workflowExecutionInfo?.firstRunId,
+      );
 
       const before = await person.anchor();
       const repeated = await set(dates[0]!);
@@ -44,19 +49,32 @@ describe('a participant’s workflow over many runs', function () {
     const study = await stage.study({ sources: [{ type: 'manual_entry' }] });
     const person = await study.person();
     await person.set(DAY);
-    const handle = stage.handle(person.id), at = async () => { const { raw, ...described } = await handle.describe(); return { ...described, first: raw.workflowExecutionInfo!.firstRunId, taskTimeout: Number(raw.executionConfig!.defaultWorkflowTaskTimeout!.seconds) }; };
+    const handle = stage.handle(person.id),
+      at = async () => {
+        const { raw, ...described } = await handle.describe();
+        return {
+          ...described,
+          first: raw.workflowExecutionInfo!.firstRunId,
+          taskTimeout: Number(raw.executionConfig!.defaultWorkflowTaskTimeout!.seconds),
+        };
+      };
     const before = await at();
     for (let i = 0; i < 50; i++) await person.post('/evaluate');
     const now = await at();
     expect(now.runId, 'another run than the first').not.to.equal(before.runId);
     expect(now.first).to.equal(before.runId);
     const runs: number[] = [];
-    for await (const { historyLength } of stage.temporal.workflow.list({ query: `WorkflowId = '${participantAnchorId(person.id)}'` })) runs.push(historyLength);
+    for await (const { historyLength } of stage.temporal.workflow.list({
+      query: `WorkflowId = '${participantAnchorId(person.id)}'`,
+    }))
+      runs.push(historyLength);
     expect(Math.max(...runs, now.historyLength)).to.be.below(260);
     expect(now.taskTimeout).to.equal(before.taskTimeout);
     // Temporal gives the summary and the static details of the first run to no other.
     const shown = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
-    expect(shown.currentDetails).to.include(`anchor date of one participant, study ${study.id}`).and.include('(version ');
+    expect(shown.currentDetails)
+      .to.include(`anchor date of one participant, study ${study.id}`)
+      .and.include('(version ');
     expect(now.typedSearchAttributes.getAll()).to.have.deep.members(before.typedSearchAttributes.getAll());
     expect((await person.history()).map((h) => h.anchor_version)).to.deep.equal([2]);
     expect(await brokenInvariants(stage, study.id)).to.deep.equal([]);

@@ -9,7 +9,12 @@ import type { AnchorStudy, Person } from './stage.js';
 
 /** Four seconds. */
 const TIMEOUT_HOURS = 4 / 3600;
-interface Mail { to: { address: string }[]; subject: string; text: string; time: string }
+interface Mail {
+  to: { address: string }[];
+  subject: string;
+  text: string;
+  time: string;
+}
 
 describe('deadlines of an override request, and lost workflows', function () {
   let stage: Stage;
@@ -17,14 +22,20 @@ describe('deadlines of an override request, and lost workflows', function () {
   let asker: Http;
   let approver: Http & { email: string };
   const policy = (hours: number) => ({
-    sources: [{ type: 'manual_entry' }], prerequisites: { require_consent_signed: false }, override_approval_timeout_hours: hours,
-    permissions: { can_override: ['coordinator', 'researcher'], override_requires_approval: true, override_approver_roles: ['researcher'] },
+    sources: [{ type: 'manual_entry' }],
+    prerequisites: { require_consent_signed: false },
+    override_approval_timeout_hours: hours,
+    permissions: {
+      can_override: ['coordinator', 'researcher'],
+      override_requires_approval: true,
+      override_approver_roles: ['researcher'],
+    },
   });
   before(async () => {
     stage = await Stage.open();
     study = await stage.study(policy(TIMEOUT_HOURS));
     asker = await study.as('coordinator');
-    approver = await study.as('researcher') as typeof approver;
+    approver = (await study.as('researcher')) as typeof approver;
   });
   after(() => stage.close());
 
@@ -35,34 +46,60 @@ describe('deadlines of an override request, and lost workflows', function () {
     expect(status).to.equal(202);
     return { person, request: body.override_request_id };
   };
-  const requestOf = async (person: Person) => (await stage.admin.expect<{ items: Record<string, unknown>[] }>(200, 'GET', `${person.path}/anchor-date/override-requests`)).items[0]!;
+  const requestOf = async (person: Person) =>
+    (
+      await stage.admin.expect<{ items: Record<string, unknown>[] }>(
+        200,
+        'GET',
+        `${person.path}/anchor-date/override-requests`,
+      )
+    ).items[0]!;
   const mailsTo = async (address: string): Promise<Mail[]> => {
-    const mails = await (await fetch(`${stage.run.mail_ui}/email`)).json() as Mail[];
-    return mails.filter((mail) => mail.to.some((to) => to.address === address)).sort((a, b) => (a.time < b.time ? -1 : 1));
+    const mails = (await (await fetch(`${stage.run.mail_ui}/email`)).json()) as Mail[];
+    return mails
+      .filter((mail) => mail.to.some((to) => to.address === address))
+      .sort((a, b) => (a.time < b.time ? -1 : 1));
   };
-  const expires = (person: Person) => until(async () => {
-    const request = await requestOf(person);
-    return request.status === 'denied' ? request : undefined;
-  }, { what: 'the request to expire' });
+  const expires = (person: Person) =>
+    until(
+      async () => {
+        const request = await requestOf(person);
+        return request.status === 'denied' ? request : undefined;
+      },
+      { what: 'the request to expire' },
+    );
 
   it('the approver is told, reminded at half of the time, and at its end the request is denied with reason expired', async () => {
     const { person, request } = await asked();
-    const { requested_at, expires_at } = await requestOf(person) as { requested_at: string; expires_at: string };
+    const { requested_at, expires_at } = (await requestOf(person)) as { requested_at: string; expires_at: string };
     expect(Date.parse(expires_at) - Date.parse(requested_at)).to.be.closeTo(4000, 100);
-    const [first, second] = await until(async () => {
-      const mails = await mailsTo(approver.email);
-      return mails.length >= 2 ? mails : undefined;
-    }, { what: 'two mails to the approver' });
+    const [first, second] = await until(
+      async () => {
+        const mails = await mailsTo(approver.email);
+        return mails.length >= 2 ? mails : undefined;
+      },
+      { what: 'two mails to the approver' },
+    );
     expect(Date.parse(second!.time) - Date.parse(requested_at)).to.be.within(1900, 4000);
-    for (const mail of [first!, second!]) expect(mail.text).to.contain('2024-03-17').and.to.contain(DAY).and.to.contain('approvals');
+    for (const mail of [first!, second!])
+      expect(mail.text).to.contain('2024-03-17').and.to.contain(DAY).and.to.contain('approvals');
     expect(await mailsTo((asker as typeof approver).email), 'who asked decides nothing').to.deep.equal([]);
 
     const ended = await expires(person);
     expect(ended).to.include({ status: 'denied', decision_reason: 'expired', decided_by_id: null });
-    const denied = await stage.admin.expect<{ items: { override_request_id: string }[] }>(200, 'GET', `/api/studies/${study.id}/approvals?status=denied`);
+    const denied = await stage.admin.expect<{ items: { override_request_id: string }[] }>(
+      200,
+      'GET',
+      `/api/studies/${study.id}/approvals?status=denied`,
+    );
     expect(denied.items.map((each) => each.override_request_id)).to.include(request);
     expect(Date.parse(ended.decided_at as string)).to.be.at.least(Date.parse(expires_at));
-    expect((await person.history())[0]).to.include({ event_type: 'OVERRIDE_DENIED', reason: 'expired', actor_type: 'system', actor_user_id: null });
+    expect((await person.history())[0]).to.include({
+      event_type: 'OVERRIDE_DENIED',
+      reason: 'expired',
+      actor_type: 'system',
+      actor_user_id: null,
+    });
     expect((await person.events()).at(-1)).to.deep.include({ type: 'ENROLLMENT_DATE_OVERRIDE_DENIED' });
     expect((await person.events()).at(-1)!.data).to.include({ approver: null, denial_reason: 'expired' });
     expect(await person.anchor()).to.include({ enrollment_date: DAY, version: 2 });
@@ -71,15 +108,23 @@ describe('deadlines of an override request, and lost workflows', function () {
     // Too late now, by REST and by signal; both are on record.
     const late = await person.decide(request, 'approve', approver);
     expect([late.status, late.body.code]).to.deep.equal([409, 'NOT_PENDING']);
-    await stage.handle(person.id).signal(overrideDecision, { request_id: request, decision: 'approve', approver_user_id: approver.userId! });
-    await until(async () => (await study.audit('override_decision_refused')).filter((r) => r.resource_id === person.id).length === 2);
+    await stage
+      .handle(person.id)
+      .signal(overrideDecision, { request_id: request, decision: 'approve', approver_user_id: approver.userId! });
+    await until(
+      async () =>
+        (await study.audit('override_decision_refused')).filter((r) => r.resource_id === person.id).length === 2,
+    );
     expect(await person.anchor()).to.include({ enrollment_date: DAY, version: 2 });
     expect((await person.override('2024-03-18', asker)).status, 'another request may follow').to.equal(202);
   });
 
   it('a decision at the last moment counts before the deadline and not after it, however late the timer fires', async () => {
     const { person, request } = await asked();
-    await stage.sql(`update override_requests set remind_at = now() - interval '2 seconds', expires_at = now() - interval '1 second' where id = ?`, [request]);
+    await stage.sql(
+      `update override_requests set remind_at = now() - interval '2 seconds', expires_at = now() - interval '1 second' where id = ?`,
+      [request],
+    );
     const late = await person.decide(request, 'approve', approver);
     expect([late.status, late.body.code]).to.deep.equal([409, 'NOT_PENDING']);
     await expires(person);
@@ -117,7 +162,11 @@ describe('deadlines of an override request, and lost workflows', function () {
     await stage.handle(person.id).terminate('lost');
     await person.consent('2024-03-01T09:00:00Z');
     await expires(person);
-    expect((await person.history()).map((h) => h.event_type)).to.deep.equal(['OVERRIDE_DENIED', 'OVERRIDE_REQUESTED', 'SET']);
+    expect((await person.history()).map((h) => h.event_type)).to.deep.equal([
+      'OVERRIDE_DENIED',
+      'OVERRIDE_REQUESTED',
+      'SET',
+    ]);
   });
 
   it('a workflow that was lost with a pending request and nothing to wake it: the sweep for overdue deadlines does', async () => {

@@ -58,7 +58,10 @@ describe('errors of the anchor date (interface, "Errors" 5 to 8)', function () {
     });
 
     it('TOO_FAR_FROM_CONSENT: more days after the consent than max_days_from_consent; 0 means the day of consent only', async () => {
-      for (const [most, ok, far] of [[10, '2024-03-20', '2024-03-21'], [0, '2024-03-10', '2024-03-11']] as const) {
+      for (const [most, ok, far] of [
+        [10, '2024-03-20', '2024-03-21'],
+        [0, '2024-03-10', '2024-03-11'],
+      ] as const) {
         const person = await (await stage.study({ ...free, validation: { max_days_from_consent: most } })).person();
         await person.consent('2024-03-10T09:00:00Z');
         const refused = await person.set(far);
@@ -68,20 +71,46 @@ describe('errors of the anchor date (interface, "Errors" 5 to 8)', function () {
     });
 
     it('all faults at once, custom rules among them, each with its message; warnings beside them', async () => {
-      const study = await stage.study({
-        ...free,
-        validation: {
-          custom_rules: [
-            { id: 'monday', name: 'Mondays', expression: 'dayOfWeek(candidate.date) == 1', error_message: 'must be a Monday', severity: 'error' },
-            { id: 'late', name: 'Late', expression: 'candidate.date < "2025-01-01"', error_message: 'rather late', severity: 'warning' },
-            { id: 'broken', name: 'Broken', expression: 'randomization.date <= candidate.date', error_message: 'needs the randomization', severity: 'error' },
-          ],
+      const study = await stage.study(
+        {
+          ...free,
+          validation: {
+            custom_rules: [
+              {
+                id: 'monday',
+                name: 'Mondays',
+                expression: 'dayOfWeek(candidate.date) == 1',
+                error_message: 'must be a Monday',
+                severity: 'error',
+              },
+              {
+                id: 'late',
+                name: 'Late',
+                expression: 'candidate.date < "2025-01-01"',
+                error_message: 'rather late',
+                severity: 'warning',
+              },
+              {
+                id: 'broken',
+                name: 'Broken',
+                expression: 'randomization.date <= candidate.date',
+                error_message: 'needs the randomization',
+                severity: 'error',
+              },
+            ],
+          },
         },
-      }, { fields: { start_date: '2999-06-01' } });
+        { fields: { start_date: '2999-06-01' } },
+      );
       const person = await study.person();
       const { status, body } = await person.set('2999-01-01');
       expect(status).to.equal(400);
-      expect(body.errors.map((e) => e.code)).to.deep.equal(['FUTURE_DATE', 'BEFORE_STUDY_START', 'CUSTOM_RULE', 'RULE_ERROR']);
+      expect(body.errors.map((e) => e.code)).to.deep.equal([
+        'FUTURE_DATE',
+        'BEFORE_STUDY_START',
+        'CUSTOM_RULE',
+        'RULE_ERROR',
+      ]);
       expect(body.errors[2]).to.deep.include({ rule: 'monday', message: 'must be a Monday' });
       expect((body.warnings as { rule: string }[]).map((w) => w.rule)).to.deep.equal(['late']);
     });
@@ -124,18 +153,44 @@ describe('errors of the anchor date (interface, "Errors" 5 to 8)', function () {
 
     const guards: [code: string, rule: string, arrange: (person: Person) => Promise<unknown>][] = [
       ['NOT_ALLOWED_AFTER_SCHEDULING', 'allow_after_scheduling', async () => undefined],
-      ['NOT_ALLOWED_AFTER_DATA_ENTERED', 'allow_after_data_entered', async (p) => p.complete((await p.standing())[0]!.id)],
-      ['NOT_ALLOWED_AFTER_DATA_ENTERED', 'allow_after_data_entered', async (p) => {
-        const { sessionId } = await stage.admin.expect<{ sessionId: string }>(201, 'POST', '/api/session/start', { participant_id: p.id, language: 'en' });
-        await stage.admin.expect(200, 'POST', '/api/submit', { session_id: sessionId, task_summaries: { stroop: { mean_rt: 400 } }, raw_trials: [] }, { headers: { 'X-Session-ID': sessionId } });
-      }],
+      [
+        'NOT_ALLOWED_AFTER_DATA_ENTERED',
+        'allow_after_data_entered',
+        async (p) => p.complete((await p.standing())[0]!.id),
+      ],
+      [
+        'NOT_ALLOWED_AFTER_DATA_ENTERED',
+        'allow_after_data_entered',
+        async (p) => {
+          const { sessionId } = await stage.admin.expect<{ sessionId: string }>(201, 'POST', '/api/session/start', {
+            participant_id: p.id,
+            language: 'en',
+          });
+          await stage.admin.expect(
+            200,
+            'POST',
+            '/api/submit',
+            { session_id: sessionId, task_summaries: { stroop: { mean_rt: 400 } }, raw_trials: [] },
+            { headers: { 'X-Session-ID': sessionId } },
+          );
+        },
+      ],
       ['NOT_ALLOWED_AFTER_SIGNATURE', 'allow_after_signature', (p) => p.form('CRF', { a: 1 }, 'signed')],
-      ['NOT_ALLOWED_AFTER_LOCK', 'allow_after_lock', async (p) => {
-        const form = await p.form('CRF', { a: 1 }, 'signed');
-        await stage.admin.expect(200, 'PATCH', `${p.path}/forms/${form.id}`, { status: 'locked' });
-      }],
+      [
+        'NOT_ALLOWED_AFTER_LOCK',
+        'allow_after_lock',
+        async (p) => {
+          const form = await p.form('CRF', { a: 1 }, 'signed');
+          await stage.admin.expect(200, 'PATCH', `${p.path}/forms/${form.id}`, { status: 'locked' });
+        },
+      ],
     ];
-    const all = { allow_after_scheduling: true, allow_after_data_entered: true, allow_after_signature: true, allow_after_lock: true };
+    const all = {
+      allow_after_scheduling: true,
+      allow_after_data_entered: true,
+      allow_after_signature: true,
+      allow_after_lock: true,
+    };
     for (const [code, rule, arrange] of guards) {
       it(`${code}: refused where ${rule} is false, allowed where it is true`, async () => {
         const strict = await finalized(await stage.study({ ...free, re_anchoring: { ...all, [rule]: false } }));
@@ -145,7 +200,10 @@ describe('errors of the anchor date (interface, "Errors" 5 to 8)', function () {
         const seen = await strict.post('/override/preview', { new_enrollment_date: '2024-03-17', reason: 'x' });
         expect([seen.status, seen.body.code]).to.deep.equal([400, code]);
         const outside = await strict.override('2999-01-01');
-        expect([outside.status, outside.body.code], 'a date rule beside the guard').to.deep.equal([400, 'VALIDATION_FAILED']);
+        expect([outside.status, outside.body.code], 'a date rule beside the guard').to.deep.equal([
+          400,
+          'VALIDATION_FAILED',
+        ]);
         expect(codes(outside)).to.include(code);
         const back = await strict.post('/override-back', { reason: 'x' });
         expect(back.status, 'a reopening that moves nothing is no re-anchoring').to.equal(200);
@@ -157,7 +215,13 @@ describe('errors of the anchor date (interface, "Errors" 5 to 8)', function () {
 
     for (const [code, rule, arrange] of guards) {
       it(`${code}: reopening is no way around it; what was reopened keeps its date`, async () => {
-        const strict = await finalized(await stage.study({ ...free, sources: [{ type: 'consent_workflow' }, { type: 'manual_entry' }], re_anchoring: { ...all, [rule]: false } }));
+        const strict = await finalized(
+          await stage.study({
+            ...free,
+            sources: [{ type: 'consent_workflow' }, { type: 'manual_entry' }],
+            re_anchoring: { ...all, [rule]: false },
+          }),
+        );
         await arrange(strict);
         expect((await strict.post('/override-back', { reason: 'x' })).status).to.equal(200);
         const moved = await strict.set('2024-03-17');
@@ -167,13 +231,25 @@ describe('errors of the anchor date (interface, "Errors" 5 to 8)', function () {
         await strict.consent('2024-03-05T10:00:00Z');
         await strict.settled();
         const evaluated = await strict.post<{ result: string; errors: { code: string }[] }>('/evaluate');
-        expect([evaluated.body.result, codes(evaluated)], 'nor by a source').to.deep.equal(['validation_failed', [code]]);
-        expect(await strict.anchor()).to.include({ status: 'provisional', enrollment_date: DAY, source_type: 'manual_entry', version: 3 });
+        expect([evaluated.body.result, codes(evaluated)], 'nor by a source').to.deep.equal([
+          'validation_failed',
+          [code],
+        ]);
+        expect(await strict.anchor()).to.include({
+          status: 'provisional',
+          enrollment_date: DAY,
+          source_type: 'manual_entry',
+          version: 3,
+        });
 
         const same = await finalized(await stage.study({ ...free, re_anchoring: { ...all, [rule]: false } }));
         await arrange(same);
         await same.post('/override-back', { reason: 'x' });
-        expect((await same.set(DAY)).body, 'the same date is no move').to.include({ status: 'finalized', enrollment_date: DAY, version: 4 });
+        expect((await same.set(DAY)).body, 'the same date is no move').to.include({
+          status: 'finalized',
+          enrollment_date: DAY,
+          version: 4,
+        });
         const open = await finalized(await stage.study({ ...free, re_anchoring: all }));
         await arrange(open);
         await open.post('/override-back', { reason: 'x' });
@@ -208,21 +284,36 @@ describe('errors of the anchor date (interface, "Errors" 5 to 8)', function () {
     it('somebody of another study does not see the participant: 404', async () => {
       const person = await finalized(plain);
       const stranger = await (await stage.study(free)).as('coordinator');
-      for (const answer of [await person.set(DAY, stranger), await person.override('2024-03-17', stranger), await stranger.get(`${person.path}/anchor-date`)]) expect(answer.status).to.equal(404);
+      for (const answer of [
+        await person.set(DAY, stranger),
+        await person.override('2024-03-17', stranger),
+        await stranger.get(`${person.path}/anchor-date`),
+      ])
+        expect(answer.status).to.equal(404);
     });
   });
 
   describe('8. evaluation results: none, validation_failed with errors and warnings, override_required', () => {
     it('POST …/evaluate answers them with the anchor as it stands', async () => {
-      const study = await stage.study({ sources: [{ type: 'eligibility_workflow' }], prerequisites: { require_consent_signed: false }, validation: { max_days_from_consent: 1 } });
+      const study = await stage.study({
+        sources: [{ type: 'eligibility_workflow' }],
+        prerequisites: { require_consent_signed: false },
+        validation: { max_days_from_consent: 1 },
+      });
       const person = await study.person();
-      const evaluate = async () => (await person.post<{ result: string; errors: { code: string }[]; anchor: { status: string } }>('/evaluate')).body;
+      const evaluate = async () =>
+        (await person.post<{ result: string; errors: { code: string }[]; anchor: { status: string } }>('/evaluate'))
+          .body;
       expect(await evaluate()).to.deep.include({ result: 'none', errors: [], warnings: [] });
       await person.consent('2024-03-01T09:00:00Z');
       await person.eligible('2024-03-10T09:00:00Z');
       await person.settled();
       const failed = await evaluate();
-      expect([failed.result, failed.errors.map((e) => e.code), failed.anchor.status]).to.deep.equal(['validation_failed', ['TOO_FAR_FROM_CONSENT'], 'unset']);
+      expect([failed.result, failed.errors.map((e) => e.code), failed.anchor.status]).to.deep.equal([
+        'validation_failed',
+        ['TOO_FAR_FROM_CONSENT'],
+        'unset',
+      ]);
       await person.eligible('2024-03-02T09:00:00Z');
       await person.becomes({ status: 'finalized', enrollment_date: '2024-03-02' });
       await person.eligible('2024-03-01T19:00:00Z');
@@ -236,8 +327,12 @@ describe('errors of the anchor date (interface, "Errors" 5 to 8)', function () {
     it('a body that does not fit is 422 and names the field', async () => {
       const person = await plain.person();
       for (const [body, path] of [
-        [{}, 'enrollment_date'], [{ enrollment_date: '2023-02-29' }, 'enrollment_date'], [{ enrollment_date: '2024-3-1' }, 'enrollment_date'], [{ enrollment_date: 20240310 }, 'enrollment_date'],
-        [{ enrollment_date: DAY, source_type: 'override' }, 'source_type'], [{ enrollment_date: DAY, wizard: true }, 'wizard'],
+        [{}, 'enrollment_date'],
+        [{ enrollment_date: '2023-02-29' }, 'enrollment_date'],
+        [{ enrollment_date: '2024-3-1' }, 'enrollment_date'],
+        [{ enrollment_date: 20240310 }, 'enrollment_date'],
+        [{ enrollment_date: DAY, source_type: 'override' }, 'source_type'],
+        [{ enrollment_date: DAY, wizard: true }, 'wizard'],
       ] as const) {
         const { status, body: answer } = await person.post('', body);
         expect([status, answer.errors[0]!.path], JSON.stringify(body)).to.deep.equal([422, path]);
@@ -248,8 +343,12 @@ describe('errors of the anchor date (interface, "Errors" 5 to 8)', function () {
       const person = await plain.person();
       const { headers } = await stage.admin.get(`${person.path}/anchor-date`);
       const seen = headers.get('etag')!;
-      expect((await person.post('', { enrollment_date: DAY }, undefined, { headers: { 'If-Match': seen } })).status).to.equal(200);
-      const stale = await person.post('/override', { new_enrollment_date: '2024-03-17', reason: 'x' }, undefined, { headers: { 'If-Match': seen } });
+      expect(
+        (await person.post('', { enrollment_date: DAY }, undefined, { headers: { 'If-Match': seen } })).status,
+      ).to.equal(200);
+      const stale = await person.post('/override', { new_enrollment_date: '2024-03-17', reason: 'x' }, undefined, {
+        headers: { 'If-Match': seen },
+      });
       expect(stale.status).to.equal(409);
       expect(await person.anchor()).to.include({ enrollment_date: DAY, version: 2 });
     });
@@ -258,7 +357,10 @@ describe('errors of the anchor date (interface, "Errors" 5 to 8)', function () {
       const person = await finalized(plain);
       const body = { new_enrollment_date: '2024-03-17', reason: 'x' };
       const options = { headers: { 'Idempotency-Key': `key-${person.id}` } };
-      const [first, second] = await Promise.all([person.post('/override', body, undefined, options), person.post('/override', body, undefined, options)]);
+      const [first, second] = await Promise.all([
+        person.post('/override', body, undefined, options),
+        person.post('/override', body, undefined, options),
+      ]);
       expect([first.status, second.status]).to.deep.equal([200, 200]);
       expect(first.text).to.equal(second.text);
       expect((await person.anchor()).version).to.equal(3);
@@ -267,17 +369,28 @@ describe('errors of the anchor date (interface, "Errors" 5 to 8)', function () {
     it('the same Idempotency-Key on another route of the participant is another command', async () => {
       const person = await plain.person();
       const options = { headers: { 'Idempotency-Key': `key-${person.id}` } };
-      expect((await person.post('', { enrollment_date: DAY }, undefined, options)).body).to.include({ status: 'finalized' });
-      const { status, body } = await person.post('/override', { new_enrollment_date: '2024-03-17', reason: 'x' }, undefined, options);
+      expect((await person.post('', { enrollment_date: DAY }, undefined, options)).body).to.include({
+        status: 'finalized',
+      });
+      const { status, body } = await person.post(
+        '/override',
+        { new_enrollment_date: '2024-03-17', reason: 'x' },
+        undefined,
+        options,
+      );
       expect([status, body.status]).to.deep.equal([200, 'applied']);
       expect(body.impact).to.be.an('object');
       expect(await person.anchor()).to.include({ enrollment_date: '2024-03-17', version: 3 });
-      expect((await person.post('/override-back', { reason: 'x' }, undefined, options)).body).to.include({ status: 'provisional', enrollment_date: DAY });
+      expect((await person.post('/override-back', { reason: 'x' }, undefined, options)).body).to.include({
+        status: 'provisional',
+        enrollment_date: DAY,
+      });
     });
 
     it('what was refused under a key is tried again under it with a better body', async () => {
       const person = await plain.person();
-      const set = (enrollment_date: string) => person.post('', { enrollment_date }, undefined, { headers: { 'Idempotency-Key': `key-${person.id}` } });
+      const set = (enrollment_date: string) =>
+        person.post('', { enrollment_date }, undefined, { headers: { 'Idempotency-Key': `key-${person.id}` } });
       const first = await set('2999-01-01');
       expect([first.status, first.body.errors[0]!.code]).to.deep.equal([400, 'FUTURE_DATE']);
       expect((await set(DAY)).status).to.equal(200);

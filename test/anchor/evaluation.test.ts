@@ -6,23 +6,40 @@ import { DAY, Stage } from './stage.js';
 
 const manual = { sources: [{ type: 'manual_entry' }] };
 const free = { prerequisites: { require_consent_signed: false } };
-const ofForm = (item_oid: string, partial_date_handling = 'reject') => ({ type: 'form_item', form_mapping: { form_oid: 'VISIT', item_oid, partial_date_handling } });
+const ofForm = (item_oid: string, partial_date_handling = 'reject') => ({
+  type: 'form_item',
+  form_mapping: { form_oid: 'VISIT', item_oid, partial_date_handling },
+});
 
 describe('evaluation rules of the anchor date', function () {
   let stage: Stage;
-  before(async () => { stage = await Stage.open(); });
+  before(async () => {
+    stage = await Stage.open();
+  });
   after(() => stage.close());
 
   describe('1. sources in ascending priority; inactive ones skipped; the first that yields a valid date wins', () => {
     it('the lower priority number wins, whatever the order of the list', async () => {
-      const study = await stage.study({ ...free, sources: [{ type: 'manual_entry', priority: 5 }, { type: 'eligibility_workflow', priority: 2 }] });
+      const study = await stage.study({
+        ...free,
+        sources: [
+          { type: 'manual_entry', priority: 5 },
+          { type: 'eligibility_workflow', priority: 2 },
+        ],
+      });
       const person = await study.person();
       await person.eligible('2024-03-12T10:00:00Z');
       await person.becomes({ status: 'finalized', enrollment_date: '2024-03-12', source_type: 'eligibility_workflow' });
     });
 
     it('an inactive source is passed over', async () => {
-      const study = await stage.study({ ...free, sources: [{ type: 'eligibility_workflow', priority: 1, is_active: false }, { type: 'manual_entry', priority: 2 }] });
+      const study = await stage.study({
+        ...free,
+        sources: [
+          { type: 'eligibility_workflow', priority: 1, is_active: false },
+          { type: 'manual_entry', priority: 2 },
+        ],
+      });
       const person = await study.person();
       await person.eligible('2024-03-12T10:00:00Z');
       await person.set(DAY);
@@ -49,11 +66,19 @@ describe('evaluation rules of the anchor date', function () {
     });
 
     it('a computed rule that fails at run time counts as no source, never as a crash', async () => {
-      const study = await stage.study({ sources: [{ type: 'computed_rule', computed_rule: { expression: 'addDays(randomization.date, 1)' } }, { type: 'manual_entry' }] });
+      const study = await stage.study({
+        sources: [
+          { type: 'computed_rule', computed_rule: { expression: 'addDays(randomization.date, 1)' } },
+          { type: 'manual_entry' },
+        ],
+      });
       const person = await study.person();
       await person.set(DAY);
       expect(await person.anchor()).to.include({ source_type: 'manual_entry', status: 'provisional' });
-      await stage.admin.expect(201, 'POST', `${person.path}/randomization`, { arm: 'A', randomized_at: '2024-03-14T10:00:00Z' });
+      await stage.admin.expect(201, 'POST', `${person.path}/randomization`, {
+        arm: 'A',
+        randomized_at: '2024-03-14T10:00:00Z',
+      });
       const anchor = await person.becomes({ source_type: 'computed_rule', enrollment_date: '2024-03-15' });
       expect(anchor.source_ref).to.have.property('expression', 'addDays(randomization.date, 1)');
       expect(anchor.source_ref).to.have.nested.property('inputs.randomization.date', '2024-03-14');
@@ -99,7 +124,11 @@ describe('evaluation rules of the anchor date', function () {
     expect((await person.post('/evaluate')).body.result).to.equal('unchanged');
     await person.consent('2024-03-01T09:00:00Z');
     await person.becomes({ status: 'finalized', enrollment_date: '2024-03-11' });
-    expect((await person.events()).map((e) => e.type)).to.deep.equal(['ENROLLMENT_DATE_PROPOSED', 'ENROLLMENT_DATE_CHANGED', 'ENROLLMENT_DATE_FINALIZED']);
+    expect((await person.events()).map((e) => e.type)).to.deep.equal([
+      'ENROLLMENT_DATE_PROPOSED',
+      'ENROLLMENT_DATE_CHANGED',
+      'ENROLLMENT_DATE_FINALIZED',
+    ]);
   });
 
   it('6. finalized: another candidate is override_required, an equal one no change', async () => {
@@ -130,14 +159,40 @@ describe('evaluation rules of the anchor date', function () {
     expect(await later.versions()).to.have.length(1);
     const bare = await (await stage.study({ ...manual, ...free }, { days: [] })).person();
     await bare.set(DAY);
-    expect((await bare.versions()).map((v) => [v.visits_generated, v.generation_warnings])).to.deep.equal([[0, ['NO_VISIT_WINDOWS']]]);
+    expect((await bare.versions()).map((v) => [v.visits_generated, v.generation_warnings])).to.deep.equal([
+      [0, ['NO_VISIT_WINDOWS']],
+    ]);
   });
 
   describe('8. source dates are dates of events, never of data entry', () => {
-    const rows: [name: string, source: Record<string, unknown>, record: (person: Awaited<ReturnType<Awaited<ReturnType<Stage['study']>>['person']>>) => Promise<{ id: string }>, refKey: string][] = [
-      ['consent_workflow', { type: 'consent_workflow' }, (p) => p.consent('2024-02-29T12:00:00Z'), 'consent_instance_id'],
-      ['eligibility_workflow', { type: 'eligibility_workflow' }, (p) => p.eligible('2024-02-29T12:00:00Z'), 'eligibility_assessment_id'],
-      ['randomization', { type: 'randomization' }, (p) => stage.admin.expect(201, 'POST', `${p.path}/randomization`, { arm: 'A', randomized_at: '2024-02-29T12:00:00Z' }), 'randomization_id'],
+    const rows: [
+      name: string,
+      source: Record<string, unknown>,
+      record: (person: Awaited<ReturnType<Awaited<ReturnType<Stage['study']>>['person']>>) => Promise<{ id: string }>,
+      refKey: string,
+    ][] = [
+      [
+        'consent_workflow',
+        { type: 'consent_workflow' },
+        (p) => p.consent('2024-02-29T12:00:00Z'),
+        'consent_instance_id',
+      ],
+      [
+        'eligibility_workflow',
+        { type: 'eligibility_workflow' },
+        (p) => p.eligible('2024-02-29T12:00:00Z'),
+        'eligibility_assessment_id',
+      ],
+      [
+        'randomization',
+        { type: 'randomization' },
+        (p) =>
+          stage.admin.expect(201, 'POST', `${p.path}/randomization`, {
+            arm: 'A',
+            randomized_at: '2024-02-29T12:00:00Z',
+          }),
+        'randomization_id',
+      ],
       ['form_item', ofForm('DAY'), (p) => p.form('VISIT', { DAY: '2024-02-29' }), 'form_instance_id'],
     ];
     for (const [name, source, record, refKey] of rows) {
@@ -145,7 +200,8 @@ describe('evaluation rules of the anchor date', function () {
         const person = await (await stage.study({ ...free, sources: [source] })).person();
         const { id } = await record(person);
         const anchor = await person.becomes({ status: 'finalized', enrollment_date: '2024-02-29', source_type: name });
-        const ref = name === 'form_item' ? { form_instance_id: id, item_oid: 'DAY', form_oid: 'VISIT' } : { [refKey]: id };
+        const ref =
+          name === 'form_item' ? { form_instance_id: id, item_oid: 'DAY', form_oid: 'VISIT' } : { [refKey]: id };
         expect(anchor.source_ref).to.deep.equal(ref);
       });
     }
@@ -160,8 +216,10 @@ describe('evaluation rules of the anchor date', function () {
     });
 
     for (const [handling, said, date, precision] of [
-      ['first_of_month', '2024-02', '2024-02-01', 'partial_month'], ['middle_of_month', '2024-02', '2024-02-15', 'partial_month'],
-      ['last_of_month', '2024-02', '2024-02-29', 'partial_month'], ['last_of_month', '2023', '2023-12-31', 'partial_year'],
+      ['first_of_month', '2024-02', '2024-02-01', 'partial_month'],
+      ['middle_of_month', '2024-02', '2024-02-15', 'partial_month'],
+      ['last_of_month', '2024-02', '2024-02-29', 'partial_month'],
+      ['last_of_month', '2023', '2023-12-31', 'partial_year'],
     ] as const) {
       it(`a partial date ${said} under ${handling} is ${date}, and keeps what was said`, async () => {
         const person = await (await stage.study({ ...free, sources: [ofForm('DAY', handling)] })).person();
@@ -171,22 +229,52 @@ describe('evaluation rules of the anchor date', function () {
     }
 
     it('a proposal follows how exactly its date is known, also where the day stays: CHANGED with delta 0, no new schedule version', async () => {
-      const study = await stage.study({ ...free, sources: [ofForm('DAY', 'first_of_month')], prerequisites: { require_consent_signed: false, require_randomization: true }, schedule_on_provisional: true });
+      const study = await stage.study({
+        ...free,
+        sources: [ofForm('DAY', 'first_of_month')],
+        prerequisites: { require_consent_signed: false, require_randomization: true },
+        schedule_on_provisional: true,
+      });
       const person = await study.person();
       const form = await person.form('VISIT', { DAY: '2024-02' });
-      await person.becomes({ status: 'provisional', enrollment_date: '2024-02-01', precision: 'partial_month', partial_value: '2024-02', version: 2 });
+      await person.becomes({
+        status: 'provisional',
+        enrollment_date: '2024-02-01',
+        precision: 'partial_month',
+        partial_value: '2024-02',
+        version: 2,
+      });
       await stage.admin.expect(200, 'PATCH', `${person.path}/forms/${form.id}`, { items: { DAY: '2024-02-01' } });
-      await person.becomes({ status: 'provisional', enrollment_date: '2024-02-01', precision: 'date', partial_value: null, version: 3 });
+      await person.becomes({
+        status: 'provisional',
+        enrollment_date: '2024-02-01',
+        precision: 'date',
+        partial_value: null,
+        version: 3,
+      });
       const [entry] = await person.history();
       expect(entry).to.include({ event_type: 'CHANGED', change_delta_days: 0, schedule_version_created_id: null });
       expect(await person.versions()).to.have.length(1);
     });
 
     it('precision datetime keeps the instant and the zone beside the day in that zone', async () => {
-      const study = await stage.study({ ...free, sources: [{ type: 'consent_workflow' }], time_precision: { precision: 'datetime', timezone_policy: 'study_timezone', study_timezone: 'Pacific/Auckland' } });
+      const study = await stage.study({
+        ...free,
+        sources: [{ type: 'consent_workflow' }],
+        time_precision: {
+          precision: 'datetime',
+          timezone_policy: 'study_timezone',
+          study_timezone: 'Pacific/Auckland',
+        },
+      });
       const person = await study.person();
       await person.consent('2024-02-28T12:30:00Z');
-      const anchor = await person.becomes({ status: 'finalized', precision: 'datetime', enrollment_date: '2024-02-29', timezone: 'Pacific/Auckland' });
+      const anchor = await person.becomes({
+        status: 'finalized',
+        precision: 'datetime',
+        enrollment_date: '2024-02-29',
+        timezone: 'Pacific/Auckland',
+      });
       expect(new Date(anchor.enrollment_datetime!).toISOString()).to.equal('2024-02-28T12:30:00.000Z');
     });
   });
@@ -198,7 +286,10 @@ describe('evaluation rules of the anchor date', function () {
       const consent = await stage.admin.expect(201, 'POST', `${person.path}/consents`, { status: 'pending' });
       await person.settled();
       expect(await person.anchor()).to.include({ status: 'provisional' });
-      await stage.admin.expect(200, 'PATCH', `${person.path}/consents/${consent.id}`, { status: 'signed', signed_at: '2024-03-01T09:00:00Z' });
+      await stage.admin.expect(200, 'PATCH', `${person.path}/consents/${consent.id}`, {
+        status: 'signed',
+        signed_at: '2024-03-01T09:00:00Z',
+      });
       await person.becomes({ status: 'finalized' });
       for (const consent_mode of ['external', 'none']) {
         const other = await (await stage.study(manual, { fields: { consent_mode } })).person();
@@ -208,8 +299,15 @@ describe('evaluation rules of the anchor date', function () {
 
     it('eligibility must be eligible, randomization must have its time, the baseline visit must be completed; provisional until the last one is met', async () => {
       const study = await stage.study({
-        ...manual, schedule_on_provisional: true,
-        prerequisites: { require_consent_signed: false, require_eligibility_confirmed: true, require_randomization: true, require_baseline_visit: true, custom_rule: 'participant.arm == "A"' },
+        ...manual,
+        schedule_on_provisional: true,
+        prerequisites: {
+          require_consent_signed: false,
+          require_eligibility_confirmed: true,
+          require_randomization: true,
+          require_baseline_visit: true,
+          custom_rule: 'participant.arm == "A"',
+        },
       });
       const person = await study.person();
       await person.set(DAY);
@@ -221,7 +319,10 @@ describe('evaluation rules of the anchor date', function () {
       expect(await person.anchor()).to.include({ status: 'provisional' });
       const waiting = await stage.handle(person.id).query<{ waiting_for: string[] }>('anchorState');
       expect(waiting.waiting_for).to.deep.equal(['randomization', 'custom_rule']);
-      await stage.admin.expect(201, 'POST', `${person.path}/randomization`, { arm: 'A', randomized_at: '2024-03-14T10:00:00Z' });
+      await stage.admin.expect(201, 'POST', `${person.path}/randomization`, {
+        arm: 'A',
+        randomized_at: '2024-03-14T10:00:00Z',
+      });
       await person.becomes({ status: 'finalized', enrollment_date: DAY });
     });
   });
@@ -232,21 +333,37 @@ describe('evaluation rules of the anchor date', function () {
       const window = await study.window(0);
       await study.window(30);
       const person = await study.person();
-      const visit = await stage.admin.expect(201, 'POST', '/api/schedules/visits', { participant_id: person.id, study_id: study.id, visit_window_id: window.id, target_date: dateIn(new Date().toISOString(), 'UTC') });
+      const visit = await stage.admin.expect(201, 'POST', '/api/schedules/visits', {
+        participant_id: person.id,
+        study_id: study.id,
+        visit_window_id: window.id,
+        target_date: dateIn(new Date().toISOString(), 'UTC'),
+      });
       expect(visit).to.include({ is_baseline: true, status: 'open' });
       return { person, visit };
     };
-    const current = async (person: Awaited<ReturnType<typeof baseline>>['person']) => (await stage.admin.expect<{ visits: Loose[] }>(200, 'GET', `${person.path}/schedule`)).visits;
+    const current = async (person: Awaited<ReturnType<typeof baseline>>['person']) =>
+      (await stage.admin.expect<{ visits: Loose[] }>(200, 'GET', `${person.path}/schedule`)).visits;
 
     it('meets the prerequisite when it is completed, and is not planned once more', async () => {
-      const { person, visit } = await baseline({ ...manual, prerequisites: { require_consent_signed: false, require_baseline_visit: true } });
+      const { person, visit } = await baseline({
+        ...manual,
+        prerequisites: { require_consent_signed: false, require_baseline_visit: true },
+      });
       expect((await person.set(DAY)).body.status).to.equal('provisional');
       await person.complete(visit.id);
       await person.becomes({ status: 'finalized', enrollment_date: DAY });
       expect((await person.standing()).map(({ name }) => name)).to.have.members(['Day 0', 'Day 30']);
-      expect((await current(person)).map(({ name, carried }) => [name, carried])).to.have.deep.members([['Day 0', true], ['Day 30', false]]);
+      expect((await current(person)).map(({ name, carried }) => [name, carried])).to.have.deep.members([
+        ['Day 0', true],
+        ['Day 30', false],
+      ]);
       await person.override(addDays(DAY, 1));
-      expect((await person.standing()).filter(({ name }) => name === 'Day 0').map(({ id, anchor_reconciled }) => [id, anchor_reconciled])).to.deep.equal([[visit.id, true]]);
+      expect(
+        (await person.standing())
+          .filter(({ name }) => name === 'Day 0')
+          .map(({ id, anchor_reconciled }) => [id, anchor_reconciled]),
+      ).to.deep.equal([[visit.id, true]]);
     });
 
     it('is the source of an anchor of the type baseline_visit', async () => {
@@ -258,18 +375,32 @@ describe('evaluation rules of the anchor date', function () {
 
     it('stays the one to do where the schedule is made first; another one of the window is one visit more', async () => {
       const { person, visit } = await baseline({ ...manual, ...free });
-      const again = await stage.admin.expect(201, 'POST', '/api/schedules/visits', { participant_id: person.id, visit_window_id: visit.visit_window_id, target_date: visit.target_date });
+      const again = await stage.admin.expect(201, 'POST', '/api/schedules/visits', {
+        participant_id: person.id,
+        visit_window_id: visit.visit_window_id,
+        target_date: visit.target_date,
+      });
       expect(again.visit_key).to.not.equal(visit.visit_key);
       await person.set(DAY);
       const standing = await person.standing();
-      expect(standing.filter(({ name }) => name === 'Day 0').map(({ id, status }) => [id, status])).to.have.deep.members([[visit.id, 'open'], [again.id, 'open']]);
+      expect(
+        standing.filter(({ name }) => name === 'Day 0').map(({ id, status }) => [id, status]),
+      ).to.have.deep.members([
+        [visit.id, 'open'],
+        [again.id, 'open'],
+      ]);
       expect((await current(person)).filter(({ carried }) => carried).map(({ id }) => id)).to.deep.equal([visit.id]);
     });
 
     it('of another study than the participant’s is refused', async () => {
       const other = await stage.study({}, { days: [] });
       const { person } = await baseline({ ...manual });
-      const answer = await stage.admin.post('/api/schedules/visits', { participant_id: person.id, study_id: other.id, name: 'X', target_date: DAY });
+      const answer = await stage.admin.post('/api/schedules/visits', {
+        participant_id: person.id,
+        study_id: other.id,
+        name: 'X',
+        target_date: DAY,
+      });
       expect([answer.status, answer.body.errors[0]?.path]).to.deep.equal([422, 'study_id']);
     });
   });
@@ -277,27 +408,48 @@ describe('evaluation rules of the anchor date', function () {
   describe('a date ahead', () => {
     const tomorrow = () => new Date(Date.now() + 2 * 86_400_000).toISOString();
     for (const [source, record] of [
-      ['consent_workflow', (path: string) => stage.admin.expect(201, 'POST', `${path}/consents`, { status: 'signed', signed_at: tomorrow() })],
-      ['eligibility_workflow', (path: string) => stage.admin.expect(200, 'PUT', `${path}/eligibility`, { status: 'eligible', confirmed_at: tomorrow() })],
-      ['randomization', (path: string) => stage.admin.expect(201, 'POST', `${path}/randomization`, { arm: 'A', randomized_at: tomorrow() })],
+      [
+        'consent_workflow',
+        (path: string) =>
+          stage.admin.expect(201, 'POST', `${path}/consents`, { status: 'signed', signed_at: tomorrow() }),
+      ],
+      [
+        'eligibility_workflow',
+        (path: string) =>
+          stage.admin.expect(200, 'PUT', `${path}/eligibility`, { status: 'eligible', confirmed_at: tomorrow() }),
+      ],
+      [
+        'randomization',
+        (path: string) =>
+          stage.admin.expect(201, 'POST', `${path}/randomization`, { arm: 'A', randomized_at: tomorrow() }),
+      ],
     ] as const) {
       it(`is taken as the record of a ${source}, and refused as the anchor date`, async () => {
         const person = await (await stage.study({ ...free, sources: [{ type: source }] })).person();
         await record(person.path);
         await person.settled();
         const { status, body } = await person.post<{ result: string; errors: { code: string }[] }>('/evaluate');
-        expect([status, body.result, body.errors.map(({ code }) => code)]).to.deep.equal([200, 'validation_failed', ['FUTURE_DATE']]);
+        expect([status, body.result, body.errors.map(({ code }) => code)]).to.deep.equal([
+          200,
+          'validation_failed',
+          ['FUTURE_DATE'],
+        ]);
         expect((await person.anchor()).status).to.equal('unset');
       });
       it(`is the anchor date from a ${source} where the policy allows it`, async () => {
-        const person = await (await stage.study({ ...free, sources: [{ type: source }], validation: { cannot_be_future: false } })).person();
+        const person = await (
+          await stage.study({ ...free, sources: [{ type: source }], validation: { cannot_be_future: false } })
+        ).person();
         await record(person.path);
         await person.becomes({ status: 'finalized', source_type: source });
       });
     }
     it('that is no instant is refused', async () => {
       const person = await (await stage.study()).person();
-      const answer = await stage.admin.post(`${person.path}/consents`, { status: 'signed', signed_at: '2016-12-31T23:59:60Z' });
+      const answer = await stage.admin.post(`${person.path}/consents`, {
+        status: 'signed',
+        signed_at: '2016-12-31T23:59:60Z',
+      });
       expect([answer.status, answer.body.errors[0]?.code]).to.deep.equal([400, 'NO_INSTANT']);
     });
   });
@@ -308,7 +460,14 @@ describe('evaluation rules of the anchor date', function () {
       await person.set(DAY);
       const before = [await person.anchor(), await person.visits()];
       await person.withdraw();
-      const refused = [await person.set('2024-03-11'), await person.override('2024-03-11'), await person.post('/override-back', { reason: 'x' }), await person.post('/cancel'), await person.post('/evaluate'), await person.post('/override/preview', { new_enrollment_date: '2024-03-11', reason: 'x' })];
+      const refused = [
+        await person.set('2024-03-11'),
+        await person.override('2024-03-11'),
+        await person.post('/override-back', { reason: 'x' }),
+        await person.post('/cancel'),
+        await person.post('/evaluate'),
+        await person.post('/override/preview', { new_enrollment_date: '2024-03-11', reason: 'x' }),
+      ];
       for (const { status, body } of refused) expect([status, body.code]).to.deep.equal([409, 'PARTICIPANT_WITHDRAWN']);
       await person.consent('2024-03-12T09:00:00Z');
       await until(async () => (await stage.sql('select id from outbox where subject = ?', [person.id])).length === 0);
@@ -319,10 +478,14 @@ describe('evaluation rules of the anchor date', function () {
       const person = await (await stage.study(manual)).person();
       await person.set(DAY);
       await person.withdraw();
-      await until(async () => (await stage.handle(person.id).describe()).status.name === 'COMPLETED', { what: 'the workflow to end' });
+      await until(async () => (await stage.handle(person.id).describe()).status.name === 'COMPLETED', {
+        what: 'the workflow to end',
+      });
       await person.consent('2024-03-01T09:00:00Z');
       await until(async () => (await stage.sql('select id from outbox where subject = ?', [person.id])).length === 0);
-      await until(async () => (await stage.handle(person.id).describe()).status.name === 'COMPLETED', { what: 'the workflow to end again' });
+      await until(async () => (await stage.handle(person.id).describe()).status.name === 'COMPLETED', {
+        what: 'the workflow to end again',
+      });
       expect(await person.anchor()).to.include({ status: 'provisional', version: 2 });
     });
 
@@ -340,7 +503,8 @@ describe('evaluation rules of the anchor date', function () {
   });
 
   describe('11. re-consent', () => {
-    const consent = (multi_consent: Record<string, unknown>) => stage.study({ sources: [{ type: 'consent_workflow' }], multi_consent });
+    const consent = (multi_consent: Record<string, unknown>) =>
+      stage.study({ sources: [{ type: 'consent_workflow' }], multi_consent });
     it('first: re-consent leaves the date unchanged', async () => {
       const person = await (await consent({ anchor_consent: 'first', reconsent_updates_anchor: true })).person();
       await person.consent('2024-03-01T09:00:00Z');
@@ -356,7 +520,13 @@ describe('evaluation rules of the anchor date', function () {
       await person.becomes({ status: 'finalized', enrollment_date: '2024-03-01' });
       await person.consent('2024-04-01T09:00:00Z');
       await person.becomes({ status: 'finalized', enrollment_date: '2024-04-01', version: 3 });
-      expect((await person.history())[0]).to.include({ event_type: 'CHANGED', actor_type: 'workflow', status_before: 'finalized', status_after: 'finalized', change_delta_days: 31 });
+      expect((await person.history())[0]).to.include({
+        event_type: 'CHANGED',
+        actor_type: 'workflow',
+        status_before: 'finalized',
+        status_after: 'finalized',
+        change_delta_days: 31,
+      });
       expect((await person.versions()).map((v) => v.anchor_date_used)).to.deep.equal(['2024-03-01', '2024-04-01']);
     });
 
@@ -370,7 +540,9 @@ describe('evaluation rules of the anchor date', function () {
     });
 
     it('specific_version: only that version of the consent counts, for the date and for the prerequisite', async () => {
-      const person = await (await consent({ anchor_consent: 'specific_version', specific_consent_version_id: 'v2' })).person();
+      const person = await (
+        await consent({ anchor_consent: 'specific_version', specific_consent_version_id: 'v2' })
+      ).person();
       await person.consent('2024-03-01T09:00:00Z', { consent_version_id: 'v1' });
       await person.settled();
       expect(await person.anchor()).to.include({ status: 'unset' });
@@ -382,8 +554,12 @@ describe('evaluation rules of the anchor date', function () {
   it('today is the date in the policy’s zone, not the server’s', async () => {
     const now = new Date().toISOString();
     // Of these two one is always a day ahead of the other.
-    const [ahead, behind] = ['Pacific/Kiritimati', 'Pacific/Niue'].map((zone) => ({ zone, today: dateIn(now, zone) })) as [{ zone: string; today: string }, { zone: string; today: string }];
-    const study = (zone: string) => stage.study({ ...manual, ...free, time_precision: { timezone_policy: 'study_timezone', study_timezone: zone } });
+    const [ahead, behind] = ['Pacific/Kiritimati', 'Pacific/Niue'].map((zone) => ({
+      zone,
+      today: dateIn(now, zone),
+    })) as [{ zone: string; today: string }, { zone: string; today: string }];
+    const study = (zone: string) =>
+      stage.study({ ...manual, ...free, time_precision: { timezone_policy: 'study_timezone', study_timezone: zone } });
     expect((await (await (await study(ahead.zone)).person()).set(ahead.today)).status).to.equal(200);
     const refused = await (await (await study(behind.zone)).person()).set(ahead.today);
     expect(refused.body.errors.map((e) => e.code)).to.deep.equal(['FUTURE_DATE']);

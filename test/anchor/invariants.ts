@@ -5,7 +5,8 @@ import type { Stage } from './stage.js';
  * database in one statement. Answers what does not hold, in words.
  */
 export async function brokenInvariants(stage: Stage, studyId: string): Promise<string[]> {
-  const rows = await stage.sql<{ what: string; participant_id: string }>(`
+  const rows = await stage.sql<{ what: string; participant_id: string }>(
+    `
     with p as (select id from participants where study_id = :study),
     v as (select participant_id, count(*) filter (where is_current) as current, count(*) as n, max(version_number) as top from schedule_versions where study_id = :study group by 1),
     h as (
@@ -32,6 +33,8 @@ export async function brokenInvariants(stage: Stage, studyId: string): Promise<s
       where s.study_id = :study and not s.is_current and s.superseded_by_id is null
     union all select 'two pending override requests', participant_id from override_requests where study_id = :study and status = 'pending' group by participant_id having count(*) > 1
     union all select 'an entry without its decision', e.participant_id from anchor_date_history e where e.study_id = :study and not exists (select from anchor_decisions d where d.history_id = e.id)
-  `, { study: studyId });
+  `,
+    { study: studyId },
+  );
   return rows.map((r) => `${r.participant_id}: ${r.what}`);
 }

@@ -4,15 +4,21 @@ import { overlapped } from '../../activities/overlapped.js';
 /** A gate that is opened by hand. */
 function gate() {
   let open!: () => void;
-  const opened = new Promise<void>((resolve) => { open = resolve; });
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
   return { open, opened };
 }
-const soon = () => new Promise<void>((resolve) => { setImmediate(resolve); });
+const soon = () =>
+  new Promise<void>((resolve) => {
+    setImmediate(resolve);
+  });
 
 describe('Pieces that are worked through overlapped', () => {
   it('one writes at a time, the next is read meanwhile, and begins to write when the turn is passed on', async () => {
     const seen: string[] = [];
-    const written = [gate(), gate(), gate()], through = [gate(), gate(), gate()];
+    const written = [gate(), gate(), gate()],
+      through = [gate(), gate(), gate()];
     const done = overlapped([0, 1, 2], async (piece, turn) => {
       seen.push(`read ${piece}`);
       await turn.taken();
@@ -55,27 +61,38 @@ describe('Pieces that are worked through overlapped', () => {
 
   it('one at a time, none begins before the one before it is through, and none after one that failed', async () => {
     const seen: string[] = [];
-    const fault: unknown = await overlapped([0, 1, 2], async (piece, turn) => {
-      seen.push(`read ${piece}`);
-      await turn.taken();
-      turn.passOn();
-      await soon();
-      if (piece === 1) throw new Error('piece 1 failed');
-      seen.push(`through ${piece}`);
-    }, 1).then(() => undefined, (thrown: unknown) => thrown);
+    const fault: unknown = await overlapped(
+      [0, 1, 2],
+      async (piece, turn) => {
+        seen.push(`read ${piece}`);
+        await turn.taken();
+        turn.passOn();
+        await soon();
+        if (piece === 1) throw new Error('piece 1 failed');
+        seen.push(`through ${piece}`);
+      },
+      1,
+    ).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
     expect(fault).to.be.an('error').with.property('message', 'piece 1 failed');
     expect(seen).to.deep.equal(['read 0', 'through 0', 'read 1']);
   });
 
   it('when one fails no other begins, and it is told when nothing is under way any more', async () => {
-    const begun: number[] = [], through: number[] = [];
+    const begun: number[] = [],
+      through: number[] = [];
     const fault: unknown = await overlapped([0, 1, 2, 3, 4], async (piece, turn) => {
       begun.push(piece);
       await turn.taken();
       if (piece === 1) throw new Error('piece 1 failed');
       await soon();
       through.push(piece);
-    }).then(() => undefined, (thrown: unknown) => thrown);
+    }).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
     expect(fault).to.be.an('error').with.property('message', 'piece 1 failed');
     expect(begun).to.deep.equal([0, 1, 2]);
     expect(through).to.deep.equal([0, 2]);

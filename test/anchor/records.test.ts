@@ -4,7 +4,12 @@ import type { AnchorStudy, EventView, Person } from './stage.js';
 
 const policy = {
   sources: [{ type: 'manual_entry' }],
-  permissions: { can_set: ['admin', 'coordinator'], can_override: ['admin', 'coordinator', 'researcher'], override_requires_approval: true, override_approver_roles: ['researcher'] },
+  permissions: {
+    can_set: ['admin', 'coordinator'],
+    can_override: ['admin', 'coordinator', 'researcher'],
+    override_requires_approval: true,
+    override_approver_roles: ['researcher'],
+  },
 };
 
 describe('what the anchor service leaves on record', function () {
@@ -38,7 +43,9 @@ describe('what the anchor service leaves on record', function () {
 
   it('history is newest first, with every type, gap-free versions and deltas', async () => {
     const history = await person.history();
-    expect(history.map((h) => [h.event_type, h.anchor_version, h.enrollment_date_value, h.change_delta_days])).to.deep.equal([
+    expect(
+      history.map((h) => [h.event_type, h.anchor_version, h.enrollment_date_value, h.change_delta_days]),
+    ).to.deep.equal([
       ['OVERRIDE_GRANTED', 5, '2024-03-05', -7],
       ['OVERRIDE_REQUESTED', 4, '2024-03-12', null],
       ['OVERRIDE_DENIED', 4, '2024-03-12', null],
@@ -52,11 +59,28 @@ describe('what the anchor service leaves on record', function () {
   });
 
   it('an entry keeps every stored field of the contract: who, from where, by what request', async () => {
-    const [row] = await stage.sql<Record<string, unknown>>(`select * from anchor_date_history where participant_id = ? and event_type = 'CHANGED'`, [person.id]);
+    const [row] = await stage.sql<Record<string, unknown>>(
+      `select * from anchor_date_history where participant_id = ? and event_type = 'CHANGED'`,
+      [person.id],
+    );
     expect(row).to.include({
-      participant_id: person.id, study_id: study.id, event_type: 'CHANGED', enrollment_date_value: '2024-03-12', enrollment_datetime_value: null, precision: 'date', timezone: 'UTC',
-      status_before: 'provisional', status_after: 'provisional', source_type: 'manual_entry', previous_enrollment_date: DAY, previous_source_type: 'manual_entry',
-      actor_user_id: ids.coordinator, actor_type: 'user', reason: 'read again', user_agent: 'diary/1.0', schedule_version_created_id: null,
+      participant_id: person.id,
+      study_id: study.id,
+      event_type: 'CHANGED',
+      enrollment_date_value: '2024-03-12',
+      enrollment_datetime_value: null,
+      precision: 'date',
+      timezone: 'UTC',
+      status_before: 'provisional',
+      status_after: 'provisional',
+      source_type: 'manual_entry',
+      previous_enrollment_date: DAY,
+      previous_source_type: 'manual_entry',
+      actor_user_id: ids.coordinator,
+      actor_type: 'user',
+      reason: 'read again',
+      user_agent: 'diary/1.0',
+      schedule_version_created_id: null,
     });
     expect(row!.ip_address).to.match(/127\.0\.0\.1|::1/);
     expect(row!.request_id).to.match(/^[0-9a-f-]{36}$/);
@@ -64,28 +88,53 @@ describe('what the anchor service leaves on record', function () {
   });
 
   it('history is insert-only by the database’s own force, also for its owner', async () => {
-    for (const statement of [`update anchor_date_history set reason = 'x' where participant_id = ?`, `delete from anchor_date_history where participant_id = ?`]) {
-      const fault = await stage.sql(statement, [person.id]).then(() => null, (e: Error) => e.message);
+    for (const statement of [
+      `update anchor_date_history set reason = 'x' where participant_id = ?`,
+      `delete from anchor_date_history where participant_id = ?`,
+    ]) {
+      const fault = await stage.sql(statement, [person.id]).then(
+        () => null,
+        (e: Error) => e.message,
+      );
       expect(fault, statement).to.be.a('string');
     }
-    const truncated = await stage.sql('truncate anchor_date_history cascade').then(() => null, (e: Error) => e.message);
+    const truncated = await stage.sql('truncate anchor_date_history cascade').then(
+      () => null,
+      (e: Error) => e.message,
+    );
     expect(truncated).to.be.a('string');
   });
 
   it('each entry keeps what was known: facts, trace, policy version; nothing that identifies a person', async () => {
-    const rows = await stage.sql<{ facts: Record<string, unknown>; trace: { sources: { type: string; outcome: string }[] }; policy_version: number; approver_user_id: string | null; event_type: string }>(
-      'select d.*, h.event_type from anchor_decisions d join anchor_date_history h on h.id = d.history_id where d.participant_id = ? order by h.seq', [person.id]);
+    const rows = await stage.sql<{
+      facts: Record<string, unknown>;
+      trace: { sources: { type: string; outcome: string }[] };
+      policy_version: number;
+      approver_user_id: string | null;
+      event_type: string;
+    }>(
+      'select d.*, h.event_type from anchor_decisions d join anchor_date_history h on h.id = d.history_id where d.participant_id = ? order by h.seq',
+      [person.id],
+    );
     expect(rows).to.have.length(7);
     expect(rows.every((r) => r.policy_version === 1)).to.equal(true);
     expect(rows[0]!.trace.sources).to.deep.equal([{ type: 'manual_entry', priority: 1, outcome: 'chosen', date: DAY }]);
     expect(rows.at(-1)!.approver_user_id).to.equal(ids.approver);
     const text = JSON.stringify(rows);
-    for (const personal of ['someone@example.org', '+49 30 1234', '1950-01-02', 'email', 'phone', 'date_of_birth']) expect(text).not.to.contain(personal);
+    for (const personal of ['someone@example.org', '+49 30 1234', '1950-01-02', 'email', 'phone', 'date_of_birth'])
+      expect(text).not.to.contain(personal);
   });
 
   it('events come in the order in which things happened', () => {
     expect(events.map((e) => e.type.replace('ENROLLMENT_DATE_', ''))).to.deep.equal([
-      'PROPOSED', 'CHANGED', 'FINALIZED', 'OVERRIDE_REQUESTED', 'OVERRIDE_DENIED', 'OVERRIDE_REQUESTED', 'OVERRIDE_GRANTED', 'CHANGED',
+      'PROPOSED',
+      'CHANGED',
+      'FINALIZED',
+      'OVERRIDE_REQUESTED',
+      'OVERRIDE_DENIED',
+      'OVERRIDE_REQUESTED',
+      'OVERRIDE_GRANTED',
+      'CHANGED',
     ]);
   });
 
@@ -94,29 +143,66 @@ describe('what the anchor service leaves on record', function () {
     await external.set(DAY);
     const set = (await external.events())[0]!;
     expect(set.type).to.equal('ENROLLMENT_DATE_SET');
-    expect(set.data).to.deep.include({ source_type: 'manual_entry', source_ref: { entered_by_user_id: stage.admin.userId }, actor: { user_id: stage.admin.userId, type: 'user' } });
-    expect(only('ENROLLMENT_DATE_PROPOSED')[0]!.data).to.deep.include({ source_type: 'manual_entry', source_ref: { entered_by_user_id: ids.coordinator }, actor: { user_id: ids.coordinator, type: 'user' } });
+    expect(set.data).to.deep.include({
+      source_type: 'manual_entry',
+      source_ref: { entered_by_user_id: stage.admin.userId },
+      actor: { user_id: stage.admin.userId, type: 'user' },
+    });
+    expect(only('ENROLLMENT_DATE_PROPOSED')[0]!.data).to.deep.include({
+      source_type: 'manual_entry',
+      source_ref: { entered_by_user_id: ids.coordinator },
+      actor: { user_id: ids.coordinator, type: 'user' },
+    });
   });
 
   it('ENROLLMENT_DATE_CHANGED carries previous and new value, change_delta_days, reason: provisional, and after finalization', () => {
     const [early, late] = only('ENROLLMENT_DATE_CHANGED');
-    expect(early!.data).to.include({ previous_value: DAY, previous_enrollment_date: DAY, new_value: '2024-03-12', change_delta_days: 2, reason: 'read again' });
-    expect(late!.data).to.include({ previous_value: '2024-03-12', new_value: '2024-03-05', change_delta_days: -7, reason: 'shown now' });
+    expect(early!.data).to.include({
+      previous_value: DAY,
+      previous_enrollment_date: DAY,
+      new_value: '2024-03-12',
+      change_delta_days: 2,
+      reason: 'read again',
+    });
+    expect(late!.data).to.include({
+      previous_value: '2024-03-12',
+      new_value: '2024-03-05',
+      change_delta_days: -7,
+      reason: 'shown now',
+    });
   });
 
   it('ENROLLMENT_DATE_FINALIZED carries finalized_by', () => {
-    expect(only('ENROLLMENT_DATE_FINALIZED')[0]!.data).to.deep.include({ finalized_by: { user_id: stage.admin.userId, type: 'workflow' }, finalized_by_id: stage.admin.userId });
+    expect(only('ENROLLMENT_DATE_FINALIZED')[0]!.data).to.deep.include({
+      finalized_by: { user_id: stage.admin.userId, type: 'workflow' },
+      finalized_by_id: stage.admin.userId,
+    });
   });
 
   it('ENROLLMENT_DATE_OVERRIDE_REQUESTED carries actor and reason, _GRANTED approver and reason, _DENIED approver and denial reason', () => {
-    expect(only('ENROLLMENT_DATE_OVERRIDE_REQUESTED')[0]!.data).to.deep.include({ actor: { user_id: ids.coordinator, type: 'user' }, reason: 'the form was misread' });
-    expect(only('ENROLLMENT_DATE_OVERRIDE_GRANTED')[0]!.data).to.include({ approver: ids.approver, reason: 'shown now' });
-    expect(only('ENROLLMENT_DATE_OVERRIDE_DENIED')[0]!.data).to.include({ approver: ids.approver, denial_reason: 'not shown', reason: 'not shown' });
+    expect(only('ENROLLMENT_DATE_OVERRIDE_REQUESTED')[0]!.data).to.deep.include({
+      actor: { user_id: ids.coordinator, type: 'user' },
+      reason: 'the form was misread',
+    });
+    expect(only('ENROLLMENT_DATE_OVERRIDE_GRANTED')[0]!.data).to.include({
+      approver: ids.approver,
+      reason: 'shown now',
+    });
+    expect(only('ENROLLMENT_DATE_OVERRIDE_DENIED')[0]!.data).to.include({
+      approver: ids.approver,
+      denial_reason: 'not shown',
+      reason: 'not shown',
+    });
   });
 
   it('an override that needs no approval was granted by who asked for it', async () => {
     const { permissions: _approval, ...free } = policy;
-    const own = await (await stage.study({ ...free, permissions: { override_requires_approval: false } }, { fields: { consent_mode: 'external' } })).person();
+    const own = await (
+      await stage.study(
+        { ...free, permissions: { override_requires_approval: false } },
+        { fields: { consent_mode: 'external' } },
+      )
+    ).person();
     await own.set(DAY);
     expect((await own.override('2024-03-17')).status).to.equal(200);
     const granted = (await own.events()).find((event) => event.type === 'ENROLLMENT_DATE_OVERRIDE_GRANTED');
@@ -124,10 +210,23 @@ describe('what the anchor service leaves on record', function () {
   });
 
   it('an audit record of the study stands beside every entry, with the request that caused it, and the chain verifies', async () => {
-    const rows = await stage.sql<{ action: string; user_id: string; request_id: string; audit_metadata: { history_id: string } }>(
-      `select action, user_id, request_id, audit_metadata from audit_log where study_id = ? and resource_id = ? and action like 'anchor\\_%' order by seq`, [study.id, person.id]);
+    const rows = await stage.sql<{
+      action: string;
+      user_id: string;
+      request_id: string;
+      audit_metadata: { history_id: string };
+    }>(
+      `select action, user_id, request_id, audit_metadata from audit_log where study_id = ? and resource_id = ? and action like 'anchor\\_%' order by seq`,
+      [study.id, person.id],
+    );
     expect(rows.map((r) => r.action)).to.deep.equal([
-      'anchor_proposed', 'anchor_changed', 'anchor_finalized', 'anchor_override_requested', 'anchor_override_denied', 'anchor_override_requested', 'anchor_override_granted',
+      'anchor_proposed',
+      'anchor_changed',
+      'anchor_finalized',
+      'anchor_override_requested',
+      'anchor_override_denied',
+      'anchor_override_requested',
+      'anchor_override_granted',
     ]);
     const history = await person.history();
     expect(rows.map((r) => r.audit_metadata.history_id)).to.deep.equal(history.map((h) => h.id).reverse());
@@ -137,16 +236,22 @@ describe('what the anchor service leaves on record', function () {
   });
 
   it('the version of the anchor has grown by each entry that changed value or status, and by nothing else', async () => {
-    const moving = (await person.history()).filter((h) => h.event_type !== 'OVERRIDE_REQUESTED' && h.event_type !== 'OVERRIDE_DENIED');
+    const moving = (await person.history()).filter(
+      (h) => h.event_type !== 'OVERRIDE_REQUESTED' && h.event_type !== 'OVERRIDE_DENIED',
+    );
     expect((await person.anchor()).version).to.equal(1 + moving.length);
   });
 
   for (const [handling, expected] of [
-    ['preserve_original', { needs_review: false, reporting_target_date: null }], ['recalculate_reporting', { needs_review: false, reporting_target_date: '2024-03-17' }],
+    ['preserve_original', { needs_review: false, reporting_target_date: null }],
+    ['recalculate_reporting', { needs_review: false, reporting_target_date: '2024-03-17' }],
     ['flag_for_review', { needs_review: true, reporting_target_date: null }],
   ] as const) {
     it(`completed_visit_handling ${handling}: the completed visit stays, marked reconciled, ${JSON.stringify(expected)}`, async () => {
-      const own = await stage.study({ ...policy, permissions: undefined, re_anchoring: { completed_visit_handling: handling } }, { fields: { consent_mode: 'none' } });
+      const own = await stage.study(
+        { ...policy, permissions: undefined, re_anchoring: { completed_visit_handling: handling } },
+        { fields: { consent_mode: 'none' } },
+      );
       const other = await own.person();
       await other.set(DAY);
       const [visit] = await other.standing();

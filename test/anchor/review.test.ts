@@ -4,14 +4,21 @@ import { until } from '../support/service.js';
 import { DAY, Stage } from './stage.js';
 import type { AnchorStudy, Person, VisitView } from './stage.js';
 
-interface ReviewedView extends VisitView { reviewed_at: string | null; reviewed_by_id: string | null; review_resolution: string | null }
+interface ReviewedView extends VisitView {
+  reviewed_at: string | null;
+  reviewed_by_id: string | null;
+  review_resolution: string | null;
+}
 
 describe('completed visits when the anchor moves', function () {
   let stage: Stage;
-  before(async () => { stage = await Stage.open(); });
+  before(async () => {
+    stage = await Stage.open();
+  });
   after(() => stage.close());
 
-  const studyWith = (completed_visit_handling: string): Promise<AnchorStudy> => stage.study({ re_anchoring: { completed_visit_handling } }, { fields: { consent_mode: 'external' } });
+  const studyWith = (completed_visit_handling: string): Promise<AnchorStudy> =>
+    stage.study({ re_anchoring: { completed_visit_handling } }, { fields: { consent_mode: 'external' } });
   /** Somebody whose first visit is done: final on 10 March, visits on 10 March and 9 April. */
   const halfway = async (study: AnchorStudy): Promise<{ person: Person; done: VisitView }> => {
     const person = await study.person();
@@ -21,7 +28,12 @@ describe('completed visits when the anchor moves', function () {
     return { person, done: await visitOf(first.id) };
   };
   const visitOf = (id: string) => stage.admin.expect<ReviewedView>(200, 'GET', `/api/visits/${id}`);
-  const review = (id: string, body?: Record<string, unknown>, by: Http = stage.admin, headers: Record<string, string> = {}) => by.post<ReviewedView & Loose>(`/api/visits/${id}/review`, body, { headers });
+  const review = (
+    id: string,
+    body?: Record<string, unknown>,
+    by: Http = stage.admin,
+    headers: Record<string, string> = {},
+  ) => by.post<ReviewedView & Loose>(`/api/visits/${id}/review`, body, { headers });
 
   const handlings: [handling: string, after: Partial<VisitView>][] = [
     ['preserve_original', { needs_review: false, reporting_target_date: null }],
@@ -33,11 +45,26 @@ describe('completed visits when the anchor moves', function () {
       const { person, done } = await halfway(await studyWith(handling));
       expect((await person.override('2024-03-20')).status).to.equal(200);
       const now = await visitOf(done.id);
-      expect(now).to.include({ status: 'completed', target_date: DAY, anchor_reconciled: true, schedule_version_id: done.schedule_version_id, visit_key: done.visit_key, completed_at: done.completed_at, ...after });
+      expect(now).to.include({
+        status: 'completed',
+        target_date: DAY,
+        anchor_reconciled: true,
+        schedule_version_id: done.schedule_version_id,
+        visit_key: done.visit_key,
+        completed_at: done.completed_at,
+        ...after,
+      });
       expect(now.anchor_reconciled_at).to.be.a('string');
       expect((await person.visits()).filter((v) => v.visit_key === done.visit_key)).to.have.length(1);
-      const { visits } = await stage.admin.expect<{ visits: (VisitView & { carried: boolean })[] }>(200, 'GET', `${person.path}/schedule`);
-      expect(visits.map((v) => [v.name, v.target_date, v.status, v.carried])).to.deep.equal([['Day 0', DAY, 'completed', true], ['Day 30', '2024-04-19', 'scheduled', false]]);
+      const { visits } = await stage.admin.expect<{ visits: (VisitView & { carried: boolean })[] }>(
+        200,
+        'GET',
+        `${person.path}/schedule`,
+      );
+      expect(visits.map((v) => [v.name, v.target_date, v.status, v.carried])).to.deep.equal([
+        ['Day 0', DAY, 'completed', true],
+        ['Day 30', '2024-04-19', 'scheduled', false],
+      ]);
     });
 
     it(`${handling}: a changed window, with the anchor where it is, asks for nothing`, async () => {
@@ -46,7 +73,11 @@ describe('completed visits when the anchor moves', function () {
       const before = (await person.versions()).length;
       await study.window(90);
       await until(async () => (await person.versions()).length > before, { what: 'the next version' });
-      expect(await visitOf(done.id)).to.include({ needs_review: false, anchor_reconciled: false, reporting_target_date: null });
+      expect(await visitOf(done.id)).to.include({
+        needs_review: false,
+        anchor_reconciled: false,
+        reporting_target_date: null,
+      });
     });
   }
 
@@ -60,7 +91,9 @@ describe('completed visits when the anchor moves', function () {
 
   describe('review', () => {
     let study: AnchorStudy;
-    before(async () => { study = await studyWith('flag_for_review'); });
+    before(async () => {
+      study = await studyWith('flag_for_review');
+    });
     const flagged = async () => {
       const { person, done } = await halfway(study);
       await person.override('2024-03-20');
@@ -71,14 +104,26 @@ describe('completed visits when the anchor moves', function () {
       const { id } = await flagged();
       const { status, body } = await review(id, { resolution: 'the visit was held on the day that was right then' });
       expect(status).to.equal(200);
-      expect(body).to.include({ needs_review: false, reporting_target_date: null, target_date: DAY, status: 'completed', reviewed_by_id: stage.admin.userId, review_resolution: 'the visit was held on the day that was right then' });
+      expect(body).to.include({
+        needs_review: false,
+        reporting_target_date: null,
+        target_date: DAY,
+        status: 'completed',
+        reviewed_by_id: stage.admin.userId,
+        review_resolution: 'the visit was held on the day that was right then',
+      });
       expect(body.reviewed_at).to.be.a('string');
       expect(await visitOf(id)).to.deep.equal(body);
     });
 
     it('keep_target false: it is reported against the target that it would have now', async () => {
       const { id } = await flagged();
-      expect((await review(id, { keep_target: false })).body).to.include({ needs_review: false, reporting_target_date: '2024-03-20', target_date: DAY, review_resolution: null });
+      expect((await review(id, { keep_target: false })).body).to.include({
+        needs_review: false,
+        reporting_target_date: '2024-03-20',
+        target_date: DAY,
+        review_resolution: null,
+      });
     });
 
     it('needs no body at all', async () => {
@@ -92,7 +137,13 @@ describe('completed visits when the anchor moves', function () {
       await review(id, { resolution: 'words about a person', keep_target: false }, by);
       const [record] = (await study.audit('visit_reviewed')).filter((r) => r.resource_id === id);
       expect(record).to.include({ user_id: by.userId });
-      expect(record!.audit_metadata).to.deep.equal({ participant_id: person.id, keep_target: false, target_date: DAY, held_against: '2024-03-20', reporting_target_date: '2024-03-20' });
+      expect(record!.audit_metadata).to.deep.equal({
+        participant_id: person.id,
+        keep_target: false,
+        target_date: DAY,
+        held_against: '2024-03-20',
+        reporting_target_date: '2024-03-20',
+      });
       expect(await study.chainVerifies()).to.equal(true);
     });
 
@@ -108,7 +159,9 @@ describe('completed visits when the anchor moves', function () {
 
     it('of two at once one settles it', async () => {
       const { id } = await flagged();
-      const answers = await Promise.all(Array.from({ length: 6 }, (_, i) => review(id, { resolution: `by hand ${i}` })));
+      const answers = await Promise.all(
+        Array.from({ length: 6 }, (_, i) => review(id, { resolution: `by hand ${i}` })),
+      );
       expect(answers.map((a) => a.status).sort()).to.deep.equal([200, 409, 409, 409, 409, 409]);
     });
 
@@ -126,12 +179,19 @@ describe('completed visits when the anchor moves', function () {
       await review(done.id, { keep_target: false });
       expect(await visitOf(done.id)).to.include({ needs_review: false, reporting_target_date: '2024-03-25' });
       await person.override(DAY);
-      expect(await visitOf(done.id), 'what it is reported against has moved').to.include({ needs_review: true, reporting_target_date: '2024-03-25' });
+      expect(await visitOf(done.id), 'what it is reported against has moved').to.include({
+        needs_review: true,
+        reporting_target_date: '2024-03-25',
+      });
     });
 
     it('a visit that no version plans has no new target to take', async () => {
       const { person } = await halfway(study);
-      const extra = await stage.admin.expect(201, 'POST', '/api/schedules/visits', { participant_id: person.id, name: 'By hand', target_date: DAY });
+      const extra = await stage.admin.expect(201, 'POST', '/api/schedules/visits', {
+        participant_id: person.id,
+        name: 'By hand',
+        target_date: DAY,
+      });
       await stage.admin.expect(200, 'PATCH', `/api/visits/${extra.id}`, { needs_review: true });
       const { status, body } = await review(extra.id, { keep_target: false });
       expect(status).to.equal(400);
@@ -144,7 +204,13 @@ describe('completed visits when the anchor moves', function () {
       expect((await review(id, {}, await study.as('data_manager'))).status).to.equal(403);
       expect((await review(id, {}, await (await stage.study()).as('researcher'))).status).to.equal(404);
       expect((await review('00000000-0000-4000-8000-000000000000')).status).to.equal(404);
-      for (const wrong of [{ keep_target: 'no' }, { resolution: 7 }, { resolution: 'x'.repeat(2001) }, { verdict: 'fine' }]) expect((await review(id, wrong)).status).to.equal(422);
+      for (const wrong of [
+        { keep_target: 'no' },
+        { resolution: 7 },
+        { resolution: 'x'.repeat(2001) },
+        { verdict: 'fine' },
+      ])
+        expect((await review(id, wrong)).status).to.equal(422);
       expect((await review(id, {}, stage.admin, { 'If-Match': '"another"' })).body.code).to.equal('STALE');
       expect(await visitOf(id)).to.include({ needs_review: true });
     });
@@ -166,7 +232,12 @@ describe('the anchor for who wants nobody to come between', function () {
     const person = await study.person();
     const seen = [await tagOf(person)];
     expect(seen[0]).to.match(/^"[\w-]+"$/);
-    for (const change of [() => person.set(DAY), () => person.override('2024-03-20'), () => person.post('/override-back', { reason: 'right before' }), () => person.post('/evaluate')]) {
+    for (const change of [
+      () => person.set(DAY),
+      () => person.override('2024-03-20'),
+      () => person.post('/override-back', { reason: 'right before' }),
+      () => person.post('/evaluate'),
+    ]) {
       await change();
       seen.push(await tagOf(person));
     }
@@ -175,7 +246,9 @@ describe('the anchor for who wants nobody to come between', function () {
     await person.complete((await person.standing())[0]!.id);
     await person.post('/evaluate');
     expect(await tagOf(person)).to.equal(seen.at(-1));
-    const unchanged = await stage.admin.get(`${person.path}/anchor-date`, { headers: { 'If-None-Match': seen.at(-1)! } });
+    const unchanged = await stage.admin.get(`${person.path}/anchor-date`, {
+      headers: { 'If-None-Match': seen.at(-1)! },
+    });
     expect(unchanged.status).to.equal(304);
   });
 
@@ -185,7 +258,12 @@ describe('the anchor for who wants nobody to come between', function () {
     await person.set(DAY);
     const now = await tagOf(person);
     const before = await person.anchor();
-    for (const [suffix, body] of [['', { enrollment_date: DAY }], ['/override', { new_enrollment_date: '2024-03-20', reason: 'x' }], ['/cancel', {}], ['/override-back', { reason: 'x' }]] as const) {
+    for (const [suffix, body] of [
+      ['', { enrollment_date: DAY }],
+      ['/override', { new_enrollment_date: '2024-03-20', reason: 'x' }],
+      ['/cancel', {}],
+      ['/override-back', { reason: 'x' }],
+    ] as const) {
       const answer = await person.post(suffix, body, stage.admin, matching(old));
       expect([answer.status, answer.body.code, answer.headers.get('etag')], suffix).to.deep.equal([409, 'STALE', now]);
     }
@@ -195,18 +273,38 @@ describe('the anchor for who wants nobody to come between', function () {
 
   it('the tag of now lets the change through, `*` any', async () => {
     const person = await study.person();
-    expect((await person.post('', { enrollment_date: DAY }, stage.admin, matching(await tagOf(person)))).status).to.equal(200);
-    expect((await person.post('/override', { new_enrollment_date: '2024-03-20', reason: 'x' }, stage.admin, matching(`"other", ${await tagOf(person)}`))).status).to.equal(200);
-    expect((await person.post('/override', { new_enrollment_date: '2024-03-21', reason: 'x' }, stage.admin, matching('*'))).status).to.equal(200);
+    expect(
+      (await person.post('', { enrollment_date: DAY }, stage.admin, matching(await tagOf(person)))).status,
+    ).to.equal(200);
+    expect(
+      (
+        await person.post(
+          '/override',
+          { new_enrollment_date: '2024-03-20', reason: 'x' },
+          stage.admin,
+          matching(`"other", ${await tagOf(person)}`),
+        )
+      ).status,
+    ).to.equal(200);
+    expect(
+      (await person.post('/override', { new_enrollment_date: '2024-03-21', reason: 'x' }, stage.admin, matching('*')))
+        .status,
+    ).to.equal(200);
   });
 
   it('of many at once with one tag exactly one comes through', async () => {
     const person = await study.person();
     await person.set(DAY);
     const tag = await tagOf(person);
-    const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => person.post('/override', { new_enrollment_date: `2024-03-${11 + i}`, reason: 'x' }, stage.admin, matching(tag))));
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, i) =>
+        person.post('/override', { new_enrollment_date: `2024-03-${11 + i}`, reason: 'x' }, stage.admin, matching(tag)),
+      ),
+    );
     expect(answers.map((a) => a.status).sort()).to.deep.equal([200, ...Array.from({ length: 7 }, () => 409)]);
-    expect(new Set(answers.filter((a) => a.status === 409).map((a) => a.body.code))).to.satisfy((codes: Set<string>) => [...codes].every((c) => c === 'STALE' || c === 'STALE_VERSION'));
-    expect((await person.history())).to.have.length(2);
+    expect(new Set(answers.filter((a) => a.status === 409).map((a) => a.body.code))).to.satisfy((codes: Set<string>) =>
+      [...codes].every((c) => c === 'STALE' || c === 'STALE_VERSION'),
+    );
+    expect(await person.history()).to.have.length(2);
   });
 });

@@ -8,43 +8,112 @@ import { service, until } from '../support/service.js';
 import type { RunJson } from '../support/service.js';
 
 export interface AnchorView {
-  participant_id: string; enrollment_date: string | null; enrollment_datetime: string | null; precision: string; partial_value: string | null; timezone: string | null;
-  status: string; source_type: string | null; source_ref: Record<string, unknown> | null; is_override: boolean; override_reason: string | null; version: number;
-  current_schedule_version_id: string | null; updated_at: string;
+  participant_id: string;
+  enrollment_date: string | null;
+  enrollment_datetime: string | null;
+  precision: string;
+  partial_value: string | null;
+  timezone: string | null;
+  status: string;
+  source_type: string | null;
+  source_ref: Record<string, unknown> | null;
+  is_override: boolean;
+  override_reason: string | null;
+  version: number;
+  current_schedule_version_id: string | null;
+  updated_at: string;
 }
-export interface FaultView { code: string; message: string; rule?: string }
-export interface SetView extends AnchorView { evaluation: { result: string; source_type: string | null; errors: FaultView[]; warnings: FaultView[] } }
+export interface FaultView {
+  code: string;
+  message: string;
+  rule?: string;
+}
+export interface SetView extends AnchorView {
+  evaluation: { result: string; source_type: string | null; errors: FaultView[]; warnings: FaultView[] };
+}
 export interface HistoryView {
-  id: string; event_type: string; enrollment_date_value: string | null; status_before: string | null; status_after: string; source_type: string;
-  source_ref: Record<string, unknown> | null; previous_enrollment_date: string | null; change_delta_days: number | null; actor_user_id: string | null; actor_type: string;
-  reason: string | null; request_id: string | null; anchor_version: number; schedule_version_created_id: string | null; created_at: string;
+  id: string;
+  event_type: string;
+  enrollment_date_value: string | null;
+  status_before: string | null;
+  status_after: string;
+  source_type: string;
+  source_ref: Record<string, unknown> | null;
+  previous_enrollment_date: string | null;
+  change_delta_days: number | null;
+  actor_user_id: string | null;
+  actor_type: string;
+  reason: string | null;
+  request_id: string | null;
+  anchor_version: number;
+  schedule_version_created_id: string | null;
+  created_at: string;
 }
 export interface VersionView {
-  id: string; version_number: number; is_current: boolean; status: string; anchor_date_used: string; anchor_version: number; supersede_reason: string | null;
-  visits_generated: number; generation_warnings: string[];
+  id: string;
+  version_number: number;
+  is_current: boolean;
+  status: string;
+  anchor_date_used: string;
+  anchor_version: number;
+  supersede_reason: string | null;
+  visits_generated: number;
+  generation_warnings: string[];
 }
 export interface VisitView {
-  id: string; visit_key: string; name: string; status: string; target_date: string; window_open: string; window_close: string; schedule_version_id: string | null; visit_window_id: string | null;
-  anchor_reconciled: boolean; anchor_reconciled_at: string | null; needs_review: boolean; reporting_target_date: string | null; completed_at: string | null; status_reason: string | null;
+  id: string;
+  visit_key: string;
+  name: string;
+  status: string;
+  target_date: string;
+  window_open: string;
+  window_close: string;
+  schedule_version_id: string | null;
+  visit_window_id: string | null;
+  anchor_reconciled: boolean;
+  anchor_reconciled_at: string | null;
+  needs_review: boolean;
+  reporting_target_date: string | null;
+  completed_at: string | null;
+  status_reason: string | null;
 }
-export interface EventView { type: string; participant_id: string; data: Record<string, unknown> }
-export interface AuditView { action: string; user_id: string | null; resource_id: string; request_id: string | null; audit_metadata: Record<string, unknown> }
+export interface EventView {
+  type: string;
+  participant_id: string;
+  data: Record<string, unknown>;
+}
+export interface AuditView {
+  action: string;
+  user_id: string | null;
+  resource_id: string;
+  request_id: string | null;
+  audit_metadata: Record<string, unknown>;
+}
 
 /** A day that is long past for every rule that looks at today. */
 export const DAY = '2024-03-10';
 
 /** The running service as tests of anchors need it: HTTP as its admin, its database, a Temporal client of their own. */
 export class Stage {
-  private constructor(readonly run: RunJson, readonly admin: Http, readonly database: Database, private readonly connection: Connection, readonly temporal: Client) {}
+  private constructor(
+    readonly run: RunJson,
+    readonly admin: Http,
+    readonly database: Database,
+    private readonly connection: Connection,
+    readonly temporal: Client,
+  ) {}
 
   /** @param run another service than the shared one */
   static async open(run?: RunJson): Promise<Stage> {
-    const at = run ?? await service();
+    const at = run ?? (await service());
     const connection = await Connection.connect({ address: at.temporal });
     const http = run ? (await login(run.api, run.admin_email, run.admin_password ?? '')).http : await admin();
     return new Stage(
-      at, http, openDatabase({ url: at.database_url, name: 'anchor-tests', poolMax: 4, asOwner: true }),
-      connection, new Client({ connection, namespace: at.temporal_namespace }),
+      at,
+      http,
+      openDatabase({ url: at.database_url, name: 'anchor-tests', poolMax: 4, asOwner: true }),
+      connection,
+      new Client({ connection, namespace: at.temporal_namespace }),
     );
   }
 
@@ -59,7 +128,10 @@ export class Stage {
   }
 
   /** A study with this policy and a window on each of these days. */
-  async study(policy: Record<string, unknown> = {}, more: { fields?: Record<string, unknown>; days?: readonly number[] } = {}): Promise<AnchorStudy> {
+  async study(
+    policy: Record<string, unknown> = {},
+    more: { fields?: Record<string, unknown>; days?: readonly number[] } = {},
+  ): Promise<AnchorStudy> {
     const made = await newStudy(this.admin, { config: { enrollment_date_policy: policy }, ...more.fields });
     const study = new AnchorStudy(this, made.id);
     for (const day of more.days ?? [0, 30]) await study.window(day);
@@ -73,11 +145,21 @@ export class Stage {
 
 export class AnchorStudy {
   private readonly known = new Map<string, Promise<Http>>();
-  constructor(readonly stage: Stage, readonly id: string) {}
+  constructor(
+    readonly stage: Stage,
+    readonly id: string,
+  ) {}
 
   window(day: number, fields: Record<string, unknown> = {}): Promise<Loose> {
     return this.stage.admin.expect(201, 'POST', '/api/schedules/windows', {
-      study_id: this.id, code: `D${day}`, name: `Day ${day}`, target_day: day, window_before: 3, window_after: 3, is_baseline: day === 0, ...fields,
+      study_id: this.id,
+      code: `D${day}`,
+      name: `Day ${day}`,
+      target_day: day,
+      window_before: 3,
+      window_after: 3,
+      is_baseline: day === 0,
+      ...fields,
     });
   }
 
@@ -99,51 +181,94 @@ export class AnchorStudy {
   }
 
   async events(): Promise<EventView[]> {
-    return (await this.stage.admin.expect<{ items: EventView[] }>(200, 'GET', `/api/studies/${this.id}/events?limit=500`)).items;
+    return (
+      await this.stage.admin.expect<{ items: EventView[] }>(200, 'GET', `/api/studies/${this.id}/events?limit=500`)
+    ).items;
   }
 
   /** Audit records of the study in the order in which they were sealed. */
   audit(action: string): Promise<AuditView[]> {
-    return this.stage.sql('select action, user_id, resource_id, request_id, audit_metadata from audit_log where study_id = ? and action = ? order by seq', [this.id, action]);
+    return this.stage.sql(
+      'select action, user_id, resource_id, request_id, audit_metadata from audit_log where study_id = ? and action = ? order by seq',
+      [this.id, action],
+    );
   }
 
   async chainVerifies(): Promise<boolean> {
-    return (await this.stage.admin.expect<{ valid: boolean }>(200, 'GET', `/api/audit/verify?study_id=${this.id}`)).valid;
+    return (await this.stage.admin.expect<{ valid: boolean }>(200, 'GET', `/api/audit/verify?study_id=${this.id}`))
+      .valid;
   }
 }
 
 /** One participant with its anchor, by HTTP. */
 export class Person {
   readonly path: string;
-  constructor(readonly study: AnchorStudy, readonly id: string) {
+  constructor(
+    readonly study: AnchorStudy,
+    readonly id: string,
+  ) {
     this.path = `/api/studies/${study.id}/participants/${id}`;
   }
-  private get admin(): Http { return this.study.stage.admin; }
+  private get admin(): Http {
+    return this.study.stage.admin;
+  }
 
   post<T = Loose>(suffix: string, body?: unknown, by: Http = this.admin, options?: Options): Promise<Answer<T>> {
     return by.post<T>(`${this.path}/anchor-date${suffix}`, body, options);
   }
-  set(enrollment_date: string, by: Http = this.admin, more: Record<string, unknown> = {}): Promise<Answer<SetView & Loose>> {
+  set(
+    enrollment_date: string,
+    by: Http = this.admin,
+    more: Record<string, unknown> = {},
+  ): Promise<Answer<SetView & Loose>> {
     return this.post('', { enrollment_date, ...more }, by);
   }
   override(new_enrollment_date: string, by: Http = this.admin, more: Record<string, unknown> = {}) {
-    return this.post<Loose & { anchor: AnchorView; override_request_id: string; schedule_version: VersionView | null; impact: Loose; warnings: FaultView[] }>(
-      '/override', { new_enrollment_date, reason: 'the form was misread', ...more }, by);
+    return this.post<
+      Loose & {
+        anchor: AnchorView;
+        override_request_id: string;
+        schedule_version: VersionView | null;
+        impact: Loose;
+        warnings: FaultView[];
+      }
+    >('/override', { new_enrollment_date, reason: 'the form was misread', ...more }, by);
   }
-  decide(requestId: string, decision: 'approve' | 'deny', by: Http, body: Record<string, unknown> = { reason: 'looked at it' }) {
+  decide(
+    requestId: string,
+    decision: 'approve' | 'deny',
+    by: Http,
+    body: Record<string, unknown> = { reason: 'looked at it' },
+  ) {
     return this.post(`/override-requests/${requestId}/${decision}`, body, by);
   }
-  anchor(): Promise<AnchorView> { return this.admin.expect(200, 'GET', `${this.path}/anchor-date`); }
-  history(): Promise<HistoryView[]> { return this.admin.expect(200, 'GET', `${this.path}/anchor-date/history`); }
-  versions(): Promise<VersionView[]> { return this.admin.expect(200, 'GET', `${this.path}/schedule-versions`); }
+  anchor(): Promise<AnchorView> {
+    return this.admin.expect(200, 'GET', `${this.path}/anchor-date`);
+  }
+  history(): Promise<HistoryView[]> {
+    return this.admin.expect(200, 'GET', `${this.path}/anchor-date/history`);
+  }
+  versions(): Promise<VersionView[]> {
+    return this.admin.expect(200, 'GET', `${this.path}/schedule-versions`);
+  }
   async visits(): Promise<VisitView[]> {
-    return (await this.admin.expect<{ items: VisitView[] }>(200, 'GET', `/api/schedules/visits?participant_id=${this.id}&limit=500`, undefined, { headers: { 'X-Study-ID': this.study.id } })).items;
+    return (
+      await this.admin.expect<{ items: VisitView[] }>(
+        200,
+        'GET',
+        `/api/schedules/visits?participant_id=${this.id}&limit=500`,
+        undefined,
+        { headers: { 'X-Study-ID': this.study.id } },
+      )
+    ).items;
   }
   /** Visits that count: neither superseded nor cancelled. */
   async standing(): Promise<VisitView[]> {
     return (await this.visits()).filter((v) => v.status !== 'superseded' && v.status !== 'cancelled');
   }
-  async events(): Promise<EventView[]> { return (await this.study.events()).filter((e) => e.participant_id === this.id); }
+  async events(): Promise<EventView[]> {
+    return (await this.study.events()).filter((e) => e.participant_id === this.id);
+  }
 
   consent(signed_at: string, fields: Record<string, unknown> = {}): Promise<Loose> {
     return this.admin.expect(201, 'POST', `${this.path}/consents`, { status: 'signed', signed_at, ...fields });
@@ -154,23 +279,35 @@ export class Person {
   eligible(confirmed_at: string, status = 'eligible'): Promise<Loose> {
     return this.admin.expect(200, 'PUT', `${this.path}/eligibility`, { status, confirmed_at });
   }
-  withdraw(): Promise<Loose> { return this.admin.expect(200, 'POST', `/api/participants/${this.id}/withdraw`, { reason: 'moved away' }); }
-  complete(visitId: string): Promise<Loose> { return this.admin.expect(200, 'POST', `/api/visits/${visitId}/complete`, {}); }
+  withdraw(): Promise<Loose> {
+    return this.admin.expect(200, 'POST', `/api/participants/${this.id}/withdraw`, { reason: 'moved away' });
+  }
+  complete(visitId: string): Promise<Loose> {
+    return this.admin.expect(200, 'POST', `/api/visits/${visitId}/complete`, {});
+  }
 
   /** Waits until the anchor is as wanted. */
   becomes(wanted: Partial<AnchorView>): Promise<AnchorView> {
-    return until(async () => {
-      const anchor = await this.anchor();
-      const fits = Object.entries(wanted).every(([key, value]) => anchor[key as keyof AnchorView] === value);
-      if (!fits) throw new Error(`the anchor is ${JSON.stringify(anchor)}`);
-      return anchor;
-    }, { what: `the anchor to be ${JSON.stringify(wanted)}` });
+    return until(
+      async () => {
+        const anchor = await this.anchor();
+        const fits = Object.entries(wanted).every(([key, value]) => anchor[key as keyof AnchorView] === value);
+        if (!fits) throw new Error(`the anchor is ${JSON.stringify(anchor)}`);
+        return anchor;
+      },
+      { what: `the anchor to be ${JSON.stringify(wanted)}` },
+    );
   }
 
-  /** Waits until everything that was sent about this participant has been worked off, so that "nothing happened" can be told. */
+  /**
+   * Waits until everything that was sent about this participant has been worked off, so that "nothing happened" can be
+   * told.
+   */
   async settled(): Promise<void> {
     const { stage } = this.study;
-    await until(async () => (await stage.sql('select id from outbox where subject = ?', [this.id])).length === 0, { what: 'messages to be delivered' });
+    await until(async () => (await stage.sql('select id from outbox where subject = ?', [this.id])).length === 0, {
+      what: 'messages to be delivered',
+    });
     // Messages are carried out one after the other: an update that nobody may send is refused after all before it.
     await stage.handle(this.id).executeUpdate(cancelProposal, { args: [{}] });
   }

@@ -30,22 +30,56 @@ describe('states and transitions of the anchor date', function () {
 
   it('every participant has an anchor from the start: unset, version 1, no date, no schedule', async () => {
     const person = await byHand.person();
-    expect(await person.anchor()).to.include({ status: 'unset', version: 1, enrollment_date: null, enrollment_datetime: null, precision: 'date', source_type: null, source_ref: null, is_override: false, override_reason: null, current_schedule_version_id: null });
+    expect(await person.anchor()).to.include({
+      status: 'unset',
+      version: 1,
+      enrollment_date: null,
+      enrollment_datetime: null,
+      precision: 'date',
+      source_type: null,
+      source_ref: null,
+      is_override: false,
+      override_reason: null,
+      current_schedule_version_id: null,
+    });
     expect(await person.history()).to.deep.equal([]);
     expect(await person.versions()).to.deep.equal([]);
   });
 
   it('unset, propose_enrollment_date, valid source → provisional; history entry; no schedule where the policy does not want one', async () => {
     const person = await byHand.person();
-    const { status, body } = await person.set(DAY, undefined, { source_type: 'manual_entry', reason: 'from the diary' });
+    const { status, body } = await person.set(DAY, undefined, {
+      source_type: 'manual_entry',
+      reason: 'from the diary',
+    });
     expect(status).to.equal(200);
-    expect(body).to.include({ status: 'provisional', enrollment_date: DAY, source_type: 'manual_entry', version: 2, current_schedule_version_id: null });
-    expect(body.evaluation).to.deep.equal({ result: 'proposed', source_type: 'manual_entry', errors: [], warnings: [] });
+    expect(body).to.include({
+      status: 'provisional',
+      enrollment_date: DAY,
+      source_type: 'manual_entry',
+      version: 2,
+      current_schedule_version_id: null,
+    });
+    expect(body.evaluation).to.deep.equal({
+      result: 'proposed',
+      source_type: 'manual_entry',
+      errors: [],
+      warnings: [],
+    });
     expect(await person.history()).to.have.length(1);
     const { entry } = await taken(person);
     expect(entry).to.include({
-      event_type: 'PROPOSED', status_before: 'unset', status_after: 'provisional', enrollment_date_value: DAY, previous_enrollment_date: null, change_delta_days: null,
-      source_type: 'manual_entry', actor_user_id: stage.admin.userId, actor_type: 'user', reason: 'from the diary', anchor_version: 2,
+      event_type: 'PROPOSED',
+      status_before: 'unset',
+      status_after: 'provisional',
+      enrollment_date_value: DAY,
+      previous_enrollment_date: null,
+      change_delta_days: null,
+      source_type: 'manual_entry',
+      actor_user_id: stage.admin.userId,
+      actor_type: 'user',
+      reason: 'from the diary',
+      anchor_version: 2,
     });
     expect(entry.source_ref).to.deep.equal({ entered_by_user_id: stage.admin.userId });
   });
@@ -66,12 +100,20 @@ describe('states and transitions of the anchor date', function () {
     expect(body).to.include({ status: 'finalized', version: 2 });
     expect(body.evaluation.result).to.equal('set');
     const { entry, current } = await taken(person);
-    expect(entry).to.include({ event_type: 'SET', status_before: 'unset', status_after: 'finalized', schedule_version_created_id: current[0]!.id });
+    expect(entry).to.include({
+      event_type: 'SET',
+      status_before: 'unset',
+      status_after: 'finalized',
+      schedule_version_created_id: current[0]!.id,
+    });
     expect(await person.visits()).to.have.length(2);
     expect((await person.visits()).map((v) => [v.target_date, v.window_open, v.window_close, v.status])).to.deep.equal([
-      ['2024-03-10', '2024-03-07', '2024-03-13', 'scheduled'], ['2024-04-09', '2024-04-06', '2024-04-12', 'scheduled'],
+      ['2024-03-10', '2024-03-07', '2024-03-13', 'scheduled'],
+      ['2024-04-09', '2024-04-06', '2024-04-12', 'scheduled'],
     ]);
-    expect(await stage.sql('select enrollment_date from participants where id = ?', [person.id])).to.deep.equal([{ enrollment_date: DAY }]);
+    expect(await stage.sql('select enrollment_date from participants where id = ?', [person.id])).to.deep.equal([
+      { enrollment_date: DAY },
+    ]);
   });
 
   it('provisional, prerequisites_met → finalized by itself; history entry FINALIZED; schedule made', async () => {
@@ -80,7 +122,14 @@ describe('states and transitions of the anchor date', function () {
     await person.consent(`${DAY}T09:00:00Z`);
     await person.becomes({ status: 'finalized', enrollment_date: DAY, source_type: 'manual_entry', version: 3 });
     const { entry, current } = await taken(person);
-    expect(entry).to.include({ event_type: 'FINALIZED', status_before: 'provisional', status_after: 'finalized', change_delta_days: 0, actor_type: 'workflow', actor_user_id: stage.admin.userId });
+    expect(entry).to.include({
+      event_type: 'FINALIZED',
+      status_before: 'provisional',
+      status_after: 'finalized',
+      change_delta_days: 0,
+      actor_type: 'workflow',
+      actor_user_id: stage.admin.userId,
+    });
     expect(current[0]).to.include({ version_number: 1, anchor_version: 3 });
   });
 
@@ -96,12 +145,33 @@ describe('states and transitions of the anchor date', function () {
     const person = await twoSources.person();
     await person.set(DAY);
     await person.consent('2024-03-08T09:00:00Z');
-    await person.becomes({ status: 'finalized', enrollment_date: '2024-03-08', source_type: 'consent_workflow', version: 4 });
+    await person.becomes({
+      status: 'finalized',
+      enrollment_date: '2024-03-08',
+      source_type: 'consent_workflow',
+      version: 4,
+    });
     const [finalized, changed] = await person.history();
-    expect(changed).to.include({ event_type: 'CHANGED', status_before: 'provisional', status_after: 'provisional', previous_enrollment_date: DAY, change_delta_days: -2, anchor_version: 3, schedule_version_created_id: null });
-    expect(finalized).to.include({ event_type: 'FINALIZED', previous_enrollment_date: '2024-03-08', change_delta_days: 0, anchor_version: 4 });
+    expect(changed).to.include({
+      event_type: 'CHANGED',
+      status_before: 'provisional',
+      status_after: 'provisional',
+      previous_enrollment_date: DAY,
+      change_delta_days: -2,
+      anchor_version: 3,
+      schedule_version_created_id: null,
+    });
+    expect(finalized).to.include({
+      event_type: 'FINALIZED',
+      previous_enrollment_date: '2024-03-08',
+      change_delta_days: 0,
+      anchor_version: 4,
+    });
     expect(finalized!.schedule_version_created_id).to.be.a('string');
-    const ids = await stage.sql<{ xmin: string }>('select distinct xmin::text from anchor_date_history where participant_id = ? and anchor_version >= 3', [person.id]);
+    const ids = await stage.sql<{ xmin: string }>(
+      'select distinct xmin::text from anchor_date_history where participant_id = ? and anchor_version >= 3',
+      [person.id],
+    );
     expect(ids, 'one transaction').to.have.length(1);
   });
 
@@ -110,7 +180,10 @@ describe('states and transitions of the anchor date', function () {
     await person.set(DAY);
     await person.set('2024-03-15');
     const versions = await person.versions();
-    expect(versions.map((v) => [v.version_number, v.status, v.is_current, v.anchor_date_used])).to.deep.equal([[1, 'superseded', false, DAY], [2, 'active', true, '2024-03-15']]);
+    expect(versions.map((v) => [v.version_number, v.status, v.is_current, v.anchor_date_used])).to.deep.equal([
+      [1, 'superseded', false, DAY],
+      [2, 'active', true, '2024-03-15'],
+    ]);
     const visits = await person.visits();
     expect(visits.filter((v) => v.status === 'superseded')).to.have.length(2);
     expect(new Set(visits.map((v) => v.visit_key)), 'a visit is the same whatever its version').to.have.length(2);
@@ -118,13 +191,24 @@ describe('states and transitions of the anchor date', function () {
 
   it('provisional, the same date from another source → the source fields follow, CHANGED with delta 0, no new schedule version', async () => {
     const study = await stage.study({
-      sources: [{ type: 'eligibility_workflow' }, { type: 'manual_entry' }], schedule_on_provisional: true, validation: { cannot_precede_study_start: false },
+      sources: [{ type: 'eligibility_workflow' }, { type: 'manual_entry' }],
+      schedule_on_provisional: true,
+      validation: { cannot_precede_study_start: false },
     });
     const person = await study.person();
     await person.set(DAY);
     await person.eligible(`${DAY}T10:00:00Z`);
-    await person.becomes({ source_type: 'eligibility_workflow', status: 'provisional', enrollment_date: DAY, version: 3 });
-    expect((await taken(person)).entry).to.include({ event_type: 'CHANGED', change_delta_days: 0, previous_enrollment_date: DAY });
+    await person.becomes({
+      source_type: 'eligibility_workflow',
+      status: 'provisional',
+      enrollment_date: DAY,
+      version: 3,
+    });
+    expect((await taken(person)).entry).to.include({
+      event_type: 'CHANGED',
+      change_delta_days: 0,
+      previous_enrollment_date: DAY,
+    });
     expect(await person.versions()).to.have.length(1);
   });
 
@@ -135,11 +219,21 @@ describe('states and transitions of the anchor date', function () {
     expect(status).to.equal(200);
     expect(body).to.include({ status: 'unset', enrollment_date: null, version: 3, current_schedule_version_id: null });
     const { entry, versions, current } = await taken(person);
-    expect(entry).to.include({ event_type: 'CHANGED', status_before: 'provisional', status_after: 'unset', enrollment_date_value: null, previous_enrollment_date: DAY, change_delta_days: null, reason: 'typed for somebody else' });
+    expect(entry).to.include({
+      event_type: 'CHANGED',
+      status_before: 'provisional',
+      status_after: 'unset',
+      enrollment_date_value: null,
+      previous_enrollment_date: DAY,
+      change_delta_days: null,
+      reason: 'typed for somebody else',
+    });
     expect(current).to.deep.equal([]);
     expect(versions[0]).to.include({ status: 'superseded', supersede_reason: 'cancelled' });
     expect((await person.visits()).map((v) => v.status)).to.deep.equal(['cancelled', 'cancelled']);
-    expect(await stage.sql('select enrollment_date from participants where id = ?', [person.id])).to.deep.equal([{ enrollment_date: null }]);
+    expect(await stage.sql('select enrollment_date from participants where id = ?', [person.id])).to.deep.equal([
+      { enrollment_date: null },
+    ]);
   });
 
   it('after a cancel nothing is proposed again until a source changes; then the versions go on counting', async () => {
@@ -182,16 +276,51 @@ describe('states and transitions of the anchor date', function () {
     const { status, body } = await person.override('2024-03-17');
     expect(status).to.equal(200);
     expect(body).to.deep.include({ status: 'applied', warnings: [] });
-    expect(body.anchor).to.include({ status: 'finalized', enrollment_date: '2024-03-17', source_type: 'override', is_override: true, override_reason: 'the form was misread', version: 3 });
-    expect(body.anchor.source_ref).to.deep.equal({ override_by_user_id: stage.admin.userId, previous_source_type: 'manual_entry' });
-    expect(body.schedule_version).to.include({ version_number: 2, is_current: true, anchor_date_used: '2024-03-17', visits_generated: 1 });
+    expect(body.anchor).to.include({
+      status: 'finalized',
+      enrollment_date: '2024-03-17',
+      source_type: 'override',
+      is_override: true,
+      override_reason: 'the form was misread',
+      version: 3,
+    });
+    expect(body.anchor.source_ref).to.deep.equal({
+      override_by_user_id: stage.admin.userId,
+      previous_source_type: 'manual_entry',
+    });
+    expect(body.schedule_version).to.include({
+      version_number: 2,
+      is_current: true,
+      anchor_date_used: '2024-03-17',
+      visits_generated: 1,
+    });
     expect(await typesOf(person)).to.deep.equal(['OVERRIDE_GRANTED', 'SET']);
-    expect((await taken(person)).entry).to.include({ change_delta_days: 7, previous_enrollment_date: DAY, status_before: 'finalized', status_after: 'finalized', reason: 'the form was misread' });
+    expect((await taken(person)).entry).to.include({
+      change_delta_days: 7,
+      previous_enrollment_date: DAY,
+      status_before: 'finalized',
+      status_after: 'finalized',
+      reason: 'the form was misread',
+    });
     const visits = await person.visits();
     const kept = visits.find((v) => v.id === first!.id)!;
-    expect(kept).to.include({ status: 'completed', target_date: DAY, anchor_reconciled: true, completed_at: done.completed_at, schedule_version_id: first!.schedule_version_id, needs_review: true });
-    expect(visits.filter((v) => v.visit_key === first!.visit_key), 'its window is not to do again').to.have.length(1);
-    const listed = await stage.admin.expect<{ visits: { id: string; carried: boolean }[] }>(200, 'GET', `${person.path}/schedule-versions/${body.schedule_version!.id}`);
+    expect(kept).to.include({
+      status: 'completed',
+      target_date: DAY,
+      anchor_reconciled: true,
+      completed_at: done.completed_at,
+      schedule_version_id: first!.schedule_version_id,
+      needs_review: true,
+    });
+    expect(
+      visits.filter((v) => v.visit_key === first!.visit_key),
+      'its window is not to do again',
+    ).to.have.length(1);
+    const listed = await stage.admin.expect<{ visits: { id: string; carried: boolean }[] }>(
+      200,
+      'GET',
+      `${person.path}/schedule-versions/${body.schedule_version!.id}`,
+    );
     expect(listed.visits.filter((v) => v.carried).map((v) => v.id)).to.deep.equal([first!.id]);
   });
 
@@ -211,9 +340,22 @@ describe('states and transitions of the anchor date', function () {
     await person.override('2024-03-17');
     const { status, body } = await person.post('/override-back', { reason: 'the override was wrong' });
     expect(status).to.equal(200);
-    expect(body).to.include({ status: 'provisional', enrollment_date: DAY, source_type: 'manual_entry', is_override: false, override_reason: null, version: 4 });
+    expect(body).to.include({
+      status: 'provisional',
+      enrollment_date: DAY,
+      source_type: 'manual_entry',
+      is_override: false,
+      override_reason: null,
+      version: 4,
+    });
     const { entry, current } = await taken(person);
-    expect(entry).to.include({ event_type: 'CHANGED', status_before: 'finalized', status_after: 'provisional', change_delta_days: -7, reason: 'the override was wrong' });
+    expect(entry).to.include({
+      event_type: 'CHANGED',
+      status_before: 'finalized',
+      status_after: 'provisional',
+      change_delta_days: -7,
+      reason: 'the override was wrong',
+    });
     expect(current.map((v) => [v.version_number, v.anchor_date_used])).to.deep.equal([[3, DAY]]);
   });
 
@@ -222,7 +364,10 @@ describe('states and transitions of the anchor date', function () {
     await person.set(DAY);
     await person.post('/override-back', { reason: 'reopened' });
     await stage.handle(person.id).terminate('lost');
-    await stage.sql(`insert into outbox (topic, study_id, subject, payload) values ('participant-start', ?, ?, '{}')`, [consentless.id, person.id]);
+    await stage.sql(`insert into outbox (topic, study_id, subject, payload) values ('participant-start', ?, ?, '{}')`, [
+      consentless.id,
+      person.id,
+    ]);
     await stage.sql(`select pg_notify('outbox', '')`);
     await person.settled();
     expect(await person.anchor()).to.include({ status: 'provisional', version: 3 });
@@ -239,13 +384,22 @@ describe('states and transitions of the anchor date', function () {
   });
 
   it('after override_back what changes neither source nor prerequisite leaves the anchor provisional', async () => {
-    const study = await stage.study({ sources: [{ type: 'eligibility_workflow' }], prerequisites: { require_consent_signed: false, require_randomization: true } });
+    const study = await stage.study({
+      sources: [{ type: 'eligibility_workflow' }],
+      prerequisites: { require_consent_signed: false, require_randomization: true },
+    });
     const person = await study.person();
     await person.eligible(`${DAY}T10:00:00Z`);
-    await stage.admin.expect(201, 'POST', `${person.path}/randomization`, { arm: 'A', randomized_at: `${DAY}T10:00:00Z` });
+    await stage.admin.expect(201, 'POST', `${person.path}/randomization`, {
+      arm: 'A',
+      randomized_at: `${DAY}T10:00:00Z`,
+    });
     await person.becomes({ status: 'finalized' });
     await person.override('2024-03-17');
-    expect((await person.post('/override-back', { reason: 'wrong' })).body).to.include({ status: 'provisional', enrollment_date: DAY });
+    expect((await person.post('/override-back', { reason: 'wrong' })).body).to.include({
+      status: 'provisional',
+      enrollment_date: DAY,
+    });
     await stage.admin.expect(200, 'PATCH', `/api/participants/${person.id}`, { preferred_language: 'fr' });
     await person.form('unrelated', { note: 'x' });
     await person.consent(`${DAY}T10:00:00Z`);
@@ -256,7 +410,10 @@ describe('states and transitions of the anchor date', function () {
   });
 
   it('override_back where no source gives a date any more → the date before the override', async () => {
-    const study = await stage.study({ sources: [{ type: 'eligibility_workflow' }], prerequisites: { require_consent_signed: false } });
+    const study = await stage.study({
+      sources: [{ type: 'eligibility_workflow' }],
+      prerequisites: { require_consent_signed: false },
+    });
     const person = await study.person();
     await person.eligible(`${DAY}T10:00:00Z`);
     await person.becomes({ status: 'finalized' });
@@ -269,19 +426,35 @@ describe('states and transitions of the anchor date', function () {
 
   it('override_back to a partial date that no source gives any more → what was said comes back with it', async () => {
     const study = await stage.study({
-      sources: [{ type: 'form_item', form_mapping: { form_oid: 'VISIT', item_oid: 'START', partial_date_handling: 'middle_of_month' } }], prerequisites: { require_consent_signed: false },
+      sources: [
+        {
+          type: 'form_item',
+          form_mapping: { form_oid: 'VISIT', item_oid: 'START', partial_date_handling: 'middle_of_month' },
+        },
+      ],
+      prerequisites: { require_consent_signed: false },
     });
     const person = await study.person();
     const form = await person.form('VISIT', { START: '2024-02' });
-    const said = { enrollment_date: '2024-02-15', precision: 'partial_month', partial_value: '2024-02', source_type: 'form_item' };
+    const said = {
+      enrollment_date: '2024-02-15',
+      precision: 'partial_month',
+      partial_value: '2024-02',
+      source_type: 'form_item',
+    };
     await person.becomes({ status: 'finalized', ...said });
     await person.override('2024-03-17');
     await person.override('2024-03-18');
     await stage.admin.expect(200, 'PATCH', `${person.path}/forms/${form.id}`, { items: { START: 'not known' } });
     await person.settled();
-    expect((await person.post('/override-back', { reason: 'wrong' })).body).to.include({ status: 'provisional', ...said });
+    expect((await person.post('/override-back', { reason: 'wrong' })).body).to.include({
+      status: 'provisional',
+      ...said,
+    });
     const [entry] = await person.history();
-    expect((await stage.admin.expect(200, 'POST', `${person.path}/anchor-date/decisions/${entry!.id}/rederive`)).same).to.equal(true);
+    expect(
+      (await stage.admin.expect(200, 'POST', `${person.path}/anchor-date/decisions/${entry!.id}/rederive`)).same,
+    ).to.equal(true);
   });
 
   it('override, override_back and override of what is not finalized → 409 NOT_FINALIZED', async () => {
@@ -289,7 +462,10 @@ describe('states and transitions of the anchor date', function () {
     for (const at of ['unset', 'provisional']) {
       expect((await person.override('2024-03-17')).body.code, at).to.equal('NOT_FINALIZED');
       expect((await person.post('/override-back', { reason: 'x' })).body.code, at).to.equal('NOT_FINALIZED');
-      expect((await person.post('/override/preview', { new_enrollment_date: '2024-03-17', reason: 'x' })).body.code, at).to.equal('NOT_FINALIZED');
+      expect(
+        (await person.post('/override/preview', { new_enrollment_date: '2024-03-17', reason: 'x' })).body.code,
+        at,
+      ).to.equal('NOT_FINALIZED');
       await person.set(DAY);
     }
   });

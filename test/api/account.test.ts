@@ -7,7 +7,11 @@ import type { Loose } from '../support/http.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';
 
-interface Mail { text: string; subject: string; to: { address: string }[] }
+interface Mail {
+  text: string;
+  subject: string;
+  to: { address: string }[];
+}
 const next = 'another green clip 77';
 
 describe('One’s own account', () => {
@@ -17,21 +21,33 @@ describe('One’s own account', () => {
     root = await admin();
     nobody = new Http(root.base);
   });
-  const mailsTo = async (email: string) => (await (await fetch(`${(await service()).mail_ui}/email`)).json() as Mail[]).filter((mail) => mail.to.some(({ address }) => address === email));
+  const mailsTo = async (email: string) =>
+    ((await (await fetch(`${(await service()).mail_ui}/email`)).json()) as Mail[]).filter((mail) =>
+      mail.to.some(({ address }) => address === email),
+    );
   /** The token in the mail of that number to the address. */
   const tokenTo = async (email: string, count = 1): Promise<string> => {
-    const mails = await until(async () => { const all = await mailsTo(email); return all.length >= count ? all : undefined; }, { timeout: 60_000, what: `mail ${count} to a user` });
+    const mails = await until(
+      async () => {
+        const all = await mailsTo(email);
+        return all.length >= count ? all : undefined;
+      },
+      { timeout: 60_000, what: `mail ${count} to a user` },
+    );
     const tokens = mails.map((mail) => /\/account\/password\?token=([\w-]{43})\s/.exec(mail.text)?.[1]);
     expect(tokens.every(Boolean)).to.equal(true);
     return [...new Set(tokens)].find((token) => !seen.has(token!) && seen.add(token!))!;
   };
   const seen = new Set<string>();
-  const reset = (token: string, new_password = next) => nobody.post('/api/auth/password/reset', { token, new_password });
+  const reset = (token: string, new_password = next) =>
+    nobody.post('/api/auth/password/reset', { token, new_password });
 
   it('a forgotten password is replaced by a mailed link, once, and every login ends', async () => {
     const one = await user(root, 'coordinator');
     const { tokens } = await login(root.base, one.email, goodPassword);
-    expect((await nobody.post('/api/auth/password/forgot', { email: one.email.toUpperCase() })).body).to.deep.equal({ status: 'queued' });
+    expect((await nobody.post('/api/auth/password/forgot', { email: one.email.toUpperCase() })).body).to.deep.equal({
+      status: 'queued',
+    });
     const token = await tokenTo(one.email);
     expect((await reset(token, 'short')).status).to.equal(422);
     expect((await reset(token, 'passwordpassword')).status, 'the link is good still').to.equal(400);
@@ -48,7 +64,9 @@ describe('One’s own account', () => {
     const one = await user(root, 'coordinator');
     await root.expect(200, 'PATCH', `/api/users/${one.userId}`, { status: 'inactive' });
     const stranger = `${unique()}@example.org`;
-    const answers = await Promise.all([one.email, stranger].map((email) => nobody.post('/api/auth/password/forgot', { email })));
+    const answers = await Promise.all(
+      [one.email, stranger].map((email) => nobody.post('/api/auth/password/forgot', { email })),
+    );
     for (const { status, body } of answers) expect([status, body]).to.deep.equal([202, { status: 'queued' }]);
     const known = await user(root, 'coordinator');
     await nobody.post('/api/auth/password/forgot', { email: known.email });
@@ -72,7 +90,12 @@ describe('One’s own account', () => {
   it('an invited user chooses a password by the mail, and has the role and studies given', async () => {
     const study = await newStudy(root);
     const email = `${unique()}@example.org`;
-    const invited = await root.expect(201, 'POST', '/api/users/invite', { email, name: 'New', role: 'coordinator', study_ids: [study.id] });
+    const invited = await root.expect(201, 'POST', '/api/users/invite', {
+      email,
+      name: 'New',
+      role: 'coordinator',
+      study_ids: [study.id],
+    });
     expect(invited).to.deep.include({ email, role: 'coordinator', status: 'active', study_ids: [study.id] });
     expect((await root.post('/api/users/invite', { email, name: 'New', role: 'coordinator' })).status).to.equal(409);
     const lost = await tokenTo(email);
@@ -82,7 +105,9 @@ describe('One’s own account', () => {
     expect((await reset(lost)).status).to.equal(401);
     const { http } = await login(root.base, email, next);
     expect((await http.expect(200, 'GET', '/api/studies')).items.map((one) => one.id)).to.deep.equal([study.id]);
-    expect((await http.post('/api/users/invite', { email: `${unique()}@example.org`, name: 'x', role: 'admin' })).status).to.equal(403);
+    expect(
+      (await http.post('/api/users/invite', { email: `${unique()}@example.org`, name: 'x', role: 'admin' })).status,
+    ).to.equal(403);
   });
 
   it('the link is nowhere but in the mail', async () => {
@@ -93,7 +118,9 @@ describe('One’s own account', () => {
     const client = new pg.Client({ connectionString: run.database_url });
     await client.connect();
     try {
-      const { rows } = await client.query('select l::text from user_links l union all select o::text from outbox o union all select a::text from audit_log a where study_id is null');
+      const { rows } = await client.query(
+        'select l::text from user_links l union all select o::text from outbox o union all select a::text from audit_log a where study_id is null',
+      );
       expect(JSON.stringify(rows)).not.to.include(token).and.not.include(email);
     } finally {
       await client.end();
@@ -107,18 +134,25 @@ describe('One’s own account', () => {
     expect(page.status).to.equal(200);
     expect(page.headers.get('content-security-policy')).to.include("default-src 'none'");
     expect(page.headers.get('referrer-policy')).to.equal('no-referrer');
-    for (const [, path] of page.text.matchAll(/(?:src|href)="([^"]+)"/g)) expect((await nobody.get(path!)).status, path).to.equal(200);
+    for (const [, path] of page.text.matchAll(/(?:src|href)="([^"]+)"/g))
+      expect((await nobody.get(path!)).status, path).to.equal(200);
   });
 
   describe('logins', () => {
-    const open = async (http: Http) => (await http.expect(200, 'GET', '/api/auth/sessions')).items as (Loose & { current: boolean; user_agent: string | null })[];
+    const open = async (http: Http) =>
+      (await http.expect(200, 'GET', '/api/auth/sessions')).items as (Loose & {
+        current: boolean;
+        user_agent: string | null;
+      })[];
 
     it('are listed, with the one that asks; a refresh is the same login', async () => {
       const { email } = await user(root, 'coordinator');
       const { http, tokens } = await login(root.base, email, goodPassword);
       const before = await open(http);
       expect([before.length, before.filter((one) => one.current).length]).to.deep.equal([2, 1]);
-      const refreshed = await nobody.expect<{ access_token: string }>(200, 'POST', '/api/auth/refresh', { refresh_token: tokens.refresh_token });
+      const refreshed = await nobody.expect<{ access_token: string }>(200, 'POST', '/api/auth/refresh', {
+        refresh_token: tokens.refresh_token,
+      });
       const after = await open(new Http(root.base, refreshed.access_token));
       expect(after.map((one) => one.id)).to.have.members(before.map((one) => one.id));
       expect(after.find((one) => one.current)!.id).to.equal(before.find((one) => one.current)!.id);
@@ -133,7 +167,8 @@ describe('One’s own account', () => {
       expect((await (await user(root, 'coordinator')).delete(`/api/auth/sessions/${id}`)).status).to.equal(404);
       expect((await other.http.delete(`/api/auth/sessions/${id}`)).status).to.equal(204);
       expect((await other.http.delete(`/api/auth/sessions/${id}`)).status).to.equal(404);
-      for (const path of ['/api/auth/me', '/api/participants', '/api/auth/sessions']) expect((await http.get(path)).status, path).to.equal(401);
+      for (const path of ['/api/auth/me', '/api/participants', '/api/auth/sessions'])
+        expect((await http.get(path)).status, path).to.equal(401);
       expect((await other.http.get('/api/auth/me')).status).to.equal(200);
       expect((await nobody.post('/api/auth/refresh', { refresh_token: tokens.refresh_token })).status).to.equal(401);
     });
@@ -143,10 +178,16 @@ describe('One’s own account', () => {
       const [one, two] = [await login(root.base, email, goodPassword), await login(root.base, email, goodPassword)];
       expect((await nobody.post('/api/auth/logout', { refresh_token: one.tokens.refresh_token })).status).to.equal(204);
       expect((await one.http.get('/api/auth/me')).status).to.equal(401);
-      const renewed = await nobody.expect<{ access_token: string }>(200, 'POST', '/api/auth/refresh', { refresh_token: two.tokens.refresh_token });
-      for (const token of [two.tokens.access_token, renewed.access_token]) expect((await new Http(root.base, token).get('/api/auth/me')).status).to.equal(200);
-      expect((await nobody.post('/api/auth/refresh', { refresh_token: two.tokens.refresh_token })).status).to.equal(401);
-      for (const token of [two.tokens.access_token, renewed.access_token]) expect((await new Http(root.base, token).get('/api/auth/me')).status).to.equal(401);
+      const renewed = await nobody.expect<{ access_token: string }>(200, 'POST', '/api/auth/refresh', {
+        refresh_token: two.tokens.refresh_token,
+      });
+      for (const token of [two.tokens.access_token, renewed.access_token])
+        expect((await new Http(root.base, token).get('/api/auth/me')).status).to.equal(200);
+      expect((await nobody.post('/api/auth/refresh', { refresh_token: two.tokens.refresh_token })).status).to.equal(
+        401,
+      );
+      for (const token of [two.tokens.access_token, renewed.access_token])
+        expect((await new Http(root.base, token).get('/api/auth/me')).status).to.equal(401);
     });
 
     it('all are ended at once, access tokens too; a new login is good', async () => {

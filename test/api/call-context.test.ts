@@ -7,18 +7,25 @@ describe('a storage that holds something during calls only', () => {
     const storage = new AsyncLocalStorage<string>();
     let disabled = 0;
     const disable = storage.disable.bind(storage);
-    storage.disable = () => { disabled += 1; disable(); };
+    storage.disable = () => {
+      disabled += 1;
+      disable();
+    };
     idleBetweenRuns(storage);
     return { storage, disabled: () => disabled };
   };
-  const later = (ms: number) => new Promise<void>((resolve) => { setTimeout(resolve, ms); });
+  const later = (ms: number) =>
+    new Promise<void>((resolve) => {
+      setTimeout(resolve, ms);
+    });
 
   it('keeps what each call was given while any of them is under way, and is disabled when none is', async () => {
     const { storage, disabled } = storageOf();
-    const call = (name: string, ms: number) => storage.run(name, async () => {
-      await later(ms);
-      return storage.getStore();
-    });
+    const call = (name: string, ms: number) =>
+      storage.run(name, async () => {
+        await later(ms);
+        return storage.getStore();
+      });
     const slow = call('slow', 30);
     expect(await call('quick', 1)).to.equal('quick');
     expect(disabled(), 'one is still under way').to.equal(0);
@@ -32,9 +39,15 @@ describe('a storage that holds something during calls only', () => {
 
   it('counts a call that fails, at once or later, as ended', async () => {
     const { storage, disabled } = storageOf();
-    expect(() => storage.run('a', () => { throw new Error('at once'); })).to.throw('at once');
+    expect(() =>
+      storage.run('a', () => {
+        throw new Error('at once');
+      }),
+    ).to.throw('at once');
     expect(disabled()).to.equal(1);
-    const failed = await storage.run('b', () => Promise.reject(new Error('later'))).catch((fault: Error) => fault.message);
+    const failed = await storage
+      .run('b', () => Promise.reject(new Error('later')))
+      .catch((fault: Error) => fault.message);
     expect(failed).to.equal('later');
     await later(0);
     expect(disabled()).to.equal(2);
@@ -43,7 +56,13 @@ describe('a storage that holds something during calls only', () => {
 
   it('a call within a call has its own, and the outer one its again', async () => {
     const { storage } = storageOf();
-    const seen = await storage.run('outer', async () => [await storage.run('inner', async () => { await later(1); return storage.getStore(); }), storage.getStore()]);
+    const seen = await storage.run('outer', async () => [
+      await storage.run('inner', async () => {
+        await later(1);
+        return storage.getStore();
+      }),
+      storage.getStore(),
+    ]);
     expect(seen).to.deep.equal(['inner', 'outer']);
   });
 });

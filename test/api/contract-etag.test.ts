@@ -5,9 +5,14 @@ import type { World } from '../contract/world.js';
 import { document as contract } from '../support/contract.js';
 import { Http } from '../support/http.js';
 
-interface Operation { parameters?: { name: string }[]; responses: Record<string, { headers?: Record<string, unknown> }>; 'x-permissions'?: { scope?: string; token_scope?: string } }
+interface Operation {
+  parameters?: { name: string }[];
+  responses: Record<string, { headers?: Record<string, unknown> }>;
+  'x-permissions'?: { scope?: string; token_scope?: string };
+}
 const bears = ({ responses }: Operation, status: number): boolean => 'ETag' in (responses[status]?.headers ?? {});
-const takes = ({ parameters = [] }: Operation, name: string): boolean => parameters.some((parameter) => parameter.name === name);
+const takes = ({ parameters = [] }: Operation, name: string): boolean =>
+  parameters.some((parameter) => parameter.name === name);
 const told = (path: string, method: string): Operation => contract.paths[path]![method] as Operation;
 
 describe('ETags in the contract', function tags() {
@@ -21,13 +26,19 @@ describe('ETags in the contract', function tags() {
   after(() => stage.close());
 
   it('are named for each record that bears one, and for nothing else; who knows the tag is answered 304', async () => {
-    const by = { admin: stage.admin, portal: new Http(stage.run.api, world.portal_token), scoped: new Http(stage.run.api, world.scoped_token) };
-    const unlike: string[] = [], tagged: string[] = [];
+    const by = {
+      admin: stage.admin,
+      portal: new Http(stage.run.api, world.portal_token),
+      scoped: new Http(stage.run.api, world.scoped_token),
+    };
+    const unlike: string[] = [],
+      tagged: string[] = [];
     let asked = 0;
     for (const template of Object.keys(contract.paths).filter((path) => contract.paths[path]!.get)) {
       const names = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
       if (!names.every((name) => name in world.ids) || template.endsWith('/stream')) continue;
-      const operation = told(template, 'get'), { scope, token_scope } = operation['x-permissions'] ?? {};
+      const operation = told(template, 'get'),
+        { scope, token_scope } = operation['x-permissions'] ?? {};
       const http = scope === 'self' ? by.portal : token_scope ? by.scoped : by.admin;
       const path = names.reduce((so, name) => so.replace(`{${name}}`, String(world.ids[name])), template);
       const headers: Record<string, string> = scope === 'self' ? {} : { 'X-Study-ID': String(world.ids.study_id) };
@@ -35,11 +46,13 @@ describe('ETags in the contract', function tags() {
       if (status !== 200) continue;
       asked += 1;
       const tag = answered.get('etag');
-      if ((tag !== null) !== bears(operation, 200) || (tag !== null) !== takes(operation, 'If-None-Match')) unlike.push(`GET ${template}: ${tag === null ? 'none' : 'one'} was sent`);
+      if ((tag !== null) !== bears(operation, 200) || (tag !== null) !== takes(operation, 'If-None-Match'))
+        unlike.push(`GET ${template}: ${tag === null ? 'none' : 'one'} was sent`);
       if (tag === null) continue;
       tagged.push(template);
       const again = await http.get(path, { headers: { ...headers, 'If-None-Match': tag } });
-      if (again.status !== 304 || again.headers.get('etag') !== tag || !bears(operation, 304)) unlike.push(`GET ${template}: ${again.status} to its own tag`);
+      if (again.status !== 304 || again.headers.get('etag') !== tag || !bears(operation, 304))
+        unlike.push(`GET ${template}: ${again.status} to its own tag`);
     }
     expect(unlike).to.deep.equal([]);
     expect(asked, 'asked').to.be.above(80);
@@ -47,39 +60,66 @@ describe('ETags in the contract', function tags() {
   });
 
   it('are named for what a change answers, and it is refused under another tag', async () => {
-    const at = '/api/studies/{study_id}', { study_id } = world.ids;
+    const at = '/api/studies/{study_id}',
+      { study_id } = world.ids;
     const changes: [string, string, string, object][] = [
       ['patch', at, `/api/studies/${study_id}`, { study_name: 'Another name' }],
-      ['patch', '/api/participants/{participant_id}', `/api/participants/${world.ids.participant_id}`, { preferred_language: 'de' }],
+      [
+        'patch',
+        '/api/participants/{participant_id}',
+        `/api/participants/${world.ids.participant_id}`,
+        { preferred_language: 'de' },
+      ],
       ['patch', '/api/batteries/{battery_id}', `/api/batteries/${world.ids.battery_id}`, { name: 'Another name' }],
-      ['patch', '/api/schedules/windows/{window_id}', `/api/schedules/windows/${world.ids.window_id}`, { name: 'Another name' }],
+      [
+        'patch',
+        '/api/schedules/windows/{window_id}',
+        `/api/schedules/windows/${world.ids.window_id}`,
+        { name: 'Another name' },
+      ],
       ['patch', '/api/datacapture/config/{study_id}', `/api/datacapture/config/${study_id}`, { project_id: 'another' }],
     ];
     for (const [method, template, path, body] of changes) {
       const operation = told(template, method);
       const stale = await stage.admin.send(method.toUpperCase(), path, body, { headers: { 'If-Match': '"another"' } });
-      expect([stale.status, stale.body.code, stale.headers.has('etag'), bears(operation, 409), takes(operation, 'If-Match')], path).to.deep.equal([409, 'STALE', true, true, true]);
-      const fresh = await stage.admin.send(method.toUpperCase(), path, body, { headers: { 'If-Match': stale.headers.get('etag')! } });
+      expect(
+        [stale.status, stale.body.code, stale.headers.has('etag'), bears(operation, 409), takes(operation, 'If-Match')],
+        path,
+      ).to.deep.equal([409, 'STALE', true, true, true]);
+      const fresh = await stage.admin.send(method.toUpperCase(), path, body, {
+        headers: { 'If-Match': stale.headers.get('etag')! },
+      });
       expect([fresh.status, fresh.headers.has('etag'), bears(operation, 200)], path).to.deep.equal([200, true, true]);
     }
   });
 
   it('are named for what acts on a record as it was read', async () => {
-    const at = '/api/studies/{study_id}/participants/{participant_id}/anchor-date', { study_id, participant_id, visit_id } = world.ids;
+    const at = '/api/studies/{study_id}/participants/{participant_id}/anchor-date',
+      { study_id, participant_id, visit_id } = world.ids;
     const person = `/api/studies/${study_id}/participants/${participant_id}/anchor-date`;
     const acts: [string, string, object][] = [
-      [at, person, { enrollment_date: '2024-03-10' }], [`${at}/cancel`, `${person}/cancel`, {}], [`${at}/override`, `${person}/override`, { new_enrollment_date: '2024-03-17', reason: 'x' }],
-      [`${at}/override-back`, `${person}/override-back`, { reason: 'x' }], ['/api/visits/{visit_id}/review', `/api/visits/${visit_id}/review`, { resolution: 'seen' }],
+      [at, person, { enrollment_date: '2024-03-10' }],
+      [`${at}/cancel`, `${person}/cancel`, {}],
+      [`${at}/override`, `${person}/override`, { new_enrollment_date: '2024-03-17', reason: 'x' }],
+      [`${at}/override-back`, `${person}/override-back`, { reason: 'x' }],
+      ['/api/visits/{visit_id}/review', `/api/visits/${visit_id}/review`, { resolution: 'seen' }],
     ];
     for (const [template, path, body] of acts) {
       const operation = told(template, 'post');
       const stale = await stage.admin.post(path, body, { headers: { 'If-Match': '"another"' } });
-      expect([stale.status, stale.body.code, stale.headers.has('etag'), bears(operation, 409), takes(operation, 'If-Match')], `${path} ${stale.text}`).to.deep.equal([409, 'STALE', true, true, true]);
+      expect(
+        [stale.status, stale.body.code, stale.headers.has('etag'), bears(operation, 409), takes(operation, 'If-Match')],
+        `${path} ${stale.text}`,
+      ).to.deep.equal([409, 'STALE', true, true, true]);
     }
   });
 
   it('are named for a record that is made', async () => {
     const made = await stage.admin.post('/api/studies', { study_code: `T-${Date.now()}`, study_name: 'Made' });
-    expect([made.status, made.headers.has('etag'), bears(told('/api/studies', 'post'), 201)]).to.deep.equal([201, true, true]);
+    expect([made.status, made.headers.has('etag'), bears(told('/api/studies', 'post'), 201)]).to.deep.equal([
+      201,
+      true,
+      true,
+    ]);
   });
 });

@@ -9,9 +9,12 @@ describe('docs/openapi.json', function suite() {
   it('is clean under a strict ruleset', async () => {
     const config = await createConfig({ extends: ['recommended-strict'] });
     const problems = await lint({ ref: join(root, 'docs', 'openapi.json'), config });
-    const told = problems.map(({ ruleId, message, location }) => ({ ruleId, message, at: location[0]?.pointer ?? '' }))
+    const told = problems
+      .map(({ ruleId, message, location }) => ({ ruleId, message, at: location[0]?.pointer ?? '' }))
       // Health is asked without anything that could be wrong: it has no answer of 4xx to document.
-      .filter(({ ruleId, at }) => !(ruleId === 'operation-4xx-response' && /^#\/paths\/~1api~1(metrics~1)?health/.test(at)));
+      .filter(
+        ({ ruleId, at }) => !(ruleId === 'operation-4xx-response' && /^#\/paths\/~1api~1(metrics~1)?health/.test(at)),
+      );
     expect(told).to.deep.equal([]);
   });
 });

@@ -15,17 +15,28 @@ describe('The contract', () => {
   });
 
   it('every operation names its permissions and an id of its own', () => {
-    const { paths } = openapi(described) as { paths: Record<string, Record<string, { operationId: string; 'x-permissions': { roles: string[] } }>> };
+    const { paths } = openapi(described) as {
+      paths: Record<string, Record<string, { operationId: string; 'x-permissions': { roles: string[] } }>>;
+    };
     const operations = Object.values(paths).flatMap((path) => Object.values(path));
     expect(new Set(operations.map((o) => o.operationId)).size).to.equal(operations.length);
     for (const operation of operations) expect(operation['x-permissions'].roles).not.to.deep.equal([]);
   });
 
   it('every operation that takes If-Match tells of the conflict that it may answer', () => {
-    const { paths } = openapi(described) as { paths: Record<string, Record<string, { operationId: string; parameters?: { name: string }[]; responses: Record<string, unknown> }>> };
-    const conditional = Object.values(paths).flatMap((path) => Object.values(path)).filter(({ parameters = [] }) => parameters.some(({ name }) => name === 'If-Match'));
+    const { paths } = openapi(described) as {
+      paths: Record<
+        string,
+        Record<string, { operationId: string; parameters?: { name: string }[]; responses: Record<string, unknown> }>
+      >;
+    };
+    const conditional = Object.values(paths)
+      .flatMap((path) => Object.values(path))
+      .filter(({ parameters = [] }) => parameters.some(({ name }) => name === 'If-Match'));
     expect(conditional.length).to.be.greaterThan(20);
-    expect(conditional.filter(({ responses }) => !('409' in responses)).map(({ operationId }) => operationId)).to.deep.equal([]);
+    expect(
+      conditional.filter(({ responses }) => !('409' in responses)).map(({ operationId }) => operationId),
+    ).to.deep.equal([]);
   });
 
   it('is served as the routes declare it, for everybody', async () => {
@@ -40,7 +51,9 @@ describe('The contract', () => {
       const http = new Http((await service()).api);
       const page = await http.get(path);
       expect(page.status).to.equal(200);
-      expect(page.headers.get('content-security-policy')).to.include("default-src 'none'").and.include("script-src 'self';");
+      expect(page.headers.get('content-security-policy'))
+        .to.include("default-src 'none'")
+        .and.include("script-src 'self';");
       const loaded = [...page.text.matchAll(/(?:src|href|spec-url)="([^"]+)"/g)].map(([, url]) => url!);
       expect(loaded.length).to.be.greaterThan(1);
       for (const url of loaded) {

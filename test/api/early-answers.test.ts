@@ -8,15 +8,20 @@ import type { ApiProcess } from '../support/api-process.js';
 import { Http, admin } from '../support/http.js';
 import { until } from '../support/until.js';
 
-const MIB = 1024 * 1024, PIECE = Buffer.alloc(65_536, 'a');
-const ARRIVAL = 10, RATE = 60;
+const MIB = 1024 * 1024,
+  PIECE = Buffer.alloc(65_536, 'a');
+const ARRIVAL = 10,
+  RATE = 60;
 
 describe('An answer that is given before the body is read', function suite() {
   this.timeout(120_000);
   let api: ApiProcess, strict: ApiProcess, token: string;
   before(async () => {
     // Requests are counted in the database: a limit of its own is for who comes from an address of its own.
-    [api, strict] = await Promise.all([startApi({ REQUEST_ARRIVAL_SECONDS: String(ARRIVAL) }), startApi({ RATE_LIMIT_PER_MINUTE: String(RATE), TRUST_PROXY: 'true' })]);
+    [api, strict] = await Promise.all([
+      startApi({ REQUEST_ARRIVAL_SECONDS: String(ARRIVAL) }),
+      startApi({ RATE_LIMIT_PER_MINUTE: String(RATE), TRUST_PROXY: 'true' }),
+    ]);
     token = (await admin(api.url)).token!;
   });
   after(() => Promise.all([api?.stop(), strict?.stop()]));
@@ -29,16 +34,30 @@ describe('An answer that is given before the body is read', function suite() {
     constructor(request: string, headers: string[], to = api) {
       const { hostname, port } = new URL(to.url);
       this.socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
-      this.socket.setEncoding('latin1').on('data', (text: string) => { this.said += text; });
-      this.socket.once('error', (fault: NodeJS.ErrnoException) => { this.over ??= fault.code ?? fault.message; }).once('close', () => { this.over ??= 'closed'; });
-      this.socket.write([`${request} HTTP/1.1`, `Host: ${hostname}`, 'Content-Type: application/json', ...headers, '', ''].join('\r\n'));
+      this.socket.setEncoding('latin1').on('data', (text: string) => {
+        this.said += text;
+      });
+      this.socket
+        .once('error', (fault: NodeJS.ErrnoException) => {
+          this.over ??= fault.code ?? fault.message;
+        })
+        .once('close', () => {
+          this.over ??= 'closed';
+        });
+      this.socket.write(
+        [`${request} HTTP/1.1`, `Host: ${hostname}`, 'Content-Type: application/json', ...headers, '', ''].join('\r\n'),
+      );
     }
 
     /** Writes, as one who waits for what is sent to be taken. */
     async write(bytes: Buffer | string): Promise<void> {
       await new Promise<void>((resolve) => {
         if (this.over !== undefined) resolve();
-        else this.socket.once('close', resolve).write(bytes, () => { this.socket.off('close', resolve); resolve(); });
+        else
+          this.socket.once('close', resolve).write(bytes, () => {
+            this.socket.off('close', resolve);
+            resolve();
+          });
       });
     }
 
@@ -50,7 +69,11 @@ describe('An answer that is given before the body is read', function suite() {
         if (at < 10 * PIECE.length) await pause(10);
       }
       expect(this.over, 'while it sends').to.equal(undefined);
-      this.socket.once('end', () => { this.socket.end(); }).resume();
+      this.socket
+        .once('end', () => {
+          this.socket.end();
+        })
+        .resume();
       return this.ended();
     }
 
@@ -59,17 +82,34 @@ describe('An answer that is given before the body is read', function suite() {
       return this;
     }
   }
-  const last = 'Connection: close', long = (bytes: number) => `Content-Length: ${bytes}`, bearer = () => `Authorization: Bearer ${token}`;
+  const last = 'Connection: close',
+    long = (bytes: number) => `Content-Length: ${bytes}`,
+    bearer = () => `Authorization: Bearer ${token}`;
 
   const cases: { title: string; request: string; headers?: () => string[]; status: number; length?: number }[] = [
     { title: 'no token', request: 'POST /api/studies', status: 401 },
-    { title: 'no token for a file as large as may be', request: 'POST /api/studies/00000000-0000-4000-8000-000000000000/participants/import/csv', status: 401, length: 20 * MIB },
+    {
+      title: 'no token for a file as large as may be',
+      request: 'POST /api/studies/00000000-0000-4000-8000-000000000000/participants/import/csv',
+      status: 401,
+      length: 20 * MIB,
+    },
     { title: 'an unknown path', request: 'POST /api/nothing/here', status: 404 },
     { title: 'an id that is none', request: 'PATCH /api/studies/seven', headers: () => [bearer()], status: 404 },
     { title: 'another method', request: 'PUT /api/studies', status: 405 },
-    { title: 'nothing that would be accepted', request: 'POST /api/studies', headers: () => ['Accept: image/png'], status: 406 },
+    {
+      title: 'nothing that would be accepted',
+      request: 'POST /api/studies',
+      headers: () => ['Accept: image/png'],
+      status: 406,
+    },
     { title: 'more than is taken', request: 'POST /api/studies', headers: () => [bearer()], status: 413 },
-    { title: 'a body that is compressed', request: 'POST /api/studies', headers: () => [bearer(), 'Content-Encoding: gzip'], status: 415 },
+    {
+      title: 'a body that is compressed',
+      request: 'POST /api/studies',
+      headers: () => [bearer(), 'Content-Encoding: gzip'],
+      status: 415,
+    },
     { title: 'a body where none is read', request: 'GET /api/tasks', headers: () => [bearer()], status: 200 },
   ];
   for (const { title, request, headers = () => [], status, length = 6 * MIB } of cases) {
@@ -108,7 +148,9 @@ describe('An answer that is given before the body is read', function suite() {
     it(`who sends a little for ever is cut off, on a connection to ${connection}: by time`, async () => {
       const sender = new Sender('POST /api/studies', [`Connection: ${connection}`, long(6 * MIB)]);
       const began = performance.now();
-      const drip = setInterval(() => { sender.socket.write('a'); }, 100);
+      const drip = setInterval(() => {
+        sender.socket.write('a');
+      }, 100);
       try {
         await sender.ended();
       } finally {
@@ -120,19 +162,30 @@ describe('An answer that is given before the body is read', function suite() {
   }
 
   it('too many requests: who sends all of it before reading is told 429', async () => {
-    const nobody = new Http(strict.url), from = `10.79.${randomInt(256)}.${randomInt(256)}`;
-    const { said, over } = await until(async () => {
-      for (let n = 0; n <= RATE; n += 1) await nobody.get('/api/studies', { headers: { 'X-Forwarded-For': from } });
-      const sender = await new Sender('POST /api/studies', [last, long(6 * MIB), `X-Forwarded-For: ${from}`], strict).all(6 * MIB);
-      // A minute may have begun anew between the two.
-      return sender.said.startsWith('HTTP/1.1 429') ? sender : undefined;
-    }, { timeout: 60_000, what: 'the limit to be used up' });
+    const nobody = new Http(strict.url),
+      from = `10.79.${randomInt(256)}.${randomInt(256)}`;
+    const { said, over } = await until(
+      async () => {
+        for (let n = 0; n <= RATE; n += 1) await nobody.get('/api/studies', { headers: { 'X-Forwarded-For': from } });
+        const sender = await new Sender(
+          'POST /api/studies',
+          [last, long(6 * MIB), `X-Forwarded-For: ${from}`],
+          strict,
+        ).all(6 * MIB);
+        // A minute may have begun anew between the two.
+        return sender.said.startsWith('HTTP/1.1 429') ? sender : undefined;
+      },
+      { timeout: 60_000, what: 'the limit to be used up' },
+    );
     expect(over).to.equal('closed');
     expect(said).to.match(/\r\nretry-after: /i);
   });
 
   it('what no request came of: 400 and 431 are told as well', async () => {
-    for (const [headers, status] of [[['X y: z'], 400], [[`X-Long: ${'x'.repeat(100_000)}`], 431]] as const) {
+    for (const [headers, status] of [
+      [['X y: z'], 400],
+      [[`X-Long: ${'x'.repeat(100_000)}`], 431],
+    ] as const) {
       const { said, over } = await new Sender('POST /api/studies', [last, long(6 * MIB), ...headers]).all(6 * MIB);
       expect([said.split(' ')[1], over]).to.deep.equal([String(status), 'closed']);
     }

@@ -12,7 +12,8 @@ describe('Idempotency-Key', () => {
     http = await admin();
     path = `/api/studies/${(await newStudy(http)).id}/participants`;
   });
-  const post = (key: string, body: unknown, by: Http = http) => by.post(path, body, { headers: { 'Idempotency-Key': key } });
+  const post = (key: string, body: unknown, by: Http = http) =>
+    by.post(path, body, { headers: { 'Idempotency-Key': key } });
 
   it('answers the same for the same key and body, and does it once', async () => {
     const body = { participant_code: unique() };
@@ -52,7 +53,15 @@ describe('Idempotency-Key', () => {
     expect((await post(key, body)).status).to.equal(201);
     const other = await user(http, 'researcher', { study_ids: [path.split('/')[3]!] });
     expect((await post(key, body, other)).status).to.equal(409);
-    expect((await http.post('/api/studies', { study_code: unique(), study_name: 'x' }, { headers: { 'Idempotency-Key': key } })).status).to.equal(201);
+    expect(
+      (
+        await http.post(
+          '/api/studies',
+          { study_code: unique(), study_name: 'x' },
+          { headers: { 'Idempotency-Key': key } },
+        )
+      ).status,
+    ).to.equal(201);
   });
 
   it('is forgotten after a day', async () => {
@@ -66,8 +75,11 @@ describe('Idempotency-Key', () => {
   });
 
   describe('holds what is said beside the body against it, too', () => {
-    const under = (key: string, more: Record<string, string> = {}) => ({ headers: { 'Idempotency-Key': key, ...more } });
-    const refused = ({ status, body }: { status: number; body: { code?: string } }) => expect([status, body.code]).to.deep.equal([409, 'IDEMPOTENCY_KEY_REUSED']);
+    const under = (key: string, more: Record<string, string> = {}) => ({
+      headers: { 'Idempotency-Key': key, ...more },
+    });
+    const refused = ({ status, body }: { status: number; body: { code?: string } }) =>
+      expect([status, body.code]).to.deep.equal([409, 'IDEMPOTENCY_KEY_REUSED']);
 
     it('an import that was tried is not taken for done', async () => {
       const [key, code] = [unique(), unique()];
@@ -82,7 +94,8 @@ describe('Idempotency-Key', () => {
 
     it('a template makes the study that is named', async () => {
       const [key, one, other] = [unique(), unique('T'), unique('T')];
-      const apply = (code: string) => http.post(`/api/templates/longitudinal-cognition/apply?study_name=X&study_code=${code}`, undefined, under(key));
+      const apply = (code: string) =>
+        http.post(`/api/templates/longitudinal-cognition/apply?study_name=X&study_code=${code}`, undefined, under(key));
       const first = await apply(one);
       expect([first.status, first.body.study_code]).to.deep.equal([201, one]);
       refused(await apply(other));
@@ -97,48 +110,77 @@ describe('Idempotency-Key', () => {
       refused(await http.post('/api/batteries', body, under(key, { 'X-Study-ID': other })));
       refused(await http.post(`/api/batteries?study_id=${other}`, body, under(key)));
       // It is the same study, whichever of them says so.
-      expect((await http.post(`/api/batteries?study_id=${mine.toUpperCase()}`, body, under(key))).text).to.equal(made.text);
+      expect((await http.post(`/api/batteries?study_id=${mine.toUpperCase()}`, body, under(key))).text).to.equal(
+        made.text,
+      );
     });
   });
 
   it('a key that cannot be kept is 422', async () => {
-    for (const key of ['x'.repeat(201), 'two words']) expect((await post(key, { participant_code: unique() })).status).to.equal(422);
+    for (const key of ['x'.repeat(201), 'two words'])
+      expect((await post(key, { participant_code: unique() })).status).to.equal(422);
   });
 
   it('a registration whose answer was lost is answered again; its password is not stored', async () => {
     const key = unique();
     const password = `correct blue staple ${unique()}`;
-    const register = (name: string) => http.post('/api/auth/register', { email: `${key}@example.org`, name, role: 'coordinator', password }, { headers: { 'Idempotency-Key': key } });
+    const register = (name: string) =>
+      http.post(
+        '/api/auth/register',
+        { email: `${key}@example.org`, name, role: 'coordinator', password },
+        { headers: { 'Idempotency-Key': key } },
+      );
     const [first, again, other] = [await register('N'), await register('N'), await register('M')];
     expect([first.status, again.status, again.text]).to.deep.equal([201, 201, first.text]);
     expect([other.status, other.body.code]).to.deep.equal([409, 'IDEMPOTENCY_KEY_REUSED']);
     const client = new pg.Client({ connectionString: (await service()).database_url });
     await client.connect();
-    const { rows } = await client.query<{ row: string }>('select k::text as row from idempotency_keys k where key = $1', [key]);
+    const { rows } = await client.query<{ row: string }>(
+      'select k::text as row from idempotency_keys k where key = $1',
+      [key],
+    );
     await client.end();
     expect(rows.map(({ row }) => row).join('')).not.to.include(password);
   });
 
   it('an answer with a secret is not kept', async () => {
-    const subscribe = () => http.post(`/api/studies/${path.split('/')[3]!}/event-subscriptions`, { url: 'http://127.0.0.1:9/x', events: ['participant.enrolled'] }, { headers: { 'Idempotency-Key': 'secret' } });
+    const subscribe = () =>
+      http.post(
+        `/api/studies/${path.split('/')[3]!}/event-subscriptions`,
+        { url: 'http://127.0.0.1:9/x', events: ['participant.enrolled'] },
+        { headers: { 'Idempotency-Key': 'secret' } },
+      );
     expect((await subscribe()).headers.get('idempotent-replay')).to.equal(null);
     expect((await subscribe()).headers.get('idempotent-replay')).to.equal(null);
   });
 
   describe('of exports', () => {
-    const ask = (key: string, body: object) => http.post('/api/exports/csv', { study_id: path.split('/')[3]!, ...body }, { headers: { 'Idempotency-Key': key } });
+    const ask = (key: string, body: object) =>
+      http.post(
+        '/api/exports/csv',
+        { study_id: path.split('/')[3]!, ...body },
+        { headers: { 'Idempotency-Key': key } },
+      );
 
     it('in the background: one export, however often it is asked for', async () => {
       const key = unique();
       const body = { dataset: 'participants', mode: 'background' };
-      const [first, again, other] = [await ask(key, body), await ask(key, body), await ask(key, { ...body, dataset: 'visits' })];
+      const [first, again, other] = [
+        await ask(key, body),
+        await ask(key, body),
+        await ask(key, { ...body, dataset: 'visits' }),
+      ];
       expect([first.status, again.status, again.body.export_id]).to.deep.equal([202, 202, first.body.export_id]);
       expect([other.status, other.body.code]).to.deep.equal([409, 'IDEMPOTENCY_KEY_REUSED']);
     });
 
     it('streamed: the same is written again, another under the key is refused', async () => {
       const key = unique();
-      const [first, again, other] = [await ask(key, { dataset: 'participants' }), await ask(key, { dataset: 'participants' }), await ask(key, { dataset: 'visits' })];
+      const [first, again, other] = [
+        await ask(key, { dataset: 'participants' }),
+        await ask(key, { dataset: 'participants' }),
+        await ask(key, { dataset: 'visits' }),
+      ];
       expect([first.status, again.status, again.text]).to.deep.equal([200, 200, first.text]);
       expect([other.status, other.body.code]).to.deep.equal([409, 'IDEMPOTENCY_KEY_REUSED']);
     });

@@ -16,7 +16,13 @@ describe('Identity', () => {
     nobody = new Http(http.base);
   });
   const register = (fields: Record<string, unknown> = {}) =>
-    http.post('/api/auth/register', { email: `${unique()}@example.org`, name: 'N', password: goodPassword, role: 'coordinator', ...fields });
+    http.post('/api/auth/register', {
+      email: `${unique()}@example.org`,
+      name: 'N',
+      password: goodPassword,
+      role: 'coordinator',
+      ...fields,
+    });
 
   it('login answers user and tokens; me says who it is', async () => {
     const run = await service();
@@ -53,7 +59,8 @@ describe('Identity', () => {
   it('refresh rotates; a used token ends its family', async () => {
     const { email } = await user(http, 'coordinator');
     const { tokens } = await login(http.base, email, goodPassword);
-    const refresh = (refresh_token: string) => nobody.post<Loose & { refresh_token: string; access_token: string }>('/api/auth/refresh', { refresh_token });
+    const refresh = (refresh_token: string) =>
+      nobody.post<Loose & { refresh_token: string; access_token: string }>('/api/auth/refresh', { refresh_token });
     const second = await refresh(tokens.refresh_token);
     expect(second.status).to.equal(200);
     expect(second.body).to.include({ token_type: 'bearer', expires_in: 1800 });
@@ -67,14 +74,17 @@ describe('Identity', () => {
   it('of two who refresh at once with one token, one wins and the family ends', async () => {
     const { email } = await user(http, 'coordinator');
     const { tokens } = await login(http.base, email, goodPassword);
-    const answers = await Promise.all([1, 2].map(() => nobody.post('/api/auth/refresh', { refresh_token: tokens.refresh_token })));
+    const answers = await Promise.all(
+      [1, 2].map(() => nobody.post('/api/auth/refresh', { refresh_token: tokens.refresh_token })),
+    );
     expect(answers.map((a) => a.status).sort()).to.deep.equal([200, 401]);
   });
 
   it('logout ends the refresh token and can be repeated', async () => {
     const { email } = await user(http, 'coordinator');
     const { tokens } = await login(http.base, email, goodPassword);
-    for (let i = 0; i < 2; i++) expect((await nobody.post('/api/auth/logout', { refresh_token: tokens.refresh_token })).status).to.equal(204);
+    for (let i = 0; i < 2; i++)
+      expect((await nobody.post('/api/auth/logout', { refresh_token: tokens.refresh_token })).status).to.equal(204);
     expect((await nobody.post('/api/auth/refresh', { refresh_token: tokens.refresh_token })).status).to.equal(401);
   });
 
@@ -93,8 +103,12 @@ describe('Identity', () => {
     const { email } = await user(http, 'coordinator');
     const { tokens, http: own } = await login(http.base, email, goodPassword);
     const next = 'another green clip 77';
-    expect((await own.post('/api/auth/password', { current_password: 'wrong', new_password: next })).status).to.equal(400);
-    expect((await own.post('/api/auth/password', { current_password: goodPassword, new_password: next })).status).to.equal(204);
+    expect((await own.post('/api/auth/password', { current_password: 'wrong', new_password: next })).status).to.equal(
+      400,
+    );
+    expect(
+      (await own.post('/api/auth/password', { current_password: goodPassword, new_password: next })).status,
+    ).to.equal(204);
     expect((await nobody.post('/api/auth/refresh', { refresh_token: tokens.refresh_token })).status).to.equal(401);
     await login(http.base, email, next);
   });
@@ -132,7 +146,8 @@ describe('Identity', () => {
 
   it('the last active admin cannot be deactivated', async () => {
     const api = await http.expect(200, 'GET', '/api/users?role=admin&status=active&limit=500');
-    for (const other of api.items.filter((u) => u.id !== http.userId)) await http.expect(200, 'PATCH', `/api/users/${other.id}`, { status: 'inactive' });
+    for (const other of api.items.filter((u) => u.id !== http.userId))
+      await http.expect(200, 'PATCH', `/api/users/${other.id}`, { status: 'inactive' });
     const { status, body } = await http.patch(`/api/users/${http.userId}`, { status: 'inactive' });
     expect([status, body.code]).to.deep.equal([409, 'LAST_ADMIN']);
   });
@@ -147,21 +162,45 @@ describe('Identity', () => {
     });
     after(() => api.stop());
     const claims = { iss: 'research-assessment-platform', aud: 'api', sub: '', role: 'admin', jti: 'x' };
-    const sign = (more: object = {}, options: jwt.SignOptions = {}) => jwt.sign({ ...claims, sub: id, ...more }, secret, { algorithm: 'HS256', expiresIn: 60, ...options });
+    const sign = (more: object = {}, options: jwt.SignOptions = {}) =>
+      jwt.sign({ ...claims, sub: id, ...more }, secret, { algorithm: 'HS256', expiresIn: 60, ...options });
     const ask = async (token: string) => (await new Http(api.url, token).get('/api/auth/me')).status;
-    const unsigned = () => `${Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')}.${sign().split('.')[1]}.`;
+    const unsigned = () =>
+      `${Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')}.${sign().split('.')[1]}.`;
 
     it('one that is signed by the rules is good', async () => expect(await ask(sign())).to.equal(200));
     for (const [title, token] of [
-      ['another audience', () => sign({ aud: 'portal' })], ['the audience mfa', () => sign({ aud: 'mfa' })], ['the audience v1', () => sign({ aud: 'v1' })],
-      ['another issuer', () => sign({ iss: 'somebody' })], ['an expired one', () => sign({}, { expiresIn: -1 })],
-      ['another secret', () => jwt.sign({ ...claims, sub: id }, 'a secret that is not the service’s one', { expiresIn: 60 })],
-      ['HS512 with the right secret', () => sign({}, { algorithm: 'HS512' })], ['no algorithm', unsigned],
-      ['no expiry', () => jwt.sign({ ...claims, sub: id }, secret)], ['a subject that is no user', () => sign({ sub: '00000000-0000-4000-8000-000000000000' })],
+      ['another audience', () => sign({ aud: 'portal' })],
+      ['the audience mfa', () => sign({ aud: 'mfa' })],
+      ['the audience v1', () => sign({ aud: 'v1' })],
+      ['another issuer', () => sign({ iss: 'somebody' })],
+      ['an expired one', () => sign({}, { expiresIn: -1 })],
+      [
+        'another secret',
+        () => jwt.sign({ ...claims, sub: id }, 'a secret that is not the service’s one', { expiresIn: 60 }),
+      ],
+      ['HS512 with the right secret', () => sign({}, { algorithm: 'HS512' })],
+      ['no algorithm', unsigned],
+      ['no expiry', () => jwt.sign({ ...claims, sub: id }, secret)],
+      ['a subject that is no user', () => sign({ sub: '00000000-0000-4000-8000-000000000000' })],
       ['a subject that is no uuid', () => sign({ sub: 'admin' })],
-      ['a changed payload', () => { const [h, , s] = sign().split('.'); return `${h}.${Buffer.from(JSON.stringify({ ...claims, sub: id, exp: 9e9 })).toString('base64url')}.${s}`; }],
-      ['a signature over another header', () => { const [, p] = sign().split('.'); const h = Buffer.from('{"alg":"HS256"}').toString('base64url'); return `${h}.${p}.${createHmac('sha256', 'x').update(`${h}.${p}`).digest('base64url')}`; }],
-      ['no token at all', () => 'x'], ['a payload that is no JSON', () => `${sign().split('.')[0]}.${Buffer.from('not json').toString('base64url')}.x`],
+      [
+        'a changed payload',
+        () => {
+          const [h, , s] = sign().split('.');
+          return `${h}.${Buffer.from(JSON.stringify({ ...claims, sub: id, exp: 9e9 })).toString('base64url')}.${s}`;
+        },
+      ],
+      [
+        'a signature over another header',
+        () => {
+          const [, p] = sign().split('.');
+          const h = Buffer.from('{"alg":"HS256"}').toString('base64url');
+          return `${h}.${p}.${createHmac('sha256', 'x').update(`${h}.${p}`).digest('base64url')}`;
+        },
+      ],
+      ['no token at all', () => 'x'],
+      ['a payload that is no JSON', () => `${sign().split('.')[0]}.${Buffer.from('not json').toString('base64url')}.x`],
     ] as const) {
       it(`${title} is 401`, async () => expect(await ask(token())).to.equal(401));
     }
@@ -177,10 +216,14 @@ describe('Identity', () => {
     const client = new pg.Client({ connectionString: (await service()).database_url });
     await client.connect();
     try {
-      const rows = await client.query(`select t::text from refresh_tokens t union all select u::text from users u union all select k::text from idempotency_keys k union all select a::text from audit_log a where study_id is null`);
+      const rows = await client.query(
+        `select t::text from refresh_tokens t union all select u::text from users u union all select k::text from idempotency_keys k union all select a::text from audit_log a where study_id is null`,
+      );
       const all = JSON.stringify(rows.rows);
       expect(all).not.to.include(tokens.refresh_token).and.not.to.include(goodPassword);
-      expect((await client.query('select password_hash from users where email = $1', [email])).rows[0].password_hash).to.match(/^\$argon2id\$/);
+      expect(
+        (await client.query('select password_hash from users where email = $1', [email])).rows[0].password_hash,
+      ).to.match(/^\$argon2id\$/);
     } finally {
       await client.end();
     }

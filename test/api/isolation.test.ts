@@ -19,8 +19,17 @@ describe('Isolation of studies and sites', () => {
     foreign = {
       participant,
       site: await root.expect(201, 'POST', `/api/studies/${other.id}/sites`, { site_code: 'X' }),
-      window: await root.expect(201, 'POST', '/api/schedules/windows', { study_id: other.id, code: 'W', name: 'W', target_day: 1 }),
-      visit: await root.expect(201, 'POST', '/api/schedules/visits', { participant_id: participant.id, name: 'V', target_date: '2026-01-01' }),
+      window: await root.expect(201, 'POST', '/api/schedules/windows', {
+        study_id: other.id,
+        code: 'W',
+        name: 'W',
+        target_day: 1,
+      }),
+      visit: await root.expect(201, 'POST', '/api/schedules/visits', {
+        participant_id: participant.id,
+        name: 'V',
+        target_date: '2026-01-01',
+      }),
       consent: await root.expect(201, 'POST', `${of}/consents`, { status: 'pending' }),
       form: await root.expect(201, 'POST', `${of}/forms`, { form_oid: 'F' }),
     };
@@ -31,23 +40,45 @@ describe('Isolation of studies and sites', () => {
     // A participant of another study under the path of one's own.
     const through = `/api/studies/${mine.id}/participants/${foreign.participant.id}`;
     return [
-      ['GET', `/api/studies/${other.id}`], ['PATCH', `/api/studies/${other.id}`, { study_name: 'taken' }], ['GET', `/api/studies/${other.id}/events`],
-      ['GET', `/api/studies/${other.id}/sites`], ['POST', `/api/studies/${other.id}/sites`, { site_code: 'Z' }],
-      ['GET', `/api/sites/${foreign.site.id}`], ['PATCH', `/api/sites/${foreign.site.id}`, { name: 'taken' }],
-      ['GET', `/api/studies/${other.id}/participants`], ['POST', `/api/studies/${other.id}/participants`, { participant_code: 'Z' }],
+      ['GET', `/api/studies/${other.id}`],
+      ['PATCH', `/api/studies/${other.id}`, { study_name: 'taken' }],
+      ['GET', `/api/studies/${other.id}/events`],
+      ['GET', `/api/studies/${other.id}/sites`],
+      ['POST', `/api/studies/${other.id}/sites`, { site_code: 'Z' }],
+      ['GET', `/api/sites/${foreign.site.id}`],
+      ['PATCH', `/api/sites/${foreign.site.id}`, { name: 'taken' }],
+      ['GET', `/api/studies/${other.id}/participants`],
+      ['POST', `/api/studies/${other.id}/participants`, { participant_code: 'Z' }],
       ['GET', `/api/participants?study_id=${other.id}`],
-      ['GET', `/api/participants/${foreign.participant.id}`], ['PATCH', `/api/participants/${foreign.participant.id}`, { phone: '12345' }],
-      ['DELETE', `/api/participants/${foreign.participant.id}`], ['POST', `/api/participants/${foreign.participant.id}/withdraw`, { reason: 'x' }],
+      ['GET', `/api/participants/${foreign.participant.id}`],
+      ['PATCH', `/api/participants/${foreign.participant.id}`, { phone: '12345' }],
+      ['DELETE', `/api/participants/${foreign.participant.id}`],
+      ['POST', `/api/participants/${foreign.participant.id}/withdraw`, { reason: 'x' }],
       ...[of, through].flatMap((path): [string, string, unknown?][] => [
-        ['GET', `${path}/consents`], ['POST', `${path}/consents`, { status: 'signed' }], ['PATCH', `${path}/consents/${foreign.consent.id}`, { status: 'signed' }],
-        ['GET', `${path}/eligibility`], ['PUT', `${path}/eligibility`, { status: 'eligible' }],
-        ['GET', `${path}/randomization`], ['POST', `${path}/randomization`, { arm: 'A', randomized_at: '2026-01-01T00:00:00Z' }],
-        ['GET', `${path}/forms`], ['POST', `${path}/forms`, { form_oid: 'F' }], ['PATCH', `${path}/forms/${foreign.form.id}`, { status: 'complete' }],
+        ['GET', `${path}/consents`],
+        ['POST', `${path}/consents`, { status: 'signed' }],
+        ['PATCH', `${path}/consents/${foreign.consent.id}`, { status: 'signed' }],
+        ['GET', `${path}/eligibility`],
+        ['PUT', `${path}/eligibility`, { status: 'eligible' }],
+        ['GET', `${path}/randomization`],
+        ['POST', `${path}/randomization`, { arm: 'A', randomized_at: '2026-01-01T00:00:00Z' }],
+        ['GET', `${path}/forms`],
+        ['POST', `${path}/forms`, { form_oid: 'F' }],
+        ['PATCH', `${path}/forms/${foreign.form.id}`, { status: 'complete' }],
       ]),
-      ['GET', `/api/schedules/windows/${foreign.window.id}`], ['PATCH', `/api/schedules/windows/${foreign.window.id}`, { name: 'taken' }], ['DELETE', `/api/schedules/windows/${foreign.window.id}`],
+      ['GET', `/api/schedules/windows/${foreign.window.id}`],
+      ['PATCH', `/api/schedules/windows/${foreign.window.id}`, { name: 'taken' }],
+      ['DELETE', `/api/schedules/windows/${foreign.window.id}`],
       ['POST', '/api/schedules/windows', { study_id: other.id, code: 'Z', name: 'Z', target_day: 1 }],
-      ['GET', `/api/schedules/visits?study_id=${other.id}`], ['POST', '/api/schedules/visits', { participant_id: foreign.participant.id, name: 'Z', target_date: '2026-01-01' }],
-      ['GET', `/api/visits/${foreign.visit.id}`], ['PATCH', `/api/visits/${foreign.visit.id}`, { name: 'taken' }], ['POST', `/api/visits/${foreign.visit.id}/complete`, {}],
+      ['GET', `/api/schedules/visits?study_id=${other.id}`],
+      [
+        'POST',
+        '/api/schedules/visits',
+        { participant_id: foreign.participant.id, name: 'Z', target_date: '2026-01-01' },
+      ],
+      ['GET', `/api/visits/${foreign.visit.id}`],
+      ['PATCH', `/api/visits/${foreign.visit.id}`, { name: 'taken' }],
+      ['POST', `/api/visits/${foreign.visit.id}/complete`, {}],
     ];
   };
 
@@ -60,9 +91,14 @@ describe('Isolation of studies and sites', () => {
 
   it('a participant of one study under the path of another is 404 for an admin, too', async () => {
     const of = `/api/studies/${mine.id}/participants/${foreign.participant.id}`;
-    for (const path of [`${of}/consents`, `${of}/forms`, `${of}/eligibility`]) expect((await root.get(path)).status).to.equal(404);
-    expect((await root.get(`/api/participants/${foreign.participant.id}`, { headers: { 'X-Study-ID': mine.id } })).status).to.equal(404);
-    expect((await root.get(`/api/participants/${foreign.participant.id}`, { headers: { 'X-Study-ID': other.id } })).status).to.equal(200);
+    for (const path of [`${of}/consents`, `${of}/forms`, `${of}/eligibility`])
+      expect((await root.get(path)).status).to.equal(404);
+    expect(
+      (await root.get(`/api/participants/${foreign.participant.id}`, { headers: { 'X-Study-ID': mine.id } })).status,
+    ).to.equal(404);
+    expect(
+      (await root.get(`/api/participants/${foreign.participant.id}`, { headers: { 'X-Study-ID': other.id } })).status,
+    ).to.equal(200);
   });
 
   it('a list without context answers for every study that the caller may see, and for no other', async () => {
@@ -73,7 +109,9 @@ describe('Isolation of studies and sites', () => {
     const windows = await researcher.expect(200, 'GET', '/api/schedules/windows');
     const visits = await researcher.expect(200, 'GET', '/api/schedules/visits');
     expect([windows.total, visits.total]).to.deep.equal([0, 0]);
-    const everything = (await root.expect(200, 'GET', '/api/participants?limit=500&sort=-created_at')).items.map((i) => i.study_id);
+    const everything = (await root.expect(200, 'GET', '/api/participants?limit=500&sort=-created_at')).items.map(
+      (i) => i.study_id,
+    );
     expect(everything).to.include.members([mine.id, other.id]);
   });
 
@@ -90,16 +128,27 @@ describe('Isolation of studies and sites', () => {
       const seen = async (scope: string) => {
         await client.query('begin');
         await client.query(`select set_config('app.studies', $1, true)`, [scope]);
-        const { rows } = await client.query('select distinct study_id from participants union select distinct study_id from sites union select distinct study_id from audit_log where study_id is not null');
+        const { rows } = await client.query(
+          'select distinct study_id from participants union select distinct study_id from sites union select distinct study_id from audit_log where study_id is not null',
+        );
         await client.query('rollback');
         return rows.map((row: { study_id: string }) => row.study_id);
       };
       expect(await seen(mine.id)).to.deep.equal([mine.id]);
       expect(await seen('')).to.deep.equal([]);
-      const insert = await client.query(`insert into participants (study_id, participant_code) values ($1, 'forged')`, [other.id]).catch((fault: { code: string }) => fault);
+      const insert = await client
+        .query(`insert into participants (study_id, participant_code) values ($1, 'forged')`, [other.id])
+        .catch((fault: { code: string }) => fault);
       expect(insert).to.include({ code: '42501' });
-      for (const statement of ['update audit_log set action = action', 'delete from audit_log', 'truncate audit_log', 'alter table participants disable row level security']) {
-        expect(await client.query(statement).catch((fault: { code: string }) => fault), statement).to.include({ code: '42501' });
+      for (const statement of [
+        'update audit_log set action = action',
+        'delete from audit_log',
+        'truncate audit_log',
+        'alter table participants disable row level security',
+      ]) {
+        expect(await client.query(statement).catch((fault: { code: string }) => fault), statement).to.include({
+          code: '42501',
+        });
       }
     } finally {
       await client.end();
@@ -125,14 +174,21 @@ describe('Isolation of studies and sites', () => {
       expect(list.items.map((i) => i.id)).to.deep.equal([people[0]!.id]);
       expect((await coordinator.get(`/api/participants/${people[0]!.id}`)).status).to.equal(200);
       expect((await coordinator.get(`/api/participants/${people[1]!.id}`)).status).to.equal(404);
-      expect((await coordinator.get(`/api/studies/${mine.id}/participants/${people[1]!.id}/consents`)).status).to.equal(404);
-      const visit = await root.expect(201, 'POST', '/api/schedules/visits', { participant_id: people[1]!.id, name: 'V', target_date: '2026-01-01' });
+      expect((await coordinator.get(`/api/studies/${mine.id}/participants/${people[1]!.id}/consents`)).status).to.equal(
+        404,
+      );
+      const visit = await root.expect(201, 'POST', '/api/schedules/visits', {
+        participant_id: people[1]!.id,
+        name: 'V',
+        target_date: '2026-01-01',
+      });
       expect((await coordinator.get(`/api/visits/${visit.id}`)).status).to.equal(404);
       expect((await coordinator.expect(200, 'GET', '/api/schedules/visits')).total).to.equal(0);
     });
 
     it('and enrolls and moves within it only', async () => {
-      const enroll = (fields: object) => coordinator.post(`/api/studies/${mine.id}/participants`, { participant_code: `x-${Math.random()}`, ...fields });
+      const enroll = (fields: object) =>
+        coordinator.post(`/api/studies/${mine.id}/participants`, { participant_code: `x-${Math.random()}`, ...fields });
       expect((await enroll({ site_code: 'A' })).status).to.equal(201);
       for (const fields of [{ site_code: 'B' }, {}]) {
         const { status, body } = await enroll(fields);
@@ -145,11 +201,14 @@ describe('Isolation of studies and sites', () => {
       const both = await user(root, 'coordinator', { study_ids: [mine.id, other.id], site_ids: [sites[0]!.id] });
       expect((await both.get(`/api/participants/${foreign.participant.id}`)).status).to.equal(200);
       expect((await both.get(`/api/participants/${people[1]!.id}`)).status).to.equal(404);
-      expect((await both.post(`/api/studies/${other.id}/participants`, { participant_code: 'of no site' })).status).to.equal(201);
+      expect(
+        (await both.post(`/api/studies/${other.id}/participants`, { participant_code: 'of no site' })).status,
+      ).to.equal(201);
     });
 
     it('X-Site-ID narrows to a site of one’s own reach', async () => {
-      const narrowed = async (http: Http, site: string) => http.get('/api/participants', { headers: { 'X-Site-ID': site } });
+      const narrowed = async (http: Http, site: string) =>
+        http.get('/api/participants', { headers: { 'X-Site-ID': site } });
       expect((await narrowed(root, sites[1]!.id)).body.items.map((i) => i.id)).to.deep.equal([people[1]!.id]);
       expect((await narrowed(coordinator, sites[1]!.id)).status).to.equal(404);
       expect((await narrowed(researcher, foreign.site.id)).status).to.equal(404);

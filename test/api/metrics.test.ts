@@ -8,7 +8,18 @@ import { until } from '../support/until.js';
 import { login } from '../support/http.js';
 
 const TOKEN = 'a-metrics-token-of-tests.0123456789';
-interface Endpoint { method: string; path: string; count: number; errors: number; p50_ms: number; p90_ms: number; p95_ms: number; p99_ms: number; mean_ms: number; max_ms: number }
+interface Endpoint {
+  method: string;
+  path: string;
+  count: number;
+  errors: number;
+  p50_ms: number;
+  p90_ms: number;
+  p95_ms: number;
+  p99_ms: number;
+  mean_ms: number;
+  max_ms: number;
+}
 
 describe('Metrics of the API', function suite() {
   let api: ApiProcess;
@@ -26,32 +37,61 @@ describe('Metrics of the API', function suite() {
     await root.get('/api/nowhere/1');
     await root.get('/api/nowhere/2');
     const summary = await root.expect(200, 'GET', '/api/metrics/summary');
-    expect(summary).to.have.keys('uptime_seconds', 'start_time', 'since', 'total_requests', 'total_errors', 'error_rate', 'endpoints_count');
+    expect(summary).to.have.keys(
+      'uptime_seconds',
+      'start_time',
+      'since',
+      'total_requests',
+      'total_errors',
+      'error_rate',
+      'endpoints_count',
+    );
     // The reset itself is counted as well: it ends after the counters are gone.
     expect(summary).to.include({ total_requests: 19, total_errors: 6, endpoints_count: 4 });
     expect(summary.error_rate).to.be.closeTo(6 / 19, 1e-5);
     expect(Date.parse(summary.start_time as string)).to.be.lessThan(Date.now());
-    const { items, total } = await root.expect<{ items: Endpoint[]; total: number }>(200, 'GET', '/api/metrics/endpoints');
+    const { items, total } = await root.expect<{ items: Endpoint[]; total: number }>(
+      200,
+      'GET',
+      '/api/metrics/endpoints',
+    );
     expect(total).to.equal(5);
     const one = items[0]!;
     expect(one).to.include({ method: 'GET', path: '/api/studies', count: 12, errors: 0 });
-    expect([one.p50_ms, one.p90_ms, one.p95_ms, one.p99_ms]).to.satisfy((p: number[]) => p[0]! > 0 && p[0]! <= p[1]! && p[1]! <= p[2]! && p[2]! <= p[3]! && p[3]! <= one.max_ms);
+    expect([one.p50_ms, one.p90_ms, one.p95_ms, one.p99_ms]).to.satisfy(
+      (p: number[]) => p[0]! > 0 && p[0]! <= p[1]! && p[1]! <= p[2]! && p[2]! <= p[3]! && p[3]! <= one.max_ms,
+    );
     expect(items.find(({ path }) => path === '/api/studies/{study_id}')).to.include({ count: 4, errors: 4 });
-    expect(items.find(({ path }) => path === 'none'), 'what is no route counts together').to.include({ count: 2, errors: 2 });
-    const all = await root.expect<Loose & { endpoints: Endpoint[]; process: { memory: { rss_bytes: number } } }>(200, 'GET', '/api/metrics');
+    expect(
+      items.find(({ path }) => path === 'none'),
+      'what is no route counts together',
+    ).to.include({ count: 2, errors: 2 });
+    const all = await root.expect<Loose & { endpoints: Endpoint[]; process: { memory: { rss_bytes: number } } }>(
+      200,
+      'GET',
+      '/api/metrics',
+    );
     expect(all.endpoints.length).to.equal(all.endpoints_count);
     expect(all.process.memory.rss_bytes).to.be.greaterThan(1e7);
   });
 
   it('are for researchers and admins; all of it and the reset for admins', async () => {
     const study = await newStudy(root);
-    for (const [role, reads] of [['researcher', 200], ['coordinator', 403], ['investigator', 403], ['data_manager', 403]] as const) {
+    for (const [role, reads] of [
+      ['researcher', 200],
+      ['coordinator', 403],
+      ['investigator', 403],
+      ['data_manager', 403],
+    ] as const) {
       const other = await user(root, role, { study_ids: [study.id] });
-      for (const path of ['/api/metrics/summary', '/api/metrics/endpoints']) expect((await other.get(path)).status, `${role} ${path}`).to.equal(reads);
-      for (const path of ['/api/metrics', '/api/metrics/prometheus']) expect((await other.get(path)).status, `${role} ${path}`).to.equal(403);
+      for (const path of ['/api/metrics/summary', '/api/metrics/endpoints'])
+        expect((await other.get(path)).status, `${role} ${path}`).to.equal(reads);
+      for (const path of ['/api/metrics', '/api/metrics/prometheus'])
+        expect((await other.get(path)).status, `${role} ${path}`).to.equal(403);
       expect((await other.post('/api/metrics/reset')).status).to.equal(403);
     }
-    for (const path of ['/api/metrics', '/api/metrics/summary', '/api/metrics/endpoints', '/api/metrics/prometheus']) expect((await new Http(api.url).get(path)).status, path).to.equal(401);
+    for (const path of ['/api/metrics', '/api/metrics/summary', '/api/metrics/endpoints', '/api/metrics/prometheus'])
+      expect((await new Http(api.url).get(path)).status, path).to.equal(401);
     expect((await new Http(api.url).get('/api/metrics/health')).status).to.equal(200);
   });
 
@@ -60,9 +100,17 @@ describe('Metrics of the API', function suite() {
     for (const http of [new Http(api.url, TOKEN), root]) {
       const { status, headers, text } = await http.get('/api/metrics/prometheus');
       expect([status, headers.get('content-type')]).to.deep.equal([200, 'text/plain; version=0.0.4; charset=utf-8']);
-      expect(text).to.match(/^http_requests_total\{method="GET",route="\/api\/studies\/\{study_id\}",status="404"\} 4$/m);
-      expect(text).to.match(/^# TYPE http_request_duration_seconds histogram$/m).and.match(/^process_resident_memory_bytes \d+/m);
-      const buckets = [...text.matchAll(/^http_request_duration_seconds_bucket\{method="GET",route="\/api\/studies",le="([^"]+)"\} (\d+)$/gm)].map(([, le, value]) => [le, Number(value)] as const);
+      expect(text).to.match(
+        /^http_requests_total\{method="GET",route="\/api\/studies\/\{study_id\}",status="404"\} 4$/m,
+      );
+      expect(text)
+        .to.match(/^# TYPE http_request_duration_seconds histogram$/m)
+        .and.match(/^process_resident_memory_bytes \d+/m);
+      const buckets = [
+        ...text.matchAll(
+          /^http_request_duration_seconds_bucket\{method="GET",route="\/api\/studies",le="([^"]+)"\} (\d+)$/gm,
+        ),
+      ].map(([, le, value]) => [le, Number(value)] as const);
       expect(buckets.at(-1)).to.deep.equal(['+Inf', 12]);
       for (const [i, [, value]] of buckets.entries()) if (i > 0) expect(value).to.be.at.least(buckets[i - 1]![1]);
     }
@@ -79,11 +127,19 @@ describe('Metrics of the worker', function suite() {
     expect((await fetch(at)).status).to.equal(401);
     const { http } = await login(service.run.api, service.run.admin_email, service.run.admin_password ?? '');
     await newParticipant(http, (await newStudy(http)).id);
-    const text = await until(async () => {
-      const answer = await (await fetch(at, { headers: { Authorization: `Bearer ${TOKEN}` } })).text();
-      return /^activity_duration_seconds_count\{activity="\w+",outcome="completed"\} [1-9]/m.test(answer) ? answer : undefined;
-    }, { timeout: 60_000, interval: 300, what: 'an activity to be counted' });
-    expect(text).to.match(/^outbox_messages \d+$/m).and.match(/^audit_unsigned_records [1-9]\d*$/m).and.match(/^process_cpu_seconds_total /m);
+    const text = await until(
+      async () => {
+        const answer = await (await fetch(at, { headers: { Authorization: `Bearer ${TOKEN}` } })).text();
+        return /^activity_duration_seconds_count\{activity="\w+",outcome="completed"\} [1-9]/m.test(answer)
+          ? answer
+          : undefined;
+      },
+      { timeout: 60_000, interval: 300, what: 'an activity to be counted' },
+    );
+    expect(text)
+      .to.match(/^outbox_messages \d+$/m)
+      .and.match(/^audit_unsigned_records [1-9]\d*$/m)
+      .and.match(/^process_cpu_seconds_total /m);
     await service.stop();
   });
 });

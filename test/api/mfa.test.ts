@@ -7,8 +7,17 @@ import { Http, admin, goodPassword, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { service } from '../support/service.js';
 
-interface Setup { secret: string; otpauth_url: string; recovery_codes: string[] }
-interface Answered extends Loose { mfa_required?: boolean; mfa_setup_required?: boolean; mfa_token: string; tokens?: { access_token: string; refresh_token: string } }
+interface Setup {
+  secret: string;
+  otpauth_url: string;
+  recovery_codes: string[];
+}
+interface Answered extends Loose {
+  mfa_required?: boolean;
+  mfa_setup_required?: boolean;
+  mfa_token: string;
+  tokens?: { access_token: string; refresh_token: string };
+}
 
 /** The code that an authenticator shows, so many steps from now. */
 const code = (secret: string, steps = 0) => generateSync({ secret, epoch: Math.floor(Date.now() / 1000) + steps * 30 });
@@ -24,7 +33,8 @@ describe('A second factor', () => {
     root = await admin();
     nobody = new Http(root.base);
   });
-  const logIn = (email: string, base = nobody) => base.expect<Answered>(200, 'POST', '/api/auth/login', { email, password: goodPassword });
+  const logIn = (email: string, base = nobody) =>
+    base.expect<Answered>(200, 'POST', '/api/auth/login', { email, password: goodPassword });
   const enter = (body: object, base = nobody) => base.post<Answered>('/api/auth/mfa/login', body);
   async function enrolled() {
     const one = await user(root, 'coordinator');
@@ -36,18 +46,33 @@ describe('A second factor', () => {
   it('is set up, verified by its first code, and asked for at the next login', async () => {
     const one = await user(root, 'coordinator');
     const setup = await one.expect<Setup>(200, 'POST', '/api/auth/mfa/setup');
-    expect(setup.otpauth_url).to.match(/^otpauth:\/\/totp\//).and.include(`secret=${setup.secret}`);
+    expect(setup.otpauth_url)
+      .to.match(/^otpauth:\/\/totp\//)
+      .and.include(`secret=${setup.secret}`);
     expect(new Set(setup.recovery_codes).size).to.equal(10);
     expect((await logIn(one.email)).tokens, 'not before it is verified').to.not.equal(undefined);
     const refused = await one.post('/api/auth/mfa/verify', { code: wrong(setup.secret) });
     expect([refused.status, refused.body.code]).to.deep.equal([400, 'WRONG_CODE']);
-    expect(await one.expect(200, 'GET', '/api/auth/mfa')).to.deep.equal({ enabled: false, required: false, recovery_codes_left: 0 });
-    expect(await one.expect(200, 'POST', '/api/auth/mfa/verify', { code: code(setup.secret) })).to.deep.equal({ mfa_enabled: true });
-    expect(await one.expect(200, 'GET', '/api/auth/mfa')).to.deep.equal({ enabled: true, required: false, recovery_codes_left: 10 });
+    expect(await one.expect(200, 'GET', '/api/auth/mfa')).to.deep.equal({
+      enabled: false,
+      required: false,
+      recovery_codes_left: 0,
+    });
+    expect(await one.expect(200, 'POST', '/api/auth/mfa/verify', { code: code(setup.secret) })).to.deep.equal({
+      mfa_enabled: true,
+    });
+    expect(await one.expect(200, 'GET', '/api/auth/mfa')).to.deep.equal({
+      enabled: true,
+      required: false,
+      recovery_codes_left: 10,
+    });
     const asked = await logIn(one.email);
     expect(asked).to.have.all.keys('mfa_required', 'mfa_token');
     const { body } = await enter({ mfa_token: asked.mfa_token, code: code(setup.secret, 1) });
-    expect((await new Http(root.base, body.tokens!.access_token).get('/api/auth/me')).body).to.include({ id: one.userId, mfa_enabled: true });
+    expect((await new Http(root.base, body.tokens!.access_token).get('/api/auth/me')).body).to.include({
+      id: one.userId,
+      mfa_enabled: true,
+    });
   });
 
   it('a code is good once, also with another mfa token, and an mfa token once', async () => {
@@ -55,7 +80,9 @@ describe('A second factor', () => {
     const first = await logIn(email);
     const given = code(secret);
     expect((await enter({ mfa_token: first.mfa_token, code: given })).status).to.equal(200);
-    expect((await enter({ mfa_token: first.mfa_token, code: code(secret, 1) })).status, 'the same mfa token').to.equal(401);
+    expect((await enter({ mfa_token: first.mfa_token, code: code(secret, 1) })).status, 'the same mfa token').to.equal(
+      401,
+    );
     const again = await enter({ mfa_token: (await logIn(email)).mfa_token, code: given });
     expect([again.status, again.body.code]).to.deep.equal([401, 'INVALID_CODE']);
   });
@@ -77,7 +104,8 @@ describe('A second factor', () => {
 
   it('each recovery code is good once, in whatever case', async () => {
     const { recovery_codes, email, http } = await enrolled();
-    const recover = async (recovery_code: string) => (await enter({ mfa_token: (await logIn(email)).mfa_token, recovery_code })).status;
+    const recover = async (recovery_code: string) =>
+      (await enter({ mfa_token: (await logIn(email)).mfa_token, recovery_code })).status;
     expect(await recover(recovery_codes[0]!.toUpperCase().replaceAll('-', ' '))).to.equal(200);
     expect(await recover(recovery_codes[0]!)).to.equal(401);
     expect(await recover('aaaa-bbbb-cccc-dddd')).to.equal(401);
@@ -108,7 +136,12 @@ describe('A second factor', () => {
     const { secret, email, http } = await enrolled();
     const { mfa_token } = await logIn(email);
     const bearer = new Http(root.base, mfa_token);
-    for (const [method, path, body] of [['GET', '/api/auth/me'], ['GET', '/api/studies'], ['POST', '/api/auth/mfa/setup'], ['POST', '/api/auth/mfa/verify', { code: code(secret) }]] as const) {
+    for (const [method, path, body] of [
+      ['GET', '/api/auth/me'],
+      ['GET', '/api/studies'],
+      ['POST', '/api/auth/mfa/setup'],
+      ['POST', '/api/auth/mfa/verify', { code: code(secret) }],
+    ] as const) {
       expect((await bearer.send(method, path, body)).status, path).to.equal(401);
     }
     expect((await enter({ mfa_token: http.token, code: code(secret) })).status).to.equal(401);
@@ -119,8 +152,13 @@ describe('A second factor', () => {
     expect((await http.post('/api/auth/mfa/setup')).status, 'set up already').to.equal(409);
     expect((await http.post('/api/auth/mfa/recovery-codes', { code: wrong(secret) })).status).to.equal(400);
     const renewed = await http.expect<Setup>(200, 'POST', '/api/auth/mfa/recovery-codes', { code: code(secret) });
-    expect((await http.post('/api/auth/mfa/disable', { recovery_code: recovery_codes[0] })).status, 'an old code').to.equal(400);
-    expect((await http.post('/api/auth/mfa/disable', { recovery_code: renewed.recovery_codes[0] })).status).to.equal(204);
+    expect(
+      (await http.post('/api/auth/mfa/disable', { recovery_code: recovery_codes[0] })).status,
+      'an old code',
+    ).to.equal(400);
+    expect((await http.post('/api/auth/mfa/disable', { recovery_code: renewed.recovery_codes[0] })).status).to.equal(
+      204,
+    );
     expect((await logIn(email)).tokens).to.not.equal(undefined);
     expect((await http.post('/api/auth/mfa/disable', { code: code(secret, 1) })).status).to.equal(409);
   });
@@ -141,11 +179,22 @@ describe('A second factor', () => {
     const client = new pg.Client({ connectionString: (await service()).database_url });
     await client.connect();
     try {
-      const { rows } = await client.query<{ t: string }>('select m::text as t from user_mfa m union all select c::text from mfa_recovery_codes c union all select a::text from audit_log a where study_id is null');
+      const { rows } = await client.query<{ t: string }>(
+        'select m::text as t from user_mfa m union all select c::text from mfa_recovery_codes c union all select a::text from audit_log a where study_id is null',
+      );
       const all = JSON.stringify(rows);
-      for (const hidden of [secret, ...recovery_codes, ...recovery_codes.map((c) => c.replaceAll('-', ''))]) expect(all).not.to.include(hidden);
-      const { rows: records } = await client.query<{ action: string }>('select action from audit_log where resource_id = $1 order by seq', [http.userId]);
-      expect(records.map((r) => r.action).slice(-4)).to.deep.equal(['mfa_setup_started', 'mfa_enabled', 'login_password_accepted', 'login']);
+      for (const hidden of [secret, ...recovery_codes, ...recovery_codes.map((c) => c.replaceAll('-', ''))])
+        expect(all).not.to.include(hidden);
+      const { rows: records } = await client.query<{ action: string }>(
+        'select action from audit_log where resource_id = $1 order by seq',
+        [http.userId],
+      );
+      expect(records.map((r) => r.action).slice(-4)).to.deep.equal([
+        'mfa_setup_started',
+        'mfa_enabled',
+        'login_password_accepted',
+        'login',
+      ]);
     } finally {
       await client.end();
     }
@@ -166,7 +215,10 @@ describe('A second factor', () => {
       expect(asked).to.have.all.keys('mfa_setup_required', 'mfa_token');
       const bearer = new Http(api.url, asked.mfa_token);
       expect((await bearer.get('/api/auth/me')).status).to.equal(401);
-      expect((await enter({ mfa_token: asked.mfa_token, code: '123456' }, there)).status, 'it is none of a login').to.equal(401);
+      expect(
+        (await enter({ mfa_token: asked.mfa_token, code: '123456' }, there)).status,
+        'it is none of a login',
+      ).to.equal(401);
       const { secret } = await bearer.expect<Setup>(200, 'POST', '/api/auth/mfa/setup');
       expect((await bearer.post('/api/auth/mfa/verify', { code: wrong(secret) })).status).to.equal(400);
       const given = code(secret);
@@ -176,15 +228,23 @@ describe('A second factor', () => {
       expect((await bearer.post('/api/auth/mfa/verify', { code: given })).status, 'used').to.equal(401);
       const next = await logIn(email, there);
       expect(next.mfa_required).to.equal(true);
-      expect((await enter({ mfa_token: next.mfa_token, code: given }, there)).status, 'the code that is still shown').to.equal(200);
-      expect((await enter({ mfa_token: (await logIn(email, there)).mfa_token, code: given }, there)).status, 'once').to.equal(401);
+      expect(
+        (await enter({ mfa_token: next.mfa_token, code: given }, there)).status,
+        'the code that is still shown',
+      ).to.equal(200);
+      expect(
+        (await enter({ mfa_token: (await logIn(email, there)).mfa_token, code: given }, there)).status,
+        'once',
+      ).to.equal(401);
       expect((await own.post('/api/auth/mfa/disable', { code: code(secret, 1) })).body.code).to.equal('MFA_REQUIRED');
     });
 
     it('another role logs in as before, and one that gets such a role is asked at the next refresh', async () => {
       const { email, userId } = await user(root, 'coordinator');
       const { tokens } = await logIn(email, there);
-      const refreshed = await there.expect<{ refresh_token: string }>(200, 'POST', '/api/auth/refresh', { refresh_token: tokens!.refresh_token });
+      const refreshed = await there.expect<{ refresh_token: string }>(200, 'POST', '/api/auth/refresh', {
+        refresh_token: tokens!.refresh_token,
+      });
       await root.expect(200, 'PATCH', `/api/users/${userId}`, { role: 'investigator' });
       expect((await there.post('/api/auth/refresh', { refresh_token: refreshed.refresh_token })).status).to.equal(401);
       expect((await logIn(email, there)).mfa_setup_required).to.equal(true);

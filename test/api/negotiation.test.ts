@@ -9,9 +9,17 @@ import { startApi } from '../support/api-process.js';
 import { Http, admin } from '../support/http.js';
 
 /** An answer as it comes over the wire: nothing is decompressed. */
-async function wire(http: Http, path: string, headers: Record<string, string>, method = 'GET'): Promise<{ status: number; headers: IncomingHttpHeaders; bytes: Buffer }> {
-  const sent = request(`${http.base}${path}`, { method, headers: { ...(http.token && { Authorization: `Bearer ${http.token}` }), ...headers } }).end();
-  const [answer] = await once(sent, 'response') as [import('node:http').IncomingMessage];
+async function wire(
+  http: Http,
+  path: string,
+  headers: Record<string, string>,
+  method = 'GET',
+): Promise<{ status: number; headers: IncomingHttpHeaders; bytes: Buffer }> {
+  const sent = request(`${http.base}${path}`, {
+    method,
+    headers: { ...(http.token && { Authorization: `Bearer ${http.token}` }), ...headers },
+  }).end();
+  const [answer] = (await once(sent, 'response')) as [import('node:http').IncomingMessage];
   const chunks: Buffer[] = [];
   for await (const chunk of answer) chunks.push(chunk as Buffer);
   return { status: answer.statusCode ?? 0, headers: answer.headers, bytes: Buffer.concat(chunks) };
@@ -23,7 +31,9 @@ async function raw(base: string, text: string): Promise<string> {
   const socket = connect(Number(port), hostname);
   socket.write(text);
   let said = '';
-  socket.setEncoding('latin1').on('data', (chunk: string) => { said += chunk; });
+  socket.setEncoding('latin1').on('data', (chunk: string) => {
+    said += chunk;
+  });
   socket.on('error', () => undefined);
   await once(socket, 'close');
   return said;
@@ -31,14 +41,22 @@ async function raw(base: string, text: string): Promise<string> {
 
 describe('What client and service agree on', () => {
   let http: Http;
-  before(async () => { http = await admin(); });
+  before(async () => {
+    http = await admin();
+  });
 
   describe('compression', () => {
-    for (const [encoding, unpack] of [['gzip', gunzipSync], ['br', brotliDecompressSync]] as const) {
+    for (const [encoding, unpack] of [
+      ['gzip', gunzipSync],
+      ['br', brotliDecompressSync],
+    ] as const) {
       it(`${encoding} for a text of more than a kilobyte`, async () => {
         const plain = await wire(http, '/openapi.json', { 'Accept-Encoding': 'identity' });
         const packed = await wire(http, '/openapi.json', { 'Accept-Encoding': encoding });
-        expect([plain.headers['content-encoding'], packed.headers['content-encoding']]).to.deep.equal([undefined, encoding]);
+        expect([plain.headers['content-encoding'], packed.headers['content-encoding']]).to.deep.equal([
+          undefined,
+          encoding,
+        ]);
         expect(packed.headers['content-type']).to.equal('application/json; charset=utf-8');
         expect(packed.headers.vary).to.include('Accept-Encoding');
         expect(packed.bytes.length).to.be.lessThan(plain.bytes.length / 4);
@@ -57,13 +75,19 @@ describe('What client and service agree on', () => {
   describe('Accept', () => {
     for (const accept of ['application/xml', 'image/png, text/plain;q=0.5', 'application/json;q=0']) {
       it(`${accept} is 406 before anything is done`, async () => {
-        const answer = await http.send('POST', '/api/studies', { study_code: 'never', study_name: 'never' }, { headers: { Accept: accept } });
+        const answer = await http.send(
+          'POST',
+          '/api/studies',
+          { study_code: 'never', study_name: 'never' },
+          { headers: { Accept: accept } },
+        );
         expect([answer.status, answer.body.code]).to.deep.equal([406, 'NOT_ACCEPTABLE']);
         expect((await http.expect(200, 'GET', '/api/studies?search=never')).total).to.equal(0);
       });
     }
     for (const accept of ['*/*', 'application/*', 'application/json, text/html;q=0.9', 'text/html, */*;q=0.1']) {
-      it(`${accept} is answered`, async () => expect((await http.get('/api/studies', { headers: { Accept: accept } })).status).to.equal(200));
+      it(`${accept} is answered`, async () =>
+        expect((await http.get('/api/studies', { headers: { Accept: accept } })).status).to.equal(200));
     }
   });
 
@@ -78,16 +102,33 @@ describe('What client and service agree on', () => {
       const api = await startApi({ CORS_ORIGINS: 'https://app.example.org,http://localhost:3000' });
       try {
         const nobody = new Http(api.url);
-        const asked = await wire(nobody, '/api/studies', { Origin: 'https://app.example.org', 'Access-Control-Request-Method': 'POST' }, 'OPTIONS');
+        const asked = await wire(
+          nobody,
+          '/api/studies',
+          { Origin: 'https://app.example.org', 'Access-Control-Request-Method': 'POST' },
+          'OPTIONS',
+        );
         expect(asked.status).to.equal(204);
-        expect(asked.headers).to.include({ 'access-control-allow-origin': 'https://app.example.org', 'access-control-max-age': '600' });
+        expect(asked.headers).to.include({
+          'access-control-allow-origin': 'https://app.example.org',
+          'access-control-max-age': '600',
+        });
         expect(asked.headers['access-control-allow-methods']).to.include('POST');
-        expect(asked.headers['access-control-allow-headers']).to.include('Authorization').and.include('Idempotency-Key');
+        expect(asked.headers['access-control-allow-headers'])
+          .to.include('Authorization')
+          .and.include('Idempotency-Key');
         const answer = await wire(nobody, '/api/studies', { Origin: 'http://localhost:3000' });
-        expect([answer.status, answer.headers['access-control-allow-origin'], answer.headers['access-control-allow-credentials']]).to.deep.equal([401, 'http://localhost:3000', undefined]);
+        expect([
+          answer.status,
+          answer.headers['access-control-allow-origin'],
+          answer.headers['access-control-allow-credentials'],
+        ]).to.deep.equal([401, 'http://localhost:3000', undefined]);
         expect(answer.headers.vary).to.include('Origin');
         for (const origin of ['https://evil.example', 'https://app.example.org.evil.example', 'null']) {
-          expect((await wire(nobody, '/api/studies', { Origin: origin })).headers['access-control-allow-origin'], origin).to.equal(undefined);
+          expect(
+            (await wire(nobody, '/api/studies', { Origin: origin })).headers['access-control-allow-origin'],
+            origin,
+          ).to.equal(undefined);
         }
       } finally {
         await api.stop();
@@ -97,21 +138,42 @@ describe('What client and service agree on', () => {
 
   it('every answer bears the headers that keep browsers from misreading it', async () => {
     for (const path of ['/api/studies', '/api/nothing', '/api/health']) {
-      expect((await wire(http, path, {})).headers, path).to.include({ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY', 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' });
+      expect((await wire(http, path, {})).headers, path).to.include({
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+        'referrer-policy': 'no-referrer',
+        'cache-control': 'no-store',
+      });
     }
   });
 
   describe('what is not a request that makes sense is a 4xx', () => {
     const cases: [title: string, text: (host: string) => string][] = [
-      ['headers of 24 KB', (host) => `GET /api/health HTTP/1.1\r\nHost: ${host}\r\nX-Long: ${'x'.repeat(24_576)}\r\n\r\n`],
-      ['a header with a line break folded in', (host) => `GET /api/health HTTP/1.1\r\nHost: ${host}\r\nX-A: b\r\n c: d\r\n\r\n`],
-      ['two lengths', (host) => `POST /api/auth/login HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}`],
-      ['a length and chunks', (host) => `POST /api/auth/login HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+      [
+        'headers of 24 KB',
+        (host) => `GET /api/health HTTP/1.1\r\nHost: ${host}\r\nX-Long: ${'x'.repeat(24_576)}\r\n\r\n`,
+      ],
+      [
+        'a header with a line break folded in',
+        (host) => `GET /api/health HTTP/1.1\r\nHost: ${host}\r\nX-A: b\r\n c: d\r\n\r\n`,
+      ],
+      [
+        'two lengths',
+        (host) => `POST /api/auth/login HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}`,
+      ],
+      [
+        'a length and chunks',
+        (host) =>
+          `POST /api/auth/login HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      ],
       ['no host', () => 'GET /api/health HTTP/1.1\r\n\r\n'],
       ['a method that is none', (host) => `BREW /api/health HTTP/1.1\r\nHost: ${host}\r\n\r\n`],
       ['TRACE', (host) => `TRACE /api/health HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`],
       ['a way up', (host) => `GET /api/../../etc/passwd HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`],
-      ['a way up in disguise', (host) => `GET /docs/%2e%2e/%2e%2e/package.json HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`],
+      [
+        'a way up in disguise',
+        (host) => `GET /docs/%2e%2e/%2e%2e/package.json HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+      ],
       ['two slashes', (host) => `GET //api/health HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`],
       ['a backslash', (host) => `GET /docs\\..\\package.json HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`],
       ['a null character', (host) => `GET /api/studies/%00 HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`],
@@ -124,8 +186,14 @@ describe('What client and service agree on', () => {
       });
     }
     it('a JSON body 10,000 deep, and keys of the prototype', async () => {
-      for (const content of [`{"study_code":${'['.repeat(10_000)}${']'.repeat(10_000)}}`, '{"__proto__":{"admin":true}}', '{"constructor":{"prototype":{}},"study_code":"x","study_name":"x"}']) {
-        const { status } = await http.send('POST', '/api/studies', undefined, { raw: { type: 'application/json', content } });
+      for (const content of [
+        `{"study_code":${'['.repeat(10_000)}${']'.repeat(10_000)}}`,
+        '{"__proto__":{"admin":true}}',
+        '{"constructor":{"prototype":{}},"study_code":"x","study_name":"x"}',
+      ]) {
+        const { status } = await http.send('POST', '/api/studies', undefined, {
+          raw: { type: 'application/json', content },
+        });
         expect(status, content.slice(0, 40)).to.be.oneOf([400, 422]);
       }
     });
@@ -134,7 +202,9 @@ describe('What client and service agree on', () => {
   it('a route that goes away says since when, until when, and where one reads of it', () => {
     const headers = deprecation({ since: '2026-01-31', sunset: '2026-07-31', link: '/docs#changes' });
     // RFC 9745: an instant of structured fields; RFC 8594: a date of HTTP.
-    expect(new Date(Number(/^@(\d+)$/.exec(headers.Deprecation!)![1]) * 1000).toISOString()).to.equal('2026-01-31T00:00:00.000Z');
+    expect(new Date(Number(/^@(\d+)$/.exec(headers.Deprecation!)![1]) * 1000).toISOString()).to.equal(
+      '2026-01-31T00:00:00.000Z',
+    );
     expect(headers.Sunset).to.equal('Fri, 31 Jul 2026 00:00:00 GMT');
     expect(headers.Link).to.equal('</docs#changes>; rel="deprecation"');
     expect(Object.keys(deprecation({ since: '2026-01-31' }))).to.deep.equal(['Deprecation']);

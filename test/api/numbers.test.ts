@@ -14,16 +14,34 @@ function read(text: string): unknown {
 
 describe('A number in a body', () => {
   const huge: [text: string, path: string][] = [
-    ['{"config":{"n":1e400}}', 'config.n'], ['{"n":-1E+309}', 'n'], ['[0,1.5e0400]', '1'], ['1e309', 'body'], [`{"n":${'9'.repeat(310)}}`, 'n'], [`[${'9'.repeat(310)}.5]`, '0'], ['9'.repeat(310), 'body'],
-    [`{"n":${'1'.repeat(250)}e99}`, 'n'], [`{"a":"\\"1e5,","n":  ${'1'.repeat(212)}E98  }`, 'n'], ['{"a":true,"b":{"c":[[2e999]]}}', 'b.c.0.0'],
+    ['{"config":{"n":1e400}}', 'config.n'],
+    ['{"n":-1E+309}', 'n'],
+    ['[0,1.5e0400]', '1'],
+    ['1e309', 'body'],
+    [`{"n":${'9'.repeat(310)}}`, 'n'],
+    [`[${'9'.repeat(310)}.5]`, '0'],
+    ['9'.repeat(310), 'body'],
+    [`{"n":${'1'.repeat(250)}e99}`, 'n'],
+    [`{"a":"\\"1e5,","n":  ${'1'.repeat(212)}E98  }`, 'n'],
+    ['{"a":true,"b":{"c":[[2e999]]}}', 'b.c.0.0'],
   ];
-  for (const [text, path] of huge) it(`${text.slice(0, 40)} is none, which is told by ${path}`, () => expect(read(text)).to.deep.equal([[path, 'NOT_FINITE']]));
+  for (const [text, path] of huge)
+    it(`${text.slice(0, 40)} is none, which is told by ${path}`, () =>
+      expect(read(text)).to.deep.equal([[path, 'NOT_FINITE']]));
 
   const numbers: [text: string, value: unknown][] = [
-    ['{"n":1e308}', { n: 1e308 }], ['{"n":1.7976931348623157E+308}', { n: Number.MAX_VALUE }], ['{"n":1e-400}', { n: 0 }], ['[9007199254740993]', [9007199254740992]], [`[${'1'.repeat(300)}]`, [Number('1'.repeat(300))]],
-    ['{"n":"1e400","e999":"Infinity"}', { n: '1e400', e999: 'Infinity' }], [`["${'9'.repeat(400)}"]`, ['9'.repeat(400)]], [`[1,${' '.repeat(300)}2]`, [1, 2]], ['[0.1e2,1E1,true,false,null]', [10, 10, true, false, null]],
+    ['{"n":1e308}', { n: 1e308 }],
+    ['{"n":1.7976931348623157E+308}', { n: Number.MAX_VALUE }],
+    ['{"n":1e-400}', { n: 0 }],
+    ['[9007199254740993]', [9007199254740992]],
+    [`[${'1'.repeat(300)}]`, [Number('1'.repeat(300))]],
+    ['{"n":"1e400","e999":"Infinity"}', { n: '1e400', e999: 'Infinity' }],
+    [`["${'9'.repeat(400)}"]`, ['9'.repeat(400)]],
+    [`[1,${' '.repeat(300)}2]`, [1, 2]],
+    ['[0.1e2,1E1,true,false,null]', [10, 10, true, false, null]],
   ];
-  for (const [text, value] of numbers) it(`${text.slice(0, 40)} stays what it is`, () => expect(read(text)).to.deep.equal(value));
+  for (const [text, value] of numbers)
+    it(`${text.slice(0, 40)} stays what it is`, () => expect(read(text)).to.deep.equal(value));
 
   it('does not hide nesting without end, nor JSON that breaks off', () => {
     expect(read(`[1e400,${'['.repeat(100)}`)).to.equal('MALFORMED_JSON');

@@ -11,9 +11,14 @@ describe('The table of permissions', () => {
   });
 
   it('has a row for each operation, and only what is meant for everybody is open to anybody', () => {
-    const rows = permissionsTable(described).split('\n').filter((line) => /^\| [A-Z]+ \|/.test(line));
+    const rows = permissionsTable(described)
+      .split('\n')
+      .filter((line) => /^\| [A-Z]+ \|/.test(line));
     expect(rows).to.have.length(described.length);
     const open = described.filter(({ may }) => may.signed === false).map(({ path }) => path);
-    for (const path of open) expect(path).not.to.match(/^\/api\/(v1|users|studies|participants|exports|reports|anchors|schedules|batteries|metrics\/(?!health|prometheus))/);
+    for (const path of open)
+      expect(path).not.to.match(
+        /^\/api\/(v1|users|studies|participants|exports|reports|anchors|schedules|batteries|metrics\/(?!health|prometheus))/,
+      );
   });
 });

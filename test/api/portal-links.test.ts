@@ -12,12 +12,17 @@ import { PortalSetting } from './portal-setting.js';
 
 describe('Into the portal', function links() {
   let setting: PortalSetting;
-  before(async () => { setting = await PortalSetting.open(); });
+  before(async () => {
+    setting = await PortalSetting.open();
+  });
   after(() => setting.close());
 
-  const ask = (who: Person, channel = 'email', by: Http = setting.stage.admin) => by.post('/api/portal/magic-link', { participant_id: who.id, channel });
-  const addressOf = async (who: Person) => (await setting.stage.admin.expect<{ email: string }>(200, 'GET', `/api/participants/${who.id}`)).email;
-  const open = (token: string): Promise<Answer<Loose & { participant: Record<string, unknown> }>> => setting.anybody.post('/api/portal/session', { token });
+  const ask = (who: Person, channel = 'email', by: Http = setting.stage.admin) =>
+    by.post('/api/portal/magic-link', { participant_id: who.id, channel });
+  const addressOf = async (who: Person) =>
+    (await setting.stage.admin.expect<{ email: string }>(200, 'GET', `/api/participants/${who.id}`)).email;
+  const open = (token: string): Promise<Answer<Loose & { participant: Record<string, unknown> }>> =>
+    setting.anybody.post('/api/portal/session', { token });
 
   describe('a link', () => {
     it('goes to the participant’s address, bears the token and is told to nobody else', async () => {
@@ -28,23 +33,55 @@ describe('Into the portal', function links() {
       const mail = await until(async () => (await mailsTo(address))[0], { what: 'the mail' });
       expect(mail.text).to.include(`${setting.stage.run.api}/portal?token=`).and.include('15 minutes');
       const token = tokenIn(mail.text)!;
-      await until(async () => (await setting.stage.sql<{ status: string }>('select status from notifications where participant_id = ?', [anna.id]))[0]?.status === 'sent', { what: 'the notification to be sent' });
+      await until(
+        async () =>
+          (
+            await setting.stage.sql<{ status: string }>('select status from notifications where participant_id = ?', [
+              anna.id,
+            ])
+          )[0]?.status === 'sent',
+        { what: 'the notification to be sent' },
+      );
       await open(token);
-      const tables = await setting.stage.sql<{ name: string }>(`select c.oid::regclass::text as name from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')`);
+      const tables = await setting.stage.sql<{ name: string }>(
+        `select c.oid::regclass::text as name from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')`,
+      );
       expect(tables.length).to.be.greaterThan(20);
-      for (const { name } of tables) expect(await setting.stage.sql(`select 1 from ${name} x where position(? in x::text) > 0`, [token]), name).to.deep.equal([]);
+      for (const { name } of tables)
+        expect(
+          await setting.stage.sql(`select 1 from ${name} x where position(? in x::text) > 0`, [token]),
+          name,
+        ).to.deep.equal([]);
       const logs = join(setting.stage.run.data_dir, 'logs');
       for (const file of readdirSync(logs)) expect(readFileSync(join(logs, file), 'utf8'), file).not.to.include(token);
-      const [asked] = (await setting.study.audit('portal_link_requested')).filter((record) => record.resource_id === anna.id);
+      const [asked] = (await setting.study.audit('portal_link_requested')).filter(
+        (record) => record.resource_id === anna.id,
+      );
       expect(asked).to.deep.include({ user_id: setting.stage.admin.userId });
     });
 
     it('is in the study’s own words where it has some, in the participant’s language; the link is in them or below', async () => {
-      const of = await setting.stage.study(ownDate, { fields: { config: { enrollment_date_policy: ownDate, notifications: { languages: {
-        en: { magic_link: { subject: 'Welcome to {{study_code}}', body: 'Come in, {participant_code}.' }, override_pending: { subject: 'x', body: 'y' }, daily_summary: { subject: 'x', body: 'y' } },
-        de_AT: { magic_link: { subject: 'Servus', body: 'Bitte: {{link}} ({{minutes}} Minuten)' } },
-      } } } } });
-      for (const [preferred_language, subject, text] of [['de-AT', 'Servus', /^Bitte: http\S+\/portal\?token=[\w-]+ \(15 Minuten\)\s*$/], ['en_US', /^Welcome to /, /^Come in, \S+\.\s+http\S+\/portal\?token=[\w-]+\s*$/]] as const) {
+      const of = await setting.stage.study(ownDate, {
+        fields: {
+          config: {
+            enrollment_date_policy: ownDate,
+            notifications: {
+              languages: {
+                en: {
+                  magic_link: { subject: 'Welcome to {{study_code}}', body: 'Come in, {participant_code}.' },
+                  override_pending: { subject: 'x', body: 'y' },
+                  daily_summary: { subject: 'x', body: 'y' },
+                },
+                de_AT: { magic_link: { subject: 'Servus', body: 'Bitte: {{link}} ({{minutes}} Minuten)' } },
+              },
+            },
+          },
+        },
+      });
+      for (const [preferred_language, subject, text] of [
+        ['de-AT', 'Servus', /^Bitte: http\S+\/portal\?token=[\w-]+ \(15 Minuten\)\s*$/],
+        ['en_US', /^Welcome to /, /^Come in, \S+\.\s+http\S+\/portal\?token=[\w-]+\s*$/],
+      ] as const) {
         const who = await setting.person({ preferred_language }, of);
         await ask(who);
         const mail = await until(async () => (await mailsTo(await addressOf(who)))[0], { what: 'the mail' });
@@ -55,19 +92,48 @@ describe('Into the portal', function links() {
     });
 
     it('names to a caregiver all whom it lets in for: their codes, and each site once', async () => {
-      const of = await setting.stage.study(ownDate, { fields: { config: { enrollment_date_policy: ownDate, notifications: { languages: { en: { magic_link: { subject: 'For {{participant_code}}', body: 'At {{site_code}}, {{site_name}}: {{link}}' } } } } } } });
+      const of = await setting.stage.study(ownDate, {
+        fields: {
+          config: {
+            enrollment_date_policy: ownDate,
+            notifications: {
+              languages: {
+                en: {
+                  magic_link: {
+                    subject: 'For {{participant_code}}',
+                    body: 'At {{site_code}}, {{site_name}}: {{link}}',
+                  },
+                },
+              },
+            },
+          },
+        },
+      });
       const { admin } = setting.stage;
-      const made = (site_code: string, name: string) => admin.expect(201, 'POST', `/api/studies/${of.id}/sites`, { site_code, name });
+      const made = (site_code: string, name: string) =>
+        admin.expect(201, 'POST', `/api/studies/${of.id}/sites`, { site_code, name });
       const [north, south] = [await made('N', 'North'), await made('S', 'South')];
       const people: Person[] = [];
-      for (const [participant_code, site_id] of [['C-3', south.id], ['C-1', north.id], ['C-2', north.id], ['C-0', south.id]] as const) people.push(await setting.person({ participant_code, site_id }, of));
+      for (const [participant_code, site_id] of [
+        ['C-3', south.id],
+        ['C-1', north.id],
+        ['C-2', north.id],
+        ['C-0', south.id],
+      ] as const)
+        people.push(await setting.person({ participant_code, site_id }, of));
       const email = `${unique('carer')}@example.org`;
       const { id } = await admin.expect(201, 'POST', `/api/studies/${of.id}/caregivers`, { email });
-      for (const one of people) await admin.expect(200, 'PUT', `/api/studies/${of.id}/caregivers/${id}/participants/${one.id}`, { relationship: 'parent' });
+      for (const one of people)
+        await admin.expect(200, 'PUT', `/api/studies/${of.id}/caregivers/${id}/participants/${one.id}`, {
+          relationship: 'parent',
+        });
       await people[3]!.withdraw();
       await admin.expect(202, 'POST', '/api/portal/magic-link', { caregiver_id: id, channel: 'email' });
       const mail = await until(async () => (await mailsTo(email))[0], { what: 'the mail' });
-      expect([mail.subject, mail.text.replace(/: http\S+\s*$/, '')]).to.deep.equal(['For C-1, C-2, C-3', 'At N, S, North, South']);
+      expect([mail.subject, mail.text.replace(/: http\S+\s*$/, '')]).to.deep.equal([
+        'For C-1, C-2, C-3',
+        'At N, S, North, South',
+      ]);
       expect((await open(tokenIn(mail.text)!)).status).to.equal(200);
     });
 
@@ -75,11 +141,20 @@ describe('Into the portal', function links() {
       const phone = `+49${Date.now()}`;
       const ben = await setting.person({ email: null, phone });
       expect((await ask(ben, 'sms')).status).to.equal(202);
-      const message = await until(async () => (await (await fetch(`${setting.stage.run.mail_ui}/sms`)).json() as { body: { to: string; text: string } }[]).find(({ body }) => body.to === phone), { what: 'the text message' });
+      const message = await until(
+        async () =>
+          (
+            (await (await fetch(`${setting.stage.run.mail_ui}/sms`)).json()) as { body: { to: string; text: string } }[]
+          ).find(({ body }) => body.to === phone),
+        { what: 'the text message' },
+      );
       expect((await open(tokenIn(message.body.text)!)).body.participant).to.include({ id: ben.id });
     });
 
-    for (const [channel, field] of [['email', 'email'], ['sms', 'phone']] as const) {
+    for (const [channel, field] of [
+      ['email', 'email'],
+      ['sms', 'phone'],
+    ] as const) {
       it(`is 400 for a participant without ${field}`, async () => {
         const answer = await ask(await setting.person({ email: null }), channel);
         expect([answer.status, answer.body.code]).to.deep.equal([400, 'NO_ADDRESS']);
@@ -98,7 +173,12 @@ describe('Into the portal', function links() {
 
     it('is asked for by staff who work with participants', async () => {
       const someone = await setting.person();
-      for (const [role, status] of [['coordinator', 202], ['researcher', 202], ['investigator', 202], ['data_manager', 403]] as [Role, number][]) {
+      for (const [role, status] of [
+        ['coordinator', 202],
+        ['researcher', 202],
+        ['investigator', 202],
+        ['data_manager', 403],
+      ] as [Role, number][]) {
         expect((await ask(someone, 'email', await setting.study.as(role))).status, role).to.equal(status);
       }
       expect((await ask(someone, 'email', setting.anybody)).status).to.equal(401);
@@ -116,30 +196,65 @@ describe('Into the portal', function links() {
     };
     let send: (id: string) => Promise<void>;
     const queued = async (who: Person): Promise<string> => {
-      const rows = await setting.stage.sql<{ id: string }>(`insert into notifications (study_id, participant_id, kind, channel) values (?, ?, 'magic_link', 'email') returning id`, [setting.study.id, who.id]);
+      const rows = await setting.stage.sql<{ id: string }>(
+        `insert into notifications (study_id, participant_id, kind, channel) values (?, ?, 'magic_link', 'email') returning id`,
+        [setting.study.id, who.id],
+      );
       return rows[0]!.id;
     };
-    const stateOf = async (id: string) => (await setting.stage.sql<{ status: string; reason: string | null }>('select status, reason from notifications where id = ?', [id]))[0];
+    const stateOf = async (id: string) =>
+      (
+        await setting.stage.sql<{ status: string; reason: string | null }>(
+          'select status, reason from notifications where id = ?',
+          [id],
+        )
+      )[0];
     before(() => {
       const secret = readFileSync(join(setting.stage.run.data_dir, 'keys', 'SESSION_SECRET'), 'utf8').trim();
-      send = sendNotification({ database: setting.stage.database, channels: { email: provider, sms: null }, links: { secret, minutes: 15, publicUrl: 'https://study.example.org/' } });
+      send = sendNotification({
+        database: setting.stage.database,
+        channels: { email: provider, sms: null },
+        links: { secret, minutes: 15, publicUrl: 'https://study.example.org/' },
+      });
     });
-    beforeEach(() => { texts.length = 0; down = false; });
+    beforeEach(() => {
+      texts.length = 0;
+      down = false;
+    });
 
     it('is not sent to a caregiver with nobody left who takes part', async () => {
       const who = await setting.person();
-      const { id: carer } = await setting.stage.admin.expect(201, 'POST', `/api/studies/${setting.study.id}/caregivers`, { email: `${unique('carer')}@example.org` });
-      await setting.stage.admin.expect(200, 'PUT', `/api/studies/${setting.study.id}/caregivers/${carer}/participants/${who.id}`, { relationship: 'parent' });
-      const [row] = await setting.stage.sql<{ id: string }>(`insert into notifications (study_id, caregiver_id, kind, channel) values (?, ?, 'magic_link', 'email') returning id`, [setting.study.id, carer]);
+      const { id: carer } = await setting.stage.admin.expect(
+        201,
+        'POST',
+        `/api/studies/${setting.study.id}/caregivers`,
+        { email: `${unique('carer')}@example.org` },
+      );
+      await setting.stage.admin.expect(
+        200,
+        'PUT',
+        `/api/studies/${setting.study.id}/caregivers/${carer}/participants/${who.id}`,
+        { relationship: 'parent' },
+      );
+      const [row] = await setting.stage.sql<{ id: string }>(
+        `insert into notifications (study_id, caregiver_id, kind, channel) values (?, ?, 'magic_link', 'email') returning id`,
+        [setting.study.id, carer],
+      );
       await who.withdraw();
       await send(row!.id);
-      expect([await stateOf(row!.id), texts]).to.deep.equal([{ status: 'cancelled', reason: 'the caregiver cares for nobody who takes part' }, []]);
+      expect([await stateOf(row!.id), texts]).to.deep.equal([
+        { status: 'cancelled', reason: 'the caregiver cares for nobody who takes part' },
+        [],
+      ]);
     });
 
     it('that is written again has another token, and the last one counts; once opened it is not sent again', async () => {
       const id = await queued(await setting.person());
       down = true;
-      const fault = await send(id).then(() => undefined, (thrown: Error) => thrown.message);
+      const fault = await send(id).then(
+        () => undefined,
+        (thrown: Error) => thrown.message,
+      );
       expect([fault, (await stateOf(id))!.status]).to.deep.equal(['the mail server hung up', 'pending']);
       down = false;
       await send(id);

@@ -25,29 +25,41 @@ describe('the participant’s page, in a browser', function () {
     run = await service();
     site = await Site.open();
     const found = await findChromium(process.env.CHROMIUM_PATH, join(process.cwd(), '.cache'));
-    browser = await puppeteer.launch({ executablePath: found.path, args: found.args, env: { ...process.env, ...found.env }, headless: true });
+    browser = await puppeteer.launch({
+      executablePath: found.path,
+      args: found.args,
+      env: { ...process.env, ...found.env },
+      headless: true,
+    });
   });
   after(() => browser?.close());
 
-  const participant = (language: string): Promise<Loose> => site.newParticipant({ email: `${unique('p')}@example.org`, preferred_language: language });
+  const participant = (language: string): Promise<Loose> =>
+    site.newParticipant({ email: `${unique('p')}@example.org`, preferred_language: language });
   const open = async (path: string): Promise<{ page: Page; outside: string[]; faults: string[] }> => {
     const page = await (await browser.createBrowserContext()).newPage();
     const outside: string[] = [];
     const faults: string[] = [];
-    page.on('request', (request) => { if (!request.url().startsWith(run.api)) outside.push(request.url()); });
+    page.on('request', (request) => {
+      if (!request.url().startsWith(run.api)) outside.push(request.url());
+    });
     page.on('pageerror', (fault) => faults.push(String(fault)));
     await page.setViewport(PHONE);
     await page.goto(`${run.api}${path}`);
     return { page, outside, faults };
   };
-  const words = (page: Page, selector = 'main') => page.$eval(selector, (element) => (element as unknown as { innerText: string }).innerText);
+  const words = (page: Page, selector = 'main') =>
+    page.$eval(selector, (element) => (element as unknown as { innerText: string }).innerText);
   /** Looked for at intervals: a browser on a busy machine draws no frames for as long as it likes. */
   const reads = async (page: Page, text: string): Promise<void> => {
-    await until(async () => {
-      const said = await words(page, 'body');
-      if (!said.includes(text)) throw new Error(said);
-      return true;
-    }, { timeout: 60_000, what: `the page to say ${text}` });
+    await until(
+      async () => {
+        const said = await words(page, 'body');
+        if (!said.includes(text)) throw new Error(said);
+        return true;
+      },
+      { timeout: 60_000, what: `the page to say ${text}` },
+    );
   };
 
   it('opens by the button, shows the next visit, keeps a preference, and closes', async () => {
@@ -59,20 +71,31 @@ describe('the participant’s page, in a browser', function () {
     await page.click('#enter');
     await reads(page, 'Nächster Termin');
     expect(await words(page, '#next')).to.match(/^Woche 4\s+Jetzt möglich, bis /);
-    expect(await words(page, '#visits')).to.include('Woche 8').and.to.include('geplant');
+    expect(await words(page, '#visits'))
+      .to.include('Woche 8')
+      .and.to.include('geplant');
     expect(await words(page, '#data')).to.equal('Alles ist weitergegeben.');
     expect(await page.$eval('html', (html) => (html as unknown as { lang: string }).lang)).to.equal('de');
     // Nothing reaches over the edge of a phone.
-    expect(await page.$eval('html', (html) => (html as unknown as { scrollWidth: number }).scrollWidth)).to.be.at.most(PHONE.width);
+    expect(await page.$eval('html', (html) => (html as unknown as { scrollWidth: number }).scrollWidth)).to.be.at.most(
+      PHONE.width,
+    );
     await page.click('input[name=email]');
     await reads(page, 'Gespeichert.');
     await page.reload();
     await reads(page, 'Woche 4');
-    expect(await page.$eval('input[name=email]', (box) => (box as unknown as { checked: boolean }).checked)).to.equal(false);
+    expect(await page.$eval('input[name=email]', (box) => (box as unknown as { checked: boolean }).checked)).to.equal(
+      false,
+    );
     await page.click('#leave');
     await reads(page, 'Sie sind abgemeldet.');
     await page.reload();
-    await page.waitForFunction(() => (globalThis as unknown as { document: { getElementById: (id: string) => { textContent: string } } }).document.getElementById('said').textContent !== '');
+    await page.waitForFunction(
+      () =>
+        (
+          globalThis as unknown as { document: { getElementById: (id: string) => { textContent: string } } }
+        ).document.getElementById('said').textContent !== '',
+    );
     expect(await words(page)).not.to.include('Woche');
     expect([outside, faults]).to.deep.equal([[], []]);
   });
@@ -80,7 +103,11 @@ describe('the participant’s page, in a browser', function () {
   it('a preference that could not be saved is shown as it stands, and can be tried again', async () => {
     const ada = await participant('en');
     const { page, faults } = await open(`/portal?token=${await sendLink(site.http, ada.id)}`);
-    const box = () => page.$eval('input[name=email]', (input) => { const { checked, disabled } = input as unknown as { checked: boolean; disabled: boolean }; return { checked, disabled }; });
+    const box = () =>
+      page.$eval('input[name=email]', (input) => {
+        const { checked, disabled } = input as unknown as { checked: boolean; disabled: boolean };
+        return { checked, disabled };
+      });
     await page.click('#enter');
     await reads(page, 'No visit is planned at the moment.');
     await page.setOfflineMode(true);
@@ -133,18 +160,38 @@ describe('the participant’s page, in a browser', function () {
     const sql = new pg.Client({ connectionString: run.database_url });
     await sql.connect();
     try {
-      expect((await sql.query('select token from push_tokens where participant_id = $1', [kim.id])).rows).to.deep.equal([{ token }]);
+      expect((await sql.query('select token from push_tokens where participant_id = $1', [kim.id])).rows).to.deep.equal(
+        [{ token }],
+      );
     } finally {
       await sql.end();
     }
     // A browser without a screen shows no notification: what its worker asks for is what there would be.
-    const worker = (await (await browser.waitForTarget((target) => target.type() === 'service_worker' && target.url().startsWith(run.api))).worker())!;
-    await worker.evaluate('self.shown = []; self.registration.showNotification = async (title, options) => { self.shown.push({ title, ...options }); }');
+    const worker = (await (
+      await browser.waitForTarget((target) => target.type() === 'service_worker' && target.url().startsWith(run.api))
+    ).worker())!;
+    await worker.evaluate(
+      'self.shown = []; self.registration.showNotification = async (title, options) => { self.shown.push({ title, ...options }); }',
+    );
     const devtools = await page.createCDPSession();
-    const registered = new Promise<string>((resolve) => { devtools.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => { if (registrations[0]) resolve(registrations[0].registrationId); }); });
+    const registered = new Promise<string>((resolve) => {
+      devtools.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
+        if (registrations[0]) resolve(registrations[0].registrationId);
+      });
+    });
     await devtools.send('ServiceWorker.enable');
-    await devtools.send('ServiceWorker.deliverPushMessage', { origin: run.api, registrationId: await registered, data: JSON.stringify({ title: 'Reminder: Week 4', body: 'Tomorrow', notification_id: 'n-1' }) });
-    const shown = await until(async () => { const all = await worker.evaluate('self.shown') as object[]; return all.length > 0 && all; }, { what: 'the message to be shown' });
+    await devtools.send('ServiceWorker.deliverPushMessage', {
+      origin: run.api,
+      registrationId: await registered,
+      data: JSON.stringify({ title: 'Reminder: Week 4', body: 'Tomorrow', notification_id: 'n-1' }),
+    });
+    const shown = await until(
+      async () => {
+        const all = (await worker.evaluate('self.shown')) as object[];
+        return all.length > 0 && all;
+      },
+      { what: 'the message to be shown' },
+    );
     expect(shown).to.deep.equal([{ title: 'Reminder: Week 4', body: 'Tomorrow', tag: 'n-1' }]);
     await page.click('#device');
     await reads(page, 'This device gets no messages any more.');
@@ -156,23 +203,36 @@ describe('the participant’s page, in a browser', function () {
     const [kai, lea] = [await participant('en'), await participant('en')];
     const at = `/api/studies/${site.study.id}/caregivers`;
     const { id } = await site.http.expect(201, 'POST', at, { name: 'Ada', preferred_language: 'es' });
-    for (const [person, relationship] of [[kai, 'madre'], [lea, 'tía']] as const) {
+    for (const [person, relationship] of [
+      [kai, 'madre'],
+      [lea, 'tía'],
+    ] as const) {
       await site.http.expect(200, 'PUT', `${at}/${id}/participants/${person.id}`, { relationship });
       await site.visit({ participant_id: person.id, name: `Visita de ${person === kai ? 'Kai' : 'Lea'}` });
     }
     const done = await site.session({ participant_id: lea.id });
-    await site.submit(done, { task_summaries: { stroop: { accuracy: 0.875, mean_rt: 512.25, own_measure: 3 } }, raw_trials: trials('stroop', 4) });
+    await site.submit(done, {
+      task_summaries: { stroop: { accuracy: 0.875, mean_rt: 512.25, own_measure: 3 } },
+      raw_trials: trials('stroop', 4),
+    });
     await site.end(done);
     for (let i = 0; i < 11; i += 1) {
       const early = await site.session({ participant_id: lea.id });
       await site.submit(early, { task_summaries: { flanker: { accuracy: 0.5 } }, raw_trials: trials('flanker', 2) });
       await site.end(early);
     }
-    const { page, outside, faults } = await open(`/portal?token=${await sendCaregiverLink(site.http, site.study.id, id)}`);
+    const { page, outside, faults } = await open(
+      `/portal?token=${await sendCaregiverLink(site.http, site.study.id, id)}`,
+    );
     await page.click('#enter');
     await reads(page, 'Próxima visita');
-    const options = await page.$$eval('#person option', (all) => all.map((one) => [(one as unknown as { value: string }).value, one.textContent]));
-    expect(options).to.have.deep.members([[kai.id, `${String(kai.participant_code)} (madre)`], [lea.id, `${String(lea.participant_code)} (tía)`]]);
+    const options = await page.$$eval('#person option', (all) =>
+      all.map((one) => [(one as unknown as { value: string }).value, one.textContent]),
+    );
+    expect(options).to.have.deep.members([
+      [kai.id, `${String(kai.participant_code)} (madre)`],
+      [lea.id, `${String(lea.participant_code)} (tía)`],
+    ]);
     await page.select('#person', lea.id);
     await reads(page, 'Visita de Lea');
     expect(await words(page, '#visits')).not.to.include('Kai');
@@ -185,18 +245,30 @@ describe('the participant’s page, in a browser', function () {
       await reads(page, 'Resultados');
       // The choice is found again.
       await reads(page, 'Visita de Lea');
-      expect(await words(page, '#sessions')).to.match(/Flancos\s+Aciertos\s+50\s%/).and.not.match(/Stroop/);
+      expect(await words(page, '#sessions'))
+        .to.match(/Flancos\s+Aciertos\s+50\s%/)
+        .and.not.match(/Stroop/);
       expect(await page.$$eval('#sessions h3', (all) => all.length)).to.equal(10);
       await page.click('#more');
       await reads(page, 'Stroop');
       expect(await page.$$eval('#sessions h3', (all) => all.length)).to.equal(12);
       expect(await page.$eval('#more', (button) => (button as unknown as { hidden: boolean }).hidden)).to.equal(true);
-      expect(await words(page, '#sessions')).to.match(/Stroop/).and.match(/Aciertos\s+88\s%/).and.match(/Tiempo de reacción, media\s+512 ms/).and.match(/Own measure\s+3/);
-      expect(await page.$eval('input[name=sms]', (box) => (box as unknown as { checked: boolean }).checked)).to.equal(false);
+      expect(await words(page, '#sessions'))
+        .to.match(/Stroop/)
+        .and.match(/Aciertos\s+88\s%/)
+        .and.match(/Tiempo de reacción, media\s+512 ms/)
+        .and.match(/Own measure\s+3/);
+      expect(await page.$eval('input[name=sms]', (box) => (box as unknown as { checked: boolean }).checked)).to.equal(
+        false,
+      );
       await page.select('#person', kai.id);
       await reads(page, 'Todavía no hay resultados.');
-      expect(await page.$eval('input[name=sms]', (box) => (box as unknown as { checked: boolean }).checked)).to.equal(true);
-      expect(await page.$eval('html', (html) => (html as unknown as { scrollWidth: number }).scrollWidth)).to.be.at.most(PHONE.width);
+      expect(await page.$eval('input[name=sms]', (box) => (box as unknown as { checked: boolean }).checked)).to.equal(
+        true,
+      );
+      expect(
+        await page.$eval('html', (html) => (html as unknown as { scrollWidth: number }).scrollWidth),
+      ).to.be.at.most(PHONE.width);
       expect(JSON.stringify(await page.accessibility.snapshot())).to.include('"name":"La página de"');
     } finally {
       await site.http.expect(200, 'PATCH', `/api/studies/${site.study.id}`, { config: { portal_results: null } });
@@ -212,19 +284,40 @@ describe('the participant’s page, in a browser', function () {
     const lea = await participant('es-MX');
     const metric = (title: unknown) => ({ type: 'number', title });
     const battery = await site.battery([
-      { task: 'custom', name: 'rompe_1', settings: { title: { en: 'Puzzle', es: 'Rompecabezas' }, result_schema: { properties: { pieces_placed: metric({ en: 'Pieces', es: 'Piezas' }), accuracy: metric('<b>Justas</b>') } } } },
-      { task: 'custom', name: 'Línea & punto' }, { task: 'custom', name: 'freeDrawing' },
+      {
+        task: 'custom',
+        name: 'rompe_1',
+        settings: {
+          title: { en: 'Puzzle', es: 'Rompecabezas' },
+          result_schema: {
+            properties: { pieces_placed: metric({ en: 'Pieces', es: 'Piezas' }), accuracy: metric('<b>Justas</b>') },
+          },
+        },
+      },
+      { task: 'custom', name: 'Línea & punto' },
+      { task: 'custom', name: 'freeDrawing' },
     ]);
     await site.http.expect(200, 'PATCH', `/api/batteries/${String(battery.id)}`, { status: 'published' });
-    const own = await site.session({ participant_id: lea.id, visit_id: (await site.visit({ participant_id: lea.id, battery_id: battery.id })).id });
-    for (const [task, summary] of Object.entries({ rompe_1: { pieces_placed: 12, accuracy: 1 }, 'Línea & punto': { strokesTotal: 4 }, freeDrawing: { mean_pressure: 0.5 } })) await site.submit(own, { task_summaries: { [task]: summary }, raw_trials: trials(task, 2) });
+    const own = await site.session({
+      participant_id: lea.id,
+      visit_id: (await site.visit({ participant_id: lea.id, battery_id: battery.id })).id,
+    });
+    for (const [task, summary] of Object.entries({
+      rompe_1: { pieces_placed: 12, accuracy: 1 },
+      'Línea & punto': { strokesTotal: 4 },
+      freeDrawing: { mean_pressure: 0.5 },
+    }))
+      await site.submit(own, { task_summaries: { [task]: summary }, raw_trials: trials(task, 2) });
     await site.end(own);
     await site.http.expect(200, 'PATCH', `/api/studies/${site.study.id}`, { config: { portal_results: 'summary' } });
     try {
       const { page, outside, faults } = await open(`/portal?token=${await sendLink(site.http, lea.id)}`);
       await page.click('#enter');
       await reads(page, 'Rompecabezas');
-      expect(await words(page, '#sessions')).to.match(/Rompecabezas\s+<b>Justas<\/b>\s+100\s%\s+Piezas\s+12/).and.match(/Línea & punto\s+Strokes total\s+4/).and.match(/Free drawing\s+Mean pressure\s+0,5/);
+      expect(await words(page, '#sessions'))
+        .to.match(/Rompecabezas\s+<b>Justas<\/b>\s+100\s%\s+Piezas\s+12/)
+        .and.match(/Línea & punto\s+Strokes total\s+4/)
+        .and.match(/Free drawing\s+Mean pressure\s+0,5/);
       expect([outside, faults]).to.deep.equal([[], []]);
     } finally {
       await site.http.expect(200, 'PATCH', `/api/studies/${site.study.id}`, { config: { portal_results: null } });
@@ -236,6 +329,15 @@ describe('the participant’s page, in a browser', function () {
     await page.click('#enter');
     await reads(page, 'Log out');
     const tree = JSON.stringify(await page.accessibility.snapshot());
-    for (const name of ['Next visit', 'All visits', 'Messages about visits', 'By e-mail', 'By text message', 'On my device', 'Log out']) expect(tree).to.include(`"name":"${name}"`);
+    for (const name of [
+      'Next visit',
+      'All visits',
+      'Messages about visits',
+      'By e-mail',
+      'By text message',
+      'On my device',
+      'Log out',
+    ])
+      expect(tree).to.include(`"name":"${name}"`);
   });
 });

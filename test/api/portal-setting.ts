@@ -5,7 +5,11 @@ import { ownDate } from '../support/portal.js';
 
 /** A study whose participants set their date themselves, and a caller that nobody knows. */
 export class PortalSetting {
-  private constructor(readonly stage: Stage, readonly study: AnchorStudy, readonly anybody: Http) {}
+  private constructor(
+    readonly stage: Stage,
+    readonly study: AnchorStudy,
+    readonly anybody: Http,
+  ) {}
 
   static async open(): Promise<PortalSetting> {
     const stage = await Stage.open();
@@ -17,5 +21,7 @@ export class PortalSetting {
     return of.person({ email: `${unique('p')}@example.org`, ...fields });
   }
 
-  close(): Promise<void> { return this.stage.close(); }
+  close(): Promise<void> {
+    return this.stage.close();
+  }
 }

@@ -10,7 +10,6 @@ import { service } from '../support/service.js';
 import { until } from '../support/until.js';
 
 describe('The API process', function suite() {
-
   it('says in one sentence why it does not start, and exits with 1', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
@@ -52,12 +51,24 @@ describe('The API process', function suite() {
   it('on SIGTERM finishes what runs, takes nothing new, and exits with 0', async () => {
     const api = await startApi();
     const root = await admin(api.url);
-    const running = Array.from({ length: 20 }, () => root.post('/api/auth/register', { email: `${unique()}@example.org`, name: 'N', role: 'coordinator', password: 'correct blue staple 42' }));
+    const running = Array.from({ length: 20 }, () =>
+      root.post('/api/auth/register', {
+        email: `${unique()}@example.org`,
+        name: 'N',
+        role: 'coordinator',
+        password: 'correct blue staple 42',
+      }),
+    );
     await Promise.race(running);
     const [code, ...answers] = await Promise.all([api.stop(), ...running]);
     expect(code).to.equal(0);
     expect(answers.map((a) => a.status)).to.deep.equal(Array(20).fill(201));
-    expect(await fetch(api.url).then(() => 'answered', () => 'refused')).to.equal('refused');
+    expect(
+      await fetch(api.url).then(
+        () => 'answered',
+        () => 'refused',
+      ),
+    ).to.equal('refused');
   });
 
   it('answers and says so while Temporal is away; 503 for what needs it', async () => {
@@ -65,14 +76,25 @@ describe('The API process', function suite() {
     try {
       const http = await admin(api.url);
       expect((await http.get('/api/studies')).status).to.equal(200);
-      const { status, body } = await http.get<Loose & { dependencies: Record<string, { status: string }> }>('/api/health/detailed');
-      expect([status, body.status, body.dependencies.temporal?.status, body.dependencies.database?.status]).to.deep.equal([503, 'down', 'down', 'ok']);
+      const { status, body } = await http.get<Loose & { dependencies: Record<string, { status: string }> }>(
+        '/api/health/detailed',
+      );
+      expect([
+        status,
+        body.status,
+        body.dependencies.temporal?.status,
+        body.dependencies.database?.status,
+      ]).to.deep.equal([503, 'down', 'down', 'ok']);
       expect((await http.get('/api/health')).status).to.equal(200);
       const study = await newStudy(http);
       const anchor = `/api/studies/${study.id}/participants/${(await newParticipant(http, study.id)).id}/anchor-date`;
       // The key of a request that failed is free again.
       for (let i = 0; i < 2; i++) {
-        const answer = await http.post(anchor, { enrollment_date: '2026-01-05' }, { headers: { 'Idempotency-Key': 'again' } });
+        const answer = await http.post(
+          anchor,
+          { enrollment_date: '2026-01-05' },
+          { headers: { 'Idempotency-Key': 'again' } },
+        );
         expect([answer.status, answer.headers.get('retry-after') !== null], answer.text).to.deep.equal([503, true]);
       }
     } finally {
@@ -87,10 +109,17 @@ describe('The API process', function suite() {
     const { createServer: createTcp, connect } = await import('node:net');
     let open = true;
     const door = createTcp((socket) => {
-      if (!open) { socket.destroy(); return; }
+      if (!open) {
+        socket.destroy();
+        return;
+      }
       const through = connect(Number(target.port), target.hostname);
       socket.pipe(through).pipe(socket);
-      for (const [one, other] of [[socket, through], [through, socket]] as const) one.on('error', () => other.destroy()).on('close', () => other.destroy());
+      for (const [one, other] of [
+        [socket, through],
+        [through, socket],
+      ] as const)
+        one.on('error', () => other.destroy()).on('close', () => other.destroy());
       sockets.add(socket);
     });
     const sockets = new Set<{ destroy: () => void }>();
@@ -112,7 +141,9 @@ describe('The API process', function suite() {
       const down = await http.get('/api/health/db');
       expect([down.status, down.body.status, down.headers.get('retry-after')]).to.deep.equal([503, 'down', '1']);
       open = true;
-      await until(async () => (await http.get('/api/studies')).status === 200 || undefined, { what: 'the API to serve again' });
+      await until(async () => (await http.get('/api/studies')).status === 200 || undefined, {
+        what: 'the API to serve again',
+      });
       expect((await http.get('/api/health/db')).body.status).to.equal('ok');
     } finally {
       await api.stop();
@@ -137,10 +168,17 @@ describe('The API process', function suite() {
       const http = await admin(api.url);
       await http.get('/api/participants?search=secret.person%40example.org');
       await http.post('/api/auth/login', { email: 'secret.person@example.org', password: 'x' });
-      const lines = await until(() => {
-        const found = api.output().split('\n').filter((line) => line.includes('"msg":"request"')).map((line) => JSON.parse(line) as Loose);
-        return found.length >= 3 ? found : undefined;
-      }, { timeout: 5000, what: 'three lines' });
+      const lines = await until(
+        () => {
+          const found = api
+            .output()
+            .split('\n')
+            .filter((line) => line.includes('"msg":"request"'))
+            .map((line) => JSON.parse(line) as Loose);
+          return found.length >= 3 ? found : undefined;
+        },
+        { timeout: 5000, what: 'three lines' },
+      );
       expect(lines.map((l) => [l.method, l.route, l.status])).to.deep.include(['GET', '/api/participants', 200]);
       expect(lines.find((l) => l.route === '/api/participants')).to.include({ user_id: http.userId });
       expect(api.output()).not.to.include('secret.person');

@@ -5,17 +5,38 @@ import { root } from '../support/environment.js';
 import { admin, newStudy } from '../support/http.js';
 import type { Http } from '../support/http.js';
 
-interface Schema { type?: string; format?: string; minLength?: number; enum?: unknown[]; pattern?: string; items?: Schema }
-interface Operation { security?: Record<string, unknown>[]; parameters?: { name: string; in: string; schema: Schema }[] }
-const { paths } = JSON.parse(readFileSync(join(root, 'docs', 'openapi.json'), 'utf8')) as { paths: Record<string, { get?: Operation }> };
+interface Schema {
+  type?: string;
+  format?: string;
+  minLength?: number;
+  enum?: unknown[];
+  pattern?: string;
+  items?: Schema;
+}
+interface Operation {
+  security?: Record<string, unknown>[];
+  parameters?: { name: string; in: string; schema: Schema }[];
+}
+const { paths } = JSON.parse(readFileSync(join(root, 'docs', 'openapi.json'), 'utf8')) as {
+  paths: Record<string, { get?: Operation }>;
+};
 
 /** Whether nothing at all is no value by this schema. */
 const asksForMore = ({ type, format, minLength = 0, enum: words, pattern, items }: Schema): boolean =>
-  type !== 'string' && type !== 'array' ? type !== undefined : format !== undefined || minLength > 0 || words !== undefined || pattern !== undefined || (items !== undefined && asksForMore(items));
+  type !== 'string' && type !== 'array'
+    ? type !== undefined
+    : format !== undefined ||
+      minLength > 0 ||
+      words !== undefined ||
+      pattern !== undefined ||
+      (items !== undefined && asksForMore(items));
 
 /** What staff reads: of a path that names a study and nothing else. */
 const reads = Object.entries(paths).flatMap(([path, { get }]) =>
-  (get && !path.replace('{study_id}', '').includes('{') && !/^\/api\/(portal|v1)\//.test(path) ? [{ path, parameters: get.parameters ?? [] }] : []));
+  get && !path.replace('{study_id}', '').includes('{') && !/^\/api\/(portal|v1)\//.test(path)
+    ? [{ path, parameters: get.parameters ?? [] }]
+    : [],
+);
 
 describe('An empty value in a query', function suite() {
   this.timeout(60_000);
@@ -27,26 +48,43 @@ describe('An empty value in a query', function suite() {
 
   const refused = async (path: string, name: string): Promise<string | undefined> => {
     const { status, body, text } = await http.get(`${path.replace('{study_id}', study)}?${name}=`);
-    return status === 422 && body.errors.some((fault) => fault.path === `query.${name}`) ? undefined : `${path}?${name}=: ${status} ${text.slice(0, 120)}`;
+    return status === 422 && body.errors.some((fault) => fault.path === `query.${name}`)
+      ? undefined
+      : `${path}?${name}=: ${status} ${text.slice(0, 120)}`;
   };
 
   it('is refused where the contract asks for a value, whatever reads it', async () => {
-    const declared = reads.flatMap(({ path, parameters }) => parameters.filter((one) => one.in === 'query' && asksForMore(one.schema)).map(({ name }) => [path, name] as const));
+    const declared = reads.flatMap(({ path, parameters }) =>
+      parameters
+        .filter((one) => one.in === 'query' && asksForMore(one.schema))
+        .map(({ name }) => [path, name] as const),
+    );
     expect(declared.length).to.be.greaterThan(50);
     const taken: string[] = [];
-    for (const [path, name] of declared) taken.push(await refused(path, name) ?? '');
+    for (const [path, name] of declared) taken.push((await refused(path, name)) ?? '');
     expect(taken.filter(Boolean)).to.deep.equal([]);
   });
 
   it('is no study: the request is not answered for all that its caller may see', async () => {
-    const taking = reads.filter(({ path, parameters }) => path.includes('{study_id}') || parameters.some((one) => one.in === 'header' && one.name === 'X-Study-ID'));
+    const taking = reads.filter(
+      ({ path, parameters }) =>
+        path.includes('{study_id}') || parameters.some((one) => one.in === 'header' && one.name === 'X-Study-ID'),
+    );
     expect(taking.length).to.be.greaterThan(10);
     const taken: string[] = [];
-    for (const { path } of taking) taken.push(await refused(path, 'study_id') ?? '');
+    for (const { path } of taking) taken.push((await refused(path, 'study_id')) ?? '');
     expect(taken.filter(Boolean)).to.deep.equal([]);
     const { status, body } = await http.get(`/api/schedules/windows?study_id=${study}&study_id=${study}`);
-    expect([status, body.errors?.map(({ code, path }) => [code, path])]).to.deep.equal([422, [['DUPLICATE', 'query.study_id']]]);
-    const made = await http.post('/api/schedules/windows?study_id=', { study_id: study, code: 'W', name: 'W', target_day: 1 });
+    expect([status, body.errors?.map(({ code, path }) => [code, path])]).to.deep.equal([
+      422,
+      [['DUPLICATE', 'query.study_id']],
+    ]);
+    const made = await http.post('/api/schedules/windows?study_id=', {
+      study_id: study,
+      code: 'W',
+      name: 'W',
+      target_day: 1,
+    });
     expect([made.status, made.body.errors.map(({ path }) => path)], made.text).to.deep.equal([422, ['query.study_id']]);
   });
 });

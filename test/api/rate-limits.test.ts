@@ -17,13 +17,21 @@ describe('Rate limits', () => {
 
   /** Each test is a client of another address. */
   let address = Math.floor(Math.random() * 60_000);
-  const from = () => { address += 1; return { headers: { 'X-Forwarded-For': `10.77.${address >> 8}.${address & 255}` } }; };
+  const from = () => {
+    address += 1;
+    return { headers: { 'X-Forwarded-For': `10.77.${address >> 8}.${address & 255}` } };
+  };
   const loginAt = async (base: string, email: string, password: string, options: { headers: Record<string, string> }) =>
     new Http(base).post<{ tokens: { access_token: string } }>('/api/auth/login', { email, password }, options);
 
   it('count by user over all processes, and say what is left', async () => {
     const email = `${unique()}@example.org`;
-    await root.expect(201, 'POST', '/api/auth/register', { email, name: 'N', password: goodPassword, role: 'coordinator' });
+    await root.expect(201, 'POST', '/api/auth/register', {
+      email,
+      name: 'N',
+      password: goodPassword,
+      role: 'coordinator',
+    });
     const { tokens } = (await loginAt(one.url, email, goodPassword, from())).body;
     const remaining: number[] = [];
     for (let i = 0; i < 20; i++) {
@@ -43,8 +51,11 @@ describe('Rate limits', () => {
 
   it('count by address without a token, and bad tokens too', async () => {
     const options = from();
-    const statuses = await Promise.all(Array.from({ length: 25 }, (_, i) =>
-      new Http(i % 2 ? one.url : two.url, 'nonsense').get('/api/studies', options).then((a) => a.status)));
+    const statuses = await Promise.all(
+      Array.from({ length: 25 }, (_, i) =>
+        new Http(i % 2 ? one.url : two.url, 'nonsense').get('/api/studies', options).then((a) => a.status),
+      ),
+    );
     expect(statuses.filter((s) => s === 401).length).to.equal(20);
     expect(statuses.filter((s) => s === 429).length).to.equal(5);
     expect((await new Http(one.url, 'nonsense').get('/api/studies', from())).status, 'another address').to.equal(401);
@@ -59,21 +70,28 @@ describe('Rate limits', () => {
 
   it('the last forwarded address counts: the ones before it are whatever the client wrote', async () => {
     const own = from().headers['X-Forwarded-For'];
-    for (let i = 0; i < 20; i++) await new Http(one.url).get('/api/studies', { headers: { 'X-Forwarded-For': `1.2.3.${i}, ${own}` } });
-    expect((await new Http(one.url).get('/api/studies', { headers: { 'X-Forwarded-For': `9.9.9.9, ${own}` } })).status).to.equal(429);
+    for (let i = 0; i < 20; i++)
+      await new Http(one.url).get('/api/studies', { headers: { 'X-Forwarded-For': `1.2.3.${i}, ${own}` } });
+    expect(
+      (await new Http(one.url).get('/api/studies', { headers: { 'X-Forwarded-For': `9.9.9.9, ${own}` } })).status,
+    ).to.equal(429);
   });
 
   it('login: by address', async () => {
     const options = from();
     const statuses = [];
-    for (let i = 0; i < 9; i++) statuses.push((await loginAt(one.url, `nobody-${i}-${address}@example.org`, 'x', options)).status);
+    for (let i = 0; i < 9; i++)
+      statuses.push((await loginAt(one.url, `nobody-${i}-${address}@example.org`, 'x', options)).status);
     expect(statuses).to.deep.equal([...Array<number>(8).fill(401), 429]);
   });
 
   it('login: by account, from however many addresses', async () => {
     const email = `nobody-${address}@example.org`;
     const statuses = [];
-    for (let i = 0; i < 9; i++) statuses.push((await loginAt(i % 2 ? one.url : two.url, i % 3 ? email : email.toUpperCase(), 'x', from())).status);
+    for (let i = 0; i < 9; i++)
+      statuses.push(
+        (await loginAt(i % 2 ? one.url : two.url, i % 3 ? email : email.toUpperCase(), 'x', from())).status,
+      );
     expect(statuses).to.deep.equal([...Array<number>(8).fill(401), 429]);
   });
 
@@ -85,7 +103,12 @@ describe('Rate limits', () => {
     expect(entered.status, entered.text).to.equal(200);
     const { tokens } = entered.body;
     for (let i = 0; i < 8; i++) await loginAt(one.url, `nobody-${i}-${address}@example.org`, 'x', options);
-    const register = () => new Http(one.url, tokens.access_token).post('/api/auth/register', { email: `${unique()}@example.org`, name: 'N', password: goodPassword, role: 'coordinator' }, options);
+    const register = () =>
+      new Http(one.url, tokens.access_token).post(
+        '/api/auth/register',
+        { email: `${unique()}@example.org`, name: 'N', password: goodPassword, role: 'coordinator' },
+        options,
+      );
     const statuses = [];
     for (let i = 0; i < 9; i++) statuses.push((await register()).status);
     expect(statuses).to.deep.equal([...Array<number>(8).fill(201), 429]);
@@ -95,20 +118,30 @@ describe('Rate limits', () => {
     const options = from();
     const nobody = new Http(one.url);
     const answers = [
-      await nobody.post('/api/auth/mfa/login', { mfa_token: 'nonsense', code: '123456' }, options), await nobody.post('/api/portal/session', { token: 'nonsense' }, options),
-      await nobody.post('/api/auth/password/forgot', { email: `${unique()}@example.org` }, options), await nobody.post('/api/portal/logout', undefined, options),
+      await nobody.post('/api/auth/mfa/login', { mfa_token: 'nonsense', code: '123456' }, options),
+      await nobody.post('/api/portal/session', { token: 'nonsense' }, options),
+      await nobody.post('/api/auth/password/forgot', { email: `${unique()}@example.org` }, options),
+      await nobody.post('/api/portal/logout', undefined, options),
     ];
     expect(answers.map((answer) => answer.headers.get('x-ratelimit-limit'))).to.deep.equal(['20', '20', '20', '20']);
     const login = await loginAt(one.url, `nobody-${address}@example.org`, 'x', options);
-    expect([login.headers.get('x-ratelimit-limit'), login.headers.get('x-ratelimit-remaining')]).to.deep.equal(['8', '7']);
+    expect([login.headers.get('x-ratelimit-limit'), login.headers.get('x-ratelimit-remaining')]).to.deep.equal([
+      '8',
+      '7',
+    ]);
   });
 
   it('a Redis that is away: each process counts for itself, and health says so', async () => {
-    const alone = await startApi({ AUTH_RATE_LIMIT_PER_MINUTE: '8', TRUST_PROXY: 'true', REDIS_URL: `redis://127.0.0.1:${await freePort()}` });
+    const alone = await startApi({
+      AUTH_RATE_LIMIT_PER_MINUTE: '8',
+      TRUST_PROXY: 'true',
+      REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
+    });
     try {
       const options = from();
       const statuses = [];
-      for (let i = 0; i < 9; i++) statuses.push((await loginAt(alone.url, `nobody-${i}-${address}@example.org`, 'x', options)).status);
+      for (let i = 0; i < 9; i++)
+        statuses.push((await loginAt(alone.url, `nobody-${i}-${address}@example.org`, 'x', options)).status);
       expect(statuses).to.deep.equal([...Array<number>(8).fill(401), 429]);
       const health = await new Http(alone.url).get('/api/health/redis');
       expect([health.status, health.body.status]).to.deep.equal([503, 'down']);

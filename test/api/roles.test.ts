@@ -106,8 +106,14 @@ describe('Role × endpoint', () => {
     const participant = await newParticipant(root, study.id);
     // So that no DELETE of this table finds it empty.
     await root.expect(201, 'POST', `/api/studies/${study.id}/participants/${participant.id}/consents`, {});
-    values = { study: study.id, site: site.id, participant: participant.id, nobody: '00000000-0000-4000-8000-000000000000' };
-    for (const role of roles) callers.set(role, role === 'admin' ? root : await user(root, role, { study_ids: [study.id] }));
+    values = {
+      study: study.id,
+      site: site.id,
+      participant: participant.id,
+      nobody: '00000000-0000-4000-8000-000000000000',
+    };
+    for (const role of roles)
+      callers.set(role, role === 'admin' ? root : await user(root, role, { study_ids: [study.id] }));
   });
 
   for (const [method, path, allowed, body] of table) {
@@ -136,16 +142,28 @@ describe('Role × endpoint', () => {
     beforeEach(async () => {
       of = `/api/studies/${study.id}/participants/${(await newParticipant(callers.get('admin')!, study.id, { participant_code: unique() })).id}`;
     });
-    for (const [role, status] of [['admin', 200], ['researcher', 200], ['investigator', 200], ['coordinator', 403]] as const) {
+    for (const [role, status] of [
+      ['admin', 200],
+      ['researcher', 200],
+      ['investigator', 200],
+      ['coordinator', 403],
+    ] as const) {
       it(`${role} confirming eligibility: ${status}`, async () => {
         expect((await callers.get(role)!.put(`${of}/eligibility`, { status: 'pending' })).status).to.equal(200);
         expect((await callers.get(role)!.put(`${of}/eligibility`, { status: 'eligible' })).status).to.equal(status);
       });
     }
-    for (const [role, status] of [['admin', 200], ['investigator', 200], ['researcher', 403], ['coordinator', 403]] as const) {
+    for (const [role, status] of [
+      ['admin', 200],
+      ['investigator', 200],
+      ['researcher', 403],
+      ['coordinator', 403],
+    ] as const) {
       it(`${role} signing a form: ${status}`, async () => {
         const form = await callers.get(role)!.expect(201, 'POST', `${of}/forms`, { form_oid: 'F', status: 'complete' });
-        expect((await callers.get(role)!.patch(`${of}/forms/${form.id}`, { status: 'signed' })).status).to.equal(status);
+        expect((await callers.get(role)!.patch(`${of}/forms/${form.id}`, { status: 'signed' })).status).to.equal(
+          status,
+        );
       });
     }
   });

@@ -12,7 +12,9 @@ import { until } from '../support/until.js';
 import { imported } from '../data/stage.js';
 
 /** How long a request waits for others, one statement may take, and a request may take to arrive. */
-const WAIT = 1.5, STATEMENT = 4, ARRIVAL = 2;
+const WAIT = 1.5,
+  STATEMENT = 4,
+  ARRIVAL = 2;
 /** Of connections to the database, so that few who wait would be enough to stop everybody. */
 const POOL = 5;
 
@@ -20,7 +22,12 @@ describe('What bounds a request’s time', function suite() {
   this.timeout(120_000);
   let api: ApiProcess, http: Http, outside: pg.Client, study: Loose;
   before(async () => {
-    api = await startApi({ REQUEST_TIMEOUT_SECONDS: String(WAIT), STATEMENT_TIMEOUT_SECONDS: String(STATEMENT), REQUEST_ARRIVAL_SECONDS: String(ARRIVAL), DATABASE_POOL_MAX: String(POOL) });
+    api = await startApi({
+      REQUEST_TIMEOUT_SECONDS: String(WAIT),
+      STATEMENT_TIMEOUT_SECONDS: String(STATEMENT),
+      REQUEST_ARRIVAL_SECONDS: String(ARRIVAL),
+      DATABASE_POOL_MAX: String(POOL),
+    });
     http = await admin(api.url);
     outside = new pg.Client({ connectionString: (await service()).database_url, application_name: 'outside' });
     await outside.connect();
@@ -29,19 +36,27 @@ describe('What bounds a request’s time', function suite() {
     await outside.end();
     await api.stop();
   });
-  beforeEach(async () => { study = await newStudy(http); });
+  beforeEach(async () => {
+    study = await newStudy(http);
+  });
 
-  /** Sends `head` at once and then a byte now and then, for ever; what the service says until it ends the connection. */
+  /**
+   * Sends `head` at once and then a byte now and then, for ever; what the service says until it ends the connection.
+   */
   async function dripped(head: string): Promise<{ text: string; seconds: number }> {
     const { hostname, port } = new URL(api.url);
     const socket = connect(Number(port), hostname);
     let text = '';
-    socket.setEncoding('utf8').on('data', (chunk: string) => { text += chunk; });
+    socket.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
     // It is reset in the midst of what is still sent: what was said before counts.
     socket.on('error', () => undefined);
     const began = performance.now();
     socket.write(head);
-    const drip = setInterval(() => { socket.write('x'); }, 100);
+    const drip = setInterval(() => {
+      socket.write('x');
+    }, 100);
     const patience = AbortSignal.timeout((ARRIVAL + 15) * 1000);
     try {
       await once(socket, 'close', { signal: patience });
@@ -53,11 +68,20 @@ describe('What bounds a request’s time', function suite() {
   }
   function expectTimeout({ text, seconds }: { text: string; seconds: number }): void {
     const [head = '', body = ''] = text.split('\r\n\r\n');
-    expect(head).to.match(/^HTTP\/1\.1 408 /).and.match(/\r\nconnection: close/i).and.match(/\r\nx-request-id: /i);
-    expect(JSON.parse(body)).to.include({ code: 'REQUEST_TIMEOUT' }).and.have.property('request_id').that.is.a('string');
+    expect(head)
+      .to.match(/^HTTP\/1\.1 408 /)
+      .and.match(/\r\nconnection: close/i)
+      .and.match(/\r\nx-request-id: /i);
+    expect(JSON.parse(body))
+      .to.include({ code: 'REQUEST_TIMEOUT' })
+      .and.have.property('request_id')
+      .that.is.a('string');
     expect(seconds).to.be.within(ARRIVAL * 0.9, ARRIVAL + 10);
   }
-  const head = (path: string, ...more: string[]) => [`POST ${path} HTTP/1.1`, `Host: ${new URL(api.url).host}`, `Authorization: Bearer ${http.token}`, ...more].join('\r\n');
+  const head = (path: string, ...more: string[]) =>
+    [`POST ${path} HTTP/1.1`, `Host: ${new URL(api.url).host}`, `Authorization: Bearer ${http.token}`, ...more].join(
+      '\r\n',
+    );
 
   it('headers that come a byte at a time: 408, and the connection ends', async () => {
     expectTimeout(await dripped(head('/api/studies', 'X-Slow: ')));
@@ -67,15 +91,40 @@ describe('What bounds a request’s time', function suite() {
     const slow = [
       dripped(head('/api/studies', 'Content-Type: application/json', 'Content-Length: 100000', '', '{')),
       dripped(head('/api/studies', 'Content-Type: application/json', 'Transfer-Encoding: chunked', '', 'fffff\r\n{')),
-      dripped(head(`/api/studies/${study.id}/participants/import/csv`, 'Content-Type: multipart/form-data; boundary=b', 'Content-Length: 100000', '', '--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n')),
-      dripped(head('/api/webhooks/datacapture/det', 'Content-Type: application/x-www-form-urlencoded', 'Content-Length: 100000', '', 'project_id=')),
+      dripped(
+        head(
+          `/api/studies/${study.id}/participants/import/csv`,
+          'Content-Type: multipart/form-data; boundary=b',
+          'Content-Length: 100000',
+          '',
+          '--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n',
+        ),
+      ),
+      dripped(
+        head(
+          '/api/webhooks/datacapture/det',
+          'Content-Type: application/x-www-form-urlencoded',
+          'Content-Length: 100000',
+          '',
+          'project_id=',
+        ),
+      ),
     ];
     expect((await http.get('/api/studies')).status).to.equal(200);
     for (const answer of await Promise.all(slow)) expectTimeout(answer);
   });
 
   it('a body that a refused request never finishes: the connection ends all the same', async () => {
-    const { text, seconds } = await dripped(['POST /api/studies HTTP/1.1', `Host: ${new URL(api.url).host}`, 'Content-Type: application/json', 'Content-Length: 100000', '', '{'].join('\r\n'));
+    const { text, seconds } = await dripped(
+      [
+        'POST /api/studies HTTP/1.1',
+        `Host: ${new URL(api.url).host}`,
+        'Content-Type: application/json',
+        'Content-Length: 100000',
+        '',
+        '{',
+      ].join('\r\n'),
+    );
     expect(text).to.match(/^HTTP\/1\.1 401 /);
     expect(seconds).to.be.lessThan(ARRIVAL + 30);
   });
@@ -97,7 +146,9 @@ describe('What bounds a request’s time', function suite() {
     const second = new pg.Client({ connectionString: (await service()).database_url });
     await second.connect();
     try {
-      const { rows } = await second.query<{ n: number }>(`select count(*)::int as n from pg_stat_activity where application_name = 'api' and wait_event_type = 'Lock'`);
+      const { rows } = await second.query<{ n: number }>(
+        `select count(*)::int as n from pg_stat_activity where application_name = 'api' and wait_event_type = 'Lock'`,
+      );
       return rows[0]!.n;
     } finally {
       await second.end();
@@ -107,7 +158,8 @@ describe('What bounds a request’s time', function suite() {
     expect([answer.status, answer.body.code], answer.text).to.deep.equal([503, 'DATABASE_UNAVAILABLE']);
     expect(Number(answer.headers.get('retry-after'))).to.be.within(1, 60);
   };
-  const records = async (): Promise<number> => (await http.expect(200, 'GET', `/api/audit?study_id=${study.id}&limit=1`)).total;
+  const records = async (): Promise<number> =>
+    (await http.expect(200, 'GET', `/api/audit?study_id=${study.id}&limit=1`)).total;
 
   it('a row that is locked: 503 with Retry-After, nothing half-written, and the same again is done', async () => {
     const before = await records();
@@ -122,7 +174,12 @@ describe('What bounds a request’s time', function suite() {
   });
 
   it('under an Idempotency-Key, the key of what gave up is free again', async () => {
-    const enroll = () => http.post(`/api/studies/${study.id}/participants`, { participant_code: 'P-1' }, { headers: { 'Idempotency-Key': 'enroll-1' } });
+    const enroll = () =>
+      http.post(
+        `/api/studies/${study.id}/participants`,
+        { participant_code: 'P-1' },
+        { headers: { 'Idempotency-Key': 'enroll-1' } },
+      );
     expectBusy(await whileLocked(lockedStudy(), enroll));
     expect((await http.expect(200, 'GET', `/api/participants?study_id=${study.id}`)).total).to.equal(0);
     expect((await enroll()).status).to.equal(201);
@@ -131,9 +188,13 @@ describe('What bounds a request’s time', function suite() {
 
   it('a statement that takes too long: 503 with Retry-After, and nothing is written', async () => {
     const name = unique('slow').replaceAll('-', '_');
-    await outside.query(`create function ${name}() returns trigger language plpgsql as $$ begin perform pg_sleep(60); return new; end $$`);
+    await outside.query(
+      `create function ${name}() returns trigger language plpgsql as $$ begin perform pg_sleep(60); return new; end $$`,
+    );
     try {
-      await outside.query(`create trigger ${name} before insert on sites for each row when (new.site_code = '${name}') execute function ${name}()`);
+      await outside.query(
+        `create trigger ${name} before insert on sites for each row when (new.site_code = '${name}') execute function ${name}()`,
+      );
       const began = performance.now();
       expectBusy(await http.post(`/api/studies/${study.id}/sites`, { site_code: name, name: 'Slow' }));
       expect((performance.now() - began) / 1000).to.be.within(STATEMENT * 0.9, STATEMENT + 10);
@@ -149,7 +210,9 @@ describe('What bounds a request’s time', function suite() {
     process.kill(pids.worker!, 'SIGSTOP');
     try {
       const began = performance.now();
-      const answer = await http.post(`/api/studies/${study.id}/participants/${id}/anchor-date`, { enrollment_date: '2026-01-05' });
+      const answer = await http.post(`/api/studies/${study.id}/participants/${id}/anchor-date`, {
+        enrollment_date: '2026-01-05',
+      });
       expect([answer.status, answer.body.code], answer.text).to.deep.equal([503, 'WORKER_UNAVAILABLE']);
       expect(Number(answer.headers.get('retry-after'))).to.be.within(1, 60);
       expect((performance.now() - began) / 1000).to.be.within(WAIT * 0.9, WAIT + 10);
@@ -161,13 +224,24 @@ describe('What bounds a request’s time', function suite() {
   it('clients that go away while they wait: what they held is free, nothing of theirs is written', async () => {
     await whileLocked(lockedStudy(), async () => {
       const impatience = new AbortController();
-      const gone = Array.from({ length: POOL }, (_, i) => fetch(`${api.url}/api/studies/${study.id}`, {
-        method: 'PATCH', signal: impatience.signal, headers: { Authorization: `Bearer ${http.token}`, 'Content-Type': 'application/json' }, body: JSON.stringify({ study_name: `Gone ${i}` }),
-      }).then(() => 'answered', () => 'gone'));
-      await until(async () => await waiting() === POOL, { what: 'all of them to wait for the row' });
+      const gone = Array.from({ length: POOL }, (_, i) =>
+        fetch(`${api.url}/api/studies/${study.id}`, {
+          method: 'PATCH',
+          signal: impatience.signal,
+          headers: { Authorization: `Bearer ${http.token}`, 'Content-Type': 'application/json' },
+          body: JSON.stringify({ study_name: `Gone ${i}` }),
+        }).then(
+          () => 'answered',
+          () => 'gone',
+        ),
+      );
+      await until(async () => (await waiting()) === POOL, { what: 'all of them to wait for the row' });
       impatience.abort();
       expect(await Promise.all(gone)).to.deep.equal(Array(POOL).fill('gone'));
-      await until(async () => await waiting() === 0, { timeout: WAIT * 1000 + 5_000, what: 'nobody to wait any more, though the row is still locked' });
+      await until(async () => (await waiting()) === 0, {
+        timeout: WAIT * 1000 + 5_000,
+        what: 'nobody to wait any more, though the row is still locked',
+      });
       expect((await http.get('/api/studies')).status).to.equal(200);
     });
     expect((await http.expect(200, 'GET', `/api/studies/${study.id}`)).study_name).to.equal('A study');
@@ -185,8 +259,13 @@ describe('What bounds a request’s time', function suite() {
       });
       return running!;
     };
-    expect(await longer(lockedStudy(), () => imported(http, study.id, 'participant_code\nL-1\n'))).to.include({ success: true, imported_count: 1 });
-    const exported = await longer('lock table scheduled_visits in access exclusive mode', () => http.post('/api/exports/csv', { study_id: study.id, dataset: 'visits' }));
+    expect(await longer(lockedStudy(), () => imported(http, study.id, 'participant_code\nL-1\n'))).to.include({
+      success: true,
+      imported_count: 1,
+    });
+    const exported = await longer('lock table scheduled_visits in access exclusive mode', () =>
+      http.post('/api/exports/csv', { study_id: study.id, dataset: 'visits' }),
+    );
     expect(exported.status, exported.text).to.equal(200);
     expect(exported.text).to.contain('participant_code');
   });

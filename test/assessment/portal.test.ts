@@ -14,7 +14,8 @@ describe('a participant’s own device', function () {
     device = await enterPortal(site.http, site.participant.id);
   });
 
-  const start = (fields: Record<string, unknown> = {}) => device.post('/api/session/start', { participant_id: site.participant.id, language: 'en', ...fields });
+  const start = (fields: Record<string, unknown> = {}) =>
+    device.post('/api/session/start', { participant_id: site.participant.id, language: 'en', ...fields });
 
   it('starts a session for its open visit, submits, ends it: the visit is completed', async () => {
     const visit = await site.visit();
@@ -22,10 +23,14 @@ describe('a participant’s own device', function () {
     expect(started.status, started.text).to.equal(201);
     expect(started.body).to.include({ visitId: visit.id });
     const id = String(started.body.sessionId);
-    expect((await site.submit(id, { task_summaries: { stroop: { accuracy: 1 } }, raw_trials: trials('stroop', 3) })).body.status).to.equal('accepted');
+    expect(
+      (await site.submit(id, { task_summaries: { stroop: { accuracy: 1 } }, raw_trials: trials('stroop', 3) })).body
+        .status,
+    ).to.equal('accepted');
     expect((await site.end(id)).body.status).to.equal('completed');
     expect(await site.seeVisit(visit.id)).to.include({ status: 'completed', session_id: id });
-    const [record] = (await site.http.expect(200, 'GET', `/api/audit?study_id=${site.study.id}&action=session_started`)).items;
+    const [record] = (await site.http.expect(200, 'GET', `/api/audit?study_id=${site.study.id}&action=session_started`))
+      .items;
     expect(record).to.deep.include({ user_id: null, resource_id: id });
     // A completed visit is not done again.
     expect((await start({ visit_id: visit.id })).body.code).to.equal('VISIT_COMPLETED');
@@ -40,29 +45,52 @@ describe('a participant’s own device', function () {
     const refused = await start({ visit_id: later.id });
     expect([refused.status, refused.body.code]).to.deep.equal([409, 'VISIT_NOT_OPEN']);
     const warned = await site.start({ visit_id: later.id });
-    expect((warned.body.warnings as unknown as { code: string }[]).map(({ code }) => code)).to.deep.equal(['OUTSIDE_WINDOW']);
+    expect((warned.body.warnings as unknown as { code: string }[]).map(({ code }) => code)).to.deep.equal([
+      'OUTSIDE_WINDOW',
+    ]);
   });
 
   it('acts for nobody else, and learns of nobody else', async () => {
     expect((await start({ participant_id: other.id })).status).to.equal(404);
     const theirs = await site.session({ participant_id: other.id });
     const own = site.item('own-1');
-    const items = { sessions: [own, site.item('theirs-1', { participantId: other.id })], responses: [{ id: 'r', sessionId: theirs, task: 'stroop', summary: { accuracy: 1 }, trials: [] }] };
+    const items = {
+      sessions: [own, site.item('theirs-1', { participantId: other.id })],
+      responses: [{ id: 'r', sessionId: theirs, task: 'stroop', summary: { accuracy: 1 }, trials: [] }],
+    };
     const { results } = await device.expect<BulkView>(200, 'POST', '/api/sync/bulk', items);
-    expect(results.map(({ status, code }) => [status, code])).to.deep.equal([['created', undefined], ['rejected', 'UNKNOWN_PARTICIPANT'], ['rejected', 'UNKNOWN_SESSION']]);
-    const asked = await device.expect<{ has_conflicts: boolean }>(200, 'POST', '/api/sync/check-conflicts', { sessions: [own], responses: [] });
+    expect(results.map(({ status, code }) => [status, code])).to.deep.equal([
+      ['created', undefined],
+      ['rejected', 'UNKNOWN_PARTICIPANT'],
+      ['rejected', 'UNKNOWN_SESSION'],
+    ]);
+    const asked = await device.expect<{ has_conflicts: boolean }>(200, 'POST', '/api/sync/check-conflicts', {
+      sessions: [own],
+      responses: [],
+    });
     expect(asked.has_conflicts).to.equal(false);
     expect((await device.get(`/api/sessions/${theirs}`)).status).to.equal(401);
   });
 
   it('is given the compiled battery of its study', async () => {
-    const battery = await site.http.expect(201, 'POST', '/api/batteries', { study_id: site.study.id, code: 'PORTAL', name: 'For the device' });
+    const battery = await site.http.expect(201, 'POST', '/api/batteries', {
+      study_id: site.study.id,
+      code: 'PORTAL',
+      name: 'For the device',
+    });
     await site.http.expect(201, 'POST', `/api/batteries/${battery.id}/modules`, { task: 'stroop', name: 'Stroop' });
     await site.http.expect(200, 'PATCH', `/api/batteries/${battery.id}`, { status: 'published' });
     const mine = await device.get(`/api/batteries/${battery.id}/compile`);
-    expect([mine.status, mine.text]).to.deep.equal([200, (await site.http.get(`/api/batteries/${battery.id}/compile`)).text]);
+    expect([mine.status, mine.text]).to.deep.equal([
+      200,
+      (await site.http.get(`/api/batteries/${battery.id}/compile`)).text,
+    ]);
     const elsewhere = await Site.open();
-    const foreign = await elsewhere.http.expect(201, 'POST', '/api/batteries', { study_id: elsewhere.study.id, code: 'OTHER', name: 'Not for it' });
+    const foreign = await elsewhere.http.expect(201, 'POST', '/api/batteries', {
+      study_id: elsewhere.study.id,
+      code: 'OTHER',
+      name: 'Not for it',
+    });
     expect((await device.get(`/api/batteries/${foreign.id}/compile`)).status).to.equal(404);
   });
 
@@ -70,6 +98,8 @@ describe('a participant’s own device', function () {
     const leaving = await site.newParticipant();
     const theirs = await enterPortal(site.http, leaving.id);
     await site.http.expect(200, 'POST', `/api/participants/${leaving.id}/withdraw`, { reason: 'moved away' });
-    expect((await theirs.post('/api/session/start', { participant_id: leaving.id, language: 'en' })).status).to.equal(401);
+    expect((await theirs.post('/api/session/start', { participant_id: leaving.id, language: 'en' })).status).to.equal(
+      401,
+    );
   });
 });

@@ -10,21 +10,61 @@ export const instant = (offsetMs = 0): string => new Date(Date.now() + offsetMs)
 export const HOUR = 3_600_000;
 export const DAY_MS = 24 * HOUR;
 
-export interface TrialGiven { task: string; trial_index: number; rt: number | null; correct: boolean | null; timestamp: string; data?: Record<string, unknown> }
+export interface TrialGiven {
+  task: string;
+  trial_index: number;
+  rt: number | null;
+  correct: boolean | null;
+  timestamp: string;
+  data?: Record<string, unknown>;
+}
 export const trials = (task: string, count: number, fields: Partial<TrialGiven> = {}): TrialGiven[] =>
-  Array.from({ length: count }, (_, i) => ({ task, trial_index: i, rt: 300 + i, correct: i % 4 !== 0, timestamp: instant(-60_000 + i * 10), ...fields }));
+  Array.from({ length: count }, (_, i) => ({
+    task,
+    trial_index: i,
+    rt: 300 + i,
+    correct: i % 4 !== 0,
+    timestamp: instant(-60_000 + i * 10),
+    ...fields,
+  }));
 
-export interface Started { sessionId: string; expiresAt: string; visitId: string | null; batteryId: number | null; batteryVersion: number | null; warnings: { code: string }[] }
-export interface ItemView { kind: string; local_id: string | null; server_id: string | null; status: string; conflict_type?: string; resolution?: string; code?: string; message?: string }
-export interface BulkView { results: ItemView[]; created: number; duplicates: number; conflicts: number; rejected: number }
+export interface Started {
+  sessionId: string;
+  expiresAt: string;
+  visitId: string | null;
+  batteryId: number | null;
+  batteryVersion: number | null;
+  warnings: { code: string }[];
+}
+export interface ItemView {
+  kind: string;
+  local_id: string | null;
+  server_id: string | null;
+  status: string;
+  conflict_type?: string;
+  resolution?: string;
+  code?: string;
+  message?: string;
+}
+export interface BulkView {
+  results: ItemView[];
+  created: number;
+  duplicates: number;
+  conflicts: number;
+  rejected: number;
+}
 
 /** A study with a participant, and what tests do with sessions in it. */
 export class Site {
-  private constructor(readonly http: Http, readonly study: Loose, readonly participant: Loose) {}
+  private constructor(
+    readonly http: Http,
+    readonly study: Loose,
+    readonly participant: Loose,
+  ) {}
 
   /** @param by another caller than the shared service's admin */
   static async open(fields: Record<string, unknown> = {}, by?: Http): Promise<Site> {
-    const http = by ?? await admin();
+    const http = by ?? (await admin());
     const study = await newStudy(http, fields);
     return new Site(http, study, await newParticipant(http, study.id));
   }
@@ -36,12 +76,26 @@ export class Site {
   /** A visit by hand, open from `open` to `close` days from today. */
   visit(fields: Record<string, unknown> = {}, [open, close] = [0, 0]): Promise<Loose> {
     return this.http.expect(201, 'POST', '/api/schedules/visits', {
-      participant_id: this.participant.id, name: 'A visit', target_date: day(open), window_open: day(open), window_close: day(close), ...fields,
+      participant_id: this.participant.id,
+      name: 'A visit',
+      target_date: day(open),
+      window_open: day(open),
+      window_close: day(close),
+      ...fields,
     });
   }
 
-  battery(modules: object[] = [{ task: 'stroop' }], fields: Record<string, unknown> = {}): Promise<Loose & { id: never }> {
-    return this.http.expect(201, 'POST', '/api/batteries', { study_id: this.study.id, code: unique('B'), name: 'A battery', modules, ...fields });
+  battery(
+    modules: object[] = [{ task: 'stroop' }],
+    fields: Record<string, unknown> = {},
+  ): Promise<Loose & { id: never }> {
+    return this.http.expect(201, 'POST', '/api/batteries', {
+      study_id: this.study.id,
+      code: unique('B'),
+      name: 'A battery',
+      modules,
+      ...fields,
+    });
   }
 
   start(fields: Record<string, unknown> = {}): Promise<Answer<Started & Loose>> {
@@ -56,11 +110,19 @@ export class Site {
 
   /** Without a bearer token: the session id is the credential. */
   submit(sessionId: string, body: Record<string, unknown>, header = sessionId): Promise<Answer<Loose>> {
-    return new Http(this.http.base).post('/api/submit', { session_id: sessionId, raw_trials: [], ...body }, { headers: header === '' ? {} : { 'X-Session-ID': header } });
+    return new Http(this.http.base).post(
+      '/api/submit',
+      { session_id: sessionId, raw_trials: [], ...body },
+      { headers: header === '' ? {} : { 'X-Session-ID': header } },
+    );
   }
 
   end(sessionId: string, header = sessionId): Promise<Answer<Loose>> {
-    return new Http(this.http.base).post('/api/session/end', { session_id: sessionId }, { headers: header === '' ? {} : { 'X-Session-ID': header } });
+    return new Http(this.http.base).post(
+      '/api/session/end',
+      { session_id: sessionId },
+      { headers: header === '' ? {} : { 'X-Session-ID': header } },
+    );
   }
 
   see(sessionId: string): Promise<Loose> {
@@ -82,8 +144,15 @@ export class Site {
   /** An offline session item, an hour long, a day ago. */
   item(id: string, fields: Record<string, unknown> = {}): Record<string, unknown> {
     return {
-      id, participantId: this.participant.id, studyId: this.study.id, status: 'completed', startedAt: instant(-DAY_MS).slice(0, 19) + 'Z', completedAt: instant(-DAY_MS + HOUR).slice(0, 19) + 'Z',
-      syncStatus: 'pending', syncAttempts: 0, ...fields,
+      id,
+      participantId: this.participant.id,
+      studyId: this.study.id,
+      status: 'completed',
+      startedAt: instant(-DAY_MS).slice(0, 19) + 'Z',
+      completedAt: instant(-DAY_MS + HOUR).slice(0, 19) + 'Z',
+      syncStatus: 'pending',
+      syncAttempts: 0,
+      ...fields,
     };
   }
 
@@ -100,15 +169,18 @@ export async function runSchedule<T>(id: string, look: () => Promise<T>, what: s
   try {
     const handle = new Client({ connection, namespace: run.temporal_namespace }).schedule.getHandle(id);
     let askedAt = -Infinity;
-    return await until(async () => {
-      // A run that is under way may have looked already: ours comes after it. A run is named by its second: one that is asked
-      // for in the second of another is left out, and is asked for again.
-      if (performance.now() - askedAt > ASK_AGAIN_MS) {
-        await handle.trigger('BUFFER_ONE');
-        askedAt = performance.now();
-      }
-      return look();
-    }, { what });
+    return await until(
+      async () => {
+        // A run that is under way may have looked already: ours comes after it. A run is named by its second: one that
+        // is asked for in the second of another is left out, and is asked for again.
+        if (performance.now() - askedAt > ASK_AGAIN_MS) {
+          await handle.trigger('BUFFER_ONE');
+          askedAt = performance.now();
+        }
+        return look();
+      },
+      { what },
+    );
   } finally {
     await connection.close();
   }

@@ -5,14 +5,25 @@ import type { ItemView } from './stage.js';
 
 describe('A resolved sync conflict and the visit of its session', () => {
   let site: Site;
-  beforeEach(async () => { site = await Site.open(); });
-  const session = (item: Record<string, unknown>) => site.http.expect<ItemView>(200, 'POST', '/api/sync/sessions', item);
+  beforeEach(async () => {
+    site = await Site.open();
+  });
+  const session = (item: Record<string, unknown>) =>
+    site.http.expect<ItemView>(200, 'POST', '/api/sync/sessions', item);
   const resolve = async (keep: string): Promise<Answer<Loose>> => {
-    const { items: [conflict] } = await site.conflicts('?status=open');
-    return site.http.post(`/api/studies/${site.study.id}/sync-conflicts/${(conflict as Loose).id}/resolve`, { keep, reason: 'the paper notes say so' });
+    const {
+      items: [conflict],
+    } = await site.conflicts('?status=open');
+    return site.http.post(`/api/studies/${site.study.id}/sync-conflicts/${(conflict as Loose).id}/resolve`, {
+      keep,
+      reason: 'the paper notes say so',
+    });
   };
   /** A session that completed a visit, and what its device says of it now. */
-  const meets = async (now: Record<string, unknown>, first: Record<string, unknown> = {}): Promise<{ visit: Loose; made: ItemView }> => {
+  const meets = async (
+    now: Record<string, unknown>,
+    first: Record<string, unknown> = {},
+  ): Promise<{ visit: Loose; made: ItemView }> => {
     const visit = await site.visit({}, [-2, 0]);
     const item = site.item('resolved', { visitId: visit.id, ...first });
     const made = await session(item);
@@ -20,15 +31,25 @@ describe('A resolved sync conflict and the visit of its session', () => {
     expect(await session({ ...item, ...now })).to.include({ conflict_type: 'duplicate_session' });
     return { visit, made };
   };
-  const audited = async (action: string) => (await site.http.expect(200, 'GET', `/api/audit?study_id=${site.study.id}&limit=100`)).items.filter((r) => r.action === action);
+  const audited = async (action: string) =>
+    (await site.http.expect(200, 'GET', `/api/audit?study_id=${site.study.id}&limit=100`)).items.filter(
+      (r) => r.action === action,
+    );
   const OPEN = { status: 'open', session_id: null, completed_at: null, adherence: 'pending' };
 
   it('for the device, which ended it at another time: the visit was completed then', async () => {
     const end = instant(-HOUR);
     const { visit, made } = await meets({ completedAt: end });
     expect((await resolve('local')).status).to.equal(200);
-    expect(await site.seeVisit(visit.id)).to.include({ status: 'completed', session_id: made.server_id, completed_at: end });
-    expect((await audited('visit_completed'))[0]!.audit_metadata).to.include({ completed_at: end, status_before: 'completed' });
+    expect(await site.seeVisit(visit.id)).to.include({
+      status: 'completed',
+      session_id: made.server_id,
+      completed_at: end,
+    });
+    expect((await audited('visit_completed'))[0]!.audit_metadata).to.include({
+      completed_at: end,
+      status_before: 'completed',
+    });
   });
 
   it('for the device, which gave it up: the visit is to do again', async () => {
@@ -36,7 +57,11 @@ describe('A resolved sync conflict and the visit of its session', () => {
     await resolve('local');
     expect(await site.see(made.server_id!)).to.include({ status: 'abandoned', completed_at: null });
     expect(await site.seeVisit(visit.id)).to.include(OPEN);
-    expect((await audited('visit_reopened'))[0]!.audit_metadata).to.include({ status_before: 'completed', status: 'open', session_id_before: made.server_id });
+    expect((await audited('visit_reopened'))[0]!.audit_metadata).to.include({
+      status_before: 'completed',
+      status: 'open',
+      session_id_before: made.server_id,
+    });
   });
 
   it('for the device, which names another visit: that one is completed, the other is to do again', async () => {
@@ -72,7 +97,9 @@ describe('A resolved sync conflict and the visit of its session', () => {
   it('a session that is set aside completes its visit no more', async () => {
     const battery = await site.battery();
     const visit = await site.visit({ battery_id: battery.id }, [-2, 0]);
-    expect(await session(site.item('resolved', { batteryVersion: 7 }))).to.include({ conflict_type: 'battery_version_mismatch' });
+    expect(await session(site.item('resolved', { batteryVersion: 7 }))).to.include({
+      conflict_type: 'battery_version_mismatch',
+    });
     expect((await site.seeVisit(visit.id)).status).to.equal('completed');
     await resolve('server');
     expect(await site.seeVisit(visit.id)).to.include(OPEN);

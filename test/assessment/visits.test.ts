@@ -7,8 +7,15 @@ import { Site, day, instant, runSchedule } from './stage.js';
 
 describe('Visits and the calendar', () => {
   let site: Site;
-  beforeEach(async () => { site = await Site.open(); });
-  const move = (visit: { id: string }, status: string) => runSchedule('update_visit_statuses', async () => (await site.seeVisit(visit.id)).status === status && (await site.seeVisit(visit.id)), `the visit to be ${status}`);
+  beforeEach(async () => {
+    site = await Site.open();
+  });
+  const move = (visit: { id: string }, status: string) =>
+    runSchedule(
+      'update_visit_statuses',
+      async () => (await site.seeVisit(visit.id)).status === status && (await site.seeVisit(visit.id)),
+      `the visit to be ${status}`,
+    );
   const schedule = (fields: Record<string, unknown>) => site.visit(fields);
   /** A window around today that has begun without the visit being opened: put there by a change of the study's zone. */
   const today = (zone: string) => new Intl.DateTimeFormat('en-CA', { timeZone: zone }).format(new Date());
@@ -17,7 +24,9 @@ describe('Visits and the calendar', () => {
     const run = await service();
     const connection = await Connection.connect({ address: run.temporal });
     try {
-      const about = await new Client({ connection, namespace: run.temporal_namespace }).schedule.getHandle('update_visit_statuses').describe();
+      const about = await new Client({ connection, namespace: run.temporal_namespace }).schedule
+        .getHandle('update_visit_statuses')
+        .describe();
       expect(about.spec.intervals?.[0]?.every).to.equal(3_600_000);
       expect(about.policies.overlap).to.equal('SKIP');
       expect(about.policies.catchupWindow).to.equal(3_600_000);
@@ -37,25 +46,38 @@ describe('Visits and the calendar', () => {
     expect([opens.status, closes.status, stays.status]).to.deep.equal(['scheduled', 'open', 'scheduled']);
     await site.http.expect(200, 'PATCH', `/api/studies/${site.study.id}`, { timezone: 'Pacific/Kiritimati' });
     expect(await move(opens, 'open')).to.include({ adherence: 'pending', days_off_target: null });
-    expect((await site.seeVisit(closes.id))).to.include({ status: 'missed', adherence: 'missed' });
+    expect(await site.seeVisit(closes.id)).to.include({ status: 'missed', adherence: 'missed' });
     expect((await site.seeVisit(stays.id)).status).to.equal('scheduled');
     const audit = await site.http.expect(200, 'GET', `/api/audit?study_id=${site.study.id}&limit=100`);
-    expect(audit.items.filter((r) => r.action === 'visit_statuses_updated').flatMap((r) => (r.audit_metadata as { opened: string[] }).opened)).to.include(opens.id);
+    expect(
+      audit.items
+        .filter((r) => r.action === 'visit_statuses_updated')
+        .flatMap((r) => (r.audit_metadata as { opened: string[] }).opened),
+    ).to.include(opens.id);
   });
 
   it('follow the zone of the participant’s site before the study’s; a withdrawn participant’s do not move', async () => {
     await site.http.expect(200, 'PATCH', `/api/studies/${site.study.id}`, { timezone: 'Pacific/Pago_Pago' });
-    const place = await site.http.expect(201, 'POST', `/api/studies/${site.study.id}/sites`, { site_code: 'East', name: 'East', timezone: 'Pacific/Pago_Pago' });
+    const place = await site.http.expect(201, 'POST', `/api/studies/${site.study.id}/sites`, {
+      site_code: 'East',
+      name: 'East',
+      timezone: 'Pacific/Pago_Pago',
+    });
     const there = today('Pacific/Kiritimati');
     const dates = { target_date: there, window_open: there, window_close: there };
     const gone = await site.newParticipant({ site_id: place.id });
     const [own, frozen, elsewhere] = [
-      await schedule({ ...dates, participant_id: (await site.newParticipant({ site_id: place.id })).id }), await schedule({ ...dates, participant_id: gone.id }), await schedule(dates),
+      await schedule({ ...dates, participant_id: (await site.newParticipant({ site_id: place.id })).id }),
+      await schedule({ ...dates, participant_id: gone.id }),
+      await schedule(dates),
     ];
     await site.http.expect(200, 'POST', `/api/participants/${gone.id}/withdraw`, { reason: 'x' });
     await site.http.expect(200, 'PATCH', `/api/sites/${place.id}`, { timezone: 'Pacific/Kiritimati' });
     await move(own, 'open');
-    expect([(await site.seeVisit(frozen.id)).status, (await site.seeVisit(elsewhere.id)).status]).to.deep.equal(['scheduled', 'scheduled']);
+    expect([(await site.seeVisit(frozen.id)).status, (await site.seeVisit(elsewhere.id)).status]).to.deep.equal([
+      'scheduled',
+      'scheduled',
+    ]);
   });
 
   it('follow the calendar at once when their window is changed', async () => {
@@ -71,20 +93,29 @@ describe('Visits and the calendar', () => {
   });
 
   for (const [title, [open, close], completed, adherence, off] of [
-    ['before its window', [2, 4], 0, 'early', -2], ['in its window', [-1, 1], 0, 'in_window', 1], ['after its window', [-6, -4], 0, 'late', 6],
+    ['before its window', [2, 4], 0, 'early', -2],
+    ['in its window', [-1, 1], 0, 'in_window', 1],
+    ['after its window', [-6, -4], 0, 'late', 6],
   ] as const) {
     it(`completed ${title} says ${adherence}, ${off} days off target`, async () => {
       const visit = await site.visit({}, [open, close]);
-      const done = await site.http.expect(200, 'POST', `/api/visits/${visit.id}/complete`, { completed_at: instant(completed) });
+      const done = await site.http.expect(200, 'POST', `/api/visits/${visit.id}/complete`, {
+        completed_at: instant(completed),
+      });
       expect(done).to.include({ status: 'completed', adherence, days_off_target: off });
     });
   }
 
   it('are cancelled and reopened with a reason, audited; what a session completed can be taken back', async () => {
     const visit = await site.visit();
-    const post = (verb: string, body: unknown = { reason: 'asked for it' }) => site.http.post(`/api/visits/${visit.id}/${verb}`, body);
+    const post = (verb: string, body: unknown = { reason: 'asked for it' }) =>
+      site.http.post(`/api/visits/${visit.id}/${verb}`, body);
     expect((await post('cancel', {})).status).to.equal(422);
-    expect((await post('cancel')).body).to.include({ status: 'cancelled', status_reason: 'asked for it', adherence: 'cancelled' });
+    expect((await post('cancel')).body).to.include({
+      status: 'cancelled',
+      status_reason: 'asked for it',
+      adherence: 'cancelled',
+    });
     expect((await post('cancel')).status).to.equal(200);
     expect((await post('complete', {})).body.code).to.equal('VISIT_CLOSED');
     expect((await post('reopen')).body).to.include({ status: 'open', adherence: 'pending' });
@@ -93,40 +124,82 @@ describe('Visits and the calendar', () => {
     expect((await post('cancel')).body.code).to.equal('VISIT_CLOSED');
     expect((await post('reopen')).body).to.include({ status: 'open', session_id: null, completed_at: null });
     expect((await site.see(id)).status).to.equal('completed');
-    const audit = (await site.http.expect(200, 'GET', `/api/audit?study_id=${site.study.id}&limit=100`)).items.filter((r) => r.resource_id === visit.id);
+    const audit = (await site.http.expect(200, 'GET', `/api/audit?study_id=${site.study.id}&limit=100`)).items.filter(
+      (r) => r.resource_id === visit.id,
+    );
     const reopened = audit.filter((r) => r.action === 'visit_reopened').map((r) => r.audit_metadata as Loose);
-    expect(reopened.map((m) => [m.reason, m.status_before, m.session_id_before ?? null])).to.deep.include.members([['asked for it', 'cancelled', null], ['asked for it', 'completed', id]]);
+    expect(reopened.map((m) => [m.reason, m.status_before, m.session_id_before ?? null])).to.deep.include.members([
+      ['asked for it', 'cancelled', null],
+      ['asked for it', 'completed', id],
+    ]);
   });
 
   it('that a later schedule has replaced stay replaced', async () => {
-    const study = await Site.open({ consent_mode: 'external', config: { enrollment_date_policy: { sources: [{ type: 'manual_entry', priority: 1, is_active: true }] } } });
-    await study.http.expect(201, 'POST', '/api/schedules/windows', { study_id: study.study.id, code: 'D0', name: 'Day 0', target_day: 0 });
+    const study = await Site.open({
+      consent_mode: 'external',
+      config: { enrollment_date_policy: { sources: [{ type: 'manual_entry', priority: 1, is_active: true }] } },
+    });
+    await study.http.expect(201, 'POST', '/api/schedules/windows', {
+      study_id: study.study.id,
+      code: 'D0',
+      name: 'Day 0',
+      target_day: 0,
+    });
     const anchor = `/api/studies/${study.study.id}/participants/${study.participant.id}/anchor-date`;
     await study.http.expect(200, 'POST', anchor, { enrollment_date: day(-1) });
-    const [first] = (await study.http.expect(200, 'GET', `/api/schedules/visits?participant_id=${study.participant.id}`)).items;
+    const [first] = (
+      await study.http.expect(200, 'GET', `/api/schedules/visits?participant_id=${study.participant.id}`)
+    ).items;
     await study.http.expect(200, 'POST', `${anchor}/override`, { new_enrollment_date: day(-2), reason: 'wrong' });
-    expect((await study.http.post(`/api/visits/${first!.id}/reopen`, { reason: 'x' })).body.code).to.equal('VISIT_CLOSED');
+    expect((await study.http.post(`/api/visits/${first!.id}/reopen`, { reason: 'x' })).body.code).to.equal(
+      'VISIT_CLOSED',
+    );
     const feed = (await study.http.get(`/api/participants/${study.participant.id}/visits.ics`)).text;
     expect(feed.match(/BEGIN:VEVENT/g), 'one event for the visit, moved').to.have.length(1);
     expect(feed).to.include(`DTSTART;VALUE=DATE:${day(-2).replaceAll('-', '')}`);
   });
 
   it('that somebody cancelled stay cancelled when the schedule moves, and are reopened on the days that it has now', async () => {
-    const study = await Site.open({ consent_mode: 'external', config: { enrollment_date_policy: { sources: [{ type: 'manual_entry', priority: 1, is_active: true }] } } });
-    for (const [code, target_day] of [['D0', 0], ['D10', 10], ['D20', 20]] as const) {
-      await study.http.expect(201, 'POST', '/api/schedules/windows', { study_id: study.study.id, code, name: code, target_day, window_before: 1, window_after: 1 });
+    const study = await Site.open({
+      consent_mode: 'external',
+      config: { enrollment_date_policy: { sources: [{ type: 'manual_entry', priority: 1, is_active: true }] } },
+    });
+    for (const [code, target_day] of [
+      ['D0', 0],
+      ['D10', 10],
+      ['D20', 20],
+    ] as const) {
+      await study.http.expect(201, 'POST', '/api/schedules/windows', {
+        study_id: study.study.id,
+        code,
+        name: code,
+        target_day,
+        window_before: 1,
+        window_after: 1,
+      });
     }
     const anchor = `/api/studies/${study.study.id}/participants/${study.participant.id}/anchor-date`;
     await study.http.expect(200, 'POST', anchor, { enrollment_date: day(-1) });
-    const all = async () => (await study.http.expect(200, 'GET', `/api/schedules/visits?participant_id=${study.participant.id}`)).items;
-    const ofName = (visits: Loose[], name: string) => visits.filter((visit) => visit.name === name).map((visit) => [visit.id, visit.status, visit.target_date]);
+    const all = async () =>
+      (await study.http.expect(200, 'GET', `/api/schedules/visits?participant_id=${study.participant.id}`)).items;
+    const ofName = (visits: Loose[], name: string) =>
+      visits.filter((visit) => visit.name === name).map((visit) => [visit.id, visit.status, visit.target_date]);
     const [, d10, d20] = await all();
     await study.http.expect(200, 'POST', `/api/visits/${d10!.id}/cancel`, { reason: 'abroad' });
     await study.http.expect(200, 'PATCH', `/api/visits/${d20!.id}`, { status: 'cancelled' });
 
     const evaluated = await study.http.expect(200, 'POST', `${anchor}/evaluate`, {});
-    expect([evaluated.result, (await study.http.expect(200, 'GET', anchor.replace('anchor-date', 'schedule-versions'))).length], 'a cancellation alone makes no other schedule').to.deep.equal(['unchanged', 1]);
-    const preview = await study.http.expect(200, 'POST', `${anchor}/override/preview`, { new_enrollment_date: day(-2), reason: 'wrong' });
+    expect(
+      [
+        evaluated.result,
+        (await study.http.expect(200, 'GET', anchor.replace('anchor-date', 'schedule-versions'))).length,
+      ],
+      'a cancellation alone makes no other schedule',
+    ).to.deep.equal(['unchanged', 1]);
+    const preview = await study.http.expect(200, 'POST', `${anchor}/override/preview`, {
+      new_enrollment_date: day(-2),
+      reason: 'wrong',
+    });
     expect((preview.visits as Loose[]).map((visit) => visit.action)).to.have.members(['move', 'keep', 'keep']);
     await study.http.expect(200, 'POST', `${anchor}/override`, { new_enrollment_date: day(-2), reason: 'wrong' });
     const after = await all();
@@ -134,13 +207,29 @@ describe('Visits and the calendar', () => {
     expect(ofName(after, 'D20')).to.deep.equal([[d20!.id, 'cancelled', day(19)]]);
     expect(ofName(after, 'D0').map(([, status]) => status)).to.have.members(['superseded', 'scheduled']);
     const current = await study.http.expect(200, 'GET', anchor.replace('anchor-date', 'schedule'));
-    expect((current.visits as Loose[]).map((visit) => [visit.name, visit.status, visit.carried])).to.have.deep.members([['D0', 'scheduled', false], ['D10', 'cancelled', true], ['D20', 'cancelled', true]]);
+    expect((current.visits as Loose[]).map((visit) => [visit.name, visit.status, visit.carried])).to.have.deep.members([
+      ['D0', 'scheduled', false],
+      ['D10', 'cancelled', true],
+      ['D20', 'cancelled', true],
+    ]);
 
     const reopened = await study.http.expect(200, 'POST', `/api/visits/${d10!.id}/reopen`, { reason: 'back again' });
-    expect(reopened).to.include({ id: d10!.id, status: 'scheduled', target_date: day(8), window_open: day(7), window_close: day(9) });
+    expect(reopened).to.include({
+      id: d10!.id,
+      status: 'scheduled',
+      target_date: day(8),
+      window_open: day(7),
+      window_close: day(9),
+    });
     await study.http.expect(200, 'POST', `${anchor}/override`, { new_enrollment_date: day(-3), reason: 'wrong again' });
-    expect(ofName(await all(), 'D10')).to.deep.include.members([[d10!.id, 'superseded', day(8)]]).and.have.length(2);
-    expect(ofName(await all(), 'D10').filter(([, status]) => status === 'scheduled').map(([, , target]) => target)).to.deep.equal([day(7)]);
+    expect(ofName(await all(), 'D10'))
+      .to.deep.include.members([[d10!.id, 'superseded', day(8)]])
+      .and.have.length(2);
+    expect(
+      ofName(await all(), 'D10')
+        .filter(([, status]) => status === 'scheduled')
+        .map(([, , target]) => target),
+    ).to.deep.equal([day(7)]);
     expect(ofName(await all(), 'D20')).to.deep.equal([[d20!.id, 'cancelled', day(19)]]);
   });
 
@@ -155,9 +244,13 @@ describe('Visits and the calendar', () => {
     expect(lines.at(-1)).to.equal('');
     for (const line of lines) expect(Buffer.byteLength(line), line).to.be.at.most(75);
     const unfolded = feed.text.replaceAll('\r\n ', '');
-    expect(unfolded).to.include(`SUMMARY:Besuch\\, erster\\; \\\\ "Tag" ${'ü'.repeat(60)}\r\n`).and.to.include(`DTSTART;VALUE=DATE:${day(2).replaceAll('-', '')}`);
+    expect(unfolded)
+      .to.include(`SUMMARY:Besuch\\, erster\\; \\\\ "Tag" ${'ü'.repeat(60)}\r\n`)
+      .and.to.include(`DTSTART;VALUE=DATE:${day(2).replaceAll('-', '')}`);
     expect(unfolded.match(/STATUS:(\w+)/g)).to.have.members(['STATUS:CONFIRMED', 'STATUS:CANCELLED']);
-    expect(unfolded).not.to.include('someone').and.not.to.include(who.participant_code as string);
+    expect(unfolded)
+      .not.to.include('someone')
+      .and.not.to.include(who.participant_code as string);
     const stranger = await user(site.http, 'coordinator', { study_ids: [(await newStudy(site.http)).id] });
     expect((await stranger.get(`/api/participants/${who.id}/visits.ics`)).status).to.equal(404);
   });

@@ -12,8 +12,21 @@ import { until } from '../support/until.js';
 import { Checkpointer } from '../../activities/checkpoints.js';
 import { Ledger, offline, signer } from './ledger.js';
 
-interface Shown { id: string; chain: string; rows: number; head: string; root: string; key_id: string; public_key: string; signature: string; created_at: string }
-interface Page { items: Shown[]; total: number }
+interface Shown {
+  id: string;
+  chain: string;
+  rows: number;
+  head: string;
+  root: string;
+  key_id: string;
+  public_key: string;
+  signature: string;
+  created_at: string;
+}
+interface Page {
+  items: Shown[];
+  total: number;
+}
 
 describe('Audit checkpoints', function suite() {
   let root: Http;
@@ -21,7 +34,10 @@ describe('Audit checkpoints', function suite() {
   let folder: string;
   let first: Shown;
   let second: Shown;
-  const file = (name: string, content: string) => { writeFileSync(join(folder, name), content); return join(folder, name); };
+  const file = (name: string, content: string) => {
+    writeFileSync(join(folder, name), content);
+    return join(folder, name);
+  };
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'research-assessment-proof-'));
@@ -42,10 +58,21 @@ describe('Audit checkpoints', function suite() {
     expect(total).to.equal(2);
     expect(items.map(({ id }) => id)).to.deep.equal([second.id, first.id]);
     const kept = join((await service()).data_dir, 'audit-checkpoints', `${study.id}.ndjson`);
-    const lines = readFileSync(kept, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as Checkpoint);
+    const lines = readFileSync(kept, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Checkpoint);
     expect(lines.map(({ signature }) => signature)).to.deep.equal([first.signature, second.signature]);
     const key = await root.expect(200, 'GET', '/api/audit/public-key');
-    for (const line of lines) expect(verify(null, Buffer.from(signedText(line)), createPublicKey(key.public_key as string), Buffer.from(line.signature, 'base64'))).to.equal(true);
+    for (const line of lines)
+      expect(
+        verify(
+          null,
+          Buffer.from(signedText(line)),
+          createPublicKey(key.public_key as string),
+          Buffer.from(line.signature, 'base64'),
+        ),
+      ).to.equal(true);
   });
 
   it('are not made of a chain that did not grow', async () => {
@@ -55,7 +82,14 @@ describe('Audit checkpoints', function suite() {
 
   it('are an admin’s; the public key is anybody’s', async () => {
     const other = await user(root, 'researcher', { study_ids: [study.id] });
-    for (const [method, path] of [['GET', '/api/audit'], ['GET', '/api/audit/checkpoints'], ['POST', '/api/audit/checkpoints'], ['GET', '/api/audit/export'], ['GET', '/api/audit/verify'], ['GET', '/api/audit/1/proof']] as const) {
+    for (const [method, path] of [
+      ['GET', '/api/audit'],
+      ['GET', '/api/audit/checkpoints'],
+      ['POST', '/api/audit/checkpoints'],
+      ['GET', '/api/audit/export'],
+      ['GET', '/api/audit/verify'],
+      ['GET', '/api/audit/1/proof'],
+    ] as const) {
       expect((await other.send(method, path, method === 'POST' ? {} : undefined)).status, path).to.equal(403);
     }
     const key = await new Http(root.base).get('/api/audit/public-key?format=pem');
@@ -67,61 +101,117 @@ describe('Audit checkpoints', function suite() {
     const exported = await root.get(`/api/audit/export?study_id=${study.id}`);
     expect(exported.headers.get('content-type')).to.equal('application/x-ndjson');
     const good = await offline(folder, file('export.ndjson', exported.text), '--key', pem);
-    expect([good.code, good.output]).to.satisfy(() => good.code === 0 && good.output.includes(`${study.id}  ${second.rows + 1} records, 2 checkpoints`));
-    const { items: [last] } = await root.expect(200, 'GET', `/api/audit?study_id=${study.id}&limit=1`);
+    expect([good.code, good.output]).to.satisfy(
+      () => good.code === 0 && good.output.includes(`${study.id}  ${second.rows + 1} records, 2 checkpoints`),
+    );
+    const {
+      items: [last],
+    } = await root.expect(200, 'GET', `/api/audit?study_id=${study.id}&limit=1`);
     expect(last, 'who exports is recorded').to.include({ action: 'audit_exported', user_id: root.userId });
 
-    const short = await offline(folder, file('short.ndjson', exported.text.split('\n').slice(0, 4).join('\n')), '--key', pem);
-    expect([short.code, short.output]).to.satisfy(() => short.code === 1 && short.output.includes('its last line is missing'));
+    const short = await offline(
+      folder,
+      file('short.ndjson', exported.text.split('\n').slice(0, 4).join('\n')),
+      '--key',
+      pem,
+    );
+    expect([short.code, short.output]).to.satisfy(
+      () => short.code === 1 && short.output.includes('its last line is missing'),
+    );
     const changed = exported.text.replace('"action":"participant_created"', '"action":"participant_deleted"');
     const forged = await offline(folder, file('forged.ndjson', changed), '--key', pem);
-    expect([forged.code, forged.output]).to.satisfy(() => forged.code === 1 && forged.output.includes(`FAULT record ${study.id}/2: its content is not what was sealed`));
-    const wrongKey = await offline(folder, join(folder, 'export.ndjson'), '--key', file('other.pem', auditSigner('another key than the service has').publicKey));
-    expect([wrongKey.code, wrongKey.output]).to.satisfy(() => wrongKey.code === 1 && /signature of the checkpoint .* does not hold/.test(wrongKey.output));
+    expect([forged.code, forged.output]).to.satisfy(
+      () =>
+        forged.code === 1 && forged.output.includes(`FAULT record ${study.id}/2: its content is not what was sealed`),
+    );
+    const wrongKey = await offline(
+      folder,
+      join(folder, 'export.ndjson'),
+      '--key',
+      file('other.pem', auditSigner('another key than the service has').publicKey),
+    );
+    expect([wrongKey.code, wrongKey.output]).to.satisfy(
+      () => wrongKey.code === 1 && /signature of the checkpoint .* does not hold/.test(wrongKey.output),
+    );
   });
 
   it('every record is proven by a path to the signed root, and an older checkpoint to begin a newer', async () => {
     const pem = file('key.pem', (await root.get('/api/audit/public-key?format=pem')).text);
     const proofs: string[] = [];
     for (let seq = 1; seq <= second.rows; seq += 1) {
-      const { text } = await root.get(seq % 2 === 0 ? `/api/audit/${study.id}%2F${seq}/proof` : `/api/audit/${seq}/proof?study_id=${study.id}`);
+      const { text } = await root.get(
+        seq % 2 === 0 ? `/api/audit/${study.id}%2F${seq}/proof` : `/api/audit/${seq}/proof?study_id=${study.id}`,
+      );
       proofs.push('--proof', file(`${seq}.json`, text));
     }
-    const older = await root.expect<Loose & { checkpoint: { id: string } }>(200, 'GET', `/api/audit/2/proof?study_id=${study.id}&checkpoint=${first.id}`);
+    const older = await root.expect<Loose & { checkpoint: { id: string } }>(
+      200,
+      'GET',
+      `/api/audit/2/proof?study_id=${study.id}&checkpoint=${first.id}`,
+    );
     expect(older.checkpoint.id).to.equal(first.id);
     const consistency = await root.get(`/api/audit/checkpoints/${second.id}/consistency?from=${first.id}`);
-    const all = await offline(folder, ...proofs, '--proof', file('older.json', JSON.stringify(older)), '--proof', file('consistency.json', consistency.text), '--key', pem);
-    expect([all.code, all.output]).to.satisfy(() => all.code === 0 && all.output.split('\n').filter((line) => line.startsWith('ok')).length === second.rows + 2);
+    const all = await offline(
+      folder,
+      ...proofs,
+      '--proof',
+      file('older.json', JSON.stringify(older)),
+      '--proof',
+      file('consistency.json', consistency.text),
+      '--key',
+      pem,
+    );
+    expect([all.code, all.output]).to.satisfy(
+      () => all.code === 0 && all.output.split('\n').filter((line) => line.startsWith('ok')).length === second.rows + 2,
+    );
 
     const swapped = readFileSync(join(folder, '3.json'), 'utf8').replace(/"leaf_index":2/, '"leaf_index":3');
     const other = consistency.text.replace(/"first_size":\d+/, `"first_size":${first.rows - 1}`);
-    const bad = await offline(folder, '--proof', file('swapped.json', swapped), '--proof', file('bad.json', other), '--key', pem);
+    const bad = await offline(
+      folder,
+      '--proof',
+      file('swapped.json', swapped),
+      '--proof',
+      file('bad.json', other),
+      '--key',
+      pem,
+    );
     expect([bad.code, bad.output]).to.satisfy(() => bad.code === 1 && bad.output.includes('2 faults.'));
   });
 
   it('refuses proofs of what is not there or not covered', async () => {
     expect((await root.get(`/api/audit/9999/proof?study_id=${study.id}`)).status).to.equal(404);
     expect((await root.get('/api/audit/nonsense/proof')).status).to.equal(404);
-    expect((await root.get(`/api/audit/${second.rows}/proof?study_id=${study.id}&checkpoint=${first.id}`)).body.code).to.equal('NOT_CHECKPOINTED');
+    expect(
+      (await root.get(`/api/audit/${second.rows}/proof?study_id=${study.id}&checkpoint=${first.id}`)).body.code,
+    ).to.equal('NOT_CHECKPOINTED');
     expect((await root.get(`/api/audit/checkpoints/${first.id}/consistency?from=${second.id}`)).status).to.equal(400);
     expect((await root.get(`/api/audit/checkpoints/${study.id}/consistency?from=${second.id}`)).status).to.equal(404);
   });
 
   it('are made by themselves, one at a time also when several processes sign at once', async () => {
     const ledger = await Ledger.make();
-    const sweeps = [1, 2, 3].map(() => new Checkpointer({ database: ledger.app, log: silent, signer, folder: ledger.folder, everySeconds: 0.2 }));
+    const sweeps = [1, 2, 3].map(
+      () => new Checkpointer({ database: ledger.app, log: silent, signer, folder: ledger.folder, everySeconds: 0.2 }),
+    );
     try {
       await ledger.append(null, 3);
       sweeps.forEach((sweep) => sweep.start());
-      await until(async () => (await ledger.folder.read('service')).at(-1)?.rows === 3, { what: 'the first checkpoint' });
+      await until(async () => (await ledger.folder.read('service')).at(-1)?.rows === 3, {
+        what: 'the first checkpoint',
+      });
       await ledger.append(null, 4);
-      await until(async () => (await ledger.folder.read('service')).at(-1)?.rows === 7, { what: 'the next checkpoint' });
+      await until(async () => (await ledger.folder.read('service')).at(-1)?.rows === 7, {
+        what: 'the next checkpoint',
+      });
       await Promise.all(sweeps.map((sweep) => sweep.stop()));
       const rows = (await ledger.folder.read('service')).map((checkpoint) => checkpoint.rows);
       expect(new Set(rows).size).to.equal(rows.length);
       expect(existsSync(join(ledger.folder.path, 'keys', `${signer.keyId}.pem`))).to.equal(true);
       const verdict = await ledger.verify();
-      expect([verdict.code, verdict.output]).to.satisfy(() => verdict.code === 0 && verdict.output.includes(`7 records, ${rows.length} checkpoints`));
+      expect([verdict.code, verdict.output]).to.satisfy(
+        () => verdict.code === 0 && verdict.output.includes(`7 records, ${rows.length} checkpoints`),
+      );
     } finally {
       await Promise.all(sweeps.map((sweep) => sweep.stop()));
       await ledger.clear();

@@ -18,9 +18,17 @@ import { service } from '../support/service.js';
 const SECRET = 'a signing key of the ledger of tests';
 export const signer = auditSigner(SECRET);
 
-/** A database of its own with audit chains, and a folder outside for their checkpoints: to be tampered with for good. */
+/**
+ * A database of its own with audit chains, and a folder outside for their checkpoints: to be tampered with for good.
+ */
 export class Ledger {
-  private constructor(readonly url: string, readonly owner: Database, readonly app: Database, readonly path: string, private readonly drop: () => Promise<void>) {}
+  private constructor(
+    readonly url: string,
+    readonly owner: Database,
+    readonly app: Database,
+    readonly path: string,
+    private readonly drop: () => Promise<void>,
+  ) {}
 
   static async make(): Promise<Ledger> {
     const { database_url } = await service();
@@ -32,24 +40,41 @@ export class Ledger {
     await migrate(url.toString());
     const owner = openDatabase({ url: url.toString(), name: 'ledger-owner', asOwner: true, poolMax: 2 });
     const app = openDatabase({ url: url.toString(), name: 'ledger-app', poolMax: 4 });
-    return new Ledger(url.toString(), owner, app, mkdtempSync(join(tmpdir(), 'research-assessment-ledger-')), async () => {
-      await Promise.all([owner.destroy(), app.destroy()]);
-      await server.raw(`drop database ${name} with (force)`);
-      await server.destroy();
-    });
+    return new Ledger(
+      url.toString(),
+      owner,
+      app,
+      mkdtempSync(join(tmpdir(), 'research-assessment-ledger-')),
+      async () => {
+        await Promise.all([owner.destroy(), app.destroy()]);
+        await server.raw(`drop database ${name} with (force)`);
+        await server.destroy();
+      },
+    );
   }
 
-  get folder(): CheckpointFolder { return new CheckpointFolder(join(this.path, 'checkpoints')); }
+  get folder(): CheckpointFolder {
+    return new CheckpointFolder(join(this.path, 'checkpoints'));
+  }
 
   async append(study: string | null, count: number): Promise<void> {
     for (let i = 0; i < count; i += 1) {
-      await inScope(this.app, '*', async ({ audit }) => audit.record({
-        study_id: study, user_id: null, action: 'did', resource_type: 'thing', resource_id: String(i), metadata: { i, text: 'ü " \\ 😀', nested: { b: [1.5, null], a: true } },
-      }));
+      await inScope(this.app, '*', async ({ audit }) =>
+        audit.record({
+          study_id: study,
+          user_id: null,
+          action: 'did',
+          resource_type: 'thing',
+          resource_id: String(i),
+          metadata: { i, text: 'ü " \\ 😀', nested: { b: [1.5, null], a: true } },
+        }),
+      );
     }
   }
 
-  checkpoint() { return makeCheckpoints(this.app, { signer, folder: this.folder }); }
+  checkpoint() {
+    return makeCheckpoints(this.app, { signer, folder: this.folder });
+  }
 
   /** With the owner's rights, who may drop what stands in the way. */
   async tamper(work: (tx: Tx) => Promise<unknown>): Promise<void> {
@@ -61,7 +86,9 @@ export class Ledger {
   }
 
   /** `npm run audit:verify`; with `known` it is told of the database and of nothing else but that. */
-  verify(known: Record<string, string> = { AUDIT_SIGNING_KEY: SECRET, AUDIT_CHECKPOINT_DIR: this.folder.path }): Promise<{ code: number; output: string }> {
+  verify(
+    known: Record<string, string> = { AUDIT_SIGNING_KEY: SECRET, AUDIT_CHECKPOINT_DIR: this.folder.path },
+  ): Promise<{ code: number; output: string }> {
     return ran(['--import', 'tsx', 'scripts/audit-verify.ts'], testEnvironment({ DATABASE_URL: this.url, ...known }));
   }
 
@@ -84,5 +111,8 @@ export class Ledger {
 export function offline(folder: string, ...args: string[]): Promise<{ code: number; output: string }> {
   const key = join(folder, 'public.pem');
   writeFileSync(key, signer.publicKey);
-  return ran([join(root, 'scripts', 'audit-verify-export.mjs'), ...args, ...(args.includes('--key') ? [] : ['--key', key])], { PATH: process.env.PATH });
+  return ran(
+    [join(root, 'scripts', 'audit-verify-export.mjs'), ...args, ...(args.includes('--key') ? [] : ['--key', key])],
+    { PATH: process.env.PATH },
+  );
 }

@@ -3,7 +3,13 @@ import { admin, newParticipant, newStudy, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { until } from '../support/until.js';
 
-interface Verification { verification_id: string; status: string; status_url: string; progress: { rows_verified: number; rows_total: number; chains_verified: number; chains_total: number }; result: { valid: boolean; rows: number; head: string | null; chains?: number } | null }
+interface Verification {
+  verification_id: string;
+  status: string;
+  status_url: string;
+  progress: { rows_verified: number; rows_total: number; chains_verified: number; chains_total: number };
+  result: { valid: boolean; rows: number; head: string | null; chains?: number } | null;
+}
 
 describe('A verification of the audit in the background', () => {
   let root: Http, study: Loose;
@@ -15,17 +21,25 @@ describe('A verification of the audit in the background', () => {
   async function verified(body: object): Promise<Verification> {
     const { status_url, status } = await root.expect<Verification>(202, 'POST', '/api/audit-verifications', body);
     expect(status).to.equal('pending');
-    return until(async () => {
-      const found = await root.expect<Verification>(200, 'GET', status_url);
-      return found.status === 'completed' ? found : undefined;
-    }, { what: 'the verification to end' });
+    return until(
+      async () => {
+        const found = await root.expect<Verification>(200, 'GET', status_url);
+        return found.status === 'completed' ? found : undefined;
+      },
+      { what: 'the verification to end' },
+    );
   }
 
   it('of a study finds what the answer at once finds', async () => {
     const at = await root.expect<Loose>(200, 'GET', `/api/audit/verify?study_id=${study.id}`);
     const { result, progress } = await verified({ study_id: study.id });
     expect(result).to.deep.equal(at);
-    expect(progress).to.deep.equal({ rows_verified: at.rows, rows_total: at.rows, chains_verified: 1, chains_total: 1 });
+    expect(progress).to.deep.equal({
+      rows_verified: at.rows,
+      rows_total: at.rows,
+      chains_verified: 1,
+      chains_total: 1,
+    });
   });
 
   it('of all chains tells how far it is, is recorded, and an admin’s alone', async () => {
@@ -36,7 +50,11 @@ describe('A verification of the audit in the background', () => {
     const { items } = await root.expect(200, 'GET', '/api/audit?action=audit_verified');
     expect(items.some((item) => (item.audit_metadata as Loose).verification_id === verification_id)).to.equal(true);
     const researcher = await user(root, 'researcher', { study_ids: [study.id] });
-    for (const [method, path, body] of [['POST', '/api/audit-verifications', {}], ['GET', `/api/audit-verifications/${verification_id}`]] as const) expect((await researcher.send(method, path, body)).status).to.equal(403);
+    for (const [method, path, body] of [
+      ['POST', '/api/audit-verifications', {}],
+      ['GET', `/api/audit-verifications/${verification_id}`],
+    ] as const)
+      expect((await researcher.send(method, path, body)).status).to.equal(403);
   });
 
   it('of a study that never was is 404, as one that was not ordered', async () => {

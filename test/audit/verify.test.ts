@@ -10,7 +10,13 @@ import { admin, newParticipant, newStudy } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { Ledger, signer } from './ledger.js';
 
-interface Verdict { valid: boolean; rows: number; head: string | null; chains?: number; fault?: string }
+interface Verdict {
+  valid: boolean;
+  rows: number;
+  head: string | null;
+  chains?: number;
+  fault?: string;
+}
 
 describe('The verdict on the audit chains', function suite() {
   let root: Http;
@@ -21,14 +27,17 @@ describe('The verdict on the audit chains', function suite() {
     [study] = await Promise.all([newStudy(root), newStudy(root)]);
     site = await root.expect(201, 'POST', `/api/studies/${study.id}/sites`, { site_code: 'A' });
   });
-  const verdict = (query = '', headers: Record<string, string> = {}) => root.expect<Verdict>(200, 'GET', `/api/audit/verify${query}`, undefined, { headers });
+  const verdict = (query = '', headers: Record<string, string> = {}) =>
+    root.expect<Verdict>(200, 'GET', `/api/audit/verify${query}`, undefined, { headers });
 
   it('is about the study that the request names, by query or header, in whatever case', async () => {
     const own = await verdict(`?study_id=${study.id}`);
     expect(own).to.include({ valid: true, rows: 2 });
     expect(await verdict('', { 'X-Study-ID': study.id })).to.deep.equal(own);
     expect(await verdict(`?study_id=${study.id.toUpperCase()}`)).to.deep.equal(own);
-    const conflict = await root.get(`/api/audit/verify?study_id=${study.id}`, { headers: { 'X-Study-ID': randomUUID() } });
+    const conflict = await root.get(`/api/audit/verify?study_id=${study.id}`, {
+      headers: { 'X-Study-ID': randomUUID() },
+    });
     expect([conflict.status, conflict.body.code]).to.deep.equal([400, 'CONTEXT_CONFLICT']);
   });
 
@@ -48,7 +57,8 @@ describe('The verdict on the audit chains', function suite() {
       while (open) await root.expect(201, 'POST', '/api/audit/checkpoints', { study_id: study.id });
     })();
     try {
-      for (let i = 0; i < 16; i += 1) expect((await verdict(i % 2 === 0 ? `?study_id=${study.id}` : '')).fault).to.equal(undefined);
+      for (let i = 0; i < 16; i += 1)
+        expect((await verdict(i % 2 === 0 ? `?study_id=${study.id}` : '')).fault).to.equal(undefined);
     } finally {
       open = false;
       await Promise.all([...writers, signing]);
@@ -60,25 +70,35 @@ describe('The verdict on the audit chains', function suite() {
     await root.expect(204, 'DELETE', `/api/studies/${gone.id}`);
     const { items } = await root.expect(200, 'GET', `/api/audit?study_id=${gone.id}&action=study_deleted`);
     expect(items).to.have.length(1);
-    expect((await root.expect(200, 'GET', '/api/audit', undefined, { headers: { 'X-Study-ID': gone.id } })).total).to.equal(2);
+    expect(
+      (await root.expect(200, 'GET', '/api/audit', undefined, { headers: { 'X-Study-ID': gone.id } })).total,
+    ).to.equal(2);
     expect(await verdict(`?study_id=${gone.id}`)).to.include({ valid: true, rows: 2 });
-    expect((await root.expect(201, 'POST', '/api/audit/checkpoints', { study_id: gone.id.toUpperCase() })).total).to.equal(1);
+    expect(
+      (await root.expect(201, 'POST', '/api/audit/checkpoints', { study_id: gone.id.toUpperCase() })).total,
+    ).to.equal(1);
     expect((await root.expect(200, 'GET', `/api/audit/checkpoints?study_id=${gone.id}`)).total).to.equal(1);
     expect((await root.get(`/api/audit/1/proof?study_id=${gone.id}`)).status).to.equal(200);
     expect((await root.get(`/api/audit/export?study_id=${gone.id}`)).text).to.contain('"action":"study_deleted"');
     const never = randomUUID();
-    for (const path of ['', '/verify', '/checkpoints', '/export', '/1/proof']) expect((await root.get(`/api/audit${path}?study_id=${never}`)).status, path).to.equal(404);
+    for (const path of ['', '/verify', '/checkpoints', '/export', '/1/proof'])
+      expect((await root.get(`/api/audit${path}?study_id=${never}`)).status, path).to.equal(404);
     expect((await root.post('/api/audit/checkpoints', { study_id: never })).status).to.equal(404);
   });
 
   it('records are listed with all that they are hashed by', async () => {
-    const { items: [record] } = await root.expect(200, 'GET', `/api/audit?study_id=${study.id}&limit=1`);
+    const {
+      items: [record],
+    } = await root.expect(200, 'GET', `/api/audit?study_id=${study.id}&limit=1`);
     expect(record!.hash_version).to.be.a('number');
   });
 
   it('records are found by day as by instant, the last day with all of it', async () => {
-    const [today, yesterday] = [0, 1].map((days) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10));
-    const total = async (query: string) => (await root.expect(200, 'GET', `/api/audit?study_id=${study.id}&action=study_created&${query}`)).total;
+    const [today, yesterday] = [0, 1].map((days) =>
+      new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10),
+    );
+    const total = async (query: string) =>
+      (await root.expect(200, 'GET', `/api/audit?study_id=${study.id}&action=study_created&${query}`)).total;
     expect(await total(`from=${yesterday}&to=${today}`)).to.equal(1);
     expect(await total('to=2020-01-01')).to.equal(0);
     expect(await total('from=9999-12-31')).to.equal(0);
@@ -114,7 +134,9 @@ describe('The verdict on the audit chains', function suite() {
         expect(code, output).to.equal(0);
         expect(output).not.to.contain('Nothing outside');
         const elsewhere = await ledger.verify({ AUDIT_CHECKPOINT_DIR: join(dataDir, 'nothing-here') });
-        expect([elsewhere.code, elsewhere.output]).to.satisfy(() => elsewhere.code === 1 && elsewhere.output.includes('is signed with a key that is not known here'));
+        expect([elsewhere.code, elsewhere.output]).to.satisfy(
+          () => elsewhere.code === 1 && elsewhere.output.includes('is signed with a key that is not known here'),
+        );
       } finally {
         await rm(dataDir, { recursive: true, force: true });
       }

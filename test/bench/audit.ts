@@ -9,12 +9,15 @@ import { median } from './figure.js';
 import type { Figure } from './figure.js';
 import type { Stage } from './stage.js';
 
-const CHUNK = 5_000, WRITERS = 8, SECONDS = 3, STUDY = '00000000-0000-4000-8000-00000000000a';
+const CHUNK = 5_000,
+  WRITERS = 8,
+  SECONDS = 3,
+  STUDY = '00000000-0000-4000-8000-00000000000a';
 
 /**
  * P8: a chain of so many records verified, held against hashing the same bytes that are in memory already; and records
- * appended by eight writers at once, a transaction each, held against plain inserts of the same rows into a table alike.
- * In a database of its own on the service's server.
+ * appended by eight writers at once, a transaction each, held against plain inserts of the same rows into a table
+ * alike. In a database of its own on the service's server.
  */
 export async function auditFigures(stage: Stage, rounds: number, rows: number): Promise<Figure[]> {
   const name = `bench_audit_${Date.now()}`;
@@ -28,7 +31,11 @@ export async function auditFigures(stage: Stage, rounds: number, rows: number): 
     await fill(database, rows);
     // As autovacuum leaves a table that has grown over weeks.
     await owner.raw('vacuum analyze audit_log');
-    return [await verifying(database, Math.min(rounds, 3), rows), await appending(database, owner, rounds, 'P8_APPEND', () => randomUUID()), await appending(database, owner, rounds, 'P8_APPEND_ONE', () => STUDY)];
+    return [
+      await verifying(database, Math.min(rounds, 3), rows),
+      await appending(database, owner, rounds, 'P8_APPEND', () => randomUUID()),
+      await appending(database, owner, rounds, 'P8_APPEND_ONE', () => STUDY),
+    ];
   } finally {
     await Promise.all([database.destroy(), owner.destroy()]);
     await stage.sql.query(`drop database ${name} with (force)`);
@@ -36,8 +43,13 @@ export async function auditFigures(stage: Stage, rounds: number, rows: number): 
 }
 
 const entry = (study: string, i: number) => ({
-  study_id: study, user_id: STUDY, action: 'participant_updated', resource_type: 'participant', resource_id: randomUUID(),
-  metadata: { fields: ['preferred_language', 'site_id'], version: i % 7, reason: 'corrected after the visit' }, request_id: randomUUID(),
+  study_id: study,
+  user_id: STUDY,
+  action: 'participant_updated',
+  resource_type: 'participant',
+  resource_id: randomUUID(),
+  metadata: { fields: ['preferred_language', 'site_id'], version: i % 7, reason: 'corrected after the visit' },
+  request_id: randomUUID(),
 });
 
 async function fill(database: Database, rows: number): Promise<void> {
@@ -71,8 +83,13 @@ async function verifying(database: Database, rounds: number, rows: number): Prom
   const pairs: { ours: number; baseline: number }[] = [];
   for (let round = 0; round < rounds; round += 1) pairs.push({ ours: await verify(), baseline: hash() });
   return {
-    name: 'P8', what: `${rows.toLocaleString('en')} audit records verified, against hashing the same bytes`, ratio: median(pairs.map((p) => p.ours / p.baseline)), goal: { is: '<=', value: 3 },
-    ours: median(pairs.map((p) => p.ours)), baseline: median(pairs.map((p) => p.baseline)), unit: 's',
+    name: 'P8',
+    what: `${rows.toLocaleString('en')} audit records verified, against hashing the same bytes`,
+    ratio: median(pairs.map((p) => p.ours / p.baseline)),
+    goal: { is: '<=', value: 3 },
+    ours: median(pairs.map((p) => p.ours)),
+    baseline: median(pairs.map((p) => p.baseline)),
+    unit: 's',
   };
 }
 
@@ -80,31 +97,64 @@ async function verifying(database: Database, rounds: number, rows: number): Prom
 async function writing(one: (writer: number, i: number) => Promise<unknown>): Promise<number> {
   const until = performance.now() + SECONDS * 1000;
   let done = 0;
-  await Promise.all(Array.from({ length: WRITERS }, async (_, writer) => {
-    for (let i = 0; performance.now() < until; i += 1) {
-      await one(writer, i);
-      done += 1;
-    }
-  }));
+  await Promise.all(
+    Array.from({ length: WRITERS }, async (_, writer) => {
+      for (let i = 0; performance.now() < until; i += 1) {
+        await one(writer, i);
+        done += 1;
+      }
+    }),
+  );
   return done / SECONDS;
 }
 
-async function appending(database: Database, owner: Database, rounds: number, name: string, study: (writer: number) => string): Promise<Figure> {
+async function appending(
+  database: Database,
+  owner: Database,
+  rounds: number,
+  name: string,
+  study: (writer: number) => string,
+): Promise<Figure> {
   const studies = Array.from({ length: WRITERS }, (_, writer) => study(writer));
-  await owner.raw('drop table if exists plain_log; create table plain_log (like audit_log including defaults including indexes); grant insert on plain_log to research_app');
+  await owner.raw(
+    'drop table if exists plain_log; create table plain_log (like audit_log including defaults including indexes); grant insert on plain_log to research_app',
+  );
   let seq = 0;
-  const ours = () => writing((writer, i) => inScope(database, '*', async ({ audit }) => audit.record(entry(studies[writer]!, i))));
-  const plain = () => writing((writer, i) => inScope(database, '*', async ({ tx }) => {
-    const { metadata, ...row } = entry(studies[writer]!, i);
-    seq += 1;
-    const hash = seq.toString(16).padStart(64, '0');
-    await tx('plain_log').insert({ ...row, audit_metadata: JSON.stringify(metadata), seq, chain: row.study_id, created_at: new Date().toISOString(), prev_hash: hash, hash, hash_version: 1 });
-  }));
+  const ours = () =>
+    writing((writer, i) => inScope(database, '*', async ({ audit }) => audit.record(entry(studies[writer]!, i))));
+  const plain = () =>
+    writing((writer, i) =>
+      inScope(database, '*', async ({ tx }) => {
+        const { metadata, ...row } = entry(studies[writer]!, i);
+        seq += 1;
+        const hash = seq.toString(16).padStart(64, '0');
+        await tx('plain_log').insert({
+          ...row,
+          audit_metadata: JSON.stringify(metadata),
+          seq,
+          chain: row.study_id,
+          created_at: new Date().toISOString(),
+          prev_hash: hash,
+          hash,
+          hash_version: 1,
+        });
+      }),
+    );
   await Promise.all([ours(), plain()]);
   const pairs: { ours: number; baseline: number }[] = [];
-  for (let round = 0; round < rounds; round += 1) pairs.push(round % 2 === 0 ? { ours: await ours(), baseline: await plain() } : { baseline: await plain(), ours: await ours() });
+  for (let round = 0; round < rounds; round += 1)
+    pairs.push(
+      round % 2 === 0
+        ? { ours: await ours(), baseline: await plain() }
+        : { baseline: await plain(), ours: await ours() },
+    );
   return {
-    name, what: `audit records appended by ${WRITERS} writers, ${name === 'P8_APPEND' ? 'each to a study’s chain' : 'all to one chain'}, against plain inserts`,
-    ratio: median(pairs.map((p) => p.ours / p.baseline)), goal: { is: '>=', value: 0.7 }, ours: median(pairs.map((p) => p.ours)), baseline: median(pairs.map((p) => p.baseline)), unit: 'records/s',
+    name,
+    what: `audit records appended by ${WRITERS} writers, ${name === 'P8_APPEND' ? 'each to a study’s chain' : 'all to one chain'}, against plain inserts`,
+    ratio: median(pairs.map((p) => p.ours / p.baseline)),
+    goal: { is: '>=', value: 0.7 },
+    ours: median(pairs.map((p) => p.ours)),
+    baseline: median(pairs.map((p) => p.baseline)),
+    unit: 'records/s',
   };
 }

@@ -11,14 +11,16 @@ const BEGIN = '<!-- measured: written by npm run bench -- --write -->';
 const END = '<!-- measured: end -->';
 
 const file = join(root, 'docs', 'BENCHMARKS.md');
-const machine = (): string => `${cpus().length} × ${cpus()[0]!.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}`;
+const machine = (): string =>
+  `${cpus().length} × ${cpus()[0]!.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}`;
 
 /** Rewrites what stands between two marks. */
 function between(begin: string, end: string, rewritten: (before: string) => string[]): void {
   const text = readFileSync(file, 'utf8');
   const [before, rest] = text.split(begin);
   const [middle, after] = (rest ?? '').split(end);
-  if (before === undefined || after === undefined) throw new Error(`docs/BENCHMARKS.md has lost the marks ${begin} and ${end}, between which a table stands`);
+  if (before === undefined || after === undefined)
+    throw new Error(`docs/BENCHMARKS.md has lost the marks ${begin} and ${end}, between which a table stands`);
   writeFileSync(file, `${before}${begin}${['', ...rewritten(middle!), ''].join('\n')}${end}${after}`);
 }
 
@@ -32,13 +34,23 @@ export function writeDocument(figures: readonly Figure[]): void {
       if (name) rows.set(name, line);
     }
     for (const figure of figures) rows.set(figure.name, rowOf(figure));
-    return [`Last written on: ${machine()}.`, '', '| figure | what | ours | held against | ratio | goal | met |', '|---|---|---|---|---|---|---|', ...rows.values()];
+    return [
+      `Last written on: ${machine()}.`,
+      '',
+      '| figure | what | ours | held against | ratio | goal | met |',
+      '|---|---|---|---|---|---|---|',
+      ...rows.values(),
+    ];
   });
 }
 
 /** Puts the processor's time of single things into docs/BENCHMARKS.md. */
 export function writeSpent(spent: readonly Spent[]): void {
   between('<!-- processor: written by npm run bench -- PROCESSOR --write -->', '<!-- processor: end -->', () => [
-    `Milliseconds, measured on: ${machine()}.`, '', '| one of | API | worker | Temporal | PostgreSQL | all |', '|---|---|---|---|---|---|', ...spent.map(spentRow),
+    `Milliseconds, measured on: ${machine()}.`,
+    '',
+    '| one of | API | worker | Temporal | PostgreSQL | all |',
+    '|---|---|---|---|---|---|',
+    ...spent.map(spentRow),
   ]);
 }

@@ -28,8 +28,15 @@ function judged({ ratio, goal }: Figure): string {
 }
 
 /** A figure against a limit: how much of it is used. */
-export const ofLimit = (name: string, ours: number, limit: number, unit: string, what: string): Figure =>
-  ({ name, ratio: ours / limit, goal: { is: '<=', value: 1 }, ours, baseline: limit, unit, what });
+export const ofLimit = (name: string, ours: number, limit: number, unit: string, what: string): Figure => ({
+  name,
+  ratio: ours / limit,
+  goal: { is: '<=', value: 1 },
+  ours,
+  baseline: limit,
+  unit,
+  what,
+});
 
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);

@@ -6,22 +6,57 @@ import autocannon from 'autocannon';
 import { answer } from './child.js';
 import { percentile } from './figure.js';
 
-export interface HttpRequest { method: 'GET' | 'POST'; path: string; headers: Record<string, string>; body?: string }
+export interface HttpRequest {
+  method: 'GET' | 'POST';
+  path: string;
+  headers: Record<string, string>;
+  body?: string;
+}
 export interface Measured {
-  count: number; perSecond: number; p50: number; p99: number;
+  count: number;
+  perSecond: number;
+  p50: number;
+  p99: number;
   /** Of a paced load: the milliseconds of each request. */
   took?: number[];
 }
 
 /** Requests over keep-alive connections, round and round, for some seconds: a stream. */
-export interface Stream { kind: 'stream'; url: string; connections: number; seconds: number; requests: HttpRequest[] }
+export interface Stream {
+  kind: 'stream';
+  url: string;
+  connections: number;
+  seconds: number;
+  requests: HttpRequest[];
+}
 /** Each request once, so many at a time: a batch. */
-export interface Batch { kind: 'batch'; url: string; concurrency: number; requests: HttpRequest[] }
-/** Requests that begin every so many milliseconds, whether those before have been answered or not: a reader who does not wait. */
-export interface Paced { kind: 'paced'; url: string; everyMs: number; seconds: number; requests: HttpRequest[] }
+export interface Batch {
+  kind: 'batch';
+  url: string;
+  concurrency: number;
+  requests: HttpRequest[];
+}
+/**
+ * Requests that begin every so many milliseconds, whether those before have been answered or not: a reader who does not
+ * wait.
+ */
+export interface Paced {
+  kind: 'paced';
+  url: string;
+  everyMs: number;
+  seconds: number;
+  requests: HttpRequest[];
+}
 /** The same for bare updates-with-start. `startFirst`: the workflows run already when the clock starts. */
 export interface Updates {
-  kind: 'updates'; address: string; namespace: string; taskQueue: string; concurrency: number; workflowIds: string[]; body: string; startFirst: boolean;
+  kind: 'updates';
+  address: string;
+  namespace: string;
+  taskQueue: string;
+  concurrency: number;
+  workflowIds: string[];
+  body: string;
+  startFirst: boolean;
 }
 export type Load = Stream | Batch | Paced | Updates;
 
@@ -31,11 +66,19 @@ const READY = 'updated';
 async function stream({ url, connections, seconds, requests }: Stream): Promise<Measured> {
   let at = 0;
   const result = await autocannon({
-    url, connections, duration: seconds,
+    url,
+    connections,
+    duration: seconds,
     requests: [{ setupRequest: (settings) => ({ ...settings, ...requests[at++ % requests.length]! }) }],
   });
-  if (result.non2xx > 0 || result.errors > 0) throw new Error(`${url}: ${result.non2xx} answers were no success, ${result.errors} connections broke`);
-  return { count: result['2xx'], perSecond: result['2xx'] / result.duration, p50: result.latency.p50, p99: result.latency.p99 };
+  if (result.non2xx > 0 || result.errors > 0)
+    throw new Error(`${url}: ${result.non2xx} answers were no success, ${result.errors} connections broke`);
+  return {
+    count: result['2xx'],
+    perSecond: result['2xx'] / result.duration,
+    p50: result.latency.p50,
+    p99: result.latency.p99,
+  };
 }
 
 /** Runs `work` for every item, `concurrency` at a time. */
@@ -43,15 +86,22 @@ async function each<T>(items: readonly T[], concurrency: number, work: (item: T)
   const took: number[] = [];
   let next = 0;
   const began = performance.now();
-  await Promise.all(Array.from({ length: concurrency }, async () => {
-    while (next < items.length) {
-      const item = items[next++]!;
-      const start = performance.now();
-      await work(item);
-      took.push(performance.now() - start);
-    }
-  }));
-  return { count: items.length, perSecond: items.length / ((performance.now() - began) / 1000), p50: percentile(took, 0.5), p99: percentile(took, 0.99) };
+  await Promise.all(
+    Array.from({ length: concurrency }, async () => {
+      while (next < items.length) {
+        const item = items[next++]!;
+        const start = performance.now();
+        await work(item);
+        took.push(performance.now() - start);
+      }
+    }),
+  );
+  return {
+    count: items.length,
+    perSecond: items.length / ((performance.now() - began) / 1000),
+    p50: percentile(took, 0.5),
+    p99: percentile(took, 0.99),
+  };
 }
 
 async function batch({ url, concurrency, requests }: Batch): Promise<Measured> {
@@ -65,16 +115,24 @@ async function batch({ url, concurrency, requests }: Batch): Promise<Measured> {
 
 async function paced({ url, everyMs, seconds, requests }: Paced): Promise<Measured> {
   const agent = new Agent({ keepAlive: true });
-  const count = Math.ceil(seconds * 1000 / everyMs);
+  const count = Math.ceil((seconds * 1000) / everyMs);
   try {
     const began = performance.now();
-    const took = await Promise.all(Array.from({ length: count }, async (_, i) => {
-      await sleep(i * everyMs);
-      const start = performance.now();
-      await send(url, requests[i % requests.length]!, agent);
-      return performance.now() - start;
-    }));
-    return { count, perSecond: count / ((performance.now() - began) / 1000), p50: percentile(took, 0.5), p99: percentile(took, 0.99), took };
+    const took = await Promise.all(
+      Array.from({ length: count }, async (_, i) => {
+        await sleep(i * everyMs);
+        const start = performance.now();
+        await send(url, requests[i % requests.length]!, agent);
+        return performance.now() - start;
+      }),
+    );
+    return {
+      count,
+      perSecond: count / ((performance.now() - began) / 1000),
+      p50: percentile(took, 0.5),
+      p99: percentile(took, 0.99),
+      took,
+    };
   } finally {
     agent.destroy();
   }
@@ -82,16 +140,27 @@ async function paced({ url, everyMs, seconds, requests }: Paced): Promise<Measur
 
 function send(url: string, { method, path, headers, body }: HttpRequest, agent: Agent): Promise<void> {
   return new Promise((resolve, reject) => {
-    const sent = request(`${url}${path}`, { method, agent, headers: { ...headers, ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }) } }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('end', () => {
-        const status = response.statusCode ?? 0;
-        if (status >= 200 && status < 300) resolve();
-        else reject(new Error(`${method} ${path} answered ${status}: ${Buffer.concat(chunks).toString().slice(0, 300)}`));
-      });
-      response.on('error', reject);
-    });
+    const sent = request(
+      `${url}${path}`,
+      {
+        method,
+        agent,
+        headers: { ...headers, ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }) },
+      },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () => {
+          const status = response.statusCode ?? 0;
+          if (status >= 200 && status < 300) resolve();
+          else
+            reject(
+              new Error(`${method} ${path} answered ${status}: ${Buffer.concat(chunks).toString().slice(0, 300)}`),
+            );
+        });
+        response.on('error', reject);
+      },
+    );
     sent.on('error', reject);
     sent.end(body);
   });
@@ -99,26 +168,43 @@ function send(url: string, { method, path, headers, body }: HttpRequest, agent: 
 
 let opened: Promise<Connection> | undefined;
 
-async function updates({ address, namespace, taskQueue, concurrency, workflowIds, body, startFirst }: Updates): Promise<Measured> {
+async function updates({
+  address,
+  namespace,
+  taskQueue,
+  concurrency,
+  workflowIds,
+  body,
+  startFirst,
+}: Updates): Promise<Measured> {
   const client = new Client({ connection: await (opened ??= Connection.connect({ address })), namespace });
   // Waits until each has done its first task, as the participants' workflows have.
-  if (startFirst) await each(workflowIds, 16, async (workflowId) => {
-    const handle = await client.workflow.start(WORKFLOW, { workflowId, taskQueue });
-    await handle.query('ready');
-  });
+  if (startFirst)
+    await each(workflowIds, 16, async (workflowId) => {
+      const handle = await client.workflow.start(WORKFLOW, { workflowId, taskQueue });
+      await handle.query('ready');
+    });
   return each(workflowIds, concurrency, async (workflowId) => {
     await client.workflow.executeUpdateWithStart(READY, {
       args: [{ id: workflowId, body }],
-      startWorkflowOperation: new WithStartWorkflowOperation(WORKFLOW, { workflowId, taskQueue, workflowIdConflictPolicy: 'USE_EXISTING' }),
+      startWorkflowOperation: new WithStartWorkflowOperation(WORKFLOW, {
+        workflowId,
+        taskQueue,
+        workflowIdConflictPolicy: 'USE_EXISTING',
+      }),
     });
   });
 }
 
 answer<Load, Measured>({}, (load) => {
   switch (load.kind) {
-    case 'stream': return stream(load);
-    case 'batch': return batch(load);
-    case 'paced': return paced(load);
-    case 'updates': return updates(load);
+    case 'stream':
+      return stream(load);
+    case 'batch':
+      return batch(load);
+    case 'paced':
+      return paced(load);
+    case 'updates':
+      return updates(load);
   }
 });

@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- P1 P2 P3 P6 START MEM …] [-- --rounds N] [-- --rows N] [-- --write]`: measures figures against bare programs on
- * the same machine and the same servers, a line for each (docs/BENCHMARKS.md).
+ * `npm run bench [-- P1 P2 P3 P6 START MEM …] [-- --rounds N] [-- --rows N] [-- --write]`: measures figures against
+ * bare programs on the same machine and the same servers, a line for each (docs/BENCHMARKS.md).
  */
 import { parseArgs } from 'node:util';
 import { cleanUp } from '../support/service.js';
@@ -33,19 +33,60 @@ import { processorTimes, spentLine } from './processor.js';
 import { triggerFigures } from './triggers.js';
 import { visitStatusFigures } from './visit-statuses.js';
 
-const USUAL = ['START', 'MEM', 'P1', 'P1_RUNNING', 'P1_FRESH', 'P10', 'P2', 'P3', 'P3_PROCESSED', 'SYNC', 'PUSH', 'SUBMIT', 'SUBMIT_MEMORY', 'BULK_SYNC', 'COMPILE', 'STATUS_JOB', 'P4', 'P4_XLSX', 'P5', 'P6', 'P7', 'EVENTS', 'P8', 'P9', 'DECIDE', 'PREVIEW', 'REPORTS', 'PDF'];
+const USUAL = [
+  'START',
+  'MEM',
+  'P1',
+  'P1_RUNNING',
+  'P1_FRESH',
+  'P10',
+  'P2',
+  'P3',
+  'P3_PROCESSED',
+  'SYNC',
+  'PUSH',
+  'SUBMIT',
+  'SUBMIT_MEMORY',
+  'BULK_SYNC',
+  'COMPILE',
+  'STATUS_JOB',
+  'P4',
+  'P4_XLSX',
+  'P5',
+  'P6',
+  'P7',
+  'EVENTS',
+  'P8',
+  'P9',
+  'DECIDE',
+  'PREVIEW',
+  'REPORTS',
+  'PDF',
+];
 /** These need no service, or have one of their own. */
 const PURE = ['P9', 'DECIDE', 'PUSH'];
 /** Reminders that are due (P7), where --rows says no less. */
 const DUE = 60_000;
-/** Only when it is asked for: it installs everything again; it makes a study of two million visits; it is a table of its own. */
+/**
+ * Only when it is asked for: it installs everything again; it makes a study of two million visits; it is a table of its
+ * own.
+ */
 const ON_DEMAND = ['START_COLD', 'GROWTH', 'PROCESSOR'];
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { rounds: { type: 'string', default: '5' }, rows: { type: 'string', default: '1000000' }, write: { type: 'boolean', default: false } } });
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: 'string', default: '5' },
+    rows: { type: 'string', default: '1000000' },
+    write: { type: 'boolean', default: false },
+  },
+});
 const rounds = Number(values.rounds);
 const unknown = positionals.filter((name) => ![...USUAL, ...ON_DEMAND].includes(name));
 if (unknown.length > 0 || !Number.isInteger(rounds) || rounds < 1) {
-  process.stderr.write(`${unknown.length > 0 ? `There is no figure ${unknown.join(', ')}` : '--rounds must be a whole number of at least 1'}. Usage: npm run bench [-- ${[...USUAL, ...ON_DEMAND].join(' ')}] [--rounds N] [--rows N] [--write]\n`);
+  process.stderr.write(
+    `${unknown.length > 0 ? `There is no figure ${unknown.join(', ')}` : '--rounds must be a whole number of at least 1'}. Usage: npm run bench [-- ${[...USUAL, ...ON_DEMAND].join(' ')}] [--rounds N] [--rows N] [--write]\n`,
+  );
   process.exit(1);
 }
 const chosen = positionals.length > 0 ? positionals : USUAL;
@@ -66,8 +107,12 @@ async function onStage(work: (stage: Stage) => Promise<void>): Promise<void> {
   }
 }
 
-process.once('SIGINT', () => { void cleanUp().then(() => process.exit(130)); });
-process.once('SIGTERM', () => { void cleanUp().then(() => process.exit(143)); });
+process.once('SIGINT', () => {
+  void cleanUp().then(() => process.exit(130));
+});
+process.once('SIGTERM', () => {
+  void cleanUp().then(() => process.exit(143));
+});
 try {
   if (wanted('START')) tell(await warmStart(Math.min(rounds, 3)));
   if (wanted('START_COLD')) tell(await coldStart());

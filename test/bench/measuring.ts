@@ -28,7 +28,9 @@ export const apiMb = (stage: Stage): number => residentMb(stage.service.current(
 /** How far the API's resident memory rises while `work` runs above what it was at first, in MB. */
 export async function growth(stage: Stage, work: () => Promise<unknown>, idle = apiMb(stage)): Promise<number> {
   let most = apiMb(stage);
-  const look = setInterval(() => { most = Math.max(most, apiMb(stage)); }, 20);
+  const look = setInterval(() => {
+    most = Math.max(most, apiMb(stage));
+  }, 20);
   try {
     await work();
   } finally {

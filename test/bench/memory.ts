@@ -7,7 +7,8 @@ import type { Stage } from './stage.js';
 const IDLE_SECONDS = 20;
 
 /** Resident memory of a process in MB. */
-export const residentMb = (pid: number): number => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
+export const residentMb = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
 
 /** MEM: what the two processes of ours hold when nothing has been asked of them for a while. */
 export async function memoryFigures({ service }: Stage): Promise<Figure[]> {

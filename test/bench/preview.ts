@@ -4,7 +4,8 @@ import { compared, inPairs } from './pairs.js';
 import { enrollScheduled, plannedStudy } from './scheduled.js';
 import type { Stage } from './stage.js';
 
-const PARTICIPANTS = 200, VISITS = 20;
+const PARTICIPANTS = 200,
+  VISITS = 20;
 
 /** PREVIEW: what an override would do to 20 visits, held against reading the same visits; one at a time. */
 export async function previewFigures(stage: Stage, rounds: number): Promise<Figure[]> {
@@ -12,13 +13,32 @@ export async function previewFigures(stage: Stage, rounds: number): Promise<Figu
   const participants = await enrollScheduled(stage, study, PARTICIPANTS, 'finalized');
   await assertAnswers(stage, study.id, participants[0]!);
   const asked = (of: (id: string) => Omit<HttpRequest, 'headers'>): Batch => ({
-    kind: 'batch', url: stage.service.run.api, concurrency: 1, requests: participants.map((id) => ({ ...of(id), headers: stage.headers })),
+    kind: 'batch',
+    url: stage.service.run.api,
+    concurrency: 1,
+    requests: participants.map((id) => ({ ...of(id), headers: stage.headers })),
   });
-  const ours = asked((id) => ({ method: 'POST', path: `/api/studies/${study.id}/participants/${id}/anchor-date/override/preview`, body: JSON.stringify(OVERRIDE) }));
+  const ours = asked((id) => ({
+    method: 'POST',
+    path: `/api/studies/${study.id}/participants/${id}/anchor-date/override/preview`,
+    body: JSON.stringify(OVERRIDE),
+  }));
   const plain = asked((id) => ({ method: 'GET', path: `/api/studies/${study.id}/participants/${id}/schedule` }));
   await stage.quiet();
-  const pairs = await inPairs(rounds, () => stage.load.ask(ours), () => stage.load.ask(plain));
-  return [{ name: 'PREVIEW', what: `the impact of an override on ${VISITS} visits, against a read of the schedule`, ...compared(pairs, (m) => m.p50), goal: { is: '<=', value: 1.5 }, unit: 'ms' }];
+  const pairs = await inPairs(
+    rounds,
+    () => stage.load.ask(ours),
+    () => stage.load.ask(plain),
+  );
+  return [
+    {
+      name: 'PREVIEW',
+      what: `the impact of an override on ${VISITS} visits, against a read of the schedule`,
+      ...compared(pairs, (m) => m.p50),
+      goal: { is: '<=', value: 1.5 },
+      unit: 'ms',
+    },
+  ];
 }
 
 const OVERRIDE = { new_enrollment_date: '2024-04-02', reason: 'the form was misread' };
@@ -28,5 +48,6 @@ async function assertAnswers(stage: Stage, studyId: string, id: string): Promise
   const path = `/api/studies/${studyId}/participants/${id}`;
   const preview = await stage.call<{ visits: unknown[] }>('POST', `${path}/anchor-date/override/preview`, OVERRIDE);
   const schedule = await stage.call<{ visits: unknown[] }>('GET', `${path}/schedule`);
-  if (preview.visits.length !== VISITS || schedule.visits.length !== VISITS) throw new Error(`the preview has ${preview.visits.length} visits, the schedule ${schedule.visits.length}`);
+  if (preview.visits.length !== VISITS || schedule.visits.length !== VISITS)
+    throw new Error(`the preview has ${preview.visits.length} visits, the schedule ${schedule.visits.length}`);
 }

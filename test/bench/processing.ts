@@ -7,7 +7,11 @@ import type { Figure } from './figure.js';
 import { residentMb } from './memory.js';
 import type { Stage } from './stage.js';
 
-const PER_SECOND = 20, SECONDS = 30, BURST = 2_000, AT_ONCE = 64, LONGEST_MS = 10 * 60_000;
+const PER_SECOND = 20,
+  SECONDS = 30,
+  BURST = 2_000,
+  AT_ONCE = 64,
+  LONGEST_MS = 10 * 60_000;
 
 /**
  * From an accepted trigger to its participant with schedule: at 20 triggers a second, each for a new participant, and
@@ -26,13 +30,17 @@ export async function processingFigures(stage: Stage): Promise<Figure[]> {
     const steady = await connectedStudy(stage, simulator, secret, PER_SECOND * SECONDS);
     await stage.quiet();
     const begun = performance.now();
-    await Promise.all(Array.from({ length: PER_SECOND * SECONDS }, async (_, i) => {
-      await sleep(i * (1_000 / PER_SECOND) - (performance.now() - begun));
-      await send(steady.projectId, i);
-    }));
+    await Promise.all(
+      Array.from({ length: PER_SECOND * SECONDS }, async (_, i) => {
+        await sleep(i * (1_000 / PER_SECOND) - (performance.now() - begun));
+        await send(steady.projectId, i);
+      }),
+    );
     await processed(stage, steady.id, PER_SECOND * SECONDS);
     const { rows } = await stage.sql.query<{ p95: number }>(
-      `select percentile_cont(0.95) within group (order by extract(epoch from processed_at - received_at))::float8 as p95 from webhook_events where study_id = $1`, [steady.id]);
+      `select percentile_cont(0.95) within group (order by extract(epoch from processed_at - received_at))::float8 as p95 from webhook_events where study_id = $1`,
+      [steady.id],
+    );
 
     const burst = await connectedStudy(stage, simulator, secret, BURST);
     await stage.quiet();
@@ -40,32 +48,58 @@ export async function processingFigures(stage: Stage): Promise<Figure[]> {
     const worker = () => residentMb(pid!);
     const before = worker();
     let highest = before;
-    const watch = setInterval(() => { highest = Math.max(highest, worker()); }, 250);
+    const watch = setInterval(() => {
+      highest = Math.max(highest, worker());
+    }, 250);
     try {
       let next = 0;
-      await Promise.all(Array.from({ length: AT_ONCE }, async () => { while (next < BURST) await send(burst.projectId, next++); }));
+      await Promise.all(
+        Array.from({ length: AT_ONCE }, async () => {
+          while (next < BURST) await send(burst.projectId, next++);
+        }),
+      );
       await processed(stage, burst.id, BURST);
     } finally {
       clearInterval(watch);
     }
     return [
-      ofLimit('P3_P95', rows[0]!.p95, 1, 's', 'from an accepted trigger to the participant with schedule, 20 triggers a second, slowest of twenty'),
-      ofLimit('P3_MEMORY', highest, before + 200, 'MB', 'resident memory of the worker over a burst of 2,000 triggers, all of them worked off'),
+      ofLimit(
+        'P3_P95',
+        rows[0]!.p95,
+        1,
+        's',
+        'from an accepted trigger to the participant with schedule, 20 triggers a second, slowest of twenty',
+      ),
+      ofLimit(
+        'P3_MEMORY',
+        highest,
+        before + 200,
+        'MB',
+        'resident memory of the worker over a burst of 2,000 triggers, all of them worked off',
+      ),
     ];
   } finally {
     await simulator.stop();
   }
 }
 
-/** Waits until so many triggers of a study have made their participant with a schedule. @throws when one failed or is missing */
+/**
+ * Waits until so many triggers of a study have made their participant with a schedule. @throws when one failed or is
+ * missing
+ */
 async function processed(stage: Stage, studyId: string, count: number): Promise<void> {
   const deadline = performance.now() + LONGEST_MS;
   for (;;) {
     const { rows } = await stage.sql.query<{ open: number; planned: number }>(
       `select (select count(*) from webhook_events where study_id = $1 and status in ('received', 'processing'))::integer as open,
-              (select count(*) from schedule_versions where study_id = $1 and is_current)::integer as planned`, [studyId]);
+              (select count(*) from schedule_versions where study_id = $1 and is_current)::integer as planned`,
+      [studyId],
+    );
     if (rows[0]!.open === 0) {
-      if (rows[0]!.planned !== count) throw new Error(`of ${count} triggers ${rows[0]!.planned} have made a participant with a schedule; otherwise ended: ${await others(stage, studyId)}`);
+      if (rows[0]!.planned !== count)
+        throw new Error(
+          `of ${count} triggers ${rows[0]!.planned} have made a participant with a schedule; otherwise ended: ${await others(stage, studyId)}`,
+        );
       return;
     }
     if (performance.now() > deadline) throw new Error(`${rows[0]!.open} of ${count} triggers are still open`);
@@ -75,6 +109,8 @@ async function processed(stage: Stage, studyId: string, count: number): Promise<
 
 async function others(stage: Stage, studyId: string): Promise<string> {
   const { rows } = await stage.sql.query<{ what: string }>(
-    `select count(*) || ' ' || status || ' ' || coalesce(error, outcome, '') as what from webhook_events where study_id = $1 group by status, coalesce(error, outcome, '') order by count(*) desc limit 5`, [studyId]);
+    `select count(*) || ' ' || status || ' ' || coalesce(error, outcome, '') as what from webhook_events where study_id = $1 group by status, coalesce(error, outcome, '') order by count(*) desc limit 5`,
+    [studyId],
+  );
   return rows.map(({ what }) => what).join('; ');
 }

@@ -10,13 +10,20 @@ import { openSessions, submission } from './submissions.js';
 const PARTS = ['api', 'worker', 'temporal', 'postgres'] as const;
 export type Part = (typeof PARTS)[number];
 /** Milliseconds of processor time that one of a thing takes, by part of the service. */
-export interface Spent { what: string; times: number; by: Record<Part, number> }
+export interface Spent {
+  what: string;
+  times: number;
+  by: Record<Part, number>;
+}
 
-const WARM = 100, COUNTED = 200, AT_ONCE = 8;
+const WARM = 100,
+  COUNTED = 200,
+  AT_ONCE = 8;
 
 /**
  * PROCESSOR: whose processor time the three paths take that are asked for most: an anchor set, a trigger worked off, a
- * submission of a thousand trials. After as many as make the engine warm; all that follows from them is counted with them.
+ * submission of a thousand trials. After as many as make the engine warm; all that follows from them is counted with
+ * them.
  */
 export async function processorTimes(stage: Stage): Promise<Spent[]> {
   return [await anchors(stage), await triggers(stage), await submissions(stage)];
@@ -26,9 +33,16 @@ async function anchors(stage: Stage): Promise<Spent> {
   const studyId = await studyWithWindows(stage, 10);
   const people = await enrollInBulk(stage, studyId, WARM + COUNTED);
   const requests = people.map((id): HttpRequest => ({
-    method: 'POST', path: `/api/studies/${studyId}/participants/${id}/anchor-date`, headers: stage.headers, body: JSON.stringify({ enrollment_date: '2026-01-05' }),
+    method: 'POST',
+    path: `/api/studies/${studyId}/participants/${id}/anchor-date`,
+    headers: stage.headers,
+    body: JSON.stringify({ enrollment_date: '2026-01-05' }),
   }));
-  return spent(stage, 'an anchor set by REST: decision, history, schedule of ten visits; the participant’s workflow is started', requests);
+  return spent(
+    stage,
+    'an anchor set by REST: decision, history, schedule of ten visits; the participant’s workflow is started',
+    requests,
+  );
 }
 
 async function triggers(stage: Stage): Promise<Spent> {
@@ -36,9 +50,17 @@ async function triggers(stage: Stage): Promise<Spent> {
   const secret = `s-${randomUUID()}`;
   try {
     const { projectId, id } = await connectedStudy(stage, simulator, secret, WARM + COUNTED);
-    const measured = await spent(stage, 'a trigger: taken, its record read, a participant with its schedule made, and their workflow started', Array.from({ length: WARM + COUNTED }, (_, i) => trigger(projectId, recordId(i), secret)));
-    const { rows } = await stage.sql.query<{ done: number }>(`select count(*)::integer as done from webhook_events where study_id = $1 and status = 'processed'`, [id]);
-    if (rows[0]!.done !== WARM + COUNTED) throw new Error(`${rows[0]!.done} of ${WARM + COUNTED} triggers are worked off`);
+    const measured = await spent(
+      stage,
+      'a trigger: taken, its record read, a participant with its schedule made, and their workflow started',
+      Array.from({ length: WARM + COUNTED }, (_, i) => trigger(projectId, recordId(i), secret)),
+    );
+    const { rows } = await stage.sql.query<{ done: number }>(
+      `select count(*)::integer as done from webhook_events where study_id = $1 and status = 'processed'`,
+      [id],
+    );
+    if (rows[0]!.done !== WARM + COUNTED)
+      throw new Error(`${rows[0]!.done} of ${WARM + COUNTED} triggers are worked off`);
     return measured;
   } finally {
     await simulator.stop();
@@ -48,11 +70,16 @@ async function triggers(stage: Stage): Promise<Spent> {
 async function submissions(stage: Stage): Promise<Spent> {
   const studyId = await studyWithWindows(stage, 0);
   const sessions = await openSessions(stage, studyId, WARM + COUNTED);
-  return spent(stage, 'a submission of 1,000 trials: checked, summary and quality worked out again, stored', sessions.map((id) => submission(id, 1_000)));
+  return spent(
+    stage,
+    'a submission of 1,000 trials: checked, summary and quality worked out again, stored',
+    sessions.map((id) => submission(id, 1_000)),
+  );
 }
 
 async function spent(stage: Stage, what: string, requests: readonly HttpRequest[]): Promise<Spent> {
-  const ask = (some: readonly HttpRequest[]) => stage.load.ask({ kind: 'batch', url: stage.service.run.api, concurrency: AT_ONCE, requests: [...some] });
+  const ask = (some: readonly HttpRequest[]) =>
+    stage.load.ask({ kind: 'batch', url: stage.service.run.api, concurrency: AT_ONCE, requests: [...some] });
   await ask(requests.slice(0, WARM));
   await settled(stage);
   const before = processorMs(stage);
@@ -74,31 +101,43 @@ async function settled(stage: Stage): Promise<void> {
 
 const TICK_MS = 10;
 /** User, system, and those of children that have ended. */
-const statOf = (pid: string | number): number[] => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ').map(Number);
+const statOf = (pid: string | number): number[] =>
+  readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ').map(Number);
 
 function processorMs({ service }: Stage): Record<Part, number> {
   const { pids } = service.current();
-  const own = (pid: number | string) => { const stat = statOf(pid); return (stat[11]! + stat[12]!) * TICK_MS; };
+  const own = (pid: number | string) => {
+    const stat = statOf(pid);
+    return (stat[11]! + stat[12]!) * TICK_MS;
+  };
   const postmaster = pids.postgres!;
   const [ended, begun] = [statOf(postmaster)[13]! + statOf(postmaster)[14]!, childrenOf(postmaster)];
-  return { api: own(pids.api!), worker: own(pids.worker!), temporal: own(pids.temporal!), postgres: own(postmaster) + ended * TICK_MS + begun.reduce((sum, pid) => sum + own(pid), 0) };
+  return {
+    api: own(pids.api!),
+    worker: own(pids.worker!),
+    temporal: own(pids.temporal!),
+    postgres: own(postmaster) + ended * TICK_MS + begun.reduce((sum, pid) => sum + own(pid), 0),
+  };
 }
 
-const childrenOf = (parent: number): string[] => readdirSync('/proc').filter((pid) => {
-  if (!/^\d+$/.test(pid)) return false;
-  try {
-    return statOf(pid)[1] === parent;
-  } catch (fault) {
-    // It has ended since it was listed.
-    if (['ENOENT', 'ESRCH'].includes(String((fault as { code?: unknown }).code))) return false;
-    throw fault;
-  }
-});
+const childrenOf = (parent: number): string[] =>
+  readdirSync('/proc').filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false;
+    try {
+      return statOf(pid)[1] === parent;
+    } catch (fault) {
+      // It has ended since it was listed.
+      if (['ENOENT', 'ESRCH'].includes(String((fault as { code?: unknown }).code))) return false;
+      throw fault;
+    }
+  });
 
 const ms = (value: number): string => value.toFixed(value >= 10 ? 0 : 1);
 const total = ({ by }: Spent): number => PARTS.reduce((sum, part) => sum + by[part], 0);
 
 /** `PROCESSOR total=… api=… worker=… temporal=… postgres=… unit=ms` and what it is of. */
-export const spentLine = (one: Spent): string => `PROCESSOR total=${ms(total(one))} ${PARTS.map((part) => `${part}=${ms(one.by[part])}`).join(' ')} unit=ms of ${one.what}`;
+export const spentLine = (one: Spent): string =>
+  `PROCESSOR total=${ms(total(one))} ${PARTS.map((part) => `${part}=${ms(one.by[part])}`).join(' ')} unit=ms of ${one.what}`;
 /** The same as a row of a Markdown table. */
-export const spentRow = (one: Spent): string => `| ${one.what} | ${PARTS.map((part) => ms(one.by[part])).join(' | ')} | ${ms(total(one))} |`;
+export const spentRow = (one: Spent): string =>
+  `| ${one.what} | ${PARTS.map((part) => ms(one.by[part])).join(' | ')} | ${ms(total(one))} |`;

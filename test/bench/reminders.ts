@@ -27,25 +27,50 @@ type Sink = Child<'count' | 'clear', Caught> & { ready: { url: string } };
  */
 export async function reminderFigures(stage: Stage, rounds: number, rows: number): Promise<Figure[]> {
   const sink = await startChild<'count' | 'clear', Caught, { url: string }>(program('smtp-sink'), process.env);
-  const env = { ...process.env, BARE_DATABASE_URL: stage.service.run.database_url, BARE_SMTP_URL: sink.ready.url, BARE_LEASE_SECONDS: String(LEASE_SECONDS) };
+  const env = {
+    ...process.env,
+    BARE_DATABASE_URL: stage.service.run.database_url,
+    BARE_SMTP_URL: sink.ready.url,
+    BARE_LEASE_SECONDS: String(LEASE_SECONDS),
+  };
   const sweeper = () => startChild<'sweep', SweepReport, object>(program('sweeper'), env);
-  const [ours, boss] = [await sweeper(), await startChild<BossOrder | BossRun, null, object>(program('bare/boss'), env)];
+  const [ours, boss] = [
+    await sweeper(),
+    await startChild<BossOrder | BossRun, null, object>(program('bare/boss'), env),
+  ];
   try {
     const study = await dueStudy(stage);
     // The warm-up is a portion, too.
     const portion = Math.ceil(rows / (rounds + 1));
-    const pairs = await inPairs(rounds, async () => {
-      await makeDue(stage, study, portion);
-      return timed(stage, sink, portion, () => ours.ask('sweep'));
-    }, async () => {
-      const message = await sampleMessage(stage, study);
-      for (let left = portion; left > 0; left -= 5_000) {
-        await boss.ask({ kind: 'fill', messages: Array.from({ length: Math.min(left, 5_000) }, () => ({ ...message, id: randomUUID(), to: `${randomUUID()}@example.org` })) });
-      }
-      return timed(stage, sink, portion, () => boss.ask({ kind: 'run', count: portion }));
-    });
+    const pairs = await inPairs(
+      rounds,
+      async () => {
+        await makeDue(stage, study, portion);
+        return timed(stage, sink, portion, () => ours.ask('sweep'));
+      },
+      async () => {
+        const message = await sampleMessage(stage, study);
+        for (let left = portion; left > 0; left -= 5_000) {
+          await boss.ask({
+            kind: 'fill',
+            messages: Array.from({ length: Math.min(left, 5_000) }, () => ({
+              ...message,
+              id: randomUUID(),
+              to: `${randomUUID()}@example.org`,
+            })),
+          });
+        }
+        return timed(stage, sink, portion, () => boss.ask({ kind: 'run', count: portion }));
+      },
+    );
     return [
-      { name: 'P7', what: `${(portion * rounds).toLocaleString('en')} due reminders swept to an SMTP sink, against pg-boss sending as many mails of the same words`, ...compared(pairs, (m) => m.perSecond), goal: { is: '>=', value: 1 }, unit: 'mails/s' },
+      {
+        name: 'P7',
+        what: `${(portion * rounds).toLocaleString('en')} due reminders swept to an SMTP sink, against pg-boss sending as many mails of the same words`,
+        ...compared(pairs, (m) => m.perSecond),
+        goal: { is: '>=', value: 1 },
+        unit: 'mails/s',
+      },
       await exactlyOnce(stage, sink, study, rows, sweeper, ours),
     ];
   } finally {
@@ -61,11 +86,19 @@ async function timed(stage: Stage, sink: Sink, count: number, work: () => Promis
   await work();
   const ms = performance.now() - began;
   const caught = await sink.ask('count');
-  if (caught.mails !== count || caught.shown !== count || caught.doubled > 0) throw new Error(`of ${count} mails the sink has ${JSON.stringify(caught)}`);
+  if (caught.mails !== count || caught.shown !== count || caught.doubled > 0)
+    throw new Error(`of ${count} mails the sink has ${JSON.stringify(caught)}`);
   return { count, perSecond: count / (ms / 1_000), p50: ms, p99: ms };
 }
 
-async function exactlyOnce(stage: Stage, sink: Sink, study: string, rows: number, sweeper: () => Promise<Sweeper>, lives: Sweeper): Promise<Figure> {
+async function exactlyOnce(
+  stage: Stage,
+  sink: Sink,
+  study: string,
+  rows: number,
+  sweeper: () => Promise<Sweeper>,
+  lives: Sweeper,
+): Promise<Figure> {
   await makeDue(stage, study, rows);
   await sink.ask('clear');
   const dies = await sweeper();
@@ -80,25 +113,51 @@ async function exactlyOnce(stage: Stage, sink: Sink, study: string, rows: number
       await sleep(250);
     }
   };
-  await Promise.all([dies.ask('sweep').then(() => { throw new Error('the worker was to be killed half-way and was done'); }, () => undefined), killed, sweeps()]);
+  await Promise.all([
+    dies.ask('sweep').then(
+      () => {
+        throw new Error('the worker was to be killed half-way and was done');
+      },
+      () => undefined,
+    ),
+    killed,
+    sweeps(),
+  ]);
   const { mails, shown, doubled } = await sink.ask('count');
   const once = shown - 2 * doubled;
   return {
-    name: 'P7_EXACT', what: `${rows.toLocaleString('en')} due reminders, two workers, one killed half-way: those that a mailbox shows exactly once (${mails - shown} came twice under one Message-ID)`,
-    ratio: once / rows, goal: { is: '>=', value: 1 }, ours: once, baseline: rows, unit: 'mails',
+    name: 'P7_EXACT',
+    what: `${rows.toLocaleString('en')} due reminders, two workers, one killed half-way: those that a mailbox shows exactly once (${mails - shown} came twice under one Message-ID)`,
+    ratio: once / rows,
+    goal: { is: '>=', value: 1 },
+    ours: once,
+    baseline: rows,
+    unit: 'mails',
   };
 }
 
 async function unsent(stage: Stage, study: string): Promise<number> {
-  return (await stage.sql.query<{ left: number }>(`select count(*)::integer as left from notifications where study_id = $1 and status = 'pending'`, [study])).rows[0]!.left;
+  return (
+    await stage.sql.query<{ left: number }>(
+      `select count(*)::integer as left from notifications where study_id = $1 and status = 'pending'`,
+      [study],
+    )
+  ).rows[0]!.left;
 }
 
 /** A study in whose zone it is noon, its reminders due a few minutes ago for visits of tomorrow. */
 export async function dueStudy(stage: Stage): Promise<string> {
   const shift = 12 - new Date().getUTCHours();
   const timezone = shift === 0 ? 'UTC' : `Etc/GMT${shift > 0 ? '-' : '+'}${Math.abs(shift)}`;
-  const send_at = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, hour: '2-digit', minute: '2-digit' }).format(Date.now() - 10 * 60_000);
-  const { id } = await stage.call<{ id: string }>('POST', '/api/studies', { study_code: `BENCH-${randomUUID().slice(0, 8)}`, study_name: 'Bench', timezone, config: { notifications: { send_at } } });
+  const send_at = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, hour: '2-digit', minute: '2-digit' }).format(
+    Date.now() - 10 * 60_000,
+  );
+  const { id } = await stage.call<{ id: string }>('POST', '/api/studies', {
+    study_code: `BENCH-${randomUUID().slice(0, 8)}`,
+    study_name: 'Bench',
+    timezone,
+    config: { notifications: { send_at } },
+  });
   return id;
 }
 
@@ -110,7 +169,9 @@ export async function makeDue(stage: Stage, study: string, count: number): Promi
      p as (insert into participants (study_id, participant_code, email, preferred_language, created_at)
        select s.id, $3 || '-' || n, $3 || '-' || n || '@example.org', (array['en', 'de'])[1 + n % 2], now() + interval '1 day' from s, generate_series(1, $2::integer) n returning id, study_id)
      insert into scheduled_visits (visit_key, study_id, participant_id, name, target_date, window_open, window_close)
-     select gen_random_uuid(), p.study_id, p.id, 'Week 4', s.day, s.day - 2, s.day + 2 from p, s`, [study, count, run]);
+     select gen_random_uuid(), p.study_id, p.id, 'Week 4', s.day, s.day - 2, s.day + 2 from p, s`,
+    [study, count, run],
+  );
   await stage.sql.query('vacuum analyze participants, scheduled_visits, notifications');
   const made = await unsent(stage, study);
   if (made !== count) throw new Error(`${made} of ${count} reminders are due`);
@@ -118,11 +179,17 @@ export async function makeDue(stage: Stage, study: string, count: number): Promi
 
 /** A reminder's mail as the service writes it. */
 async function sampleMessage(stage: Stage, study: string) {
-  const { rows: [row] } = await stage.sql.query<{ id: string }>('select id from notifications where study_id = $1 limit 1', [study]);
+  const {
+    rows: [row],
+  } = await stage.sql.query<{ id: string }>('select id from notifications where study_id = $1 limit 1', [study]);
   const database = openDatabase({ url: stage.service.run.database_url, name: 'bench-sample', poolMax: 1 });
   try {
     const reminder = await readInScope(database, '*', (tx) => reminderById(tx, row!.id));
-    return reminderMessage(reminder!, { publicUrl: 'https://study.example.org', secret: 'a secret of the bench, long enough' }, new Date().toISOString());
+    return reminderMessage(
+      reminder!,
+      { publicUrl: 'https://study.example.org', secret: 'a secret of the bench, long enough' },
+      new Date().toISOString(),
+    );
   } finally {
     await database.destroy();
   }

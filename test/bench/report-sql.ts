@@ -1,6 +1,6 @@
 /**
- * What each report answers, asked by hand: one plain statement for each, with the owner's rights, on no isolation and no
- * filters. `$1` is the study, of the participant's report its participant. Each answers one row, `answer`.
+ * What each report answers, asked by hand: one plain statement for each, with the owner's rights, on no isolation and
+ * no filters. `$1` is the study, of the participant's report its participant. Each answers one row, `answer`.
  */
 const JUDGED = `
 visits as (

@@ -2,7 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { studyWithWindows } from './setting.js';
 import type { Stage } from './stage.js';
 
-const SITES = [['BER', 'Europe/Berlin'], ['NYC', 'America/New_York'], ['TYO', 'Asia/Tokyo'], ['SYD', 'Australia/Sydney']] as const;
+const SITES = [
+  ['BER', 'Europe/Berlin'],
+  ['NYC', 'America/New_York'],
+  ['TYO', 'Asia/Tokyo'],
+  ['SYD', 'Australia/Sydney'],
+] as const;
 
 const PEOPLE = `
 with sites_of as (select id, row_number() over (order by site_code) - 1 as n from sites where study_id = $1
@@ -16,7 +21,10 @@ with sites_of as (select id, row_number() over (order by site_code) - 1 as n fro
 insert into anchor_dates (participant_id, study_id, enrollment_date_value, timezone, source_type, source_ref, captured_at, status, finalized_at, finalized_by_id, version)
 select id, $1, enrollment_date, 'Europe/Berlin', 'manual_entry', jsonb_build_object('entered_by_user_id', $3::text), now(), 'finalized', now(), $3::uuid, 2 from enrolled`;
 
-/** Of ten visits six are completed where their time has come: in the window, before and after it; others were cancelled or passed by. */
+/**
+ * Of ten visits six are completed where their time has come: in the window, before and after it; others were cancelled
+ * or passed by.
+ */
 const VISITS = `
 insert into scheduled_visits (visit_key, study_id, participant_id, visit_window_id, name, target_date, window_open, window_close, is_baseline, status, completed_at)
 select gen_random_uuid(), w.study_id, p.id, w.id, w.name, d.target, d.target - w.window_before, d.target + w.window_after, w.is_baseline, k.status, case when k.status = 'completed' then (d.target + (k.fate % 7) - 2) + time '10:00' end
@@ -37,10 +45,19 @@ insert into session_tasks (session_id, task, study_id, summary, computed_summary
 select s.id, t.task, $1, jsonb_build_object('mean_rt', round((400 + random() * 300)::numeric, 2), 'accuracy', round((0.7 + random() * 0.3)::numeric, 4), 'median_rt', round((390 + random() * 280)::numeric, 2)), '{}', 0, repeat('0', 64)
 from sessions s cross join (values ('stroop'), ('n_back')) t(task)`;
 
-/** A study with sites, arms, visits of every fate and sessions with two tasks, made in sets; what runs beside a visit (reminders, its states) is not needed here. */
-export async function reportedStudy(stage: Stage, participants: number, windows: number, sessionShare: number): Promise<string> {
+/**
+ * A study with sites, arms, visits of every fate and sessions with two tasks, made in sets; what runs beside a visit
+ * (reminders, its states) is not needed here.
+ */
+export async function reportedStudy(
+  stage: Stage,
+  participants: number,
+  windows: number,
+  sessionShare: number,
+): Promise<string> {
   const studyId = await studyWithWindows(stage, windows);
-  for (const [site_code, timezone] of SITES) await stage.call('POST', `/api/studies/${studyId}/sites`, { site_code, timezone, name: randomUUID() });
+  for (const [site_code, timezone] of SITES)
+    await stage.call('POST', `/api/studies/${studyId}/sites`, { site_code, timezone, name: randomUUID() });
   const client = await stage.sql.connect();
   try {
     await client.query(`begin; set local session_replication_role = replica`);
@@ -51,6 +68,8 @@ export async function reportedStudy(stage: Stage, participants: number, windows:
   } finally {
     client.release();
   }
-  await stage.sql.query('vacuum analyze participants, anchor_dates, scheduled_visits, assessment_sessions, session_tasks, sites');
+  await stage.sql.query(
+    'vacuum analyze participants, anchor_dates, scheduled_visits, assessment_sessions, session_tasks, sites',
+  );
   return studyId;
 }

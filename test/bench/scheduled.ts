@@ -2,21 +2,37 @@ import { randomUUID } from 'node:crypto';
 import { visitKey } from '../../db/hashing.js';
 import type { Stage } from './stage.js';
 
-export const FIRST_DATE = '2024-03-10', OTHER_DATE = '2024-03-24';
+export const FIRST_DATE = '2024-03-10',
+  OTHER_DATE = '2024-03-24';
 
 /**
  * A study whose participants have two facts that give a date, a form's and one entered by hand, two weeks apart.
  * `provisional`: the dates wait for an eligibility that nobody confirms, and are scheduled already.
  */
-export async function plannedStudy(stage: Stage, windows: number, status: 'finalized' | 'provisional'): Promise<{ id: string; windows: string[] }> {
+export async function plannedStudy(
+  stage: Stage,
+  windows: number,
+  status: 'finalized' | 'provisional',
+): Promise<{ id: string; windows: string[] }> {
   const study = await stage.call<{ id: string }>('POST', '/api/studies', {
-    study_code: `BENCH-${randomUUID().slice(0, 8)}`, study_name: 'Bench', consent_mode: 'external', start_date: '2020-01-01', timezone: 'Europe/Berlin',
+    study_code: `BENCH-${randomUUID().slice(0, 8)}`,
+    study_name: 'Bench',
+    consent_mode: 'external',
+    start_date: '2020-01-01',
+    timezone: 'Europe/Berlin',
     config: { enrollment_date_policy: policyThatPrefers('form_item', status) },
   });
   const ids: string[] = [];
   for (let i = 0; i < windows; i += 1) {
     const window = await stage.call<{ id: string }>('POST', '/api/schedules/windows', {
-      study_id: study.id, code: `W${i}`, name: `Visit ${i}`, target_day: i * 30, window_before: 3, window_after: 7, is_baseline: i === 0, sort_order: i,
+      study_id: study.id,
+      code: `W${i}`,
+      name: `Visit ${i}`,
+      target_day: i * 30,
+      window_before: 3,
+      window_after: 7,
+      is_baseline: i === 0,
+      sort_order: i,
     });
     ids.push(window.id);
   }
@@ -27,7 +43,12 @@ export async function plannedStudy(stage: Stage, windows: number, status: 'final
 /** The policy of such a study; the source that it prefers decides about every date. */
 export const policyThatPrefers = (first: 'form_item' | 'manual_entry', status: 'finalized' | 'provisional') => ({
   sources: [
-    { type: 'form_item', priority: first === 'form_item' ? 1 : 2, is_active: true, form_mapping: { form_oid: 'ENROLL', item_oid: 'DATE', partial_date_handling: 'reject' } },
+    {
+      type: 'form_item',
+      priority: first === 'form_item' ? 1 : 2,
+      is_active: true,
+      form_mapping: { form_oid: 'ENROLL', item_oid: 'DATE', partial_date_handling: 'reject' },
+    },
     { type: 'manual_entry', priority: first === 'manual_entry' ? 1 : 2, is_active: true },
   ],
   prerequisites: { require_consent_signed: false, require_eligibility_confirmed: status === 'provisional' },
@@ -62,12 +83,40 @@ from unnest($1::uuid[], $2::uuid[], $4::uuid[], $5::uuid[]) as k(participant_id,
 const BATCH = 500;
 
 /** Participants who have a date and a schedule of it, without a message to Temporal: their workflows do not run. */
-export async function enrollScheduled(stage: Stage, study: { id: string; windows: string[] }, count: number, status: 'finalized' | 'provisional'): Promise<string[]> {
-  const { rows } = await stage.sql.query<{ id: string; participant_id: string }>(MADE, [study.id, count, FIRST_DATE, OTHER_DATE, stage.adminId, status, study.windows.length]);
+export async function enrollScheduled(
+  stage: Stage,
+  study: { id: string; windows: string[] },
+  count: number,
+  status: 'finalized' | 'provisional',
+): Promise<string[]> {
+  const { rows } = await stage.sql.query<{ id: string; participant_id: string }>(MADE, [
+    study.id,
+    count,
+    FIRST_DATE,
+    OTHER_DATE,
+    stage.adminId,
+    status,
+    study.windows.length,
+  ]);
   for (let at = 0; at < rows.length; at += BATCH) {
-    const keyed = rows.slice(at, at + BATCH).flatMap(({ id, participant_id }) => study.windows.map((window) => ({ participant_id, id, window, key: visitKey(participant_id, `window:${window}`) })));
-    await stage.sql.query(VISITS, [keyed.map((k) => k.participant_id), keyed.map((k) => k.id), FIRST_DATE, keyed.map((k) => k.key), keyed.map((k) => k.window)]);
+    const keyed = rows.slice(at, at + BATCH).flatMap(({ id, participant_id }) =>
+      study.windows.map((window) => ({
+        participant_id,
+        id,
+        window,
+        key: visitKey(participant_id, `window:${window}`),
+      })),
+    );
+    await stage.sql.query(VISITS, [
+      keyed.map((k) => k.participant_id),
+      keyed.map((k) => k.id),
+      FIRST_DATE,
+      keyed.map((k) => k.key),
+      keyed.map((k) => k.window),
+    ]);
   }
-  await stage.sql.query('vacuum analyze participants, anchor_dates, schedule_versions, scheduled_visits, visit_states, form_instances, manual_anchor_entries');
+  await stage.sql.query(
+    'vacuum analyze participants, anchor_dates, schedule_versions, scheduled_visits, visit_states, form_instances, manual_anchor_entries',
+  );
   return rows.map(({ participant_id }) => participant_id);
 }

@@ -36,18 +36,33 @@ create table if not exists bench.trials (
 /** Starts a service of the bench's own on free ports and a throw-away folder. */
 export async function setStage(): Promise<Stage> {
   const service = await startService({
-    RATE_LIMIT_PER_MINUTE: GENEROUS, AUTH_RATE_LIMIT_PER_MINUTE: GENEROUS, WEBHOOK_RATE_LIMIT_PER_MINUTE: GENEROUS, ACCESS_TOKEN_MINUTES: '600',
+    RATE_LIMIT_PER_MINUTE: GENEROUS,
+    AUTH_RATE_LIMIT_PER_MINUTE: GENEROUS,
+    WEBHOOK_RATE_LIMIT_PER_MINUTE: GENEROUS,
+    ACCESS_TOKEN_MINUTES: '600',
     // The service's own sweep would take part of what a figure is about.
     REMINDER_INTERVAL_SECONDS: '86400',
   });
   const { api, admin_email, admin_password, database_url } = service.run;
   const sql = new pg.Pool({ connectionString: database_url, max: 4 });
   await sql.query(SCHEMA);
-  const load = await startChild<Load, Measured, object>(import.meta.url.endsWith('.ts') ? 'load.ts' : 'load.js', process.env);
-  const login = await answered<{ user: { id: string }; tokens: { access_token: string } }>(`${api}/api/auth/login`, 'POST', {}, { email: admin_email, password: admin_password });
+  const load = await startChild<Load, Measured, object>(
+    import.meta.url.endsWith('.ts') ? 'load.ts' : 'load.js',
+    process.env,
+  );
+  const login = await answered<{ user: { id: string }; tokens: { access_token: string } }>(
+    `${api}/api/auth/login`,
+    'POST',
+    {},
+    { email: admin_email, password: admin_password },
+  );
   const headers = { authorization: `Bearer ${login.tokens.access_token}`, 'content-type': 'application/json' };
   return {
-    service, load, sql, headers, adminId: login.user.id,
+    service,
+    load,
+    sql,
+    headers,
+    adminId: login.user.id,
     call: (method, path, body) => answered(`${api}${path}`, method, headers, body),
     quiet: () => quiet(service),
     clear: async () => {
@@ -59,7 +74,11 @@ export async function setStage(): Promise<Stage> {
 }
 
 async function answered<T>(url: string, method: string, headers: Record<string, string>, body?: unknown): Promise<T> {
-  const response = await fetch(url, { method, headers: { 'content-type': 'application/json', ...headers }, ...(body !== undefined && { body: JSON.stringify(body) }) });
+  const response = await fetch(url, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
   const text = await response.text();
   if (!response.ok) throw new Error(`${method} ${url} answered ${response.status}: ${text.slice(0, 500)}`);
   return JSON.parse(text) as T;
@@ -83,7 +102,8 @@ async function quiet(service: Service): Promise<void> {
   throw new Error('the service did not become quiet within two minutes');
 }
 
-const processorMs = (pids: readonly number[]): number => pids.reduce((sum, pid) => {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
-  return sum + (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-}, 0);
+const processorMs = (pids: readonly number[]): number =>
+  pids.reduce((sum, pid) => {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+    return sum + (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  }, 0);

@@ -27,11 +27,21 @@ export async function coldStart(): Promise<Figure[]> {
   // As root, PostgreSQL runs as another user and must be able to pass through.
   chmodSync(copy, 0o711);
   try {
-    for (const file of execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' }).split('\0').filter(Boolean)) {
+    for (const file of execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' })
+      .split('\0')
+      .filter(Boolean)) {
       mkdirSync(dirname(join(copy, file)), { recursive: true });
       cpSync(join(root, file), join(copy, file));
     }
-    return [ofLimit('START_COLD', await seconds(copy, join(copy, '.data'), 600), LIMIT.cold, 's', 'npm start on a clean copy, warm package cache')];
+    return [
+      ofLimit(
+        'START_COLD',
+        await seconds(copy, join(copy, '.data'), 600),
+        LIMIT.cold,
+        's',
+        'npm start on a clean copy, warm package cache',
+      ),
+    ];
   } finally {
     rmSync(copy, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
@@ -45,13 +55,22 @@ async function seconds(folder: string, dataDir: string, patience: number): Promi
   const began = performance.now();
   const child = spawn('npm', ['start'], { cwd: folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => { output += text; });
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
   const exit = once(child, 'exit');
   let ended = false;
-  void exit.then(() => { ended = true; });
+  void exit.then(() => {
+    ended = true;
+  });
   const file = join(dataDir, 'run.json');
   try {
-    await until(() => ended || readIfThere(file) !== undefined, { timeout: patience * 1000, interval: 20, what: 'npm start to be ready' });
+    await until(() => ended || readIfThere(file) !== undefined, {
+      timeout: patience * 1000,
+      interval: 20,
+      what: 'npm start to be ready',
+    });
     if (ended) throw new Error('npm start ended');
     return (performance.now() - began) / 1000;
   } catch (fault) {
@@ -59,7 +78,10 @@ async function seconds(folder: string, dataDir: string, patience: number): Promi
   } finally {
     if (!ended) {
       const text = readIfThere(file);
-      process.kill(text === undefined ? child.pid! : (JSON.parse(readFileSync(file, 'utf8')) as RunJson).pids.supervisor, 'SIGTERM');
+      process.kill(
+        text === undefined ? child.pid! : (JSON.parse(readFileSync(file, 'utf8')) as RunJson).pids.supervisor,
+        'SIGTERM',
+      );
       await exit;
     }
   }

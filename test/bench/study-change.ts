@@ -5,12 +5,30 @@ import type { Paced } from './load.js';
 import { enrollScheduled, OTHER_DATE, plannedStudy, policyThatPrefers } from './scheduled.js';
 import type { Stage } from './stage.js';
 
-const SMALL = 1_000, LARGE = 10_000, VISITS = 20;
-const LIMIT_SECONDS = 60, MOST_GROWTH = 1.25, MOST_SLOWER = 3;
-const READS_EVERY_MS = 20, IDLE_READS_SECONDS = 20, LOOK_MS = 500, PATIENCE_MS = 300_000;
+const SMALL = 1_000,
+  LARGE = 10_000,
+  VISITS = 20;
+const LIMIT_SECONDS = 60,
+  MOST_GROWTH = 1.25,
+  MOST_SLOWER = 3;
+const READS_EVERY_MS = 20,
+  IDLE_READS_SECONDS = 20,
+  LOOK_MS = 500,
+  PATIENCE_MS = 300_000;
 
-interface Progress { status: string; seen: number; total: number; moved: number; schedules: number }
-interface Ran { seconds: number; looks: number[]; reads: number[]; last: Progress }
+interface Progress {
+  status: string;
+  seen: number;
+  total: number;
+  moved: number;
+  schedules: number;
+}
+interface Ran {
+  seconds: number;
+  looks: number[];
+  reads: number[];
+  last: Progress;
+}
 type Setting = Awaited<ReturnType<typeof plannedStudy>>;
 
 /**
@@ -32,12 +50,20 @@ export async function studyChangeFigures(stage: Stage): Promise<Figure[]> {
       const participants = await enrollScheduled(stage, study, count, status);
       await stage.quiet();
       const read = (seconds: number): Paced => ({
-        kind: 'paced', url: stage.service.run.api, everyMs: READS_EVERY_MS, seconds,
-        requests: participants.slice(0, 100).map((id) => ({ method: 'GET', path: `/api/studies/${study.id}/participants/${id}/anchor-date`, headers: stage.headers })),
+        kind: 'paced',
+        url: stage.service.run.api,
+        everyMs: READS_EVERY_MS,
+        seconds,
+        requests: participants.slice(0, 100).map((id) => ({
+          method: 'GET',
+          path: `/api/studies/${study.id}/participants/${id}/anchor-date`,
+          headers: stage.headers,
+        })),
       });
       await stage.load.ask(read(1));
       idle = [];
-      for (let second = 0; second < IDLE_READS_SECONDS; second += 1) idle.push(...(await stage.load.ask(read(1))).took!);
+      for (let second = 0; second < IDLE_READS_SECONDS; second += 1)
+        idle.push(...(await stage.load.ask(read(1))).took!);
       const one = await followed(stage, study, read, change);
       await assertRegenerated(stage, study, count, status);
       if (one.last.schedules !== count) throw new Error(`${one.last.schedules} of ${count} schedules were made`);
@@ -45,21 +71,48 @@ export async function studyChangeFigures(stage: Stage): Promise<Figure[]> {
       await stage.quiet();
     }
     const [small, large] = ran as [{ count: number; of: Ran }, { count: number; of: Ran }];
-    const each = ({ count, of }: { count: number; of: Ran }) => of.seconds * 1000 / count;
+    const each = ({ count, of }: { count: number; of: Ran }) => (of.seconds * 1000) / count;
     const steps = new Set(large.of.looks).size;
     if (steps < 5) throw new Error(`the progress of ${what} was seen at ${steps} places only`);
     const p99 = { idle: percentile(idle, 0.99), busy: percentile(large.of.reads, 0.99) };
     figures.push(
-      ofLimit(name, large.of.seconds, LIMIT_SECONDS, 's', `${what}: ${LARGE.toLocaleString('en')} schedules of ${VISITS} visits made anew`),
-      { name: `${name}_EACH`, what: `the same, time for each of ${LARGE.toLocaleString('en')} against each of ${SMALL.toLocaleString('en')}`, ratio: each(large) / each(small), goal: { is: '<=', value: MOST_GROWTH }, ours: each(large), baseline: each(small), unit: 'ms' },
-      { name: `${name}_READ`, what: `an anchor read meanwhile, slowest of a hundred, against an idle service (progress seen at ${steps} places)`, ratio: p99.busy / p99.idle, goal: { is: '<=', value: MOST_SLOWER }, ours: p99.busy, baseline: p99.idle, unit: 'ms' },
+      ofLimit(
+        name,
+        large.of.seconds,
+        LIMIT_SECONDS,
+        's',
+        `${what}: ${LARGE.toLocaleString('en')} schedules of ${VISITS} visits made anew`,
+      ),
+      {
+        name: `${name}_EACH`,
+        what: `the same, time for each of ${LARGE.toLocaleString('en')} against each of ${SMALL.toLocaleString('en')}`,
+        ratio: each(large) / each(small),
+        goal: { is: '<=', value: MOST_GROWTH },
+        ours: each(large),
+        baseline: each(small),
+        unit: 'ms',
+      },
+      {
+        name: `${name}_READ`,
+        what: `an anchor read meanwhile, slowest of a hundred, against an idle service (progress seen at ${steps} places)`,
+        ratio: p99.busy / p99.idle,
+        goal: { is: '<=', value: MOST_SLOWER },
+        ours: p99.busy,
+        baseline: p99.idle,
+        unit: 'ms',
+      },
     );
   }
   return figures;
 }
 
 /** Makes the change and follows it to its end; reads go on until then. */
-async function followed(stage: Stage, study: Setting, read: (seconds: number) => Paced, change: (stage: Stage, study: Setting) => Promise<string>): Promise<Ran> {
+async function followed(
+  stage: Stage,
+  study: Setting,
+  read: (seconds: number) => Paced,
+  change: (stage: Stage, study: Setting) => Promise<string>,
+): Promise<Ran> {
   const began = performance.now();
   const changeId = await change(stage, study);
   const looks: number[] = [];
@@ -91,16 +144,29 @@ async function moveWindow(stage: Stage, study: Setting): Promise<string> {
 }
 
 async function preferOtherSource(stage: Stage, study: Setting): Promise<string> {
-  await stage.call('POST', `/api/studies/${study.id}/config/enrollment-policy`, policyThatPrefers('manual_entry', 'provisional'));
+  await stage.call(
+    'POST',
+    `/api/studies/${study.id}/config/enrollment-policy`,
+    policyThatPrefers('manual_entry', 'provisional'),
+  );
   return 'policy-2';
 }
 
-/** Every participant has a second version with all visits, current, of the date that is right; the first is superseded. */
-async function assertRegenerated(stage: Stage, study: Setting, count: number, status: 'finalized' | 'provisional'): Promise<void> {
+/**
+ * Every participant has a second version with all visits, current, of the date that is right; the first is superseded.
+ */
+async function assertRegenerated(
+  stage: Stage,
+  study: Setting,
+  count: number,
+  status: 'finalized' | 'provisional',
+): Promise<void> {
   const { rows } = await stage.sql.query<{ done: number }>(
     `select count(*)::integer as done from anchor_dates a join schedule_versions v on v.id = a.current_schedule_version_id and v.is_current and v.version_number = 2
      where a.study_id = $1 and (select count(*) from scheduled_visits x where x.schedule_version_id = v.id and x.status = 'scheduled') = $2
        and (select count(*) from scheduled_visits x where x.participant_id = a.participant_id and x.status = 'superseded') = $2
-       and ($3::date is null or a.enrollment_date_value = $3::date)`, [study.id, VISITS, status === 'provisional' ? OTHER_DATE : null]);
+       and ($3::date is null or a.enrollment_date_value = $3::date)`,
+    [study.id, VISITS, status === 'provisional' ? OTHER_DATE : null],
+  );
   if (rows[0]!.done !== count) throw new Error(`${rows[0]!.done} of ${count} participants have their next schedule`);
 }

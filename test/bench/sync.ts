@@ -7,12 +7,14 @@ import type { Figure } from './figure.js';
 import { sameRows } from './same-rows.js';
 import type { Stage } from './stage.js';
 
-const RECORDS = 10_000, PAGE = 250;
+const RECORDS = 10_000,
+  PAGE = 250;
 
 /**
  * A sync of 10,000 records, none of them known, held against a bare paged export of the same records and the inserts
- * of what becomes of them: participant, anchor, form, history, decision, schedule version, visit. That takes tables with a key
- * and nothing else; SYNC_ROWS stands beside it, whose inserts are the rows themselves, where the service has them.
+ * of what becomes of them: participant, anchor, form, history, decision, schedule version, visit. That takes tables
+ * with a key and nothing else; SYNC_ROWS stands beside it, whose inserts are the rows themselves, where the service has
+ * them.
  */
 export async function syncFigures(stage: Stage): Promise<Figure[]> {
   const simulator = await startSimulator({ port: 0, projects: [] });
@@ -27,14 +29,31 @@ export async function syncFigures(stage: Stage): Promise<Figure[]> {
     // Workflows that nobody waits for take minutes to start: those that are left are taken back.
     await stage.sql.query(`delete from outbox where topic = 'participant-start'`);
     await stage.quiet();
-    const same = await seconds(() => bareExport(stage, simulator.apiUrl, study, async (page) => { await stage.sql.query(rows.insert, rows.of(page.map((row) => row['subject_id']!))); }));
+    const same = await seconds(() =>
+      bareExport(stage, simulator.apiUrl, study, async (page) => {
+        await stage.sql.query(rows.insert, rows.of(page.map((row) => row['subject_id']!)));
+      }),
+    );
     await checkSame(stage, study, other);
-    const figure = (name: string, took: number, what: string): Figure => ({ name, ratio: took / bare, goal: { is: '<=', value: 1.5 }, ours: took, baseline: bare, unit: 's', what });
+    const figure = (name: string, took: number, what: string): Figure => ({
+      name,
+      ratio: took / bare,
+      goal: { is: '<=', value: 1.5 },
+      ours: took,
+      baseline: bare,
+      unit: 's',
+      what,
+    });
     return [
       figure('SYNC', ours, 'sync of 10,000 records, none of them known; a bare paged export with inserts'),
       figure('SYNC_AGAIN', again, 'the same, nothing has changed'),
       {
-        name: 'SYNC_ROWS', ratio: ours / same, goal: { is: '<=', value: 1.5 }, ours, baseline: same, unit: 's',
+        name: 'SYNC_ROWS',
+        ratio: ours / same,
+        goal: { is: '<=', value: 1.5 },
+        ours,
+        baseline: same,
+        unit: 's',
         what: 'the first sync; a bare paged export with inserts of the very rows that it makes into the service’s own tables',
       },
     ];
@@ -52,7 +71,10 @@ async function seconds(work: () => Promise<void>): Promise<number> {
 async function synced(stage: Stage, { id }: ConnectedStudy): Promise<void> {
   const { sync_id } = await stage.call<{ sync_id: string }>('POST', `/api/datacapture/sync/${id}`);
   for (;;) {
-    const report = await stage.call<{ status: string; progress: { done: number; failed: number } }>('GET', `/api/datacapture/syncs/${sync_id}?limit=1`);
+    const report = await stage.call<{ status: string; progress: { done: number; failed: number } }>(
+      'GET',
+      `/api/datacapture/syncs/${sync_id}?limit=1`,
+    );
     if (report.status === 'completed' && report.progress.done === RECORDS && report.progress.failed === 0) return;
     if (report.status !== 'running') throw new Error(`the sync ended ${report.status}: ${JSON.stringify(report)}`);
     await sleep(200);
@@ -65,26 +87,62 @@ type Page = Record<string, string>[];
 
 /** Tables with a key and nothing else. */
 function intoBareTables({ sql }: Stage): (page: Page) => Promise<void> {
-  const made = sql.query(TABLES.map((table) => `create table if not exists bench.sync_${table} (id uuid primary key default gen_random_uuid(), record text not null, body jsonb not null, created_at timestamptz not null default clock_timestamp())`).join(';'));
+  const made = sql.query(
+    TABLES.map(
+      (table) =>
+        `create table if not exists bench.sync_${table} (id uuid primary key default gen_random_uuid(), record text not null, body jsonb not null, created_at timestamptz not null default clock_timestamp())`,
+    ).join(';'),
+  );
   return async (page) => {
     await made;
-    for (const table of TABLES) await sql.query(`insert into bench.sync_${table} (record, body) select r->>'subject_id', r from jsonb_array_elements($1::jsonb) r`, [JSON.stringify(page)]);
+    for (const table of TABLES)
+      await sql.query(
+        `insert into bench.sync_${table} (record, body) select r->>'subject_id', r from jsonb_array_elements($1::jsonb) r`,
+        [JSON.stringify(page)],
+      );
   };
 }
 
-async function bareExport(stage: Stage, apiUrl: string, { token }: ConnectedStudy, insert: (page: Page) => Promise<void>): Promise<void> {
+async function bareExport(
+  stage: Stage,
+  apiUrl: string,
+  { token }: ConnectedStudy,
+  insert: (page: Page) => Promise<void>,
+): Promise<void> {
   const ask = async (more: Record<string, string>) => {
-    const response = await fetch(apiUrl, { method: 'POST', body: new URLSearchParams({ token, content: 'record', format: 'json', type: 'flat', ...more }) });
-    return await response.json() as Page;
+    const response = await fetch(apiUrl, {
+      method: 'POST',
+      body: new URLSearchParams({ token, content: 'record', format: 'json', type: 'flat', ...more }),
+    });
+    return (await response.json()) as Page;
   };
   const ids = (await ask({ 'fields[0]': 'subject_id' })).map((row) => row['subject_id']!);
-  for (let at = 0; at < ids.length; at += PAGE) await insert(await ask(Object.fromEntries(ids.slice(at, at + PAGE).map((id, i) => [`records[${i}]`, id]))));
+  for (let at = 0; at < ids.length; at += PAGE)
+    await insert(await ask(Object.fromEntries(ids.slice(at, at + PAGE).map((id, i) => [`records[${i}]`, id]))));
 }
 
 /** @throws unless the bare program left what the sync left */
 async function checkSame(stage: Stage, ours: ConnectedStudy, other: ConnectedStudy): Promise<void> {
-  for (const table of ['participants', 'anchor_dates', 'form_instances', 'anchor_date_history', 'anchor_decisions', 'schedule_versions', 'scheduled_visits', 'visit_states', 'notifications', 'domain_events', 'datacapture_records']) {
-    const { rows: [count] } = await stage.sql.query<{ ours: number; other: number }>(`select count(*) filter (where study_id = $1)::integer as ours, count(*) filter (where study_id = $2)::integer as other from ${table}`, [ours.id, other.id]);
-    if (count!.ours < RECORDS || count!.ours !== count!.other) throw new Error(`${table}: the sync left ${count!.ours} rows, the bare program ${count!.other}`);
+  for (const table of [
+    'participants',
+    'anchor_dates',
+    'form_instances',
+    'anchor_date_history',
+    'anchor_decisions',
+    'schedule_versions',
+    'scheduled_visits',
+    'visit_states',
+    'notifications',
+    'domain_events',
+    'datacapture_records',
+  ]) {
+    const {
+      rows: [count],
+    } = await stage.sql.query<{ ours: number; other: number }>(
+      `select count(*) filter (where study_id = $1)::integer as ours, count(*) filter (where study_id = $2)::integer as other from ${table}`,
+      [ours.id, other.id],
+    );
+    if (count!.ours < RECORDS || count!.ours !== count!.other)
+      throw new Error(`${table}: the sync left ${count!.ours} rows, the bare program ${count!.other}`);
   }
 }

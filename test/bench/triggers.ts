@@ -7,7 +7,9 @@ import type { Stream } from './load.js';
 import { compared, inPairs } from './pairs.js';
 import type { Stage } from './stage.js';
 
-const CONNECTIONS = 64, SECONDS = 3, RECORDS = 5_000;
+const CONNECTIONS = 64,
+  SECONDS = 3,
+  RECORDS = 5_000;
 
 /**
  * P3: a signed trigger is accepted, its event committed with the message that starts its processing; held against bare
@@ -17,27 +19,49 @@ const CONNECTIONS = 64, SECONDS = 3, RECORDS = 5_000;
 export async function triggerFigures(stage: Stage, rounds: number): Promise<Figure[]> {
   const simulator = await startSimulator({ port: 0, projects: [] });
   const secret = `s-${randomUUID()}`;
-  const bare = await startChild<object, object, { url: string }>(import.meta.url.endsWith('.ts') ? 'bare/api.ts' : 'bare/api.js', {
-    ...process.env, BARE_DATABASE_URL: stage.service.run.database_url, BARE_SECRET: secret,
-  });
+  const bare = await startChild<object, object, { url: string }>(
+    import.meta.url.endsWith('.ts') ? 'bare/api.ts' : 'bare/api.js',
+    {
+      ...process.env,
+      BARE_DATABASE_URL: stage.service.run.database_url,
+      BARE_SECRET: secret,
+    },
+  );
   try {
     const { projectId } = await connectedStudy(stage, simulator, secret, RECORDS);
     const requests = Array.from({ length: RECORDS }, (_, i) => trigger(projectId, recordId(i), secret));
-    const ours: Stream = { kind: 'stream', url: stage.service.run.api, connections: CONNECTIONS, seconds: SECONDS, requests };
-    const pairs = await inPairs(rounds, async () => {
-      await workedOff(stage);
-      const before = await kept(stage, projectId);
-      const measured = await stage.load.ask(ours);
-      const inTable = await kept(stage, projectId) - before;
-      if (inTable < measured.count) throw new Error(`${measured.count} triggers were accepted, ${inTable} are in the table`);
-      return measured;
-    }, async () => {
-      await workedOff(stage);
-      return stage.load.ask({ ...ours, url: bare.ready.url });
-    });
+    const ours: Stream = {
+      kind: 'stream',
+      url: stage.service.run.api,
+      connections: CONNECTIONS,
+      seconds: SECONDS,
+      requests,
+    };
+    const pairs = await inPairs(
+      rounds,
+      async () => {
+        await workedOff(stage);
+        const before = await kept(stage, projectId);
+        const measured = await stage.load.ask(ours);
+        const inTable = (await kept(stage, projectId)) - before;
+        if (inTable < measured.count)
+          throw new Error(`${measured.count} triggers were accepted, ${inTable} are in the table`);
+        return measured;
+      },
+      async () => {
+        await workedOff(stage);
+        return stage.load.ask({ ...ours, url: bare.ready.url });
+      },
+    );
     await workedOff(stage);
     return [
-      { name: 'P3', what: 'a signed trigger accepted and committed, 64 connections', ...compared(pairs, (m) => m.perSecond), goal: { is: '>=', value: 0.7 }, unit: 'triggers/s' },
+      {
+        name: 'P3',
+        what: 'a signed trigger accepted and committed, 64 connections',
+        ...compared(pairs, (m) => m.perSecond),
+        goal: { is: '>=', value: 0.7 },
+        unit: 'triggers/s',
+      },
     ];
   } finally {
     await bare.stop();
@@ -46,7 +70,10 @@ export async function triggerFigures(stage: Stage, rounds: number): Promise<Figu
 }
 
 async function kept(stage: Stage, projectId: string): Promise<number> {
-  const { rows } = await stage.sql.query<{ kept: number }>('select count(*)::integer as kept from webhook_events where project_id = $1', [projectId]);
+  const { rows } = await stage.sql.query<{ kept: number }>(
+    'select count(*)::integer as kept from webhook_events where project_id = $1',
+    [projectId],
+  );
   return rows[0]!.kept;
 }
 

@@ -26,7 +26,11 @@ export const apiBody: Middleware = koaBody({
 function paramsOf(body: unknown): Params {
   if (typeof body === 'string') return new Params(new URLSearchParams(body));
   if (typeof body !== 'object' || body === null) return new Params([]);
-  return new Params(Object.entries(body).flatMap(([key, value]: [string, unknown]) => (Array.isArray(value) ? value : [value]).map((one): [string, string] => [key, String(one)])));
+  return new Params(
+    Object.entries(body).flatMap(([key, value]: [string, unknown]) =>
+      (Array.isArray(value) ? value : [value]).map((one): [string, string] => [key, String(one)]),
+    ),
+  );
 }
 
 /** The body's first half at once and the rest at the end of the time, so that a reader waits in the middle of it. */
@@ -37,7 +41,13 @@ async function* slowly(body: Buffer, ms: number, signal: AbortSignal): AsyncGene
   yield body.subarray(half);
 }
 
-function send(ctx: Context, answer: Answer, suffering: Suffering, location: string | undefined, signal: AbortSignal): void {
+function send(
+  ctx: Context,
+  answer: Answer,
+  suffering: Suffering,
+  location: string | undefined,
+  signal: AbortSignal,
+): void {
   ctx.status = answer.status;
   if (location !== undefined) ctx.set('Location', location);
   let body = Buffer.from(answer.body);
@@ -85,9 +95,21 @@ async function answer(ctx: Context, world: World, stopping: AbortSignal): Promis
   const format = params.answerFormat();
   const ip = ctx.ip.replace(/^::ffff:/, '');
   const id = world.journal.nextId();
-  const log = (status: number | null, fault: string | null, applied: boolean, records: string[]): void => world.journal.addCall({
-    id, at: new Date(started).toISOString(), ip, content, action, project_id: projectId, status, duration_ms: Date.now() - started, fault, applied, records, parameters: params.shown(),
-  });
+  const log = (status: number | null, fault: string | null, applied: boolean, records: string[]): void =>
+    world.journal.addCall({
+      id,
+      at: new Date(started).toISOString(),
+      ip,
+      content,
+      action,
+      project_id: projectId,
+      status,
+      duration_ms: Date.now() - started,
+      fault,
+      applied,
+      records,
+      parameters: params.shown(),
+    });
 
   const refusal = world.faults.refusal(ip, projectId, content, action, format);
   if (refusal) {

@@ -67,7 +67,13 @@ function requireExport(user: CaptureUser): void {
   if (!user.api_export) throw new ApiError(403, 'You do not have API Export privileges');
 }
 
-function dispatch({ project, user }: Caller, params: Params, version: string, journal: Journal, callId: number): Outcome {
+function dispatch(
+  { project, user }: Caller,
+  params: Params,
+  version: string,
+  journal: Journal,
+  callId: number,
+): Outcome {
   const content = params.text('content') ?? '';
   const action = actionOf(params);
   const read = (answer: Answer): Outcome => ({ answer, applied: false, records: [] });
@@ -85,16 +91,24 @@ function dispatch({ project, user }: Caller, params: Params, version: string, jo
     return read(exportRecords(project, params, user));
   }
   if (content === 'version') return read(textAnswer(version));
-  if (content === 'file' || content === 'fileRepository') throw new ApiError(400, 'Files are not available in this project: it has no file upload fields');
+  if (content === 'file' || content === 'fileRepository')
+    throw new ApiError(400, 'Files are not available in this project: it has no file upload fields');
   const reader = READERS[content];
   if (!reader) throw new ApiError(400, 'The value of the parameter "content" is not valid');
-  if (action !== 'export') throw new ApiError(403, DESIGN_IMPORT[content] ?? 'The value of the parameter "action" is not valid');
+  if (action !== 'export')
+    throw new ApiError(403, DESIGN_IMPORT[content] ?? 'The value of the parameter "action" is not valid');
   requireExport(user);
   return read(reader(project, params));
 }
 
 /** Answers one API call; errors become answers in the format that the call asked errors in. */
-export function answerCall(caller: Caller | undefined, params: Params, version: string, journal: Journal, callId: number): Outcome {
+export function answerCall(
+  caller: Caller | undefined,
+  params: Params,
+  version: string,
+  journal: Journal,
+  callId: number,
+): Outcome {
   try {
     // A wrong token is 403, not 401, whatever else is wrong with the call.
     if (!caller) throw new ApiError(403, 'You do not have permissions to use the API');

@@ -56,7 +56,9 @@ export function controlRoutes(control: Control, world: World): Router {
     ctx.body = await control.saveForm(idOf(ctx), read(schemas.SaveSchema, bodyOf(ctx), 'The form'));
   });
   router.post(`${project}/trigger`, async (ctx) => {
-    ctx.body = { triggers: await control.sendTriggers(idOf(ctx), read(schemas.SendTriggerSchema, bodyOf(ctx), 'The trigger')) };
+    ctx.body = {
+      triggers: await control.sendTriggers(idOf(ctx), read(schemas.SendTriggerSchema, bodyOf(ctx), 'The trigger')),
+    };
   });
   router.post(`${project}/rename`, (ctx) => {
     const { record, to } = read(schemas.RenameSchema, bodyOf(ctx), 'The renaming');
@@ -85,7 +87,11 @@ export function controlRoutes(control: Control, world: World): Router {
   });
   router.put('/faults', (ctx) => {
     const body = bodyOf(ctx);
-    control.setFaults(Array.isArray(body) ? read(Type.Array(schemas.FaultSchema), body, 'The faults') : read(schemas.FaultSchema, body, 'The fault'));
+    control.setFaults(
+      Array.isArray(body)
+        ? read(Type.Array(schemas.FaultSchema), body, 'The faults')
+        : read(schemas.FaultSchema, body, 'The fault'),
+    );
     ctx.body = { faults: control.faults(), banned: world.faults.banned() };
   });
   router.post('/faults', (ctx) => {

@@ -29,7 +29,12 @@ export interface SaveResult {
   trigger: TriggerEntry | null;
 }
 
-const DEFAULTS: Pick<SaveRequest, 'values' | 'complete' | 'survey' | 'trigger'> = { values: {}, complete: '2', survey: false, trigger: true };
+const DEFAULTS: Pick<SaveRequest, 'values' | 'complete' | 'survey' | 'trigger'> = {
+  values: {},
+  complete: '2',
+  survey: false,
+  trigger: true,
+};
 
 /** What a test or a person can do to the simulator from outside; the HTTP control routes call the same methods. */
 export class Control {
@@ -38,7 +43,14 @@ export class Control {
   projects(): ProjectView[] {
     return [...this.world.projects.values()].map(({ design, key, store }) => {
       const { secret: _secret, ...trigger } = design.trigger;
-      return { project_id: design.project_id, title: design.title, primary_key: key, longitudinal: design.longitudinal, records: store.size, trigger };
+      return {
+        project_id: design.project_id,
+        title: design.title,
+        primary_key: key,
+        longitudinal: design.longitudinal,
+        records: store.size,
+        trigger,
+      };
     });
   }
 
@@ -60,7 +72,8 @@ export class Control {
   }
 
   setTrigger(projectId: number, changes: Partial<TriggerConfig>): void {
-    if (changes.url !== undefined && changes.url !== null && !URL.canParse(changes.url)) throw new InputError(`The trigger's url "${changes.url}" is not a URL.`);
+    if (changes.url !== undefined && changes.url !== null && !URL.canParse(changes.url))
+      throw new InputError(`The trigger's url "${changes.url}" is not a URL.`);
     Object.assign(this.world.project(projectId).design.trigger, changes);
   }
 
@@ -80,17 +93,36 @@ export class Control {
   load(projectId: number, rows: readonly Record<string, string>[]): void {
     const project = this.world.project(projectId);
     project.load(rows);
-    for (const row of rows) this.#journalWrite(projectId, 'load', row[project.key] ?? '', row['redcap_event_name'] ?? '', Object.keys(row), true);
+    for (const row of rows)
+      this.#journalWrite(
+        projectId,
+        'load',
+        row[project.key] ?? '',
+        row['redcap_event_name'] ?? '',
+        Object.keys(row),
+        true,
+      );
   }
 
   /** Saves a form and sends its trigger; resolves after the trigger's one attempt, whatever came of it. */
-  async saveForm(projectId: number, request: Partial<SaveRequest> & Pick<SaveRequest, 'instrument'>): Promise<SaveResult> {
+  async saveForm(
+    projectId: number,
+    request: Partial<SaveRequest> & Pick<SaveRequest, 'instrument'>,
+  ): Promise<SaveResult> {
     const project = this.world.project(projectId);
     const full: SaveRequest = { ...DEFAULTS, ...request };
     const saved = saveForm(project, full);
     this.world.journal.addWrite({
-      at: new Date().toISOString(), project_id: projectId, via: 'form', call_id: null, record: saved.facts.record,
-      event: saved.key.event, repeat_instrument: saved.key.repeatInstrument, repeat_instance: saved.key.instance, fields: saved.fields, changed: saved.changed,
+      at: new Date().toISOString(),
+      project_id: projectId,
+      via: 'form',
+      call_id: null,
+      record: saved.facts.record,
+      event: saved.key.event,
+      repeat_instrument: saved.key.repeatInstrument,
+      repeat_instance: saved.key.instance,
+      fields: saved.fields,
+      changed: saved.changed,
     });
     const body = triggerBody(project, saved.facts, this.world.baseUrl, this.world.options.version);
     const trigger = full.trigger ? await sendTrigger(project, body, this.world.journal) : null;
@@ -98,15 +130,29 @@ export class Control {
   }
 
   /** The same trigger so many times at once, with nothing saved. */
-  async sendTriggers(projectId: number, request: Partial<SendTriggerRequest> & Pick<SendTriggerRequest, 'record' | 'instrument'>): Promise<TriggerEntry[]> {
+  async sendTriggers(
+    projectId: number,
+    request: Partial<SendTriggerRequest> & Pick<SendTriggerRequest, 'record' | 'instrument'>,
+  ): Promise<TriggerEntry[]> {
     const project = this.world.project(projectId);
     if (project.design.trigger.url === null) throw new InputError(`Project ${projectId} has no trigger url.`);
     const key = formPlace(project, request.instrument, request.event, request.repeat_instance);
-    const body = triggerBody(project, {
-      record: request.record, instrument: request.instrument, event: key.event, complete: request.complete ?? '2', repeatInstance: key.instance,
-      username: request.username ?? project.design.users[0]?.username ?? '',
-    }, this.world.baseUrl, this.world.options.version);
-    const sent = await Promise.all(Array.from({ length: request.times ?? 1 }, () => sendTrigger(project, body, this.world.journal)));
+    const body = triggerBody(
+      project,
+      {
+        record: request.record,
+        instrument: request.instrument,
+        event: key.event,
+        complete: request.complete ?? '2',
+        repeatInstance: key.instance,
+        username: request.username ?? project.design.users[0]?.username ?? '',
+      },
+      this.world.baseUrl,
+      this.world.options.version,
+    );
+    const sent = await Promise.all(
+      Array.from({ length: request.times ?? 1 }, () => sendTrigger(project, body, this.world.journal)),
+    );
     return sent.filter((entry) => entry !== null);
   }
 
@@ -116,9 +162,25 @@ export class Control {
     return project;
   }
 
-  #journalWrite(projectId: number, via: WriteEntry['via'], record: string, event: string, fields: string[], changed: boolean): void {
+  #journalWrite(
+    projectId: number,
+    via: WriteEntry['via'],
+    record: string,
+    event: string,
+    fields: string[],
+    changed: boolean,
+  ): void {
     this.world.journal.addWrite({
-      at: new Date().toISOString(), project_id: projectId, via, call_id: null, record, event, repeat_instrument: '', repeat_instance: 0, fields, changed,
+      at: new Date().toISOString(),
+      project_id: projectId,
+      via,
+      call_id: null,
+      record,
+      event,
+      repeat_instrument: '',
+      repeat_instance: 0,
+      fields,
+      changed,
     });
   }
 
@@ -138,7 +200,11 @@ export class Control {
   /** Locks (or unlocks) the whole record, or one instrument of it at an event. */
   lockRecord(projectId: number, record: string, locked = true, instrument?: string, event?: string): void {
     const project = this.#existing(projectId, record);
-    project.store.lock(record, instrument === undefined ? '*' : `${formPlace(project, instrument, event, undefined).event}|${instrument}`, locked);
+    project.store.lock(
+      record,
+      instrument === undefined ? '*' : `${formPlace(project, instrument, event, undefined).event}|${instrument}`,
+      locked,
+    );
   }
 
   records(projectId: number): RecordView[] {
@@ -150,13 +216,21 @@ export class Control {
     const record = this.world.project(projectId).store.get(id);
     if (!record) return undefined;
     return {
-      record: record.id, data_access_group: record.group, locks: [...record.locks], modified_at: record.modifiedAt,
-      rows: [...record.rows.values()].map((row) => ({ event: row.event, repeat_instrument: row.repeatInstrument, repeat_instance: row.instance, values: Object.fromEntries(row.values) })),
+      record: record.id,
+      data_access_group: record.group,
+      locks: [...record.locks],
+      modified_at: record.modifiedAt,
+      rows: [...record.rows.values()].map((row) => ({
+        event: row.event,
+        repeat_instrument: row.repeatInstrument,
+        repeat_instance: row.instance,
+        values: Object.fromEntries(row.values),
+      })),
     };
   }
 
   setFaults(faults: Fault | readonly Fault[]): void {
-    this.world.faults.set(Array.isArray(faults) ? faults as readonly Fault[] : [faults as Fault]);
+    this.world.faults.set(Array.isArray(faults) ? (faults as readonly Fault[]) : [faults as Fault]);
   }
 
   clearFaults(): void {

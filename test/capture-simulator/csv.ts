@@ -46,13 +46,16 @@ export function parseCsvObjects(text: string, delimiter = ','): Record<string, s
   const [header, ...rows] = parseCsv(text, delimiter);
   if (header === undefined) return [];
   return rows.map((row, index) => {
-    if (row.length > header.length) throw new Error(`The CSV row ${index + 2} has ${row.length} cells under ${header.length} headings.`);
+    if (row.length > header.length)
+      throw new Error(`The CSV row ${index + 2} has ${row.length} cells under ${header.length} headings.`);
     return Object.fromEntries(header.map((name, column) => [name.trim(), row[column] ?? '']));
   });
 }
 
 function csvCell(value: string, delimiter: string): string {
-  return /["\r\n]/.test(value) || value.includes(delimiter) || value !== value.trim() ? `"${value.replaceAll('"', '""')}"` : value;
+  return /["\r\n]/.test(value) || value.includes(delimiter) || value !== value.trim()
+    ? `"${value.replaceAll('"', '""')}"`
+    : value;
 }
 
 /** CSV text with LF line ends, the header first. */

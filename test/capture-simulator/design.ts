@@ -4,14 +4,24 @@ import type { CaptureEvent, Field, Instrument, ProjectDesign } from './types.js'
 
 /** `month_3_arm_1`: the slug is cut to 18 characters; a second event of the same slug gets a letter. */
 export function uniqueEventName(name: string, arm: number, taken: ReadonlySet<string>): string {
-  const slug = name.toLowerCase().replace(/[^a-z0-9]+/g, '_').replace(/^_+|_+$/g, '').slice(0, 18).replace(/_+$/, '') || 'event';
+  const slug =
+    name
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, '_')
+      .replace(/^_+|_+$/g, '')
+      .slice(0, 18)
+      .replace(/_+$/, '') || 'event';
   for (let letter = 0; ; letter += 1) {
     const unique = `${slug}_arm_${arm}${letter === 0 ? '' : String.fromCharCode(96 + letter)}`;
     if (!taken.has(unique)) return unique;
   }
 }
 
-const titleOf = (name: string): string => name.split('_').map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(' ');
+const titleOf = (name: string): string =>
+  name
+    .split('_')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join(' ');
 
 /** Makes a project's design of its `project.json` and its dictionary; throws InputError naming what does not fit. */
 export function buildDesign(projectFile: unknown, fields: Field[]): ProjectDesign {
@@ -19,10 +29,15 @@ export function buildDesign(projectFile: unknown, fields: Field[]): ProjectDesig
   const forms = [...new Set(fields.map((field) => field.form_name))];
   const named = new Map(file.instruments.map((instrument) => [instrument.name, instrument]));
   const known = (form: string, where: string): void => {
-    if (!forms.includes(form)) throw new InputError(`The project file names the instrument "${form}" in ${where}, which the dictionary does not have.`);
+    if (!forms.includes(form))
+      throw new InputError(
+        `The project file names the instrument "${form}" in ${where}, which the dictionary does not have.`,
+      );
   };
   for (const name of named.keys()) known(name, 'instruments');
-  const instruments: Instrument[] = forms.map((name) => named.get(name) ?? { name, label: titleOf(name), survey: false });
+  const instruments: Instrument[] = forms.map(
+    (name) => named.get(name) ?? { name, label: titleOf(name), survey: false },
+  );
 
   const taken = new Set<string>();
   const events: CaptureEvent[] = file.events.map((event, index) => {
@@ -31,19 +46,29 @@ export function buildDesign(projectFile: unknown, fields: Field[]): ProjectDesig
     taken.add(unique);
     return { ...event, unique_event_name: unique, event_id: file.project_id * 100 + index + 1 };
   });
-  const arms = file.arms.length > 0 ? file.arms : [...new Set(events.map((event) => event.arm_num))].map((arm) => ({ arm_num: arm, name: `Arm ${arm}` }));
+  const arms =
+    file.arms.length > 0
+      ? file.arms
+      : [...new Set(events.map((event) => event.arm_num))].map((arm) => ({ arm_num: arm, name: `Arm ${arm}` }));
   for (const event of events) {
-    if (!arms.some((arm) => arm.arm_num === event.arm_num)) throw new InputError(`The event "${event.event_name}" is in arm ${event.arm_num}, which the project file does not have.`);
+    if (!arms.some((arm) => arm.arm_num === event.arm_num))
+      throw new InputError(
+        `The event "${event.event_name}" is in arm ${event.arm_num}, which the project file does not have.`,
+      );
   }
   for (const { event, instrument } of file.repeating_instruments) {
     known(instrument, 'repeating_instruments');
-    if (event !== '' && !taken.has(event)) throw new InputError(`The project file repeats "${instrument}" at the unknown event "${event}".`);
+    if (event !== '' && !taken.has(event))
+      throw new InputError(`The project file repeats "${instrument}" at the unknown event "${event}".`);
   }
   return {
     ...file,
     missing_data_codes: parseChoices(file.missing_data_codes),
     longitudinal: events.length > 0,
-    arms, events, instruments, fields,
+    arms,
+    events,
+    instruments,
+    fields,
     repeatingInstruments: new Set(file.repeating_instruments.map(({ event, instrument }) => `${event}|${instrument}`)),
     groups: file.data_access_groups,
   };
@@ -58,9 +83,12 @@ export const eventOf = (design: ProjectDesign, unique: string): CaptureEvent | u
 export const formInEvent = (design: ProjectDesign, event: string, form: string): boolean =>
   !design.longitudinal || (eventOf(design, event)?.forms.includes(form) ?? false);
 
-export const instrumentRepeats = (design: ProjectDesign, event: string, form: string): boolean => design.repeatingInstruments.has(`${event}|${form}`);
-export const eventRepeats = (design: ProjectDesign, event: string): boolean => eventOf(design, event)?.repeating ?? false;
-export const hasRepeats = (design: ProjectDesign): boolean => design.repeatingInstruments.size > 0 || design.events.some((event) => event.repeating);
+export const instrumentRepeats = (design: ProjectDesign, event: string, form: string): boolean =>
+  design.repeatingInstruments.has(`${event}|${form}`);
+export const eventRepeats = (design: ProjectDesign, event: string): boolean =>
+  eventOf(design, event)?.repeating ?? false;
+export const hasRepeats = (design: ProjectDesign): boolean =>
+  design.repeatingInstruments.size > 0 || design.events.some((event) => event.repeating);
 
 /** Whether a row of this event and repeating instrument can hold values of the form. */
 export function rowHolds(design: ProjectDesign, event: string, repeatInstrument: string, form: string): boolean {

@@ -26,34 +26,73 @@ const COLUMNS: readonly (readonly [keyof Field, string])[] = [
 export const METADATA_COLUMNS: readonly (keyof Field)[] = COLUMNS.map(([name]) => name);
 
 const BLANK: Field = {
-  field_name: '', form_name: '', section_header: '', field_type: '', field_label: '', select_choices_or_calculations: '',
-  field_note: '', text_validation_type_or_show_slider_number: '', text_validation_min: '', text_validation_max: '',
-  identifier: '', branching_logic: '', required_field: '', custom_alignment: '', question_number: '',
-  matrix_group_name: '', matrix_ranking: '', field_annotation: '',
+  field_name: '',
+  form_name: '',
+  section_header: '',
+  field_type: '',
+  field_label: '',
+  select_choices_or_calculations: '',
+  field_note: '',
+  text_validation_type_or_show_slider_number: '',
+  text_validation_min: '',
+  text_validation_max: '',
+  identifier: '',
+  branching_logic: '',
+  required_field: '',
+  custom_alignment: '',
+  question_number: '',
+  matrix_group_name: '',
+  matrix_ranking: '',
+  field_annotation: '',
 };
 
-const TYPES = new Set(['text', 'notes', 'calc', 'dropdown', 'radio', 'checkbox', 'yesno', 'truefalse', 'slider', 'file', 'descriptive', 'sql']);
+const TYPES = new Set([
+  'text',
+  'notes',
+  'calc',
+  'dropdown',
+  'radio',
+  'checkbox',
+  'yesno',
+  'truefalse',
+  'slider',
+  'file',
+  'descriptive',
+  'sql',
+]);
 
 /** Reads a data dictionary in CSV, with the downloaded file's headings or with the API's column names. */
 export function parseDictionary(csv: string): Field[] {
   const fields = parseCsvObjects(csv).map((row, index) => {
     const field: Field = { ...BLANK };
     for (const [name, heading] of COLUMNS) field[name] = (row[heading] ?? row[name] ?? '').trim();
-    if (!/^[a-z][a-z0-9_]*$/.test(field.field_name)) throw new Error(`The dictionary's row ${index + 2} has no valid field name: "${field.field_name}".`);
+    if (!/^[a-z][a-z0-9_]*$/.test(field.field_name))
+      throw new Error(`The dictionary's row ${index + 2} has no valid field name: "${field.field_name}".`);
     if (field.form_name === '') throw new Error(`The dictionary's field "${field.field_name}" has no form name.`);
-    if (!TYPES.has(field.field_type)) throw new Error(`The dictionary's field "${field.field_name}" has the unknown type "${field.field_type}".`);
+    if (!TYPES.has(field.field_type))
+      throw new Error(`The dictionary's field "${field.field_name}" has the unknown type "${field.field_type}".`);
     return field;
   });
   if (fields.length === 0) throw new Error('The dictionary has no field; its first one would be the primary key.');
-  const twice = fields.find((field, index) => fields.findIndex((other) => other.field_name === field.field_name) !== index);
+  const twice = fields.find(
+    (field, index) => fields.findIndex((other) => other.field_name === field.field_name) !== index,
+  );
   if (twice) throw new Error(`The dictionary has the field "${twice.field_name}" twice.`);
   return fields;
 }
 
 /** `1, Male | 2, Female` as code → label, in order. Yes/no and true/false fields have their fixed choices. */
 export function choicesOf(field: Field): Map<string, string> {
-  if (field.field_type === 'yesno') return new Map([['1', 'Yes'], ['0', 'No']]);
-  if (field.field_type === 'truefalse') return new Map([['1', 'True'], ['0', 'False']]);
+  if (field.field_type === 'yesno')
+    return new Map([
+      ['1', 'Yes'],
+      ['0', 'No'],
+    ]);
+  if (field.field_type === 'truefalse')
+    return new Map([
+      ['1', 'True'],
+      ['0', 'False'],
+    ]);
   if (!['radio', 'dropdown', 'checkbox'].includes(field.field_type)) return new Map();
   return parseChoices(field.select_choices_or_calculations);
 }
@@ -70,7 +109,10 @@ export function parseChoices(text: string): Map<string, string> {
 
 /** `cb___a`: codes are lower-cased and their minus sign becomes an underscore in a column name. */
 export const checkboxColumn = (field: Field, code: string): string =>
-  `${field.field_name}___${code.toLowerCase().replaceAll('-', '_').replace(/[^a-z0-9_]/g, '')}`;
+  `${field.field_name}___${code
+    .toLowerCase()
+    .replaceAll('-', '_')
+    .replace(/[^a-z0-9_]/g, '')}`;
 
 /** The export columns of a field: one, none (descriptive), or one per checkbox choice. */
 export function columnsOf(field: Field): { column: string; code: string | null }[] {

@@ -26,7 +26,10 @@ interface Shape {
 }
 
 const notValid = (parameter: string, values: readonly string[]): ApiError =>
-  new ApiError(400, `The following values in the parameter "${parameter}" are not valid: ${values.map((value) => `'${value}'`).join(', ')}`);
+  new ApiError(
+    400,
+    `The following values in the parameter "${parameter}" are not valid: ${values.map((value) => `'${value}'`).join(', ')}`,
+  );
 
 /** The asked fields and forms, in dictionary order; the record id only where it was asked for. */
 function exportColumns(project: CaptureProject, params: Params, withTimestamps: boolean): ExportColumn[] {
@@ -34,7 +37,10 @@ function exportColumns(project: CaptureProject, params: Params, withTimestamps: 
   const fields = params.list('fields');
   const forms = params.list('forms');
   const formNames = design.instruments.map((instrument) => instrument.name);
-  const fieldNames = new Set([...design.fields.map((field) => field.field_name), ...formNames.map((form) => `${form}_complete`)]);
+  const fieldNames = new Set([
+    ...design.fields.map((field) => field.field_name),
+    ...formNames.map((form) => `${form}_complete`),
+  ]);
   const badFields = fields?.filter((name) => !fieldNames.has(name)) ?? [];
   if (badFields.length > 0) throw notValid('fields', badFields);
   const badForms = forms?.filter((name) => !formNames.includes(name)) ?? [];
@@ -45,19 +51,38 @@ function exportColumns(project: CaptureProject, params: Params, withTimestamps: 
   const columns: ExportColumn[] = [];
   for (const form of design.instruments) {
     const wholeForm = everything || askedForms.has(form.name);
-    const timestamp: ExportColumn[] = withTimestamps && form.survey && wholeForm
-      ? [{ name: `${form.name}_timestamp`, form: form.name, kind: 'timestamp', field: design.fields[0] as Field, code: null }] : [];
+    const timestamp: ExportColumn[] =
+      withTimestamps && form.survey && wholeForm
+        ? [
+            {
+              name: `${form.name}_timestamp`,
+              form: form.name,
+              kind: 'timestamp',
+              field: design.fields[0] as Field,
+              code: null,
+            },
+          ]
+        : [];
     for (const field of design.fields) {
       if (field.form_name !== form.name || !(wholeForm || askedFields.has(field.field_name))) continue;
       const kind = field.field_name === project.key ? 'key' : 'value';
-      columns.push(...columnsOf(field).map(({ column, code }): ExportColumn => ({ name: column, form: form.name, kind, field, code })));
+      columns.push(
+        ...columnsOf(field).map(({ column, code }): ExportColumn => ({
+          name: column,
+          form: form.name,
+          kind,
+          field,
+          code,
+        })),
+      );
       if (kind === 'key') columns.push(...timestamp.splice(0));
     }
     const first = columns.findIndex((column) => column.form === form.name);
     columns.splice(first < 0 ? columns.length : first, 0, ...timestamp);
     const complete = `${form.name}_complete`;
     const status = project.columns.get(complete);
-    if (status && (wholeForm || askedFields.has(complete))) columns.push({ name: complete, form: form.name, kind: 'value', field: status.field, code: null });
+    if (status && (wholeForm || askedFields.has(complete)))
+      columns.push({ name: complete, form: form.name, kind: 'value', field: status.field, code: null });
   }
   return columns;
 }
@@ -72,7 +97,13 @@ function labelOf(column: ExportColumn, value: string, shape: Shape, missing: Rea
 }
 
 /** The stored value as it is exported; choices not ticked and forms never opened are 0 where the row can hold them. */
-function valueOf(project: CaptureProject, record: StoredRecord, row: DataRow, column: ExportColumn, shape: Shape): string {
+function valueOf(
+  project: CaptureProject,
+  record: StoredRecord,
+  row: DataRow,
+  column: ExportColumn,
+  shape: Shape,
+): string {
   if (column.kind === 'key') return record.id;
   if (!rowHolds(project.design, row.event, row.repeatInstrument, column.form)) return '';
   const stored = row.values.get(column.name);
@@ -85,7 +116,8 @@ function selectedRecords(project: CaptureProject, params: Params, user: CaptureU
   const range = (name: string): string | undefined => {
     const value = params.text(name);
     if (!value) return undefined;
-    if (!/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(value)) throw new ApiError(400, `The value of the parameter "${name}" must be in the format YYYY-MM-DD HH:MM:SS`);
+    if (!/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(value))
+      throw new ApiError(400, `The value of the parameter "${name}" must be in the format YYYY-MM-DD HH:MM:SS`);
     return value;
   };
   const begin = range('dateRangeBegin');
@@ -105,19 +137,25 @@ function rowOrder(project: CaptureProject): (a: DataRow, b: DataRow) => number {
   const { design } = project;
   const events = new Map(design.events.map((event, index) => [event.unique_event_name, index]));
   const forms = new Map(design.instruments.map((form, index) => [form.name, index + 1]));
-  return (a, b) => (events.get(a.event) ?? 0) - (events.get(b.event) ?? 0)
-    || (forms.get(a.repeatInstrument) ?? 0) - (forms.get(b.repeatInstrument) ?? 0) || a.instance - b.instance;
+  return (a, b) =>
+    (events.get(a.event) ?? 0) - (events.get(b.event) ?? 0) ||
+    (forms.get(a.repeatInstrument) ?? 0) - (forms.get(b.repeatInstrument) ?? 0) ||
+    a.instance - b.instance;
 }
 
 function rowFilter(project: CaptureProject, params: Params): (record: StoredRecord, row: DataRow) => boolean {
   const logic = params.text('filterLogic');
   if (!logic || logic.trim() === '') return () => true;
   const predicate: Predicate = compileFilter(logic, (name) => project.columns.has(name));
-  return (record, row) => predicate((field, event) => {
-    if (field === project.key) return record.id;
-    const source = event === null ? row : [...record.rows.values()].find((other) => other.event === event && other.repeatInstrument === '');
-    return source?.values.get(field) ?? (project.columns.get(field)?.code === null ? '' : '0');
-  });
+  return (record, row) =>
+    predicate((field, event) => {
+      if (field === project.key) return record.id;
+      const source =
+        event === null
+          ? row
+          : [...record.rows.values()].find((other) => other.event === event && other.repeatInstrument === '');
+      return source?.values.get(field) ?? (project.columns.get(field)?.code === null ? '' : '0');
+    });
 }
 
 /** The identifying columns of a row; the protocol gives them only together with the record id. */
@@ -139,12 +177,24 @@ function place(project: CaptureProject, record: StoredRecord, row: DataRow, shap
 }
 
 function eavRows(project: CaptureProject, record: StoredRecord, row: DataRow, shape: Shape): Table {
-  const { 'redcap_data_access_group': group, 'redcap_survey_identifier': _identifier, ...where } = place(project, record, row, shape);
-  const line = (name: string, value: string): Record<string, Cell> => ({ record: record.id, ...where, field_name: name, value });
+  const {
+    redcap_data_access_group: group,
+    redcap_survey_identifier: _identifier,
+    ...where
+  } = place(project, record, row, shape);
+  const line = (name: string, value: string): Record<string, Cell> => ({
+    record: record.id,
+    ...where,
+    field_name: name,
+    value,
+  });
   const lines: Table = [];
   for (const column of shape.columns) {
     if (!rowHolds(project.design, row.event, row.repeatInstrument, column.form) && column.kind !== 'key') continue;
-    const raw = column.kind === 'key' ? record.id : (row.values.get(column.name) ?? (column.name === `${column.form}_complete` ? '0' : ''));
+    const raw =
+      column.kind === 'key'
+        ? record.id
+        : (row.values.get(column.name) ?? (column.name === `${column.form}_complete` ? '0' : ''));
     if (raw === '' || (column.code !== null && raw !== '1')) continue;
     const value = column.code ?? raw;
     lines.push(line(column.field.field_name, shape.labels ? (choicesOf(column.field).get(value) ?? value) : value));
@@ -159,7 +209,8 @@ export function exportRecords(project: CaptureProject, params: Params, user: Cap
   const format = params.format();
   const eav = params.text('type') === 'eav';
   const events = params.list('events');
-  if (events && !design.longitudinal) throw new ApiError(400, 'You cannot export records by event from a classic project: it has no events');
+  if (events && !design.longitudinal)
+    throw new ApiError(400, 'You cannot export records by event from a classic project: it has no events');
   const badEvents = events?.filter((event) => !eventOf(design, event)) ?? [];
   if (badEvents.length > 0) throw notValid('events', badEvents);
   const surveyFields = params.flag('exportSurveyFields');
@@ -182,7 +233,10 @@ export function exportRecords(project: CaptureProject, params: Params, user: Cap
     let holds = holders.get(place);
     if (holds === undefined) {
       const asked = columns.filter((column) => column.kind !== 'key');
-      holds = asked.length === 0 ? row.repeatInstrument === '' : asked.some((column) => rowHolds(design, row.event, row.repeatInstrument, column.form));
+      holds =
+        asked.length === 0
+          ? row.repeatInstrument === ''
+          : asked.some((column) => rowHolds(design, row.event, row.repeatInstrument, column.form));
       holders.set(place, holds);
     }
     return holds && (askedEvents?.has(row.event) ?? true);
@@ -204,7 +258,22 @@ export function exportRecords(project: CaptureProject, params: Params, user: Cap
       table.push(cells);
     }
   }
-  const headings = new Map(params.text('rawOrLabelHeaders') === 'label' && !eav
-    ? columns.map((column) => [column.name, column.code === null ? column.field.field_label || column.name : `${column.field.field_label} (choice=${choicesOf(column.field).get(column.code) ?? column.code})`] as const) : []);
-  return tableAnswer(table, table[0] ? Object.keys(table[0]) : [], format, { root: 'records', headings, delimiter: params.delimiter() });
+  const headings = new Map(
+    params.text('rawOrLabelHeaders') === 'label' && !eav
+      ? columns.map(
+          (column) =>
+            [
+              column.name,
+              column.code === null
+                ? column.field.field_label || column.name
+                : `${column.field.field_label} (choice=${choicesOf(column.field).get(column.code) ?? column.code})`,
+            ] as const,
+        )
+      : [],
+  );
+  return tableAnswer(table, table[0] ? Object.keys(table[0]) : [], format, {
+    root: 'records',
+    headings,
+    delimiter: params.delimiter(),
+  });
 }

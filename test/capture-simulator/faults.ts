@@ -2,7 +2,10 @@ import { errorAnswer, type Answer, type Format } from './formats.js';
 import type { Fault } from './schemas.js';
 
 /** What one call shall suffer: the faults that fit it, put together. The first that says a thing decides it. */
-export type Suffering = Omit<Fault, 'project_id' | 'content' | 'times' | 'skip' | 'every' | 'rate_limit_per_minute' | 'ban'>;
+export type Suffering = Omit<
+  Fault,
+  'project_id' | 'content' | 'times' | 'skip' | 'every' | 'rate_limit_per_minute' | 'ban'
+>;
 
 interface ActiveFault {
   fault: Fault;
@@ -16,7 +19,8 @@ const MAINTENANCE = `<!DOCTYPE html>
 <html><head><title>Offline for maintenance</title></head>
 <body><h1>The system is offline</h1><p>We are doing scheduled maintenance. Please come back later.</p></body></html>
 `;
-const FATAL = '<br />\n<b>Fatal error</b>:  Allowed memory size of 536870912 bytes exhausted (tried to allocate 20480 bytes) in <b>/var/www/html/Classes/Records.php</b> on line <b>1024</b><br />\n';
+const FATAL =
+  '<br />\n<b>Fatal error</b>:  Allowed memory size of 536870912 bytes exhausted (tried to allocate 20480 bytes) in <b>/var/www/html/Classes/Records.php</b> on line <b>1024</b><br />\n';
 
 /** The faults in force, their counts, and who is banned for calling too often. */
 export class FaultSwitch {
@@ -49,9 +53,12 @@ export class FaultSwitch {
 
   /** The 429 for this caller, or undefined. A ban stays until the faults are cleared: waiting does not help. */
   refusal(ip: string, projectId: number | null, content: string, action: string, format: Format): Answer | undefined {
-    const banAnswer = (): Answer => errorAnswer(429, `Your IP address (${ip}) has been banned due to suspected abuse.`, format);
+    const banAnswer = (): Answer =>
+      errorAnswer(429, `Your IP address (${ip}) has been banned due to suspected abuse.`, format);
     if (this.#banned.has(ip)) return banAnswer();
-    const limited = this.#faults.find(({ fault }) => fault.rate_limit_per_minute !== undefined && fits(fault, projectId, content, action));
+    const limited = this.#faults.find(
+      ({ fault }) => fault.rate_limit_per_minute !== undefined && fits(fault, projectId, content, action),
+    );
     const limit = limited?.fault.rate_limit_per_minute;
     if (limited === undefined || limit === undefined) return undefined;
     limited.seen += 1;
@@ -72,10 +79,24 @@ export class FaultSwitch {
   take(projectId: number | null, content: string, action: string): Suffering {
     const suffering: Suffering = {};
     for (const active of this.#faults) {
-      const { project_id: _project, content: _content, times, skip = 0, every = 1, rate_limit_per_minute: limit, ban: _ban, ...effects } = active.fault;
+      const {
+        project_id: _project,
+        content: _content,
+        times,
+        skip = 0,
+        every = 1,
+        rate_limit_per_minute: limit,
+        ban: _ban,
+        ...effects
+      } = active.fault;
       if (limit !== undefined || !fits(active.fault, projectId, content, action)) continue;
       active.seen += 1;
-      if (active.seen <= skip || (active.seen - skip - 1) % every !== 0 || (times !== undefined && active.done >= times)) continue;
+      if (
+        active.seen <= skip ||
+        (active.seen - skip - 1) % every !== 0 ||
+        (times !== undefined && active.done >= times)
+      )
+        continue;
       active.done += 1;
       Object.assign(suffering, { ...effects, ...suffering });
     }
@@ -85,26 +106,44 @@ export class FaultSwitch {
 
 function fits(fault: Fault, projectId: number | null, content: string, action: string): boolean {
   if (fault.project_id !== undefined && fault.project_id !== projectId) return false;
-  return fault.content === undefined || fault.content.includes(content) || fault.content.includes(`${content}:${action}`);
+  return (
+    fault.content === undefined || fault.content.includes(content) || fault.content.includes(`${content}:${action}`)
+  );
 }
 
 /** The names of what is done to a call, for the log; null: nothing. */
 export function faultName(suffering: Suffering): string | null {
-  const names = Object.entries(suffering).filter(([key, value]) => value !== false && !['message', 'content_type', 'after_write'].includes(key))
-    .map(([key, value]) => (typeof value === 'string' && key === 'drop' ? `drop_${value}` : key === 'status' ? `status_${String(value)}` : key));
+  const names = Object.entries(suffering)
+    .filter(([key, value]) => value !== false && !['message', 'content_type', 'after_write'].includes(key))
+    .map(([key, value]) =>
+      typeof value === 'string' && key === 'drop'
+        ? `drop_${value}`
+        : key === 'status'
+          ? `status_${String(value)}`
+          : key,
+    );
   return names.length > 0 ? names.join('+') : null;
 }
 
 /** The answer that takes the place of the real one, or undefined where the real one is kept. */
 export function substitute(suffering: Suffering, format: Format): { answer: Answer; location?: string } | undefined {
   const { status, message, html, fatal, redirect, body } = suffering;
-  if (redirect !== undefined) return { answer: { status: status ?? 302, type: 'text/html; charset=utf-8', body: '' }, location: redirect };
+  if (redirect !== undefined)
+    return { answer: { status: status ?? 302, type: 'text/html; charset=utf-8', body: '' }, location: redirect };
   if (html === true) return { answer: { status: status ?? 200, type: 'text/html; charset=utf-8', body: MAINTENANCE } };
   if (fatal === true) {
-    const error = errorAnswer(status ?? 200, message ?? 'The server ran out of memory: ask for fewer records at once', format);
+    const error = errorAnswer(
+      status ?? 200,
+      message ?? 'The server ran out of memory: ask for fewer records at once',
+      format,
+    );
     return { answer: { ...error, body: FATAL + error.body } };
   }
-  if (body !== undefined) return { answer: { status: status ?? 200, type: suffering.content_type ?? 'application/json; charset=utf-8', body } };
-  if (status !== undefined) return { answer: errorAnswer(status, message ?? `The server answers with status ${status} on demand`, format) };
+  if (body !== undefined)
+    return {
+      answer: { status: status ?? 200, type: suffering.content_type ?? 'application/json; charset=utf-8', body },
+    };
+  if (status !== undefined)
+    return { answer: errorAnswer(status, message ?? `The server answers with status ${status} on demand`, format) };
   return undefined;
 }

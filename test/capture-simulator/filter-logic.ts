@@ -5,7 +5,8 @@ export type Lookup = (field: string, event: string | null) => string;
 export type Predicate = (lookup: Lookup) => boolean;
 
 const INVALID = 'The value of the parameter "filterLogic" is not valid';
-const TOKEN = /\s*(?:(\()|(\))|(\[[^\]]+\](?:\[[^\]]+\])?)|'([^']*)'|"([^"]*)"|(-?\d+(?:\.\d+)?)|(<>|!=|<=|>=|=|<|>)|(and|or)\b)/iy;
+const TOKEN =
+  /\s*(?:(\()|(\))|(\[[^\]]+\](?:\[[^\]]+\])?)|'([^']*)'|"([^"]*)"|(-?\d+(?:\.\d+)?)|(<>|!=|<=|>=|=|<|>)|(and|or)\b)/iy;
 
 type Token =
   | { kind: 'open' | 'close' }
@@ -40,12 +41,18 @@ function compareValues(a: string, operator: string, b: string): boolean {
   const numeric = a !== '' && b !== '' && Number.isFinite(Number(a)) && Number.isFinite(Number(b));
   const order = numeric ? Number(a) - Number(b) : a < b ? -1 : a > b ? 1 : 0;
   switch (operator) {
-    case '=': return order === 0;
-    case '<': return a !== '' && order < 0;
-    case '<=': return a !== '' && order <= 0;
-    case '>': return order > 0;
-    case '>=': return a !== '' && order >= 0;
-    default: return order !== 0;
+    case '=':
+      return order === 0;
+    case '<':
+      return a !== '' && order < 0;
+    case '<=':
+      return a !== '' && order <= 0;
+    case '>':
+      return order > 0;
+    case '>=':
+      return a !== '' && order >= 0;
+    default:
+      return order !== 0;
   }
 }
 

@@ -20,13 +20,17 @@ const TYPES: Record<Format, string> = {
 
 /** An answer that the API itself gives as an error: `status` and a message for whoever called. */
 export class ApiError extends Error {
-  constructor(readonly status: number, message: string) {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
     super(message);
     this.name = 'ApiError';
   }
 }
 
-export const isFormat = (value: string | undefined): value is Format => value === 'json' || value === 'csv' || value === 'xml';
+export const isFormat = (value: string | undefined): value is Format =>
+  value === 'json' || value === 'csv' || value === 'xml';
 
 /** Errors follow `returnFormat`, then `format`, then xml. */
 export function errorFormat(returnFormat: string | undefined, format: string | undefined): Format {
@@ -42,7 +46,10 @@ export function errorAnswer(status: number, message: string, format: Format): An
 
 function cellText(cell: Cell): string {
   if (cell === null) return '';
-  if (typeof cell === 'object') return Object.entries(cell).map(([key, value]) => `${key}:${value}`).join(',');
+  if (typeof cell === 'object')
+    return Object.entries(cell)
+      .map(([key, value]) => `${key}:${value}`)
+      .join(',');
   return String(cell);
 }
 
@@ -87,8 +94,20 @@ export function countAnswer(count: number, format: Format): Answer {
 /** A list of ids: a JSON array, a csv column `id`, or `<ids><id>…`. */
 export function idsAnswer(ids: readonly string[], format: Format): Answer {
   if (format === 'json') return { status: 200, type: TYPES.json, body: JSON.stringify(ids) };
-  if (format === 'csv') return { status: 200, type: TYPES.csv, body: writeCsv(['id'], ids.map((id) => [id])) };
-  return { status: 200, type: TYPES.xml, body: `${XML_HEAD}<ids>${ids.map((id) => `<id>${escapeXml(id)}</id>`).join('')}</ids>` };
+  if (format === 'csv')
+    return {
+      status: 200,
+      type: TYPES.csv,
+      body: writeCsv(
+        ['id'],
+        ids.map((id) => [id]),
+      ),
+    };
+  return {
+    status: 200,
+    type: TYPES.xml,
+    body: `${XML_HEAD}<ids>${ids.map((id) => `<id>${escapeXml(id)}</id>`).join('')}</ids>`,
+  };
 }
 
 function jsonCell(value: unknown, key: string): string {
@@ -109,12 +128,18 @@ export function parseImportData(data: string, format: Format, delimiter: string)
     try {
       parsed = JSON.parse(data);
     } catch {
-      throw new ApiError(400, 'The data being imported is not formatted correctly. The JSON must be in an array, as in [{ ... }].');
+      throw new ApiError(
+        400,
+        'The data being imported is not formatted correctly. The JSON must be in an array, as in [{ ... }].',
+      );
     }
     if (!Array.isArray(parsed)) return [];
     return parsed.map((row: unknown) => {
       if (typeof row !== 'object' || row === null || Array.isArray(row)) {
-        throw new ApiError(400, 'The data being imported is not formatted correctly. The JSON must be in an array, as in [{ ... }].');
+        throw new ApiError(
+          400,
+          'The data being imported is not formatted correctly. The JSON must be in an array, as in [{ ... }].',
+        );
       }
       return Object.fromEntries(Object.entries(row).map(([key, value]) => [key, jsonCell(value, key)]));
     });
@@ -122,6 +147,9 @@ export function parseImportData(data: string, format: Format, delimiter: string)
   try {
     return format === 'csv' ? parseCsvObjects(data, delimiter) : parseXmlItems(data);
   } catch (error) {
-    throw new ApiError(400, `The data being imported is not formatted correctly. ${error instanceof Error ? error.message : String(error)}`);
+    throw new ApiError(
+      400,
+      `The data being imported is not formatted correctly. ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 }

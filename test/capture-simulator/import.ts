@@ -27,8 +27,10 @@ export interface ImportPlan {
 }
 
 const RESERVED = new Set(['redcap_repeat_instrument', 'redcap_repeat_instance', 'redcap_survey_identifier']);
-export const LOCKED_RECORD = 'This record has been locked at the record level. No value within this record can be modified until the record is unlocked.';
-export const LOCKED_FORM = 'This field is located on a form that is locked. You must first unlock this form for this record.';
+export const LOCKED_RECORD =
+  'This record has been locked at the record level. No value within this record can be modified until the record is unlocked.';
+export const LOCKED_FORM =
+  'This field is located on a form that is locked. You must first unlock this form for this record.';
 
 class Faults {
   readonly lines: string[] = [];
@@ -41,7 +43,12 @@ class Faults {
 function flatten(project: CaptureProject, rows: readonly Record<string, string>[]): Record<string, string>[] {
   const flat = new Map<string, Record<string, string>>();
   for (const row of rows) {
-    const place = [row['record'], row['redcap_event_name'], row['redcap_repeat_instrument'], row['redcap_repeat_instance']].map((part) => part ?? '');
+    const place = [
+      row['record'],
+      row['redcap_event_name'],
+      row['redcap_repeat_instrument'],
+      row['redcap_repeat_instance'],
+    ].map((part) => part ?? '');
     const [record = ''] = place;
     let target = flat.get(place.join('\u0000'));
     if (!target) {
@@ -62,21 +69,39 @@ function flatten(project: CaptureProject, rows: readonly Record<string, string>[
 
 function refuseUnknownColumns(project: CaptureProject, rows: readonly Record<string, string>[]): void {
   const { design } = project;
-  const timestamps = new Set(design.instruments.filter((instrument) => instrument.survey).map((instrument) => `${instrument.name}_timestamp`));
+  const timestamps = new Set(
+    design.instruments.filter((instrument) => instrument.survey).map((instrument) => `${instrument.name}_timestamp`),
+  );
   const unknown = new Set<string>();
   for (const row of rows) {
     for (const name of Object.keys(row)) {
-      const known = name === project.key || project.columns.has(name) || RESERVED.has(name) || timestamps.has(name)
-        || (name === 'redcap_event_name' && design.longitudinal) || (name === 'redcap_data_access_group' && design.groups.length > 0);
+      const known =
+        name === project.key ||
+        project.columns.has(name) ||
+        RESERVED.has(name) ||
+        timestamps.has(name) ||
+        (name === 'redcap_event_name' && design.longitudinal) ||
+        (name === 'redcap_data_access_group' && design.groups.length > 0);
       if (!known) unknown.add(name);
     }
   }
-  if (unknown.size > 0) throw new ApiError(400, `The following fields were not found in the project as real data fields: ${[...unknown].join(', ')}`);
-  if (rows.some((row) => row[project.key] === undefined)) throw new ApiError(400, `The record ID field "${project.key}" is missing from the data being imported.`);
+  if (unknown.size > 0)
+    throw new ApiError(
+      400,
+      `The following fields were not found in the project as real data fields: ${[...unknown].join(', ')}`,
+    );
+  if (rows.some((row) => row[project.key] === undefined))
+    throw new ApiError(400, `The record ID field "${project.key}" is missing from the data being imported.`);
 }
 
 /** The row that the values go to; undefined after a fault. */
-function placeOf(project: CaptureProject, id: string, row: Record<string, string>, pendingNew: Map<string, number>, faults: Faults): RowKey | undefined {
+function placeOf(
+  project: CaptureProject,
+  id: string,
+  row: Record<string, string>,
+  pendingNew: Map<string, number>,
+  faults: Faults,
+): RowKey | undefined {
   const { design } = project;
   // A longitudinal import that names no event goes to the first one.
   const event = design.longitudinal ? row['redcap_event_name'] || (design.events[0]?.unique_event_name ?? '') : '';
@@ -87,7 +112,12 @@ function placeOf(project: CaptureProject, id: string, row: Record<string, string
   const repeatInstrument = row['redcap_repeat_instrument'] ?? '';
   const asked = row['redcap_repeat_instance'] ?? '';
   if (repeatInstrument !== '' && !instrumentRepeats(design, event, repeatInstrument)) {
-    faults.add(id, 'redcap_repeat_instrument', repeatInstrument, 'This instrument is not a repeating instrument of the project or of this event.');
+    faults.add(
+      id,
+      'redcap_repeat_instrument',
+      repeatInstrument,
+      'This instrument is not a repeating instrument of the project or of this event.',
+    );
     return undefined;
   }
   const repeats = repeatInstrument !== '' || eventRepeats(design, event);
@@ -105,7 +135,14 @@ function placeOf(project: CaptureProject, id: string, row: Record<string, string
   return { event, repeatInstrument, instance: asked === '' ? 1 : Number(asked) };
 }
 
-function valuesOf(project: CaptureProject, id: string, key: RowKey, row: Record<string, string>, options: ImportOptions, faults: Faults): Map<string, string> {
+function valuesOf(
+  project: CaptureProject,
+  id: string,
+  key: RowKey,
+  row: Record<string, string>,
+  options: ImportOptions,
+  faults: Faults,
+): Map<string, string> {
   const { design, store } = project;
   const values = new Map<string, string>();
   const locks = store.get(id)?.locks ?? new Set<string>();
@@ -116,12 +153,20 @@ function valuesOf(project: CaptureProject, id: string, key: RowKey, row: Record<
     const form = column.field.form_name;
     if (!rowHolds(design, key.event, key.repeatInstrument, form)) {
       if (value === '') continue;
-      faults.add(id, name, value, formInEvent(design, key.event, form)
-        ? `This field ('${name}') exists on a repeating instrument or a different one: redcap_repeat_instrument must name "${form}", and only its fields.`
-        : `This field ('${name}') exists on an instrument that is not designated for the event named '${eventLabel(design, key.event)}'. You are not allowed to import data for this field into this event.`);
+      faults.add(
+        id,
+        name,
+        value,
+        formInEvent(design, key.event, form)
+          ? `This field ('${name}') exists on a repeating instrument or a different one: redcap_repeat_instrument must name "${form}", and only its fields.`
+          : `This field ('${name}') exists on an instrument that is not designated for the event named '${eventLabel(design, key.event)}'. You are not allowed to import data for this field into this event.`,
+      );
       continue;
     }
-    const checked = value === '' ? { value } : checkValue(column.field, column.code, value, design.missing_data_codes, options.dateFormat);
+    const checked =
+      value === ''
+        ? { value }
+        : checkValue(column.field, column.code, value, design.missing_data_codes, options.dateFormat);
     if ('error' in checked) {
       faults.add(id, name, value, checked.error);
       continue;
@@ -135,17 +180,35 @@ function valuesOf(project: CaptureProject, id: string, key: RowKey, row: Record<
   return values;
 }
 
-function groupOf(project: CaptureProject, user: CaptureUser, id: string, row: Record<string, string>, faults: Faults): string | null | undefined {
+function groupOf(
+  project: CaptureProject,
+  user: CaptureUser,
+  id: string,
+  row: Record<string, string>,
+  faults: Faults,
+): string | null | undefined {
   const asked = row['redcap_data_access_group'];
   const current = project.store.get(id)?.group;
   if (user.data_access_group !== null) {
-    if (asked !== undefined) faults.add(id, 'redcap_data_access_group', asked, 'Members of a data access group cannot assign records to a group: leave this column out.');
-    else if (current !== undefined && current !== user.data_access_group) faults.add(id, project.key, id, 'This record belongs to another data access group.');
+    if (asked !== undefined)
+      faults.add(
+        id,
+        'redcap_data_access_group',
+        asked,
+        'Members of a data access group cannot assign records to a group: leave this column out.',
+      );
+    else if (current !== undefined && current !== user.data_access_group)
+      faults.add(id, project.key, id, 'This record belongs to another data access group.');
     return user.data_access_group;
   }
   if (asked === undefined || asked === '') return undefined;
   if (project.design.groups.some((group) => group.unique_group_name === asked)) return asked;
-  faults.add(id, 'redcap_data_access_group', asked, 'This is not the unique name of a data access group of the project.');
+  faults.add(
+    id,
+    'redcap_data_access_group',
+    asked,
+    'This is not the unique name of a data access group of the project.',
+  );
   return undefined;
 }
 
@@ -153,7 +216,12 @@ function groupOf(project: CaptureProject, user: CaptureUser, id: string, row: Re
  * Checks a whole import and says what it would write; nothing is written here.
  * @throws ApiError 400 with one line `"record","field","value","message"` for each fault.
  */
-export function planImport(project: CaptureProject, user: CaptureUser, sent: readonly Record<string, string>[], options: ImportOptions): ImportPlan {
+export function planImport(
+  project: CaptureProject,
+  user: CaptureUser,
+  sent: readonly Record<string, string>[],
+  options: ImportOptions,
+): ImportPlan {
   const rows = options.type === 'eav' ? flatten(project, sent) : sent;
   if (rows.length === 0) return { writes: [], records: new Map() };
   refuseUnknownColumns(project, rows);
@@ -168,14 +236,21 @@ export function planImport(project: CaptureProject, user: CaptureUser, sent: rea
       faults.add('', project.key, '', 'The record ID field must have a value.');
       continue;
     }
-    if (options.forceAutoNumber && !renumbered.has(provided)) renumbered.set(provided, String(BigInt(project.store.nextNumber()) + BigInt(renumbered.size)));
+    if (options.forceAutoNumber && !renumbered.has(provided))
+      renumbered.set(provided, String(BigInt(project.store.nextNumber()) + BigInt(renumbered.size)));
     const id = renumbered.get(provided) ?? provided;
     if (id.length > 100) faults.add(id, project.key, id, 'The record name is longer than 100 characters.');
-    if (!user.record_create && !project.store.has(id)) faults.add(id, project.key, id, 'You do not have privileges to create new records.');
+    if (!user.record_create && !project.store.has(id))
+      faults.add(id, project.key, id, 'You do not have privileges to create new records.');
     const key = placeOf(project, id, row, pendingNew, faults);
     if (!key) continue;
     records.set(id, provided);
-    writes.push({ record: id, key, values: valuesOf(project, id, key, row, options, faults), group: groupOf(project, user, id, row, faults) });
+    writes.push({
+      record: id,
+      key,
+      values: valuesOf(project, id, key, row, options, faults),
+      group: groupOf(project, user, id, row, faults),
+    });
   }
   if (faults.lines.length > 0) throw new ApiError(400, faults.lines.join('\n'));
   return { writes, records };

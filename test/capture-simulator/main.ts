@@ -18,15 +18,22 @@ const HELP = `Usage: npm run capture-simulator -- [options]
 function portOf(text: string): number {
   if (text === 'auto') return 0;
   const port = Number(text);
-  if (!Number.isInteger(port) || port < 1 || port > 65535) throw new Error(`SIMULATOR_PORT must be a port number or "auto", not "${text}".`);
+  if (!Number.isInteger(port) || port < 1 || port > 65535)
+    throw new Error(`SIMULATOR_PORT must be a port number or "auto", not "${text}".`);
   return port;
 }
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
-      port: { type: 'string' }, host: { type: 'string' }, project: { type: 'string', multiple: true }, target: { type: 'string' },
-      secret: { type: 'string' }, signing: { type: 'string' }, timezone: { type: 'string' }, help: { type: 'boolean' },
+      port: { type: 'string' },
+      host: { type: 'string' },
+      project: { type: 'string', multiple: true },
+      target: { type: 'string' },
+      secret: { type: 'string' },
+      signing: { type: 'string' },
+      timezone: { type: 'string' },
+      help: { type: 'boolean' },
     },
   });
   if (values.help === true) {
@@ -35,26 +42,38 @@ async function main(): Promise<void> {
   }
   const { target, secret, signing } = values;
   if (target !== undefined && !URL.canParse(target)) throw new Error(`--target must be a URL, not "${target}".`);
-  if (signing !== undefined && signing !== 'header' && signing !== 'url' && signing !== 'none') throw new Error(`--signing must be header, url or none, not "${signing}".`);
+  if (signing !== undefined && signing !== 'header' && signing !== 'url' && signing !== 'none')
+    throw new Error(`--signing must be header, url or none, not "${signing}".`);
   const trigger: Partial<TriggerConfig> = {
-    ...(target === undefined ? {} : { url: target }), ...(secret === undefined ? {} : { secret }), ...(signing === undefined ? {} : { signing }),
+    ...(target === undefined ? {} : { url: target }),
+    ...(secret === undefined ? {} : { secret }),
+    ...(signing === undefined ? {} : { signing }),
   };
   const simulator = await startSimulator({
-    port: portOf(values.port ?? process.env['SIMULATOR_PORT'] ?? '8090'), trigger,
+    port: portOf(values.port ?? process.env['SIMULATOR_PORT'] ?? '8090'),
+    trigger,
     ...(values.host === undefined ? {} : { host: values.host }),
     ...(values.project === undefined ? {} : { projects: values.project }),
     ...(values.timezone === undefined ? {} : { timezone: values.timezone }),
   });
-  process.stdout.write(`Capture simulator: ${simulator.url}/\nAPI:               ${simulator.apiUrl}\nControl:           ${simulator.url}/control/\n`);
+  process.stdout.write(
+    `Capture simulator: ${simulator.url}/\nAPI:               ${simulator.apiUrl}\nControl:           ${simulator.url}/control/\n`,
+  );
   for (const view of simulator.control.projects()) {
-    const token = simulator.control.project(view.project_id).design.users.find((user) => user.token !== null)?.token ?? 'none';
-    process.stdout.write(`Project ${view.project_id}: ${view.title} (${view.records} records, token ${token}, triggers to ${view.trigger.url ?? 'nowhere'})\n`);
+    const token =
+      simulator.control.project(view.project_id).design.users.find((user) => user.token !== null)?.token ?? 'none';
+    process.stdout.write(
+      `Project ${view.project_id}: ${view.title} (${view.records} records, token ${token}, triggers to ${view.trigger.url ?? 'nowhere'})\n`,
+    );
   }
   const stop = (): void => {
-    simulator.stop().then(() => process.exit(0), (error: unknown) => {
-      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-      process.exit(1);
-    });
+    simulator.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+        process.exit(1);
+      },
+    );
   };
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);

@@ -9,7 +9,10 @@ const table = (rows: Table, columns: readonly string[], params: Params, root: st
   tableAnswer(rows, columns, params.format(), { root, single, delimiter: params.delimiter() });
 
 function invalid(parameter: string, values: readonly string[]): ApiError {
-  return new ApiError(400, `The following values in the parameter "${parameter}" are not valid: ${values.map((value) => `'${value}'`).join(', ')}`);
+  return new ApiError(
+    400,
+    `The following values in the parameter "${parameter}" are not valid: ${values.map((value) => `'${value}'`).join(', ')}`,
+  );
 }
 
 /** `content=metadata`: the data dictionary, by fields and forms where asked. */
@@ -20,12 +23,24 @@ export function exportMetadata({ design }: CaptureProject, params: Params): Answ
   if (badFields.length > 0) throw invalid('fields', badFields);
   const badForms = forms?.filter((name) => !design.instruments.some((form) => form.name === name)) ?? [];
   if (badForms.length > 0) throw invalid('forms', badForms);
-  const rows = design.fields.filter((field) => (!fields && !forms) || fields?.includes(field.field_name) || forms?.includes(field.form_name));
-  return table(rows.map((field) => ({ ...field })), METADATA_COLUMNS, params, 'records');
+  const rows = design.fields.filter(
+    (field) => (!fields && !forms) || fields?.includes(field.field_name) || forms?.includes(field.form_name),
+  );
+  return table(
+    rows.map((field) => ({ ...field })),
+    METADATA_COLUMNS,
+    params,
+    'records',
+  );
 }
 
 export function exportInstruments({ design }: CaptureProject, params: Params): Answer {
-  return table(design.instruments.map(({ name, label }) => ({ instrument_name: name, instrument_label: label })), ['instrument_name', 'instrument_label'], params, 'instruments');
+  return table(
+    design.instruments.map(({ name, label }) => ({ instrument_name: name, instrument_label: label })),
+    ['instrument_name', 'instrument_label'],
+    params,
+    'instruments',
+  );
 }
 
 /** The arms asked for; every arm where none is named. */
@@ -41,7 +56,12 @@ function refuseClassic(design: ProjectDesign, what: string): void {
 export function exportArms({ design }: CaptureProject, params: Params): Answer {
   refuseClassic(design, 'arms');
   const arms = askedArms(design, params);
-  return table(design.arms.filter((arm) => arms.has(arm.arm_num)).map((arm) => ({ ...arm })), ['arm_num', 'name'], params, 'arms');
+  return table(
+    design.arms.filter((arm) => arms.has(arm.arm_num)).map((arm) => ({ ...arm })),
+    ['arm_num', 'name'],
+    params,
+    'arms',
+  );
 }
 
 /** `content=event`; the offsets are there only where the project uses scheduling. */
@@ -49,36 +69,65 @@ export function exportEvents({ design }: CaptureProject, params: Params): Answer
   refuseClassic(design, 'events');
   const arms = askedArms(design, params);
   const offsets = design.scheduling ? ['day_offset', 'offset_min', 'offset_max'] : [];
-  const rows: Table = design.events.filter((event) => arms.has(event.arm_num)).map((event) => ({
-    event_name: event.event_name,
-    arm_num: event.arm_num,
-    ...(design.scheduling ? { day_offset: String(event.day_offset), offset_min: String(event.offset_min), offset_max: String(event.offset_max) } : {}),
-    unique_event_name: event.unique_event_name,
-    custom_event_label: event.custom_event_label,
-    event_id: event.event_id,
-  }));
-  return table(rows, ['event_name', 'arm_num', ...offsets, 'unique_event_name', 'custom_event_label', 'event_id'], params, 'events');
+  const rows: Table = design.events
+    .filter((event) => arms.has(event.arm_num))
+    .map((event) => ({
+      event_name: event.event_name,
+      arm_num: event.arm_num,
+      ...(design.scheduling
+        ? {
+            day_offset: String(event.day_offset),
+            offset_min: String(event.offset_min),
+            offset_max: String(event.offset_max),
+          }
+        : {}),
+      unique_event_name: event.unique_event_name,
+      custom_event_label: event.custom_event_label,
+      event_id: event.event_id,
+    }));
+  return table(
+    rows,
+    ['event_name', 'arm_num', ...offsets, 'unique_event_name', 'custom_event_label', 'event_id'],
+    params,
+    'events',
+  );
 }
 
 export function exportFormEventMapping({ design }: CaptureProject, params: Params): Answer {
   refuseClassic(design, 'form/event mappings');
   const arms = askedArms(design, params);
-  const rows = design.events.filter((event) => arms.has(event.arm_num)).flatMap((event) =>
-    design.instruments.filter((form) => event.forms.includes(form.name)).map((form) => ({ arm_num: event.arm_num, unique_event_name: event.unique_event_name, form: form.name })));
+  const rows = design.events
+    .filter((event) => arms.has(event.arm_num))
+    .flatMap((event) =>
+      design.instruments
+        .filter((form) => event.forms.includes(form.name))
+        .map((form) => ({ arm_num: event.arm_num, unique_event_name: event.unique_event_name, form: form.name })),
+    );
   return table(rows, ['arm_num', 'unique_event_name', 'form'], params, 'items');
 }
 
 export function exportRepeating({ design }: CaptureProject, params: Params): Answer {
-  if (!hasRepeats(design)) throw new ApiError(400, 'You cannot export repeating instruments and events because the project does not contain any repeating instruments and events');
+  if (!hasRepeats(design))
+    throw new ApiError(
+      400,
+      'You cannot export repeating instruments and events because the project does not contain any repeating instruments and events',
+    );
   const rows: Table = [];
   for (const event of design.longitudinal ? design.events.map((e) => e.unique_event_name) : ['']) {
     const where: Record<string, Cell> = design.longitudinal ? { event_name: event } : {};
-    if (design.events.find((e) => e.unique_event_name === event)?.repeating) rows.push({ ...where, form_name: '', custom_form_label: '' });
+    if (design.events.find((e) => e.unique_event_name === event)?.repeating)
+      rows.push({ ...where, form_name: '', custom_form_label: '' });
     for (const form of design.instruments) {
-      if (instrumentRepeats(design, event, form.name)) rows.push({ ...where, form_name: form.name, custom_form_label: '' });
+      if (instrumentRepeats(design, event, form.name))
+        rows.push({ ...where, form_name: form.name, custom_form_label: '' });
     }
   }
-  return table(rows, [...(design.longitudinal ? ['event_name'] : []), 'form_name', 'custom_form_label'], params, 'items');
+  return table(
+    rows,
+    [...(design.longitudinal ? ['event_name'] : []), 'form_name', 'custom_form_label'],
+    params,
+    'items',
+  );
 }
 
 export function exportProjectInfo({ design }: CaptureProject, params: Params): Answer {
@@ -122,7 +171,10 @@ export function exportUsers({ design }: CaptureProject, params: Params): Answer 
     lastname: user.lastname,
     expiration: '',
     data_access_group: user.data_access_group ?? '',
-    data_access_group_id: user.data_access_group === null ? '' : String(design.groups.findIndex((group) => group.unique_group_name === user.data_access_group) + 1),
+    data_access_group_id:
+      user.data_access_group === null
+        ? ''
+        : String(design.groups.findIndex((group) => group.unique_group_name === user.data_access_group) + 1),
     design: 0,
     user_rights: 0,
     data_access_groups: user.data_access_group === null ? 1 : 0,
@@ -152,8 +204,10 @@ export function exportFieldNames({ design }: CaptureProject, params: Params): An
   for (const form of design.instruments) {
     for (const field of design.fields) {
       // Descriptive text and files have no value that an export could hold in a cell.
-      if (field.form_name !== form.name || field.field_type === 'file' || (asked && field.field_name !== asked)) continue;
-      for (const { column, code } of columnsOf(field)) rows.push({ original_field_name: field.field_name, choice_value: code ?? '', export_field_name: column });
+      if (field.form_name !== form.name || field.field_type === 'file' || (asked && field.field_name !== asked))
+        continue;
+      for (const { column, code } of columnsOf(field))
+        rows.push({ original_field_name: field.field_name, choice_value: code ?? '', export_field_name: column });
     }
     const complete = `${form.name}_complete`;
     if (!asked) rows.push({ original_field_name: complete, choice_value: '', export_field_name: complete });

@@ -17,7 +17,9 @@ const render = (part: Part): string => {
 
 /** Every value put in is escaped, unless it is Html itself. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
-  return new Html(strings.reduce((text, piece, index) => text + piece + (index < parts.length ? render(parts[index] ?? '') : ''), ''));
+  return new Html(
+    strings.reduce((text, piece, index) => text + piece + (index < parts.length ? render(parts[index] ?? '') : ''), ''),
+  );
 }
 
 export function table(header: readonly string[], rows: readonly (readonly Part[])[]): Html {
@@ -32,5 +34,6 @@ export function page(title: string, content: Html): string {
 <style>body{font:15px/1.5 system-ui,sans-serif;margin:0;color:#1b2733}header{background:#24435c;padding:.6rem 1.5rem}header a{color:#fff;margin-right:1.2rem;text-decoration:none}
 main{padding:1rem 1.5rem}.wide{overflow-x:auto}table{border-collapse:collapse;margin:.5rem 0 1.5rem}th,td{border:1px solid #cfd8df;padding:.25rem .6rem;text-align:left;vertical-align:top}th{background:#eef3f6}
 a{color:#15608f}label{display:block;margin:.6rem 0}input,select{font:inherit;padding:.2rem .4rem;min-width:16rem}button{font:inherit;padding:.3rem 1rem}.note{background:#fff6d6;padding:.5rem .8rem;border:1px solid #e5d48a}code{background:#eef3f6;padding:0 .2rem}</style>
-</head><body><header><a href="/">Capture simulator</a><a href="/calls">Calls</a><a href="/triggers">Triggers</a></header><main><h1>${title}</h1>${content}</main></body></html>`.text;
+</head><body><header><a href="/">Capture simulator</a><a href="/calls">Calls</a><a href="/triggers">Triggers</a></header><main><h1>${title}</h1>${content}</main></body></html>`
+    .text;
 }

@@ -29,7 +29,10 @@ export class CaptureProject {
   readonly columns: ReadonlyMap<string, Column>;
   store: RecordStore;
 
-  constructor(readonly source: ProjectSource, private readonly now: () => string) {
+  constructor(
+    readonly source: ProjectSource,
+    private readonly now: () => string,
+  ) {
     this.design = buildDesign(source.project, parseDictionary(source.dictionary));
     this.key = primaryKey(this.design);
     this.columns = dataColumns(this.design);
@@ -50,7 +53,8 @@ export class CaptureProject {
   load(rows: readonly Record<string, string>[]): void {
     for (const row of rows) {
       const id = row[this.key];
-      if (id === undefined || id === '') throw new InputError(`A data row of project ${this.design.project_id} has no ${this.key}.`);
+      if (id === undefined || id === '')
+        throw new InputError(`A data row of project ${this.design.project_id} has no ${this.key}.`);
       const event = row['redcap_event_name'] ?? '';
       if (this.design.longitudinal ? !eventOf(this.design, event) : event !== '') {
         throw new InputError(`The data row of record "${id}" has the unknown event "${event}".`);
@@ -58,10 +62,19 @@ export class CaptureProject {
       const values = new Map<string, string>();
       for (const [column, value] of Object.entries(row)) {
         if (column === this.key || column.startsWith('redcap_')) continue;
-        if (!this.columns.has(column) && !column.endsWith('_timestamp')) throw new InputError(`The data have the column "${column}", which the dictionary does not have.`);
+        if (!this.columns.has(column) && !column.endsWith('_timestamp'))
+          throw new InputError(`The data have the column "${column}", which the dictionary does not have.`);
         if (value !== '') values.set(column, value);
       }
-      this.store.write(id, { event, repeatInstrument: row['redcap_repeat_instrument'] ?? '', instance: Number(row['redcap_repeat_instance'] || 0) }, values);
+      this.store.write(
+        id,
+        {
+          event,
+          repeatInstrument: row['redcap_repeat_instrument'] ?? '',
+          instance: Number(row['redcap_repeat_instance'] || 0),
+        },
+        values,
+      );
       const group = row['redcap_data_access_group'];
       if (group) this.store.setGroup(id, group);
     }
@@ -78,8 +91,13 @@ function dataColumns(design: ProjectDesign): Map<string, Column> {
     columns.set(`${name}_complete`, {
       code: null,
       field: {
-        ...model, field_name: `${name}_complete`, form_name: name, field_type: 'dropdown', field_label: 'Complete?',
-        select_choices_or_calculations: '0, Incomplete | 1, Unverified | 2, Complete', text_validation_type_or_show_slider_number: '',
+        ...model,
+        field_name: `${name}_complete`,
+        form_name: name,
+        field_type: 'dropdown',
+        field_label: 'Complete?',
+        select_choices_or_calculations: '0, Incomplete | 1, Unverified | 2, Complete',
+        text_validation_type_or_show_slider_number: '',
       },
     });
   }
@@ -92,13 +110,21 @@ export async function readProjectFolder(folder: string): Promise<ProjectSource> 
     try {
       return await readFile(path.join(folder, name), 'utf8');
     } catch (error) {
-      throw new InputError(`The project folder "${folder}" has no readable ${name} (${error instanceof Error ? error.message : String(error)}).`);
+      throw new InputError(
+        `The project folder "${folder}" has no readable ${name} (${error instanceof Error ? error.message : String(error)}).`,
+      );
     }
   };
-  const [project, dictionary, data] = await Promise.all([text('project.json'), text('dictionary.csv'), text('data.csv')]);
+  const [project, dictionary, data] = await Promise.all([
+    text('project.json'),
+    text('dictionary.csv'),
+    text('data.csv'),
+  ]);
   try {
     return { project: JSON.parse(project) as unknown, dictionary, data };
   } catch (error) {
-    throw new InputError(`The project folder "${folder}" has a project.json that is not JSON (${error instanceof Error ? error.message : String(error)}).`);
+    throw new InputError(
+      `The project folder "${folder}" has a project.json that is not JSON (${error instanceof Error ? error.message : String(error)}).`,
+    );
   }
 }

@@ -38,7 +38,10 @@ export interface Simulator {
 /** The folder of a shipped project; a compiled program finds it in the sources, where the CSV files are. */
 export function shippedProject(name: 'longitudinal' | 'classic'): string {
   const here = path.dirname(fileURLToPath(import.meta.url));
-  const places = [path.join(here, 'projects', name), path.resolve(here, '../../../test/capture-simulator/projects', name)];
+  const places = [
+    path.join(here, 'projects', name),
+    path.resolve(here, '../../../test/capture-simulator/projects', name),
+  ];
   const found = places.find((place) => existsSync(place));
   if (found === undefined) throw new Error(`The simulator's project "${name}" is in none of ${places.join(', ')}.`);
   return found;
@@ -56,15 +59,25 @@ async function errorsAsJson(ctx: Koa.Context, next: Koa.Next): Promise<void> {
 
 /** Starts a simulator on loopback; rejects with a clear sentence when its port is taken or a project does not load. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
-  const world = new World({ version: options.version ?? '15.2.1', timezone: options.timezone ?? 'UTC', trigger: options.trigger ?? {} });
+  const world = new World({
+    version: options.version ?? '15.2.1',
+    timezone: options.timezone ?? 'UTC',
+    trigger: options.trigger ?? {},
+  });
   const control = new Control(world);
-  for (const folder of options.projects ?? [shippedProject('longitudinal'), shippedProject('classic')]) await control.addProjectFolder(folder);
+  for (const folder of options.projects ?? [shippedProject('longitudinal'), shippedProject('classic')])
+    await control.addProjectFolder(folder);
 
   const stopping = new AbortController();
   const app = new Koa();
   app.on('error', (error: NodeJS.ErrnoException & { status?: number; expose?: boolean }) => {
     // A caller that hangs up, or a stop in the middle of a slow answer, is what the faults are for.
-    if (error.expose === true || error.name === 'AbortError' || ['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(error.code ?? '')) return;
+    if (
+      error.expose === true ||
+      error.name === 'AbortError' ||
+      ['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(error.code ?? '')
+    )
+      return;
     process.stderr.write(`simulator: ${error.stack ?? error.message}\n`);
   });
   app.use(apiEndpoint(world, stopping.signal));
@@ -76,8 +89,13 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const server = createServer(app.callback());
   const host = options.host ?? '127.0.0.1';
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(error.code === 'EADDRINUSE'
-      ? new Error(`Port ${options.port ?? 0} is taken: set SIMULATOR_PORT to another one, or to "auto".`) : error));
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new Error(`Port ${options.port ?? 0} is taken: set SIMULATOR_PORT to another one, or to "auto".`)
+          : error,
+      ),
+    );
     server.listen(options.port ?? 0, host, resolve);
   });
   const address = server.address();
@@ -90,7 +108,9 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     control,
     stop: async () => {
       stopping.abort();
-      const closed = new Promise<void>((resolve, reject) => server.close((error) => (error ? reject(error) : resolve())));
+      const closed = new Promise<void>((resolve, reject) =>
+        server.close((error) => (error ? reject(error) : resolve())),
+      );
       server.closeAllConnections();
       await closed;
     },

@@ -19,7 +19,9 @@ export interface StoredRecord {
 const rowKey = (key: RowKey): string => `${key.event}\u0000${key.repeatInstrument}\u0000${key.instance}`;
 
 const collator = new Intl.Collator('en', { numeric: true });
-/** Whole numbers by value and first, everything else as text; ties by code unit, so that `7` and `0007` keep an order. */
+/**
+ * Whole numbers by value and first, everything else as text; ties by code unit, so that `7` and `0007` keep an order.
+ */
 export function compareIds(a: string, b: string): number {
   const numericA = /^\d+$/.test(a);
   const numericB = /^\d+$/.test(b);

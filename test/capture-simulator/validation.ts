@@ -4,7 +4,8 @@ import type { Field } from './types.js';
 export type DateFormat = 'YMD' | 'MDY' | 'DMY';
 export type Checked = { value: string } | { error: string };
 
-const FORMAT_ERROR = 'The value you provided could not be validated because it does not follow the expected format. Please try again.';
+const FORMAT_ERROR =
+  'The value you provided could not be validated because it does not follow the expected format. Please try again.';
 
 const PATTERNS: Record<string, RegExp> = {
   integer: /^[-+]?\d+$/,
@@ -61,24 +62,53 @@ function outOfRange(field: Field, below: (limit: string) => boolean, above: (lim
  * Checks one raw value for a field (`code` set: one checkbox choice) as an import does. A project's missing-data
  * codes are good in every field but a checkbox. The value comes back as it is stored.
  */
-export function checkValue(field: Field, code: string | null, value: string, missing: ReadonlyMap<string, string>, order: DateFormat): Checked {
-  if (code !== null) return value === '0' || value === '1' ? { value } : { error: `The value is not a valid category for ${field.field_name}. Checkbox choices can only be 0 or 1.` };
+export function checkValue(
+  field: Field,
+  code: string | null,
+  value: string,
+  missing: ReadonlyMap<string, string>,
+  order: DateFormat,
+): Checked {
+  if (code !== null)
+    return value === '0' || value === '1'
+      ? { value }
+      : { error: `The value is not a valid category for ${field.field_name}. Checkbox choices can only be 0 or 1.` };
   if (missing.has(value)) return { value };
   const choices = choicesOf(field);
-  if (choices.size > 0) return choices.has(value) ? { value } : { error: `The value is not a valid category for ${field.field_name}` };
-  if (field.field_type === 'calc') return { error: 'This field is a calculated field, to which data cannot be imported.' };
-  if (field.field_type === 'file') return { error: 'This field is a file upload field, to which data cannot be imported.' };
+  if (choices.size > 0)
+    return choices.has(value) ? { value } : { error: `The value is not a valid category for ${field.field_name}` };
+  if (field.field_type === 'calc')
+    return { error: 'This field is a calculated field, to which data cannot be imported.' };
+  if (field.field_type === 'file')
+    return { error: 'This field is a file upload field, to which data cannot be imported.' };
   if (field.field_type !== 'text' && field.field_type !== 'slider') return { value };
 
   const type = field.field_type === 'slider' ? 'integer' : field.text_validation_type_or_show_slider_number;
-  const range = { error: `The value is out of the valid range (${field.text_validation_min || 'no minimum'} to ${field.text_validation_max || 'no maximum'}).` };
+  const range = {
+    error: `The value is out of the valid range (${field.text_validation_min || 'no minimum'} to ${field.text_validation_max || 'no maximum'}).`,
+  };
   if (type.startsWith('date')) {
     const stored = storedDate(type, value, order);
-    if (stored === undefined) return { error: `The value must be in the date format of the field (YYYY-MM-DD on import). ${FORMAT_ERROR}` };
-    return outOfRange(field, (min) => stored < min, (max) => stored > max) ? range : { value: stored };
+    if (stored === undefined)
+      return { error: `The value must be in the date format of the field (YYYY-MM-DD on import). ${FORMAT_ERROR}` };
+    return outOfRange(
+      field,
+      (min) => stored < min,
+      (max) => stored > max,
+    )
+      ? range
+      : { value: stored };
   }
   const pattern = PATTERNS[type];
   if (pattern && !pattern.test(value)) return { error: FORMAT_ERROR };
-  if (numeric(type) && outOfRange(field, (min) => asNumber(value) < asNumber(min), (max) => asNumber(value) > asNumber(max))) return range;
+  if (
+    numeric(type) &&
+    outOfRange(
+      field,
+      (min) => asNumber(value) < asNumber(min),
+      (max) => asNumber(value) > asNumber(max),
+    )
+  )
+    return range;
   return { value };
 }

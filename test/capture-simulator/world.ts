@@ -24,7 +24,11 @@ export class World {
 
   constructor(readonly options: WorldOptions) {
     // The Swedish way of writing a time is YYYY-MM-DD HH:MM:SS.
-    this.#clock = new Intl.DateTimeFormat('sv-SE', { timeZone: options.timezone, dateStyle: 'short', timeStyle: 'medium' });
+    this.#clock = new Intl.DateTimeFormat('sv-SE', {
+      timeZone: options.timezone,
+      dateStyle: 'short',
+      timeStyle: 'medium',
+    });
   }
 
   readonly serverTime = (): string => this.#clock.format(new Date());
@@ -34,8 +38,11 @@ export class World {
     const project = new CaptureProject(source, this.serverTime);
     const { project_id: id, users } = project.design;
     if (this.projects.has(id)) throw new InputError(`There is a project ${id} already.`, 409);
-    const tokens = new Set([...this.projects.values()].flatMap((other) => other.design.users.map((user) => user.token)));
-    if (users.some((user) => user.token !== null && tokens.has(user.token))) throw new InputError(`A token of project ${id} is in use in another project.`, 409);
+    const tokens = new Set(
+      [...this.projects.values()].flatMap((other) => other.design.users.map((user) => user.token)),
+    );
+    if (users.some((user) => user.token !== null && tokens.has(user.token)))
+      throw new InputError(`A token of project ${id} is in use in another project.`, 409);
     Object.assign(project.design.trigger, this.options.trigger);
     this.projects.set(id, project);
     return project;

@@ -1,5 +1,10 @@
 export const escapeXml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
 
 const cdata = (text: string): string => (text === '' ? '' : `<![CDATA[${text.replaceAll(']]>', ']]]]><![CDATA[>')}]]>`);
 
@@ -7,7 +12,12 @@ export const XML_HEAD = '<?xml version="1.0" encoding="UTF-8" ?>\n';
 
 /** `<root><item><key>…</key></item></root>`, every value in CDATA. */
 export function writeXml(root: string, rows: readonly Record<string, string>[]): string {
-  const items = rows.map((row) => `<item>${Object.entries(row).map(([key, value]) => `<${key}>${cdata(value)}</${key}>`).join('')}</item>`);
+  const items = rows.map(
+    (row) =>
+      `<item>${Object.entries(row)
+        .map(([key, value]) => `<${key}>${cdata(value)}</${key}>`)
+        .join('')}</item>`,
+  );
   return `${XML_HEAD}<${root}>\n${items.join('\n')}\n</${root}>`;
 }
 
@@ -49,7 +59,8 @@ export function parseXmlItems(xml: string): Record<string, string>[] {
     if (name === undefined) continue;
     if (closing === '/') {
       const element = open.pop();
-      if (element?.name !== name) throw new Error(`The XML text closes <${name}> where <${element?.name ?? 'nothing'}> is open.`);
+      if (element?.name !== name)
+        throw new Error(`The XML text closes <${name}> where <${element?.name ?? 'nothing'}> is open.`);
       const item = items.at(-1);
       if (open.length === 2 && item) item[name] = elementText(xml.slice(element.from, match.index));
     } else {

@@ -8,8 +8,13 @@ import { CaptureFailure } from '../../activities/capture/failure.js';
 describe('capture client: nothing that the capture system says is trusted', function () {
   const token = 'ABCDEF0123456789ABCDEF0123456789';
   let server: Server, answer: RequestListener;
-  before((done) => { server = createServer((request, response) => answer(request, response)).listen(0, '127.0.0.1', done); });
-  after((done) => { server.closeAllConnections(); server.close(done); });
+  before((done) => {
+    server = createServer((request, response) => answer(request, response)).listen(0, '127.0.0.1', done);
+  });
+  after((done) => {
+    server.closeAllConnections();
+    server.close(done);
+  });
 
   const url = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/`;
   const client = (more: { allowPrivate?: boolean; apiUrl?: string } = {}, limits = {}) =>
@@ -23,23 +28,65 @@ describe('capture client: nothing that the capture system says is trusted', func
     }
     throw new Error('it was taken');
   };
-  const json = (body: string, status = 200): RequestListener => (_request, response) => response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+  const json =
+    (body: string, status = 200): RequestListener =>
+    (_request, response) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(body);
 
   const table: [string, RequestListener, string, boolean, RegExp?][] = [
-    ['a maintenance page', (_q, r) => r.writeHead(200, { 'content-type': 'text/html' }).end('<!DOCTYPE html><html>Back soon</html>'), 'invalid_response', true, /web page/],
-    ['XML', (_q, r) => r.writeHead(200, { 'content-type': 'text/xml' }).end('<?xml version="1.0"?><records/>'), 'invalid_response', true, /XML/],
+    [
+      'a maintenance page',
+      (_q, r) => r.writeHead(200, { 'content-type': 'text/html' }).end('<!DOCTYPE html><html>Back soon</html>'),
+      'invalid_response',
+      true,
+      /web page/,
+    ],
+    [
+      'XML',
+      (_q, r) => r.writeHead(200, { 'content-type': 'text/xml' }).end('<?xml version="1.0"?><records/>'),
+      'invalid_response',
+      true,
+      /XML/,
+    ],
     ['JSON that breaks off', json('[{"id":"1"'), 'invalid_response', true],
     ['nothing', json(''), 'invalid_response', true],
     ['a fatal error before the answer', json('<b>Fatal error</b>: memory\n{"error":"x"}'), 'invalid_response', true],
     ['200 with an error', json('{"error":"out of memory"}'), 'invalid_response', true, /out of memory/],
     ['an object where rows were asked', json('{"records":[]}'), 'invalid_response', true],
     ['rows that are none', json('[1,2]'), 'invalid_response', true],
-    ['a redirect', (_q, r) => r.writeHead(302, { location: 'http://169.254.169.254/' }).end(), 'invalid_response', true, /redirects/],
+    [
+      'a redirect',
+      (_q, r) => r.writeHead(302, { location: 'http://169.254.169.254/' }).end(),
+      'invalid_response',
+      true,
+      /redirects/,
+    ],
     ['503', json('{}', 503), 'http_error', true, /503/],
-    ['a bad token', json('{"error":"You do not have permissions to use the API"}', 403), 'rejected', false, /permissions/],
-    ['a ban', json('{"error":"Your IP address has been banned due to suspected abuse."}', 429), 'rejected', false, /banned/],
+    [
+      'a bad token',
+      json('{"error":"You do not have permissions to use the API"}', 403),
+      'rejected',
+      false,
+      /permissions/,
+    ],
+    [
+      'a ban',
+      json('{"error":"Your IP address has been banned due to suspected abuse."}', 429),
+      'rejected',
+      false,
+      /banned/,
+    ],
     ['a broken connection', (request) => request.socket.destroy(), 'connection_error', true],
-    ['a connection that breaks in the answer', (_q, r) => { r.writeHead(200, { 'content-length': 100 }); r.write('['); setTimeout(() => r.destroy(), 20); }, 'connection_error', true],
+    [
+      'a connection that breaks in the answer',
+      (_q, r) => {
+        r.writeHead(200, { 'content-length': 100 });
+        r.write('[');
+        setTimeout(() => r.destroy(), 20);
+      },
+      'connection_error',
+      true,
+    ],
   ];
   for (const [what, listener, type, retryable, words] of table) {
     it(`${what}: ${type}${retryable ? ', retried' : ', final'}`, async () => {
@@ -52,14 +99,19 @@ describe('capture client: nothing that the capture system says is trusted', func
   it('an answer that never comes, or never ends: timeout', async () => {
     answer = () => undefined;
     expect((await failure(client({}, { timeoutMs: 150 }))).errorType).to.equal('timeout');
-    answer = (_q, response) => { response.writeHead(200); response.write('['); };
+    answer = (_q, response) => {
+      response.writeHead(200);
+      response.write('[');
+    };
     expect((await failure(client({}, { timeoutMs: 150 }))).errorType).to.equal('timeout');
   });
   it('an answer that is too large is not read to its end', async () => {
     let sent = 0;
     answer = (_q, response) => {
       response.writeHead(200);
-      const more = () => { while (!response.destroyed && response.write('x'.repeat(65_536))) sent += 65_536; };
+      const more = () => {
+        while (!response.destroyed && response.write('x'.repeat(65_536))) sent += 65_536;
+      };
       response.on('drain', more);
       more();
     };
@@ -72,22 +124,38 @@ describe('capture client: nothing that the capture system says is trusted', func
     expect(fault.message).not.to.contain('127.0.0.1');
   });
   it('a private address, spelled or looked up, is refused where it is not allowed', async () => {
-    for (const apiUrl of [url(), url().replace('127.0.0.1', 'localhost'), url().replace('127.0.0.1', '[::ffff:127.0.0.1]')]) {
+    for (const apiUrl of [
+      url(),
+      url().replace('127.0.0.1', 'localhost'),
+      url().replace('127.0.0.1', '[::ffff:127.0.0.1]'),
+    ]) {
       const fault = await failure(client({ apiUrl, allowPrivate: false }));
       expect([fault.errorType, fault.retryable]).to.deep.equal(['configuration', false]);
     }
   });
   it('never tells the token', async () => {
     answer = json(`{"error":"token ${token} is bad, so is ${'a1'.repeat(32)}"}`, 403);
-    expect((await failure()).message).not.to.contain(token).and.not.to.contain('a1a1');
+    expect((await failure()).message)
+      .not.to.contain(token)
+      .and.not.to.contain('a1a1');
   });
   it('sends record ids as text, as array parameters', async () => {
     let body = '';
     answer = (request, response) => {
-      request.setEncoding('utf8').on('data', (chunk: string) => { body += chunk; }).on('end', () => json('[]')(request, response));
+      request
+        .setEncoding('utf8')
+        .on('data', (chunk: string) => {
+          body += chunk;
+        })
+        .on('end', () => json('[]')(request, response));
     };
     await client().exportRecords({ records: ['007', 'A-01/β +&=%'], events: ['base_arm_1'] });
     const form = new URLSearchParams(body);
-    expect([form.get('records[0]'), form.get('records[1]'), form.get('events[0]'), form.get('type')]).to.deep.equal(['007', 'A-01/β +&=%', 'base_arm_1', 'flat']);
+    expect([form.get('records[0]'), form.get('records[1]'), form.get('events[0]'), form.get('type')]).to.deep.equal([
+      '007',
+      'A-01/β +&=%',
+      'base_arm_1',
+      'flat',
+    ]);
   });
 });

@@ -13,7 +13,11 @@ describe('triggers on a bad day of the service', function () {
   let stage: Stage;
   before(async function () {
     this.timeout(240_000);
-    service = await startService({ TRUST_PROXY: 'true', WEBHOOK_ALLOWED_IPS: '127.0.0.0/8,::1,10.1.0.0/16', WEBHOOK_RATE_LIMIT_PER_MINUTE: String(LIMIT) });
+    service = await startService({
+      TRUST_PROXY: 'true',
+      WEBHOOK_ALLOWED_IPS: '127.0.0.0/8,::1,10.1.0.0/16',
+      WEBHOOK_RATE_LIMIT_PER_MINUTE: String(LIMIT),
+    });
     stage = await Stage.on(service.run);
   });
   after(async () => {
@@ -43,7 +47,9 @@ describe('triggers on a bad day of the service', function () {
     const statuses = await Promise.all(records.map(async (record) => (await study.trigger({ record })).status));
     expect(new Set(statuses)).to.deep.equal(new Set([200]));
     const events = await study.settled(records.length, 120_000);
-    expect(events.map((event) => [event.status, event.outcome])).to.deep.equal(records.map(() => ['processed', 'created']));
+    expect(events.map((event) => [event.status, event.outcome])).to.deep.equal(
+      records.map(() => ['processed', 'created']),
+    );
     expect(pidOf('temporal'), 'it was really away').not.to.equal(temporal);
     expect((await study.participants()).map((p) => p.external_id).sort()).to.deep.equal(records);
   });
@@ -52,12 +58,17 @@ describe('triggers on a bad day of the service', function () {
     const study = await stage.study();
     const project_id = Number(study.projectId);
     await study.enroll('k', { enrolled: '2026-01-15' }, { trigger: false });
-    stage.simulator.control.setFaults([{ project_id, content: ['record', 'record:export'], latency_ms: 3_000, times: 2 }]);
+    stage.simulator.control.setFaults([
+      { project_id, content: ['record', 'record:export'], latency_ms: 3_000, times: 2 },
+    ]);
     await study.trigger({ record: 'k' });
     await until(async () => (await study.events())[0]?.status === 'processing', { what: 'the trigger to be begun' });
     const worker = pidOf('worker');
     process.kill(worker, 'SIGKILL');
-    await until(() => pidOf('worker') !== undefined && pidOf('worker') !== worker, { timeout: 60_000, what: 'the next worker' });
+    await until(() => pidOf('worker') !== undefined && pidOf('worker') !== worker, {
+      timeout: 60_000,
+      what: 'the next worker',
+    });
     const [event] = await study.settled(1, 150_000);
     expect(event).to.include({ status: 'processed', outcome: 'created', error: null });
     stage.simulator.control.clearFaults();
@@ -65,11 +76,28 @@ describe('triggers on a bad day of the service', function () {
     expect(others).to.deep.equal([]);
     expect(await study.versions(participant!.id)).to.have.length(1);
 
-    stage.simulator.control.load(project_id, ['k', 'l', 'm'].map((record) => ({ subject_id: record, redcap_event_name: 'baseline_arm_1', enrolled: '2026-01-15', enroll_complete: '2' })));
-    stage.simulator.control.setFaults([{ project_id, content: ['record', 'record:export'], latency_ms: 2_000, times: 2 }]);
+    stage.simulator.control.load(
+      project_id,
+      ['k', 'l', 'm'].map((record) => ({
+        subject_id: record,
+        redcap_event_name: 'baseline_arm_1',
+        enrolled: '2026-01-15',
+        enroll_complete: '2',
+      })),
+    );
+    stage.simulator.control.setFaults([
+      { project_id, content: ['record', 'record:export'], latency_ms: 2_000, times: 2 },
+    ]);
     const before = pidOf('worker');
     const reading = synced(study, 150_000);
-    await until(async () => (await stage.sql<{ n: number }>('select count(*)::integer as n from datacapture_syncs where study_id = ?', [study.id]))[0]!.n === 1);
+    await until(
+      async () =>
+        (
+          await stage.sql<{ n: number }>('select count(*)::integer as n from datacapture_syncs where study_id = ?', [
+            study.id,
+          ])
+        )[0]!.n === 1,
+    );
     process.kill(before, 'SIGKILL');
     const report = await reading;
     stage.simulator.control.clearFaults();
@@ -79,20 +107,26 @@ describe('triggers on a bad day of the service', function () {
 
   it('a redirect of the capture system is not followed', async () => {
     const study = await stage.study();
-    stage.simulator.control.setFaults([{ project_id: Number(study.projectId), content: ['project'], redirect: 'http://127.0.0.1:9/elsewhere', times: 1 }]);
+    stage.simulator.control.setFaults([
+      { project_id: Number(study.projectId), content: ['project'], redirect: 'http://127.0.0.1:9/elsewhere', times: 1 },
+    ]);
     const reply = await stage.call('POST', `/api/datacapture/config/${study.id}/test-connection`);
     stage.simulator.control.clearFaults();
-    expect([reply.status, String(reply.body['detail'])]).to.satisfy(([status, detail]: [number, string]) => status === 400 && /^Connection failed: .*redirects/.test(detail));
+    expect([reply.status, String(reply.body['detail'])]).to.satisfy(
+      ([status, detail]: [number, string]) => status === 400 && /^Connection failed: .*redirects/.test(detail),
+    );
   });
 
   it(`more than ${LIMIT} a minute of one project: 429 with Retry-After, and other projects go on`, async () => {
     const [study, other] = [await stage.study(), await stage.study()];
-    const replies = await Promise.all(Array.from({ length: LIMIT + 5 }, () => study.trigger({ record: 'x', instrument: 'cognition' })));
+    const replies = await Promise.all(
+      Array.from({ length: LIMIT + 5 }, () => study.trigger({ record: 'x', instrument: 'cognition' })),
+    );
     const refused = replies.filter((reply) => reply.status === 429);
     expect([refused.length, replies.filter((reply) => reply.status === 200).length]).to.deep.equal([5, LIMIT]);
     expect(Number(refused[0]!.headers.get('retry-after'))).to.be.above(0);
     expect((await other.trigger({ record: 'x', instrument: 'cognition' })).status).to.equal(200);
-    expect((await study.settled(LIMIT, 90_000))).to.have.length(LIMIT);
+    expect(await study.settled(LIMIT, 90_000)).to.have.length(LIMIT);
   });
 });
 
@@ -113,11 +147,16 @@ describe('ALLOW_PRIVATE_URLS=false', function () {
   it('refuses a private address when it is saved, and a name that leads to one when it is called', async () => {
     const study = await stage.study({ connect: false });
     const refused = await study.configure({ api_url: stage.simulator.apiUrl, api_token: study.token });
-    expect([refused.status, (refused.body['errors'] as { code: string }[])[0]!.code]).to.deep.equal([400, 'PRIVATE_URL']);
+    expect([refused.status, (refused.body['errors'] as { code: string }[])[0]!.code]).to.deep.equal([
+      400,
+      'PRIVATE_URL',
+    ]);
     const before = stage.simulator.control.calls().length;
     const { port, pathname } = new URL(stage.simulator.apiUrl);
     // What this machine calls itself: only looking it up shows that it is at home.
-    expect((await study.configure({ api_url: `http://${hostname()}:${port}${pathname}`, api_token: study.token })).status).to.equal(201);
+    expect(
+      (await study.configure({ api_url: `http://${hostname()}:${port}${pathname}`, api_token: study.token })).status,
+    ).to.equal(201);
     const tested = await stage.call('POST', `/api/datacapture/config/${study.id}/test-connection`);
     expect(tested.status).to.equal(400);
     expect(String(tested.body['detail'])).to.match(/^Connection failed: /);

@@ -30,27 +30,47 @@ describe('reconciling poll: what no trigger is sent for', function () {
   /** Minutes between two polls, as the schedule has it; 0: there is none. */
   const interval = async (studyId: string): Promise<number> => {
     try {
-      return (await temporal.client.schedule.getHandle(datacapturePollId(studyId)).describe()).spec.intervals![0]!.every / 60_000;
+      return (
+        (await temporal.client.schedule.getHandle(datacapturePollId(studyId)).describe()).spec.intervals![0]!.every /
+        60_000
+      );
     } catch (fault) {
       if (fault instanceof ScheduleNotFoundError) return 0;
       throw fault;
     }
   };
-  const becomes = (studyId: string, minutes: number) => until(async () => await interval(studyId) === minutes, { what: `a poll every ${minutes} minutes` });
+  const becomes = (studyId: string, minutes: number) =>
+    until(async () => (await interval(studyId)) === minutes, { what: `a poll every ${minutes} minutes` });
 
   /** Has the schedule run now; answers the report of the poll after `known` others. */
   async function poll(study: CaptureStudy, known: number): Promise<SyncReport> {
     await becomes(study.id, 60);
     const schedule = temporal.client.schedule.getHandle(datacapturePollId(study.id));
     // One that is asked for while the run before it still closes is left out: two are never at it.
-    await until(async () => (await schedule.describe()).info.runningActions.length === 0, { what: 'the poll before to be over' });
+    await until(async () => (await schedule.describe()).info.runningActions.length === 0, {
+      what: 'the poll before to be over',
+    });
     await schedule.trigger();
-    return until(async () => {
-      const { body } = await stage.call<{ items: { id: string; status: string }[]; total: number }>('GET', `/api/studies/${study.id}/datacapture/syncs`);
-      return body.total > known && body.items[0]!.status !== 'running' ? syncReport(study, body.items[0]!.id) : undefined;
-    }, { timeout: 60_000, interval: 200, what: 'the poll' });
+    return until(
+      async () => {
+        const { body } = await stage.call<{ items: { id: string; status: string }[]; total: number }>(
+          'GET',
+          `/api/studies/${study.id}/datacapture/syncs`,
+        );
+        return body.total > known && body.items[0]!.status !== 'running'
+          ? syncReport(study, body.items[0]!.id)
+          : undefined;
+      },
+      { timeout: 60_000, interval: 200, what: 'the poll' },
+    );
   }
-  const row = (record: string, values: Record<string, string> = {}) => ({ subject_id: record, redcap_event_name: 'baseline_arm_1', enrolled: '2026-01-15', enroll_complete: '2', ...values });
+  const row = (record: string, values: Record<string, string> = {}) => ({
+    subject_id: record,
+    redcap_event_name: 'baseline_arm_1',
+    enrolled: '2026-01-15',
+    enroll_complete: '2',
+    ...values,
+  });
 
   it('follows the configuration: by default every hour, another interval, off, on; none for a study that takes no part', async () => {
     const study = await stage.study();
@@ -69,7 +89,8 @@ describe('reconciling poll: what no trigger is sent for', function () {
     await becomes(study.id, 0);
     await stage.call('PATCH', `/api/studies/${study.id}`, { datacapture_enabled: true });
     await becomes(study.id, 60);
-    const next = (await temporal.client.schedule.getHandle(datacapturePollId(study.id)).describe()).info.nextActionTimes[0]!;
+    const next = (await temporal.client.schedule.getHandle(datacapturePollId(study.id)).describe()).info
+      .nextActionTimes[0]!;
     expect(next.getTime() - Date.now(), 'the first poll comes after a whole interval').to.be.above(50 * 60_000);
   });
 
@@ -85,7 +106,11 @@ describe('reconciling poll: what no trigger is sent for', function () {
     const second = await poll(study, 1);
     expect(second.changed_since).to.be.a('string');
     expect(second.progress).to.include({ created: 1, updated: 1, failed: 0 });
-    expect((await study.participants()).map((p) => [p.external_id, p.preferred_language])).to.deep.equal([['a', 'de'], ['b', 'fr'], ['c', null]]);
+    expect((await study.participants()).map((p) => [p.external_id, p.preferred_language])).to.deep.equal([
+      ['a', 'de'],
+      ['b', 'fr'],
+      ['c', null],
+    ]);
 
     await study.configure({ participant_field_mapping: { email: null } });
     expect((await poll(study, 2)).changed_since, 'another mapping makes everything worth reading again').to.equal(null);
@@ -97,7 +122,9 @@ describe('reconciling poll: what no trigger is sent for', function () {
     await poll(study, 0);
     stage.simulator.control.deleteRecord(Number(study.projectId), 'v');
     const report = await poll(study, 1);
-    expect(report.issues.items.map((issue) => [issue.record, issue.issues[0]!.code])).to.deep.equal([['v', 'RECORD_VANISHED']]);
+    expect(report.issues.items.map((issue) => [issue.record, issue.issues[0]!.code])).to.deep.equal([
+      ['v', 'RECORD_VANISHED'],
+    ]);
     expect((await study.participants())[0]).to.include({ external_id: 'v', status: 'enrolled' });
   });
 });

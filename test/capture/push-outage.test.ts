@@ -11,14 +11,24 @@ const told = (attempts: AttemptView[]) => attempts.map(({ status, error_type }) 
 describe('a capture system that is away, flaps or lies about what it wrote', function () {
   this.timeout(120_000);
   let stage: PushStage;
-  before(async () => { stage = await PushStage.set({ ...QUICK, LOG_LEVEL: 'info' }); });
+  before(async () => {
+    stage = await PushStage.set({ ...QUICK, LOG_LEVEL: 'info' });
+  });
   after(() => stage?.clear());
 
-  const log = () => readFileSync(join(stage.own!.dataDir, 'logs', 'worker.log'), 'utf8').split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Record<string, unknown>);
+  const log = () =>
+    readFileSync(join(stage.own!.dataDir, 'logs', 'worker.log'), 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
   /** An answer of each kind: what it is called, and what is done to the call. */
   const failures = [
-    ['http_error', { status: 503 }], ['invalid_response', { html: true }], ['connection_error', { drop: 'before' as const }],
-    ['invalid_response', { html: true, after_write: true }], ['connection_error', { drop: 'after' as const }], ['invalid_response', { truncate_json: true }],
+    ['http_error', { status: 503 }],
+    ['invalid_response', { html: true }],
+    ['connection_error', { drop: 'before' as const }],
+    ['invalid_response', { html: true, after_write: true }],
+    ['connection_error', { drop: 'after' as const }],
+    ['invalid_response', { truncate_json: true }],
   ] as const;
 
   for (const [type, fault] of failures) {
@@ -34,10 +44,18 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
       expect(told(attempts)).to.deep.equal([type, 'success']);
       expect(study.writes(record!)).to.have.length(1);
       // What was written although nobody said so is found there and not written again.
-      expect(study.calls(IMPORT), 'imports').to.equal('after_write' in fault || 'truncate_json' in fault || ('drop' in fault && fault.drop === 'after') ? 1 : 2);
+      expect(study.calls(IMPORT), 'imports').to.equal(
+        'after_write' in fault || 'truncate_json' in fault || ('drop' in fault && fault.drop === 'after') ? 1 : 2,
+      );
       expect(attempts[1]!.already_there).to.equal(study.calls(IMPORT) === 1);
       expect((await study.seeVisit(visit)).data_sync_status).to.equal('synced');
-      expect((await study.status()).breaker).to.deep.equal({ state: 'closed', consecutive_failures: 0, opened_at: null, next_attempt_at: null, last_error: null });
+      expect((await study.status()).breaker).to.deep.equal({
+        state: 'closed',
+        consecutive_failures: 0,
+        opened_at: null,
+        next_attempt_at: null,
+        last_error: null,
+      });
     });
   }
 
@@ -48,13 +66,24 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
     study.fault({ status: 502 });
     const { session, visit, record } = await study.ended({ person });
     await study.attempt(session, () => true, 'the failed attempt');
-    expect([(await study.see(session)).sync_status, (await study.seeVisit(visit)).data_sync_status, await portal()]).to.deep.equal(['failed', 'failed', true]);
-    const { items: [failure] } = await study.failures();
+    expect([
+      (await study.see(session)).sync_status,
+      (await study.seeVisit(visit)).data_sync_status,
+      await portal(),
+    ]).to.deep.equal(['failed', 'failed', true]);
+    const {
+      items: [failure],
+    } = await study.failures();
     expect(failure).to.include({ session_id: session, final: false });
-    const entry = await until(() => log().find((line) => line['session_id'] === session && line['fallback_used'] === false), { what: 'the log entry' });
+    const entry = await until(
+      () => log().find((line) => line['session_id'] === session && line['fallback_used'] === false),
+      { what: 'the log entry' },
+    );
     expect(entry).to.include({ level: 60, severity: 'critical', study_id: study.id, visit_id: visit });
     // As a number of its own: digits of ids and instants may hold any other.
-    expect(JSON.stringify(entry)).to.not.include(record!).and.not.match(/\b412\b/);
+    expect(JSON.stringify(entry))
+      .to.not.include(record!)
+      .and.not.match(/\b412\b/);
     study.fault();
     await study.synced(session);
     expect(await portal()).to.equal(false);
@@ -72,29 +101,36 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
 
     it('opens after so many failures in a row, says so, and lets nothing through', async () => {
       sessions.push(await study.ended());
-      const { breaker } = await until(async () => {
-        const status = await study.status();
-        return status.breaker.state === 'open' ? status : undefined;
-      }, { what: 'the breaker to open' });
+      const { breaker } = await until(
+        async () => {
+          const status = await study.status();
+          return status.breaker.state === 'open' ? status : undefined;
+        },
+        { what: 'the breaker to open' },
+      );
       expect(breaker.consecutive_failures).to.be.at.least(3);
       expect(breaker.last_error).to.match(/^http_error: .*503/);
       expect(Date.parse(breaker.next_attempt_at!)).to.be.above(Date.parse(breaker.opened_at!));
       // Those that come now meet it open, or one of them is the probe of each second.
-      sessions.push(...await Promise.all(Array.from({ length: 4 }, () => study.ended())));
-      const met = await until(async () => {
-        for (const { session } of sessions) {
-          const found = (await study.attempts(session)).find(({ error_type }) => error_type === 'circuit_open');
-          if (found) return { session, ...found };
-        }
-        return undefined;
-      }, { what: 'an attempt that met the open breaker' });
+      sessions.push(...(await Promise.all(Array.from({ length: 4 }, () => study.ended()))));
+      const met = await until(
+        async () => {
+          for (const { session } of sessions) {
+            const found = (await study.attempts(session)).find(({ error_type }) => error_type === 'circuit_open');
+            if (found) return { session, ...found };
+          }
+          return undefined;
+        },
+        { what: 'an attempt that met the open breaker' },
+      );
       expect(met).to.include({ status: 'failed', records_imported: null });
       expect(Date.parse(met.next_attempt_at!)).to.be.at.least(Date.parse(met.at));
       expect((await study.see(met.session)).sync_status).to.equal('failed');
     });
 
     it('lets one attempt a cooldown through while the capture system is away', async () => {
-      const before = study.calls(), began = performance.now();
+      const before = study.calls(),
+        began = performance.now();
       // Cooldowns of a second; an attempt is two calls, since a dictionary that cannot be read does not stop it.
       await until(async () => study.calls() >= before + 6, { what: 'three probes' });
       expect(study.calls() - before).to.be.at.most(2 * (Math.ceil((performance.now() - began) / 1_000) + 1));
@@ -105,7 +141,8 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
       for (const { session } of sessions) await study.synced(session);
       for (const { record } of sessions) expect(study.writes(record!)).to.have.length(1);
       expect(await study.status()).to.deep.include({
-        breaker: { state: 'closed', consecutive_failures: 0, opened_at: null, next_attempt_at: null, last_error: null }, pushes: { pending: 0, synced: sessions.length, failed: 0 },
+        breaker: { state: 'closed', consecutive_failures: 0, opened_at: null, next_attempt_at: null, last_error: null },
+        pushes: { pending: 0, synced: sessions.length, failed: 0 },
       });
     });
 
@@ -136,13 +173,20 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
     const study = await stage.study();
     const RESULTS = 40;
     const total = ({ pushes }: StatusView) => pushes.pending + pushes.synced + pushes.failed;
-    const ways = [{ status: 503 }, { html: true }, { drop: 'before' as const }, { drop: 'after' as const }, { html: true, after_write: true }, { truncate_json: true }];
+    const ways = [
+      { status: 503 },
+      { html: true },
+      { drop: 'before' as const },
+      { drop: 'after' as const },
+      { html: true, after_write: true },
+      { truncate_json: true },
+    ];
     // Half of the imports fail, each in its way: never as many in a row as open the breaker for good.
     study.fault(...ways.map((way, i) => ({ ...way, content: [IMPORT], skip: i, every: 12 })));
     const seen: StatusView[] = [];
     const sessions: Ended[] = [];
     for (let i = 0; i < RESULTS; i += 8) {
-      sessions.push(...await Promise.all(Array.from({ length: 8 }, () => study.ended())));
+      sessions.push(...(await Promise.all(Array.from({ length: 8 }, () => study.ended()))));
       seen.push(await study.status());
       expect(total(seen.at(-1)!), 'every result is one of pending, synced, failed').to.equal(sessions.length);
     }
@@ -151,13 +195,16 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
     await Promise.all(sessions.slice(0, 2).map(({ session }) => study.push(session)));
     await until(async () => (await study.status()).breaker.state !== 'closed', { what: 'the breaker to open' });
     study.fault();
-    await until(async () => {
-      const status = await study.status();
-      const synced = stage.simulator.control.records(study.projectId).length;
-      seen.push(status);
-      expect(status.pushes.synced, 'no more are called synced than there are').to.be.at.most(synced);
-      return status.pushes.synced === RESULTS;
-    }, { timeout: 60_000, interval: 200, what: 'all results to be synced' });
+    await until(
+      async () => {
+        const status = await study.status();
+        const synced = stage.simulator.control.records(study.projectId).length;
+        seen.push(status);
+        expect(status.pushes.synced, 'no more are called synced than there are').to.be.at.most(synced);
+        return status.pushes.synced === RESULTS;
+      },
+      { timeout: 60_000, interval: 200, what: 'all results to be synced' },
+    );
     for (const { session, record } of sessions) {
       const changes = study.writes(record!).filter(({ changed }) => changed);
       expect(changes, record!).to.have.length(1);
@@ -169,7 +216,9 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
     const study = await stage.study();
     study.fault({ content: [IMPORT], slow_body_ms: 2_000 });
     const sessions = await Promise.all(Array.from({ length: 4 }, () => study.ended()));
-    await until(() => stage.simulator.control.calls(study.projectId).some(({ applied }) => applied), { what: 'an import to be written' });
+    await until(() => stage.simulator.control.calls(study.projectId).some(({ applied }) => applied), {
+      what: 'an import to be written',
+    });
     const pid = stage.own!.current().pids['worker']!;
     process.kill(pid, 'SIGKILL');
     study.fault();
@@ -189,7 +238,9 @@ describe('a capture system that does not come back', function () {
   let stage: PushStage;
   // Nine seconds stand for the seven days.
   const TRIED_FOR_MS = 0.0001 * 86_400_000;
-  before(async () => { stage = await PushStage.set({ ...QUICK, PUSH_RETRY_MAX_DAYS: '0.0001' }); });
+  before(async () => {
+    stage = await PushStage.set({ ...QUICK, PUSH_RETRY_MAX_DAYS: '0.0001' });
+  });
   after(() => stage?.clear());
 
   it('a push is given up when it was tried for long enough: final, in the dead letters, and once more when somebody asks', async () => {
@@ -197,13 +248,24 @@ describe('a capture system that does not come back', function () {
     study.fault({ status: 503 });
     const asked = Date.now();
     const { session, visit, record } = await study.ended();
-    const last = await study.attempt(session, ({ next_attempt_at, error_type }) => next_attempt_at === null && error_type !== null, 'the last attempt');
+    const last = await study.attempt(
+      session,
+      ({ next_attempt_at, error_type }) => next_attempt_at === null && error_type !== null,
+      'the last attempt',
+    );
     expect(last.message).to.match(/PUSH_RETRY_MAX_DAYS/);
     expect(await study.attempts(session), 'tried again and again').to.have.length.above(3);
-    expect(Date.parse(last.at) - asked, 'the last try is when the time is over, not before').to.be.at.least(TRIED_FOR_MS);
-    const { items: [failure] } = await study.failures();
+    expect(Date.parse(last.at) - asked, 'the last try is when the time is over, not before').to.be.at.least(
+      TRIED_FOR_MS,
+    );
+    const {
+      items: [failure],
+    } = await study.failures();
     expect(failure).to.include({ session_id: session, final: true });
-    expect([(await study.see(session)).sync_status, (await study.seeVisit(visit)).data_sync_status]).to.deep.equal(['failed', 'failed']);
+    expect([(await study.see(session)).sync_status, (await study.seeVisit(visit)).data_sync_status]).to.deep.equal([
+      'failed',
+      'failed',
+    ]);
     expect((await study.status()).pushes).to.include({ pending: 0, failed: 1 });
     study.fault();
     await study.push(session);

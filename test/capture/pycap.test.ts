@@ -32,7 +32,18 @@ describe('PyCap, a client that this project did not write, against the capture s
   it('reads, writes and deletes in a longitudinal project', async () => {
     expect(await script('longitudinal.py', TOKENS.longitudinal)).to.equal('longitudinal: all as expected\n');
     const contents = new Set(simulator.control.calls().map((call) => call.content));
-    for (const content of ['record', 'metadata', 'instrument', 'event', 'arm', 'formEventMapping', 'project', 'version', 'user', 'exportFieldNames']) {
+    for (const content of [
+      'record',
+      'metadata',
+      'instrument',
+      'event',
+      'arm',
+      'formEventMapping',
+      'project',
+      'version',
+      'user',
+      'exportFieldNames',
+    ]) {
       expect(contents).to.include(content);
     }
   });

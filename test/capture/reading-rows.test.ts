@@ -14,15 +14,25 @@ describe('trigger webhook: which rows a trigger reads', function () {
     await study.enroll('a', { enrolled: '2026-01-15', lang: 'de' }, { trigger: false });
     const row = { enroll_complete: '2', lang: 'de', enrolled: '2026-01-15', redcap_event_name: 'baseline_arm_1' };
     // A filter that was ignored: the other record comes first.
-    const body = JSON.stringify([{ ...row, lang: 'fr', subject_id: 'b' }, { ...row, subject_id: 'a' }]);
-    stage.simulator.control.setFaults({ project_id: Number(study.projectId), content: ['record:export'], body, content_type: 'application/json' });
+    const body = JSON.stringify([
+      { ...row, lang: 'fr', subject_id: 'b' },
+      { ...row, subject_id: 'a' },
+    ]);
+    stage.simulator.control.setFaults({
+      project_id: Number(study.projectId),
+      content: ['record:export'],
+      body,
+      content_type: 'application/json',
+    });
     try {
       await study.trigger({ record: 'a', redcap_event_name: 'baseline_arm_1' });
       expect((await study.settled(1))[0]).to.include({ status: 'processed', outcome: 'created', error: null });
     } finally {
       stage.simulator.control.clearFaults();
     }
-    expect((await study.participants()).map((p) => [p.external_id, p.preferred_language, p.enrollment_date])).to.deep.equal([['a', 'de', '2026-01-15']]);
+    expect(
+      (await study.participants()).map((p) => [p.external_id, p.preferred_language, p.enrollment_date]),
+    ).to.deep.equal([['a', 'de', '2026-01-15']]);
   });
 
   it('triggers of two events that take turns are duplicates as long as the record does not change', async () => {

@@ -20,9 +20,12 @@ describe('trigger webhook: several studies of one project number', function () {
     stage.simulator.control.setTrigger(Number(first.projectId), { url: null });
     return study;
   }
-  const breakSecret = (study: CaptureStudy) => stage.sql('update datacapture_configs set webhook_secret_encrypted = ? where study_id = ?', [UNREADABLE, study.id]);
-  const store = (study: CaptureStudy, record: string) => study.enroll(record, { enrolled: '2026-01-15' }, { trigger: false });
-  const counts = async (...studies: CaptureStudy[]) => Promise.all(studies.map(async (study) => (await study.events()).length));
+  const breakSecret = (study: CaptureStudy) =>
+    stage.sql('update datacapture_configs set webhook_secret_encrypted = ? where study_id = ?', [UNREADABLE, study.id]);
+  const store = (study: CaptureStudy, record: string) =>
+    study.enroll(record, { enrolled: '2026-01-15' }, { trigger: false });
+  const counts = async (...studies: CaptureStudy[]) =>
+    Promise.all(studies.map(async (study) => (await study.events()).length));
 
   it('a study that is connected later has its triggers from the first one on, and none after it is switched off', async () => {
     const first = await stage.study();
@@ -61,7 +64,9 @@ describe('trigger webhook: several studies of one project number', function () {
     expect(await counts(first, second)).to.deep.equal([0, 1]);
     // It may be the unreadable one that this is signed with.
     expect((await first.trigger({ record: 'a' })).body).to.include({ code: 'SECRET_UNREADABLE' });
-    expect((await stage.call('GET', `/api/datacapture/status/${first.id}`)).body['sync_error_message']).to.contain('another key');
+    expect((await stage.call('GET', `/api/datacapture/status/${first.id}`)).body['sync_error_message']).to.contain(
+      'another key',
+    );
   });
 
   it('a secret that is entered again after it could not be read is good at once', async () => {

@@ -19,15 +19,27 @@ export interface ApiResult {
 }
 
 /** One API call with a token; rejects as fetch does when the connection is dropped. */
-export async function callApi(simulator: Simulator, token: string, parameters: Record<string, string>, signal?: AbortSignal): Promise<ApiResult> {
+export async function callApi(
+  simulator: Simulator,
+  token: string,
+  parameters: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<ApiResult> {
   const response = await fetch(simulator.apiUrl, {
-    method: 'POST', body: new URLSearchParams({ token, ...parameters }), redirect: 'manual', ...(signal ? { signal } : {}),
+    method: 'POST',
+    body: new URLSearchParams({ token, ...parameters }),
+    redirect: 'manual',
+    ...(signal ? { signal } : {}),
   });
   return { status: response.status, type: response.headers.get('content-type') ?? '', text: await response.text() };
 }
 
-export const importRow = (row: Record<string, unknown>, more: Record<string, string> = {}): Record<string, string> =>
-  ({ content: 'record', format: 'json', data: JSON.stringify([row]), ...more });
+export const importRow = (row: Record<string, unknown>, more: Record<string, string> = {}): Record<string, string> => ({
+  content: 'record',
+  format: 'json',
+  data: JSON.stringify([row]),
+  ...more,
+});
 
 export interface Received {
   path: string;
@@ -47,7 +59,11 @@ export class Receiver {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
-        this.received.push({ path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString() });
+        this.received.push({
+          path: request.url ?? '',
+          headers: request.headers,
+          body: Buffer.concat(chunks).toString(),
+        });
         response.writeHead(this.status).end();
       });
     });

@@ -3,13 +3,22 @@ import { startSimulator, type Simulator } from '../capture-simulator/server.js';
 import { LONGITUDINAL, TOKENS, callApi, importRow } from './simulator-client.js';
 
 const METADATA = { content: 'metadata', format: 'json' };
-const result = (rt: string): Record<string, string> => importRow({ record_id: '1001', redcap_event_name: 'month_3_arm_1', rt_mean: rt });
+const result = (rt: string): Record<string, string> =>
+  importRow({ record_id: '1001', redcap_event_name: 'month_3_arm_1', rt_mean: rt });
 
 describe('The capture simulator: faults on demand', () => {
   let simulator: Simulator;
-  const call = (parameters: Record<string, string>, signal?: AbortSignal) => callApi(simulator, TOKENS.longitudinal, parameters, signal);
-  const dropped = (parameters: Record<string, string>): Promise<boolean> => call(parameters).then(() => false, () => true);
-  const stored = (): string | undefined => simulator.control.record(LONGITUDINAL, '1001')?.rows.find((row) => row.event === 'month_3_arm_1' && row.repeat_instrument === '')?.values['rt_mean'];
+  const call = (parameters: Record<string, string>, signal?: AbortSignal) =>
+    callApi(simulator, TOKENS.longitudinal, parameters, signal);
+  const dropped = (parameters: Record<string, string>): Promise<boolean> =>
+    call(parameters).then(
+      () => false,
+      () => true,
+    );
+  const stored = (): string | undefined =>
+    simulator.control
+      .record(LONGITUDINAL, '1001')
+      ?.rows.find((row) => row.event === 'month_3_arm_1' && row.repeat_instrument === '')?.values['rt_mean'];
   const written = (): number => simulator.control.writes(LONGITUDINAL).filter((write) => write.via === 'api').length;
 
   before(async () => {
@@ -27,7 +36,13 @@ describe('The capture simulator: faults on demand', () => {
     expect(JSON.parse(second.text)).to.have.property('error');
     expect(written()).to.equal(0);
     expect((await call(result('1'))).text).to.equal('{"count":1}');
-    expect(simulator.control.faults()).to.deep.include({ status: 503, content: ['record:import'], times: 2, seen: 3, done: 2 });
+    expect(simulator.control.faults()).to.deep.include({
+      status: 503,
+      content: ['record:import'],
+      times: 2,
+      seen: 3,
+      done: 2,
+    });
   });
 
   it('flaps: every second call from the second on', async () => {
@@ -38,7 +53,11 @@ describe('The capture simulator: faults on demand', () => {
   });
 
   it('answers 200 with a maintenance page, a fatal block, or another body', async () => {
-    simulator.control.setFaults([{ html: true, times: 1 }, { fatal: true, skip: 1, times: 1 }, { body: '{"count":"many"}', skip: 2, times: 1 }]);
+    simulator.control.setFaults([
+      { html: true, times: 1 },
+      { fatal: true, skip: 1, times: 1 },
+      { body: '{"count":"many"}', skip: 2, times: 1 },
+    ]);
     const page = await call(METADATA);
     expect([page.status, page.type]).to.deep.equal([200, 'text/html; charset=utf-8']);
     expect(page.text).to.include('maintenance');
@@ -80,7 +99,10 @@ describe('The capture simulator: faults on demand', () => {
     expect(JSON.parse((await call(METADATA)).text)).to.be.an('array');
     expect(Date.now() - started).to.be.at.least(140);
     simulator.control.setFaults({ slow_body_ms: 60_000 });
-    const failure = await call(METADATA, AbortSignal.timeout(200)).then(() => undefined, (error: Error) => error.name);
+    const failure = await call(METADATA, AbortSignal.timeout(200)).then(
+      () => undefined,
+      (error: Error) => error.name,
+    );
     expect(failure).to.equal('TimeoutError');
   });
 
@@ -96,7 +118,9 @@ describe('The capture simulator: faults on demand', () => {
     for (let i = 0; i < 3; i += 1) expect((await call(METADATA)).status).to.equal(200);
     const banned = await call(METADATA);
     expect(banned.status).to.equal(429);
-    expect(JSON.parse(banned.text)).to.deep.equal({ error: 'Your IP address (127.0.0.1) has been banned due to suspected abuse.' });
+    expect(JSON.parse(banned.text)).to.deep.equal({
+      error: 'Your IP address (127.0.0.1) has been banned due to suspected abuse.',
+    });
     simulator.control.setFaults({ rate_limit_per_minute: 1000 });
     expect((await call(METADATA)).status).to.equal(429);
     simulator.control.clearFaults();
@@ -104,7 +128,12 @@ describe('The capture simulator: faults on demand', () => {
   });
 
   it('is driven over HTTP too, and logs every call without its token', async () => {
-    const put = (body: unknown): Promise<Response> => fetch(`${simulator.url}/control/faults`, { method: 'PUT', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
+    const put = (body: unknown): Promise<Response> =>
+      fetch(`${simulator.url}/control/faults`, {
+        method: 'PUT',
+        body: JSON.stringify(body),
+        headers: { 'content-type': 'application/json' },
+      });
     expect((await put({ status: 500, times: 1 })).status).to.equal(200);
     expect((await call(METADATA)).status).to.equal(500);
     const refused = await put({ drop: 'sometimes' });
@@ -119,7 +148,10 @@ describe('The capture simulator: faults on demand', () => {
   it('stops at once, with slow answers still under way', async () => {
     const own = await startSimulator();
     own.control.setFaults({ slow_body_ms: 60_000 });
-    const broken = callApi(own, TOKENS.longitudinal, METADATA).then(() => false, () => true);
+    const broken = callApi(own, TOKENS.longitudinal, METADATA).then(
+      () => false,
+      () => true,
+    );
     await new Promise((resolve) => setTimeout(resolve, 100));
     const started = Date.now();
     await own.stop();

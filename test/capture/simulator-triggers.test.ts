@@ -21,15 +21,34 @@ describe('The capture simulator: data entry triggers', () => {
   });
   beforeEach(() => {
     simulator.control.reset();
-    simulator.control.setTrigger(LONGITUDINAL, { url: receiver.url, prefix: 'datacapture_', signing: 'header', timestamp: false });
+    simulator.control.setTrigger(LONGITUDINAL, {
+      url: receiver.url,
+      prefix: 'datacapture_',
+      signing: 'header',
+      timestamp: false,
+    });
     receiver.received.length = 0;
     receiver.status = 200;
   });
 
   it('has the keys that apply, and no blank ones, for a record in no group', async () => {
-    await simulator.control.saveForm(LONGITUDINAL, { record: 'new/β 1', instrument: 'enrollment', event: 'baseline_arm_1', values: { enrollment_date: '2025-03-01' } });
+    await simulator.control.saveForm(LONGITUDINAL, {
+      record: 'new/β 1',
+      instrument: 'enrollment',
+      event: 'baseline_arm_1',
+      values: { enrollment_date: '2025-03-01' },
+    });
     const body = receiver.received[0]?.body ?? '';
-    expect(keys(body)).to.deep.equal(['datacapture_url', 'project_url', 'project_id', 'username', 'record', 'datacapture_event_name', 'instrument', 'enrollment_complete']);
+    expect(keys(body)).to.deep.equal([
+      'datacapture_url',
+      'project_url',
+      'project_id',
+      'username',
+      'record',
+      'datacapture_event_name',
+      'instrument',
+      'enrollment_complete',
+    ]);
     const form = new URLSearchParams(body);
     expect(form.get('record')).to.equal('new/β 1');
     expect(form.get('project_id')).to.equal('21');
@@ -40,7 +59,14 @@ describe('The capture simulator: data entry triggers', () => {
   });
 
   it('adds group, instance and repeating instrument where they apply', async () => {
-    await simulator.control.saveForm(LONGITUDINAL, { record: '1001', instrument: 'adverse_events', event: 'month_3_arm_1', repeat_instance: 3, values: { ae_term: 'Cough' }, complete: '0' });
+    await simulator.control.saveForm(LONGITUDINAL, {
+      record: '1001',
+      instrument: 'adverse_events',
+      event: 'month_3_arm_1',
+      repeat_instance: 3,
+      values: { ae_term: 'Cough' },
+      complete: '0',
+    });
     const form = new URLSearchParams(receiver.received[0]?.body);
     expect(form.get('datacapture_data_access_group')).to.equal('site_lyon');
     expect(form.get('datacapture_repeat_instance')).to.equal('3');
@@ -49,14 +75,28 @@ describe('The capture simulator: data entry triggers', () => {
   });
 
   it('names the instance but no instrument for a repeating event', async () => {
-    await simulator.control.saveForm(LONGITUDINAL, { record: '1001', instrument: 'phone_contact', event: 'phone_contact_arm_1', repeat_instance: 2, values: {} });
+    await simulator.control.saveForm(LONGITUDINAL, {
+      record: '1001',
+      instrument: 'phone_contact',
+      event: 'phone_contact_arm_1',
+      repeat_instance: 2,
+      values: {},
+    });
     const found = keys(receiver.received[0]?.body ?? '');
     expect(found).to.include('datacapture_repeat_instance').and.not.include('datacapture_repeat_instrument');
   });
 
   it('has no event name in a classic project, and the other prefix where that is set', async () => {
     await simulator.control.saveForm(CLASSIC, { record: '1', instrument: 'enrollment', values: { language: 'de' } });
-    expect(keys(receiver.received[0]?.body ?? '')).to.deep.equal(['redcap_url', 'project_url', 'project_id', 'username', 'record', 'instrument', 'enrollment_complete']);
+    expect(keys(receiver.received[0]?.body ?? '')).to.deep.equal([
+      'redcap_url',
+      'project_url',
+      'project_id',
+      'username',
+      'record',
+      'instrument',
+      'enrollment_complete',
+    ]);
   });
 
   it('signs the body in a header, with a time stamp where that is set, or the project in the URL', async () => {
@@ -74,7 +114,9 @@ describe('The capture simulator: data entry triggers', () => {
     expect(plain?.headers['x-datacapture-timestamp']).to.equal(undefined);
     const time = stamped?.headers['x-datacapture-timestamp'];
     expect(Math.abs(Number(time) - Date.now() / 1000)).to.be.below(60);
-    expect(stamped?.headers['x-datacapture-signature']).to.equal(`sha256=${hmac(`${String(time)}.${stamped?.body ?? ''}`)}`);
+    expect(stamped?.headers['x-datacapture-signature']).to.equal(
+      `sha256=${hmac(`${String(time)}.${stamped?.body ?? ''}`)}`,
+    );
     expect(byUrl?.path).to.equal(`/det?signature=${hmac('det:22')}`);
     expect(byUrl?.headers['x-datacapture-signature']).to.equal(undefined);
     expect(unsigned?.headers['x-datacapture-signature']).to.equal(undefined);
@@ -82,16 +124,31 @@ describe('The capture simulator: data entry triggers', () => {
   });
 
   it('is sent for a survey with the literal survey user', async () => {
-    await simulator.control.saveForm(LONGITUDINAL, { record: '1001', instrument: 'wellbeing_survey', event: 'month_3_arm_1', survey: true, complete: '0', values: { sleep_hours: '6' } });
+    await simulator.control.saveForm(LONGITUDINAL, {
+      record: '1001',
+      instrument: 'wellbeing_survey',
+      event: 'month_3_arm_1',
+      survey: true,
+      complete: '0',
+      values: { sleep_hours: '6' },
+    });
     expect(new URLSearchParams(receiver.received[0]?.body).get('username')).to.equal('[survey respondent]');
   });
 
   it('is not sent for an API import, and only once when it is refused', async () => {
-    const answer = await callApi(simulator, TOKENS.longitudinal, importRow({ record_id: '1001', redcap_event_name: 'baseline_arm_1', language: 'de' }));
+    const answer = await callApi(
+      simulator,
+      TOKENS.longitudinal,
+      importRow({ record_id: '1001', redcap_event_name: 'baseline_arm_1', language: 'de' }),
+    );
     expect(answer.text).to.equal('{"count":1}');
     expect(receiver.received).to.have.length(0);
     receiver.status = 503;
-    const saved = await simulator.control.saveForm(LONGITUDINAL, { record: '1001', instrument: 'enrollment', values: { language: 'en' } });
+    const saved = await simulator.control.saveForm(LONGITUDINAL, {
+      record: '1001',
+      instrument: 'enrollment',
+      values: { language: 'en' },
+    });
     expect(saved.trigger?.status).to.equal(503);
     expect(receiver.received).to.have.length(1);
   });
@@ -100,7 +157,12 @@ describe('The capture simulator: data entry triggers', () => {
     await simulator.control.sendTriggers(LONGITUDINAL, { record: '1001', instrument: 'enrollment', times: 20 });
     expect(receiver.received).to.have.length(20);
     expect(new Set(receiver.received.map(({ body }) => body)).size).to.equal(1);
-    await simulator.control.saveForm(LONGITUDINAL, { record: '1001', instrument: 'enrollment', values: { language: 'es' }, trigger: false });
+    await simulator.control.saveForm(LONGITUDINAL, {
+      record: '1001',
+      instrument: 'enrollment',
+      values: { language: 'es' },
+      trigger: false,
+    });
     expect(receiver.received).to.have.length(20);
   });
 
@@ -108,7 +170,10 @@ describe('The capture simulator: data entry triggers', () => {
     const place = `${simulator.url}/projects/21/form?${new URLSearchParams({ record: 'A-01/β', event: 'baseline_arm_1', instrument: 'enrollment' }).toString()}`;
     const form = await (await fetch(place)).text();
     expect(form).to.include('name="enrollment_date" value="2025-02-10"');
-    const saved = await fetch(place, { method: 'POST', body: new URLSearchParams({ enrollment_date: '2025-02-11', enrollment_complete: '2' }) });
+    const saved = await fetch(place, {
+      method: 'POST',
+      body: new URLSearchParams({ enrollment_date: '2025-02-11', enrollment_complete: '2' }),
+    });
     expect(await saved.text()).to.include('The trigger was answered with 200.');
     expect(new URLSearchParams(receiver.received[0]?.body).get('record')).to.equal('A-01/β');
     expect(simulator.control.record(LONGITUDINAL, 'A-01/β')?.rows[0]?.values['enrollment_date']).to.equal('2025-02-11');

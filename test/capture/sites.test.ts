@@ -12,7 +12,9 @@ describe('data access group and site', function () {
   });
   after(() => stage?.clear());
 
-  const sites = async (study: CaptureStudy) => (await stage.call<{ items: { id: string; site_code: string }[] }>('GET', `/api/studies/${study.id}/sites`)).body.items;
+  const sites = async (study: CaptureStudy) =>
+    (await stage.call<{ items: { id: string; site_code: string }[] }>('GET', `/api/studies/${study.id}/sites`)).body
+      .items;
 
   it('a group that the study does not have: enrolled without a site, and the event says so', async () => {
     const study = await stage.study();
@@ -27,43 +29,76 @@ describe('data access group and site', function () {
 
   it('create_missing_sites: the group becomes a site, once, on record in the audit log', async () => {
     const study = await stage.study({ config: { create_missing_sites: true } });
-    await Promise.all(['a', 'b', 'c'].map((record) => study.enroll(record, { enrolled: '2026-01-15' }, { data_access_group: 'site_north' })));
+    await Promise.all(
+      ['a', 'b', 'c'].map((record) =>
+        study.enroll(record, { enrolled: '2026-01-15' }, { data_access_group: 'site_north' }),
+      ),
+    );
     const events = await study.settled(3);
-    expect(events.map((event) => [event.outcome, event.warnings])).to.deep.equal([['created', []], ['created', []], ['created', []]]);
+    expect(events.map((event) => [event.outcome, event.warnings])).to.deep.equal([
+      ['created', []],
+      ['created', []],
+      ['created', []],
+    ]);
     const [site, ...others] = await sites(study);
     expect([site!.site_code, others]).to.deep.equal(['site_north', []]);
     expect(new Set((await study.participants()).map((p) => p.site_id))).to.deep.equal(new Set([site!.id]));
-    const audit = await stage.sql<{ resource_id: string }>(`select resource_id from audit_log where study_id = ? and action = 'site_created'`, [study.id]);
+    const audit = await stage.sql<{ resource_id: string }>(
+      `select resource_id from audit_log where study_id = ? and action = 'site_created'`,
+      [study.id],
+    );
     expect(audit.map((record) => record.resource_id)).to.deep.equal([site!.id]);
   });
 
   it('X-Site-ID narrows triggers, sites and the counts of pushes to a site', async () => {
     const study = await stage.study({ config: { create_missing_sites: true } });
-    for (const [record, group] of [['a', {}], ['b', { data_access_group: 'site_north' }], ['c', { data_access_group: 'site_north' }]] as const) await study.enroll(record, { enrolled: '2026-01-15' }, group);
+    for (const [record, group] of [
+      ['a', {}],
+      ['b', { data_access_group: 'site_north' }],
+      ['c', { data_access_group: 'site_north' }],
+    ] as const)
+      await study.enroll(record, { enrolled: '2026-01-15' }, group);
     await study.trigger({ record: 'd', instrument: 'cognition' });
     await study.settled(4);
     const people = await study.participants();
     for (const { id } of people) {
-      await stage.sql(`insert into scheduled_visits (id, visit_key, study_id, participant_id, name, target_date, window_open, window_close, status, data_sync_status)
-        values (gen_random_uuid(), gen_random_uuid(), ?, ?, 'V', '2026-01-15', '2026-01-15', '2026-01-15', 'scheduled', 'synced')`, [study.id, id]);
+      await stage.sql(
+        `insert into scheduled_visits (id, visit_key, study_id, participant_id, name, target_date, window_open, window_close, status, data_sync_status)
+        values (gen_random_uuid(), gen_random_uuid(), ?, ?, 'V', '2026-01-15', '2026-01-15', '2026-01-15', 'scheduled', 'synced')`,
+        [study.id, id],
+      );
     }
-    const other = await stage.call<{ id: string }>('POST', `/api/studies/${study.id}/sites`, { site_code: 'site_south', name: 'South' });
+    const other = await stage.call<{ id: string }>('POST', `/api/studies/${study.id}/sites`, {
+      site_code: 'site_south',
+      name: 'South',
+    });
     const [north] = await sites(study);
     const http = await admin();
-    const narrowed = async (path: string, site?: string) => (await http.get<Loose & { pushes: { synced: number } }>(path, site ? { headers: { 'X-Site-ID': site } } : {})).body;
+    const narrowed = async (path: string, site?: string) =>
+      (await http.get<Loose & { pushes: { synced: number } }>(path, site ? { headers: { 'X-Site-ID': site } } : {}))
+        .body;
     const seen = async (site?: string) => ({
-      triggers: (await narrowed(`/api/studies/${study.id}/webhook-events`, site)).items.map(({ record }) => record).sort(),
+      triggers: (await narrowed(`/api/studies/${study.id}/webhook-events`, site)).items
+        .map(({ record }) => record)
+        .sort(),
       sites: (await narrowed(`/api/studies/${study.id}/sites`, site)).items.map(({ site_code }) => site_code),
       synced: (await narrowed(`/api/datacapture/status/${study.id}`, site)).pushes.synced,
     });
-    expect(await seen()).to.deep.equal({ triggers: ['a', 'b', 'c', 'd'], sites: ['site_north', 'site_south'], synced: 3 });
+    expect(await seen()).to.deep.equal({
+      triggers: ['a', 'b', 'c', 'd'],
+      sites: ['site_north', 'site_south'],
+      synced: 3,
+    });
     expect(await seen(north!.id)).to.deep.equal({ triggers: ['b', 'c'], sites: ['site_north'], synced: 2 });
     expect(await seen(other.body.id)).to.deep.equal({ triggers: [], sites: ['site_south'], synced: 0 });
   });
 
   it('a mapped site code that the study does not have is treated alike', async () => {
     const config = { participant_field_mapping: { enrollment_date: 'enrolled', site_code: 'code' } };
-    const [without, made] = [await stage.study({ config }), await stage.study({ config: { ...config, create_missing_sites: true } })];
+    const [without, made] = [
+      await stage.study({ config }),
+      await stage.study({ config: { ...config, create_missing_sites: true } }),
+    ];
     for (const study of [without, made]) {
       await study.enroll('s', { enrolled: '2026-01-15', code: 'B-7' });
       await study.settled(1);

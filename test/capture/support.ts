@@ -7,13 +7,45 @@ import type { Simulator } from '../capture-simulator/server.js';
 import { service, until } from '../support/service.js';
 import type { RunJson } from '../support/service.js';
 
-export interface Reply<T = Record<string, unknown>> { status: number; body: T; headers: Headers }
-export interface EventView { id: string; record: string; instrument: string; status: string; outcome: string | null; error: string | null; duplicate_of_id: string | null; participant_id: string | null; attempt: number; warnings: { code: string; message: string }[] }
-export interface ParticipantRow { id: string; participant_code: string; external_id: string; status: string; site_id: string | null; enrollment_date: string | null; email: string | null; preferred_language: string | null; date_of_birth: string | null; arm: string | null; timezone: string | null }
+export interface Reply<T = Record<string, unknown>> {
+  status: number;
+  body: T;
+  headers: Headers;
+}
+export interface EventView {
+  id: string;
+  record: string;
+  instrument: string;
+  status: string;
+  outcome: string | null;
+  error: string | null;
+  duplicate_of_id: string | null;
+  participant_id: string | null;
+  attempt: number;
+  warnings: { code: string; message: string }[];
+}
+export interface ParticipantRow {
+  id: string;
+  participant_code: string;
+  external_id: string;
+  status: string;
+  site_id: string | null;
+  enrollment_date: string | null;
+  email: string | null;
+  preferred_language: string | null;
+  date_of_birth: string | null;
+  arm: string | null;
+  timezone: string | null;
+}
 
 /** The service, a simulator of its own for the test file, and the database as the system itself sees it. */
 export class Stage {
-  private constructor(readonly run: RunJson, readonly simulator: Simulator, readonly database: Database, readonly token: string) {}
+  private constructor(
+    readonly run: RunJson,
+    readonly simulator: Simulator,
+    readonly database: Database,
+    readonly token: string,
+  ) {}
 
   static async set(): Promise<Stage> {
     return Stage.on(await service());
@@ -21,7 +53,10 @@ export class Stage {
 
   /** On a service that the test has started for itself. */
   static async on(run: RunJson): Promise<Stage> {
-    const [simulator, admin] = [await startSimulator({ projects: [] }), await login(run, run.admin_email, run.admin_password ?? '')];
+    const [simulator, admin] = [
+      await startSimulator({ projects: [] }),
+      await login(run, run.admin_email, run.admin_password ?? ''),
+    ];
     return new Stage(run, simulator, openDatabase({ url: run.database_url, name: 'capture-tests', poolMax: 3 }), admin);
   }
 
@@ -30,14 +65,26 @@ export class Stage {
     await this.database.destroy();
   }
 
-  call<T = Record<string, unknown>>(method: string, path: string, body?: unknown, token = this.token): Promise<Reply<T>> {
+  call<T = Record<string, unknown>>(
+    method: string,
+    path: string,
+    body?: unknown,
+    token = this.token,
+  ): Promise<Reply<T>> {
     return call(this.run, method, path, body, token);
   }
 
   /** A user of a role in some studies; answers the access token. */
   async user(role: string, studyIds: string[]): Promise<{ id: string; email: string; token: string }> {
-    const email = `${role}-${randomUUID()}@example.org`, password = `long enough ${randomUUID()}`;
-    const { status, body } = await this.call<{ id: string }>('POST', '/api/auth/register', { email, name: role, password, role, study_ids: studyIds });
+    const email = `${role}-${randomUUID()}@example.org`,
+      password = `long enough ${randomUUID()}`;
+    const { status, body } = await this.call<{ id: string }>('POST', '/api/auth/register', {
+      email,
+      name: role,
+      password,
+      role,
+      study_ids: studyIds,
+    });
     if (status !== 201) throw new Error(`the user was not made: ${status} ${JSON.stringify(body)}`);
     return { id: body.id, email, token: await login(this.run, email, password) };
   }
@@ -49,18 +96,39 @@ export class Stage {
 
   /** What the mail catcher has for an address. */
   async mailsTo(address: string): Promise<{ subject: string; text: string }[]> {
-    const mails = await (await fetch(`${this.run.mail_ui}/email`)).json() as { subject: string; text: string; to: { address: string }[] }[];
+    const mails = (await (await fetch(`${this.run.mail_ui}/email`)).json()) as {
+      subject: string;
+      text: string;
+      to: { address: string }[];
+    }[];
     return mails.filter(({ to }) => to.some((each) => each.address === address));
   }
 
   /** A study with a capture system of its own, connected and tested. */
-  async study(options: { config?: Record<string, unknown>; project?: Record<string, unknown>; study?: Record<string, unknown>; connect?: boolean } = {}): Promise<CaptureStudy> {
+  async study(
+    options: {
+      config?: Record<string, unknown>;
+      project?: Record<string, unknown>;
+      study?: Record<string, unknown>;
+      connect?: boolean;
+    } = {},
+  ): Promise<CaptureStudy> {
     const projectId = randomInt(100_000, 2_000_000_000);
     const token = randomUUID().replaceAll('-', '').toUpperCase();
-    this.simulator.control.addProject({ project: { ...projectFile(projectId, token), ...options.project }, dictionary: DICTIONARY, data: '' });
+    this.simulator.control.addProject({
+      project: { ...projectFile(projectId, token), ...options.project },
+      dictionary: DICTIONARY,
+      data: '',
+    });
     const made = await this.call<{ id: string }>('POST', '/api/studies', {
-      study_code: `CAP-${randomUUID().slice(0, 8)}`, study_name: 'Capture', datacapture_enabled: true, integration_mode: 'datacapture', consent_mode: 'external',
-      timezone: 'Europe/Berlin', start_date: '2020-01-01', ...options.study,
+      study_code: `CAP-${randomUUID().slice(0, 8)}`,
+      study_name: 'Capture',
+      datacapture_enabled: true,
+      integration_mode: 'datacapture',
+      consent_mode: 'external',
+      timezone: 'Europe/Berlin',
+      start_date: '2020-01-01',
+      ...options.study,
     });
     if (made.status !== 201) throw new Error(`the study was not made: ${made.status} ${JSON.stringify(made.body)}`);
     const study = new CaptureStudy(this, made.body.id, String(projectId), token);
@@ -72,19 +140,39 @@ export class Stage {
 /** One study, its project in the simulator, and its triggers. */
 export class CaptureStudy {
   readonly secret = `s-${randomUUID()}`;
-  constructor(readonly stage: Stage, readonly id: string, readonly projectId: string, readonly token: string) {}
+  constructor(
+    readonly stage: Stage,
+    readonly id: string,
+    readonly projectId: string,
+    readonly token: string,
+  ) {}
 
   async connect(config: Record<string, unknown> = {}): Promise<void> {
-    const saved = await this.configure({ ...CONFIG, api_url: this.stage.simulator.apiUrl, api_token: this.token, webhook_secret: this.secret, webhook_enabled: true, ...config });
-    if (saved.status !== 201) throw new Error(`the configuration was not saved: ${saved.status} ${JSON.stringify(saved.body)}`);
+    const saved = await this.configure({
+      ...CONFIG,
+      api_url: this.stage.simulator.apiUrl,
+      api_token: this.token,
+      webhook_secret: this.secret,
+      webhook_enabled: true,
+      ...config,
+    });
+    if (saved.status !== 201)
+      throw new Error(`the configuration was not saved: ${saved.status} ${JSON.stringify(saved.body)}`);
     // 503: come again, as any client would; only what is tested here must answer at once.
-    const tested = await until(async () => {
-      const reply = await this.stage.call('POST', `/api/datacapture/config/${this.id}/test-connection`);
-      return reply.status === 503 ? undefined : reply;
-    }, { timeout: 90_000, what: 'a worker to test the connection' });
-    if (tested.status !== 200) throw new Error(`the connection does not work: ${tested.status} ${JSON.stringify(tested.body)}`);
+    const tested = await until(
+      async () => {
+        const reply = await this.stage.call('POST', `/api/datacapture/config/${this.id}/test-connection`);
+        return reply.status === 503 ? undefined : reply;
+      },
+      { timeout: 90_000, what: 'a worker to test the connection' },
+    );
+    if (tested.status !== 200)
+      throw new Error(`the connection does not work: ${tested.status} ${JSON.stringify(tested.body)}`);
     this.stage.simulator.control.setTrigger(Number(this.projectId), {
-      url: `${this.stage.run.api}/api/webhooks/datacapture/det`, secret: this.secret, signing: 'header', prefix: 'redcap_',
+      url: `${this.stage.run.api}/api/webhooks/datacapture/det`,
+      secret: this.secret,
+      signing: 'header',
+      prefix: 'redcap_',
     });
   }
 
@@ -93,21 +181,41 @@ export class CaptureStudy {
   }
 
   /** Saves the enrollment form in the capture system, which sends its trigger. */
-  async enroll(record: string, values: Record<string, string>, more: { instrument?: string; event?: string; trigger?: boolean; data_access_group?: string } = {}): Promise<void> {
-    await this.stage.simulator.control.saveForm(Number(this.projectId), { record, instrument: 'enroll', event: 'baseline_arm_1', values, ...more });
+  async enroll(
+    record: string,
+    values: Record<string, string>,
+    more: { instrument?: string; event?: string; trigger?: boolean; data_access_group?: string } = {},
+  ): Promise<void> {
+    await this.stage.simulator.control.saveForm(Number(this.projectId), {
+      record,
+      instrument: 'enroll',
+      event: 'baseline_arm_1',
+      values,
+      ...more,
+    });
   }
 
   /** A trigger with these form fields, signed with the study's secret unless told otherwise. */
-  async trigger(fields: Record<string, string>, sign: { secret?: string; headers?: Record<string, string>; query?: string; body?: string | FormData } = {}): Promise<Reply> {
-    const body = sign.body ?? new URLSearchParams({ project_id: this.projectId, instrument: 'enroll', ...fields }).toString();
+  async trigger(
+    fields: Record<string, string>,
+    sign: { secret?: string; headers?: Record<string, string>; query?: string; body?: string | FormData } = {},
+  ): Promise<Reply> {
+    const body =
+      sign.body ?? new URLSearchParams({ project_id: this.projectId, instrument: 'enroll', ...fields }).toString();
     const request = new Request(`${this.stage.run.api}/api/webhooks/datacapture/det${sign.query ?? ''}`, {
-      method: 'POST', body, ...(typeof body === 'string' && { headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
+      method: 'POST',
+      body,
+      ...(typeof body === 'string' && { headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
     });
     const raw = Buffer.from(await request.clone().arrayBuffer());
     const headers = sign.headers ?? this.signature(raw, sign.secret);
     for (const [name, value] of Object.entries(headers)) request.headers.set(name, value);
     const response = await fetch(request);
-    return { status: response.status, body: await response.json() as Record<string, unknown>, headers: response.headers };
+    return {
+      status: response.status,
+      body: (await response.json()) as Record<string, unknown>,
+      headers: response.headers,
+    };
   }
 
   /** The header that signs a body. */
@@ -116,15 +224,22 @@ export class CaptureStudy {
   }
 
   async events(query = ''): Promise<EventView[]> {
-    return (await this.stage.call<{ items: EventView[] }>('GET', `/api/studies/${this.id}/webhook-events?limit=500${query}`)).body.items;
+    return (
+      await this.stage.call<{ items: EventView[] }>('GET', `/api/studies/${this.id}/webhook-events?limit=500${query}`)
+    ).body.items;
   }
 
   /** Waits until so many triggers are there and none of them is open; oldest first. */
   async settled(count: number, timeout = 30_000): Promise<EventView[]> {
-    return until(async () => {
-      const events = await this.events();
-      return events.length >= count && events.every((e) => ['processed', 'duplicate', 'failed'].includes(e.status)) ? events.reverse() : undefined;
-    }, { timeout, what: `${count} settled triggers` });
+    return until(
+      async () => {
+        const events = await this.events();
+        return events.length >= count && events.every((e) => ['processed', 'duplicate', 'failed'].includes(e.status))
+          ? events.reverse()
+          : undefined;
+      },
+      { timeout, what: `${count} settled triggers` },
+    );
   }
 
   participants(): Promise<ParticipantRow[]> {
@@ -137,25 +252,38 @@ export class CaptureStudy {
   }
 
   anchor(participantId: string): Promise<Record<string, unknown>> {
-    return this.stage.sql<Record<string, unknown>>('select * from anchor_dates where participant_id = ?', [participantId]).then((rows) => rows[0]!);
+    return this.stage
+      .sql<Record<string, unknown>>('select * from anchor_dates where participant_id = ?', [participantId])
+      .then((rows) => rows[0]!);
   }
 
-  versions(participantId: string): Promise<{ version_number: number; is_current: boolean; status: string; anchor_date_used: string }[]> {
-    return this.stage.sql('select * from schedule_versions where participant_id = ? order by version_number', [participantId]);
+  versions(
+    participantId: string,
+  ): Promise<{ version_number: number; is_current: boolean; status: string; anchor_date_used: string }[]> {
+    return this.stage.sql('select * from schedule_versions where participant_id = ? order by version_number', [
+      participantId,
+    ]);
   }
 }
 
 async function call<T>(run: RunJson, method: string, path: string, body?: unknown, token?: string): Promise<Reply<T>> {
   const response = await fetch(`${run.api}${path}`, {
-    method, ...(body !== undefined && { body: JSON.stringify(body) }),
-    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...(token && { authorization: `Bearer ${token}` }) },
+    method,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    headers: {
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(token && { authorization: `Bearer ${token}` }),
+    },
   });
   const text = await response.text();
   return { status: response.status, body: (text === '' ? {} : JSON.parse(text)) as T, headers: response.headers };
 }
 
 async function login(run: RunJson, email: string, password: string): Promise<string> {
-  const { status, body } = await call<{ tokens: { access_token: string } }>(run, 'POST', '/api/auth/login', { email, password });
+  const { status, body } = await call<{ tokens: { access_token: string } }>(run, 'POST', '/api/auth/login', {
+    email,
+    password,
+  });
   if (status !== 200) throw new Error(`login failed: ${status} ${JSON.stringify(body)}`);
   return body.tokens.access_token;
 }
@@ -173,36 +301,71 @@ const DICTIONARY = [
 ].join('\n');
 
 const projectFile = (projectId: number, token: string) => ({
-  project_id: projectId, title: 'A study of memory', missing_data_codes: 'UNK, Unknown | NASK, Not asked',
+  project_id: projectId,
+  title: 'A study of memory',
+  missing_data_codes: 'UNK, Unknown | NASK, Not asked',
   arms: [{ arm_num: 1, name: 'Arm 1' }],
   events: [
     { event_name: 'Baseline', day_offset: 0, offset_min: 0, offset_max: 7, forms: ['enroll', 'cognition'] },
     { event_name: 'Month 3', day_offset: 90, offset_min: 7, offset_max: 14, forms: ['cognition', 'enroll'] },
   ],
-  instruments: [{ name: 'enroll', label: 'Enrollment' }, { name: 'cognition', label: 'Cognition' }],
+  instruments: [
+    { name: 'enroll', label: 'Enrollment' },
+    { name: 'cognition', label: 'Cognition' },
+  ],
   data_access_groups: [{ unique_group_name: 'site_north', data_access_group_name: 'Site North' }],
   users: [{ username: 'api', token }],
 });
 
 const CONFIG = {
-  enrollment_instrument: 'enroll', enrollment_event: 'baseline_arm_1',
-  participant_field_mapping: { enrollment_date: 'enrolled', preferred_language: 'lang', email: 'mail', date_of_birth: 'dob', arm: 'arms' },
-  event_battery_mapping: { baseline_arm_1: { battery_id: 1, target_day: 0 }, month_3_arm_1: { battery_id: 1, target_day: 90, window_before: 7, window_after: 14 } },
+  enrollment_instrument: 'enroll',
+  enrollment_event: 'baseline_arm_1',
+  participant_field_mapping: {
+    enrollment_date: 'enrolled',
+    preferred_language: 'lang',
+    email: 'mail',
+    date_of_birth: 'dob',
+    arm: 'arms',
+  },
+  event_battery_mapping: {
+    baseline_arm_1: { battery_id: 1, target_day: 0 },
+    month_3_arm_1: { battery_id: 1, target_day: 90, window_before: 7, window_after: 14 },
+  },
 };
 
 export interface SyncReport {
-  id: string; kind: string; status: string; changed_since: string | null; progress: Record<string, number>; error: { code: string; message: string } | null;
-  issues: { items: { record: string; outcome: string; participant_id: string | null; issues: { code: string; message: string }[] }[]; total: number };
+  id: string;
+  kind: string;
+  status: string;
+  changed_since: string | null;
+  progress: Record<string, number>;
+  error: { code: string; message: string } | null;
+  issues: {
+    items: {
+      record: string;
+      outcome: string;
+      participant_id: string | null;
+      issues: { code: string; message: string }[];
+    }[];
+    total: number;
+  };
 }
 export const syncReport = async (study: CaptureStudy, id: string): Promise<SyncReport> =>
   (await study.stage.call<SyncReport>('GET', `/api/datacapture/syncs/${id}?limit=500`)).body;
 
 /** Has every record read, and waits for the end of it. */
 export async function synced(study: CaptureStudy, timeout = 60_000): Promise<SyncReport> {
-  const started = await study.stage.call<{ status: string; sync_id: string }>('POST', `/api/datacapture/sync/${study.id}`);
-  if (started.status !== 202) throw new Error(`the sync was not started: ${started.status} ${JSON.stringify(started.body)}`);
-  return until(async () => {
-    const report = await syncReport(study, started.body.sync_id);
-    return report.status === 'running' ? undefined : report;
-  }, { timeout, interval: 200, what: 'the sync to end' });
+  const started = await study.stage.call<{ status: string; sync_id: string }>(
+    'POST',
+    `/api/datacapture/sync/${study.id}`,
+  );
+  if (started.status !== 202)
+    throw new Error(`the sync was not started: ${started.status} ${JSON.stringify(started.body)}`);
+  return until(
+    async () => {
+      const report = await syncReport(study, started.body.sync_id);
+      return report.status === 'running' ? undefined : report;
+    },
+    { timeout, interval: 200, what: 'the sync to end' },
+  );
 }

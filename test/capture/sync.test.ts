@@ -14,33 +14,52 @@ describe('sync: every record of the enrollment instrument', function () {
   });
   after(() => stage?.clear());
 
-  const row = (record: string, values: Record<string, string> = {}) => ({ subject_id: record, redcap_event_name: 'baseline_arm_1', enrolled: '2026-01-15', enroll_complete: '2', ...values });
-  const load = (study: CaptureStudy, rows: Record<string, string>[]) => stage.simulator.control.load(Number(study.projectId), rows);
+  const row = (record: string, values: Record<string, string> = {}) => ({
+    subject_id: record,
+    redcap_event_name: 'baseline_arm_1',
+    enrolled: '2026-01-15',
+    enroll_complete: '2',
+    ...values,
+  });
+  const load = (study: CaptureStudy, rows: Record<string, string>[]) =>
+    stage.simulator.control.load(Number(study.projectId), rows);
   const outcomes = async (study: CaptureStudy) => {
     const { progress } = await synced(study);
-    return Object.fromEntries(Object.entries(progress).filter(([name, n]) => n > 0 && name !== 'total' && name !== 'done'));
+    return Object.fromEntries(
+      Object.entries(progress).filter(([name, n]) => n > 0 && name !== 'total' && name !== 'done'),
+    );
   };
 
   it('enrolls, decides and plans as triggers would; what has not changed is left alone; a change is followed', async () => {
     const study = await stage.study();
     const records = ['A-01/β +&=%', '0007', ...Array.from({ length: 28 }, (_, i) => `r${i}`)];
-    load(study, records.map((record) => row(record, { lang: 'de' })));
+    load(
+      study,
+      records.map((record) => row(record, { lang: 'de' })),
+    );
     const first = await synced(study);
     expect(first).to.include({ kind: 'sync', status: 'completed', error: null });
     expect(first.progress).to.include({ total: 30, done: 30, created: 30, failed: 0 });
     const participants = await study.participants();
     expect(participants.map((p) => p.external_id).sort()).to.deep.equal([...records].sort());
-    expect(new Set(participants.map((p) => `${p.enrollment_date} ${p.preferred_language}`))).to.deep.equal(new Set(['2026-01-15 de']));
+    expect(new Set(participants.map((p) => `${p.enrollment_date} ${p.preferred_language}`))).to.deep.equal(
+      new Set(['2026-01-15 de']),
+    );
     expect(await study.versions(participants[0]!.id)).to.have.length(1);
     expect(await study.anchor(participants[0]!.id)).to.include({ status: 'finalized', source_type: 'form_item' });
-    const status = await stage.call<{ sync_status: string; last_sync_at: string; sync_error_message: null }>('GET', `/api/datacapture/status/${study.id}`);
+    const status = await stage.call<{ sync_status: string; last_sync_at: string; sync_error_message: null }>(
+      'GET',
+      `/api/datacapture/status/${study.id}`,
+    );
     expect(status.body).to.include({ sync_status: 'active', sync_error_message: null });
     expect(Date.parse(status.body.last_sync_at)).to.be.above(Date.now() - 120_000);
 
     load(study, [row('r3', { lang: 'fr' })]);
     expect(await outcomes(study)).to.deep.equal({ updated: 1, unchanged: 29 });
     expect((await study.participants()).find((p) => p.external_id === 'r3')!.preferred_language).to.equal('fr');
-    expect((await stage.call<{ valid: boolean }>('GET', `/api/audit/verify?study_id=${study.id}`)).body.valid).to.equal(true);
+    expect((await stage.call<{ valid: boolean }>('GET', `/api/audit/verify?study_id=${study.id}`)).body.valid).to.equal(
+      true,
+    );
   });
 
   it('and their workflows run soon afterwards', async () => {
@@ -50,19 +69,31 @@ describe('sync: every record of the enrollment instrument', function () {
     const connection = await Connection.connect({ address: stage.run.temporal });
     const [participant] = await study.participants();
     const handle = new Client({ connection }).workflow.getHandle(participantAnchorId(participant!.id));
-    await until(async () => (await handle.describe()).status.name === 'RUNNING', { what: 'the participant\'s workflow' });
+    await until(async () => (await handle.describe()).status.name === 'RUNNING', {
+      what: "the participant's workflow",
+    });
     await connection.close();
   });
 
   it('tells what could not be taken, each record for itself', async () => {
-    const study = await stage.study({ config: { participant_field_mapping: { participant_code: 'code', enrollment_date: 'enrolled' } } });
+    const study = await stage.study({
+      config: { participant_field_mapping: { participant_code: 'code', enrollment_date: 'enrolled' } },
+    });
     load(study, [row('1', { code: 'P-1' })]);
     await synced(study);
-    load(study, [row('1', { code: 'P-1', enrolled: '2026-02-01' }), row('2', { code: 'P-1' }), row('3', { code: 'P-3', enrolled: '2019-01-01' })]);
+    load(study, [
+      row('1', { code: 'P-1', enrolled: '2026-02-01' }),
+      row('2', { code: 'P-1' }),
+      row('3', { code: 'P-3', enrolled: '2019-01-01' }),
+    ]);
     const report = await synced(study);
     expect(report.progress).to.include({ created: 1, failed: 1, override_required: 1 });
-    expect(Object.fromEntries(report.issues.items.map((issue) => [issue.record, issue.issues.map(({ code }) => code)]))).to.deep.equal({
-      1: ['OVERRIDE_REQUIRED'], 2: ['PARTICIPANT_CODE_TAKEN'], 3: ['DATE_NOT_TAKEN'],
+    expect(
+      Object.fromEntries(report.issues.items.map((issue) => [issue.record, issue.issues.map(({ code }) => code)])),
+    ).to.deep.equal({
+      1: ['OVERRIDE_REQUIRED'],
+      2: ['PARTICIPANT_CODE_TAKEN'],
+      3: ['DATE_NOT_TAKEN'],
     });
     expect((await study.participants())[0]).to.include({ enrollment_date: '2026-01-15' });
     // What was refused is looked at again, also where the record is as it was: the code is free now.
@@ -74,14 +105,19 @@ describe('sync: every record of the enrollment instrument', function () {
 
   it('asks for an override of a changed date only, and makes no schedule of what somebody else enrolled', async () => {
     const study = await stage.study({ study: { consent_mode: 'econsent' } });
-    const byHand = await stage.call<{ id: string }>('POST', `/api/studies/${study.id}/participants`, { participant_code: 'by hand', external_id: '2' });
+    const byHand = await stage.call<{ id: string }>('POST', `/api/studies/${study.id}/participants`, {
+      participant_code: 'by hand',
+      external_id: '2',
+    });
     load(study, [row('1', { lang: 'de' }), row('2', { enrolled: '', lang: 'de' })]);
     expect(await outcomes(study)).to.deep.equal({ created: 1, updated: 1 });
     expect(await study.versions(byHand.body.id)).to.deep.equal([]);
     const first = (await study.participants()).find(({ external_id }) => external_id === '1')!;
     const path = `/api/studies/${study.id}/participants/${first.id}`;
     await stage.call('POST', `${path}/consents`, { status: 'signed', signed_at: '2026-01-18T09:00:00Z' });
-    await until(async () => (await study.anchor(first.id))['status'] === 'finalized', { what: 'the anchor to be final' });
+    await until(async () => (await study.anchor(first.id))['status'] === 'finalized', {
+      what: 'the anchor to be final',
+    });
     load(study, [row('1', { lang: 'fr' }), row('2', { enrolled: '2026-01-12' })]);
     expect(await outcomes(study)).to.deep.equal({ updated: 2 });
     expect((await study.versions(byHand.body.id)).map((v) => v.anchor_date_used)).to.deep.equal(['2026-01-12']);
@@ -101,7 +137,10 @@ describe('sync: every record of the enrollment instrument', function () {
     expect(issues['gone']!.map(({ code }) => code)).to.deep.equal(['RECORD_VANISHED']);
     expect(issues['old']!.map(({ code }) => code)).to.deep.equal(['RECORD_VANISHED', 'RECORD_RENAMED']);
     expect(issues['old']![1]!.message).to.contain('"new"');
-    expect((await study.participants()).map((p) => p.external_id).sort(), 'the participants keep their records').to.deep.equal(['gone', 'new', 'old', 'stays']);
+    expect(
+      (await study.participants()).map((p) => p.external_id).sort(),
+      'the participants keep their records',
+    ).to.deep.equal(['gone', 'new', 'old', 'stays']);
   });
 
   it('the same trigger after a sync is still a duplicate, and a sync after a trigger finds nothing to do', async () => {
@@ -109,41 +148,77 @@ describe('sync: every record of the enrollment instrument', function () {
     await study.enroll('d', { enrolled: '2026-01-15' });
     await study.settled(1);
     expect(await outcomes(study)).to.deep.equal({ unchanged: 1 });
-    await stage.simulator.control.sendTriggers(Number(study.projectId), { record: 'd', instrument: 'enroll', event: 'baseline_arm_1' });
+    await stage.simulator.control.sendTriggers(Number(study.projectId), {
+      record: 'd',
+      instrument: 'enroll',
+      event: 'baseline_arm_1',
+    });
     expect((await study.settled(2)).map((event) => event.status)).to.deep.equal(['processed', 'duplicate']);
     // The sync is the last to read a change: the next trigger of the same bytes brings nothing that is not known.
     load(study, [row('d', { lang: 'de' })]);
     expect(await outcomes(study)).to.deep.equal({ updated: 1 });
-    await stage.simulator.control.sendTriggers(Number(study.projectId), { record: 'd', instrument: 'enroll', event: 'baseline_arm_1' });
+    await stage.simulator.control.sendTriggers(Number(study.projectId), {
+      record: 'd',
+      instrument: 'enroll',
+      event: 'baseline_arm_1',
+    });
     expect((await study.settled(3)).at(-1)!.status).to.equal('duplicate');
   });
 
   it('one at a time: a second call answers the running one; a capture system that is away is waited for', async () => {
     const study = await stage.study();
     load(study, [row('1')]);
-    stage.simulator.control.setFaults([{ project_id: Number(study.projectId), content: ['metadata'], status: 503, times: 2 }]);
+    stage.simulator.control.setFaults([
+      { project_id: Number(study.projectId), content: ['metadata'], status: 503, times: 2 },
+    ]);
     const path = `/api/datacapture/sync/${study.id}`;
-    const [a, b] = await Promise.all([stage.call<{ status: string; sync_id: string }>('POST', path), stage.call<{ status: string; sync_id: string }>('POST', path)]);
+    const [a, b] = await Promise.all([
+      stage.call<{ status: string; sync_id: string }>('POST', path),
+      stage.call<{ status: string; sync_id: string }>('POST', path),
+    ]);
     expect([a.status, b.status, a.body.status]).to.deep.equal([202, 202, 'started']);
     expect(b.body.sync_id).to.equal(a.body.sync_id);
-    await until(async () => (await syncReport(study, a.body.sync_id)).status === 'completed', { timeout: 60_000, what: 'the sync' });
+    await until(async () => (await syncReport(study, a.body.sync_id)).status === 'completed', {
+      timeout: 60_000,
+      what: 'the sync',
+    });
     stage.simulator.control.clearFaults();
-    const list = await stage.call<{ items: { id: string }[]; total: number }>('GET', `/api/studies/${study.id}/datacapture/syncs`);
+    const list = await stage.call<{ items: { id: string }[]; total: number }>(
+      'GET',
+      `/api/studies/${study.id}/datacapture/syncs`,
+    );
     expect([list.body.total, list.body.items[0]!.id]).to.deep.equal([1, a.body.sync_id]);
   });
 
   it('batches that are written at once and want the same sites and codes make each once, and wait for each other in no circle', async () => {
-    const study = await stage.study({ config: { create_missing_sites: true, participant_field_mapping: { participant_code: 'code', enrollment_date: 'enrolled', site_code: 'lang' } } });
+    const study = await stage.study({
+      config: {
+        create_missing_sites: true,
+        participant_field_mapping: { participant_code: 'code', enrollment_date: 'enrolled', site_code: 'lang' },
+      },
+    });
     // The later half goes through sites and codes the other way round.
     const place = (i: number) => (i < 250 ? i : 499 - i);
-    load(study, Array.from({ length: 500 }, (_, i) => row(`r${String(i).padStart(3, '0')}`, { code: `P-${place(i) % 200 < 100 ? place(i) : i}`, lang: `S${place(i) % 5}` })));
+    load(
+      study,
+      Array.from({ length: 500 }, (_, i) =>
+        row(`r${String(i).padStart(3, '0')}`, {
+          code: `P-${place(i) % 200 < 100 ? place(i) : i}`,
+          lang: `S${place(i) % 5}`,
+        }),
+      ),
+    );
     const report = await synced(study);
     const twice = Array.from({ length: 250 }, (_, i) => i).filter((i) => i % 200 < 100).length;
     expect(report).to.include({ status: 'completed' });
     expect(report.progress).to.include({ total: 500, done: 500, created: 500 - twice, failed: twice });
     expect((await stage.call<{ total: number }>('GET', `/api/studies/${study.id}/sites`)).body.total).to.equal(5);
-    expect(new Set(report.issues.items.flatMap(({ issues }) => issues.map(({ code }) => code)))).to.deep.equal(new Set(['PARTICIPANT_CODE_TAKEN']));
-    expect((await stage.call<{ valid: boolean }>('GET', `/api/audit/verify?study_id=${study.id}`)).body.valid).to.equal(true);
+    expect(new Set(report.issues.items.flatMap(({ issues }) => issues.map(({ code }) => code)))).to.deep.equal(
+      new Set(['PARTICIPANT_CODE_TAKEN']),
+    );
+    expect((await stage.call<{ valid: boolean }>('GET', `/api/audit/verify?study_id=${study.id}`)).body.valid).to.equal(
+      true,
+    );
   });
 
   it('a refusal ends it at once, and the status says why', async () => {
@@ -152,8 +227,13 @@ describe('sync: every record of the enrollment instrument', function () {
     const report = await synced(study);
     expect(report).to.include({ status: 'failed' });
     expect(report.error).to.include({ code: 'rejected' });
-    expect(report.error!.message).to.match(/permission/i).and.not.to.contain('FFFF');
-    const status = await stage.call<{ sync_status: string; sync_error_message: string }>('GET', `/api/datacapture/status/${study.id}`);
+    expect(report.error!.message)
+      .to.match(/permission/i)
+      .and.not.to.contain('FFFF');
+    const status = await stage.call<{ sync_status: string; sync_error_message: string }>(
+      'GET',
+      `/api/datacapture/status/${study.id}`,
+    );
     expect(status.body.sync_status).to.equal('error');
     expect(status.body.sync_error_message).to.match(/permission/i);
     await study.configure({ api_token: study.token });
@@ -161,18 +241,41 @@ describe('sync: every record of the enrollment instrument', function () {
   });
 
   it('says what is missing: configuration, instrument, integration; and who may', async () => {
-    const bare = await stage.call<{ id: string }>('POST', '/api/studies', { study_code: `NO-${randomUUID().slice(0, 8)}`, study_name: 'None', datacapture_enabled: true });
+    const bare = await stage.call<{ id: string }>('POST', '/api/studies', {
+      study_code: `NO-${randomUUID().slice(0, 8)}`,
+      study_name: 'None',
+      datacapture_enabled: true,
+    });
     expect((await stage.call('POST', `/api/datacapture/sync/${bare.body.id}`)).status).to.equal(404);
     const study = await stage.study({ config: { enrollment_instrument: null } });
-    expect((await stage.call('POST', `/api/datacapture/sync/${study.id}`)).body).to.include({ code: 'NO_ENROLLMENT_INSTRUMENT' });
+    expect((await stage.call('POST', `/api/datacapture/sync/${study.id}`)).body).to.include({
+      code: 'NO_ENROLLMENT_INSTRUMENT',
+    });
     await study.configure({ enrollment_instrument: 'enroll' });
-    const [manager, coordinator, outsider] = [await stage.user('data_manager', [study.id]), await stage.user('coordinator', [study.id]), await stage.user('researcher', [bare.body.id])];
-    const started = await stage.call<{ sync_id: string }>('POST', `/api/redcap/sync/${study.id}`, undefined, manager.token);
+    const [manager, coordinator, outsider] = [
+      await stage.user('data_manager', [study.id]),
+      await stage.user('coordinator', [study.id]),
+      await stage.user('researcher', [bare.body.id]),
+    ];
+    const started = await stage.call<{ sync_id: string }>(
+      'POST',
+      `/api/redcap/sync/${study.id}`,
+      undefined,
+      manager.token,
+    );
     expect(started.status).to.equal(202);
-    expect((await stage.call('POST', `/api/datacapture/sync/${study.id}`, undefined, coordinator.token)).status).to.equal(403);
-    expect((await stage.call('POST', `/api/datacapture/sync/${study.id}`, undefined, outsider.token)).status).to.equal(404);
-    expect((await stage.call('GET', `/api/datacapture/syncs/${started.body.sync_id}`, undefined, coordinator.token)).status).to.equal(200);
-    expect((await stage.call('GET', `/api/datacapture/syncs/${started.body.sync_id}`, undefined, outsider.token)).status).to.equal(404);
+    expect(
+      (await stage.call('POST', `/api/datacapture/sync/${study.id}`, undefined, coordinator.token)).status,
+    ).to.equal(403);
+    expect((await stage.call('POST', `/api/datacapture/sync/${study.id}`, undefined, outsider.token)).status).to.equal(
+      404,
+    );
+    expect(
+      (await stage.call('GET', `/api/datacapture/syncs/${started.body.sync_id}`, undefined, coordinator.token)).status,
+    ).to.equal(200);
+    expect(
+      (await stage.call('GET', `/api/datacapture/syncs/${started.body.sync_id}`, undefined, outsider.token)).status,
+    ).to.equal(404);
     await stage.call('PATCH', `/api/studies/${study.id}`, { datacapture_enabled: false });
     expect((await stage.call('POST', `/api/datacapture/sync/${study.id}`)).status).to.equal(409);
   });

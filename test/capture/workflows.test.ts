@@ -18,16 +18,26 @@ describe('the workflows behind a trigger', function () {
     await stage?.clear();
   });
 
-  const statusOf = (id: string) => temporal.client.workflow.getHandle(id).describe().then((found) => found.status.name);
+  const statusOf = (id: string) =>
+    temporal.client.workflow
+      .getHandle(id)
+      .describe()
+      .then((found) => found.status.name);
 
-  it('the trigger\'s own has ended, the participant\'s runs soon and tells what it waits for', async () => {
+  it("the trigger's own has ended, the participant's runs soon and tells what it waits for", async () => {
     const study = await stage.study({ study: { consent_mode: 'econsent' } });
     await study.enroll('w', { enrolled: '2026-01-15' });
     const [event] = await study.settled(1);
-    await until(async () => await statusOf(datacaptureTriggerId(event!.id)) === 'COMPLETED', { what: 'the trigger\'s workflow' });
+    await until(async () => (await statusOf(datacaptureTriggerId(event!.id))) === 'COMPLETED', {
+      what: "the trigger's workflow",
+    });
     const id = participantAnchorId(event!.participant_id!);
-    await until(async () => await statusOf(id) === 'RUNNING', { what: 'the participant\'s workflow' });
-    const state = await until(() => temporal.client.workflow.getHandle(id).query<{ status: string; waiting_for: string[] } | null>('anchorState'), { timeout: 20_000 });
+    await until(async () => (await statusOf(id)) === 'RUNNING', { what: "the participant's workflow" });
+    const state = await until(
+      () =>
+        temporal.client.workflow.getHandle(id).query<{ status: string; waiting_for: string[] } | null>('anchorState'),
+      { timeout: 20_000 },
+    );
     expect(state).to.deep.include({ status: 'provisional', waiting_for: ['consent'] });
   });
 
@@ -35,9 +45,15 @@ describe('the workflows behind a trigger', function () {
     const study = await stage.study({ study: { consent_mode: 'econsent' } });
     await study.enroll('c', { enrolled: '2026-01-15' });
     const [event] = await study.settled(1);
-    const consent = await stage.call('POST', `/api/studies/${study.id}/participants/${event!.participant_id}/consents`, { status: 'signed', signed_at: '2026-01-15T09:00:00Z' });
+    const consent = await stage.call(
+      'POST',
+      `/api/studies/${study.id}/participants/${event!.participant_id}/consents`,
+      { status: 'signed', signed_at: '2026-01-15T09:00:00Z' },
+    );
     expect(consent.status).to.equal(201);
-    await until(async () => (await study.anchor(event!.participant_id!))['status'] === 'finalized', { what: 'the consent to finalize the anchor' });
+    await until(async () => (await study.anchor(event!.participant_id!))['status'] === 'finalized', {
+      what: 'the consent to finalize the anchor',
+    });
     expect(await study.versions(event!.participant_id!), 'the schedule that fitted stays').to.have.length(1);
   });
 });

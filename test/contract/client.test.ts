@@ -19,15 +19,44 @@ describe('A TypeScript client generated from docs/openapi.json', function suite(
 
   it('compiles under strict settings and runs the quick-start of the README', async () => {
     const env = testEnvironment();
-    const generated = await ran([bin('openapi-typescript', 'bin', 'cli.js'), join(root, 'docs', 'openapi.json'), '-o', join(FOLDER, 'contract.d.ts')], env);
+    const generated = await ran(
+      [
+        bin('openapi-typescript', 'bin', 'cli.js'),
+        join(root, 'docs', 'openapi.json'),
+        '-o',
+        join(FOLDER, 'contract.d.ts'),
+      ],
+      env,
+    );
     expect(generated.code, generated.output).to.equal(0);
-    const compiled = await ran([
-      bin('typescript', 'bin', 'tsc'), '--ignoreConfig', '--strict', '--noUncheckedIndexedAccess', '--exactOptionalPropertyTypes', '--target', 'ES2023', '--module', 'NodeNext', '--types', 'node', '--typeRoots', bin('@types'), join(FOLDER, 'quick-start.ts'),
-    ], env);
+    const compiled = await ran(
+      [
+        bin('typescript', 'bin', 'tsc'),
+        '--ignoreConfig',
+        '--strict',
+        '--noUncheckedIndexedAccess',
+        '--exactOptionalPropertyTypes',
+        '--target',
+        'ES2023',
+        '--module',
+        'NodeNext',
+        '--types',
+        'node',
+        '--typeRoots',
+        bin('@types'),
+        join(FOLDER, 'quick-start.ts'),
+      ],
+      env,
+    );
     expect(compiled.code, compiled.output).to.equal(0);
     const { api, admin_email, admin_password } = await service();
     const { code, output } = await ran([join(FOLDER, 'quick-start.js'), api, admin_email, admin_password ?? ''], env);
     expect(code, output).to.equal(0);
-    expect(JSON.parse(output)).to.deep.equal({ status: 'finalized', due: ['2026-02-09'], events: ['SET'], missing: [404, 'NOT_FOUND'] });
+    expect(JSON.parse(output)).to.deep.equal({
+      status: 'finalized',
+      due: ['2026-02-09'],
+      events: ['SET'],
+      missing: [404, 'NOT_FOUND'],
+    });
   });
 });

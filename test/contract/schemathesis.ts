@@ -20,19 +20,51 @@ export interface Fuzzing {
 export const SOURCES = 'test/contract/schemathesis';
 
 /** Runs schemathesis with all its checks over the whole contract against the service that the tests share. */
-export async function fuzz(python: Python, { examples, seed, phases, more = [] }: Fuzzing): Promise<{ code: number | null; output: string }> {
+export async function fuzz(
+  python: Python,
+  { examples, seed, phases, more = [] }: Fuzzing,
+): Promise<{ code: number | null; output: string }> {
   const stage = await Stage.open();
   // What it remembers of a run would make the next another one.
   const folder = await mkdtemp(join(tmpdir(), 'schemathesis-'));
   try {
     const world = await makeWorld(stage);
     const args = [
-      'run', join(root, 'docs', 'openapi.json'), '--url', world.api, '--checks', 'all', '--phases', phases.join(','), '--max-examples', String(examples), '--seed', String(seed),
-      '--generation-database', 'none', '--suppress-health-check', 'all', '--no-color', '--continue-on-failure', '--request-timeout', '60', ...more,
+      'run',
+      join(root, 'docs', 'openapi.json'),
+      '--url',
+      world.api,
+      '--checks',
+      'all',
+      '--phases',
+      phases.join(','),
+      '--max-examples',
+      String(examples),
+      '--seed',
+      String(seed),
+      '--generation-database',
+      'none',
+      '--suppress-health-check',
+      'all',
+      '--no-color',
+      '--continue-on-failure',
+      '--request-timeout',
+      '60',
+      ...more,
     ];
-    return await ran(join(python.bin, 'schemathesis'), ['--config-file', join(root, SOURCES, 'schemathesis.toml'), ...args], folder, {
-      ...process.env, CONTRACT_WORLD: JSON.stringify(world), PYTHONDONTWRITEBYTECODE: '1', PYTHONPATH: join(root, SOURCES), NO_PROXY: '127.0.0.1', SCHEMATHESIS_HOOKS: 'hooks',
-    });
+    return await ran(
+      join(python.bin, 'schemathesis'),
+      ['--config-file', join(root, SOURCES, 'schemathesis.toml'), ...args],
+      folder,
+      {
+        ...process.env,
+        CONTRACT_WORLD: JSON.stringify(world),
+        PYTHONDONTWRITEBYTECODE: '1',
+        PYTHONPATH: join(root, SOURCES),
+        NO_PROXY: '127.0.0.1',
+        SCHEMATHESIS_HOOKS: 'hooks',
+      },
+    );
   } finally {
     await stage.close();
     await rm(folder, { recursive: true, force: true });
@@ -40,11 +72,19 @@ export async function fuzz(python: Python, { examples, seed, phases, more = [] }
 }
 
 /** A program to its end, with all that it said. */
-function ran(command: string, args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<{ code: number | null; output: string }> {
+function ran(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (chunk: string) => { output += chunk; });
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (chunk: string) => {
+        output += chunk;
+      });
     child.once('error', reject);
     child.once('close', (code) => resolve({ code, output }));
   });

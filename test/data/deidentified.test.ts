@@ -8,7 +8,17 @@ import { filledStudy } from './filled-study.js';
 import type { FilledStudy } from './filled-study.js';
 
 type Row = Record<string, unknown>;
-const DATASETS = ['participants', 'visits', 'sessions', 'task_summaries', 'raw_trials', 'anchors', 'anchor_history', 'schedule_versions', 'notifications'];
+const DATASETS = [
+  'participants',
+  'visits',
+  'sessions',
+  'task_summaries',
+  'raw_trials',
+  'anchors',
+  'anchor_history',
+  'schedule_versions',
+  'notifications',
+];
 const FORMATS = ['csv', 'json', 'ndjson', 'xlsx', 'zip'] as const;
 /** Workbooks bear the names of their format’s extensions, in braces. */
 const UUID = /(?<!\{)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
@@ -16,11 +26,16 @@ const UUID = /(?<!\{)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 /** Everything that an export gave away: its file, its file's name, and what is packed in it. */
 async function givenAway(http: Http, path: string, body?: object): Promise<{ text: string; bytes: Buffer }> {
   const response = await fetch(`${http.base}${path}`, {
-    method: body ? 'POST' : 'GET', headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': 'application/json' }, ...(body && { body: JSON.stringify(body) }),
+    method: body ? 'POST' : 'GET',
+    headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
   });
   const bytes = Buffer.from(await response.arrayBuffer());
   expect(response.status, bytes.toString('utf8', 0, 300)).to.equal(200);
-  const parts = bytes.subarray(0, 2).toString('latin1') === 'PK' ? [...unzipped(bytes)].map(([name, content]) => `${name}\n${content.toString('utf8')}`) : [bytes.toString('utf8')];
+  const parts =
+    bytes.subarray(0, 2).toString('latin1') === 'PK'
+      ? [...unzipped(bytes)].map(([name, content]) => `${name}\n${content.toString('utf8')}`)
+      : [bytes.toString('utf8')];
   return { text: [response.headers.get('content-disposition')!, ...parts].join('\n'), bytes };
 }
 
@@ -28,7 +43,10 @@ describe('A de-identified export', function () {
   this.timeout(180_000);
   let http: Http;
   let filled: FilledStudy;
-  /** What tells where a row is from: each id, code, address and name of the study, and each instant at which something happened. */
+  /**
+   * What tells where a row is from: each id, code, address and name of the study, and each instant at which something
+   * happened.
+   */
   const secrets = new Set<string>();
   /** The same of whatever is too short to be looked for in a text: as a value of its own. */
   const codes = new Set<string>();
@@ -38,12 +56,40 @@ describe('A de-identified export', function () {
     filled = await filledStudy(http);
     const { study, sites, battery, windows, people } = filled;
     // Enough people that the order of their pseudonyms is not that of their codes by chance.
-    for (let n = 0; n < 8; n += 1) people.push(await filled.site.newParticipant({ site_code: n % 2 === 0 ? 'BER' : 'NYC' }));
-    for (const { id } of people.slice(3)) await http.expect(201, 'POST', '/api/schedules/visits', { participant_id: id, name: 'A visit', target_date: '2031-05-20', window_open: '2031-05-20', window_close: '2031-05-20' });
-    for (const text of [study.id, study.study_code, ...sites.map(({ id }) => id), battery.code, http.userId, ...people.flatMap(({ id, external_id, email, phone }) => [id, external_id, email, phone]), '=1+1', 'Zoë', 'moved away', '@first', 'counted from']) if (typeof text === 'string') secrets.add(text);
-    for (const code of [...sites.map(({ site_code }) => site_code), ...windows.map((window) => window.code), ...people.map((person) => person.participant_code)]) codes.add(String(code));
+    for (let n = 0; n < 8; n += 1)
+      people.push(await filled.site.newParticipant({ site_code: n % 2 === 0 ? 'BER' : 'NYC' }));
+    for (const { id } of people.slice(3))
+      await http.expect(201, 'POST', '/api/schedules/visits', {
+        participant_id: id,
+        name: 'A visit',
+        target_date: '2031-05-20',
+        window_open: '2031-05-20',
+        window_close: '2031-05-20',
+      });
+    for (const text of [
+      study.id,
+      study.study_code,
+      ...sites.map(({ id }) => id),
+      battery.code,
+      http.userId,
+      ...people.flatMap(({ id, external_id, email, phone }) => [id, external_id, email, phone]),
+      '=1+1',
+      'Zoë',
+      'moved away',
+      '@first',
+      'counted from',
+    ])
+      if (typeof text === 'string') secrets.add(text);
+    for (const code of [
+      ...sites.map(({ site_code }) => site_code),
+      ...windows.map((window) => window.code),
+      ...people.map((person) => person.participant_code),
+    ])
+      codes.add(String(code));
     for (const dataset of DATASETS) {
-      for (const row of (await http.expect<{ rows: Row[] }>(200, 'POST', '/api/exports/json', { study_id: study.id, dataset })).rows) {
+      for (const row of (
+        await http.expect<{ rows: Row[] }>(200, 'POST', '/api/exports/json', { study_id: study.id, dataset })
+      ).rows) {
         for (const [name, value] of Object.entries(row)) {
           if (typeof value === 'string' && (UUID.test(value) || /T\d\d:\d\d:\d\d.*Z$/.test(value))) secrets.add(value);
           if (name.endsWith('timezone') && typeof value === 'string') codes.add(value);
@@ -62,42 +108,79 @@ describe('A de-identified export', function () {
   for (const dataset of DATASETS) {
     for (const format of FORMATS) {
       it(`of ${dataset} as ${format} has no id, code, address or instant of the study`, async () => {
-        const { text, bytes } = await givenAway(http, `/api/exports/${format}`, { study_id: filled.study.id, dataset, deidentify: true });
+        const { text, bytes } = await givenAway(http, `/api/exports/${format}`, {
+          study_id: filled.study.id,
+          dataset,
+          deidentify: true,
+        });
         holdsNothing(text, `${dataset}.${format}`);
         if (format !== 'csv' && format !== 'json') return;
-        const rows: Row[] = format === 'csv' ? parse(bytes, { columns: true }) : (JSON.parse(bytes.toString('utf8')) as { rows: Row[] }).rows;
+        const rows: Row[] =
+          format === 'csv'
+            ? parse(bytes, { columns: true })
+            : (JSON.parse(bytes.toString('utf8')) as { rows: Row[] }).rows;
         expect(rows.length, dataset).to.be.greaterThan(0);
-        for (const row of rows) for (const [name, value] of Object.entries(row)) expect(codes.has(String(value)), `${name} is ${String(value)}`).to.equal(false);
+        for (const row of rows)
+          for (const [name, value] of Object.entries(row))
+            expect(codes.has(String(value)), `${name} is ${String(value)}`).to.equal(false);
       });
     }
 
     // Raw trials stand by the ids of their sessions, which are drawn by lot.
-    if (dataset !== 'raw_trials') it(`of ${dataset} does not put its rows in the order of what it hides`, async () => {
-      const { rows } = await http.expect<{ rows: Row[] }>(200, 'POST', '/api/exports/json', { study_id: filled.study.id, dataset, deidentify: true });
-      const whose = rows.map((row) => String(row.participant_id ?? row.id));
-      expect(whose).to.deep.equal([...whose].sort());
-    });
+    if (dataset !== 'raw_trials')
+      it(`of ${dataset} does not put its rows in the order of what it hides`, async () => {
+        const { rows } = await http.expect<{ rows: Row[] }>(200, 'POST', '/api/exports/json', {
+          study_id: filled.study.id,
+          dataset,
+          deidentify: true,
+        });
+        const whose = rows.map((row) => String(row.participant_id ?? row.id));
+        expect(whose).to.deep.equal([...whose].sort());
+      });
   }
 
   it('made wide, or in the background, tells no more', async () => {
     const wide = { study_id: filled.study.id, dataset: 'task_summaries', layout: 'wide', deidentify: true };
-    for (const format of FORMATS) holdsNothing((await givenAway(http, `/api/exports/${format}`, wide)).text, `wide ${format}`);
-    const accepted = await http.expect<Loose & { status_url: string }>(202, 'POST', '/api/exports/json', { study_id: filled.study.id, dataset: 'sessions', deidentify: true, mode: 'background' });
-    const done = await until(async () => {
-      const seen = await http.expect<Loose & { download_url: string | null }>(200, 'GET', accepted.status_url);
-      return seen.download_url ?? undefined;
-    }, { timeout: 60_000, what: 'the export to be written' });
+    for (const format of FORMATS)
+      holdsNothing((await givenAway(http, `/api/exports/${format}`, wide)).text, `wide ${format}`);
+    const accepted = await http.expect<Loose & { status_url: string }>(202, 'POST', '/api/exports/json', {
+      study_id: filled.study.id,
+      dataset: 'sessions',
+      deidentify: true,
+      mode: 'background',
+    });
+    const done = await until(
+      async () => {
+        const seen = await http.expect<Loose & { download_url: string | null }>(200, 'GET', accepted.status_url);
+        return seen.download_url ?? undefined;
+      },
+      { timeout: 60_000, what: 'the export to be written' },
+    );
     holdsNothing((await givenAway(http, done)).text, 'in the background');
   });
 
   it('says of the study what it says of everybody: a pseudonym, the same each time', async () => {
-    const [first, second] = await Promise.all(['sessions', 'visits'].map((dataset) => http.expect<{ study_code: string }>(200, 'POST', '/api/exports/json', { study_id: filled.study.id, dataset, deidentify: true })));
-    expect(first!.study_code).to.match(/^[0-9a-f]{20}$/).and.equal(second!.study_code);
+    const [first, second] = await Promise.all(
+      ['sessions', 'visits'].map((dataset) =>
+        http.expect<{ study_code: string }>(200, 'POST', '/api/exports/json', {
+          study_id: filled.study.id,
+          dataset,
+          deidentify: true,
+        }),
+      ),
+    );
+    expect(first!.study_code)
+      .to.match(/^[0-9a-f]{20}$/)
+      .and.equal(second!.study_code);
   });
 
   it('of the audit is refused in every format', async () => {
     for (const format of FORMATS) {
-      const answer = await http.post(`/api/exports/${format}`, { study_id: filled.study.id, dataset: 'audit', deidentify: true });
+      const answer = await http.post(`/api/exports/${format}`, {
+        study_id: filled.study.id,
+        dataset: 'audit',
+        deidentify: true,
+      });
       expect([answer.status, answer.body.errors[0]!.code], format).to.deep.equal([400, 'NOT_DEIDENTIFIABLE']);
     }
   });

@@ -21,11 +21,20 @@ describe('The file of an export in the background', function () {
 
   it('is there until it expires, also when the worker was killed meanwhile; then it is removed, and its record says so', async () => {
     const study = await newStudy(http);
-    const { export_id, status_url } = await http.expect<{ export_id: string; status_url: string }>(202, 'POST', '/api/exports/csv', { study_id: study.id, dataset: 'participants', mode: 'background' });
-    const status = (wanted: string) => until(async () => {
-      const seen = await http.expect<Loose>(200, 'GET', status_url);
-      return seen.status === wanted ? seen : undefined;
-    }, { timeout: 60_000, what: `the export to be ${wanted}` });
+    const { export_id, status_url } = await http.expect<{ export_id: string; status_url: string }>(
+      202,
+      'POST',
+      '/api/exports/csv',
+      { study_id: study.id, dataset: 'participants', mode: 'background' },
+    );
+    const status = (wanted: string) =>
+      until(
+        async () => {
+          const seen = await http.expect<Loose>(200, 'GET', status_url);
+          return seen.status === wanted ? seen : undefined;
+        },
+        { timeout: 60_000, what: `the export to be ${wanted}` },
+      );
     const done = await status('completed');
     const [completed, expires] = [done.completed_at, done.expires_at].map((moment) => Date.parse(moment as string));
     expect(expires! - completed!).to.be.closeTo(HOURS * 3_600_000, 50);
@@ -38,7 +47,15 @@ describe('The file of an export in the background', function () {
     const expired = await status('expired');
     expect(Date.now(), 'not before its time').to.be.at.least(expires!);
     // The record stays: what the file was can be proved.
-    expect(expired).to.deep.include({ export_id, dataset: 'participants', rows: 0, sha256: done.sha256, size: done.size, expires_at: done.expires_at, download_url: null });
+    expect(expired).to.deep.include({
+      export_id,
+      dataset: 'participants',
+      rows: 0,
+      sha256: done.sha256,
+      size: done.size,
+      expires_at: done.expires_at,
+      download_url: null,
+    });
     const gone = await http.get<{ code: string; detail: string }>(done.download_url as string);
     expect([gone.status, gone.body.code]).to.deep.equal([404, 'NOT_FOUND']);
     expect(gone.body.detail).to.match(/has expired: ask for it again/);

@@ -22,28 +22,53 @@ describe('An export that cannot be', function suite() {
   it('is refused by from and to of a year that the calendar does not have, streamed or in the background, for every dataset', async () => {
     for (const dataset of datasetNames) {
       for (const mode of ['stream', 'background']) {
-        for (const [format, bound] of [['csv', 'from'], ['json', 'to']] as const) {
-          const answer = await http.post(`/api/exports/${format}`, { study_id: study, dataset, [bound]: '0000-01-01', mode });
-          expect([answer.status, answer.body.errors?.map(({ path, code }) => [path, code])], `${dataset} ${mode} ${answer.text.slice(0, 200)}`).to.deep.equal([422, [[bound, 'FORMAT']]]);
+        for (const [format, bound] of [
+          ['csv', 'from'],
+          ['json', 'to'],
+        ] as const) {
+          const answer = await http.post(`/api/exports/${format}`, {
+            study_id: study,
+            dataset,
+            [bound]: '0000-01-01',
+            mode,
+          });
+          expect(
+            [answer.status, answer.body.errors?.map(({ path, code }) => [path, code])],
+            `${dataset} ${mode} ${answer.text.slice(0, 200)}`,
+          ).to.deep.equal([422, [[bound, 'FORMAT']]]);
         }
       }
     }
-    const { rows: [kept] } = await database.query<{ exports: number; records: number }>(
-      `select (select count(*)::integer from exports where study_id = $1) as exports, (select count(*)::integer from audit_log where study_id = $1 and action = 'data_exported') as records`, [study]);
+    const {
+      rows: [kept],
+    } = await database.query<{ exports: number; records: number }>(
+      `select (select count(*)::integer from exports where study_id = $1) as exports, (select count(*)::integer from audit_log where study_id = $1 and action = 'data_exported') as records`,
+      [study],
+    );
     expect(kept).to.deep.equal({ exports: 0, records: 0 });
   });
 
   it('in the background has failed, and says why, at the first refusal of the database that repeating cannot mend', async () => {
     // As a release that took such a day has left it.
     const id = randomUUID();
-    await database.query(`with ordered as (insert into exports (id, study_id, requested_by_id, dataset, format, filters) values ($1, $2, $3, 'participants', 'csv', '{"from":"0000-01-01"}') returning id, study_id)
-      insert into outbox (topic, study_id, subject) select 'export', study_id, id::text from ordered`, [id, study, http.userId]);
-    const failed = await until(async () => {
-      const seen = await http.expect<Loose>(200, 'GET', `/api/exports/${id}`);
-      return seen.status === 'failed' ? seen : undefined;
-    }, { timeout: 15_000, what: 'the export to have failed' });
+    await database.query(
+      `with ordered as (insert into exports (id, study_id, requested_by_id, dataset, format, filters) values ($1, $2, $3, 'participants', 'csv', '{"from":"0000-01-01"}') returning id, study_id)
+      insert into outbox (topic, study_id, subject) select 'export', study_id, id::text from ordered`,
+      [id, study, http.userId],
+    );
+    const failed = await until(
+      async () => {
+        const seen = await http.expect<Loose>(200, 'GET', `/api/exports/${id}`);
+        return seen.status === 'failed' ? seen : undefined;
+      },
+      { timeout: 15_000, what: 'the export to have failed' },
+    );
     expect(failed).to.include({ status: 'failed', download_url: null }).and.property('completed_at').to.be.a('string');
-    expect(failed.error).to.be.a('string').and.match(/value/).and.match(/22008/).and.not.match(/select|0000-01-01|at \w+ \(/i);
+    expect(failed.error)
+      .to.be.a('string')
+      .and.match(/value/)
+      .and.match(/22008/)
+      .and.not.match(/select|0000-01-01|at \w+ \(/i);
     const download = await http.get(`/api/exports/${id}/download`);
     expect([404, 409]).to.include(download.status);
   });

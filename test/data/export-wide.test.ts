@@ -18,7 +18,12 @@ describe('A wide export of task summaries', function () {
   before(async () => {
     http = await admin();
     site = await Site.open({ timezone: 'UTC' }, http);
-    await http.expect(201, 'POST', '/api/schedules/windows', { study_id: site.study.id, code: 'W0', name: 'Week 0', target_day: 0 });
+    await http.expect(201, 'POST', '/api/schedules/windows', {
+      study_id: site.study.id,
+      code: 'W0',
+      name: 'Week 0',
+      target_day: 0,
+    });
     const visit = await site.visit({ name: 'by hand' });
     for (const [at, task_summaries] of SUMMARIES.entries()) {
       const id = await site.session({ visit_id: at === 0 ? visit.id : null });
@@ -27,15 +32,41 @@ describe('A wide export of task summaries', function () {
       await site.end(id);
     }
   });
-  const ask = (format: string, more: object = {}) => http.post<{ rows: Row[] }>(`/api/exports/${format}`, { study_id: site.study.id, dataset: 'task_summaries', layout: 'wide', ...more });
+  const ask = (format: string, more: object = {}) =>
+    http.post<{ rows: Row[] }>(`/api/exports/${format}`, {
+      study_id: site.study.id,
+      dataset: 'task_summaries',
+      layout: 'wide',
+      ...more,
+    });
 
   it('has a row for each session with its visit and a column for each metric, the same values as the long one', async () => {
     const answer = await ask('json');
     expect(answer.status, answer.text.slice(0, 300)).to.equal(200);
     const [first, second] = answer.body.rows;
-    expect(first).to.include({ participant_code: site.participant.participant_code, visit_name: 'by hand', window_code: null, target_date: day(), 'stroop.mean_rt': 512.25, 'stroop.accuracy': 0.875, 'n_back.d_prime': 2.5, 'stroop.=SUM(A1)': null });
-    expect(second).to.include({ visit_id: null, visit_name: null, 'stroop.mean_rt': 480, 'stroop.accuracy': null, 'stroop.=SUM(A1)': 1 });
-    const long = (await http.expect<{ rows: { value: number }[] }>(200, 'POST', '/api/exports/json', { study_id: site.study.id, dataset: 'task_summaries' })).rows;
+    expect(first).to.include({
+      participant_code: site.participant.participant_code,
+      visit_name: 'by hand',
+      window_code: null,
+      target_date: day(),
+      'stroop.mean_rt': 512.25,
+      'stroop.accuracy': 0.875,
+      'n_back.d_prime': 2.5,
+      'stroop.=SUM(A1)': null,
+    });
+    expect(second).to.include({
+      visit_id: null,
+      visit_name: null,
+      'stroop.mean_rt': 480,
+      'stroop.accuracy': null,
+      'stroop.=SUM(A1)': 1,
+    });
+    const long = (
+      await http.expect<{ rows: { value: number }[] }>(200, 'POST', '/api/exports/json', {
+        study_id: site.study.id,
+        dataset: 'task_summaries',
+      })
+    ).rows;
     const values = answer.body.rows.flatMap((row) => Object.values(row).filter((value) => typeof value === 'number'));
     expect(values.sort()).to.deep.equal(long.map(({ value }) => value).sort());
     expect(Object.keys(first!).filter((name) => name.startsWith('stroop.ü'))).to.have.length(2);
@@ -50,13 +81,17 @@ describe('A wide export of task summaries', function () {
   });
 
   it('narrowed to nothing it has the fixed columns alone', async () => {
-    expect((await ask('csv', { from: day(1) })).text.trimEnd().split(',')).to.include('visit_name').and.to.have.length(10);
+    expect((await ask('csv', { from: day(1) })).text.trimEnd().split(','))
+      .to.include('visit_name')
+      .and.to.have.length(10);
     expect((await ask('json', { site_code: 'no? such' })).body.rows).to.deep.equal([]);
   });
 
   it('de-identified, names of visits stay and codes are pseudonyms', async () => {
     const answer = await ask('json', { deidentify: true });
-    expect(answer.text).not.to.include(site.participant.participant_code as string).and.not.to.include(site.participant.id);
+    expect(answer.text)
+      .not.to.include(site.participant.participant_code as string)
+      .and.not.to.include(site.participant.id);
     expect(answer.body.rows.map((row) => row['stroop.mean_rt'])).to.have.members([512.25, 480]);
   });
 
@@ -65,17 +100,28 @@ describe('A wide export of task summaries', function () {
       const accepted = await ask('csv', { mode: 'background', ...more });
       expect(accepted.status, accepted.text).to.equal(202);
       const { status_url } = accepted.body as unknown as { status_url: string };
-      const done = await until(async () => {
-        const seen = await http.expect(200, 'GET', status_url);
-        return seen.status === 'completed' || seen.status === 'failed' ? seen : undefined;
-      }, { timeout: 60_000, what: 'the export to be written' });
+      const done = await until(
+        async () => {
+          const seen = await http.expect(200, 'GET', status_url);
+          return seen.status === 'completed' || seen.status === 'failed' ? seen : undefined;
+        },
+        { timeout: 60_000, what: 'the export to be written' },
+      );
       expect(done.status).to.equal('completed');
       expect((await http.get(done.download_url as string)).text).to.equal((await ask('csv', more)).text);
     }
   });
 
   it('of another dataset it is refused', async () => {
-    const answer = await http.post('/api/exports/csv', { study_id: (await newStudy(http)).id, dataset: 'visits', layout: 'wide' });
-    expect([answer.status, answer.body.errors[0]!.code, answer.body.errors[0]!.path]).to.deep.equal([400, 'ONLY_LONG', 'layout']);
+    const answer = await http.post('/api/exports/csv', {
+      study_id: (await newStudy(http)).id,
+      dataset: 'visits',
+      layout: 'wide',
+    });
+    expect([answer.status, answer.body.errors[0]!.code, answer.body.errors[0]!.path]).to.deep.equal([
+      400,
+      'ONLY_LONG',
+      'layout',
+    ]);
   });
 });

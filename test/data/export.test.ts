@@ -15,7 +15,18 @@ import { filledStudy } from './filled-study.js';
 import type { FilledStudy } from './filled-study.js';
 
 type Row = Record<string, unknown>;
-const DATASETS = ['participants', 'visits', 'sessions', 'task_summaries', 'raw_trials', 'anchors', 'anchor_history', 'schedule_versions', 'notifications', 'audit'];
+const DATASETS = [
+  'participants',
+  'visits',
+  'sessions',
+  'task_summaries',
+  'raw_trials',
+  'anchors',
+  'anchor_history',
+  'schedule_versions',
+  'notifications',
+  'audit',
+];
 
 describe('Exports', () => {
   let http: Http;
@@ -30,13 +41,21 @@ describe('Exports', () => {
     await database.query(`select set_config('app.studies', '*', false)`);
   });
   after(() => database.end());
-  const ask = (format: string, dataset: string, more: object = {}, by = http) => by.post(`/api/exports/${format}`, { study_id: filled.study.id, dataset, ...more });
+  const ask = (format: string, dataset: string, more: object = {}, by = http) =>
+    by.post(`/api/exports/${format}`, { study_id: filled.study.id, dataset, ...more });
   const csv = async (dataset: string, more: object = {}): Promise<Record<string, string>[]> => {
     const answer = await ask('csv', dataset, more);
     expect(answer.status, answer.text.slice(0, 300)).to.equal(200);
     return parse(answer.text, { columns: true }) as Record<string, string>[];
   };
-  const json = async (dataset: string, more: object = {}): Promise<Row[]> => (await http.expect<{ rows: Row[] }>(200, 'POST', '/api/exports/json', { study_id: filled.study.id, dataset, ...more })).rows;
+  const json = async (dataset: string, more: object = {}): Promise<Row[]> =>
+    (
+      await http.expect<{ rows: Row[] }>(200, 'POST', '/api/exports/json', {
+        study_id: filled.study.id,
+        dataset,
+        ...more,
+      })
+    ).rows;
 
   for (const dataset of DATASETS) {
     it(`${dataset}: CSV and JSON have the same rows, the columns in the same order`, async () => {
@@ -48,7 +67,8 @@ describe('Exports', () => {
       const plain = (value: unknown) => (value === null ? '' : typeof value === 'object' ? '{…}' : String(value));
       const unescaped = (cell: string) => (cell.startsWith("'") ? cell.slice(1) : /^[{[]/.test(cell) ? '{…}' : cell);
       // The audit grows by each export: what stood there first is compared.
-      for (const [i, row] of rows.entries()) expect(Object.values(cells[i]!).map(unescaped)).to.deep.equal(Object.values(row).map(plain));
+      for (const [i, row] of rows.entries())
+        expect(Object.values(cells[i]!).map(unescaped)).to.deep.equal(Object.values(row).map(plain));
     });
   }
 
@@ -60,17 +80,30 @@ describe('Exports', () => {
 
   it('visits and sessions say what the reports say of them, whatever is stored', async () => {
     const site = await Site.open({ timezone: 'UTC' }, http);
-    const [moved, passed] = [await site.visit({ name: 'moved' }, [-10, -8]), await site.visit({ name: 'passed' }, [0, 0])];
+    const [moved, passed] = [
+      await site.visit({ name: 'moved' }, [-10, -8]),
+      await site.visit({ name: 'passed' }, [0, 0]),
+    ];
     await site.visit({ name: 'to come' }, [3, 5]);
     await http.expect(200, 'POST', `/api/visits/${moved.id}/complete`, {});
     const session = await site.session({ visit_id: null });
     await database.query(`update scheduled_visits set reporting_target_date = current_date where id = $1`, [moved.id]);
-    await database.query(`update scheduled_visits set target_date = current_date - 9, window_open = current_date - 9, window_close = current_date - 8 where id = $1`, [passed.id]);
-    await database.query(`update assessment_sessions set expires_at = now() - interval '1 minute' where id = $1`, [session]);
-    const rowsOf = async (dataset: string) => (await http.expect<{ rows: Row[] }>(200, 'POST', '/api/exports/json', { study_id: site.study.id, dataset })).rows;
+    await database.query(
+      `update scheduled_visits set target_date = current_date - 9, window_open = current_date - 9, window_close = current_date - 8 where id = $1`,
+      [passed.id],
+    );
+    await database.query(`update assessment_sessions set expires_at = now() - interval '1 minute' where id = $1`, [
+      session,
+    ]);
+    const rowsOf = async (dataset: string) =>
+      (await http.expect<{ rows: Row[] }>(200, 'POST', '/api/exports/json', { study_id: site.study.id, dataset })).rows;
     const told = ({ name, status, adherence, days_off_target }: Row) => ({ name, status, adherence, days_off_target });
-    const reported = (await http.expect<{ items: Row[] }>(200, 'GET', `/api/reports/studies/${site.study.id}/visits`)).items.map(told);
-    expect((await rowsOf('visits')).map(told)).to.deep.equal(reported).and.deep.include({ name: 'moved', status: 'completed', adherence: 'in_window', days_off_target: 0 })
+    const reported = (
+      await http.expect<{ items: Row[] }>(200, 'GET', `/api/reports/studies/${site.study.id}/visits`)
+    ).items.map(told);
+    expect((await rowsOf('visits')).map(told))
+      .to.deep.equal(reported)
+      .and.deep.include({ name: 'moved', status: 'completed', adherence: 'in_window', days_off_target: 0 })
       .and.deep.include({ name: 'passed', status: 'missed', adherence: 'missed', days_off_target: null });
     expect((await rowsOf('sessions')).map(({ status }) => status)).to.deep.equal(['expired']);
   });
@@ -93,7 +126,15 @@ describe('Exports', () => {
   it('raw trials come as they were sent, every one', async () => {
     const rows = await json('raw_trials');
     expect(rows).to.have.length(1_200);
-    expect(rows[1_100]).to.deep.include({ session_id: filled.sessionId, participant_code: '=1+1', task: 'stroop', trial_index: 1_100, rt: 1_400, correct: false, data: { note: 'a, "b"\n' } });
+    expect(rows[1_100]).to.deep.include({
+      session_id: filled.sessionId,
+      participant_code: '=1+1',
+      task: 'stroop',
+      trial_index: 1_100,
+      rt: 1_400,
+      correct: false,
+      data: { note: 'a, "b"\n' },
+    });
     expect((await csv('raw_trials'))[3]).to.include({ rt: '303', correct: 'true' });
     const long = await json('task_summaries');
     expect(long.find(({ metric }) => metric === 'mean_rt')).to.include({ task: 'stroop', value: 512.25 });
@@ -104,28 +145,54 @@ describe('Exports', () => {
     const person = await site.newParticipant({ participant_code: 'Zoë, "the third"' });
     const sessionId = await site.session({ participant_id: person.id });
     const said: [Partial<TrialGiven>, string[]][] = [
-      [{}, ['300', 'true', '']], [{ rt: null }, ['', 'false', '']], [{ correct: null }, ['302', '', '']], [{ data: {} }, ['303', 'true', '{}']],
-      [{ data: { key: 'a,"b"', deep: [{ line: '\r\n' }, '\u2028ß', null] } }, ['304', 'true', '…']], [{ rt: 0.1 + 0.2 }, ['0.30000000000000004', 'true', '']],
+      [{}, ['300', 'true', '']],
+      [{ rt: null }, ['', 'false', '']],
+      [{ correct: null }, ['302', '', '']],
+      [{ data: {} }, ['303', 'true', '{}']],
+      [{ data: { key: 'a,"b"', deep: [{ line: '\r\n' }, '\u2028ß', null] } }, ['304', 'true', '…']],
+      [{ rt: 0.1 + 0.2 }, ['0.30000000000000004', 'true', '']],
     ];
-    await site.submit(sessionId, { task_summaries: { stroop: {} }, raw_trials: said.map(([fields], i) => ({ ...trials('stroop', 6)[i]!, correct: i !== 1, ...fields })) });
+    await site.submit(sessionId, {
+      task_summaries: { stroop: {} },
+      raw_trials: said.map(([fields], i) => ({ ...trials('stroop', 6)[i]!, correct: i !== 1, ...fields })),
+    });
     const of = { study_id: site.study.id };
     const [rows, cells] = [await json('raw_trials', of), await csv('raw_trials', of)];
-    expect(cells.map(({ rt, correct, data }) => [rt, correct, data!.length > 2 ? '…' : data])).to.deep.equal(said.map(([, as]) => as));
+    expect(cells.map(({ rt, correct, data }) => [rt, correct, data!.length > 2 ? '…' : data])).to.deep.equal(
+      said.map(([, as]) => as),
+    );
     expect(rows.map(({ data }) => data)).to.deep.equal(said.map(([{ data }]) => data ?? null));
-    expect(cells.map(({ data }) => (data === '' ? null : JSON.parse(data!) as unknown))).to.deep.equal(rows.map(({ data }) => data));
+    expect(cells.map(({ data }) => (data === '' ? null : (JSON.parse(data!) as unknown)))).to.deep.equal(
+      rows.map(({ data }) => data),
+    );
     expect(new Set(cells.map(({ participant_code }) => participant_code))).to.deep.equal(new Set(['Zoë, "the third"']));
-    const [hiddenRows, hiddenCells] = [await json('raw_trials', { ...of, deidentify: true }), await csv('raw_trials', { ...of, deidentify: true })];
-    expect(hiddenCells).to.deep.equal(hiddenRows.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value === null ? '' : String(value)]))));
+    const [hiddenRows, hiddenCells] = [
+      await json('raw_trials', { ...of, deidentify: true }),
+      await csv('raw_trials', { ...of, deidentify: true }),
+    ];
+    expect(hiddenCells).to.deep.equal(
+      hiddenRows.map((row) =>
+        Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value === null ? '' : String(value)])),
+      ),
+    );
     expect(JSON.stringify(hiddenRows)).not.to.include(sessionId).and.not.to.include('Zoë');
   });
 
   it('site, participants and inclusive dates narrow it', async () => {
-    expect((await csv('participants', { site_code: 'BER' })).map(({ external_id }) => external_id)).to.deep.equal(['E-1']);
+    expect((await csv('participants', { site_code: 'BER' })).map(({ external_id }) => external_id)).to.deep.equal([
+      'E-1',
+    ]);
     expect(await csv('participants', { site_code: "x' or 'a'='a" })).to.deep.equal([]);
-    expect((await json('visits', { participant_ids: [filled.people[0]!.id] })).every(({ participant_id }) => participant_id === filled.people[0]!.id)).to.equal(true);
+    expect(
+      (await json('visits', { participant_ids: [filled.people[0]!.id] })).every(
+        ({ participant_id }) => participant_id === filled.people[0]!.id,
+      ),
+    ).to.equal(true);
     const visits = await json('visits');
     const target = String(visits[0]!.target_date);
-    expect(await json('visits', { from: target, to: target })).to.have.length(visits.filter(({ target_date }) => target_date === target).length);
+    expect(await json('visits', { from: target, to: target })).to.have.length(
+      visits.filter(({ target_date }) => target_date === target).length,
+    );
     expect(await json('sessions', { from: day(1) })).to.deep.equal([]);
     expect(await json('sessions', { to: day(1) })).to.have.length(1);
   });
@@ -137,50 +204,117 @@ describe('Exports', () => {
     expect((await ask('csv', 'visits', { from: '2026-02-02', to: '2026-02-01' })).status).to.equal(400);
     expect((await ask('csv', 'audit', { deidentify: true })).body.errors[0]!.code).to.equal('NOT_DEIDENTIFIABLE');
     const other = await newStudy(http);
-    expect((await http.post('/api/exports/csv', { study_id: filled.study.id, dataset: 'visits' }, { headers: { 'X-Study-ID': other.id } })).status).to.equal(400);
+    expect(
+      (
+        await http.post(
+          '/api/exports/csv',
+          { study_id: filled.study.id, dataset: 'visits' },
+          { headers: { 'X-Study-ID': other.id } },
+        )
+      ).status,
+    ).to.equal(400);
   });
 
   it('data managers and researchers of the study may, its coordinators may not, strangers see no such study; each export is an audit record', async () => {
-    const count = async () => Number((await database.query(`select count(*) as n from audit_log where study_id = $1 and action = 'data_exported'`, [filled.study.id])).rows[0].n);
+    const count = async () =>
+      Number(
+        (
+          await database.query(`select count(*) as n from audit_log where study_id = $1 and action = 'data_exported'`, [
+            filled.study.id,
+          ])
+        ).rows[0].n,
+      );
     const before = await count();
-    for (const [role, study_ids, status] of [['data_manager', [filled.study.id], 200], ['researcher', [filled.study.id], 200], ['coordinator', [filled.study.id], 403], ['investigator', [filled.study.id], 403], ['data_manager', [], 404]] as const) {
-      expect((await ask('csv', 'participants', {}, await user(http, role, { study_ids: [...study_ids] }))).status, role).to.equal(status);
+    for (const [role, study_ids, status] of [
+      ['data_manager', [filled.study.id], 200],
+      ['researcher', [filled.study.id], 200],
+      ['coordinator', [filled.study.id], 403],
+      ['investigator', [filled.study.id], 403],
+      ['data_manager', [], 404],
+    ] as const) {
+      expect(
+        (await ask('csv', 'participants', {}, await user(http, role, { study_ids: [...study_ids] }))).status,
+        role,
+      ).to.equal(status);
     }
     expect(await count()).to.equal(before + 2);
-    const { rows } = await database.query(`select audit_metadata from audit_log where study_id = $1 and action = 'data_exported' order by seq desc limit 1`, [filled.study.id]);
-    expect(rows[0].audit_metadata).to.deep.equal({ dataset: 'participants', format: 'csv', deidentify: false, filters: [] });
-    const narrowed = await http.post<Loose>('/api/exports/json', { study_id: filled.study.id, dataset: 'notifications' }, { headers: { 'X-Site-ID': filled.sites[1]!.id } });
+    const { rows } = await database.query(
+      `select audit_metadata from audit_log where study_id = $1 and action = 'data_exported' order by seq desc limit 1`,
+      [filled.study.id],
+    );
+    expect(rows[0].audit_metadata).to.deep.equal({
+      dataset: 'participants',
+      format: 'csv',
+      deidentify: false,
+      filters: [],
+    });
+    const narrowed = await http.post<Loose>(
+      '/api/exports/json',
+      { study_id: filled.study.id, dataset: 'notifications' },
+      { headers: { 'X-Site-ID': filled.sites[1]!.id } },
+    );
     expect(narrowed.status).to.equal(200);
-    const site = await http.post<{ rows: Row[] }>('/api/exports/json', { study_id: filled.study.id, dataset: 'participants' }, { headers: { 'X-Site-ID': filled.sites[1]!.id } });
+    const site = await http.post<{ rows: Row[] }>(
+      '/api/exports/json',
+      { study_id: filled.study.id, dataset: 'participants' },
+      { headers: { 'X-Site-ID': filled.sites[1]!.id } },
+    );
     expect(site.body.rows.map(({ participant_code }) => participant_code)).to.deep.equal(['-3.5']);
   });
 
   it('de-identified: the same pseudonyms in every export, dates moved together, nobody named', async () => {
-    const [people, visits, again] = [await json('participants', { deidentify: true }), await json('visits', { deidentify: true }), await ask('csv', 'participants', { deidentify: true })];
-    const first = people.find(({ site_code }) => site_code !== null && visits.some((visit) => visit.site_code === site_code))!;
+    const [people, visits, again] = [
+      await json('participants', { deidentify: true }),
+      await json('visits', { deidentify: true }),
+      await ask('csv', 'participants', { deidentify: true }),
+    ];
+    const first = people.find(
+      ({ site_code }) => site_code !== null && visits.some((visit) => visit.site_code === site_code),
+    )!;
     expect(first).not.to.have.any.keys('email', 'phone', 'date_of_birth', 'external_id', 'withdrawal_reason');
     const text = JSON.stringify([people, visits, again.text]);
-    for (const secret of [...filled.people.flatMap(({ id, participant_code }) => [id, JSON.stringify(participant_code).slice(1, -1)]), 'BER', 'example.org', filled.study.id]) expect(text.includes(secret), secret).to.equal(false);
+    for (const secret of [
+      ...filled.people.flatMap(({ id, participant_code }) => [id, JSON.stringify(participant_code).slice(1, -1)]),
+      'BER',
+      'example.org',
+      filled.study.id,
+    ])
+      expect(text.includes(secret), secret).to.equal(false);
     expect(again.text).to.include(String(first.participant_code));
     expect(again.headers.get('content-disposition')).to.include('"deidentified-participants.csv"');
     const real = (await json('visits')).filter(({ participant_id }) => participant_id === filled.people[0]!.id);
     const moved = visits.filter(({ participant_id }) => participant_id === first.id);
     const days = (a: unknown, b: unknown) => (Date.parse(String(a)) - Date.parse(String(b))) / 86_400_000;
-    const gaps = (rows: Row[]) => rows.map((row) => [days(row.target_date, rows[0]!.target_date), days(row.window_close, row.window_open)]).sort();
+    const gaps = (rows: Row[]) =>
+      rows.map((row) => [days(row.target_date, rows[0]!.target_date), days(row.window_close, row.window_open)]).sort();
     expect(gaps(moved)).to.deep.equal(gaps(real));
-    const shift = days(first.enrollment_date, (await json('participants', { participant_ids: [filled.people[0]!.id] }))[0]!.enrollment_date);
+    const shift = days(
+      first.enrollment_date,
+      (await json('participants', { participant_ids: [filled.people[0]!.id] }))[0]!.enrollment_date,
+    );
     expect(shift).to.be.within(-364, -1);
   });
 
   it('as a workbook, as lines, and as a zip with a dictionary', async () => {
-    const bytes = async (format: string) => new Uint8Array(await (await fetch(`${http.base}/api/exports/${format}`, {
-      method: 'POST', headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': 'application/json' }, body: JSON.stringify({ study_id: filled.study.id, dataset: 'raw_trials' }),
-    })).arrayBuffer());
+    const bytes = async (format: string) =>
+      new Uint8Array(
+        await (
+          await fetch(`${http.base}/api/exports/${format}`, {
+            method: 'POST',
+            headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': 'application/json' },
+            body: JSON.stringify({ study_id: filled.study.id, dataset: 'raw_trials' }),
+          })
+        ).arrayBuffer(),
+      );
     const book = new excel.Workbook();
     await book.xlsx.load((await bytes('xlsx')).buffer);
     expect(book.worksheets[0]!.rowCount).to.equal(1_201);
     expect(book.worksheets[0]!.getRow(2).values).to.include(filled.sessionId);
-    const lines = Buffer.from(await bytes('ndjson')).toString().trimEnd().split('\n').map((line) => JSON.parse(line) as Row);
+    const lines = Buffer.from(await bytes('ndjson'))
+      .toString()
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Row);
     expect(lines).to.deep.equal(await json('raw_trials'));
     const zip = Buffer.from(await bytes('zip')).toString('latin1');
     for (const name of ['README.txt', 'data-dictionary.csv', 'raw_trials.csv']) expect(zip).to.include(name);
@@ -191,45 +325,86 @@ describe('Exports', () => {
     expect(accepted.status).to.equal(202);
     const { export_id, status_url } = accepted.body as unknown as { export_id: string; status_url: string };
     expect(status_url).to.equal(`/api/exports/${export_id}`);
-    const done = await until(async () => {
-      const seen = await http.expect(200, 'GET', status_url);
-      return seen.status === 'completed' ? seen : undefined;
-    }, { timeout: 60_000, what: 'the export to be written' });
+    const done = await until(
+      async () => {
+        const seen = await http.expect(200, 'GET', status_url);
+        return seen.status === 'completed' ? seen : undefined;
+      },
+      { timeout: 60_000, what: 'the export to be written' },
+    );
     const whole = await http.get(done.download_url as string);
     expect(whole.text).to.equal((await ask('csv', 'raw_trials')).text);
-    expect(done).to.include({ progress: 1, rows: 1_200, size: Buffer.byteLength(whole.text), sha256: createHash('sha256').update(whole.text).digest('hex') });
-    const rest = await http.get(done.download_url as string, { headers: { Range: 'bytes=100-199', 'If-Range': whole.headers.get('etag')! } });
-    expect([rest.status, rest.text, rest.headers.get('content-range')]).to.deep.equal([206, whole.text.slice(100, 200), `bytes 100-199/${whole.text.length}`]);
-    expect((await http.get(done.download_url as string, { headers: { Range: `bytes=${whole.text.length}-` } })).status).to.equal(416);
+    expect(done).to.include({
+      progress: 1,
+      rows: 1_200,
+      size: Buffer.byteLength(whole.text),
+      sha256: createHash('sha256').update(whole.text).digest('hex'),
+    });
+    const rest = await http.get(done.download_url as string, {
+      headers: { Range: 'bytes=100-199', 'If-Range': whole.headers.get('etag')! },
+    });
+    expect([rest.status, rest.text, rest.headers.get('content-range')]).to.deep.equal([
+      206,
+      whole.text.slice(100, 200),
+      `bytes 100-199/${whole.text.length}`,
+    ]);
+    expect(
+      (await http.get(done.download_url as string, { headers: { Range: `bytes=${whole.text.length}-` } })).status,
+    ).to.equal(416);
     expect((await http.get(status_url, { headers: {} })).status).to.equal(200);
     expect((await (await user(http, 'data_manager', { study_ids: [] })).get(status_url)).status).to.equal(404);
   });
 
   it('a broken download goes on, whatever range is asked for', async () => {
-    const { status_url } = await http.expect<{ status_url: string }>(202, 'POST', '/api/exports/csv', { study_id: filled.study.id, dataset: 'raw_trials', mode: 'background' });
-    const { download_url } = await until(async () => {
-      const seen = await http.expect<{ status: string; download_url: string }>(200, 'GET', status_url);
-      return seen.status === 'completed' ? seen : undefined;
-    }, { timeout: 60_000, what: 'the export to be written' });
+    const { status_url } = await http.expect<{ status_url: string }>(202, 'POST', '/api/exports/csv', {
+      study_id: filled.study.id,
+      dataset: 'raw_trials',
+      mode: 'background',
+    });
+    const { download_url } = await until(
+      async () => {
+        const seen = await http.expect<{ status: string; download_url: string }>(200, 'GET', status_url);
+        return seen.status === 'completed' ? seen : undefined;
+      },
+      { timeout: 60_000, what: 'the export to be written' },
+    );
     const whole = Buffer.from((await http.get(download_url)).text);
     const part = async (Range: string, more: Record<string, string> = {}) => {
       const answer = await http.get(download_url, { headers: { Range, ...more } });
-      return [answer.status, answer.headers.get('content-range'), createHash('sha256').update(answer.text).digest('hex')];
+      return [
+        answer.status,
+        answer.headers.get('content-range'),
+        createHash('sha256').update(answer.text).digest('hex'),
+      ];
     };
-    const is = (status: number, from = 0, to = whole.length - 1) => [status, status === 206 ? `bytes ${from}-${to}/${whole.length}` : null, createHash('sha256').update(whole.subarray(from, to + 1)).digest('hex')];
+    const is = (status: number, from = 0, to = whole.length - 1) => [
+      status,
+      status === 206 ? `bytes ${from}-${to}/${whole.length}` : null,
+      createHash('sha256')
+        .update(whole.subarray(from, to + 1))
+        .digest('hex'),
+    ];
     expect(await part('bytes=1000-')).to.deep.equal(is(206, 1000));
     expect(await part('bytes=-100')).to.deep.equal(is(206, whole.length - 100));
     expect(await part(`bytes=0-${whole.length * 2}`)).to.deep.equal(is(206));
     expect(await part(`bytes=-${whole.length * 2}`)).to.deep.equal(is(206));
-    for (const other of ['bytes=0-1,5-6', 'lines=1-2', 'bytes=5-2', 'bytes=a-b', 'bytes=']) expect(await part(other), other).to.deep.equal(is(200));
+    for (const other of ['bytes=0-1,5-6', 'lines=1-2', 'bytes=5-2', 'bytes=a-b', 'bytes='])
+      expect(await part(other), other).to.deep.equal(is(200));
     expect(await part('bytes=1000-', { 'If-Range': '"another"' })).to.deep.equal(is(200));
     expect((await part('bytes=-0'))[0]).to.equal(416);
     // One that was cut off in the middle, and its rest.
     const cut = await new Promise<Buffer>((resolve, reject) => {
-      const asked = request(`${http.base}${download_url}`, { headers: { Authorization: `Bearer ${http.token!}` } }, (response) => {
-        response.once('data', (first: Buffer) => { asked.destroy(); resolve(first); });
-        response.on('error', () => undefined);
-      });
+      const asked = request(
+        `${http.base}${download_url}`,
+        { headers: { Authorization: `Bearer ${http.token!}` } },
+        (response) => {
+          response.once('data', (first: Buffer) => {
+            asked.destroy();
+            resolve(first);
+          });
+          response.on('error', () => undefined);
+        },
+      );
       asked.on('error', reject);
       asked.end();
     });
@@ -237,24 +412,48 @@ describe('Exports', () => {
     expect(Buffer.concat([cut, Buffer.from(rest.text)]).equals(whole)).to.equal(true);
   });
 
-  for (const format of ['csv', 'json', 'ndjson', 'xlsx', 'zip']) it(`as ${format} ends in the database when the reader goes away`, async () => {
-    const large = await newStudy(http);
-    // Enough that it cannot hide in the buffers of sockets.
-    await database.query(
-      `insert into participants (study_id, participant_code, status, withdrawn_at, withdrawal_reason) select $1, 'P-' || n, 'withdrawn', now(), repeat('x', 100000) from generate_series(1, 400) n`, [large.id]);
-    const running = async () => Number((await database.query(`select count(*) as n from pg_stat_activity where query like 'copy (select%' and query like '%' || $1 || '%' and state = 'active'`, [large.id])).rows[0].n);
-    const body = JSON.stringify({ study_id: large.id, dataset: 'participants' });
-    const sent = request(`${http.base}/api/exports/${format}`, { method: 'POST', headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) } });
-    sent.on('error', () => undefined);
-    const began = new Promise((resolve) => { sent.on('response', (response) => { response.once('readable', resolve); }); });
-    sent.end(body);
-    await began;
-    await until(async () => (await running()) === 1, { what: 'the statement to be seen' });
-    await sleep(100);
-    sent.destroy();
-    await until(async () => (await running()) === 0, { what: 'the statement to end' });
-    expect((await http.get('/api/health')).status).to.equal(200);
-    expect((await http.post('/api/exports/csv', { study_id: filled.study.id, dataset: 'participants' })).status).to.equal(200);
-    await database.query('delete from participants where study_id = $1', [large.id]);
-  });
+  for (const format of ['csv', 'json', 'ndjson', 'xlsx', 'zip'])
+    it(`as ${format} ends in the database when the reader goes away`, async () => {
+      const large = await newStudy(http);
+      // Enough that it cannot hide in the buffers of sockets.
+      await database.query(
+        `insert into participants (study_id, participant_code, status, withdrawn_at, withdrawal_reason) select $1, 'P-' || n, 'withdrawn', now(), repeat('x', 100000) from generate_series(1, 400) n`,
+        [large.id],
+      );
+      const running = async () =>
+        Number(
+          (
+            await database.query(
+              `select count(*) as n from pg_stat_activity where query like 'copy (select%' and query like '%' || $1 || '%' and state = 'active'`,
+              [large.id],
+            )
+          ).rows[0].n,
+        );
+      const body = JSON.stringify({ study_id: large.id, dataset: 'participants' });
+      const sent = request(`${http.base}/api/exports/${format}`, {
+        method: 'POST',
+        headers: {
+          Authorization: `Bearer ${http.token!}`,
+          'Content-Type': 'application/json',
+          'Content-Length': Buffer.byteLength(body),
+        },
+      });
+      sent.on('error', () => undefined);
+      const began = new Promise((resolve) => {
+        sent.on('response', (response) => {
+          response.once('readable', resolve);
+        });
+      });
+      sent.end(body);
+      await began;
+      await until(async () => (await running()) === 1, { what: 'the statement to be seen' });
+      await sleep(100);
+      sent.destroy();
+      await until(async () => (await running()) === 0, { what: 'the statement to end' });
+      expect((await http.get('/api/health')).status).to.equal(200);
+      expect(
+        (await http.post('/api/exports/csv', { study_id: filled.study.id, dataset: 'participants' })).status,
+      ).to.equal(200);
+      await database.query('delete from participants where study_id = $1', [large.id]);
+    });
 });

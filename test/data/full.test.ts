@@ -23,7 +23,10 @@ describe('A whole study, out and in again', () => {
   });
   const full = (id: string) => http.expect<StudyDocument>(200, 'GET', `/api/exports/studies/${id}/full`);
   const load = (body: object, query = '', by = http) => by.post(`/api/studies/import/full${query}`, body);
-  const into = async (body: object, query: string): Promise<Loose & { study_id: string; content_sha256: string; rows: Record<string, number> }> => {
+  const into = async (
+    body: object,
+    query: string,
+  ): Promise<Loose & { study_id: string; content_sha256: string; rows: Record<string, number> }> => {
     const answer = await load(body, query);
     expect(answer.status, answer.text.slice(0, 500)).to.equal(201);
     return answer.body as never;
@@ -32,8 +35,30 @@ describe('A whole study, out and in again', () => {
 
   it('has everything of the study, and no secret', () => {
     expect(document).to.include({ format: 'research-assessment-study', format_version: 1 });
-    for (const table of ['sites', 'batteries', 'battery_modules', 'battery_versions', 'visit_windows', 'enrollment_policies', 'participants', 'consents', 'eligibility_assessments', 'randomizations', 'form_instances', 'manual_anchor_entries',
-      'anchor_dates', 'anchor_date_history', 'anchor_decisions', 'schedule_versions', 'scheduled_visits', 'visit_states', 'assessment_sessions', 'session_tasks', 'raw_trial_chunks', 'domain_events']) {
+    for (const table of [
+      'sites',
+      'batteries',
+      'battery_modules',
+      'battery_versions',
+      'visit_windows',
+      'enrollment_policies',
+      'participants',
+      'consents',
+      'eligibility_assessments',
+      'randomizations',
+      'form_instances',
+      'manual_anchor_entries',
+      'anchor_dates',
+      'anchor_date_history',
+      'anchor_decisions',
+      'schedule_versions',
+      'scheduled_visits',
+      'visit_states',
+      'assessment_sessions',
+      'session_tasks',
+      'raw_trial_chunks',
+      'domain_events',
+    ]) {
       expect(document.tables[table], table).to.be.an('array').that.is.not.empty;
     }
     expect(document.audit!.length).to.be.greaterThan(5);
@@ -48,44 +73,84 @@ describe('A whole study, out and in again', () => {
     const again = await full(loaded.study_id);
     expect(contentHash(again)).to.equal(contentHash(document));
     expect(loaded.content_sha256).to.equal(contentHash(document));
-    for (const [table, rows] of Object.entries(document.tables)) expect(again.tables[table]!.length, table).to.equal(rows.length);
-    const ids = (of: StudyDocument) => new Set(Object.values(of.tables).flatMap((rows) => rows.flatMap(({ id }) => (typeof id === 'string' ? [id] : []))));
+    for (const [table, rows] of Object.entries(document.tables))
+      expect(again.tables[table]!.length, table).to.equal(rows.length);
+    const ids = (of: StudyDocument) =>
+      new Set(
+        Object.values(of.tables).flatMap((rows) => rows.flatMap(({ id }) => (typeof id === 'string' ? [id] : []))),
+      );
     const old = ids(document);
-    for (const id of JSON.stringify({ ...again.tables, raw_trial_chunks: [] }).match(UUID)!) expect(old.has(id), id).to.equal(false);
+    for (const id of JSON.stringify({ ...again.tables, raw_trial_chunks: [] }).match(UUID)!)
+      expect(old.has(id), id).to.equal(false);
     expect(contentHash({ ...document, tables: { ...document.tables, sites: [] } })).not.to.equal(contentHash(document));
   });
 
   it('a document whose instants bear an offset, as they were written once, is loaded as the same', async () => {
-    const earlier = JSON.parse(JSON.stringify(document, (_key, value: unknown) => (typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value) ? `${value.slice(0, -1)}+00:00` : value))) as StudyDocument;
+    const earlier = JSON.parse(
+      JSON.stringify(document, (_key, value: unknown) =>
+        typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value) ? `${value.slice(0, -1)}+00:00` : value,
+      ),
+    ) as StudyDocument;
     expect(earlier.tables.participants![0]!.created_at).to.match(/\+00:00$/);
     const loaded = await into(earlier, fresh());
     expect(loaded.content_sha256).to.equal(contentHash(document));
-    expect((await full(loaded.study_id)).tables.consents!.map(({ signed_at }) => signed_at)).to.have.members(document.tables.consents!.map(({ signed_at }) => signed_at));
+    expect((await full(loaded.study_id)).tables.consents!.map(({ signed_at }) => signed_at)).to.have.members(
+      document.tables.consents!.map(({ signed_at }) => signed_at),
+    );
   });
 
   it('the copy lives: its participants, versions, history and visits are seen, its anchors decide, its completed visit is not to do again', async () => {
     const copy = await into(document, fresh());
     const at = `/api/studies/${copy.study_id}`;
     const people = (await http.expect<{ items: Loose[] }>(200, 'GET', `${at}/participants?sort=created_at`)).items;
-    expect(people.map(({ participant_code, status }) => [participant_code, status])).to.deep.include.members([['=1+1', 'enrolled'], ['Zoë, "the third"', 'withdrawn']]);
+    expect(people.map(({ participant_code, status }) => [participant_code, status])).to.deep.include.members([
+      ['=1+1', 'enrolled'],
+      ['Zoë, "the third"', 'withdrawn'],
+    ]);
     const person = people.find(({ participant_code }) => participant_code === '=1+1')!;
-    const of = `${at}/participants/${person.id}`, from = `/api/studies/${filled.study.id}/participants/${filled.people[0]!.id}`;
-    const history = async (path: string) => (await http.expect<Loose[]>(200, 'GET', `${path}/anchor-date/history`)).map(({ event_type, enrollment_date_value, reason, created_at }) => [event_type, enrollment_date_value, reason, created_at]);
+    const of = `${at}/participants/${person.id}`,
+      from = `/api/studies/${filled.study.id}/participants/${filled.people[0]!.id}`;
+    const history = async (path: string) =>
+      (await http.expect<Loose[]>(200, 'GET', `${path}/anchor-date/history`)).map(
+        ({ event_type, enrollment_date_value, reason, created_at }) => [
+          event_type,
+          enrollment_date_value,
+          reason,
+          created_at,
+        ],
+      );
     expect(await history(of)).to.deep.equal(await history(from));
-    const versions = async (path: string) => (await http.expect<Loose[]>(200, 'GET', `${path}/schedule-versions`)).map(({ version_number, is_current, status, generated_at }) => [version_number, is_current, status, generated_at]);
+    const versions = async (path: string) =>
+      (await http.expect<Loose[]>(200, 'GET', `${path}/schedule-versions`)).map(
+        ({ version_number, is_current, status, generated_at }) => [version_number, is_current, status, generated_at],
+      );
     expect(await versions(of)).to.deep.equal(await versions(from));
-    const visits = async (id: string) => (await http.expect<{ items: Loose[] }>(200, 'GET', `/api/schedules/visits?participant_id=${id}&sort=target_date`)).items.map(({ name, status, target_date }) => [name, status, target_date]).sort();
+    const visits = async (id: string) =>
+      (
+        await http.expect<{ items: Loose[] }>(200, 'GET', `/api/schedules/visits?participant_id=${id}&sort=target_date`)
+      ).items
+        .map(({ name, status, target_date }) => [name, status, target_date])
+        .sort();
     expect(await visits(person.id)).to.deep.equal(await visits(filled.people[0]!.id));
-    const session = (await http.expect<{ items: Loose[] }>(200, 'GET', `/api/sessions?participant_id=${person.id}`)).items[0]!;
+    const session = (await http.expect<{ items: Loose[] }>(200, 'GET', `/api/sessions?participant_id=${person.id}`))
+      .items[0]!;
     expect((await http.expect(200, 'GET', `/api/sessions/${session.id}/trials`)).total).to.equal(1_200);
-    const moved = await until(async () => {
-      const answer = await http.post(`${of}/anchor-date/override`, { new_enrollment_date: day(-4), reason: 'the copy moves' });
-      if (answer.status === 503) return undefined;
-      expect(answer.status, answer.text).to.equal(200);
-      return answer.body;
-    }, { timeout: 60_000, what: 'the copy to decide' });
+    const moved = await until(
+      async () => {
+        const answer = await http.post(`${of}/anchor-date/override`, {
+          new_enrollment_date: day(-4),
+          reason: 'the copy moves',
+        });
+        if (answer.status === 503) return undefined;
+        expect(answer.status, answer.text).to.equal(200);
+        return answer.body;
+      },
+      { timeout: 60_000, what: 'the copy to decide' },
+    );
     expect(moved.impact).to.include({ completed_visits_to_reconcile: 1 });
-    expect((await visits(person.id)).filter(([name, status]) => name === 'Visit W0' && status !== 'superseded')).to.have.length(1);
+    expect(
+      (await visits(person.id)).filter(([name, status]) => name === 'Visit W0' && status !== 'superseded'),
+    ).to.have.length(1);
     expect(await visits(filled.people[0]!.id)).to.have.length(document.tables.scheduled_visits!.length);
     const [first] = await http.expect<Loose[]>(200, 'GET', `${of}/anchor-date/history`);
     expect((await http.expect(200, 'POST', `${of}/anchor-date/decisions/${first!.id}/rederive`)).same).to.equal(true);
@@ -100,7 +165,9 @@ describe('A whole study, out and in again', () => {
     const others = [await newStudy(http), await newStudy(http), await newStudy(http)];
     expect((await load({ study_id: others[0]!.id, document })).status).to.equal(201);
     expect((await load({ ...document, study_id: others[1]!.id })).status).to.equal(201);
-    const form = await http.post('/api/studies/import/full', undefined, { raw: await formOf(JSON.stringify(document), { study_id: others[2]!.id }) });
+    const form = await http.post('/api/studies/import/full', undefined, {
+      raw: await formOf(JSON.stringify(document), { study_id: others[2]!.id }),
+    });
     expect(form.status, form.text.slice(0, 300)).to.equal(201);
     const taken = await newStudy(http);
     await newParticipant(http, taken.id);
@@ -112,21 +179,68 @@ describe('A whole study, out and in again', () => {
     expect((await load(document, `?study_code=${unique('X')}`)).status).to.equal(422);
     expect((await load({ hello: 'world' }, fresh())).body.code).to.equal('FILE_UNREADABLE');
     expect((await load({ ...document, format_version: 99 }, fresh())).body.code).to.equal('FILE_UNREADABLE');
-    expect((await load({ ...document, tables: { ...document.tables, users: [{ id: 1 }] } }, fresh())).body.code).to.equal('FILE_UNREADABLE');
-    expect((await load(document, `?study_code=${filled.study.study_code as string}&study_name=x`)).body.code).to.equal('STUDY_CODE_TAKEN');
-    expect((await http.post(`/api/studies/import/full${fresh()}`, undefined, { raw: { type: 'application/json', content: '{' } })).status).to.equal(400);
+    expect(
+      (await load({ ...document, tables: { ...document.tables, users: [{ id: 1 }] } }, fresh())).body.code,
+    ).to.equal('FILE_UNREADABLE');
+    expect((await load(document, `?study_code=${filled.study.study_code as string}&study_name=x`)).body.code).to.equal(
+      'STUDY_CODE_TAKEN',
+    );
+    expect(
+      (
+        await http.post(`/api/studies/import/full${fresh()}`, undefined, {
+          raw: { type: 'application/json', content: '{' },
+        })
+      ).status,
+    ).to.equal(400);
     const stranger = await newParticipant(http, (await newStudy(http)).id);
     const code = unique('FOREIGN');
-    const foreign = await load({ ...document, tables: { ...document.tables, consents: [{ ...document.tables.consents![0], participant_id: stranger.id }] } }, `?study_code=${code}&study_name=x`);
+    const foreign = await load(
+      {
+        ...document,
+        tables: { ...document.tables, consents: [{ ...document.tables.consents![0], participant_id: stranger.id }] },
+      },
+      `?study_code=${code}&study_name=x`,
+    );
     expect([foreign.status, foreign.body.code]).to.deep.equal([400, 'FILE_UNREADABLE']);
-    const broken = await load({ ...document, tables: { ...document.tables, participants: document.tables.participants!.map((row) => ({ ...row, status: 'lost' })) } }, `?study_code=${code}&study_name=x`);
+    const broken = await load(
+      {
+        ...document,
+        tables: {
+          ...document.tables,
+          participants: document.tables.participants!.map((row) => ({ ...row, status: 'lost' })),
+        },
+      },
+      `?study_code=${code}&study_name=x`,
+    );
     expect(broken.status).to.equal(422);
-    for (const [table, column, value] of [['participants', 'date_of_birth', '0000-01-01'], ['consents', 'signed_at', '0000-06-01T00:00:00Z'], ['raw_trial_chunks', 'at', ['0000-06-01T00:00:00Z']]] as const) {
-      const early = await load({ ...document, tables: { ...document.tables, [table]: document.tables[table]!.map((row, i) => (i === 0 ? { ...row, [column]: value } : row)) } }, `?study_code=${code}&study_name=x`);
-      expect([early.status, early.body.errors?.map((fault) => [fault.path, fault.code])], early.text.slice(0, 300)).to.deep.equal([422, [[`tables.${table}.0.${column}`, 'FORMAT']]]);
+    for (const [table, column, value] of [
+      ['participants', 'date_of_birth', '0000-01-01'],
+      ['consents', 'signed_at', '0000-06-01T00:00:00Z'],
+      ['raw_trial_chunks', 'at', ['0000-06-01T00:00:00Z']],
+    ] as const) {
+      const early = await load(
+        {
+          ...document,
+          tables: {
+            ...document.tables,
+            [table]: document.tables[table]!.map((row, i) => (i === 0 ? { ...row, [column]: value } : row)),
+          },
+        },
+        `?study_code=${code}&study_name=x`,
+      );
+      expect(
+        [early.status, early.body.errors?.map((fault) => [fault.path, fault.code])],
+        early.text.slice(0, 300),
+      ).to.deep.equal([422, [[`tables.${table}.0.${column}`, 'FORMAT']]]);
     }
-    const free = await load({ ...document, study: { ...document.study, start_date: '0000-01-01' } }, `?study_code=${code}&study_name=x`);
-    expect([free.status, free.body.errors?.map((fault) => fault.path)], free.text.slice(0, 300)).to.deep.equal([422, ['study.start_date']]);
+    const free = await load(
+      { ...document, study: { ...document.study, start_date: '0000-01-01' } },
+      `?study_code=${code}&study_name=x`,
+    );
+    expect([free.status, free.body.errors?.map((fault) => fault.path)], free.text.slice(0, 300)).to.deep.equal([
+      422,
+      ['study.start_date'],
+    ]);
     expect((await http.expect(200, 'GET', `/api/studies?search=${code}`)).total).to.equal(0);
   });
 

@@ -16,19 +16,34 @@ describe('Importing participants from a workbook', function () {
   this.timeout(60_000);
   let http: Http;
   let study: Loose;
-  before(async () => { http = await admin(); });
+  before(async () => {
+    http = await admin();
+  });
   beforeEach(async () => {
     study = await newStudy(http);
     await http.expect(201, 'POST', `/api/studies/${study.id}/sites`, { site_code: '01' });
   });
-  const found = async (code: string) => (await http.expect<{ items: Loose[] }>(200, 'GET', `/api/studies/${study.id}/participants?search=${encodeURIComponent(code)}`)).items[0]!;
+  const found = async (code: string) =>
+    (
+      await http.expect<{ items: Loose[] }>(
+        200,
+        'GET',
+        `/api/studies/${study.id}/participants?search=${encodeURIComponent(code)}`,
+      )
+    ).items[0]!;
 
   it('reads the first sheet: dates without a zone, leading zeros, formulas’ results, rich text; rows are numbered as the sheet numbers them', async () => {
     const bytes = await workbook((sheet, book) => {
       sheet.addRow(['participant_code', 'external_id', 'site_code', 'preferred_language', 'date_of_birth']);
       sheet.addRow(['0042', 17, '01', 'de', new Date(Date.UTC(1960, 1, 29))]);
       sheet.addRow([]);
-      sheet.addRow([{ richText: [{ text: 'P-' }, { text: '2' }] }, { formula: '1+1', result: 2 }, 1, 'en', '1970-12-31']);
+      sheet.addRow([
+        { richText: [{ text: 'P-' }, { text: '2' }] },
+        { formula: '1+1', result: 2 },
+        1,
+        'en',
+        '1970-12-31',
+      ]);
       sheet.getCell('C4').numFmt = '00';
       sheet.addRow([{ formula: '1/0', result: { error: '#DIV/0!' } }, '', 'XX']);
       book.addWorksheet('Other').addRow(['participant_code']);
@@ -36,7 +51,9 @@ describe('Importing participants from a workbook', function () {
     const result = await imported(http, study.id, bytes, '', 'excel');
     expect(result).to.deep.include({ total_rows: 3, imported_count: 2, error_count: 1, file: { sheet: 'People' } });
     expect(result.imported_participants).to.deep.equal([
-      { row: 2, participant_code: '0042', external_id: '17', site_code: '01' }, { row: 4, participant_code: 'P-2', external_id: '2', site_code: '01' }]);
+      { row: 2, participant_code: '0042', external_id: '17', site_code: '01' },
+      { row: 4, participant_code: 'P-2', external_id: '2', site_code: '01' },
+    ]);
     expect(result.errors.map(({ row, code }) => [row, code])).to.deep.equal([[5, 'UNKNOWN_SITE']]);
     expect(await found('0042')).to.include({ date_of_birth: '1960-02-29' });
   });
@@ -47,44 +64,87 @@ describe('Importing participants from a workbook', function () {
     expect(csv.text).to.equal('participant_code,external_id,site_code,preferred_language\n');
     expect(csv.headers.get('content-disposition')).to.include('participants-template.csv');
     expect(await imported(http, study.id, csv.text)).to.include({ success: true, total_rows: 0 });
-    const response = await fetch(`${http.base}${at}?format=xlsx`, { headers: { Authorization: `Bearer ${http.token!}` } });
+    const response = await fetch(`${http.base}${at}?format=xlsx`, {
+      headers: { Authorization: `Bearer ${http.token!}` },
+    });
     const book = new excel.Workbook();
     await book.xlsx.load(await response.arrayBuffer());
     const sheet = book.worksheets[0]!;
     expect(sheet.getCell('C2').dataValidation).to.deep.include({ type: 'list', formulae: ['Sites!$A$2:$A$2'] });
     sheet.getRow(2).values = ['007', 'R', '01', 'de'];
-    expect(await imported(http, study.id, new Uint8Array(await book.xlsx.writeBuffer()), '', 'excel')).to.include({ success: true, imported_count: 1 });
+    expect(await imported(http, study.id, new Uint8Array(await book.xlsx.writeBuffer()), '', 'excel')).to.include({
+      success: true,
+      imported_count: 1,
+    });
     expect(await found('007')).to.include({ site_code: '01' });
   });
 
   /** A workbook whose one sheet is written by hand, as no program would. */
-  const handmade = (rows: string, begin = '') => archive({
-    '[Content_Types].xml': Buffer.from('<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>'),
-    'xl/workbook.xml': Buffer.from('<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="People" sheetId="1" r:id="rId1"/></sheets></workbook>'),
-    'xl/_rels/workbook.xml.rels': Buffer.from('<Relationships><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/></Relationships>'),
-    'xl/worksheets/sheet1.xml': Buffer.from(`${begin}<worksheet><sheetData>${rows}</sheetData></worksheet>`),
-  });
+  const handmade = (rows: string, begin = '') =>
+    archive({
+      '[Content_Types].xml': Buffer.from(
+        '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>',
+      ),
+      'xl/workbook.xml': Buffer.from(
+        '<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="People" sheetId="1" r:id="rId1"/></sheets></workbook>',
+      ),
+      'xl/_rels/workbook.xml.rels': Buffer.from(
+        '<Relationships><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+      ),
+      'xl/worksheets/sheet1.xml': Buffer.from(`${begin}<worksheet><sheetData>${rows}</sheetData></worksheet>`),
+    });
   const text = (at: string, value: string) => `<c r="${at}" t="inlineStr"><is><t>${value}</t></is></c>`;
 
   it('a header that comes again is told, and enrolls nobody', async () => {
-    const result = await imported(http, study.id, await handmade(`<row r="1">${text('A1', 'participant_code')}${text('B1', 'site_code')}</row><row r="3">${text('A3', 'N-2')}</row><row r="4">${text('A4', 'participant_code')}${text('B4', 'site_code')}</row>`), '', 'excel');
-    expect(result.errors.map(({ row, field, code }) => [row, field, code])).to.deep.equal([[4, null, 'REPEATED_HEADER']]);
-    expect(result.imported_participants.map(({ row, participant_code }) => [row, participant_code])).to.deep.equal([[3, 'N-2']]);
+    const result = await imported(
+      http,
+      study.id,
+      await handmade(
+        `<row r="1">${text('A1', 'participant_code')}${text('B1', 'site_code')}</row><row r="3">${text('A3', 'N-2')}</row><row r="4">${text('A4', 'participant_code')}${text('B4', 'site_code')}</row>`,
+      ),
+      '',
+      'excel',
+    );
+    expect(result.errors.map(({ row, field, code }) => [row, field, code])).to.deep.equal([
+      [4, null, 'REPEATED_HEADER'],
+    ]);
+    expect(result.imported_participants.map(({ row, participant_code }) => [row, participant_code])).to.deep.equal([
+      [3, 'N-2'],
+    ]);
   });
 
   for (const [what, rows, begin] of [
     ['ten million cells in its first row', () => `<row r="1">${'<c/>'.repeat(10_000_000)}</row>`],
-    ['a row whose number is four thousand million', () => `<row r="1">${text('A1', 'participant_code')}</row><row r="4000000000">${text('A4000000000', 'P-1')}</row>`],
-    ['a column whose number is three hundred million', () => `<row r="1">${text('A1', 'participant_code')}${text('ZZZZZZ1', 'x')}</row>`],
+    [
+      'a row whose number is four thousand million',
+      () => `<row r="1">${text('A1', 'participant_code')}</row><row r="4000000000">${text('A4000000000', 'P-1')}</row>`,
+    ],
+    [
+      'a column whose number is three hundred million',
+      () => `<row r="1">${text('A1', 'participant_code')}${text('ZZZZZZ1', 'x')}</row>`,
+    ],
     ['a NUL byte', () => `<row r="1">${text('A1', 'participant_code')}</row><row r="2">${text('A2', 'N-1&#0;')}</row>`],
-    ['one merged cell of the whole sheet', () => `<row r="1">${text('A1', 'participant_code')}</row></sheetData><mergeCells><mergeCell ref="A2:XFD1048576"/></mergeCells><sheetData>`],
-    ['entities that unfold a thousand million times', () => `<row r="1">${text('A1', '&j;')}</row>`, `<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">${'abcdefghi'.split('').map((name, i) => `<!ENTITY ${'bcdefghij'[i]!} "${`&${name};`.repeat(10)}">`).join('')}]>`],
+    [
+      'one merged cell of the whole sheet',
+      () =>
+        `<row r="1">${text('A1', 'participant_code')}</row></sheetData><mergeCells><mergeCell ref="A2:XFD1048576"/></mergeCells><sheetData>`,
+    ],
+    [
+      'entities that unfold a thousand million times',
+      () => `<row r="1">${text('A1', '&j;')}</row>`,
+      `<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">${'abcdefghi'
+        .split('')
+        .map((name, i) => `<!ENTITY ${'bcdefghij'[i]!} "${`&${name};`.repeat(10)}">`)
+        .join('')}]>`,
+    ],
   ] as const) {
     it(`${what}: refused in seconds, and the API answers meanwhile`, async () => {
       const content = await handmade(rows(), begin);
       const began = performance.now();
       let answered: number | undefined;
-      const sent = sendFile(http, study.id, content, '', 'excel').finally(() => { answered = performance.now(); });
+      const sent = sendFile(http, study.id, content, '', 'excel').finally(() => {
+        answered = performance.now();
+      });
       let slowest = 0;
       while (answered === undefined) {
         const asked = performance.now();
@@ -99,12 +159,26 @@ describe('Importing participants from a workbook', function () {
   }
 
   it('widths of four thousand million columns are nobody’s business', async () => {
-    const result = await imported(http, study.id, await handmade(`</sheetData><cols><col min="1" max="4000000000" width="3"/></cols><sheetData><row r="1">${text('A1', 'participant_code')}</row><row r="2">${text('A2', 'W-1')}</row>`), '', 'excel');
+    const result = await imported(
+      http,
+      study.id,
+      await handmade(
+        `</sheetData><cols><col min="1" max="4000000000" width="3"/></cols><sheetData><row r="1">${text('A1', 'participant_code')}</row><row r="2">${text('A2', 'W-1')}</row>`,
+      ),
+      '',
+      'excel',
+    );
     expect(result).to.include({ success: true, imported_count: 1 });
   });
 
   it('a workbook of 21 MiB is 413', async () => {
-    const answer = await sendFile(http, study.id, Buffer.concat([Buffer.from('PK\u0003\u0004', 'latin1'), Buffer.alloc(21 * 1024 * 1024)]), '', 'excel');
+    const answer = await sendFile(
+      http,
+      study.id,
+      Buffer.concat([Buffer.from('PK\u0003\u0004', 'latin1'), Buffer.alloc(21 * 1024 * 1024)]),
+      '',
+      'excel',
+    );
     expect([answer.status, answer.body.code]).to.deep.equal([413, 'TOO_LARGE']);
   });
 
@@ -112,20 +186,50 @@ describe('Importing participants from a workbook', function () {
     const zeros = Buffer.alloc(80 * 1024 * 1024);
     const bad: [name: string, content: () => Promise<Uint8Array> | Uint8Array, reason: RegExp][] = [
       ['CSV', () => Buffer.from('participant_code\nP-1\n'), /not a workbook/],
-      ['an old or encrypted workbook', () => Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(600)]), /old \(\.xls\) or encrypted/],
+      [
+        'an old or encrypted workbook',
+        () => Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(600)]),
+        /old \(\.xls\) or encrypted/,
+      ],
       ['an archive of something else', () => archive({ 'readme.txt': Buffer.from('x') }), /not a workbook/],
-      ['macros', () => archive({ 'xl/workbook.xml': Buffer.from('<workbook/>'), 'xl/vbaProject.bin': Buffer.from('x') }), /macros/],
-      ['a workbook that is damaged', () => archive({ 'xl/workbook.xml': Buffer.from('<workbook') }), /damaged|no sheet/],
-      ['a zip bomb', () => archive({ 'xl/workbook.xml': Buffer.from('<workbook/>'), 'xl/worksheets/sheet1.xml': zeros }), /unpacked/],
-      ['a zip bomb that lies about its size', async () => {
-        const bytes = Buffer.from(await archive({ 'xl/workbook.xml': Buffer.from('<workbook/>'), 'xl/worksheets/sheet1.xml': zeros }));
-        const size = Buffer.alloc(4);
-        size.writeUInt32LE(zeros.length);
-        for (let at = bytes.indexOf(size); at >= 0; at = bytes.indexOf(size, at + 4)) bytes.writeUInt32LE(10, at);
-        return bytes;
-      }, /unpacked/],
-      ['an archive cut short', async () => (await workbook((sheet) => sheet.addRow(['participant_code']))).slice(0, 500), /not a workbook/],
-      ['random bytes behind a signature', () => Buffer.concat([Buffer.from('PK\u0003\u0004', 'latin1'), deflateRawSync(Buffer.from('noise'))]), /not a workbook/],
+      [
+        'macros',
+        () => archive({ 'xl/workbook.xml': Buffer.from('<workbook/>'), 'xl/vbaProject.bin': Buffer.from('x') }),
+        /macros/,
+      ],
+      [
+        'a workbook that is damaged',
+        () => archive({ 'xl/workbook.xml': Buffer.from('<workbook') }),
+        /damaged|no sheet/,
+      ],
+      [
+        'a zip bomb',
+        () => archive({ 'xl/workbook.xml': Buffer.from('<workbook/>'), 'xl/worksheets/sheet1.xml': zeros }),
+        /unpacked/,
+      ],
+      [
+        'a zip bomb that lies about its size',
+        async () => {
+          const bytes = Buffer.from(
+            await archive({ 'xl/workbook.xml': Buffer.from('<workbook/>'), 'xl/worksheets/sheet1.xml': zeros }),
+          );
+          const size = Buffer.alloc(4);
+          size.writeUInt32LE(zeros.length);
+          for (let at = bytes.indexOf(size); at >= 0; at = bytes.indexOf(size, at + 4)) bytes.writeUInt32LE(10, at);
+          return bytes;
+        },
+        /unpacked/,
+      ],
+      [
+        'an archive cut short',
+        async () => (await workbook((sheet) => sheet.addRow(['participant_code']))).slice(0, 500),
+        /not a workbook/,
+      ],
+      [
+        'random bytes behind a signature',
+        () => Buffer.concat([Buffer.from('PK\u0003\u0004', 'latin1'), deflateRawSync(Buffer.from('noise'))]),
+        /not a workbook/,
+      ],
     ];
     for (const [name, content, reason] of bad) {
       it(name, async () => {

@@ -8,9 +8,15 @@ import { imported } from './stage.js';
 import { participantsBook } from './workbooks.js';
 
 const ROWS = 100_000;
-/** The contract's bound is 150 MB, which the bench holds the service to; here a busy machine may collect its garbage later. */
+/**
+ * The contract's bound is 150 MB, which the bench holds the service to; here a busy machine may collect its garbage
+ * later.
+ */
 const MOST_MB = 200;
-/** What the database and a busy machine do to an import from CSV they do to this one too; a workbook that is read in the API's thread takes seconds more. */
+/**
+ * What the database and a busy machine do to an import from CSV they do to this one too; a workbook that is read in the
+ * API's thread takes seconds more.
+ */
 const MORE_SILENCE_MS = 500;
 
 /** On a service of its own: what others have had it do must not have made room already. */
@@ -28,8 +34,12 @@ describe('A workbook of as many participants as an import takes', function () {
   async function watched<T>(work: () => Promise<T>): Promise<{ result: T; grown: number; silence: number }> {
     const api = service.current().pids.api!;
     const idle = residentMb(api);
-    let most = idle, silence = 0, over = false;
-    const look = setInterval(() => { most = Math.max(most, residentMb(api)); }, 20);
+    let most = idle,
+      silence = 0,
+      over = false;
+    const look = setInterval(() => {
+      most = Math.max(most, residentMb(api));
+    }, 20);
     const others = (async () => {
       while (!over) {
         const asked = performance.now();
@@ -37,7 +47,10 @@ describe('A workbook of as many participants as an import takes', function () {
         silence = Math.max(silence, performance.now() - asked);
       }
     })();
-    const result = await work().finally(() => { over = true; clearInterval(look); });
+    const result = await work().finally(() => {
+      over = true;
+      clearInterval(look);
+    });
     await others;
     return { result, grown: most - idle, silence };
   }
@@ -47,8 +60,16 @@ describe('A workbook of as many participants as an import takes', function () {
     const book = await participantsBook(ROWS);
     const lines = Array.from({ length: ROWS }, (_, i) => `P-${i},${i},,en`);
     const workbook = await watched(() => imported(http, study.id, book, '?dry_run=true', 'excel'));
-    const csv = await watched(() => imported(http, study.id, `participant_code,external_id,site_code,preferred_language\n${lines.join('\n')}\n`, '?dry_run=true'));
-    for (const { result } of [workbook, csv]) expect(result).to.include({ success: true, total_rows: ROWS, imported_count: ROWS });
+    const csv = await watched(() =>
+      imported(
+        http,
+        study.id,
+        `participant_code,external_id,site_code,preferred_language\n${lines.join('\n')}\n`,
+        '?dry_run=true',
+      ),
+    );
+    for (const { result } of [workbook, csv])
+      expect(result).to.include({ success: true, total_rows: ROWS, imported_count: ROWS });
     expect(workbook.grown, 'MB above idle').to.be.below(MOST_MB);
     expect(workbook.silence, 'ms without an answer to others').to.be.below(2 * csv.silence + MORE_SILENCE_MS);
   });

@@ -9,12 +9,18 @@ import { formOf, imported, neverStarted, sendFile } from './stage.js';
 import type { ImportAnswer } from './stage.js';
 
 const COLUMNS = 'participant_code,external_id,site_code,preferred_language';
-/** Between two rows of a long file so many others stand that no portion holds both. They fail, which costs the least. */
-const APART = 2_500, BETWEEN = ',,,zz';
+/**
+ * Between two rows of a long file so many others stand that no portion holds both. They fail, which costs the least.
+ */
+const APART = 2_500,
+  BETWEEN = ',,,zz';
 
 /** Participants that are there when the file comes, by code: external id and language. */
 const BEFORE: Record<string, { external_id?: string; preferred_language?: string }> = {
-  'K-1': { external_id: 'X-1', preferred_language: 'de' }, 'K-2': { external_id: 'X-2' }, 'K-3': {}, 'K-4': { external_id: 'X-4' },
+  'K-1': { external_id: 'X-1', preferred_language: 'de' },
+  'K-2': { external_id: 'X-2' },
+  'K-3': {},
+  'K-4': { external_id: 'X-4' },
 };
 /** Rows of which each means something else when those before it are forgotten. */
 const ROWS = [
@@ -47,26 +53,49 @@ describe('A file of participants that is longer than what is read at a time', fu
     await database.connect();
     await database.query(`select set_config('app.studies', '*', false)`);
   });
-  afterEach(async () => { for (const id of studies.splice(0)) await neverStarted(database, id); });
+  afterEach(async () => {
+    for (const id of studies.splice(0)) await neverStarted(database, id);
+  });
   after(() => database.end());
 
   async function studyWith(known: typeof BEFORE): Promise<Loose> {
     const study = await newStudy(http);
     studies.push(study.id);
     await http.expect(201, 'POST', `/api/studies/${study.id}/sites`, { site_code: 'BER' });
-    for (const [participant_code, fields] of Object.entries(known)) await newParticipant(http, study.id, { participant_code, ...fields });
+    for (const [participant_code, fields] of Object.entries(known))
+      await newParticipant(http, study.id, { participant_code, ...fields });
     return study;
   }
   const short = () => `${COLUMNS}\n${ROWS.join('\n')}\n`;
   /** The same rows, far from each other. */
-  const long = () => `${COLUMNS}\n${ROWS.map((row) => [row, ...Array<string>(APART).fill(BETWEEN)].join('\n')).join('\n')}\n`;
+  const long = () =>
+    `${COLUMNS}\n${ROWS.map((row) => [row, ...Array<string>(APART).fill(BETWEEN)].join('\n')).join('\n')}\n`;
   /** What an answer says of the rows that matter, each called by its place among them. */
   function said(answer: ImportAnswer, apart: number) {
     const at = (row: number) => (row - 2) / (apart + 1);
-    const placed = <T extends { row: number }>(list: T[]) => list.filter(({ row }) => Number.isInteger(at(row))).map((item) => ({ ...item, row: at(item.row) }));
-    const { errors, imported_participants, skipped_participants, updated_participants, created_sites, success, imported_count, skipped_count, updated_count } = answer;
+    const placed = <T extends { row: number }>(list: T[]) =>
+      list.filter(({ row }) => Number.isInteger(at(row))).map((item) => ({ ...item, row: at(item.row) }));
+    const {
+      errors,
+      imported_participants,
+      skipped_participants,
+      updated_participants,
+      created_sites,
+      success,
+      imported_count,
+      skipped_count,
+      updated_count,
+    } = answer;
     return {
-      errors: placed(errors), imported: placed(imported_participants), skipped: placed(skipped_participants), updated: placed(updated_participants), created_sites, success, imported_count, skipped_count, updated_count,
+      errors: placed(errors),
+      imported: placed(imported_participants),
+      skipped: placed(skipped_participants),
+      updated: placed(updated_participants),
+      created_sites,
+      success,
+      imported_count,
+      skipped_count,
+      updated_count,
     };
   }
   /** Who is in a study, and what is recorded of each. */
@@ -74,11 +103,18 @@ describe('A file of participants that is longer than what is read at a time', fu
     const { rows } = await database.query(
       `select p.participant_code, p.external_id, s.site_code, p.preferred_language,
          (select json_agg(json_build_array(l.action, l.audit_metadata->'fields') order by l.seq) from audit_log l where l.resource_id = p.id::text) as records
-       from participants p left join sites s on s.id = p.site_id where p.study_id = $1 order by 1`, [studyId]);
+       from participants p left join sites s on s.id = p.site_id where p.study_id = $1 order by 1`,
+      [studyId],
+    );
     return rows as unknown[];
   }
 
-  for (const query of ['?create_missing_sites=true', '?create_missing_sites=true&mode=upsert', '?skip_duplicates=false', '?mode=upsert&skip_duplicates=false']) {
+  for (const query of [
+    '?create_missing_sites=true',
+    '?create_missing_sites=true&mode=upsert',
+    '?skip_duplicates=false',
+    '?mode=upsert&skip_duplicates=false',
+  ]) {
     it(`says and writes the same wherever its rows stand, and as a dry run: ${query}`, async () => {
       const [near, far] = [await studyWith(BEFORE), await studyWith(BEFORE)];
       const expected = await imported(http, near.id, short(), query);
@@ -88,7 +124,8 @@ describe('A file of participants that is longer than what is read at a time', fu
       expect(said(answer, APART)).to.deep.equal(said(expected, 0));
       expect(answer.total_rows).to.equal(ROWS.length * (APART + 1));
       expect(answer.error_count).to.equal(expected.error_count + ROWS.length * APART);
-      for (const list of [answer.errors, answer.imported_participants, answer.skipped_participants]) expect(list.map(({ row }) => row)).to.deep.equal(list.map(({ row }) => row).sort((a, b) => a - b));
+      for (const list of [answer.errors, answer.imported_participants, answer.skipped_participants])
+        expect(list.map(({ row }) => row)).to.deep.equal(list.map(({ row }) => row).sort((a, b) => a - b));
       expect(await left(far.id)).to.deep.equal(await left(near.id));
     });
   }
@@ -98,52 +135,91 @@ describe('A file of participants that is longer than what is read at a time', fu
     const { errors } = await imported(http, study.id, long(), '?create_missing_sites=true&mode=upsert');
     const at = (place: number) => place * (APART + 1) + 2;
     expect(errors.map(({ row, code, message }) => [row, code, message])).to.deep.include.members([
-      [at(4), 'DUPLICATE_EXTERNAL_ID', 'external_id is that of another row of the file'], [at(5), 'DUPLICATE_EXTERNAL_ID', 'external_id is that of another row of the file']]);
+      [at(4), 'DUPLICATE_EXTERNAL_ID', 'external_id is that of another row of the file'],
+      [at(5), 'DUPLICATE_EXTERNAL_ID', 'external_id is that of another row of the file'],
+    ]);
   });
 
   it('the answer is the same however the client takes it', async () => {
     const study = await studyWith({});
     const { type, content } = await formOf(long());
-    const sent = (encoding: string) => fetch(`${http.base}/api/studies/${study.id}/participants/import/csv?dry_run=true`, {
-      method: 'POST', headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': type, 'Accept-Encoding': encoding }, body: content,
-    });
+    const sent = (encoding: string) =>
+      fetch(`${http.base}/api/studies/${study.id}/participants/import/csv?dry_run=true`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': type, 'Accept-Encoding': encoding },
+        body: content,
+      });
     const plain = await sent('identity');
     const bytes = Buffer.from(await plain.arrayBuffer());
-    expect([plain.headers.get('content-encoding'), plain.headers.get('content-length')]).to.deep.equal([null, String(bytes.length)]);
+    expect([plain.headers.get('content-encoding'), plain.headers.get('content-length')]).to.deep.equal([
+      null,
+      String(bytes.length),
+    ]);
     expect((JSON.parse(bytes.toString()) as ImportAnswer).errors.length).to.be.greaterThan(ROWS.length * APART);
     for (const encoding of ['gzip', 'br']) {
       const packed = await sent(encoding);
-      expect([packed.status, packed.headers.get('content-encoding'), packed.headers.get('content-length'), packed.headers.get('content-type')]).to.deep.equal([200, encoding, null, plain.headers.get('content-type')]);
+      expect([
+        packed.status,
+        packed.headers.get('content-encoding'),
+        packed.headers.get('content-length'),
+        packed.headers.get('content-type'),
+      ]).to.deep.equal([200, encoding, null, plain.headers.get('content-type')]);
       expect(Buffer.from(await packed.arrayBuffer()).equals(bytes)).to.equal(true);
     }
   });
 
   it('each participant has its record, in the file’s order, the file’s own is the last, and the chain holds', async () => {
     const study = await studyWith({});
-    const lines = Array.from({ length: 2 * APART }, (_, i) => [`C-${i}`, i % 3 === 0 ? `E-${i}` : '', i % 5 === 0 ? 'BER' : '', i % 7 === 0 ? 'de' : ''].join(','));
+    const lines = Array.from({ length: 2 * APART }, (_, i) =>
+      [`C-${i}`, i % 3 === 0 ? `E-${i}` : '', i % 5 === 0 ? 'BER' : '', i % 7 === 0 ? 'de' : ''].join(','),
+    );
     await imported(http, study.id, `${COLUMNS}\n${lines.join('\n')}\n`);
-    const { rows } = await database.query(
+    const { rows } = (await database.query(
       `select l.action, l.resource_type, l.user_id, l.request_id is not null as asked, l.audit_metadata as metadata, p.participant_code from audit_log l left join participants p on p.id::text = l.resource_id
-       where l.study_id = $1 and l.action like 'participant%' order by l.seq`, [study.id]) as { rows: Loose[] };
+       where l.study_id = $1 and l.action like 'participant%' order by l.seq`,
+      [study.id],
+    )) as { rows: Loose[] };
     const last = rows.pop()!;
     expect([last.action, (last.metadata as Loose).imported]).to.deep.equal(['participants_imported', 2 * APART]);
-    expect(rows.map(({ participant_code, metadata }) => [participant_code, (metadata as Loose).fields])).to.deep.equal(lines.map((line) => {
-      const [code, external, site, language] = line.split(',');
-      return [code, [external && 'external_id', 'participant_code', language && 'preferred_language', site && 'site_code'].filter((name) => name)];
-    }));
-    for (const row of rows) expect(row).to.include({ action: 'participant_created', resource_type: 'participant', user_id: http.userId, asked: true });
+    expect(rows.map(({ participant_code, metadata }) => [participant_code, (metadata as Loose).fields])).to.deep.equal(
+      lines.map((line) => {
+        const [code, external, site, language] = line.split(',');
+        return [
+          code,
+          [external && 'external_id', 'participant_code', language && 'preferred_language', site && 'site_code'].filter(
+            (name) => name,
+          ),
+        ];
+      }),
+    );
+    for (const row of rows)
+      expect(row).to.include({
+        action: 'participant_created',
+        resource_type: 'participant',
+        user_id: http.userId,
+        asked: true,
+      });
     expect(await http.expect(200, 'GET', `/api/audit/verify?study_id=${study.id}`)).to.include({ valid: true });
   });
 
   it('changes more participants at once than one statement has parameters for, each with its message to the workflow', async () => {
     const study = await studyWith({});
-    const file = (language: string) => `${COLUMNS}\n${Array.from({ length: 14_000 }, (_, i) => `V-${i},,,${language}`).join('\n')}\n`;
+    const file = (language: string) =>
+      `${COLUMNS}\n${Array.from({ length: 14_000 }, (_, i) => `V-${i},,,${language}`).join('\n')}\n`;
     await imported(http, study.id, file('de'));
     await database.query('delete from outbox where study_id = $1', [study.id]);
     // As a queue is when it was counted while there was nothing in it.
     await database.query('vacuum analyze outbox');
-    expect(await imported(http, study.id, file('fr'), '?mode=upsert')).to.include({ success: true, updated_count: 14_000 });
-    const { rows: [records] } = await database.query(`select count(*)::integer as n from audit_log where study_id = $1 and action = 'participant_changed'`, [study.id]) as { rows: { n: number }[] };
+    expect(await imported(http, study.id, file('fr'), '?mode=upsert')).to.include({
+      success: true,
+      updated_count: 14_000,
+    });
+    const {
+      rows: [records],
+    } = (await database.query(
+      `select count(*)::integer as n from audit_log where study_id = $1 and action = 'participant_changed'`,
+      [study.id],
+    )) as { rows: { n: number }[] };
     expect(records!.n).to.equal(14_000);
 
     // Whoever looks through all of these messages does not do so for each of them, and nobody waits behind them.
@@ -151,14 +227,29 @@ describe('A file of participants that is longer than what is read at a time', fu
     const { id } = await newParticipant(http, other.id);
     const of = `/api/studies/${other.id}/participants/${id}`;
     await http.expect(201, 'POST', `${of}/consents`, { status: 'signed', signed_at: '2026-01-05T10:00:00Z' });
-    await until(async () => (await http.get(`${of}/anchor-date`)).body.status === 'finalized', { what: 'a consent that was given meanwhile to count' });
-    const { rows: [left] } = await database.query(`select count(*)::integer as n from outbox where study_id = $1 and topic = 'sources-changed'`, [study.id]) as { rows: { n: number }[] };
+    await until(async () => (await http.get(`${of}/anchor-date`)).body.status === 'finalized', {
+      what: 'a consent that was given meanwhile to count',
+    });
+    const {
+      rows: [left],
+    } = (await database.query(
+      `select count(*)::integer as n from outbox where study_id = $1 and topic = 'sources-changed'`,
+      [study.id],
+    )) as { rows: { n: number }[] };
     expect(left!.n, 'messages that gave way to it').to.be.above(5_000);
     // The first of them are carried out all the same.
-    await until(async () => {
-      const { rows: [now] } = await database.query(`select count(*)::integer as n from outbox where study_id = $1 and topic = 'sources-changed'`, [study.id]) as { rows: { n: number }[] };
-      return now!.n < left!.n;
-    }, { what: 'the messages to go out' });
+    await until(
+      async () => {
+        const {
+          rows: [now],
+        } = (await database.query(
+          `select count(*)::integer as n from outbox where study_id = $1 and topic = 'sources-changed'`,
+          [study.id],
+        )) as { rows: { n: number }[] };
+        return now!.n < left!.n;
+      },
+      { what: 'the messages to go out' },
+    );
   });
 
   it('what fails late in the file undoes all of it', async () => {
@@ -171,8 +262,15 @@ describe('A file of participants that is longer than what is read at a time', fu
 
   it('the failed rows of all of it come as one file', async () => {
     const study = await studyWith(BEFORE);
-    const [near, far] = await Promise.all([short(), long()].map(async (text) => (await sendFile(http, study.id, text, '?dry_run=true&mode=upsert&answer=failed_rows')).text.split('\n')));
-    const withoutRow = (lines: string[]) => lines.filter((line) => !line.startsWith(BETWEEN)).map((line) => line.replace(/,\d+,(?=participant_code|external_id|site_code|preferred_language)/, ',#,'));
+    const [near, far] = await Promise.all(
+      [short(), long()].map(async (text) =>
+        (await sendFile(http, study.id, text, '?dry_run=true&mode=upsert&answer=failed_rows')).text.split('\n'),
+      ),
+    );
+    const withoutRow = (lines: string[]) =>
+      lines
+        .filter((line) => !line.startsWith(BETWEEN))
+        .map((line) => line.replace(/,\d+,(?=participant_code|external_id|site_code|preferred_language)/, ',#,'));
     expect(withoutRow(far!)).to.deep.equal(withoutRow(near!));
     expect(near!.length).to.be.greaterThan(5);
   });
@@ -181,18 +279,32 @@ describe('A file of participants that is longer than what is read at a time', fu
     const study = await studyWith({});
     const [site] = (await http.expect(200, 'GET', `/api/studies/${study.id}/sites`)).items;
     const hidden = ['H-0', 'H-1', 'H-2'];
-    for (const code of hidden) await newParticipant(http, study.id, { participant_code: code, external_id: `${code}-external` });
+    for (const code of hidden)
+      await newParticipant(http, study.id, { participant_code: code, external_id: `${code}-external` });
     const coordinator = await user(http, 'coordinator', { study_ids: [study.id], site_ids: [site!.id] });
-    const rows = hidden.flatMap((code, i) => [`${code},,BER,`, `G-${i},${code}-external,BER,`, ...Array<string>(APART).fill(BETWEEN)]);
+    const rows = hidden.flatMap((code, i) => [
+      `${code},,BER,`,
+      `G-${i},${code}-external,BER,`,
+      ...Array<string>(APART).fill(BETWEEN),
+    ]);
     const answer = await imported(coordinator, study.id, `${COLUMNS}\n${rows.join('\n')}\n`, '?mode=upsert');
     expect(answer.imported_count).to.equal(0);
-    expect(answer.errors.filter(({ code }) => code !== 'REQUIRED').map(({ row, code }) => [row, code])).to.deep.equal(hidden.flatMap((_, i) => [[2 + i * (APART + 2), 'DUPLICATE_PARTICIPANT_CODE'], [3 + i * (APART + 2), 'DUPLICATE_PARTICIPANT_CODE']]));
+    expect(answer.errors.filter(({ code }) => code !== 'REQUIRED').map(({ row, code }) => [row, code])).to.deep.equal(
+      hidden.flatMap((_, i) => [
+        [2 + i * (APART + 2), 'DUPLICATE_PARTICIPANT_CODE'],
+        [3 + i * (APART + 2), 'DUPLICATE_PARTICIPANT_CODE'],
+      ]),
+    );
   });
 
   it('a long answer is kept whole under an Idempotency-Key', async () => {
     const study = await studyWith({});
     const raw = await formOf(`${COLUMNS}\n${Array.from({ length: 2 * APART }, (_, i) => `I-${i},,,`).join('\n')}\n`);
-    const send = () => http.post<ImportAnswer>(`/api/studies/${study.id}/participants/import/csv`, undefined, { raw, headers: { 'Idempotency-Key': key } });
+    const send = () =>
+      http.post<ImportAnswer>(`/api/studies/${study.id}/participants/import/csv`, undefined, {
+        raw,
+        headers: { 'Idempotency-Key': key },
+      });
     const key = randomUUID();
     const first = await send();
     const second = await send();

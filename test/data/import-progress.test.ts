@@ -12,8 +12,12 @@ describe('An import of participants, watched', function () {
   this.timeout(180_000);
   let http: Http;
   let study: Loose;
-  before(async () => { http = await admin(); });
-  beforeEach(async () => { study = await newStudy(http); });
+  before(async () => {
+    http = await admin();
+  });
+  beforeEach(async () => {
+    study = await newStudy(http);
+  });
   const seen = (id: string) => http.get(`/api/studies/${study.id}/participant-imports/${id}`);
 
   it('of the same file is known by its hash: everything is there, nothing is made twice, and a dry run tells so before', async () => {
@@ -21,31 +25,70 @@ describe('An import of participants, watched', function () {
     expect((await imported(http, study.id, text)).warnings).to.deep.equal([]);
     const rehearsed = await imported(http, study.id, text, '?dry_run=true');
     expect(rehearsed.warnings.map(({ code }) => code)).to.deep.equal(['FILE_IMPORTED_BEFORE']);
-    expect(await imported(http, study.id, text)).to.deep.include({ success: true, imported_count: 0, skipped_count: 2, warnings: rehearsed.warnings });
+    expect(await imported(http, study.id, text)).to.deep.include({
+      success: true,
+      imported_count: 0,
+      skipped_count: 2,
+      warnings: rehearsed.warnings,
+    });
     expect((await imported(http, study.id, `${text}P-3,,,\n`)).warnings).to.deep.equal([]);
     expect((await imported(http, (await newStudy(http)).id, text)).warnings).to.deep.equal([]);
     const { items, total } = await http.expect(200, 'GET', `/api/studies/${study.id}/participant-imports`);
     expect(total).to.equal(3);
-    expect(items[2]).to.include({ status: 'completed', phase: 'done', progress: 1, format: 'csv', mode: 'insert', total_rows: 2, imported_count: 2, skipped_count: 0, error_count: 0, sha256: createHash('sha256').update(text).digest('hex') });
+    expect(items[2]).to.include({
+      status: 'completed',
+      phase: 'done',
+      progress: 1,
+      format: 'csv',
+      mode: 'insert',
+      total_rows: 2,
+      imported_count: 2,
+      skipped_count: 0,
+      error_count: 0,
+      sha256: createHash('sha256').update(text).digest('hex'),
+    });
   });
 
   it('says how far it is while it runs, to others too, and what became of it', async () => {
-    const rows = 12_000, id = randomUUID();
+    const rows = 12_000,
+      id = randomUUID();
     const manager = await user(http, 'data_manager', { study_ids: [study.id] });
-    const running = imported(manager, study.id, `${HEADER}${Array.from({ length: rows }, (_, i) => `L-${i},,,`).join('\n')}\n`, `?import_id=${id}`);
+    const running = imported(
+      manager,
+      study.id,
+      `${HEADER}${Array.from({ length: rows }, (_, i) => `L-${i},,,`).join('\n')}\n`,
+      `?import_id=${id}`,
+    );
     const looks: Loose[] = [];
     let over = false;
-    void running.finally(() => { over = true; }).catch(() => undefined);
+    void running
+      .finally(() => {
+        over = true;
+      })
+      .catch(() => undefined);
     while (!over) {
       const look = await seen(id);
       if (look.status === 200) looks.push(look.body);
       else expect(look.status).to.equal(404);
     }
     expect(await running).to.include({ success: true, imported_count: rows });
-    expect(looks.some(({ status, total_rows, progress }) => status === 'running' && total_rows === rows && (progress as number) > 0 && (progress as number) < 1), JSON.stringify(looks.slice(0, 3))).to.equal(true);
+    expect(
+      looks.some(
+        ({ status, total_rows, progress }) =>
+          status === 'running' && total_rows === rows && (progress as number) > 0 && (progress as number) < 1,
+      ),
+      JSON.stringify(looks.slice(0, 3)),
+    ).to.equal(true);
     const shares = looks.map(({ progress }) => progress as number);
     expect(shares).to.deep.equal([...shares].sort((a, b) => a - b));
-    expect((await seen(id)).body).to.include({ import_id: id, status: 'completed', progress: 1, total_rows: rows, imported_count: rows, requested_by_id: manager.userId });
+    expect((await seen(id)).body).to.include({
+      import_id: id,
+      status: 'completed',
+      progress: 1,
+      total_rows: rows,
+      imported_count: rows,
+      requested_by_id: manager.userId,
+    });
     const database = new pg.Client({ connectionString: (await service()).database_url });
     await database.connect();
     await neverStarted(database, study.id);
@@ -63,6 +106,8 @@ describe('An import of participants, watched', function () {
     const stranger = await user(http, 'data_manager', { study_ids: [] });
     expect((await stranger.get(`/api/studies/${study.id}/participant-imports`)).status).to.equal(404);
     // In another study the id is nobody's.
-    expect((await sendFile(http, (await newStudy(http)).id, `${HEADER}P-1,,,\n`, `?import_id=${id}`)).status).to.equal(200);
+    expect((await sendFile(http, (await newStudy(http)).id, `${HEADER}P-1,,,\n`, `?import_id=${id}`)).status).to.equal(
+      200,
+    );
   });
 });

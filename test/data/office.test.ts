@@ -17,7 +17,9 @@ import { readRows } from './workbooks.js';
 
 const run = promisify(execFile);
 
-/** Where LibreOffice or R is not installed, these are pending, not passed: neither is small enough to be brought along. */
+/**
+ * Where LibreOffice or R is not installed, these are pending, not passed: neither is small enough to be brought along.
+ */
 describe('A spreadsheet program and R', function () {
   this.timeout(300_000);
   let http: Http;
@@ -34,7 +36,9 @@ describe('A spreadsheet program and R', function () {
 
   async function exported(format: string, dataset: string): Promise<string> {
     const response = await fetch(`${http.base}/api/exports/${format}`, {
-      method: 'POST', headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': 'application/json' }, body: JSON.stringify({ study_id: filled.study.id, dataset }),
+      method: 'POST',
+      headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ study_id: filled.study.id, dataset }),
     });
     expect(response.status).to.equal(200);
     const file = join(folder, `${dataset}.${format}`);
@@ -43,19 +47,49 @@ describe('A spreadsheet program and R', function () {
   }
   /** A file as LibreOffice writes it again in another format. */
   async function converted(file: string, to: string, into: string): Promise<Buffer> {
-    await run('soffice', [`-env:UserInstallation=file://${folder}/profile`, '--headless', ...(file.endsWith('.csv') ? ['--infilter=CSV:44,34,76,1'] : []), '--convert-to', to, '--outdir', join(folder, into), file], { timeout: 120_000 });
-    return readFile(join(folder, into, `${file.split('/').at(-1)!.replace(/\.\w+$/, '')}.${to.split(':')[0]!}`));
+    await run(
+      'soffice',
+      [
+        `-env:UserInstallation=file://${folder}/profile`,
+        '--headless',
+        ...(file.endsWith('.csv') ? ['--infilter=CSV:44,34,76,1'] : []),
+        '--convert-to',
+        to,
+        '--outdir',
+        join(folder, into),
+        file,
+      ],
+      { timeout: 120_000 },
+    );
+    return readFile(
+      join(
+        folder,
+        into,
+        `${file
+          .split('/')
+          .at(-1)!
+          .replace(/\.\w+$/, '')}.${to.split(':')[0]!}`,
+      ),
+    );
   }
 
   it('LibreOffice opens a workbook and a CSV file, and what it says of them is what is in them', async function () {
     if (!office) this.skip();
-    const sheet = parse(await converted(await exported('xlsx', 'raw_trials'), 'csv:Text - txt - csv (StarCalc):44,34,76', 'from-xlsx'), { columns: true }) as Record<string, string>[];
+    const sheet = parse(
+      await converted(await exported('xlsx', 'raw_trials'), 'csv:Text - txt - csv (StarCalc):44,34,76', 'from-xlsx'),
+      { columns: true },
+    ) as Record<string, string>[];
     expect(sheet).to.have.length(1_200);
     expect(sheet[3]).to.include({ trial_index: '3', rt: '303', correct: 'TRUE', participant_code: '=1+1' });
-    const people = parse(await converted(await exported('csv', 'participants'), 'csv:Text - txt - csv (StarCalc):44,34,76', 'from-csv'), { columns: true }) as Record<string, string>[];
+    const people = parse(
+      await converted(await exported('csv', 'participants'), 'csv:Text - txt - csv (StarCalc):44,34,76', 'from-csv'),
+      { columns: true },
+    ) as Record<string, string>[];
     expect(people.map(({ external_id }) => external_id)).to.include('E-1');
     // The code was not run as a formula: two would stand there.
-    expect(people.map(({ participant_code }) => participant_code)).to.include.members(["'=1+1", 'Zoë, "the third"']).and.not.to.include('2');
+    expect(people.map(({ participant_code }) => participant_code))
+      .to.include.members(["'=1+1", 'Zoë, "the third"'])
+      .and.not.to.include('2');
   });
 
   it('the template that LibreOffice opened and saved is imported again, with its list of sites', async function () {
@@ -63,7 +97,9 @@ describe('A spreadsheet program and R', function () {
     const study = await newStudy(http);
     await http.expect(201, 'POST', `/api/studies/${study.id}/sites`, { site_code: '01' });
     const book = new excel.Workbook();
-    const given = await fetch(`${http.base}/api/studies/${study.id}/participants/import/template?format=xlsx`, { headers: { Authorization: `Bearer ${http.token!}` } });
+    const given = await fetch(`${http.base}/api/studies/${study.id}/participants/import/template?format=xlsx`, {
+      headers: { Authorization: `Bearer ${http.token!}` },
+    });
     await book.xlsx.load(await given.arrayBuffer());
     book.worksheets[0]!.getRow(2).values = ['007', 'R', '01', 'de'];
     const file = join(folder, 'template.xlsx');
@@ -73,7 +109,9 @@ describe('A spreadsheet program and R', function () {
     await again.xlsx.load(new Uint8Array(saved).buffer);
     expect(again.worksheets[0]!.getCell('C2').dataValidation).to.include({ type: 'list' });
     const result = await imported(http, study.id, saved, '', 'excel');
-    expect(result.imported_participants).to.deep.equal([{ row: 2, participant_code: '007', external_id: 'R', site_code: '01' }]);
+    expect(result.imported_participants).to.deep.equal([
+      { row: 2, participant_code: '007', external_id: 'R', site_code: '01' },
+    ]);
   });
 
   it('a list that LibreOffice saved is imported', async function () {
@@ -81,9 +119,21 @@ describe('A spreadsheet program and R', function () {
     const study = await newStudy(http);
     const list = join(folder, 'list.csv');
     await writeFile(list, 'participant_code,external_id,date_of_birth\nL-1,A,1960-02-29\nL-2,B,1971-12-31\n');
-    expect(await imported(http, study.id, await converted(list, 'xlsx', 'saved'), '', 'excel')).to.include({ success: true, imported_count: 2 });
-    const people = (await http.expect<{ items: { participant_code: string; date_of_birth: string }[] }>(200, 'GET', `/api/studies/${study.id}/participants?sort=created_at`)).items;
-    expect(people.map(({ participant_code, date_of_birth }) => [participant_code, date_of_birth])).to.deep.equal([['L-1', '1960-02-29'], ['L-2', '1971-12-31']]);
+    expect(await imported(http, study.id, await converted(list, 'xlsx', 'saved'), '', 'excel')).to.include({
+      success: true,
+      imported_count: 2,
+    });
+    const people = (
+      await http.expect<{ items: { participant_code: string; date_of_birth: string }[] }>(
+        200,
+        'GET',
+        `/api/studies/${study.id}/participants?sort=created_at`,
+      )
+    ).items;
+    expect(people.map(({ participant_code, date_of_birth }) => [participant_code, date_of_birth])).to.deep.equal([
+      ['L-1', '1960-02-29'],
+      ['L-2', '1971-12-31'],
+    ]);
   });
 
   it('a workbook that LibreOffice saved is read as it shows it: dates, zeros, truth, results, texts in runs, merged cells', async function () {
@@ -92,7 +142,14 @@ describe('A spreadsheet program and R', function () {
     const book = new excel.Workbook();
     const sheet = book.addWorksheet('Alles');
     sheet.addRow(['participant_code', 'b', 'c', 'd', 'e', 'f']);
-    sheet.addRow([null, new Date(Date.UTC(1960, 1, 29)), 42, true, { formula: 'C2+1', result: 0 }, { richText: [{ text: 'rich ' }, { font: { bold: true }, text: 'text' }] }]);
+    sheet.addRow([
+      null,
+      new Date(Date.UTC(1960, 1, 29)),
+      42,
+      true,
+      { formula: 'C2+1', result: 0 },
+      { richText: [{ text: 'rich ' }, { font: { bold: true }, text: 'text' }] },
+    ]);
     sheet.getCell('B2').numFmt = 'dd.mm.yyyy';
     sheet.getCell('C2').numFmt = '00000';
     sheet.addRow([]);
@@ -103,8 +160,13 @@ describe('A spreadsheet program and R', function () {
     await writeFile(file, new Uint8Array(await book.xlsx.writeBuffer()));
     // By way of its own format: it makes everything anew.
     await converted(file, 'ods', 'own');
-    expect(await readRows(http, study.id, await converted(join(folder, 'own', 'all.ods'), 'xlsx', 'again'))).to.deep.equal([
-      [2, '1960-02-29', '00042', 'true', '43', 'rich text'], [4, 'Ünï', 'two\nlines', '1.5', '#DIV/0!', 'as text'], [5, '', '', '', '', 'as text']]);
+    expect(
+      await readRows(http, study.id, await converted(join(folder, 'own', 'all.ods'), 'xlsx', 'again')),
+    ).to.deep.equal([
+      [2, '1960-02-29', '00042', 'true', '43', 'rich text'],
+      [4, 'Ünï', 'two\nlines', '1.5', '#DIV/0!', 'as text'],
+      [5, '', '', '', '', 'as text'],
+    ]);
   });
 
   it('R reads the exports with the right types', async function () {
@@ -114,6 +176,15 @@ describe('A spreadsheet program and R', function () {
 t$correct <- as.logical(toupper(t$correct)); d <- as.Date(v$target_date)
 cat(nrow(t), class(t$rt), class(t$trial_index), sum(t$correct), class(d), anyNA(d), nrow(v), class(v$days_off_target), "\\n")`;
     const { stdout } = await run('Rscript', ['--vanilla', '-e', program]);
-    expect(stdout.trim().split(' ')).to.deep.equal(['1200', 'integer', 'integer', '900', 'Date', 'FALSE', String(parse(await readFile(visits)).length - 1), 'integer']);
+    expect(stdout.trim().split(' ')).to.deep.equal([
+      '1200',
+      'integer',
+      'integer',
+      '900',
+      'Date',
+      'FALSE',
+      String(parse(await readFile(visits)).length - 1),
+      'integer',
+    ]);
   });
 });

@@ -6,7 +6,11 @@ import { participantsBook } from './workbooks.js';
 
 /** A form of parts as they are written: their headers, and what they hold. */
 function formOf(...parts: { headers: string[]; content: string | Uint8Array }[]): Options['raw'] & {} {
-  const content = parts.flatMap((part) => [Buffer.from(`--b\r\n${part.headers.join('\r\n')}\r\n\r\n`), Buffer.from(part.content as string), Buffer.from('\r\n')]);
+  const content = parts.flatMap((part) => [
+    Buffer.from(`--b\r\n${part.headers.join('\r\n')}\r\n\r\n`),
+    Buffer.from(part.content as string),
+    Buffer.from('\r\n'),
+  ]);
   return { type: 'multipart/form-data; boundary=b', content: Buffer.concat([...content, Buffer.from('--b--\r\n')]) };
 }
 const named = (name: string, more = '') => `Content-Disposition: form-data; name="${name}"${more}`;
@@ -18,10 +22,16 @@ describe('The parts of an upload', () => {
     http = await admin();
     study = await newStudy(http);
   });
-  const sent = (raw: Options['raw'] & {}, format = 'csv') => http.post<ImportAnswer>(`/api/studies/${study.id}/participants/import/${format}?dry_run=true`, undefined, { raw });
+  const sent = (raw: Options['raw'] & {}, format = 'csv') =>
+    http.post<ImportAnswer>(`/api/studies/${study.id}/participants/import/${format}?dry_run=true`, undefined, { raw });
   const csv = 'participant_code\nP-1\nP-2\n';
 
-  for (const [what, more] of [['a name', '; filename="a.csv"'], ['a name without quotes', '; filename=a.csv'], ['an empty name', '; filename=""'], ['a name that is not ASCII', "; filename*=utf-8''%C3%A4.csv"]] as const) {
+  for (const [what, more] of [
+    ['a name', '; filename="a.csv"'],
+    ['a name without quotes', '; filename=a.csv'],
+    ['an empty name', '; filename=""'],
+    ['a name that is not ASCII', "; filename*=utf-8''%C3%A4.csv"],
+  ] as const) {
     it(`a file with ${what} needs no content type`, async () => {
       const { status, body } = await sent(formOf({ headers: [named('file', more)], content: csv }));
       expect([status, body.total_rows, body.imported_count]).to.deep.equal([200, 2, 2]);
@@ -29,23 +39,34 @@ describe('The parts of an upload', () => {
   }
 
   it('nor does a workbook, byte by byte, or one larger than a field may be', async () => {
-    const answer = await sent(formOf({ headers: [named('file', '; filename="a.xlsx"')], content: await participantsBook(1) }), 'excel');
+    const answer = await sent(
+      formOf({ headers: [named('file', '; filename="a.xlsx"')], content: await participantsBook(1) }),
+      'excel',
+    );
     expect([answer.status, answer.body.imported_count], answer.text).to.deep.equal([200, 1]);
     const large = `participant_code,note\nP-1,${'x'.repeat(200_000)}\n`;
-    expect((await sent(formOf({ headers: [named('file', '; filename="a.csv"')], content: large }))).status).to.equal(200);
+    expect((await sent(formOf({ headers: [named('file', '; filename="a.csv"')], content: large }))).status).to.equal(
+      200,
+    );
   });
 
   it('nor does the export of a study, and the fields beside it may have one', async () => {
     await newParticipant(http, study.id);
     const document = (await http.get(`/api/exports/studies/${study.id}/full`)).text;
-    const raw = formOf({ headers: [named('study_code'), 'Content-Type: text/plain; charset=utf-8'], content: unique('S') }, { headers: [named('study_name'), 'Content-Type: text/plain'], content: 'A copy' },
-      { headers: [named('file', '; filename="study.json"')], content: document });
+    const raw = formOf(
+      { headers: [named('study_code'), 'Content-Type: text/plain; charset=utf-8'], content: unique('S') },
+      { headers: [named('study_name'), 'Content-Type: text/plain'], content: 'A copy' },
+      { headers: [named('file', '; filename="study.json"')], content: document },
+    );
     const answer = await http.post('/api/studies/import/full', undefined, { raw });
     expect(answer.status, answer.text.slice(0, 300)).to.equal(201);
   });
 
   it('a field of the same name, or none, is no file', async () => {
-    for (const raw of [formOf({ headers: [named('file')], content: csv }), formOf({ headers: [named('other')], content: csv })]) {
+    for (const raw of [
+      formOf({ headers: [named('file')], content: csv }),
+      formOf({ headers: [named('other')], content: csv }),
+    ]) {
       const { status, body } = await sent(raw);
       expect([status, body.errors[0]?.code]).to.deep.equal([422, 'REQUIRED']);
     }

@@ -18,11 +18,20 @@ describe('work that one process at a time is at', function () {
 
   it('is passed by meanwhile, and is free again afterwards, also where it failed', async () => {
     const name = unique('work');
-    let meanwhile: boolean | undefined, done = 0;
-    const add = async () => { done += 1; };
-    expect(await alone(one, name, async () => { meanwhile = await alone(another, name, add); })).to.equal(true);
+    let meanwhile: boolean | undefined,
+      done = 0;
+    const add = async () => {
+      done += 1;
+    };
+    expect(
+      await alone(one, name, async () => {
+        meanwhile = await alone(another, name, add);
+      }),
+    ).to.equal(true);
     expect([meanwhile, done]).to.deep.equal([false, 0]);
-    expect(await alone(one, name, () => Promise.reject(new Error('no answer'))).catch((fault: Error) => fault.message)).to.equal('no answer');
+    expect(
+      await alone(one, name, () => Promise.reject(new Error('no answer'))).catch((fault: Error) => fault.message),
+    ).to.equal('no answer');
     expect([await alone(another, name, add), done]).to.deep.equal([true, 1]);
   });
 

@@ -6,7 +6,10 @@ import type { Database, Tx } from '../../db/knex.js';
 import { inScope } from '../../db/transaction.js';
 import { service } from '../support/service.js';
 
-/** A chain of ten records with everything that JSON and text can hold, then tampered with by the owner, who may drop triggers. */
+/**
+ * A chain of ten records with everything that JSON and text can hold, then tampered with by the owner, who may drop
+ * triggers.
+ */
 describe('the audit chain', () => {
   let owner: Database;
   let app: Database;
@@ -18,27 +21,51 @@ describe('the audit chain', () => {
   after(() => Promise.all([owner.destroy(), app.destroy()]));
 
   const odd: Record<string, unknown>[] = [
-    { text: 'quotes " \\ / and \u0001\u0008\t\n\r\u007f\u2028 日本 😀' }, { numbers: [0, -0, 1e21, 1e-7, 0.1, -5, 123456789012] }, { b: 1, a: { d: null, c: [true, false, {}] } },
-    { 'é': 1, 'z': 2, 'Z': 3, '10': 4, '9': 5 }, {}, { deep: { a: { b: { c: ['x'] } } } }, { empty: '' }, { list: [] }, { 'key "quoted"': true }, { last: 10 },
+    { text: 'quotes " \\ / and \u0001\u0008\t\n\r\u007f\u2028 日本 😀' },
+    { numbers: [0, -0, 1e21, 1e-7, 0.1, -5, 123456789012] },
+    { b: 1, a: { d: null, c: [true, false, {}] } },
+    { é: 1, z: 2, Z: 3, '10': 4, '9': 5 },
+    {},
+    { deep: { a: { b: { c: ['x'] } } } },
+    { empty: '' },
+    { list: [] },
+    { 'key "quoted"': true },
+    { last: 10 },
   ];
   async function chain(): Promise<string> {
     const study = randomUUID();
-    await inScope(owner, '*', ({ tx }) => tx('studies').insert({ id: study, study_code: study.slice(0, 13), study_name: 'chain' }));
+    await inScope(owner, '*', ({ tx }) =>
+      tx('studies').insert({ id: study, study_code: study.slice(0, 13), study_name: 'chain' }),
+    );
     for (const metadata of odd) {
-      await inScope(app, study, async ({ audit }) => audit.record({ study_id: study, user_id: randomUUID(), action: 'did "it"\n', resource_type: 'thing', resource_id: 'empty' in metadata ? 'a\u001eb\u001fc' : 'é\u0007', request_id: null, metadata }));
+      await inScope(app, study, async ({ audit }) =>
+        audit.record({
+          study_id: study,
+          user_id: randomUUID(),
+          action: 'did "it"\n',
+          resource_type: 'thing',
+          resource_id: 'empty' in metadata ? 'a\u001eb\u001fc' : 'é\u0007',
+          request_id: null,
+          metadata,
+        }),
+      );
     }
     return study;
   }
   /** What the verifier says after `tamper`, which is undone. */
   async function after_(study: string, tamper: (tx: Tx) => Promise<unknown>) {
     let report: Awaited<ReturnType<typeof verifyChain>> | undefined;
-    await owner.transaction(async (tx) => {
-      await tx.raw(`select set_config('app.studies', '*', true)`);
-      await tx.raw('alter table audit_log disable trigger user');
-      await tamper(tx);
-      report = await verifyChain(tx, study);
-      throw new Error('undo');
-    }).catch((fault: Error) => { if (fault.message !== 'undo') throw fault; });
+    await owner
+      .transaction(async (tx) => {
+        await tx.raw(`select set_config('app.studies', '*', true)`);
+        await tx.raw('alter table audit_log disable trigger user');
+        await tamper(tx);
+        report = await verifyChain(tx, study);
+        throw new Error('undo');
+      })
+      .catch((fault: Error) => {
+        if (fault.message !== 'undo') throw fault;
+      });
     return report!;
   }
 
@@ -47,51 +74,122 @@ describe('the audit chain', () => {
     expect(report).to.include({ valid: true, rows: 10 });
   });
 
-  const verifyChainOf = (study: string) => owner.transaction(async (tx) => {
-    await tx.raw(`select set_config('app.studies', '*', true)`);
-    return verifyChain(tx, study);
-  });
+  const verifyChainOf = (study: string) =>
+    owner.transaction(async (tx) => {
+      await tx.raw(`select set_config('app.studies', '*', true)`);
+      return verifyChain(tx, study);
+    });
 
   it('names the first record that does not hold', async () => {
     const study = await chain();
     const row = (n: number) => ({ chain: study, seq: n });
     const bad = (n: number) => ({ valid: false, first_bad_id: `${study}/${n}` });
-    expect(await after_(study, (tx) => tx('audit_log').where(row(4)).update({ action: 'other' })), 'a word edited').to.include(bad(4));
-    expect(await after_(study, (tx) => tx('audit_log').where(row(5)).update({ audit_metadata: '{"x":1}' })), 'metadata edited').to.include(bad(5));
-    expect(await after_(study, (tx) => tx.raw(`update audit_log set created_at = created_at + interval '1 microsecond' where chain = ? and seq = 6`, [study])), 'a microsecond').to.include(bad(6));
-    expect(await after_(study, (tx) => tx('audit_log').where(row(7)).update({ user_id: null })), 'another user').to.include(bad(7));
+    expect(
+      await after_(study, (tx) => tx('audit_log').where(row(4)).update({ action: 'other' })),
+      'a word edited',
+    ).to.include(bad(4));
+    expect(
+      await after_(study, (tx) => tx('audit_log').where(row(5)).update({ audit_metadata: '{"x":1}' })),
+      'metadata edited',
+    ).to.include(bad(5));
+    expect(
+      await after_(study, (tx) =>
+        tx.raw(`update audit_log set created_at = created_at + interval '1 microsecond' where chain = ? and seq = 6`, [
+          study,
+        ]),
+      ),
+      'a microsecond',
+    ).to.include(bad(6));
+    expect(
+      await after_(study, (tx) => tx('audit_log').where(row(7)).update({ user_id: null })),
+      'another user',
+    ).to.include(bad(7));
     expect(await after_(study, (tx) => tx('audit_log').where(row(3)).delete()), 'a record removed').to.include(bad(3));
-    expect(await after_(study, (tx) => tx('audit_log').where('chain', study).where('seq', '>', 8).delete()), 'the tail cut').to.include(bad(9));
-    expect(await after_(study, async (tx) => {
-      await tx('audit_log').where(row(2)).update({ seq: 99 });
-      await tx('audit_log').where(row(3)).update({ seq: 2 });
-      await tx('audit_log').where(row(99)).update({ seq: 3 });
-    }), 'two swapped').to.include(bad(2));
+    expect(
+      await after_(study, (tx) => tx('audit_log').where('chain', study).where('seq', '>', 8).delete()),
+      'the tail cut',
+    ).to.include(bad(9));
+    expect(
+      await after_(study, async (tx) => {
+        await tx('audit_log').where(row(2)).update({ seq: 99 });
+        await tx('audit_log').where(row(3)).update({ seq: 2 });
+        await tx('audit_log').where(row(99)).update({ seq: 3 });
+      }),
+      'two swapped',
+    ).to.include(bad(2));
   });
 
   it('finds whichever column was touched, and calls each fault by its name', async () => {
     const study = await chain();
     const content = 'its content is not what was sealed';
     const table: [column: string, value: unknown, fault: string][] = [
-      ['study_id', null, content], ['user_id', randomUUID(), content], ['action', 'did', content], ['action', 'did \\"it\\"\n', content], ['resource_type', 'things', content], ['resource_id', null, content], ['resource_id', '', content],
-      ['resource_id', 'é\u0007","resource_type":"thing', content], ['audit_metadata', '{"b":1,"a":{"d":null,"c":[true,false,[]]}}', content], ['audit_metadata', '{"b":"1","a":{"d":null,"c":[true,false,{}]}}', content], ['audit_metadata', '{}', content],
-      ['request_id', 'null', content], ['request_id', '', content], ['created_at', new Date(0), content], ['created_at', 'infinity', content], ['hash_version', 2, content], ['hash', '0'.repeat(64), content], ['hash', '', content],
-      ['prev_hash', '0'.repeat(63), 'it does not follow the record before it'], ['seq', 99, 'record 3 is missing'], ['chain', 'another', 'record 3 is missing'],
+      ['study_id', null, content],
+      ['user_id', randomUUID(), content],
+      ['action', 'did', content],
+      ['action', 'did \\"it\\"\n', content],
+      ['resource_type', 'things', content],
+      ['resource_id', null, content],
+      ['resource_id', '', content],
+      ['resource_id', 'é\u0007","resource_type":"thing', content],
+      ['audit_metadata', '{"b":1,"a":{"d":null,"c":[true,false,[]]}}', content],
+      ['audit_metadata', '{"b":"1","a":{"d":null,"c":[true,false,{}]}}', content],
+      ['audit_metadata', '{}', content],
+      ['request_id', 'null', content],
+      ['request_id', '', content],
+      ['created_at', new Date(0), content],
+      ['created_at', 'infinity', content],
+      ['hash_version', 2, content],
+      ['hash', '0'.repeat(64), content],
+      ['hash', '', content],
+      ['prev_hash', '0'.repeat(63), 'it does not follow the record before it'],
+      ['seq', 99, 'record 3 is missing'],
+      ['chain', 'another', 'record 3 is missing'],
     ];
     for (const [column, value, fault] of table) {
-      const report = await after_(study, (tx) => tx('audit_log').where({ chain: study, seq: 3 }).update({ [column]: value }));
-      expect(report, `${column} ${String(value)}`).to.deep.include({ valid: false, rows: 2, first_bad_id: `${study}/3`, fault });
+      const report = await after_(study, (tx) =>
+        tx('audit_log')
+          .where({ chain: study, seq: 3 })
+          .update({ [column]: value }),
+      );
+      expect(report, `${column} ${String(value)}`).to.deep.include({
+        valid: false,
+        rows: 2,
+        first_bad_id: `${study}/3`,
+        fault,
+      });
     }
     // The same number, written differently: what was sealed.
-    expect(await after_(study, (tx) => tx('audit_log').where({ chain: study, seq: 3 }).update({ audit_metadata: '{"b":1.0,"a":{"d":null,"c":[true,false,{}]}}' }))).to.include({ valid: true, rows: 10 });
+    expect(
+      await after_(study, (tx) =>
+        tx('audit_log')
+          .where({ chain: study, seq: 3 })
+          .update({ audit_metadata: '{"b":1.0,"a":{"d":null,"c":[true,false,{}]}}' }),
+      ),
+    ).to.include({ valid: true, rows: 10 });
   });
 
   it('stays one line under many writers', async () => {
     const study = await chain();
-    await Promise.all(Array.from({ length: 60 }, (_, i) => inScope(app, study, async ({ audit }) => {
-      audit.record({ study_id: study, user_id: null, action: 'at_once', resource_type: 'thing', resource_id: String(i) });
-      audit.record({ study_id: null, user_id: null, action: 'at_once', resource_type: 'thing', resource_id: String(i) });
-    })));
+    await Promise.all(
+      Array.from({ length: 60 }, (_, i) =>
+        inScope(app, study, async ({ audit }) => {
+          audit.record({
+            study_id: study,
+            user_id: null,
+            action: 'at_once',
+            resource_type: 'thing',
+            resource_id: String(i),
+          });
+          audit.record({
+            study_id: null,
+            user_id: null,
+            action: 'at_once',
+            resource_type: 'thing',
+            resource_id: String(i),
+          });
+        }),
+      ),
+    );
     expect(await verifyChainOf(study)).to.include({ valid: true, rows: 70 });
     expect(await verifyChainOf('service')).to.include({ valid: true });
   });

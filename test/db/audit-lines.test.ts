@@ -11,7 +11,12 @@ import { inScope, readInScope } from '../../db/transaction.js';
 import { service } from '../support/service.js';
 
 const RUNS = 400;
-const json = fc.dictionary(fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom('a', 'ab', 'a b', 'a!', 'B', 'visit_id', 'status', '')), fc.jsonValue({ maxDepth: 4, stringUnit: 'grapheme' }), { maxKeys: 8 })
+const json = fc
+  .dictionary(
+    fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom('a', 'ab', 'a b', 'a!', 'B', 'visit_id', 'status', '')),
+    fc.jsonValue({ maxDepth: 4, stringUnit: 'grapheme' }),
+    { maxKeys: 8 },
+  )
   // What no text of the database can hold, and no record is asked to.
   .filter((value) => !JSON.stringify(value).includes('\\u0000'));
 
@@ -31,7 +36,10 @@ describe('Audit records read as lines', () => {
     return end === line.length - 1 ? page.bytes.toString('utf8', 0, page.at) : undefined;
   };
   const asStored = async (values: readonly unknown[]): Promise<string[]> => {
-    const { rows } = await owner.raw('select value::jsonb::text as text from unnest(?::text[]) with ordinality as each(value, n) order by n', [values.map((value) => JSON.stringify(value))]) as { rows: { text: string }[] };
+    const { rows } = (await owner.raw(
+      'select value::jsonb::text as text from unnest(?::text[]) with ordinality as each(value, n) order by n',
+      [values.map((value) => JSON.stringify(value))],
+    )) as { rows: { text: string }[] };
     return rows.map(({ text }) => text);
   };
 
@@ -40,19 +48,42 @@ describe('Audit records read as lines', () => {
     const texts = await asStored(values);
     const found = texts.map(written);
     expect(found.filter((text) => text !== undefined).length).to.be.greaterThan(RUNS / 8);
-    for (const [i, text] of found.entries()) if (text !== undefined) expect(text).to.equal(canonicalJson(JSON.parse(texts[i]!)));
+    for (const [i, text] of found.entries())
+      if (text !== undefined) expect(text).to.equal(canonicalJson(JSON.parse(texts[i]!)));
   });
 
   it('ids, words, dates, numbers and lists of these are plain, in whatever order the database keeps their names', async () => {
     const values = [
-      {}, { a: null }, { z: 1, a: 2, bb: 'é 日本 😀', 'a b': [], 'a!': {} }, { fields: ['b, c', 'a: "b'.replace('"', '')], version: 3, reason: 'x' }, { n: [0, -1, 1.5, -0.25, 123456789012345, 10, 100.125], t: [true, false, null] },
-      { participant_id: randomUUID(), at: '2026-01-05T10:00:00Z', nested: { to: 'b', from: 'a', deep: [{ zz: 1, y: [[]] }] } },
+      {},
+      { a: null },
+      { z: 1, a: 2, bb: 'é 日本 😀', 'a b': [], 'a!': {} },
+      { fields: ['b, c', 'a: "b'.replace('"', '')], version: 3, reason: 'x' },
+      { n: [0, -1, 1.5, -0.25, 123456789012345, 10, 100.125], t: [true, false, null] },
+      {
+        participant_id: randomUUID(),
+        at: '2026-01-05T10:00:00Z',
+        nested: { to: 'b', from: 'a', deep: [{ zz: 1, y: [[]] }] },
+      },
     ];
     expect((await asStored(values)).map(written)).to.deep.equal(values.map(canonicalJson));
   });
 
   it('escapes, names beyond ASCII and numbers that ECMAScript writes differently are given up', () => {
-    for (const text of ['{"a": "\\\\n"}', '{"é": 1}', '{"a": 1.50}', '{"a": 0.0000001}', '{"a": 1000000000000000000000}', '[["]\\\\"], 1]', `${'['.repeat(100)}${']'.repeat(100)}`, '{"a": 1', '[1, 2', '"a', '-', '']) expect(written(text), text).to.equal(undefined);
+    for (const text of [
+      '{"a": "\\\\n"}',
+      '{"é": 1}',
+      '{"a": 1.50}',
+      '{"a": 0.0000001}',
+      '{"a": 1000000000000000000000}',
+      '[["]\\\\"], 1]',
+      `${'['.repeat(100)}${']'.repeat(100)}`,
+      '{"a": 1',
+      '[1, 2',
+      '"a',
+      '-',
+      '',
+    ])
+      expect(written(text), text).to.equal(undefined);
   });
 
   const told = async (read: typeof eachSealed, tx: Tx, chain: string): Promise<Sealed[]> => {
@@ -64,22 +95,48 @@ describe('Audit records read as lines', () => {
   it('are what they are read as rows, with the same content', async () => {
     const chain = randomUUID();
     const values = fc.sample(json, { numRuns: RUNS, seed: 9 });
-    const words = fc.sample(fc.string({ unit: 'grapheme', maxLength: 30 }).filter((word) => !word.includes('\0')), { numRuns: RUNS, seed: 10 });
+    const words = fc.sample(
+      fc.string({ unit: 'grapheme', maxLength: 30 }).filter((word) => !word.includes('\0')),
+      { numRuns: RUNS, seed: 10 },
+    );
     await inScope(app, '*', async ({ audit }) => {
       for (const [i, metadata] of values.entries()) {
-        audit.record({ study_id: chain, user_id: i % 3 === 0 ? null : randomUUID(), action: words[i]!, resource_type: `thing ${i}`, resource_id: i % 5 === 0 ? null : words.at(-i)!, request_id: i % 7 === 0 ? '\\N' : null, metadata });
+        audit.record({
+          study_id: chain,
+          user_id: i % 3 === 0 ? null : randomUUID(),
+          action: words[i]!,
+          resource_type: `thing ${i}`,
+          resource_id: i % 5 === 0 ? null : words.at(-i)!,
+          request_id: i % 7 === 0 ? '\\N' : null,
+          metadata,
+        });
       }
-      audit.record({ study_id: chain, user_id: null, action: 'long', resource_type: 'thing', resource_id: '', metadata: { long: 'x'.repeat(70_000) } });
+      audit.record({
+        study_id: chain,
+        user_id: null,
+        action: 'long',
+        resource_type: 'thing',
+        resource_id: '',
+        metadata: { long: 'x'.repeat(70_000) },
+      });
     });
     // Undone: the other tests' chains lie in the same log.
     const tx = await owner.transaction();
     try {
       await tx.raw(`select set_config('app.studies', '*', true)`);
       await tx.raw('alter table audit_log disable trigger user');
-      await tx.raw(`update audit_log set created_at = date_trunc('second', created_at) + (seq % 4) * interval '0.1 second' where chain = ? and seq % 2 = 0`, [chain]);
+      await tx.raw(
+        `update audit_log set created_at = date_trunc('second', created_at) + (seq % 4) * interval '0.1 second' where chain = ? and seq % 2 = 0`,
+        [chain],
+      );
       const [lines, rows] = [await told(eachSealed, tx, chain), await told(eachSealedSlowly, tx, chain)];
-      expect(lines).to.have.length(RUNS + 1).and.to.deep.equal(rows);
-      expect(lines.filter(({ hash, content }) => hash !== content).map(({ seq }) => seq % 2), 'those that were changed, and no other').to.deep.equal(Array.from({ length: RUNS / 2 }, () => 0));
+      expect(lines)
+        .to.have.length(RUNS + 1)
+        .and.to.deep.equal(rows);
+      expect(
+        lines.filter(({ hash, content }) => hash !== content).map(({ seq }) => seq % 2),
+        'those that were changed, and no other',
+      ).to.deep.equal(Array.from({ length: RUNS / 2 }, () => 0));
     } finally {
       await tx.rollback();
     }
@@ -87,14 +144,21 @@ describe('Audit records read as lines', () => {
 
   it('leave the connection as good as it was: where no more are wanted, and where the taker or the database fails', async () => {
     const chain = randomUUID();
-    await inScope(app, '*', async ({ audit }) => { for (let i = 0; i < 500; i += 1) audit.record({ study_id: chain, user_id: null, action: 'did', resource_type: 'thing', resource_id: String(i) }); });
+    await inScope(app, '*', async ({ audit }) => {
+      for (let i = 0; i < 500; i += 1)
+        audit.record({ study_id: chain, user_id: null, action: 'did', resource_type: 'thing', resource_id: String(i) });
+    });
     const seen: number[] = [];
     await readInScope(app, '*', async (tx) => {
       await eachSealed(tx, chain, 0, 400, ({ seq }) => seen.push(seq) < 3);
       expect(seen).to.deep.equal([1, 2, 3]);
-      const fault: unknown = await eachSealed(tx, chain, 0, 400, () => { throw new Error('not today'); }).catch((fault_: unknown) => fault_);
+      const fault: unknown = await eachSealed(tx, chain, 0, 400, () => {
+        throw new Error('not today');
+      }).catch((fault_: unknown) => fault_);
       expect(fault).to.have.property('message', 'not today');
-      expect((await told(eachSealed, tx, chain)).map(({ seq }) => seq)).to.deep.equal(Array.from({ length: 500 }, (_, i) => i + 1));
+      expect((await told(eachSealed, tx, chain)).map(({ seq }) => seq)).to.deep.equal(
+        Array.from({ length: 500 }, (_, i) => i + 1),
+      );
     });
     const fault: unknown = await readInScope(app, '*', async (tx) => {
       await tx.raw('select 1 / 0').catch((fault_: unknown) => expect(fault_).to.have.property('code', '22012'));

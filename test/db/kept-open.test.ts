@@ -17,13 +17,14 @@ describe('a transaction that waits for what asks the database nothing', function
   after(() => Promise.all([database.destroy(), owner.destroy()]));
 
   /** The database ends it after twelve seconds of silence; the work takes thirteen. */
-  const waiting = (kept: boolean) => inScope(database, '*', async ({ tx }) => {
-    await tx.raw(`set local idle_in_transaction_session_timeout = '12s'`);
-    const work = () => sleep(13_000, 'done');
-    const answer = kept ? await keptOpen(tx, work) : await work();
-    await tx.raw('select 1');
-    return answer;
-  });
+  const waiting = (kept: boolean) =>
+    inScope(database, '*', async ({ tx }) => {
+      await tx.raw(`set local idle_in_transaction_session_timeout = '12s'`);
+      const work = () => sleep(13_000, 'done');
+      const answer = kept ? await keptOpen(tx, work) : await work();
+      await tx.raw('select 1');
+      return answer;
+    });
 
   it('is there still when the work is done; without that the database has ended it', async () => {
     const [kept, left] = await Promise.allSettled([waiting(true), waiting(false)]);
@@ -32,13 +33,22 @@ describe('a transaction that waits for what asks the database nothing', function
   });
 
   it('tells what the work throws, and does not wait for it when the connection is lost meanwhile', async () => {
-    const refused = await inScope(database, '*', ({ tx }) => keptOpen(tx, () => Promise.reject(new Error('unreadable')))).catch((fault: Error) => fault.message);
+    const refused = await inScope(database, '*', ({ tx }) =>
+      keptOpen(tx, () => Promise.reject(new Error('unreadable'))),
+    ).catch((fault: Error) => fault.message);
     expect(refused).to.equal('unreadable');
-    const ended = inScope(database, '*', ({ tx }) => keptOpen(tx, async () => {
-      const { rows: [{ pid }] } = await tx.raw('select pg_backend_pid() as pid') as { rows: [{ pid: number }] };
-      await owner.raw('select pg_terminate_backend(?)', [pid]);
-      return sleep(30_000, 'never', { ref: false });
-    })).then(() => 'done', (fault: { code?: string; message: string }) => fault.code ?? fault.message);
+    const ended = inScope(database, '*', ({ tx }) =>
+      keptOpen(tx, async () => {
+        const {
+          rows: [{ pid }],
+        } = (await tx.raw('select pg_backend_pid() as pid')) as { rows: [{ pid: number }] };
+        await owner.raw('select pg_terminate_backend(?)', [pid]);
+        return sleep(30_000, 'never', { ref: false });
+      }),
+    ).then(
+      () => 'done',
+      (fault: { code?: string; message: string }) => fault.code ?? fault.message,
+    );
     expect(await ended).to.match(/57P01|ECONN|terminat|connection error/i);
   });
 });

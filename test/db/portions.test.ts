@@ -4,10 +4,12 @@ import { portions } from '../../db/portions.js';
 
 describe('portions of a list', () => {
   it('are the list, in order, each of the size but the last', () => {
-    fc.assert(fc.property(fc.array(fc.integer()), fc.integer({ min: 1, max: 40 }), (list, size) => {
-      const all = portions(list, size);
-      expect(all.flat()).to.deep.equal(list);
-      for (const [i, one] of all.entries()) expect(one.length).to.be.within(i === all.length - 1 ? 1 : size, size);
-    }));
+    fc.assert(
+      fc.property(fc.array(fc.integer()), fc.integer({ min: 1, max: 40 }), (list, size) => {
+        const all = portions(list, size);
+        expect(all.flat()).to.deep.equal(list);
+        for (const [i, one] of all.entries()) expect(one.length).to.be.within(i === all.length - 1 ? 1 : size, size);
+      }),
+    );
   });
 });

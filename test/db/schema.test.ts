@@ -18,22 +18,36 @@ describe('the database schema', () => {
   after(() => owner.destroy());
 
   it('is the committed db/schema.sql', async () => {
-    expect(await dumpSchema(owner), 'run "npm run schema" after a migration').to.equal(readFileSync(join(root, 'db', 'schema.sql'), 'utf8'));
+    expect(await dumpSchema(owner), 'run "npm run schema" after a migration').to.equal(
+      readFileSync(join(root, 'db', 'schema.sql'), 'utf8'),
+    );
   });
 
   it('isolates every table with a study_id by forced row-level security', async () => {
     const { rows } = await owner.raw(
       `select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'public'
        where c.relkind in ('r', 'p') and exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'study_id')
-         and not (c.relrowsecurity and c.relforcerowsecurity)`);
-    // The assignment of users, the chains' heads and the relay's messages are not study data: they are read before a study is known.
-    expect(rows.map((r: { relname: string }) => r.relname).sort()).to.deep.equal(['audit_chains', 'outbox', 'user_studies']);
+         and not (c.relrowsecurity and c.relforcerowsecurity)`,
+    );
+    // The assignment of users, the chains' heads and the relay's messages are not study data: they are read before a
+    // study is known.
+    expect(rows.map((r: { relname: string }) => r.relname).sort()).to.deep.equal([
+      'audit_chains',
+      'outbox',
+      'user_studies',
+    ]);
   });
 
   it('gives the application role nothing to own', async () => {
-    const { rows } = await owner.raw(`select count(*)::int as n from pg_class where relowner = 'research_app'::regrole`);
+    const { rows } = await owner.raw(
+      `select count(*)::int as n from pg_class where relowner = 'research_app'::regrole`,
+    );
     expect(rows[0].n).to.equal(0);
-    const role = (await owner.raw(`select rolsuper, rolbypassrls, rolcreaterole, rolcreatedb from pg_roles where rolname = 'research_app'`)).rows[0];
+    const role = (
+      await owner.raw(
+        `select rolsuper, rolbypassrls, rolcreaterole, rolcreatedb from pg_roles where rolname = 'research_app'`,
+      )
+    ).rows[0];
     expect(role).to.deep.equal({ rolsuper: false, rolbypassrls: false, rolcreaterole: false, rolcreatedb: false });
   });
 
@@ -60,7 +74,10 @@ describe('the database schema', () => {
 });
 
 async function refuses(attempt: Promise<unknown>, words: RegExp): Promise<void> {
-  const fault = await attempt.then(() => undefined, (e: unknown) => e);
+  const fault = await attempt.then(
+    () => undefined,
+    (e: unknown) => e,
+  );
   expect(fault).to.be.instanceOf(SchemaError);
   expect((fault as Error).message).to.match(words);
 }

@@ -14,7 +14,9 @@ describe('a read that is shared', () => {
       statements.push([...asks]);
       // Read at the statement's start; answered when the test says so.
       const seen = asks.map((ask) => `${ask}${world}`);
-      await new Promise<void>((resolve) => { open.push(resolve); });
+      await new Promise<void>((resolve) => {
+        open.push(resolve);
+      });
       return seen;
     });
     const first = shared.ask(none, 'a');
@@ -37,7 +39,9 @@ describe('a read that is shared', () => {
       return asks.map((ask) => ask * 2);
     }, 2);
     const answers = await Promise.allSettled([1, 12, 13, 14, 15].map((ask) => shared.ask(none, ask)));
-    expect(answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : (answer.reason as Error).message))).to.deep.equal([2, 24, 'refused', 'refused', 30]);
+    expect(
+      answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : (answer.reason as Error).message)),
+    ).to.deep.equal([2, 24, 'refused', 'refused', 30]);
     expect(count).to.equal(3);
     expect(await shared.ask(none, 4)).to.equal(8);
   });

@@ -7,33 +7,75 @@ import { checkValue, round, written } from '../../workflows/domain/capture/push-
 import type { DictionaryField } from '../../workflows/domain/capture/push-values.js';
 import { withoutValues } from '../../activities/capture/refusal.js';
 
-const field = (more: Partial<DictionaryField> = {}): DictionaryField => ({ field_name: 'f', form_name: 'cognition', field_type: 'text', choices: '', validation: '', min: '', max: '', ...more });
+const field = (more: Partial<DictionaryField> = {}): DictionaryField => ({
+  field_name: 'f',
+  form_name: 'cognition',
+  field_type: 'text',
+  choices: '',
+  validation: '',
+  min: '',
+  max: '',
+  ...more,
+});
 const key = field({ field_name: 'subject_id', form_name: 'enroll' });
 
 describe('a result as the capture system wants it', () => {
   const cases: [value: number, validation: string, text: string][] = [
-    [412.34567, '', '412.35'], [412.3, '', '412.3'], [22, '', '22'], [22.001, '', '22'], [1.005, '', '1.01'], [-1.005, '', '-1.01'], [-0.001, '', '0'], [0.1 + 0.2, '', '0.3'], [1e-9, '', '0'],
-    [1e21, '', '1000000000000000000000'], [22, 'number_1dp', '22.0'], [22.46, 'number_1dp', '22.5'], [22.249, 'number_1dp', '22.2'], [22.249, 'number_1dp_comma_decimal', '22,2'], [0.96666, 'number_2dp', '0.97'], [22.5, 'number_3dp', '22.500'], [-0.04, 'number_1dp', '0.0'],
-    [22, 'integer', '22'], [22.5, 'number_comma_decimal', '22,5'], [22, 'number_1dp_comma_decimal', '22,0'],
+    [412.34567, '', '412.35'],
+    [412.3, '', '412.3'],
+    [22, '', '22'],
+    [22.001, '', '22'],
+    [1.005, '', '1.01'],
+    [-1.005, '', '-1.01'],
+    [-0.001, '', '0'],
+    [0.1 + 0.2, '', '0.3'],
+    [1e-9, '', '0'],
+    [1e21, '', '1000000000000000000000'],
+    [22, 'number_1dp', '22.0'],
+    [22.46, 'number_1dp', '22.5'],
+    [22.249, 'number_1dp', '22.2'],
+    [22.249, 'number_1dp_comma_decimal', '22,2'],
+    [0.96666, 'number_2dp', '0.97'],
+    [22.5, 'number_3dp', '22.500'],
+    [-0.04, 'number_1dp', '0.0'],
+    [22, 'integer', '22'],
+    [22.5, 'number_comma_decimal', '22,5'],
+    [22, 'number_1dp_comma_decimal', '22,0'],
   ];
   for (const [value, validation, text] of cases) {
-    it(`${value}${validation && ` in a field of ${validation}`} is ${text}`, () => expect(written(value, field({ validation }))).to.equal(text));
+    it(`${value}${validation && ` in a field of ${validation}`} is ${text}`, () =>
+      expect(written(value, field({ validation }))).to.equal(text));
   }
 
   it('two decimals are never further off than half a hundredth, and rounding again changes nothing', () => {
-    fc.assert(fc.property(fc.double({ min: -1e9, max: 1e9, noNaN: true }), (value) => {
-      const rounded = round(value, 2);
-      expect(Math.abs(rounded - value)).to.be.at.most(0.005 + Math.abs(value) * 1e-12);
-      expect(round(rounded, 2)).to.equal(rounded);
-    }));
+    fc.assert(
+      fc.property(fc.double({ min: -1e9, max: 1e9, noNaN: true }), (value) => {
+        const rounded = round(value, 2);
+        expect(Math.abs(rounded - value)).to.be.at.most(0.005 + Math.abs(value) * 1e-12);
+        expect(round(rounded, 2)).to.equal(rounded);
+      }),
+    );
   });
 
   const rules: [what: Partial<DictionaryField>, text: string, rule: RegExp | undefined][] = [
-    [{}, '412.35', undefined], [{ validation: 'number', min: '0', max: '1' }, '0.97', undefined], [{ validation: 'number', min: '0', max: '1' }, '1.01', /range from 0 to 1/],
-    [{ validation: 'number', min: '5' }, '4', /range from 5 to no maximum/], [{ validation: 'integer' }, '4', undefined], [{ validation: 'integer' }, '4.5', /no whole number/],
-    [{ validation: 'date_ymd' }, '4', /date_ymd/], [{ validation: 'email' }, '4', /email/], [{ field_type: 'notes' }, '4.5', undefined], [{ field_type: 'calc' }, '4', /calc/], [{ field_type: 'file' }, '4', /file/],
-    [{ field_type: 'yesno' }, '1', undefined], [{ field_type: 'yesno' }, '2', /only 0, 1/], [{ field_type: 'radio', choices: '1, low | 2, high' }, '2', undefined], [{ field_type: 'dropdown', choices: '1, low | 2, high' }, '3', /only 1, 2/],
-    [{ field_type: 'checkbox', choices: '1, low' }, '1', /f___<code>/], [{ field_type: 'slider' }, '101', /range from 0 to 100/], [{ field_type: 'slider' }, '5', undefined],
+    [{}, '412.35', undefined],
+    [{ validation: 'number', min: '0', max: '1' }, '0.97', undefined],
+    [{ validation: 'number', min: '0', max: '1' }, '1.01', /range from 0 to 1/],
+    [{ validation: 'number', min: '5' }, '4', /range from 5 to no maximum/],
+    [{ validation: 'integer' }, '4', undefined],
+    [{ validation: 'integer' }, '4.5', /no whole number/],
+    [{ validation: 'date_ymd' }, '4', /date_ymd/],
+    [{ validation: 'email' }, '4', /email/],
+    [{ field_type: 'notes' }, '4.5', undefined],
+    [{ field_type: 'calc' }, '4', /calc/],
+    [{ field_type: 'file' }, '4', /file/],
+    [{ field_type: 'yesno' }, '1', undefined],
+    [{ field_type: 'yesno' }, '2', /only 0, 1/],
+    [{ field_type: 'radio', choices: '1, low | 2, high' }, '2', undefined],
+    [{ field_type: 'dropdown', choices: '1, low | 2, high' }, '3', /only 1, 2/],
+    [{ field_type: 'checkbox', choices: '1, low' }, '1', /f___<code>/],
+    [{ field_type: 'slider' }, '101', /range from 0 to 100/],
+    [{ field_type: 'slider' }, '5', undefined],
   ];
   for (const [what, text, rule] of rules) {
     it(`${JSON.stringify(what)} ${rule ? 'refuses' : 'takes'} ${text}`, () => {
@@ -49,34 +91,76 @@ describe('a result as the capture system wants it', () => {
     expect(checkValue('f___2', '2', fields)).to.match(/only 0, 1/);
     expect(checkValue('cognition_complete', '2', fields)).to.equal(undefined);
     expect(checkValue('cognition_complete', '3', fields)).to.match(/only 0, 1, 2/);
-    for (const name of ['f___3', 'g', 'memory_complete', '__proto__']) expect(checkValue(name, '1', fields), name).to.equal(undefined);
+    for (const name of ['f___3', 'g', 'memory_complete', '__proto__'])
+      expect(checkValue(name, '1', fields), name).to.equal(undefined);
   });
 });
 
 describe('what is pushed of a session', () => {
   const mapping = { stroop: { datacapture_instrument: 'cognition', fields: { mean_rt: 'f' } } };
   const subject = (more: Partial<PushSubject> = {}): PushSubject => ({
-    integrated: true, session_id: 's', session_status: 'completed', source: 'online', external_id: 'R1', began_after_withdrawal: false, visit_status: 'completed', visit_event: 'e_arm_1', visit_session_id: 's',
-    summaries: { stroop: { mean_rt: 1.239 } }, ...more,
+    integrated: true,
+    session_id: 's',
+    session_status: 'completed',
+    source: 'online',
+    external_id: 'R1',
+    began_after_withdrawal: false,
+    visit_status: 'completed',
+    visit_event: 'e_arm_1',
+    visit_session_id: 's',
+    summaries: { stroop: { mean_rt: 1.239 } },
+    ...more,
   });
 
   const plans: [more: Partial<PushSubject>, kind: string][] = [
-    [{}, 'push'], [{ visit_session_id: null }, 'push'], [{ integrated: false }, 'skip'], [{ session_status: 'abandoned' }, 'skip'], [{ began_after_withdrawal: true }, 'skip'], [{ visit_session_id: 'other' }, 'skip'],
-    [{ visit_status: 'scheduled', visit_session_id: null }, 'skip'], [{ summaries: { other: { mean_rt: 1 } } }, 'skip'], [{ summaries: null }, 'skip'], [{ summaries: null, source: 'offline' }, 'later'],
-    [{ visit_status: null }, 'configuration'], [{ visit_event: null }, 'configuration'], [{ external_id: null }, 'configuration'],
+    [{}, 'push'],
+    [{ visit_session_id: null }, 'push'],
+    [{ integrated: false }, 'skip'],
+    [{ session_status: 'abandoned' }, 'skip'],
+    [{ began_after_withdrawal: true }, 'skip'],
+    [{ visit_session_id: 'other' }, 'skip'],
+    [{ visit_status: 'scheduled', visit_session_id: null }, 'skip'],
+    [{ summaries: { other: { mean_rt: 1 } } }, 'skip'],
+    [{ summaries: null }, 'skip'],
+    [{ summaries: null, source: 'offline' }, 'later'],
+    [{ visit_status: null }, 'configuration'],
+    [{ visit_event: null }, 'configuration'],
+    [{ external_id: null }, 'configuration'],
   ];
-  for (const [more, kind] of plans) it(`${JSON.stringify(more)}: ${kind}`, () => expect(planPush(subject(more), mapping).kind).to.equal(kind));
+  for (const [more, kind] of plans)
+    it(`${JSON.stringify(more)}: ${kind}`, () => expect(planPush(subject(more), mapping).kind).to.equal(kind));
   it('no configuration, and no mapping: configuration', () => {
-    expect([planPush(subject(), undefined).kind, planPush(subject(), {}).kind]).to.deep.equal(['configuration', 'configuration']);
+    expect([planPush(subject(), undefined).kind, planPush(subject(), {}).kind]).to.deep.equal([
+      'configuration',
+      'configuration',
+    ]);
   });
 
   it('a metric that is mapped to the record id is a fault; an instrument that the dictionary does not list is sent', () => {
-    const plan = { kind: 'push' as const, record: 'R1', event: 'e', metrics: [{ field: 'subject_id', value: 1 }], instruments: ['gone'] };
-    expect(valuesOf(plan, [key, field()])).to.deep.equal({ values: { gone_complete: '2' }, faults: [{ field: 'subject_id', rule: 'it is the record id' }] });
+    const plan = {
+      kind: 'push' as const,
+      record: 'R1',
+      event: 'e',
+      metrics: [{ field: 'subject_id', value: 1 }],
+      instruments: ['gone'],
+    };
+    expect(valuesOf(plan, [key, field()])).to.deep.equal({
+      values: { gone_complete: '2' },
+      faults: [{ field: 'subject_id', rule: 'it is the record id' }],
+    });
   });
 
   it('without a dictionary everything is sent as it is', () => {
-    const plan = { kind: 'push' as const, record: 'R1', event: 'e', metrics: [{ field: 'f', value: 22 }, { field: 'g', value: 1.239 }], instruments: ['cognition'] };
+    const plan = {
+      kind: 'push' as const,
+      record: 'R1',
+      event: 'e',
+      metrics: [
+        { field: 'f', value: 22 },
+        { field: 'g', value: 1.239 },
+      ],
+      instruments: ['cognition'],
+    };
     expect(valuesOf(plan, [])).to.deep.equal({ values: { f: '22', g: '1.24', cognition_complete: '2' }, faults: [] });
   });
 
@@ -84,8 +168,16 @@ describe('what is pushed of a session', () => {
     const values = { f: '22.0', g: '1', cognition_complete: '2' };
     expect(missingFrom(values, [])).to.deep.equal(values);
     expect(missingFrom(values, [{ f: '22', g: '1', cognition_complete: 2 }])).to.deep.equal({});
-    expect(missingFrom(values, [{ f: '22.0', g: '', cognition_complete: '0' }])).to.deep.equal({ g: '1', cognition_complete: '2' });
-    expect(missingFrom(values, [{ redcap_repeat_instrument: 'other', redcap_repeat_instance: 1, f: '22.0', g: '1', cognition_complete: '2' }]), 'a row of a repeating form').to.deep.equal(values);
+    expect(missingFrom(values, [{ f: '22.0', g: '', cognition_complete: '0' }])).to.deep.equal({
+      g: '1',
+      cognition_complete: '2',
+    });
+    expect(
+      missingFrom(values, [
+        { redcap_repeat_instrument: 'other', redcap_repeat_instance: 1, f: '22.0', g: '1', cognition_complete: '2' },
+      ]),
+      'a row of a repeating form',
+    ).to.deep.equal(values);
   });
 
   it('waits double up to an hour; at the breaker a cooldown each, longer after many', () => {
@@ -98,11 +190,14 @@ describe('what is pushed of a session', () => {
 
 describe('a refusal of the capture system', () => {
   it('keeps fields and rules and loses records and values, also where a rule quotes them', () => {
-    const said = '"A-01/β","age","17 years","The value ""17 years"" of A-01/β is not a number."\n"A-02","age","x","Locked."\n"A-03","age","y","Locked."';
+    const said =
+      '"A-01/β","age","17 years","The value ""17 years"" of A-01/β is not a number."\n"A-02","age","x","Locked."\n"A-03","age","y","Locked."';
     expect(withoutValues(said)).to.equal('age: The value ""…"" of … is not a number.; age: Locked.');
     expect(withoutValues(said.replaceAll('"', '&quot;'))).to.equal(withoutValues(said));
   });
   it('of another kind stays as it is', () => {
-    expect(withoutValues('The following fields were not found in the project as real data fields: x')).to.equal('The following fields were not found in the project as real data fields: x');
+    expect(withoutValues('The following fields were not found in the project as real data fields: x')).to.equal(
+      'The following fields were not found in the project as real data fields: x',
+    );
   });
 });

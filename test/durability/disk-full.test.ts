@@ -30,15 +30,23 @@ describe('The disk of PostgreSQL is full', function () {
     disk!.fill(ROOM);
     expect(disk!.room(), 'room').to.be.below(2 * ROOM);
 
-    const kept: { session: string; trials: number }[] = [], refused: { status: number; again: string | null; text: string }[] = [];
+    const kept: { session: string; trials: number }[] = [],
+      refused: { status: number; again: string | null; text: string }[] = [];
     for (let n = 0; n < 400 && refused.length < 10; n += 1) {
-      const started = await http.post<Loose & { sessionId: string }>('/api/session/start', { participant_id: person.id, language: 'en' });
+      const started = await http.post<Loose & { sessionId: string }>('/api/session/start', {
+        participant_id: person.id,
+        language: 'en',
+      });
       if (started.status !== 201) {
         refused.push({ status: started.status, again: started.headers.get('retry-after'), text: started.text });
         continue;
       }
       const session = started.body.sessionId;
-      const answer = await http.post('/api/submit', { session_id: session, task_summaries: { stroop: { accuracy: 1 } }, raw_trials: noted(2_000) }, { headers: { 'X-Session-ID': session } });
+      const answer = await http.post(
+        '/api/submit',
+        { session_id: session, task_summaries: { stroop: { accuracy: 1 } }, raw_trials: noted(2_000) },
+        { headers: { 'X-Session-ID': session } },
+      );
       if (answer.status === 200) kept.push({ session, trials: 2_000 });
       else refused.push({ status: answer.status, again: answer.headers.get('retry-after'), text: answer.text });
     }
@@ -51,11 +59,25 @@ describe('The disk of PostgreSQL is full', function () {
     }
 
     disk!.empty();
-    await until(async () => (await http.post(`/api/studies/${study.id}/participants`, { participant_code: 'AFTER' }, { headers: { 'Idempotency-Key': 'after' } })).status === 201, { timeout: 90_000, interval: 250, what: 'the service to take something again' });
-    for (const { session, trials: count } of kept) expect((await http.get(`/api/sessions/${session}`)).body.trial_count, session).to.equal(count);
-    expect((await http.expect<{ valid: boolean }>(200, 'GET', `/api/audit/verify?study_id=${study.id}`)).valid).to.equal(true);
+    await until(
+      async () =>
+        (
+          await http.post(
+            `/api/studies/${study.id}/participants`,
+            { participant_code: 'AFTER' },
+            { headers: { 'Idempotency-Key': 'after' } },
+          )
+        ).status === 201,
+      { timeout: 90_000, interval: 250, what: 'the service to take something again' },
+    );
+    for (const { session, trials: count } of kept)
+      expect((await http.get(`/api/sessions/${session}`)).body.trial_count, session).to.equal(count);
+    expect(
+      (await http.expect<{ valid: boolean }>(200, 'GET', `/api/audit/verify?study_id=${study.id}`)).valid,
+    ).to.equal(true);
   });
 });
 
 /** Trials with something that does not compress. */
-const noted = (count: number) => trials('stroop', count).map((trial) => ({ ...trial, data: { note: randomBytes(100).toString('base64') } }));
+const noted = (count: number) =>
+  trials('stroop', count).map((trial) => ({ ...trial, data: { note: randomBytes(100).toString('base64') } }));

@@ -4,10 +4,19 @@ import type { Random } from '../support/random.js';
 
 export type Kind = 'kill' | 'freeze' | 'cut' | 'hold';
 /** One thing that goes wrong: who or which link, for how long, and how long until the next. */
-export interface Fault { kind: Kind; target: string; forMs: number; thenMs: number }
+export interface Fault {
+  kind: Kind;
+  target: string;
+  forMs: number;
+  thenMs: number;
+}
 
 /** Waits of the faults: a part is back within seconds, as a supervisor brings it. */
-export interface Pace { shortest: number; longest: number; gap: number }
+export interface Pace {
+  shortest: number;
+  longest: number;
+  gap: number;
+}
 export const BRISK: Pace = { shortest: 200, longest: 2_500, gap: 900 };
 export const STEADY: Pace = { shortest: 300, longest: 6_000, gap: 4_000 };
 
@@ -18,11 +27,17 @@ export function planOf(random: Random, members: readonly string[], links: readon
     const kind = random.oneOf<Kind>(['kill', 'kill', 'freeze', 'cut', 'hold']);
     const target = random.oneOf(kind === 'kill' || kind === 'freeze' ? victims : links);
     // A process that is killed comes back at once, as its supervisor has it; what is cut or frozen stays so for a time.
-    return { kind, target, forMs: Math.round(random.between(pace.shortest, pace.longest)), thenMs: Math.round(random.next() * pace.gap) };
+    return {
+      kind,
+      target,
+      forMs: Math.round(random.between(pace.shortest, pace.longest)),
+      thenMs: Math.round(random.next() * pace.gap),
+    };
   };
 }
 
-export const told = ({ kind, target, forMs }: Fault): string => `${kind} ${target}${kind === 'kill' ? '' : ` ${forMs} ms`}`;
+export const told = ({ kind, target, forMs }: Fault): string =>
+  `${kind} ${target}${kind === 'kill' ? '' : ` ${forMs} ms`}`;
 
 /** Does it, and mends it. */
 export async function inflict(cluster: Cluster, { kind, target, forMs }: Fault): Promise<void> {
@@ -51,12 +66,24 @@ export class Chaos {
   private readonly running: Promise<void>[];
   private readonly underWay = new Set<string>();
 
-  constructor(private readonly cluster: Cluster, private readonly next: () => Fault, private readonly say: (line: string) => void, atOnce: number) {
-    this.running = Array.from({ length: atOnce }, () => this.run().catch((fault: unknown) => { this.broken ??= fault; this.stopping = true; }));
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly next: () => Fault,
+    private readonly say: (line: string) => void,
+    atOnce: number,
+  ) {
+    this.running = Array.from({ length: atOnce }, () =>
+      this.run().catch((fault: unknown) => {
+        this.broken ??= fault;
+        this.stopping = true;
+      }),
+    );
   }
 
   /** Nothing more goes wrong from now on. */
-  pause(): void { this.stopping = true; }
+  pause(): void {
+    this.stopping = true;
+  }
 
   /** @throws when what went wrong could not be mended: a part did not come up again */
   async stop(): Promise<void> {

@@ -10,23 +10,44 @@ export const PEOPLE = 400;
 export async function firstSchema(owner: Knex): Promise<void> {
   const first = migrations.slice(0, migrations.findIndex(({ name }) => name === REVISION) + 1);
   const migrationSource: Knex.MigrationSource<SqlMigration> = {
-    getMigrations: async () => [...first], getMigrationName: ({ name }) => name,
-    getMigration: async ({ up }) => ({ up: async (knex) => { await knex.raw(up); }, down: async () => { throw new Error('migrations only go forward'); } }),
+    getMigrations: async () => [...first],
+    getMigrationName: ({ name }) => name,
+    getMigration: async ({ up }) => ({
+      up: async (knex) => {
+        await knex.raw(up);
+      },
+      down: async () => {
+        throw new Error('migrations only go forward');
+      },
+    }),
   };
   await owner.migrate.latest({ migrationSource });
   await owner.raw('grant research_app to current_user; grant select on knex_migrations to research_app');
 }
 
 /** What that release left of a study that was under way: something in each of its tables, in each of their states. */
-export async function firstData(owner: Knex, study: string, admin: { id: string; email: string; password_hash: string }): Promise<void> {
+export async function firstData(
+  owner: Knex,
+  study: string,
+  admin: { id: string; email: string; password_hash: string },
+): Promise<void> {
   await owner.transaction(async (tx) => {
     await tx.raw(`select set_config('app.studies', '*', true)`);
-    for (const statement of DATA) await tx.raw(statement, { study, admin: admin.id, email: admin.email, hash: admin.password_hash, people: PEOPLE });
+    for (const statement of DATA)
+      await tx.raw(statement, {
+        study,
+        admin: admin.id,
+        email: admin.email,
+        hash: admin.password_hash,
+        people: PEOPLE,
+      });
   });
 }
 
 /** Of participant number n, whose ids are made of it. */
-const P = `md5('p' || n)::uuid`, ANCHOR = `md5('a' || n)::uuid`, SEEN = 'from generate_series(1, :people) n';
+const P = `md5('p' || n)::uuid`,
+  ANCHOR = `md5('a' || n)::uuid`,
+  SEEN = 'from generate_series(1, :people) n';
 const DATA = [
   `insert into users (id, email, name, role, password_hash) values (:admin, :email, 'An admin', 'admin', :hash), (md5('r')::uuid, 'r@example.org', 'A researcher', 'researcher', :hash)`,
   `insert into studies (id, study_code, study_name, integration_mode, datacapture_enabled, config) values (:study, 'FIRST', 'The first', 'datacapture', true, '{"notifications":{"channels":["email"],"days_before":[1]}}')`,
@@ -72,24 +93,39 @@ const DATA = [
   `select audit_append(null, '[{"user_id":null,"action":"login","resource_type":"user","resource_id":"x","metadata":"{}","request_id":null}]')`,
 ];
 
-/** The contents of a study in each table that there is now, and of what belongs to none, as one hash of the columns that there are now. */
+/**
+ * The contents of a study in each table that there is now, and of what belongs to none, as one hash of the columns that
+ * there are now.
+ */
 export async function contents(owner: Knex, study: string): Promise<Digest[]> {
   const { rows } = await owner.raw<{ rows: { table: string; columns: string[] }[] }>(
     `select c.relname as table, array_agg(quote_ident(a.attname) order by a.attname) as columns from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and c.relname not like 'knex%' and c.relname <> 'rate_limits' group by 1 order by 1`);
+     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and c.relname not like 'knex%' and c.relname <> 'rate_limits' group by 1 order by 1`,
+  );
   return Promise.all(rows.map(({ table, columns }) => digest(owner, study, table, columns)));
 }
 
-export interface Digest { table: string; columns: string[]; rows: number; hash: string }
+export interface Digest {
+  table: string;
+  columns: string[];
+  rows: number;
+  hash: string;
+}
 
 /** The same of the same columns later. What was expired is denied since requests have no other end. */
 export function digest(owner: Knex, study: string, table: string, columns: string[]): Promise<Digest> {
   const own = table === 'studies' ? 'where id = :study' : columns.includes('study_id') ? 'where study_id = :study' : '';
-  const shown = columns.map((column) => (table === 'override_requests' && column === 'status' ? `replace(status, 'expired', 'denied') as status` : column));
+  const shown = columns.map((column) =>
+    table === 'override_requests' && column === 'status' ? `replace(status, 'expired', 'denied') as status` : column,
+  );
   return owner.transaction(async (tx) => {
     await tx.raw(`select set_config('app.studies', '*', true), set_config('timezone', 'UTC', true)`);
-    const { rows: [row] } = await tx.raw<{ rows: [{ rows: number; hash: string }] }>(
-      `select count(*)::int as rows, md5(coalesce(string_agg(t::text, '|' order by t::text), '')) as hash from (select ${shown.join(', ')} from ${table} ${own}) t`, own === '' ? [] as never : { study });
+    const {
+      rows: [row],
+    } = await tx.raw<{ rows: [{ rows: number; hash: string }] }>(
+      `select count(*)::int as rows, md5(coalesce(string_agg(t::text, '|' order by t::text), '')) as hash from (select ${shown.join(', ')} from ${table} ${own}) t`,
+      own === '' ? ([] as never) : { study },
+    );
     return { table, columns, ...row };
   });
 }

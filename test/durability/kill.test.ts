@@ -22,7 +22,10 @@ describe('a service whose parts are killed in the middle of its work', function 
   before(async () => {
     service = await startService({ REQUEST_TIMEOUT_SECONDS: '5' });
     stage = await Stage.open(service.run);
-    study = await stage.study({ sources: [{ type: 'manual_entry' }], schedule_on_provisional: true }, { days: [0, 30, 60] });
+    study = await stage.study(
+      { sources: [{ type: 'manual_entry' }], schedule_on_provisional: true },
+      { days: [0, 30, 60] },
+    );
   });
   after(async () => {
     await stage?.close();
@@ -33,11 +36,13 @@ describe('a service whose parts are killed in the middle of its work', function 
   async function send<T>(by: Http, path: string, body: unknown, key: string): Promise<T> {
     const deadline = Date.now() + 120_000;
     for (;;) {
-      const answer = await by.post<T & { code?: string }>(path, body, { headers: { 'Idempotency-Key': key } }).catch((fault: Error) => {
-        // The contract is broken, or the answer is: not a matter of trying again.
-        if (!(fault instanceof TypeError)) throw fault;
-        return undefined;
-      });
+      const answer = await by
+        .post<T & { code?: string }>(path, body, { headers: { 'Idempotency-Key': key } })
+        .catch((fault: Error) => {
+          // The contract is broken, or the answer is: not a matter of trying again.
+          if (!(fault instanceof TypeError)) throw fault;
+          return undefined;
+        });
       if (answer && (answer.status === 200 || answer.status === 201)) return answer.body;
       const again = !answer || answer.status === 503 || answer.body.code === 'IDEMPOTENCY_IN_PROGRESS';
       if (!again || Date.now() > deadline) throw new Error(`${path} answered ${answer?.status}: ${answer?.text}`);
@@ -51,50 +56,87 @@ describe('a service whose parts are killed in the middle of its work', function 
     process.kill(pid, 'SIGKILL');
     await until(() => pidOf(name) !== undefined && pidOf(name) !== pid, { what: `${name} to be back` });
   }
-  const temporalIsUp = () => new Promise<boolean>((resolve) => {
-    const [host, port] = service.run.temporal.split(':');
-    const socket = createConnection({ host: host!, port: Number(port) }, () => { socket.destroy(); resolve(true); });
-    socket.on('error', () => resolve(false));
-  });
+  const temporalIsUp = () =>
+    new Promise<boolean>((resolve) => {
+      const [host, port] = service.run.temporal.split(':');
+      const socket = createConnection({ host: host!, port: Number(port) }, () => {
+        socket.destroy();
+        resolve(true);
+      });
+      socket.on('error', () => resolve(false));
+    });
 
   it('worker, API, PostgreSQL and Temporal, each by SIGKILL: what was acknowledged is there, once, and the chain verifies', async () => {
     const ids: string[] = [];
     const enroll = async (n: number) => {
       const key = (what: string) => `${study.id}-${n}-${what}`;
-      const { id } = await send<{ id: string }>(stage.admin, `/api/studies/${study.id}/participants`, { participant_code: `K-${n}` }, key('participant'));
+      const { id } = await send<{ id: string }>(
+        stage.admin,
+        `/api/studies/${study.id}/participants`,
+        { participant_code: `K-${n}` },
+        key('participant'),
+      );
       acknowledged += 1;
       const path = `/api/studies/${study.id}/participants/${id}`;
       await send(stage.admin, `${path}/anchor-date`, { enrollment_date: DAY, reason: `number ${n}` }, key('anchor'));
       acknowledged += 1;
-      await send(stage.admin, `${path}/consents`, { status: 'signed', signed_at: '2024-03-01T09:00:00Z' }, key('consent'));
+      await send(
+        stage.admin,
+        `${path}/consents`,
+        { status: 'signed', signed_at: '2024-03-01T09:00:00Z' },
+        key('consent'),
+      );
       acknowledged += 1;
       ids.push(id);
     };
     const queue = Array.from({ length: ENROLLMENTS }, (_, n) => n);
-    const working = Promise.all(Array.from({ length: AT_ONCE }, async () => {
-      for (let n = queue.shift(); n !== undefined; n = queue.shift()) await enroll(n);
-    }));
+    const working = Promise.all(
+      Array.from({ length: AT_ONCE }, async () => {
+        for (let n = queue.shift(); n !== undefined; n = queue.shift()) await enroll(n);
+      }),
+    );
     const killing = (async () => {
       for (const [i, name] of VICTIMS.entries()) {
-        await until(() => acknowledged >= (i + 1) * 27, { timeout: 120_000, interval: 10, what: `enrollments before ${name} is killed` });
+        await until(() => acknowledged >= (i + 1) * 27, {
+          timeout: 120_000,
+          interval: 10,
+          what: `enrollments before ${name} is killed`,
+        });
         expect(acknowledged, 'in the middle of it').to.be.below(ENROLLMENTS * 3);
         await kill(name);
       }
     })();
     await Promise.all([working, killing]);
 
-    const anchors = await until(async () => {
-      const rows = await stage.sql<{ participant_id: string; status: string }>('select participant_id, status from anchor_dates where study_id = ?', [study.id]);
-      if (rows.some((row) => row.status !== 'finalized')) throw new Error(`${rows.filter((row) => row.status !== 'finalized').length} of ${rows.length} are not final yet`);
-      return rows;
-    }, { timeout: 60_000, interval: 250, what: 'every anchor to be final' });
+    const anchors = await until(
+      async () => {
+        const rows = await stage.sql<{ participant_id: string; status: string }>(
+          'select participant_id, status from anchor_dates where study_id = ?',
+          [study.id],
+        );
+        if (rows.some((row) => row.status !== 'finalized'))
+          throw new Error(
+            `${rows.filter((row) => row.status !== 'finalized').length} of ${rows.length} are not final yet`,
+          );
+        return rows;
+      },
+      { timeout: 60_000, interval: 250, what: 'every anchor to be final' },
+    );
     expect(anchors.map((a) => a.participant_id).sort(), 'each participant once').to.deep.equal([...ids].sort());
-    const currents = await stage.sql<{ n: number }>('select count(*)::int as n from schedule_versions where study_id = ? and is_current group by participant_id', [study.id]);
+    const currents = await stage.sql<{ n: number }>(
+      'select count(*)::int as n from schedule_versions where study_id = ? and is_current group by participant_id',
+      [study.id],
+    );
     expect(currents.map((c) => c.n)).to.deep.equal(Array.from({ length: ENROLLMENTS }, () => 1));
     expect(await brokenInvariants(stage, study.id)).to.deep.equal([]);
-    const history = await stage.sql<{ types: string[] }>('select array_agg(event_type order by seq) as types from anchor_date_history where study_id = ? group by participant_id', [study.id]);
+    const history = await stage.sql<{ types: string[] }>(
+      'select array_agg(event_type order by seq) as types from anchor_date_history where study_id = ? group by participant_id',
+      [study.id],
+    );
     for (const { types } of history) expect(types, 'nothing twice').to.deep.equal(['PROPOSED', 'FINALIZED']);
-    const consents = await stage.sql<{ n: number }>('select count(*)::int as n from consents where study_id = ?', [study.id]);
+    const consents = await stage.sql<{ n: number }>('select count(*)::int as n from consents where study_id = ?', [
+      study.id,
+    ]);
     expect(consents[0]!.n).to.equal(ENROLLMENTS);
     expect(await study.chainVerifies()).to.equal(true);
   });
@@ -110,7 +152,10 @@ describe('a service whose parts are killed in the middle of its work', function 
     expect(kept, 'kept in the outbox').to.deep.equal({ topic: 'sources-changed' });
     expect(await temporalIsUp(), 'Temporal still down').to.equal(false);
     await until(() => pidOf('temporal') !== undefined && pidOf('temporal') !== pid, { what: 'Temporal to be back' });
-    await until(async () => (await person.anchor()).status === 'finalized', { timeout: 60_000, what: 'the anchor to be final' });
-    expect((await stage.sql('select id from outbox where subject = ?', [person.id]))).to.deep.equal([]);
+    await until(async () => (await person.anchor()).status === 'finalized', {
+      timeout: 60_000,
+      what: 'the anchor to be final',
+    });
+    expect(await stage.sql('select id from outbox where subject = ?', [person.id])).to.deep.equal([]);
   });
 });

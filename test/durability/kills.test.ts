@@ -9,7 +9,11 @@ describe('What was acknowledged', function () {
 
   it(`is there after API or PostgreSQL were killed before the next read (${KILLS} kills)`, async () => {
     const lines: string[] = [];
-    const { kills, faults } = await killRun({ seed: Number(process.env.CHAOS_SEED ?? 1), kills: KILLS, say: (line) => lines.push(line) });
+    const { kills, faults } = await killRun({
+      seed: Number(process.env.CHAOS_SEED ?? 1),
+      kills: KILLS,
+      say: (line) => lines.push(line),
+    });
     expect(faults, lines.join('\n')).to.deep.equal([]);
     expect(kills.api + kills.postgres).to.equal(KILLS);
     expect(kills.api).to.be.above(0);

@@ -1,4 +1,7 @@
-/** A worker in a process of its own that dies between what it has written and the answer of the task in which it wrote it. */
+/**
+ * A worker in a process of its own that dies between what it has written and the answer of the task in which it wrote
+ * it.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { createAnchorActivities } from '../../activities/index.js';
@@ -8,13 +11,28 @@ import '../support/quiet-runtime.js';
 /** With the time that its task has had already: longer than a task may take. */
 const SLOW_MS = 3_500;
 
-const { MORTAL_TEMPORAL, MORTAL_NAMESPACE, MORTAL_QUEUE, MORTAL_DATABASE_URL, MORTAL_BUNDLE, MORTAL_AFTER, MORTAL_SLOW } = process.env;
-if (!MORTAL_TEMPORAL || !MORTAL_NAMESPACE || !MORTAL_QUEUE || !MORTAL_DATABASE_URL || !MORTAL_BUNDLE) throw new Error('the mortal worker is started by a test, which tells it where everything is');
+const {
+  MORTAL_TEMPORAL,
+  MORTAL_NAMESPACE,
+  MORTAL_QUEUE,
+  MORTAL_DATABASE_URL,
+  MORTAL_BUNDLE,
+  MORTAL_AFTER,
+  MORTAL_SLOW,
+} = process.env;
+if (!MORTAL_TEMPORAL || !MORTAL_NAMESPACE || !MORTAL_QUEUE || !MORTAL_DATABASE_URL || !MORTAL_BUNDLE)
+  throw new Error('the mortal worker is started by a test, which tells it where everything is');
 
-let left = Number(MORTAL_AFTER), taken = 0;
-const { applyAnchorCommand } = createAnchorActivities({ database: openDatabase({ url: MORTAL_DATABASE_URL, name: 'mortal-worker', poolMax: 2 }) });
+let left = Number(MORTAL_AFTER),
+  taken = 0;
+const { applyAnchorCommand } = createAnchorActivities({
+  database: openDatabase({ url: MORTAL_DATABASE_URL, name: 'mortal-worker', poolMax: 2 }),
+});
 const worker = await Worker.create({
-  connection: await NativeConnection.connect({ address: MORTAL_TEMPORAL }), namespace: MORTAL_NAMESPACE, taskQueue: MORTAL_QUEUE, workflowBundle: { codePath: MORTAL_BUNDLE },
+  connection: await NativeConnection.connect({ address: MORTAL_TEMPORAL }),
+  namespace: MORTAL_NAMESPACE,
+  taskQueue: MORTAL_QUEUE,
+  workflowBundle: { codePath: MORTAL_BUNDLE },
   activities: {
     applyAnchorCommand: async (command: Parameters<typeof applyAnchorCommand>[0]) => {
       taken += 1;
@@ -26,5 +44,7 @@ const worker = await Worker.create({
     },
   },
 });
-process.on('disconnect', () => { process.exit(0); });
+process.on('disconnect', () => {
+  process.exit(0);
+});
 await worker.run();

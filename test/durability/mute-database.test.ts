@@ -14,12 +14,21 @@ describe('A database that takes a connection and then says nothing', function ()
 
   it('is one that is away: 503 to a client, and however often an activity meets it, its work is not given up', async () => {
     const sockets = new Set<Socket>();
-    const mute = createServer((socket) => { sockets.add(socket.on('error', () => undefined)); }).listen(0, '127.0.0.1');
+    const mute = createServer((socket) => {
+      sockets.add(socket.on('error', () => undefined));
+    }).listen(0, '127.0.0.1');
     await once(mute, 'listening');
-    const database = openDatabase({ url: `postgres://nobody:none@127.0.0.1:${(mute.address() as AddressInfo).port}/none`, name: 'test', asOwner: true });
+    const database = openDatabase({
+      url: `postgres://nobody:none@127.0.0.1:${(mute.address() as AddressInfo).port}/none`,
+      name: 'test',
+      asOwner: true,
+    });
     try {
       // The driver gives up on the connection before the pool gives up on the driver.
-      const thrown: unknown = await database.raw('select 1').then(() => undefined, (fault: unknown) => fault);
+      const thrown: unknown = await database.raw('select 1').then(
+        () => undefined,
+        (fault: unknown) => fault,
+      );
       expect(thrown).to.be.an('error');
       expect(problemFrom(thrown).code).to.equal('DATABASE_UNAVAILABLE');
       const failure = attemptFailure(thrown, { number: 10, ageMs: 3_600_000 }, { captureMs: 900_000, attempts: 10 });
@@ -46,17 +55,21 @@ describe('A database that says nothing more on connections that are open', funct
     await database.destroy();
     await link.close();
   });
-  const backend = async (): Promise<number> => (await database.raw('select pg_backend_pid() as pid') as { rows: [{ pid: number }] }).rows[0].pid;
+  const backend = async (): Promise<number> =>
+    ((await database.raw('select pg_backend_pid() as pid')) as { rows: [{ pid: number }] }).rows[0].pid;
 
   it('is away for whoever waits, and for whoever takes a connection that nobody used; a statement that only takes long comes to its end', async () => {
-    const answer = await database.raw(`select pg_sleep(6), 'done' as said`) as { rows: [{ said: string }] };
+    const answer = (await database.raw(`select pg_sleep(6), 'done' as said`)) as { rows: [{ said: string }] };
     expect(answer.rows[0].said).to.equal('done');
 
     // Two connections, one of which stands idle.
     const before = await Promise.all([backend(), backend()]);
     link.hold();
     const began = performance.now();
-    const thrown: unknown = await database.raw('select 1').then(() => undefined, (fault: unknown) => fault);
+    const thrown: unknown = await database.raw('select 1').then(
+      () => undefined,
+      (fault: unknown) => fault,
+    );
     expect(thrown).to.be.an('error');
     expect(problemFrom(thrown).code).to.equal('DATABASE_UNAVAILABLE');
     // A second and a look, five for a new connection; the rest is a busy machine's.
@@ -70,7 +83,9 @@ describe('A database that says nothing more on connections that are open', funct
     const pid = await backend();
     const waits = backend();
     link.hold();
-    setTimeout(() => { link.heal(); }, 3_000);
+    setTimeout(() => {
+      link.heal();
+    }, 3_000);
     expect(await waits).to.equal(pid);
   });
 });

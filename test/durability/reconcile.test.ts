@@ -18,25 +18,38 @@ describe('Participants whose workflows were lost', function lost() {
   after(() => stage.close());
 
   it('get them again, after whoever is waited for', async () => {
-    // The worker sweeps by itself, one sweep at a time: one that came in between would start them before they are looked for here.
+    // The worker sweeps by itself, one sweep at a time: one that came in between would start them before they are
+    // looked for here.
     const { ids, started } = await stage.database.transaction(async (lock) => {
       await lock.raw(`select pg_advisory_xact_lock(hashtext('reconcile-participants'))`);
       const made = await stage.sql<{ id: string }>(
         `with made as (insert into participants (study_id, participant_code, created_at) select ?, 'L-' || n, now() - interval '5 minutes' from generate_series(1, ?::integer) n returning id, study_id),
            anchors as (insert into anchor_dates (participant_id, study_id) select id, study_id from made)
-         select id from made`, [study.id, LOST]);
-      return { ids: made.map(({ id }) => id), ...await reconcileParticipants({ database: stage.database, client: stage.temporal }) };
+         select id from made`,
+        [study.id, LOST],
+      );
+      return {
+        ids: made.map(({ id }) => id),
+        ...(await reconcileParticipants({ database: stage.database, client: stage.temporal })),
+      };
     });
     expect(started).to.be.at.least(LOST);
     // Those of other tests would go first, and may be thousands.
-    await stage.sql(`update outbox set available_at = available_at - interval '1 hour' where topic = 'participant-start' and subject = any(?)`, [ids]);
-    const waiting = async () => (await stage.sql(`select 1 from outbox where topic = 'participant-start' and subject = any(?)`, [ids])).length;
+    await stage.sql(
+      `update outbox set available_at = available_at - interval '1 hour' where topic = 'participant-start' and subject = any(?)`,
+      [ids],
+    );
+    const waiting = async () =>
+      (await stage.sql(`select 1 from outbox where topic = 'participant-start' and subject = any(?)`, [ids])).length;
     const person = await study.person();
     await person.consent('2024-03-01T09:00:00Z');
     await person.becomes({ status: 'finalized' });
     expect(await waiting(), 'they give way').to.be.greaterThan(0);
-    await until(async () => await waiting() === 0, { timeout: 240_000, what: 'the lost ones to be started' });
+    await until(async () => (await waiting()) === 0, { timeout: 240_000, what: 'the lost ones to be started' });
     for (const id of ids.slice(-3)) expect((await stage.handle(id).describe()).status.name).to.equal('RUNNING');
-    expect((await reconcileParticipants({ database: stage.database, client: stage.temporal })).started, 'who has one is left alone').to.be.lessThan(LOST);
+    expect(
+      (await reconcileParticipants({ database: stage.database, client: stage.temporal })).started,
+      'who has one is left alone',
+    ).to.be.lessThan(LOST);
   });
 });

@@ -32,20 +32,23 @@ describe('Relays that take messages out of one outbox', function () {
     await owner.end();
   });
 
-  const lane = (deliver: (message: OutboxRow) => Promise<void>) => new Lane({ database, deliver, log: pino({ level: 'silent' }) }, new WorkflowClaims(database, new Traffic()));
+  const lane = (deliver: (message: OutboxRow) => Promise<void>) =>
+    new Lane({ database, deliver, log: pino({ level: 'silent' }) }, new WorkflowClaims(database, new Traffic()));
   const left = async () => Number((await database('outbox').count({ n: '*' }).first())!.n);
-  const put = (subjects: readonly string[]) => database('outbox').insert(subjects.map((subject) => ({ topic: 'export', subject })));
+  const put = (subjects: readonly string[]) =>
+    database('outbox').insert(subjects.map((subject) => ({ topic: 'export', subject })));
 
   it('leave to one of them what takes it longer than a lease', async () => {
     await put(['slow']);
     const delivered: string[] = [];
-    const one = (by: string) => lane(async ({ subject }) => {
-      delivered.push(`${by} ${subject}`);
-      await sleep(LEASE_SECONDS * 1_400);
-    });
+    const one = (by: string) =>
+      lane(async ({ subject }) => {
+        delivered.push(`${by} ${subject}`);
+        await sleep(LEASE_SECONDS * 1_400);
+      });
     const lanes = [one('first'), one('second')];
     for (const each of lanes) each.start();
-    await until(async () => await left() === 0, { what: 'the message to be delivered' });
+    await until(async () => (await left()) === 0, { what: 'the message to be delivered' });
     await Promise.all(lanes.map((each) => each.stop()));
     expect(delivered).to.have.length(1);
   });
@@ -54,16 +57,27 @@ describe('Relays that take messages out of one outbox', function () {
     const subjects = Array.from({ length: 30 }, (_, i) => `s-${i}`);
     await put(subjects);
     let end = () => undefined as void;
-    const ended = new Promise<void>((resolve) => { end = resolve; });
-    const begun: string[] = [], rest: string[] = [];
-    const stops = lane(async ({ subject }) => { begun.push(subject); await ended; });
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const begun: string[] = [],
+      rest: string[] = [];
+    const stops = lane(async ({ subject }) => {
+      begun.push(subject);
+      await ended;
+    });
     stops.start();
     await until(() => begun.length > 0);
     await sleep(500);
     const stopped = stops.stop();
-    const other = lane(async ({ subject }) => { rest.push(subject); });
+    const other = lane(async ({ subject }) => {
+      rest.push(subject);
+    });
     other.start();
-    await until(() => rest.length === subjects.length - begun.length, { timeout: LEASE_SECONDS * 500, what: 'what was given back, before a lease is over' });
+    await until(() => rest.length === subjects.length - begun.length, {
+      timeout: LEASE_SECONDS * 500,
+      what: 'what was given back, before a lease is over',
+    });
     end();
     await stopped;
     await other.stop();
@@ -75,7 +89,9 @@ describe('Relays that take messages out of one outbox', function () {
     const claims = new WorkflowClaims(database, new Traffic());
     const taken = async () => (await claims.claim(50)).map(({ id, subject }) => ({ id: Number(id), subject }));
     await put(['held', 'held', 'a', 'a', 'b']);
-    await database.raw(`update outbox set available_at = clock_timestamp() + interval '1 hour' where id = (select min(id) from outbox)`);
+    await database.raw(
+      `update outbox set available_at = clock_timestamp() + interval '1 hour' where id = (select min(id) from outbox)`,
+    );
     const first = await taken();
     expect(first.map(({ subject }) => subject)).to.deep.equal(['a', 'b']);
     expect(await taken(), 'a message that is leased still stands before the next of its subject').to.deep.equal([]);
@@ -85,11 +101,21 @@ describe('Relays that take messages out of one outbox', function () {
   });
 
   const MANY = 14_000;
-  const fill = (subject: string) => `insert into outbox (topic, subject) select 'export', '${subject}' || n from generate_series(1, ${MANY}) n`;
+  const fill = (subject: string) =>
+    `insert into outbox (topic, subject) select 'export', '${subject}' || n from generate_series(1, ${MANY}) n`;
   for (const [how, counted] of Object.entries({
     'while it was empty': ['vacuum analyze outbox'],
-    'when two were left at the end of a long table': [fill('gone-'), 'delete from outbox where id < (select max(id) - 1 from outbox)', 'vacuum analyze outbox', 'delete from outbox', 'analyze outbox'],
-    'with some in it': [`insert into outbox (topic, subject) select 'export', 'some-' || n from generate_series(1, 20) n`, 'vacuum analyze outbox'],
+    'when two were left at the end of a long table': [
+      fill('gone-'),
+      'delete from outbox where id < (select max(id) - 1 from outbox)',
+      'vacuum analyze outbox',
+      'delete from outbox',
+      'analyze outbox',
+    ],
+    'with some in it': [
+      `insert into outbox (topic, subject) select 'export', 'some-' || n from generate_series(1, 20) n`,
+      'vacuum analyze outbox',
+    ],
     'while it was long': [fill('long-'), 'vacuum analyze outbox'],
   })) {
     it(`find what is due without going through all of a long queue for each message, when it was counted ${how}`, async () => {
@@ -104,14 +130,17 @@ describe('Relays that take messages out of one outbox', function () {
         await alone.raw(fill('many-'));
         const read = async () => {
           await alone.raw('select pg_stat_force_next_flush()');
-          const { rows: [row] } = await alone.raw(
-            `select (select coalesce(sum(idx_tup_read), 0) from pg_stat_user_indexes where relname = 'outbox') + (select seq_tup_read from pg_stat_user_tables where relname = 'outbox') as n`);
+          const {
+            rows: [row],
+          } = await alone.raw(
+            `select (select coalesce(sum(idx_tup_read), 0) from pg_stat_user_indexes where relname = 'outbox') + (select seq_tup_read from pg_stat_user_tables where relname = 'outbox') as n`,
+          );
           return Number(row.n);
         };
         for (const look of ['a first', 'a second']) {
           const before = await read();
           expect(await claims.claim(50), `${look} look`).to.have.length(50);
-          expect(await read() - before, `${look} look`).to.be.within(50, 4 * MANY);
+          expect((await read()) - before, `${look} look`).to.be.within(50, 4 * MANY);
         }
       } finally {
         await alone('outbox').delete();

@@ -19,7 +19,8 @@ describe('An upgrade: each API and each worker process ended and started again, 
 
   it('every request is answered: none is refused, none is told to come again', async () => {
     const { http } = await login(cluster.run.api, cluster.run.admin_email, cluster.run.admin_password ?? '');
-    const traffic = await Traffic.start(http), { study } = traffic;
+    const traffic = await Traffic.start(http),
+      { study } = traffic;
     for (const name of ['api1', 'worker1', 'api2', 'worker2']) {
       const before = traffic.requests;
       await cluster.member(name).stop();
@@ -29,10 +30,17 @@ describe('An upgrade: each API and each worker process ended and started again, 
     await traffic.stop();
     const { requests, resent, failed } = traffic;
     expect(failed).to.deep.equal([]);
-    expect(resent, `of ${requests} requests, sent again because their connection was closed`).to.be.below(requests / 20 + 5);
-    const made = await stage.sql<{ n: number }>('select count(*)::int as n from participants where study_id = ? group by participant_code', [study]);
+    expect(resent, `of ${requests} requests, sent again because their connection was closed`).to.be.below(
+      requests / 20 + 5,
+    );
+    const made = await stage.sql<{ n: number }>(
+      'select count(*)::int as n from participants where study_id = ? group by participant_code',
+      [study],
+    );
     expect(new Set(made.map(({ n }) => n))).to.deep.equal(new Set([1]));
     expect(await brokenInvariants(stage, study)).to.deep.equal([]);
-    expect((await http.expect<{ valid: boolean }>(200, 'GET', `/api/audit/verify?study_id=${study}`)).valid).to.equal(true);
+    expect((await http.expect<{ valid: boolean }>(200, 'GET', `/api/audit/verify?study_id=${study}`)).valid).to.equal(
+      true,
+    );
   });
 });

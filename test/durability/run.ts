@@ -12,7 +12,14 @@ import { Lives } from './lives.js';
 import { observe, waiting } from './observe.js';
 import { SETTINGS, Setting } from './setting.js';
 
-export interface ChaosOptions { seed: number; participants: number; clients: number; apis: number; workers: number; pace?: Pace; say: (line: string) => void;
+export interface ChaosOptions {
+  seed: number;
+  participants: number;
+  clients: number;
+  apis: number;
+  workers: number;
+  pace?: Pace;
+  say: (line: string) => void;
   /** After so many seconds nothing more goes wrong; not set: as long as there is traffic. */
   chaosSeconds?: number;
   /** Temporal as in production, with a PostgreSQL of its own, which is killed, frozen and cut off too. */
@@ -30,13 +37,28 @@ export interface ChaosReport {
   seconds: { traffic: number; converging: number };
 }
 
-/** One run: participants led through their lives while things die around them, and then the reckoning. `then`: while all still runs. */
-export async function chaosRun(options: ChaosOptions, then: (report: ChaosReport, stage: Stage, setting: Setting) => Promise<void> = async () => {}): Promise<ChaosReport> {
+/**
+ * One run: participants led through their lives while things die around them, and then the reckoning. `then`: while all
+ * still runs.
+ */
+export async function chaosRun(
+  options: ChaosOptions,
+  then: (report: ChaosReport, stage: Stage, setting: Setting) => Promise<void> = async () => {},
+): Promise<ChaosReport> {
   const { seed, say } = options;
-  say(`seed ${seed}: ${options.participants} participants, ${options.apis} API and ${options.workers} worker processes`);
-  const cluster = await Cluster.start({ apis: options.apis, workers: options.workers, settings: SETTINGS, say, ...(options.temporal && { temporal: options.temporal }) });
+  say(
+    `seed ${seed}: ${options.participants} participants, ${options.apis} API and ${options.workers} worker processes`,
+  );
+  const cluster = await Cluster.start({
+    apis: options.apis,
+    workers: options.workers,
+    settings: SETTINGS,
+    say,
+    ...(options.temporal && { temporal: options.temporal }),
+  });
   try {
-    const setting = await Setting.make(cluster), stage = await Stage.open(cluster.run);
+    const setting = await Setting.make(cluster),
+      stage = await Stage.open(cluster.run);
     try {
       const report = await reckoned(options, cluster, setting, stage);
       await then(report, stage, setting);
@@ -50,22 +72,52 @@ export async function chaosRun(options: ChaosOptions, then: (report: ChaosReport
   }
 }
 
-async function reckoned({ seed, participants, clients, pace = BRISK, chaosSeconds, say }: ChaosOptions, cluster: Cluster, setting: Setting, stage: Stage): Promise<ChaosReport> {
-  const ledger = emptyLedger(setting.studies), lives = new Lives(setting, ledger, seed), failures: string[] = [];
+async function reckoned(
+  { seed, participants, clients, pace = BRISK, chaosSeconds, say }: ChaosOptions,
+  cluster: Cluster,
+  setting: Setting,
+  stage: Stage,
+): Promise<ChaosReport> {
+  const ledger = emptyLedger(setting.studies),
+    lives = new Lives(setting, ledger, seed),
+    failures: string[] = [];
   const begun = performance.now();
-  const chaos = new Chaos(cluster, planOf(new Random(seed), [...cluster.members.keys()], [...cluster.links.keys()], pace), (line) => say(`${((performance.now() - begun) / 1000).toFixed(1)} s ${line}`), 2);
-  const over = chaosSeconds === undefined ? undefined : setTimeout(() => { chaos.pause(); }, chaosSeconds * 1000);
+  const chaos = new Chaos(
+    cluster,
+    planOf(new Random(seed), [...cluster.members.keys()], [...cluster.links.keys()], pace),
+    (line) => say(`${((performance.now() - begun) / 1000).toFixed(1)} s ${line}`),
+    2,
+  );
+  const over =
+    chaosSeconds === undefined
+      ? undefined
+      : setTimeout(() => {
+          chaos.pause();
+        }, chaosSeconds * 1000);
   let next = 0;
-  await Promise.all(Array.from({ length: clients }, async () => {
-    for (let n = next++; n < participants; n = next++) {
-      await lives.lead(n).catch((fault: Error) => { failures.push(`participant ${n}: ${fault.message}`); });
-    }
-  }));
+  await Promise.all(
+    Array.from({ length: clients }, async () => {
+      for (let n = next++; n < participants; n = next++) {
+        await lives.lead(n).catch((fault: Error) => {
+          failures.push(`participant ${n}: ${fault.message}`);
+        });
+      }
+    }),
+  );
   const quiet = performance.now();
   clearTimeout(over);
   await chaos.stop();
-  say(`${((performance.now() - begun) / 1000).toFixed(1)} s everything is whole again; acknowledged: ${countsOf(ledger)}`);
-  const late = await until(async () => (await waiting(stage, Object.values(ledger.studies))).length === 0, { timeout: 180_000, interval: 500, what: 'everything to be done' }).then(() => [], (fault: Error) => [fault.message]);
+  say(
+    `${((performance.now() - begun) / 1000).toFixed(1)} s everything is whole again; acknowledged: ${countsOf(ledger)}`,
+  );
+  const late = await until(async () => (await waiting(stage, Object.values(ledger.studies))).length === 0, {
+    timeout: 180_000,
+    interval: 500,
+    what: 'everything to be done',
+  }).then(
+    () => [],
+    (fault: Error) => [fault.message],
+  );
   // Visibility lags behind what has happened by a moment.
   let seen = await observe(stage, setting, ledger);
   for (let look = 0; look < 20 && faultsOf(ledger, seen).length > 0; look += 1) {
@@ -75,8 +127,17 @@ async function reckoned({ seed, participants, clients, pace = BRISK, chaosSecond
   const inflicted: Record<string, number> = {};
   for (const { kind, target } of chaos.done) inflicted[`${kind} ${target}`] = (inflicted[`${kind} ${target}`] ?? 0) + 1;
   return {
-    seed, ledger, seen, inflicted, requests: lives.client.counts,
-    faults: [...failures, ...lives.client.offences.map(({ what, status, text }) => `${what} answered ${status}: ${text}`), ...late, ...faultsOf(ledger, seen)],
+    seed,
+    ledger,
+    seen,
+    inflicted,
+    requests: lives.client.counts,
+    faults: [
+      ...failures,
+      ...lives.client.offences.map(({ what, status, text }) => `${what} answered ${status}: ${text}`),
+      ...late,
+      ...faultsOf(ledger, seen),
+    ],
     seconds: { traffic: (quiet - begun) / 1000, converging: (performance.now() - quiet) / 1000 },
   };
 }

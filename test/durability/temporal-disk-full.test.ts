@@ -9,13 +9,22 @@ import { until } from '../support/until.js';
 
 /** What is left when the traffic begins. */
 const ROOM = 512 * 1024;
-const CLIENTS = 8, REFUSALS = 12, MOST = 1_500;
+const CLIENTS = 8,
+  REFUSALS = 12,
+  MOST = 1_500;
 /** What a request that needs Temporal waits for its answer, and what it may take beside that on a busy machine. */
-const PATIENCE_SECONDS = 2, BESIDE_MS = 4_000;
+const PATIENCE_SECONDS = 2,
+  BESIDE_MS = 4_000;
 const SIGNED = { status: 'signed', signed_at: '2024-03-01T09:00:00Z' };
 const LONG = { timeout: 90_000, interval: 250 };
 
-interface Refusal { id: string; status: number; again: string | null; text: string; ms: number }
+interface Refusal {
+  id: string;
+  status: number;
+  again: string | null;
+  text: string;
+  ms: number;
+}
 
 describe('The disk of the Temporal server is full', function () {
   this.timeout(240_000);
@@ -23,7 +32,10 @@ describe('The disk of the Temporal server is full', function () {
   before(async function () {
     disk = SmallDisk.mount('64m');
     if (!disk) return this.skip();
-    cluster = await Cluster.start({ temporalAt: disk.path, settings: { REQUEST_TIMEOUT_SECONDS: String(PATIENCE_SECONDS) } });
+    cluster = await Cluster.start({
+      temporalAt: disk.path,
+      settings: { REQUEST_TIMEOUT_SECONDS: String(PATIENCE_SECONDS) },
+    });
     stage = await Stage.open(cluster.run);
   });
   after(async () => {
@@ -32,30 +44,52 @@ describe('The disk of the Temporal server is full', function () {
     disk?.unmount();
   });
 
-  /** Dates are entered and consents signed until many dates were refused. A consent needs no Temporal: it is taken as on any day. */
+  /**
+   * Dates are entered and consents signed until many dates were refused. A consent needs no Temporal: it is taken as on
+   * any day.
+   */
   async function worked(path: string) {
-    const dated: string[] = [], refused: Refusal[] = [], hurried: string[] = [];
+    const dated: string[] = [],
+      refused: Refusal[] = [],
+      hurried: string[] = [];
     let n = 0;
     const plainly = async (status: number, method: string, at: string, body?: unknown) => {
       const began = performance.now();
       const answer = await stage.admin.expect<Loose>(status, method, at, body);
-      if (performance.now() - began > BESIDE_MS) hurried.push(`${method} ${at} took ${Math.round(performance.now() - began)} ms`);
+      if (performance.now() - began > BESIDE_MS)
+        hurried.push(`${method} ${at} took ${Math.round(performance.now() - began)} ms`);
       return answer;
     };
-    await Promise.all(Array.from({ length: CLIENTS }, async () => {
-      while (refused.length < REFUSALS && n < MOST) {
-        const { id } = await plainly(201, 'POST', path, { participant_code: `D-${n += 1}` });
-        const began = performance.now(), answer = await dateOf(path, id), ms = performance.now() - began;
-        if (answer.status === 200) dated.push(id);
-        else refused.push({ id, status: answer.status, again: answer.headers.get('retry-after'), text: answer.text, ms });
-        await plainly(201, 'POST', `${path}/${id}/consents`, SIGNED);
-        await plainly(200, 'GET', `${path}/${id}/anchor-date`);
-      }
-    }));
+    await Promise.all(
+      Array.from({ length: CLIENTS }, async () => {
+        while (refused.length < REFUSALS && n < MOST) {
+          const { id } = await plainly(201, 'POST', path, { participant_code: `D-${(n += 1)}` });
+          const began = performance.now(),
+            answer = await dateOf(path, id),
+            ms = performance.now() - began;
+          if (answer.status === 200) dated.push(id);
+          else
+            refused.push({
+              id,
+              status: answer.status,
+              again: answer.headers.get('retry-after'),
+              text: answer.text,
+              ms,
+            });
+          await plainly(201, 'POST', `${path}/${id}/consents`, SIGNED);
+          await plainly(200, 'GET', `${path}/${id}/anchor-date`);
+        }
+      }),
+    );
     expect(hurried, 'slow, though they need no Temporal').to.deep.equal([]);
     return { dated, refused };
   }
-  const dateOf = (path: string, id: string) => stage.admin.post<Loose>(`${path}/${id}/anchor-date`, { enrollment_date: DAY, reason: 'first visit' }, { headers: { 'Idempotency-Key': `date-${id}` } });
+  const dateOf = (path: string, id: string) =>
+    stage.admin.post<Loose>(
+      `${path}/${id}/anchor-date`,
+      { enrollment_date: DAY, reason: 'first visit' },
+      { headers: { 'Idempotency-Key': `date-${id}` } },
+    );
   const waiting = () => stage.sql<{ subject: string }>('select subject from outbox');
 
   for (const [what, again] of Object.entries({
@@ -68,7 +102,9 @@ describe('The disk of the Temporal server is full', function () {
   })) {
     it(`is told in time, as 503 with Retry-After, where Temporal is needed, and not felt elsewhere; when ${what}, all is delivered, once`, async () => {
       const { admin } = stage;
-      const study = await newStudy(admin, { config: { enrollment_date_policy: { sources: [{ type: 'manual_entry', priority: 1, is_active: true }] } } });
+      const study = await newStudy(admin, {
+        config: { enrollment_date_policy: { sources: [{ type: 'manual_entry', priority: 1, is_active: true }] } },
+      });
       const path = `/api/studies/${study.id}/participants`;
       disk!.fill(ROOM);
       expect(disk!.room(), 'room').to.be.below(2 * ROOM);
@@ -81,21 +117,42 @@ describe('The disk of the Temporal server is full', function () {
         expect(text).to.not.match(/disk|space|sql|persistence/i);
         expect(ms, 'in time').to.be.below(PATIENCE_SECONDS * 1000 + BESIDE_MS);
       }
-      expect((await waiting()).map(({ subject }) => subject), 'kept in the outbox').to.include.members([refused.at(-1)!.id]);
+      expect(
+        (await waiting()).map(({ subject }) => subject),
+        'kept in the outbox',
+      ).to.include.members([refused.at(-1)!.id]);
 
       await again();
-      for (const { id } of refused) await until(async () => (await dateOf(path, id)).status === 200, { ...LONG, what: 'a date that was refused to be taken' });
+      for (const { id } of refused)
+        await until(async () => (await dateOf(path, id)).status === 200, {
+          ...LONG,
+          what: 'a date that was refused to be taken',
+        });
       await until(async () => (await waiting()).length === 0, { ...LONG, what: 'the outbox to be empty' });
-      await until(async () => {
-        const open = await stage.sql(`select participant_id from anchor_dates where study_id = ? and status <> 'finalized'`, [study.id]);
-        if (open.length > 0) throw new Error(`${open.length} of ${dated.length + refused.length} are not final`);
-        return true;
-      }, { ...LONG, what: 'each date to be final' });
-      const history = await stage.sql<{ id: string; types: string[] }>('select participant_id as id, array_agg(event_type order by seq) as types from anchor_date_history where study_id = ? group by participant_id', [study.id]);
-      expect(history.map(({ id }) => id).sort(), 'nobody is lost').to.deep.equal([...dated, ...refused.map(({ id }) => id)].sort());
-      for (const { id, types } of history) expect(String(types), `${id}: nothing twice`).to.be.oneOf(['PROPOSED,FINALIZED', 'SET']);
+      await until(
+        async () => {
+          const open = await stage.sql(
+            `select participant_id from anchor_dates where study_id = ? and status <> 'finalized'`,
+            [study.id],
+          );
+          if (open.length > 0) throw new Error(`${open.length} of ${dated.length + refused.length} are not final`);
+          return true;
+        },
+        { ...LONG, what: 'each date to be final' },
+      );
+      const history = await stage.sql<{ id: string; types: string[] }>(
+        'select participant_id as id, array_agg(event_type order by seq) as types from anchor_date_history where study_id = ? group by participant_id',
+        [study.id],
+      );
+      expect(history.map(({ id }) => id).sort(), 'nobody is lost').to.deep.equal(
+        [...dated, ...refused.map(({ id }) => id)].sort(),
+      );
+      for (const { id, types } of history)
+        expect(String(types), `${id}: nothing twice`).to.be.oneOf(['PROPOSED,FINALIZED', 'SET']);
       expect(await brokenInvariants(stage, study.id)).to.deep.equal([]);
-      expect((await admin.expect<{ valid: boolean }>(200, 'GET', `/api/audit/verify?study_id=${study.id}`)).valid).to.equal(true);
+      expect(
+        (await admin.expect<{ valid: boolean }>(200, 'GET', `/api/audit/verify?study_id=${study.id}`)).valid,
+      ).to.equal(true);
     });
   }
 });

@@ -4,7 +4,10 @@ import { newParticipant, newStudy } from '../support/http.js';
 import type { Http } from '../support/http.js';
 
 const CLIENTS = 6;
-const FINAL_AT_ONCE = { prerequisites: { require_consent_signed: false }, sources: [{ type: 'manual_entry', priority: 1, is_active: true }] };
+const FINAL_AT_ONCE = {
+  prerequisites: { require_consent_signed: false },
+  sources: [{ type: 'manual_entry', priority: 1, is_active: true }],
+};
 
 /** Clients of one study that ask all the time, while processes are ended and started again as a deployment does it. */
 export class Traffic {
@@ -15,7 +18,10 @@ export class Traffic {
   readonly failed: string[] = [];
   private stopping = false;
   private clients: Promise<void>[] = [];
-  private constructor(private readonly http: Http, readonly study: string) {}
+  private constructor(
+    private readonly http: Http,
+    readonly study: string,
+  ) {}
 
   static async start(http: Http): Promise<Traffic> {
     const { id } = await newStudy(http, { config: { enrollment_date_policy: FINAL_AT_ONCE } });
@@ -36,17 +42,28 @@ export class Traffic {
       const made = await this.send('POST', path, { participant_code: `R-${client}-${n}` }, `made-${client}-${n}`);
       // Long-lived workflows are the ones that a worker holds when it goes.
       await this.send('POST', `${path}/${id}/anchor-date/evaluate`, {}, `evaluate-${client}-${n}`);
-      if (made) await this.send('POST', `${path}/${made.body.id}/anchor-date`, { enrollment_date: DAY, reason: 'rolling' }, `date-${client}-${n}`);
+      if (made)
+        await this.send(
+          'POST',
+          `${path}/${made.body.id}/anchor-date`,
+          { enrollment_date: DAY, reason: 'rolling' },
+          `date-${client}-${n}`,
+        );
       await this.send('GET', `${path}?limit=20`, undefined, '');
     }
   }
 
-  /** As a proxy's client does it: a connection that is closed under a request is tried once more, an answer is an answer. */
+  /**
+   * As a proxy's client does it: a connection that is closed under a request is tried once more, an answer is an
+   * answer.
+   */
   private async send(method: string, path: string, body: unknown, key: string) {
     this.requests += 1;
     for (const attempt of [1, 2]) {
       try {
-        const answer = await this.http.send<{ id: string }>(method, path, body, { headers: key === '' ? {} : { 'Idempotency-Key': key } });
+        const answer = await this.http.send<{ id: string }>(method, path, body, {
+          headers: key === '' ? {} : { 'Idempotency-Key': key },
+        });
         if (answer.status >= 400) this.failed.push(`${method} ${path} answered ${answer.status}: ${answer.text}`);
         return answer;
       } catch (fault) {

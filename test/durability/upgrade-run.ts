@@ -13,15 +13,23 @@ import { login } from '../support/http.js';
 import { Traffic } from './traffic.js';
 
 const run = promisify(execFile);
-/** How long each state of the upgrade is worked in: the old release, the old one on the new schema, both beside each other, the new one. */
+/**
+ * How long each state of the upgrade is worked in: the old release, the old one on the new schema, both beside each
+ * other, the new one.
+ */
 const WORKED_MS = 8_000;
 
-export interface UpgradeReport { applied: string[]; requests: number; resent: number; faults: string[] }
+export interface UpgradeReport {
+  applied: string[];
+  requests: number;
+  resent: number;
+  faults: string[];
+}
 
 /**
  * An upgrade as it is done in production, from the programs of a release that was: they run and are asked all the time
- * while the schema is brought up to date under them, and while one process after the other becomes one of this checkout.
- * No client may see it.
+ * while the schema is brought up to date under them, and while one process after the other becomes one of this
+ * checkout. No client may see it.
  * @param from a revision of the repository
  */
 export async function upgradeRun({ from, say }: { from: string; say: (line: string) => void }): Promise<UpgradeReport> {
@@ -50,12 +58,23 @@ export async function upgradeRun({ from, say }: { from: string; say: (line: stri
       }
       await traffic.stop();
       const { study, requests, resent, failed } = traffic;
-      const doubled = await stage.sql<{ participant_code: string }>('select participant_code from participants where study_id = ? group by 1 having count(*) > 1', [study]);
+      const doubled = await stage.sql<{ participant_code: string }>(
+        'select participant_code from participants where study_id = ? group by 1 having count(*) > 1',
+        [study],
+      );
       const { valid } = await http.expect<{ valid: boolean }>(200, 'GET', `/api/audit/verify?study_id=${study}`);
-      return { applied, requests, resent, faults: [
-        ...failed, ...await brokenInvariants(stage, study), ...doubled.map((row) => `${row.participant_code} is there twice`), ...(valid ? [] : ['the audit does not verify']),
-        ...(resent < requests / 20 + 5 ? [] : [`${resent} of ${requests} requests lost their connection`]),
-      ] };
+      return {
+        applied,
+        requests,
+        resent,
+        faults: [
+          ...failed,
+          ...(await brokenInvariants(stage, study)),
+          ...doubled.map((row) => `${row.participant_code} is there twice`),
+          ...(valid ? [] : ['the audit does not verify']),
+          ...(resent < requests / 20 + 5 ? [] : [`${resent} of ${requests} requests lost their connection`]),
+        ],
+      };
     } finally {
       await stage.close();
       await cluster.stop();
@@ -66,7 +85,10 @@ export async function upgradeRun({ from, say }: { from: string; say: (line: stri
 }
 
 /** The programs of a revision, built beside this checkout, with the packages of its own lock file. */
-async function checkout(revision: string, say: (line: string) => void): Promise<{ root: string; remove: () => Promise<void> }> {
+async function checkout(
+  revision: string,
+  say: (line: string) => void,
+): Promise<{ root: string; remove: () => Promise<void> }> {
   const folder = join(mkdtempSync(join(tmpdir(), 'release-')), 'checkout');
   const remove = async (): Promise<void> => {
     await run('git', ['worktree', 'remove', '--force', folder], { cwd: root });

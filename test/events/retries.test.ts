@@ -18,7 +18,11 @@ describe('An event that does not arrive', function retryTests() {
   let study: AnchorStudy;
   let receiver: Receiver;
   before(async () => {
-    service = await startService({ EVENT_RETRY_INITIAL_SECONDS: '0.2', EVENT_RETRY_MAX_DAYS: String(8 / 86_400), EVENT_TIMEOUT_SECONDS: '1' });
+    service = await startService({
+      EVENT_RETRY_INITIAL_SECONDS: '0.2',
+      EVENT_RETRY_MAX_DAYS: String(8 / 86_400),
+      EVENT_TIMEOUT_SECONDS: '1',
+    });
     stage = await Stage.open(service.run);
     study = await stage.study(FINAL_AT_ONCE, { days: [0] });
     receiver = await Receiver.open();
@@ -29,27 +33,38 @@ describe('An event that does not arrive', function retryTests() {
     await service.stop();
   });
 
-  const becomes = (id: string, wanted: (all: Delivery[]) => boolean, what: string): Promise<Delivery[]> => until(async () => {
-    const all = await deliveries(study, id);
-    if (!wanted(all)) throw new Error(JSON.stringify(all));
-    return all;
-  }, { what });
-  const delivered = (count: number) => (all: Delivery[]) => all.filter(({ status }) => status === 'delivered').length === count;
+  const becomes = (id: string, wanted: (all: Delivery[]) => boolean, what: string): Promise<Delivery[]> =>
+    until(
+      async () => {
+        const all = await deliveries(study, id);
+        if (!wanted(all)) throw new Error(JSON.stringify(all));
+        return all;
+      },
+      { what },
+    );
+  const delivered = (count: number) => (all: Delivery[]) =>
+    all.filter(({ status }) => status === 'delivered').length === count;
 
   it('is repeated by a workflow until it does', async () => {
-    receiver.answer = ({ path }, response, count) => { response.writeHead(path === '/third' && count < 3 ? 503 : 200).end(); };
+    receiver.answer = ({ path }, response, count) => {
+      response.writeHead(path === '/third' && count < 3 ? 503 : 200).end();
+    };
     const made = await subscribe(study, `${receiver.url}/third`);
     await setDate(study);
     const [delivery] = await becomes(made.id, delivered(1), 'the third attempt');
     expect(delivery).to.include({ attempts: 3, response_status: 200, last_error: null });
     const got = receiver.at('/third');
     expect(new Set(got.map(({ body, headers }) => `${String(headers['webhook-id'])} ${body}`)).size).to.equal(1);
-    expect((await stage.temporal.workflow.getHandle(eventDeliveryId(delivery!.id)).describe()).type).to.equal('eventDelivery');
+    expect((await stage.temporal.workflow.getHandle(eventDeliveryId(delivery!.id)).describe()).type).to.equal(
+      'eventDelivery',
+    );
     await stage.admin.expect(204, 'DELETE', `${subscriptions(study)}/${made.id}`);
   });
 
   it('is given up when its time is over, listed as failed, and can be sent again', async () => {
-    receiver.answer = (_request, response) => { response.writeHead(500).end('no'); };
+    receiver.answer = (_request, response) => {
+      response.writeHead(500).end('no');
+    };
     const made = await subscribe(study, `${receiver.url}/never`);
     await setDate(study);
     const [pending] = await becomes(made.id, ([one]) => (one?.attempts ?? 0) >= 2, 'a second attempt');
@@ -57,28 +72,42 @@ describe('An event that does not arrive', function retryTests() {
     const [dead] = await becomes(made.id, ([one]) => one?.status === 'failed', 'it to be given up');
     expect(dead).to.include({ next_attempt_at: null, response_status: 500 });
     expect((await deliveries(study, made.id, '&status=failed')).map(({ id }) => id)).to.deep.equal([dead!.id]);
-    receiver.answer = (_request, response) => { response.writeHead(200).end(); };
+    receiver.answer = (_request, response) => {
+      response.writeHead(200).end();
+    };
     await stage.admin.expect(202, 'POST', `${subscriptions(study)}/${made.id}/deliveries/${dead!.id}/redeliver`);
     expect((await becomes(made.id, delivered(1), 'the redelivery'))[0]!.id).to.equal(dead!.id);
     await stage.admin.expect(204, 'DELETE', `${subscriptions(study)}/${made.id}`);
   });
 
   it('disables the subscription when the answer is 410', async () => {
-    receiver.answer = (_request, response) => { response.writeHead(410).end(); };
+    receiver.answer = (_request, response) => {
+      response.writeHead(410).end();
+    };
     const made = await subscribe(study, `${receiver.url}/gone`);
     await setDate(study);
     const [one] = await becomes(made.id, ([first]) => first?.status === 'failed', 'the delivery to fail');
     expect(one).to.include({ attempts: 1, response_status: 410 });
     const after = await stage.admin.expect(200, 'GET', `${subscriptions(study)}/${made.id}`);
-    expect([after.status, after.disabled_reason]).to.deep.equal(['disabled', 'the subscriber answered 410: it is gone for good']);
-    expect((await study.audit('event_subscription_disabled')).at(-1)).to.deep.include({ resource_id: made.id, user_id: null });
+    expect([after.status, after.disabled_reason]).to.deep.equal([
+      'disabled',
+      'the subscriber answered 410: it is gone for good',
+    ]);
+    expect((await study.audit('event_subscription_disabled')).at(-1)).to.deep.include({
+      resource_id: made.id,
+      user_id: null,
+    });
     await setDate(study);
     expect(await deliveries(study, made.id)).to.have.length(1);
     expect(receiver.at('/gone')).to.have.length(1);
   });
 
   it('is not followed where the subscriber redirects', async () => {
-    receiver.answer = ({ path }, response) => { response.writeHead(path === '/there' ? 200 : 302, path === '/there' ? {} : { Location: `${receiver.url}/there` }).end(); };
+    receiver.answer = ({ path }, response) => {
+      response
+        .writeHead(path === '/there' ? 200 : 302, path === '/there' ? {} : { Location: `${receiver.url}/there` })
+        .end();
+    };
     const made = await subscribe(study, `${receiver.url}/redirects`);
     await setDate(study);
     const [one] = await becomes(made.id, ([first]) => first?.response_status === 302, 'the redirect');
@@ -96,22 +125,37 @@ describe('An event that does not arrive', function retryTests() {
     receiver.answer = ({ path }, response) => {
       if (path !== '/flood') return;
       response.writeHead(200, { 'Content-Length': 200 * 1024 * 1024 });
-      const more = () => { while (!response.destroyed && sent < 200 * 1024 * 1024 && response.write(Buffer.alloc(65_536))) sent += 65_536; };
+      const more = () => {
+        while (!response.destroyed && sent < 200 * 1024 * 1024 && response.write(Buffer.alloc(65_536))) sent += 65_536;
+      };
       response.on('drain', more);
       more();
     };
-    const [slow, refusing, flood] = [await subscribe(study, `${receiver.url}/slow`), await subscribe(study, `http://127.0.0.1:${port}/`), await subscribe(study, `${receiver.url}/flood`)];
+    const [slow, refusing, flood] = [
+      await subscribe(study, `${receiver.url}/slow`),
+      await subscribe(study, `http://127.0.0.1:${port}/`),
+      await subscribe(study, `${receiver.url}/flood`),
+    ];
     await setDate(study);
-    expect((await becomes(slow.id, ([one]) => (one?.attempts ?? 0) > 0, 'the time-out'))[0]!.last_error).to.equal('no answer within 1 s');
-    expect((await becomes(refusing.id, ([one]) => (one?.attempts ?? 0) > 0, 'the refusal'))[0]!.last_error).to.equal('the connection was refused');
-    expect((await becomes(flood.id, delivered(1), 'what was said in the status line'))[0]).to.include({ response_status: 200 });
+    expect((await becomes(slow.id, ([one]) => (one?.attempts ?? 0) > 0, 'the time-out'))[0]!.last_error).to.equal(
+      'no answer within 1 s',
+    );
+    expect((await becomes(refusing.id, ([one]) => (one?.attempts ?? 0) > 0, 'the refusal'))[0]!.last_error).to.equal(
+      'the connection was refused',
+    );
+    expect((await becomes(flood.id, delivered(1), 'what was said in the status line'))[0]).to.include({
+      response_status: 200,
+    });
     await until(() => receiver.at('/flood').length > 0 && sent < 50 * 1024 * 1024, { what: 'the rest not to be read' });
-    for (const one of [slow, refusing, flood]) await stage.admin.expect(204, 'DELETE', `${subscriptions(study)}/${one.id}`);
+    for (const one of [slow, refusing, flood])
+      await stage.admin.expect(204, 'DELETE', `${subscriptions(study)}/${one.id}`);
   });
 
   it('holds up those after it where the subscription wants its events in order, and others not at all', async () => {
     let open = false;
-    receiver.answer = ({ path }, response) => { response.writeHead(path === '/ordered' && !open ? 503 : 200).end(); };
+    receiver.answer = ({ path }, response) => {
+      response.writeHead(path === '/ordered' && !open ? 503 : 200).end();
+    };
     const ordered = await subscribe(study, `${receiver.url}/ordered`, { ordered: true });
     const free = await subscribe(study, `${receiver.url}/free`);
     for (let i = 0; i < 3; i += 1) await setDate(study);
@@ -129,11 +173,15 @@ describe('An event that does not arrive', function retryTests() {
   });
 
   it('that was written while no worker ran is delivered when one does, once', async () => {
-    receiver.answer = (_request, response) => { response.writeHead(200).end(); };
+    receiver.answer = (_request, response) => {
+      response.writeHead(200).end();
+    };
     const made = await subscribe(study, `${receiver.url}/later`);
     process.kill(service.current().pids.worker!, 'SIGKILL');
     // The worker writes these events; one that was committed just before its end is written here by the same statement.
-    await stage.sql(`insert into domain_events (type, study_id, data) values ('ENROLLMENT_DATE_SET', ?, '{}')`, [study.id]);
+    await stage.sql(`insert into domain_events (type, study_id, data) values ('ENROLLMENT_DATE_SET', ?, '{}')`, [
+      study.id,
+    ]);
     await becomes(made.id, delivered(1), 'the event after the worker is back');
     expect(receiver.at('/later')).to.have.length(1);
   });

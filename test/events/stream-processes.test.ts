@@ -24,10 +24,13 @@ describe('Streams of events and the processes that serve them', function streamT
     await Promise.all((apis ?? []).map((api) => api.kill()));
     await stage.close();
   });
-  const has = (stream: Followed, count: number) => until(() => stream.events.length >= count, { what: `${count} events, not ${stream.events.length}` });
+  const has = (stream: Followed, count: number) =>
+    until(() => stream.events.length >= count, { what: `${count} events, not ${stream.events.length}` });
 
   it('what one process commits comes through every other, in the same order', async () => {
-    const streams = await Promise.all([stage.run.api, ...apis.map(({ url }) => url)].map(async (url) => follow(await admin(url), study.id)));
+    const streams = await Promise.all(
+      [stage.run.api, ...apis.map(({ url }) => url)].map(async (url) => follow(await admin(url), study.id)),
+    );
     for (let i = 0; i < 3; i += 1) await setDate(study);
     const wanted = (await emitted(study)).map(({ id }) => id);
     for (const stream of streams) {
@@ -56,8 +59,13 @@ describe('Streams of events and the processes that serve them', function streamT
   });
 
   it('a quiet stream gives a sign of life', async () => {
-    const stream = await follow(await admin(apis[1].url), study.id, { 'Last-Event-ID': (await emitted(study)).at(-1)!.id });
-    await until(() => stream.texts.includes(': still here'), { timeout: HEARTBEAT_PATIENCE_MS, what: 'a sign of life' });
+    const stream = await follow(await admin(apis[1].url), study.id, {
+      'Last-Event-ID': (await emitted(study)).at(-1)!.id,
+    });
+    await until(() => stream.texts.includes(': still here'), {
+      timeout: HEARTBEAT_PATIENCE_MS,
+      what: 'a sign of life',
+    });
     expect(stream.events).to.deep.equal([]);
     stream.stop();
   });

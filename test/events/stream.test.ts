@@ -14,7 +14,8 @@ describe('The stream of a study’s events', function streamTests() {
     await setDate(study);
   });
   after(() => stage.close());
-  const has = (stream: Followed, count: number) => until(() => stream.events.length >= count, { what: `${count} events, not ${stream.events.length}` });
+  const has = (stream: Followed, count: number) =>
+    until(() => stream.events.length >= count, { what: `${count} events, not ${stream.events.length}` });
 
   it('gives what there is, then what comes, as the list has it', async () => {
     const stream = await follow(stage.admin, study.id);
@@ -24,7 +25,9 @@ describe('The stream of a study’s events', function streamTests() {
       await setDate(study);
       await has(stream, 2);
       expect(stream.events).to.deep.equal(await emitted(study));
-      expect(stream.texts.at(-1)).to.equal(`id: ${stream.events[1]!.id}\nevent: ENROLLMENT_DATE_SET\ndata: ${JSON.stringify(stream.events[1])}`);
+      expect(stream.texts.at(-1)).to.equal(
+        `id: ${stream.events[1]!.id}\nevent: ENROLLMENT_DATE_SET\ndata: ${JSON.stringify(stream.events[1])}`,
+      );
     } finally {
       stream.stop();
     }
@@ -36,11 +39,14 @@ describe('The stream of a study’s events', function streamTests() {
     try {
       await setDate(study);
       await has(stream, 1);
-      expect(stream.events.map(({ id }) => id)).to.deep.equal((await emitted(study)).slice(before.length).map(({ id }) => id));
+      expect(stream.events.map(({ id }) => id)).to.deep.equal(
+        (await emitted(study)).slice(before.length).map(({ id }) => id),
+      );
     } finally {
       stream.stop();
     }
-    for (const id of ['00000000-0000-4000-8000-000000000000', 'nonsense']) expect((await follow(stage.admin, study.id, { 'Last-Event-ID': id })).status, id).to.equal(422);
+    for (const id of ['00000000-0000-4000-8000-000000000000', 'nonsense'])
+      expect((await follow(stage.admin, study.id, { 'Last-Event-ID': id })).status, id).to.equal(422);
   });
 
   it('misses no event whose transaction commits after a later one', async () => {

@@ -10,7 +10,8 @@ import { until } from '../support/until.js';
 import { ALL, FINAL_AT_ONCE, deliveries, emitted, setDate, subscribe, subscriptions } from './stage.js';
 import type { Delivery, Emitted } from './stage.js';
 
-const verified = (secret: string, { headers, body }: Received): Emitted => new Webhook(secret).verify(body, headers as Record<string, string>) as Emitted;
+const verified = (secret: string, { headers, body }: Received): Emitted =>
+  new Webhook(secret).verify(body, headers as Record<string, string>) as Emitted;
 
 describe('Event subscriptions', function subscriptionTests() {
   let stage: Stage;
@@ -25,11 +26,18 @@ describe('Event subscriptions', function subscriptionTests() {
     await receiver.close();
     await stage.close();
   });
-  const arrived = (path: string, count = 1): Promise<Received[]> => until(() => (receiver.at(path).length >= count ? receiver.at(path) : undefined), { what: `${count} events at ${path}` });
-  const settled = (id: string, count: number): Promise<Delivery[]> => until(async () => {
-    const all = await deliveries(study, id);
-    return all.length === count && all.every(({ status }) => status === 'delivered') ? all : undefined;
-  }, { what: 'deliveries to be noted' });
+  const arrived = (path: string, count = 1): Promise<Received[]> =>
+    until(() => (receiver.at(path).length >= count ? receiver.at(path) : undefined), {
+      what: `${count} events at ${path}`,
+    });
+  const settled = (id: string, count: number): Promise<Delivery[]> =>
+    until(
+      async () => {
+        const all = await deliveries(study, id);
+        return all.length === count && all.every(({ status }) => status === 'delivered') ? all : undefined;
+      },
+      { what: 'deliveries to be noted' },
+    );
 
   it('send the event as it is listed, signed so that an independent library verifies it', async () => {
     const made = await subscribe(study, `${receiver.url}/one`);
@@ -42,7 +50,14 @@ describe('Event subscriptions', function subscriptionTests() {
     expect(got!.body).to.equal(JSON.stringify(listed));
     expect([event.type, got!.headers['webhook-id']]).to.deep.equal(['ENROLLMENT_DATE_SET', listed.id]);
     const [delivery] = await settled(made.id, 1);
-    expect(delivery).to.include({ event_id: listed.id, event_type: 'ENROLLMENT_DATE_SET', attempts: 1, response_status: 204, last_error: null, next_attempt_at: null });
+    expect(delivery).to.include({
+      event_id: listed.id,
+      event_type: 'ENROLLMENT_DATE_SET',
+      attempts: 1,
+      response_status: 204,
+      last_error: null,
+      next_attempt_at: null,
+    });
     await stage.admin.expect(204, 'DELETE', `${subscriptions(study)}/${made.id}`);
   });
 
@@ -51,8 +66,14 @@ describe('Event subscriptions', function subscriptionTests() {
     const path = `${subscriptions(study)}/${made.id}`;
     expect((await stage.admin.get(path)).text).not.to.include(made.secret);
     expect((await stage.admin.get(subscriptions(study))).text).not.to.include('whsec_');
-    const tables = await stage.sql<{ name: string }>(`select c.oid::regclass::text as name from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')`);
-    for (const { name } of tables) expect(await stage.sql(`select 1 from ${name} x where position(? in x::text) > 0`, [made.secret.slice(6)]), name).to.deep.equal([]);
+    const tables = await stage.sql<{ name: string }>(
+      `select c.oid::regclass::text as name from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')`,
+    );
+    for (const { name } of tables)
+      expect(
+        await stage.sql(`select 1 from ${name} x where position(? in x::text) > 0`, [made.secret.slice(6)]),
+        name,
+      ).to.deep.equal([]);
     await stage.admin.expect(204, 'DELETE', path);
     await stage.admin.expect(404, 'GET', path);
   });
@@ -66,9 +87,15 @@ describe('Event subscriptions', function subscriptionTests() {
     await settled(all.id, 1);
     expect(verified(all.secret, receiver.at('/all')[0]!).participant_id).to.equal(participant);
     const path = `${subscriptions(study)}/${all.id}`;
-    expect(await stage.admin.expect(200, 'PATCH', path, { status: 'disabled' })).to.include({ status: 'disabled', disabled_reason: 'disabled by hand' });
+    expect(await stage.admin.expect(200, 'PATCH', path, { status: 'disabled' })).to.include({
+      status: 'disabled',
+      disabled_reason: 'disabled by hand',
+    });
     await setDate(study);
-    expect(await stage.admin.expect(200, 'PATCH', path, { status: 'active' })).to.include({ status: 'active', disabled_reason: null });
+    expect(await stage.admin.expect(200, 'PATCH', path, { status: 'active' })).to.include({
+      status: 'active',
+      disabled_reason: null,
+    });
     await setDate(study);
     await settled(all.id, 2);
     expect(await deliveries(study, made.id)).to.deep.equal([]);
@@ -77,12 +104,21 @@ describe('Event subscriptions', function subscriptionTests() {
 
   it('bear two signatures while the secret is being replaced', async () => {
     const made = await subscribe(study, `${receiver.url}/rotated`);
-    const rotated = await stage.admin.expect<{ secret: string; previous_secret_until: string }>(200, 'POST', `${subscriptions(study)}/${made.id}/rotate-secret`);
-    expect(rotated.secret).to.match(/^whsec_/).and.not.equal(made.secret);
+    const rotated = await stage.admin.expect<{ secret: string; previous_secret_until: string }>(
+      200,
+      'POST',
+      `${subscriptions(study)}/${made.id}/rotate-secret`,
+    );
+    expect(rotated.secret)
+      .to.match(/^whsec_/)
+      .and.not.equal(made.secret);
     await setDate(study);
     const [got] = await arrived('/rotated');
-    for (const secret of [made.secret, rotated.secret]) expect(verified(secret, got!).type).to.equal('ENROLLMENT_DATE_SET');
-    await stage.sql(`update event_subscriptions set previous_secret_until = now() - interval '1 minute' where id = ?`, [made.id]);
+    for (const secret of [made.secret, rotated.secret])
+      expect(verified(secret, got!).type).to.equal('ENROLLMENT_DATE_SET');
+    await stage.sql(`update event_subscriptions set previous_secret_until = now() - interval '1 minute' where id = ?`, [
+      made.id,
+    ]);
     await setDate(study);
     const second = (await arrived('/rotated', 2))[1]!;
     expect(verified(rotated.secret, second).type).to.equal('ENROLLMENT_DATE_SET');
@@ -102,17 +138,26 @@ describe('Event subscriptions', function subscriptionTests() {
     expect(verified(made.secret, second!).id).to.equal(delivery!.event_id);
     expect((await settled(made.id, 1))[0]).to.include({ id: delivery!.id, attempts: 2 });
     await stage.admin.expect(200, 'PATCH', `${subscriptions(study)}/${made.id}`, { status: 'disabled' });
-    expect((await stage.admin.post(`${subscriptions(study)}/${made.id}/deliveries/${delivery!.id}/redeliver`)).body.code).to.equal('SUBSCRIPTION_DISABLED');
+    expect(
+      (await stage.admin.post(`${subscriptions(study)}/${made.id}/deliveries/${delivery!.id}/redeliver`)).body.code,
+    ).to.equal('SUBSCRIPTION_DISABLED');
     await stage.admin.expect(204, 'DELETE', `${subscriptions(study)}/${made.id}`);
   });
 
   it('are refused with what is wrong named', async () => {
     for (const [body, path] of [
-      [{ url: `${receiver.url}/x`, events: ['ENROLLMENT_DATE_SET', 'SOMETHING_ELSE'] }, 'events.1'], [{ url: `${receiver.url}/x`, events: [] }, 'events'],
-      [{ url: 'not a url', events: ALL }, 'url'], [{ url: 'ftp://example.org/x', events: ALL }, 'url'], [{ url: `${receiver.url}/x` }, 'events'], [{ url: `${receiver.url}/x`, events: ALL, secret: 'mine' }, 'secret'],
+      [{ url: `${receiver.url}/x`, events: ['ENROLLMENT_DATE_SET', 'SOMETHING_ELSE'] }, 'events.1'],
+      [{ url: `${receiver.url}/x`, events: [] }, 'events'],
+      [{ url: 'not a url', events: ALL }, 'url'],
+      [{ url: 'ftp://example.org/x', events: ALL }, 'url'],
+      [{ url: `${receiver.url}/x` }, 'events'],
+      [{ url: `${receiver.url}/x`, events: ALL, secret: 'mine' }, 'secret'],
     ] as const) {
       const answer = await stage.admin.post(subscriptions(study), body);
-      expect([answer.status, ...new Set(answer.body.errors?.map((one) => one.path))], JSON.stringify(body)).to.deep.equal([422, path]);
+      expect(
+        [answer.status, ...new Set(answer.body.errors?.map((one) => one.path))],
+        JSON.stringify(body),
+      ).to.deep.equal([422, path]);
     }
     const answer = await stage.admin.post(subscriptions(study), { url: 'https://me:pass@example.org/x', events: ALL });
     expect([answer.status, answer.body.errors[0]!.code]).to.deep.equal([400, 'INVALID_URL']);
@@ -122,7 +167,14 @@ describe('Event subscriptions', function subscriptionTests() {
     const api = await startApi({ ALLOW_PRIVATE_URLS: 'false' });
     try {
       const http = await admin(api.url);
-      for (const url of ['http://127.0.0.1/x', 'http://[::1]/x', 'https://10.1.2.3/x', 'http://localhost:9/x', 'http://169.254.169.254/latest', 'http://[::ffff:10.0.0.1]/x']) {
+      for (const url of [
+        'http://127.0.0.1/x',
+        'http://[::1]/x',
+        'https://10.1.2.3/x',
+        'http://localhost:9/x',
+        'http://169.254.169.254/latest',
+        'http://[::ffff:10.0.0.1]/x',
+      ]) {
         const answer = await http.post(subscriptions(study), { url, events: ALL });
         expect([answer.status, answer.body.errors?.[0]?.code], url).to.deep.equal([400, 'PRIVATE_URL']);
       }
@@ -134,13 +186,21 @@ describe('Event subscriptions', function subscriptionTests() {
   it('are managed by researchers, read by data managers, and out of reach of other studies', async () => {
     const made = await subscribe(study, `${receiver.url}/roles`);
     const path = `${subscriptions(study)}/${made.id}`;
-    const table: [Role, number, number][] = [['researcher', 200, 200], ['data_manager', 200, 403], ['coordinator', 403, 403], ['investigator', 403, 403]];
+    const table: [Role, number, number][] = [
+      ['researcher', 200, 200],
+      ['data_manager', 200, 403],
+      ['coordinator', 403, 403],
+      ['investigator', 403, 403],
+    ];
     for (const [role, reads, changes] of table) {
       const caller = await study.as(role);
-      for (const get of [subscriptions(study), path, `${path}/deliveries`]) expect((await caller.get(get)).status, `${role} ${get}`).to.equal(reads);
+      for (const get of [subscriptions(study), path, `${path}/deliveries`])
+        expect((await caller.get(get)).status, `${role} ${get}`).to.equal(reads);
       expect((await caller.patch(path, { description: role })).status, role).to.equal(changes);
     }
-    const stranger = await user(stage.admin, 'researcher', { study_ids: [(await stage.study(FINAL_AT_ONCE, { days: [] })).id] });
+    const stranger = await user(stage.admin, 'researcher', {
+      study_ids: [(await stage.study(FINAL_AT_ONCE, { days: [] })).id],
+    });
     expect((await stranger.get(path)).status).to.equal(404);
     expect((await study.audit('event_subscription_changed')).at(-1)).to.deep.include({ resource_id: made.id });
     const stale = await stage.admin.patch(path, { description: 'x' }, { headers: { 'If-Match': '"old"' } });

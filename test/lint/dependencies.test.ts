@@ -8,20 +8,40 @@ import { root } from '../support/environment.js';
 
 describe('dependencies', function suite() {
   const copies: string[] = [];
-  after(() => { for (const copy of copies) rmSync(copy, { recursive: true }); });
+  after(() => {
+    for (const copy of copies) rmSync(copy, { recursive: true });
+  });
 
   /** A checkout in small: what is scanned, with a change. */
   const changed = (change: (folder: string) => void): string[] => {
     const copy = mkdtempSync(join(tmpdir(), 'dependencies-'));
     copies.push(copy);
-    for (const path of ['package.json', 'package-lock.json', 'settings.ts', 'tsconfig.json', 'eslint.config.mjs', 'api', 'activities', 'db', 'workflows', 'scripts']) cpSync(join(root, path), join(copy, path), { recursive: true });
+    for (const path of [
+      'package.json',
+      'package-lock.json',
+      'settings.ts',
+      'tsconfig.json',
+      'eslint.config.mjs',
+      'api',
+      'activities',
+      'db',
+      'workflows',
+      'scripts',
+    ])
+      cpSync(join(root, path), join(copy, path), { recursive: true });
     mkdirSync(join(copy, 'test'));
-    cpSync(join(root, 'test'), join(copy, 'test'), { recursive: true, filter: (path) => !/node_modules|histories/.test(path) });
+    cpSync(join(root, 'test'), join(copy, 'test'), {
+      recursive: true,
+      filter: (path) => !/node_modules|histories/.test(path),
+    });
     change(copy);
     return faults(copy);
   };
   const addTo = (group: 'dependencies' | 'devDependencies', name: string) => (folder: string) => {
-    const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Record<string, Record<string, string>>;
+    const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Record<
+      string,
+      Record<string, string>
+    >;
     manifest[group]![name] = '1.0.0';
     writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
   };
@@ -35,15 +55,32 @@ describe('dependencies', function suite() {
   });
 
   it('that nobody uses, that nobody named, or that would not be shipped are found', () => {
-    expect(changed(addTo('dependencies', 'left-pad'))).to.deep.equal(['left-pad has no reason: give it one in scripts/dependencies/reasons.ts, or remove it.']);
-    expect(changed((folder) => rmSync(join(folder, 'api', 'auth', 'totp.ts')))).to.deep.equal(['otplib is used by tests alone: it belongs to devDependencies.']);
-    expect(changed((folder) => writeFileSync(join(folder, 'api', 'new.ts'), `import pad from 'left-pad';\nimport { expect } from 'chai';\nexport const used = [pad, expect];\n`)))
-      .to.deep.equal(['api/new.ts imports left-pad, which package.json does not name.', 'api/new.ts is shipped and imports chai, which is a devDependency.']);
-    expect(changed((folder) => rmSync(join(folder, 'db', 'passwords.ts')))).to.deep.equal(['@node-rs/argon2 is used nowhere: remove it from package.json.']);
+    expect(changed(addTo('dependencies', 'left-pad'))).to.deep.equal([
+      'left-pad has no reason: give it one in scripts/dependencies/reasons.ts, or remove it.',
+    ]);
+    expect(changed((folder) => rmSync(join(folder, 'api', 'auth', 'totp.ts')))).to.deep.equal([
+      'otplib is used by tests alone: it belongs to devDependencies.',
+    ]);
+    expect(
+      changed((folder) =>
+        writeFileSync(
+          join(folder, 'api', 'new.ts'),
+          `import pad from 'left-pad';\nimport { expect } from 'chai';\nexport const used = [pad, expect];\n`,
+        ),
+      ),
+    ).to.deep.equal([
+      'api/new.ts imports left-pad, which package.json does not name.',
+      'api/new.ts is shipped and imports chai, which is a devDependency.',
+    ]);
+    expect(changed((folder) => rmSync(join(folder, 'db', 'passwords.ts')))).to.deep.equal([
+      '@node-rs/argon2 is used nowhere: remove it from package.json.',
+    ]);
   });
 
   it('with another licence are found', () => {
-    for (const good of ['MIT', '(MIT OR GPL-3.0-or-later)', 'Apache-2.0 AND MIT', '(MPL-2.0 OR Apache-2.0)']) expect(accepted(good), good).to.equal(true);
-    for (const bad of ['GPL-3.0-only', 'AGPL-3.0 AND MIT', 'unknown', 'SEE LICENSE IN LICENSE.md']) expect(accepted(bad), bad).to.equal(false);
+    for (const good of ['MIT', '(MIT OR GPL-3.0-or-later)', 'Apache-2.0 AND MIT', '(MPL-2.0 OR Apache-2.0)'])
+      expect(accepted(good), good).to.equal(true);
+    for (const bad of ['GPL-3.0-only', 'AGPL-3.0 AND MIT', 'unknown', 'SEE LICENSE IN LICENSE.md'])
+      expect(accepted(bad), bad).to.equal(false);
   });
 });

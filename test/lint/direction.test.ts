@@ -18,22 +18,41 @@ const refused: [file: string, imports: string][] = [
   ['settings.ts', './db/knex.js'],
 ];
 const allowed: [file: string, statement: string][] = [
-  ['workflows/participant-anchor.ts', `import type { AnchorActivities } from '../activities/index.js';\nexport type A = AnchorActivities;`],
-  ['api/server.ts', `import { participantAnchorId } from '../workflows/contract.js';\nexport const a = participantAnchorId('x');`],
-  ['activities/relay/index.ts', `import { evaluate } from '../../workflows/domain/decide.js';\nexport const a = evaluate;`],
+  [
+    'workflows/participant-anchor.ts',
+    `import type { AnchorActivities } from '../activities/index.js';\nexport type A = AnchorActivities;`,
+  ],
+  [
+    'api/server.ts',
+    `import { participantAnchorId } from '../workflows/contract.js';\nexport const a = participantAnchorId('x');`,
+  ],
+  [
+    'activities/relay/index.ts',
+    `import { evaluate } from '../../workflows/domain/decide.js';\nexport const a = evaluate;`,
+  ],
 ];
 
 describe('lint keeps the direction of imports', function () {
   const eslint = new ESLint();
-  const faultsOf = async (file: string, code: string) => (await eslint.lintText(code, { filePath: file }))[0]!.messages.filter((m) => /import/.test(m.ruleId ?? '')).map((m) => m.ruleId);
+  const faultsOf = async (file: string, code: string) =>
+    (await eslint.lintText(code, { filePath: file }))[0]!.messages
+      .filter((m) => /import/.test(m.ruleId ?? ''))
+      .map((m) => m.ruleId);
 
   for (const [file, imports] of refused) {
     it(`${file} must not import ${imports}`, async () => {
-      expect(await faultsOf(file, `import * as other from '${imports}';\nexport const used = other;\n`)).not.to.deep.equal([]);
+      expect(
+        await faultsOf(file, `import * as other from '${imports}';\nexport const used = other;\n`),
+      ).not.to.deep.equal([]);
     });
   }
   it('a circle of imports is found', async () => {
-    expect(await faultsOf('db/canonical-json.ts', `import { checkpointHash } from './audit-signing.js';\nexport const canonicalJson = checkpointHash;\n`)).to.deep.equal(['import-x/no-cycle']);
+    expect(
+      await faultsOf(
+        'db/canonical-json.ts',
+        `import { checkpointHash } from './audit-signing.js';\nexport const canonicalJson = checkpointHash;\n`,
+      ),
+    ).to.deep.equal(['import-x/no-cycle']);
   });
   for (const [file, statement] of allowed) {
     it(`${file} may: ${statement.split('\n')[0]}`, async () => {

@@ -10,30 +10,52 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const documents = checkoutFiles().filter((path) => path.endsWith('.md'));
 
 /** Anchors of a document's headings, as they are made of their text. */
-const anchorsOf = (path: string) => [...read(path).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading!.toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').trim().replaceAll(/\s/g, '-'));
+const anchorsOf = (path: string) =>
+  [...read(path).matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replaceAll(/\s/g, '-'),
+  );
 
 describe('what the documents name is there', () => {
   it('files and headings that they link to', () => {
-    const links = documents.flatMap((from) => [...read(from).matchAll(/\]\(([^)\s]+)\)/g)].map(([, to]) => [from, to!] as const)).filter(([, to]) => !/^(https?:|mailto:)/.test(to));
+    const links = documents
+      .flatMap((from) => [...read(from).matchAll(/\]\(([^)\s]+)\)/g)].map(([, to]) => [from, to!] as const))
+      .filter(([, to]) => !/^(https?:|mailto:)/.test(to));
     expect(links.length).to.be.greaterThan(30);
     for (const [from, to] of links) {
       const [path, anchor] = to.split('#') as [string, string | undefined];
       const target = path === '' ? from : normalize(join(dirname(from), path));
       expect(existsSync(join(root, target)), `${from} links to ${to}`).to.equal(true);
-      if (anchor !== undefined && target.endsWith('.md')) expect(anchorsOf(target), `${from} links to ${to}`).to.include(anchor);
+      if (anchor !== undefined && target.endsWith('.md'))
+        expect(anchorsOf(target), `${from} links to ${to}`).to.include(anchor);
     }
   });
 
   it('files, folders and npm scripts in CONTRIBUTING, ARCHITECTURE, README and the decisions', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-    const named = ['CONTRIBUTING.md', 'ARCHITECTURE.md', 'README.md', 'docs/OPERATIONS.md', ...documents.filter((path) => path.startsWith('docs/decisions/'))];
+    const named = [
+      'CONTRIBUTING.md',
+      'ARCHITECTURE.md',
+      'README.md',
+      'docs/OPERATIONS.md',
+      ...documents.filter((path) => path.startsWith('docs/decisions/')),
+    ];
     let looked = 0;
     for (const document of named) {
-      for (const [, path] of read(document).matchAll(/`((?:api|workflows|activities|db|scripts|test|docs)\/[\w./-]+)`/g)) {
+      for (const [, path] of read(document).matchAll(
+        /`((?:api|workflows|activities|db|scripts|test|docs)\/[\w./-]+)`/g,
+      )) {
         looked += 1;
-        expect(existsSync(join(root, path!)) || existsSync(join(root, `${path!}.ts`)), `${document} names ${path}`).to.equal(true);
+        expect(
+          existsSync(join(root, path!)) || existsSync(join(root, `${path!}.ts`)),
+          `${document} names ${path}`,
+        ).to.equal(true);
       }
-      for (const [, script] of read(document).matchAll(/npm run ([\w:-]+)/g)) expect(scripts, `${document}: npm run ${script}`).to.have.property(script!);
+      for (const [, script] of read(document).matchAll(/npm run ([\w:-]+)/g))
+        expect(scripts, `${document}: npm run ${script}`).to.have.property(script!);
     }
     expect(looked).to.be.greaterThan(60);
   });
@@ -42,7 +64,10 @@ describe('what the documents name is there', () => {
     const named = [...read('CONTRIBUTING.md').matchAll(/`([0-9a-f]{7})`/g)].map(([, commit]) => commit!);
     expect(named.length).to.be.at.least(4);
     // An exported or shallow checkout has no history to look in; that of the project has more than a hundred commits.
-    const whole = existsSync(join(root, '.git')) && git('rev-parse', '--is-shallow-repository') === 'false' && Number(git('rev-list', '--count', 'HEAD')) > 100;
+    const whole =
+      existsSync(join(root, '.git')) &&
+      git('rev-parse', '--is-shallow-repository') === 'false' &&
+      Number(git('rev-list', '--count', 'HEAD')) > 100;
     for (const commit of whole ? named : []) expect(git('cat-file', '-t', commit), commit).to.equal('commit');
   });
 });

@@ -17,10 +17,17 @@ describe('docs/MAP.md', () => {
   it('tells what imports what, and which folder nobody has described', () => {
     const folder = mkdtempSync(join(tmpdir(), 'map-'));
     try {
-      for (const top of ['api', 'workflows/domain', 'activities', 'db', 'scripts', 'test', 'api/unheard-of']) mkdirSync(join(folder, top), { recursive: true });
-      writeFileSync(join(folder, 'api', 'a.ts'), `import { b } from '../db/b.js';\nimport type { C } from '../workflows/domain/c.js';\nexport const a: C = b;\n`);
+      for (const top of ['api', 'workflows/domain', 'activities', 'db', 'scripts', 'test', 'api/unheard-of'])
+        mkdirSync(join(folder, top), { recursive: true });
+      writeFileSync(
+        join(folder, 'api', 'a.ts'),
+        `import { b } from '../db/b.js';\nimport type { C } from '../workflows/domain/c.js';\nexport const a: C = b;\n`,
+      );
       const text = mapText(folder);
-      expect(text).to.contain('  api["api"] --> db["db"]').and.contain('  api["api"] -. types .-> workflows_domain["workflows/domain"]').and.contain('| `api` |');
+      expect(text)
+        .to.contain('  api["api"] --> db["db"]')
+        .and.contain('  api["api"] -. types .-> workflows_domain["workflows/domain"]')
+        .and.contain('| `api` |');
       expect(text).to.match(/^\| `api\/unheard-of` \| \*\*not described yet/m);
       expect(mapFaults(folder)).to.include('api/unheard-of is not described in scripts/map/folders.ts');
     } finally {

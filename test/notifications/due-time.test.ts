@@ -3,37 +3,88 @@ import fc from 'fast-check';
 import { dueAt, quietUntil } from '../../workflows/domain/reminders/planning.js';
 import { Desk } from './stage.js';
 
-const ZONES = ['UTC', 'Europe/Berlin', 'Europe/Dublin', 'America/New_York', 'America/St_Johns', 'Australia/Lord_Howe', 'Pacific/Kiritimati', 'Asia/Kathmandu', 'America/Santiago', 'Africa/Casablanca'];
-const clock = fc.tuple(fc.nat(23), fc.nat(59)).map(([h, m]) => `${String(h).padStart(2, '0')}:${String(m).padStart(2, '0')}`);
-const date = fc.integer({ min: 0, max: 5_000 }).map((days) => new Date(Date.UTC(2024, 0, 1) + days * 86_400_000).toISOString().slice(0, 10));
+const ZONES = [
+  'UTC',
+  'Europe/Berlin',
+  'Europe/Dublin',
+  'America/New_York',
+  'America/St_Johns',
+  'Australia/Lord_Howe',
+  'Pacific/Kiritimati',
+  'Asia/Kathmandu',
+  'America/Santiago',
+  'Africa/Casablanca',
+];
+const clock = fc
+  .tuple(fc.nat(23), fc.nat(59))
+  .map(([h, m]) => `${String(h).padStart(2, '0')}:${String(m).padStart(2, '0')}`);
+const date = fc
+  .integer({ min: 0, max: 5_000 })
+  .map((days) => new Date(Date.UTC(2024, 0, 1) + days * 86_400_000).toISOString().slice(0, 10));
 /** Around the days on which clocks change in many zones. */
-const changing = fc.constantFrom('2026-03-29', '2026-10-25', '2026-03-08', '2026-11-01', '2026-04-05', '2026-10-04', '2026-04-04', '2026-09-06');
-const one = fc.record({ date: fc.oneof(date, changing), send_at: fc.oneof(clock, fc.constantFrom('02:30', '01:30', '00:00')), quiet: fc.option(fc.record({ from: clock, to: clock })), zone: fc.constantFrom(...ZONES) });
+const changing = fc.constantFrom(
+  '2026-03-29',
+  '2026-10-25',
+  '2026-03-08',
+  '2026-11-01',
+  '2026-04-05',
+  '2026-10-04',
+  '2026-04-04',
+  '2026-09-06',
+);
+const one = fc.record({
+  date: fc.oneof(date, changing),
+  send_at: fc.oneof(clock, fc.constantFrom('02:30', '01:30', '00:00')),
+  quiet: fc.option(fc.record({ from: clock, to: clock })),
+  zone: fc.constantFrom(...ZONES),
+});
 
 describe('When a reminder is due', function due() {
   let desk: Desk;
-  before(async () => { desk = await Desk.open(); });
+  before(async () => {
+    desk = await Desk.open();
+  });
   after(() => desk.close());
 
   it('is the same in the plan of one and in the database’s plan of many, whatever zone, clock change and quiet hours', async () => {
-    await fc.assert(fc.asyncProperty(fc.array(one, { minLength: 200, maxLength: 200 }), async (cases) => {
-      const rows = await desk.stage.sql<{ due: string }>(
-        `select reminder_due(x.date, x.send_at, x.quiet_from, x.quiet_to, x.zone) as due
+    await fc.assert(
+      fc.asyncProperty(fc.array(one, { minLength: 200, maxLength: 200 }), async (cases) => {
+        const rows = await desk.stage.sql<{ due: string }>(
+          `select reminder_due(x.date, x.send_at, x.quiet_from, x.quiet_to, x.zone) as due
          from jsonb_to_recordset(?::jsonb) as x(n integer, date date, send_at time, quiet_from time, quiet_to time, zone text) order by x.n`,
-        [JSON.stringify(cases.map((c, n) => ({ n, date: c.date, send_at: c.send_at, quiet_from: c.quiet?.from ?? null, quiet_to: c.quiet?.to ?? null, zone: c.zone })))]);
-      cases.forEach((c, i) => {
-        expect(Date.parse(rows[i]!.due), JSON.stringify(c)).to.equal(Date.parse(dueAt(c.date, { send_at: c.send_at, quiet_hours: c.quiet }, c.zone)));
-      });
-    }), { numRuns: 25, endOnFailure: true });
+          [
+            JSON.stringify(
+              cases.map((c, n) => ({
+                n,
+                date: c.date,
+                send_at: c.send_at,
+                quiet_from: c.quiet?.from ?? null,
+                quiet_to: c.quiet?.to ?? null,
+                zone: c.zone,
+              })),
+            ),
+          ],
+        );
+        cases.forEach((c, i) => {
+          expect(Date.parse(rows[i]!.due), JSON.stringify(c)).to.equal(
+            Date.parse(dueAt(c.date, { send_at: c.send_at, quiet_hours: c.quiet }, c.zone)),
+          );
+        });
+      }),
+      { numRuns: 25, endOnFailure: true },
+    );
   });
 
   it('never lies within quiet hours, and not a day off', () => {
-    fc.assert(fc.property(one, ({ date: day, send_at, quiet, zone }) => {
-      const at = dueAt(day, { send_at, quiet_hours: quiet }, zone);
-      // A skipped hour may push a time that is allowed into one that is not: the sweep looks at the clock again.
-      if (quietUntil(at, quiet, zone) !== null) return fc.pre(false);
-      const off = (Date.parse(at) - Date.parse(`${day}T${send_at}:00Z`)) / 3_600_000;
-      expect(off).to.be.within(-15, 39);
-    }), { numRuns: 2_000 });
+    fc.assert(
+      fc.property(one, ({ date: day, send_at, quiet, zone }) => {
+        const at = dueAt(day, { send_at, quiet_hours: quiet }, zone);
+        // A skipped hour may push a time that is allowed into one that is not: the sweep looks at the clock again.
+        if (quietUntil(at, quiet, zone) !== null) return fc.pre(false);
+        const off = (Date.parse(at) - Date.parse(`${day}T${send_at}:00Z`)) / 3_600_000;
+        expect(off).to.be.within(-15, 39);
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });

@@ -8,7 +8,8 @@ import { startService, until } from '../support/service.js';
 import type { Service } from '../support/service.js';
 
 /** Eight at a time, each given up after ten seconds: whoever waits behind them waits for more than a minute. */
-const MAILS = 60, AT_ONCE_MS = 20_000;
+const MAILS = 60,
+  AT_ONCE_MS = 20_000;
 
 describe('A mail server that hangs', function hanging() {
   this.timeout(240_000);
@@ -19,9 +20,20 @@ describe('A mail server that hangs', function hanging() {
   const letGo: (() => void)[] = [];
   before(async () => {
     smtp = new SMTPServer({
-      authOptional: true, disabledCommands: ['STARTTLS'], closeTimeout: 100,
-      onMailFrom: (_address, _session, done) => { begun += 1; letGo.push(() => { done(); }); },
-      onData: (stream, _session, done) => { stream.resume().on('end', () => { done(); }); },
+      authOptional: true,
+      disabledCommands: ['STARTTLS'],
+      closeTimeout: 100,
+      onMailFrom: (_address, _session, done) => {
+        begun += 1;
+        letGo.push(() => {
+          done();
+        });
+      },
+      onData: (stream, _session, done) => {
+        stream.resume().on('end', () => {
+          done();
+        });
+      },
     });
     // What has been given up closes its connection in the middle.
     smtp.on('error', () => undefined);
@@ -34,16 +46,27 @@ describe('A mail server that hangs', function hanging() {
     for (const answer of letGo) answer();
     await stage?.close();
     await service?.stop();
-    await new Promise<void>((resolve) => { smtp.close(resolve); });
+    await new Promise<void>((resolve) => {
+      smtp.close(resolve);
+    });
   });
 
   it('keeps no participant waiting', async () => {
     const study = await stage.study();
-    for (let i = 0; i < MAILS; i += 1) await stage.admin.expect(201, 'POST', '/api/users/invite', { email: `${unique()}@example.org`, name: 'Somebody', role: 'coordinator', study_ids: [study.id] });
+    for (let i = 0; i < MAILS; i += 1)
+      await stage.admin.expect(201, 'POST', '/api/users/invite', {
+        email: `${unique()}@example.org`,
+        name: 'Somebody',
+        role: 'coordinator',
+        study_ids: [study.id],
+      });
     await until(() => begun >= 8, { what: 'the first mails to hang' });
     const person = await study.person();
     await person.consent('2024-03-01T09:00:00Z');
-    await until(async () => (await person.anchor()).enrollment_date === '2024-03-01', { timeout: AT_ONCE_MS, what: 'the consent to count' });
+    await until(async () => (await person.anchor()).enrollment_date === '2024-03-01', {
+      timeout: AT_ONCE_MS,
+      what: 'the consent to count',
+    });
     expect(begun, 'mails begun meanwhile').to.be.lessThan(MAILS);
   });
 });

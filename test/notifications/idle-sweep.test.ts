@@ -4,12 +4,14 @@ import { openDatabase } from '../../db/knex.js';
 import type { Database } from '../../db/knex.js';
 import { Desk } from './stage.js';
 
-interface Connection { query: (...given: unknown[]) => Promise<unknown> }
+interface Connection {
+  query: (...given: unknown[]) => Promise<unknown>;
+}
 
 /** Everything that a pool of one connection sends to the database, as text. */
 async function listenTo(database: Database): Promise<string[]> {
   const sent: string[] = [];
-  const connection = await database.client.acquireConnection() as Connection;
+  const connection = (await database.client.acquireConnection()) as Connection;
   const query = connection.query.bind(connection);
   connection.query = (...given) => {
     const [first] = given as [string | { text: string }];
@@ -34,14 +36,21 @@ describe('A run of the sweep with nothing to do', () => {
 
   it('is one query, which an index alone answers', async () => {
     const { sweepReminders } = createReminderActivities({
-      database, channels: { email: null, sms: null }, messages: { publicUrl: 'https://study.example.org', secret: 'a secret of this test, long enough' },
-      maxLatenessHours: 12, retrySeconds: 1, log: { warn: () => undefined }, heartbeat: () => undefined,
+      database,
+      channels: { email: null, sms: null },
+      messages: { publicUrl: 'https://study.example.org', secret: 'a secret of this test, long enough' },
+      maxLatenessHours: 12,
+      retrySeconds: 1,
+      log: { warn: () => undefined },
+      heartbeat: () => undefined,
     });
     // Many that wait for their time, none that is due: whatever other tests have left is theirs.
     const study = await desk.study({ days_before: Array.from({ length: 20 }, (_, i) => i) });
     for (let i = 0; i < 5; i += 1) await desk.visit(await desk.person(study), '2031-05-20');
     const due = `from notifications where status = 'pending' and visit_key is not null and attempt_at <= now()`;
-    const aside = await desk.stage.sql<{ id: string }>(`update notifications set attempt_at = attempt_at + interval '100 years' where id in (select id ${due}) returning id`);
+    const aside = await desk.stage.sql<{ id: string }>(
+      `update notifications set attempt_at = attempt_at + interval '100 years' where id in (select id ${due}) returning id`,
+    );
     try {
       await sweepReminders();
       const sent = await listenTo(database);
@@ -50,7 +59,10 @@ describe('A run of the sweep with nothing to do', () => {
       expect(sent, sent.join('\n')).to.have.length(1);
       expect(sent[0]!.match(/\bexecute\b/g)).to.have.length(1);
     } finally {
-      await desk.stage.sql(`update notifications set attempt_at = attempt_at - interval '100 years' where id = any(?)`, [aside.map(({ id }) => id)]);
+      await desk.stage.sql(
+        `update notifications set attempt_at = attempt_at - interval '100 years' where id = any(?)`,
+        [aside.map(({ id }) => id)],
+      );
     }
     await desk.stage.sql('vacuum analyze notifications');
     const plan = await database.transaction(async (tx) => {

@@ -11,13 +11,28 @@ import { createReminderActivities } from '../../activities/notify/reminders/inde
 import { until } from '../support/until.js';
 import { Desk, clockIn, daytimeZone } from './stage.js';
 
-const message = (to = `${randomUUID()}@example.org`): Message => ({ id: randomUUID(), to, subject: 'Come', text: 'Come.\n' });
+const message = (to = `${randomUUID()}@example.org`): Message => ({
+  id: randomUUID(),
+  to,
+  subject: 'Come',
+  text: 'Come.\n',
+});
 /** Takes everything, and remembers what. */
 const taking = (): Provider & { ids: string[] } => {
   const ids: string[] = [];
-  return { ids, send: (of) => { ids.push(of.id); return Promise.resolve(); } };
+  return {
+    ids,
+    send: (of) => {
+      ids.push(of.id);
+      return Promise.resolve();
+    },
+  };
 };
-const faultOf = (sending: Promise<void>): Promise<unknown> => sending.then(() => undefined, (fault: unknown) => fault);
+const faultOf = (sending: Promise<void>): Promise<unknown> =>
+  sending.then(
+    () => undefined,
+    (fault: unknown) => fault,
+  );
 
 describe('Very many mails', function many() {
   this.timeout(60_000);
@@ -31,12 +46,21 @@ describe('Very many mails', function many() {
   let told: unknown[] = [];
   before(async () => {
     smtp = new SMTPServer({
-      authOptional: true, disabledCommands: ['STARTTLS'], closeTimeout: 100,
-      onRcptTo: ({ address }, _session, done) => { done(address.startsWith('gone') ? Object.assign(new Error('5.1.1 no such mailbox'), { responseCode: 550 }) : null); },
+      authOptional: true,
+      disabledCommands: ['STARTTLS'],
+      closeTimeout: 100,
+      onRcptTo: ({ address }, _session, done) => {
+        done(
+          address.startsWith('gone') ? Object.assign(new Error('5.1.1 no such mailbox'), { responseCode: 550 }) : null,
+        );
+      },
       onData: (stream, session, done) => {
         stream.resume().on('end', () => {
           got.push((session.envelope.rcptTo[0] as { address: string }).address);
-          if (holding) held.push(() => { done(); });
+          if (holding)
+            held.push(() => {
+              done();
+            });
           else done();
         });
       },
@@ -47,7 +71,12 @@ describe('Very many mails', function many() {
     await once(smtp.server, 'listening');
     url = `smtp://127.0.0.1:${(smtp.server.address() as AddressInfo).port}`;
   });
-  after(() => new Promise<void>((resolve) => { smtp.close(resolve); }));
+  after(
+    () =>
+      new Promise<void>((resolve) => {
+        smtp.close(resolve);
+      }),
+  );
   beforeEach(() => {
     holding = false;
     told = [];
@@ -60,7 +89,17 @@ describe('Very many mails', function many() {
   const workerOf = () => (crowd as unknown as { thread?: { ready: boolean; worker: Worker } }).thread;
   /** A crowd mailer whose thread is ready. */
   async function ready(idleMs?: number): Promise<void> {
-    crowd = new CrowdMailer({ url, from: 'study@example.org', own, log: { warn: (fields: unknown) => { told.push(fields); } }, ...(idleMs !== undefined && { idleMs }) });
+    crowd = new CrowdMailer({
+      url,
+      from: 'study@example.org',
+      own,
+      log: {
+        warn: (fields: unknown) => {
+          told.push(fields);
+        },
+      },
+      ...(idleMs !== undefined && { idleMs }),
+    });
     await crowd.send(message());
     expect(own.ids, 'sent by the worker itself until the thread is ready').to.have.length(1);
     await until(() => workerOf()?.ready === true, { what: 'the thread to be ready', timeout: 20_000 });
@@ -73,7 +112,9 @@ describe('Very many mails', function many() {
     expect(got).to.include(to);
     const fault = await faultOf(crowd.send(message('gone@example.org')));
     expect(fault).to.be.instanceOf(RefusedMessage).and.to.include({ addressIsGone: true });
-    expect((fault as Error).message).to.include('550').and.not.include('gone@');
+    expect((fault as Error).message)
+      .to.include('550')
+      .and.not.include('gone@');
     expect(own.ids).to.have.length(1);
   });
 
@@ -83,8 +124,12 @@ describe('Very many mails', function many() {
     const all = Array.from({ length: 20 }, () => crowd.send(message()));
     expect(own.ids).to.have.length(1 + 4);
     holding = false;
-    const timer = setInterval(() => { for (const letGo of held.splice(0)) letGo(); }, 20);
-    await Promise.all(all).finally(() => { clearInterval(timer); });
+    const timer = setInterval(() => {
+      for (const letGo of held.splice(0)) letGo();
+    }, 20);
+    await Promise.all(all).finally(() => {
+      clearInterval(timer);
+    });
   });
 
   it('are tried again when the thread dies, and the worker goes on by itself', async () => {
@@ -93,7 +138,9 @@ describe('Very many mails', function many() {
     const fault = faultOf(crowd.send(message('anna@example.org')));
     await until(() => held.length === 1, { what: 'the mail server to have the mail' });
     await workerOf()!.worker.terminate();
-    expect(await fault).to.include({ code: 'MAIL_THREAD_LOST' }).and.not.be.instanceOf(RefusedMessage);
+    expect(await fault)
+      .to.include({ code: 'MAIL_THREAD_LOST' })
+      .and.not.be.instanceOf(RefusedMessage);
     expect(JSON.stringify(told)).to.include('fault').and.not.include('anna');
     await crowd.send(message());
     expect(own.ids, 'the thread is not begun again at once').to.have.length(2);
@@ -115,13 +162,22 @@ describe('Very many mails', function many() {
 
   describe('that are due', () => {
     let desk: Desk;
-    before(async () => { desk = await Desk.open(); });
+    before(async () => {
+      desk = await Desk.open();
+    });
     after(() => desk.close());
     const zone = daytimeZone();
-    const sweep = (email: Provider, many: Provider) => createReminderActivities({
-      database: desk.stage.database, channels: { email, sms: null }, crowd: { email: many }, messages: { publicUrl: 'https://study.example.org', secret: 'a secret of this test, long enough' },
-      maxLatenessHours: 12, retrySeconds: 1, log: { warn: () => undefined }, heartbeat: () => undefined,
-    }).sweepReminders();
+    const sweep = (email: Provider, many: Provider) =>
+      createReminderActivities({
+        database: desk.stage.database,
+        channels: { email, sms: null },
+        crowd: { email: many },
+        messages: { publicUrl: 'https://study.example.org', secret: 'a secret of this test, long enough' },
+        maxLatenessHours: 12,
+        retrySeconds: 1,
+        log: { warn: () => undefined },
+        heartbeat: () => undefined,
+      }).sweepReminders();
     /** A study with so many reminders that are due; answers its id. */
     async function due(count: number): Promise<string> {
       const { id } = await desk.study({ send_at: clockIn(zone, -10) }, { timezone: zone });
@@ -130,10 +186,19 @@ describe('Very many mails', function many() {
          p as (insert into participants (study_id, participant_code, email, created_at)
            select s.id, 'MANY-' || n, 'many-' || n || '@example.org', now() + interval '1 day' from s, generate_series(1, ?::integer) n returning id, study_id)
          insert into scheduled_visits (visit_key, study_id, participant_id, name, target_date, window_open, window_close)
-         select gen_random_uuid(), p.study_id, p.id, 'Visit 1', s.day, s.day, s.day from p, s`, [id, count]);
+         select gen_random_uuid(), p.study_id, p.id, 'Visit 1', s.day, s.day, s.day from p, s`,
+        [id, count],
+      );
       return id;
     }
-    const sentOf = async (study: string) => ((await desk.stage.sql('select id from notifications where study_id = ? and status = \'sent\'', [study])) as { id: string }[]).map(({ id }) => id).sort();
+    const sentOf = async (study: string) =>
+      (
+        (await desk.stage.sql("select id from notifications where study_id = ? and status = 'sent'", [study])) as {
+          id: string;
+        }[]
+      )
+        .map(({ id }) => id)
+        .sort();
 
     it('go to the crowd’s mailer, each once, and a handful does not', async () => {
       const [few, many] = [taking(), taking()];

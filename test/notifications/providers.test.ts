@@ -15,39 +15,106 @@ const zone = daytimeZone();
 /** A push every half second. */
 const PUSHES_PER_MINUTE = 120;
 type Answer = (response: ServerResponse, count: number) => void;
-const says = (status: number, headers: Record<string, string> = {}): Answer => (response) => { response.writeHead(status, headers).end('{}'); };
-const first = (once: Answer, then: Answer = says(200)): Answer => (response, count) => (count === 1 ? once : then)(response, count);
+const says =
+  (status: number, headers: Record<string, string> = {}): Answer =>
+  (response) => {
+    response.writeHead(status, headers).end('{}');
+  };
+const first =
+  (once: Answer, then: Answer = says(200)): Answer =>
+  (response, count) =>
+    (count === 1 ? once : then)(response, count);
 
-/** What a text gateway may do, and what becomes of the reminder: status, how often it was asked, what stands in last_error. */
-const GATEWAY: [string, Answer, { status: string; asked: number; last_error: string | null; reason: string | null }][] = [
-  ['takes it', says(200), { status: 'sent', asked: 1, last_error: null, reason: null }],
-  ['refuses it (400)', says(400), { status: 'failed', asked: 1, last_error: 'the SMS gateway refused the message (400)', reason: 'refused' }],
-  ['refuses it (422)', says(422), { status: 'failed', asked: 1, last_error: 'the SMS gateway refused the message (422)', reason: 'refused' }],
-  ['lets nobody in for a while (401)', first(says(401)), { status: 'sent', asked: 2, last_error: 'SMS_401', reason: null }],
-  ['is asked too often (429) and says when to come back', first(says(429, { 'Retry-After': '2' })), { status: 'sent', asked: 2, last_error: 'SMS_429', reason: null }],
-  ['is broken (500)', first(says(500)), { status: 'sent', asked: 2, last_error: 'SMS_500', reason: null }],
-  ['is away (503), twice', (response, count) => { response.writeHead(count < 3 ? 503 : 200).end(); }, { status: 'sent', asked: 3, last_error: 'SMS_503', reason: null }],
-  ['takes it and its answer is lost', first((response) => { response.destroy(); }), { status: 'sent', asked: 2, last_error: 'SMS_CONNECTION', reason: null }],
-  ['redirects', first(says(302, { Location: 'http://127.0.0.1:9/' })), { status: 'sent', asked: 2, last_error: 'SMS_302', reason: null }],
-  ['does not answer', first(() => undefined), { status: 'sent', asked: 2, last_error: 'SMS_TIMEOUT', reason: null }],
-  ['answers 200 MB', (response) => {
-    response.writeHead(200, { 'Content-Length': 200 * 1024 * 1024 });
-    response.write(Buffer.alloc(1024 * 1024));
-  }, { status: 'sent', asked: 1, last_error: null, reason: null }],
-];
+/**
+ * What a text gateway may do, and what becomes of the reminder: status, how often it was asked, what stands in
+ * last_error.
+ */
+const GATEWAY: [string, Answer, { status: string; asked: number; last_error: string | null; reason: string | null }][] =
+  [
+    ['takes it', says(200), { status: 'sent', asked: 1, last_error: null, reason: null }],
+    [
+      'refuses it (400)',
+      says(400),
+      { status: 'failed', asked: 1, last_error: 'the SMS gateway refused the message (400)', reason: 'refused' },
+    ],
+    [
+      'refuses it (422)',
+      says(422),
+      { status: 'failed', asked: 1, last_error: 'the SMS gateway refused the message (422)', reason: 'refused' },
+    ],
+    [
+      'lets nobody in for a while (401)',
+      first(says(401)),
+      { status: 'sent', asked: 2, last_error: 'SMS_401', reason: null },
+    ],
+    [
+      'is asked too often (429) and says when to come back',
+      first(says(429, { 'Retry-After': '2' })),
+      { status: 'sent', asked: 2, last_error: 'SMS_429', reason: null },
+    ],
+    ['is broken (500)', first(says(500)), { status: 'sent', asked: 2, last_error: 'SMS_500', reason: null }],
+    [
+      'is away (503), twice',
+      (response, count) => {
+        response.writeHead(count < 3 ? 503 : 200).end();
+      },
+      { status: 'sent', asked: 3, last_error: 'SMS_503', reason: null },
+    ],
+    [
+      'takes it and its answer is lost',
+      first((response) => {
+        response.destroy();
+      }),
+      { status: 'sent', asked: 2, last_error: 'SMS_CONNECTION', reason: null },
+    ],
+    [
+      'redirects',
+      first(says(302, { Location: 'http://127.0.0.1:9/' })),
+      { status: 'sent', asked: 2, last_error: 'SMS_302', reason: null },
+    ],
+    ['does not answer', first(() => undefined), { status: 'sent', asked: 2, last_error: 'SMS_TIMEOUT', reason: null }],
+    [
+      'answers 200 MB',
+      (response) => {
+        response.writeHead(200, { 'Content-Length': 200 * 1024 * 1024 });
+        response.write(Buffer.alloc(1024 * 1024));
+      },
+      { status: 'sent', asked: 1, last_error: null, reason: null },
+    ],
+  ];
 
 /** What a mail server may say of a recipient. Whether the address counts as dead afterwards. */
 const MAIL: [string, string, { status: string; taken: number; dead: boolean; last_error: string | null }][] = [
   ['takes it', 'good', { status: 'sent', taken: 1, dead: false, last_error: null }],
-  ['knows no such mailbox (550 5.1.1)', 'unknown', { status: 'failed', taken: 0, dead: true, last_error: 'the mail server refused the message (550)' }],
-  ['knows no such mailbox and says so by 550 alone', 'bare', { status: 'failed', taken: 0, dead: true, last_error: 'the mail server refused the message (550)' }],
-  ['refuses by a rule of its own (550 5.7.1)', 'policy', { status: 'failed', taken: 0, dead: false, last_error: 'the mail server refused the message (550)' }],
-  ['says that the mailbox is full (552 5.2.2)', 'full', { status: 'failed', taken: 0, dead: false, last_error: 'the mail server refused the message (552)' }],
+  [
+    'knows no such mailbox (550 5.1.1)',
+    'unknown',
+    { status: 'failed', taken: 0, dead: true, last_error: 'the mail server refused the message (550)' },
+  ],
+  [
+    'knows no such mailbox and says so by 550 alone',
+    'bare',
+    { status: 'failed', taken: 0, dead: true, last_error: 'the mail server refused the message (550)' },
+  ],
+  [
+    'refuses by a rule of its own (550 5.7.1)',
+    'policy',
+    { status: 'failed', taken: 0, dead: false, last_error: 'the mail server refused the message (550)' },
+  ],
+  [
+    'says that the mailbox is full (552 5.2.2)',
+    'full',
+    { status: 'failed', taken: 0, dead: false, last_error: 'the mail server refused the message (552)' },
+  ],
   ['asks to come back (451)', 'later', { status: 'sent', taken: 1, dead: false, last_error: 'EENVELOPE' }],
   ['takes it and its answer is lost', 'lost', { status: 'sent', taken: 2, dead: false, last_error: 'ECONNECTION' }],
 ];
 const said: Record<string, { code: number; text: string }> = {
-  unknown: { code: 550, text: '5.1.1 no such user' }, bare: { code: 550, text: 'no such user' }, policy: { code: 550, text: '5.7.1 not from you' }, full: { code: 552, text: '5.2.2 mailbox full' }, later: { code: 451, text: '4.7.1 try again' },
+  unknown: { code: 550, text: '5.1.1 no such user' },
+  bare: { code: 550, text: 'no such user' },
+  policy: { code: 550, text: '5.7.1 not from you' },
+  full: { code: 552, text: '5.2.2 mailbox full' },
+  later: { code: 451, text: '4.7.1 try again' },
 };
 const kindOf = (address: string): string => address.split('-')[0]!;
 
@@ -64,7 +131,13 @@ describe('Providers of messages that do not do as they should', function provide
       recipient: (address, count) => (kindOf(address) === 'later' && count > 1 ? undefined : said[kindOf(address)]),
       losesAnswer: (address, count) => kindOf(address) === 'lost' && count === 1,
     });
-    service = await startService({ SMTP_URL: mails.url, SMS_GATEWAY_URL: `${gateway.url}/sms`, PUSH_GATEWAY_URL: `${gateway.url}/push`, REMINDER_INTERVAL_SECONDS: '1', PUSH_PER_MINUTE: String(PUSHES_PER_MINUTE) });
+    service = await startService({
+      SMTP_URL: mails.url,
+      SMS_GATEWAY_URL: `${gateway.url}/sms`,
+      PUSH_GATEWAY_URL: `${gateway.url}/push`,
+      REMINDER_INTERVAL_SECONDS: '1',
+      PUSH_PER_MINUTE: String(PUSHES_PER_MINUTE),
+    });
     desk = await Desk.open(service.run);
     gateway.answer = ({ path, body }, response) => {
       const to = path === '/sms' ? (JSON.parse(body) as { to: string }).to : '';
@@ -78,36 +151,53 @@ describe('Providers of messages that do not do as they should', function provide
     await mails?.close();
   });
 
-  const asked = (phone: string) => gateway.at('/sms').filter(({ body }) => (JSON.parse(body) as { to: string }).to === phone);
-  const study = (notifications: Record<string, unknown>): Promise<AnchorStudy> => desk.study({ send_at: clockIn(zone, -10), ...notifications }, { timezone: zone });
+  const asked = (phone: string) =>
+    gateway.at('/sms').filter(({ body }) => (JSON.parse(body) as { to: string }).to === phone);
+  const study = (notifications: Record<string, unknown>): Promise<AnchorStudy> =>
+    desk.study({ send_at: clockIn(zone, -10), ...notifications }, { timezone: zone });
   let numbers = 0;
   const phone = (): string => `+49${Date.now()}${numbers++}`;
-  const settled = (who: { id: string }, count = 1, timeout = 60_000): Promise<NotificationView[]> => until(async () => {
-    const rows = await desk.of(who);
-    if (rows.length < count || rows.some(({ status }) => status === 'pending')) throw new Error(JSON.stringify(rows));
-    return rows;
-  }, { what: 'the reminders to be settled', timeout });
+  const settled = (who: { id: string }, count = 1, timeout = 60_000): Promise<NotificationView[]> =>
+    until(
+      async () => {
+        const rows = await desk.of(who);
+        if (rows.length < count || rows.some(({ status }) => status === 'pending'))
+          throw new Error(JSON.stringify(rows));
+        return rows;
+      },
+      { what: 'the reminders to be settled', timeout },
+    );
   const comesTomorrow = (who: { id: string }): Promise<Loose> => desk.visit(who, dayIn(zone, 1));
 
   describe('a gateway that', () => {
     const people = new Map<string, { id: string; phone: string }>();
     before(async () => {
       const of = await study({ channels: ['sms'] });
-      await Promise.all(GATEWAY.map(async ([what, answer]) => {
-        const number = phone();
-        answers.set(number, answer);
-        const who = await desk.person(of, { email: null, phone: number });
-        people.set(what, { id: who.id, phone: number });
-        await comesTomorrow(who);
-      }));
+      await Promise.all(
+        GATEWAY.map(async ([what, answer]) => {
+          const number = phone();
+          answers.set(number, answer);
+          const who = await desk.person(of, { email: null, phone: number });
+          people.set(what, { id: who.id, phone: number });
+          await comesTomorrow(who);
+        }),
+      );
     });
     for (const [what, , wanted] of GATEWAY) {
       it(what, async () => {
         const who = people.get(what)!;
         const [row] = await settled(who);
         const requests = asked(who.phone);
-        expect({ status: row!.status, asked: requests.length, last_error: row!.last_error, reason: row!.reason }).to.deep.equal(wanted);
-        expect(new Set(requests.map(({ headers }) => headers['idempotency-key'])).size, 'one key for all attempts').to.equal(1);
+        expect({
+          status: row!.status,
+          asked: requests.length,
+          last_error: row!.last_error,
+          reason: row!.reason,
+        }).to.deep.equal(wanted);
+        expect(
+          new Set(requests.map(({ headers }) => headers['idempotency-key'])).size,
+          'one key for all attempts',
+        ).to.equal(1);
         expect(JSON.stringify(row)).not.to.include(who.phone);
         if (wanted.last_error === 'SMS_429') expect(requests[1]!.at - requests[0]!.at).to.be.at.least(2_000);
       });
@@ -119,12 +209,14 @@ describe('Providers of messages that do not do as they should', function provide
     let of: AnchorStudy;
     before(async () => {
       of = await study({ channels: ['email'] });
-      await Promise.all(MAIL.map(async ([what, kind]) => {
-        const email = `${kind}-${unique()}@example.org`;
-        const who = await desk.person(of, { email });
-        people.set(what, { id: who.id, email });
-        await comesTomorrow(who);
-      }));
+      await Promise.all(
+        MAIL.map(async ([what, kind]) => {
+          const email = `${kind}-${unique()}@example.org`;
+          const who = await desk.person(of, { email });
+          people.set(what, { id: who.id, email });
+          await comesTomorrow(who);
+        }),
+      );
     });
     for (const [what, , wanted] of MAIL) {
       it(what, async () => {
@@ -132,8 +224,15 @@ describe('Providers of messages that do not do as they should', function provide
         const [row] = await settled(who);
         const taken = mails.to(who.email);
         const dead = await desk.stage.sql('select 1 from dead_addresses where participant_id = ?', [who.id]);
-        expect({ status: row!.status, taken: taken.length, dead: dead.length === 1, last_error: row!.last_error }).to.deep.equal(wanted);
-        expect(new Set(taken.map(({ messageId }) => messageId)).size, 'one Message-ID').to.equal(Math.min(1, wanted.taken));
+        expect({
+          status: row!.status,
+          taken: taken.length,
+          dead: dead.length === 1,
+          last_error: row!.last_error,
+        }).to.deep.equal(wanted);
+        expect(new Set(taken.map(({ messageId }) => messageId)).size, 'one Message-ID').to.equal(
+          Math.min(1, wanted.taken),
+        );
         expect(JSON.stringify(row)).not.to.include(who.email);
       });
     }
@@ -146,24 +245,38 @@ describe('Providers of messages that do not do as they should', function provide
       const found = rows.find(({ visit_id }) => visit_id === second.id)!;
       expect(found).to.include({ status: 'suppressed', reason: 'address_dead', attempts: 0 });
       expect((await desk.explain(second.id))[0]!.why).to.include('messages to this address came back');
-      await desk.stage.admin.expect(200, 'PATCH', `/api/participants/${who.id}`, { email: `good-${unique()}@example.org` });
-      await until(async () => (await desk.of(who)).find(({ id, status }) => id === found.id && status === 'sent'), { what: 'the reminder at the new address' });
+      await desk.stage.admin.expect(200, 'PATCH', `/api/participants/${who.id}`, {
+        email: `good-${unique()}@example.org`,
+      });
+      await until(async () => (await desk.of(who)).find(({ id, status }) => id === found.id && status === 'sent'), {
+        what: 'the reminder at the new address',
+      });
     });
   });
 
   it('a text message that is reported undelivered is followed on the channel that the study names instead, once', async () => {
     const of = await study({ channels: ['sms'], fallback: ['email'] });
-    const email = `good-${unique()}@example.org`, number = phone();
+    const email = `good-${unique()}@example.org`,
+      number = phone();
     const who = await desk.person(of, { email, phone: number });
     await comesTomorrow(who);
     const [sent] = await settled(who);
-    const { pathname, search } = new URL((JSON.parse(asked(number)[0]!.body) as { status_callback: string }).status_callback);
+    const { pathname, search } = new URL(
+      (JSON.parse(asked(number)[0]!.body) as { status_callback: string }).status_callback,
+    );
     const anybody = new Http(service.run.api);
     expect((await anybody.post(`${pathname}${search}`, { status: 'delivered' })).status).to.equal(204);
     expect(await desk.of(who)).to.have.length(1);
-    for (let i = 0; i < 2; i += 1) expect((await anybody.post(`${pathname}${search}`, { status: 'undelivered', error_code: '30003' })).status).to.equal(204);
+    for (let i = 0; i < 2; i += 1)
+      expect(
+        (await anybody.post(`${pathname}${search}`, { status: 'undelivered', error_code: '30003' })).status,
+      ).to.equal(204);
     const rows = await settled(who, 2);
-    expect(rows.find(({ id }) => id === sent!.id)).to.include({ status: 'sent', delivery_status: 'undelivered', last_error: 'the gateway reported 30003' });
+    expect(rows.find(({ id }) => id === sent!.id)).to.include({
+      status: 'sent',
+      delivery_status: 'undelivered',
+      last_error: 'the gateway reported 30003',
+    });
     expect(rows.find(({ channel }) => channel === 'email')).to.include({ status: 'sent', fallback_of: sent!.id });
     expect(mails.to(email)).to.have.length(1);
     expect(rows).to.have.length(2);
@@ -171,15 +284,26 @@ describe('Providers of messages that do not do as they should', function provide
 
   it('channels are tried in the order that the study gives, past those that nobody can be reached on', async () => {
     const of = await study({ channels: ['push'], fallback: ['sms', 'email'] });
-    const email = `good-${unique()}@example.org`, number = phone();
+    const email = `good-${unique()}@example.org`,
+      number = phone();
     answers.set(number, says(400));
     const who = await desk.person(of, { email, phone: number });
     const visit = await comesTomorrow(who);
-    const rows = await until(async () => { const all = await settled(who); return all.length === 3 ? all : undefined; }, { what: 'all three channels to be tried' });
-    expect(Object.fromEntries(rows.map(({ channel, status, reason }) => [channel, `${status} ${String(reason)}`]))).to.deep.equal({ push: 'suppressed no_address', sms: 'failed refused', email: 'sent null' });
+    const rows = await until(
+      async () => {
+        const all = await settled(who);
+        return all.length === 3 ? all : undefined;
+      },
+      { what: 'all three channels to be tried' },
+    );
+    expect(
+      Object.fromEntries(rows.map(({ channel, status, reason }) => [channel, `${status} ${String(reason)}`])),
+    ).to.deep.equal({ push: 'suppressed no_address', sms: 'failed refused', email: 'sent null' });
     expect(mails.to(email)).to.have.length(1);
     const told = await desk.explain(visit.id);
-    expect(told.find(({ channel }) => channel === 'email')!.rule).to.include('because the channel before it did not work');
+    expect(told.find(({ channel }) => channel === 'email')!.rule).to.include(
+      'because the channel before it did not work',
+    );
   });
 
   it('what is pending for who has no address is said not to be sent, what instead, and to be sent once there is one', async () => {
@@ -187,23 +311,59 @@ describe('Providers of messages that do not do as they should', function provide
     const who = await desk.person(of, { email: null });
     const visit = await desk.visit(who, '2031-05-20');
     const [told] = await desk.explain(visit.id);
-    expect(told).to.include({ outcome: 'will_not_be_sent', status: 'pending', why: 'As things are it will not be sent: the participant has no address for this channel; sms is tried instead.' });
-    await desk.stage.admin.expect(200, 'PATCH', `/api/participants/${who.id}`, { email: `good-${unique()}@example.org` });
+    expect(told).to.include({
+      outcome: 'will_not_be_sent',
+      status: 'pending',
+      why: 'As things are it will not be sent: the participant has no address for this channel; sms is tried instead.',
+    });
+    await desk.stage.admin.expect(200, 'PATCH', `/api/participants/${who.id}`, {
+      email: `good-${unique()}@example.org`,
+    });
     expect((await desk.explain(visit.id))[0]).to.include({ outcome: 'will_be_sent', why: 'It waits for its time.' });
   });
 
   describe('a mail that comes back', () => {
-    const report = (returned: string, { action = 'failed', status = '5.1.1' } = {}): string => [
-      'From: MAILER-DAEMON@example.org', 'To: no-reply@example.org', 'Subject: Undelivered Mail Returned to Sender', 'MIME-Version: 1.0',
-      'Content-Type: multipart/report; report-type=delivery-status; boundary="b"', '', '--b', 'Content-Type: text/plain', '', 'It could not be delivered.', '--b', 'Content-Type: message/delivery-status', '',
-      'Reporting-MTA: dns; mx.example.org', '', 'Final-Recipient: rfc822; somebody@example.org', `Action: ${action}`, `Status: ${status}`, '', '--b', 'Content-Type: text/rfc822-headers', '', returned, '', '--b--', '',
-    ].join('\r\n');
+    const report = (returned: string, { action = 'failed', status = '5.1.1' } = {}): string =>
+      [
+        'From: MAILER-DAEMON@example.org',
+        'To: no-reply@example.org',
+        'Subject: Undelivered Mail Returned to Sender',
+        'MIME-Version: 1.0',
+        'Content-Type: multipart/report; report-type=delivery-status; boundary="b"',
+        '',
+        '--b',
+        'Content-Type: text/plain',
+        '',
+        'It could not be delivered.',
+        '--b',
+        'Content-Type: message/delivery-status',
+        '',
+        'Reporting-MTA: dns; mx.example.org',
+        '',
+        'Final-Recipient: rfc822; somebody@example.org',
+        `Action: ${action}`,
+        `Status: ${status}`,
+        '',
+        '--b',
+        'Content-Type: text/rfc822-headers',
+        '',
+        returned,
+        '',
+        '--b--',
+        '',
+      ].join('\r\n');
     const headersOf = (source: string): string => source.split(/\r?\n\r?\n/)[0]!;
-    const bounced = (content: string) => new Http(service.run.api).send('POST', '/api/notifications/bounces', undefined, { raw: { type: 'message/rfc822', content } });
+    const bounced = (content: string) =>
+      new Http(service.run.api).send('POST', '/api/notifications/bounces', undefined, {
+        raw: { type: 'message/rfc822', content },
+      });
     let of: AnchorStudy;
-    before(async () => { of = await study({ fallback: ['sms'] }); });
+    before(async () => {
+      of = await study({ fallback: ['sms'] });
+    });
     async function sent(): Promise<{ who: { id: string }; email: string; number: string; headers: string }> {
-      const email = `good-${unique()}@example.org`, number = phone();
+      const email = `good-${unique()}@example.org`,
+        number = phone();
       const who = await desk.person(of, { email, phone: number });
       await comesTomorrow(who);
       await settled(who);
@@ -215,28 +375,48 @@ describe('Providers of messages that do not do as they should', function provide
       expect((await bounced(report(headers))).status).to.equal(204);
       expect((await bounced(report(headers))).status).to.equal(204);
       const rows = await settled(who, 2);
-      expect(rows.find(({ channel }) => channel === 'email')).to.include({ status: 'sent', delivery_status: 'undelivered', last_error: 'the mail came back (5.1.1)' });
+      expect(rows.find(({ channel }) => channel === 'email')).to.include({
+        status: 'sent',
+        delivery_status: 'undelivered',
+        last_error: 'the mail came back (5.1.1)',
+      });
       expect(rows.find(({ channel }) => channel === 'sms')).to.include({ status: 'sent' });
       const next = await comesTomorrow(who);
-      await until(async () => (await desk.of(who, `&visit_id=${next.id}`)).filter(({ status }) => status !== 'pending').length === 2, { what: 'the next reminder' });
-      expect((await desk.of(who, `&visit_id=${next.id}`)).map(({ channel, status, reason }) => `${channel} ${status} ${String(reason)}`).sort()).to.deep.equal(['email suppressed address_dead', 'sms sent null']);
+      await until(
+        async () =>
+          (await desk.of(who, `&visit_id=${next.id}`)).filter(({ status }) => status !== 'pending').length === 2,
+        { what: 'the next reminder' },
+      );
+      expect(
+        (await desk.of(who, `&visit_id=${next.id}`))
+          .map(({ channel, status, reason }) => `${channel} ${status} ${String(reason)}`)
+          .sort(),
+      ).to.deep.equal(['email suppressed address_dead', 'sms sent null']);
       expect([mails.to(email).length, asked(number).length]).to.deep.equal([1, 2]);
     });
 
-    for (const [what, change, dead] of [['for another reason (5.2.2): the next channel, the address stays good', { status: '5.2.2' }, 0], ['only late: nothing', { action: 'delayed', status: '4.4.7' }, 0]] as const) {
+    for (const [what, change, dead] of [
+      ['for another reason (5.2.2): the next channel, the address stays good', { status: '5.2.2' }, 0],
+      ['only late: nothing', { action: 'delayed', status: '4.4.7' }, 0],
+    ] as const) {
       it(what, async () => {
         const { who, headers } = await sent();
         expect((await bounced(report(headers, change))).status).to.equal(204);
         if (what.startsWith('for')) await settled(who, 2);
         const [row] = await desk.of(who, '&channel=email');
-        expect([row!.delivery_status, (await desk.stage.sql('select 1 from dead_addresses where participant_id = ?', [who.id])).length]).to.deep.equal([what.startsWith('for') ? 'undelivered' : null, dead]);
+        expect([
+          row!.delivery_status,
+          (await desk.stage.sql('select 1 from dead_addresses where participant_id = ?', [who.id])).length,
+        ]).to.deep.equal([what.startsWith('for') ? 'undelivered' : null, dead]);
       });
     }
 
     it('is refused where it is no such report, or returns no message of ours', async () => {
       const { headers } = await sent();
       for (const [content, status, code] of [
-        ['Subject: hello\r\n\r\nhow are you?', 422, 'NO_DELIVERY_REPORT'], ['\u0000\u0001', 422, 'NO_DELIVERY_REPORT'], [report('Subject: something else'), 404, 'NOT_FOUND'],
+        ['Subject: hello\r\n\r\nhow are you?', 422, 'NO_DELIVERY_REPORT'],
+        ['\u0000\u0001', 422, 'NO_DELIVERY_REPORT'],
+        [report('Subject: something else'), 404, 'NOT_FOUND'],
         [report(headers.replace(/(X-Delivery-Report:\s*\S{8})\S/i, '$1_')), 404, 'NOT_FOUND'],
       ] as const) {
         const answer = await bounced(content);
@@ -246,13 +426,18 @@ describe('Providers of messages that do not do as they should', function provide
   });
 
   describe('a browser', () => {
-    const register = (who: { id: string }, token: string) => desk.stage.admin.post('/api/notifications/register', { participant_id: who.id, platform: 'web', token });
+    const register = (who: { id: string }, token: string) =>
+      desk.stage.admin.post('/api/notifications/register', { participant_id: who.id, platform: 'web', token });
 
     it('is sent what it alone can read, signed with the key that it was given', async () => {
       const of = await study({ channels: ['push'] });
       const who = await desk.person(of);
       const browser = new PushBrowser(`${gateway.url}/browser/${unique()}`);
-      const { public_key } = await new Http(service.run.api).expect<{ public_key: string }>(200, 'GET', '/api/notifications/web-push-key');
+      const { public_key } = await new Http(service.run.api).expect<{ public_key: string }>(
+        200,
+        'GET',
+        '/api/notifications/web-push-key',
+      );
       expect((await register(who, browser.token)).status).to.equal(201);
       expect((await register(who, browser.token)).status).to.equal(200);
       await comesTomorrow(who);
@@ -260,7 +445,10 @@ describe('Providers of messages that do not do as they should', function provide
       expect(row).to.include({ channel: 'push', status: 'sent' });
       const [got, ...more] = gateway.at(new URL((JSON.parse(browser.token) as { endpoint: string }).endpoint).pathname);
       expect(more).to.deep.equal([]);
-      expect(browser.read(got!)).to.deep.include({ title: `Reminder: Visit 1 on ${dayIn(zone, 1)}`, notification_id: row!.id });
+      expect(browser.read(got!)).to.deep.include({
+        title: `Reminder: Visit 1 on ${dayIn(zone, 1)}`,
+        notification_id: row!.id,
+      });
       const { key, claims } = vapidOf(got!);
       expect([key, claims.aud]).to.deep.equal([public_key, gateway.url]);
       expect(claims.sub).to.match(/^mailto:/);
@@ -273,12 +461,20 @@ describe('Providers of messages that do not do as they should', function provide
       const who = await desk.person(of, { phone: phone() });
       const path = `/gone/${unique()}`;
       const before = gateway.answer;
-      gateway.answer = (request, response, count) => { if (request.path === path) response.writeHead(410).end(); else before(request, response, count); };
+      gateway.answer = (request, response, count) => {
+        if (request.path === path) response.writeHead(410).end();
+        else before(request, response, count);
+      };
       try {
         await register(who, new PushBrowser(`${gateway.url}${path}`).token);
         await comesTomorrow(who);
-        await until(async () => (await desk.of(who)).length === 2 && (await settled(who)).length === 2, { what: 'the text message instead' });
-        expect((await desk.of(who, '&channel=push'))[0]).to.include({ status: 'failed', last_error: 'the push service does not know the browser any more (410)' });
+        await until(async () => (await desk.of(who)).length === 2 && (await settled(who)).length === 2, {
+          what: 'the text message instead',
+        });
+        expect((await desk.of(who, '&channel=push'))[0]).to.include({
+          status: 'failed',
+          last_error: 'the push service does not know the browser any more (410)',
+        });
         expect(await desk.stage.sql('select 1 from push_tokens where participant_id = ?', [who.id])).to.deep.equal([]);
       } finally {
         gateway.answer = before;
@@ -288,7 +484,12 @@ describe('Providers of messages that do not do as they should', function provide
     it('that gives no subscription is refused with what is wrong', async () => {
       const who = await desk.person(await study({ channels: ['push'] }));
       const good = JSON.parse(new PushBrowser('https://push.example.org/x').token) as { keys: Record<string, string> };
-      for (const [token, words] of [['{"endpoint": 5}', 'no push subscription'], ['{oh', 'no push subscription'], [JSON.stringify({ ...good, keys: { ...good.keys, auth: 'AAAA' } }), 'auth that is not 16 bytes'], [JSON.stringify({ ...good, keys: { ...good.keys, p256dh: 'AAAA' } }), 'p256dh that is not 65 bytes']] as const) {
+      for (const [token, words] of [
+        ['{"endpoint": 5}', 'no push subscription'],
+        ['{oh', 'no push subscription'],
+        [JSON.stringify({ ...good, keys: { ...good.keys, auth: 'AAAA' } }), 'auth that is not 16 bytes'],
+        [JSON.stringify({ ...good, keys: { ...good.keys, p256dh: 'AAAA' } }), 'p256dh that is not 65 bytes'],
+      ] as const) {
         const answer = await register(who, token);
         expect([answer.status, answer.body.errors[0]!.path], token).to.deep.equal([422, 'token']);
         expect(answer.body.errors[0]!.message).to.include(words);
@@ -299,20 +500,30 @@ describe('Providers of messages that do not do as they should', function provide
   it('a limit of messages a minute is kept, also by several workers; what waits is sent in its turn', async () => {
     const of = await study({ channels: ['push'] });
     const tokens = new Set<string>();
-    const people = await Promise.all(Array.from({ length: 8 }, async () => {
-      const who = await desk.person(of);
-      const token = unique('device');
-      tokens.add(token);
-      await desk.stage.admin.expect(201, 'POST', '/api/notifications/register', { participant_id: who.id, platform: 'ios', token });
-      return who;
-    }));
+    const people = await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const who = await desk.person(of);
+        const token = unique('device');
+        tokens.add(token);
+        await desk.stage.admin.expect(201, 'POST', '/api/notifications/register', {
+          participant_id: who.id,
+          platform: 'ios',
+          token,
+        });
+        return who;
+      }),
+    );
     const elsewhere = desk.sweepHere({ pushPerMinute: PUSHES_PER_MINUTE, pushUrl: `${gateway.url}/push` });
     await Promise.all(people.map(comesTomorrow));
     await elsewhere();
     for (const who of people) expect((await settled(who))[0]).to.include({ status: 'sent' });
-    const times = gateway.at('/push').filter(({ body }) => tokens.has((JSON.parse(body) as { message: { token: string } }).message.token)).map(({ at }) => at).sort((a, b) => a - b);
+    const times = gateway
+      .at('/push')
+      .filter(({ body }) => tokens.has((JSON.parse(body) as { message: { token: string } }).message.token))
+      .map(({ at }) => at)
+      .sort((a, b) => a - b);
     expect(times).to.have.length(people.length);
     // The first may have been late on a busy machine; those after it are not all at once.
-    expect(times.at(-1)! - times[0]!).to.be.at.least((people.length - 1) * 60_000 / PUSHES_PER_MINUTE / 2);
+    expect(times.at(-1)! - times[0]!).to.be.at.least(((people.length - 1) * 60_000) / PUSHES_PER_MINUTE / 2);
   });
 });

@@ -17,47 +17,82 @@ const zone = daytimeZone();
 /** Due some minutes ago, for a visit tomorrow. */
 const due = () => ({ send_at: clockIn(zone, -10) });
 const words = {
-  en: { visit_reminder: { subject: 'Come to {{visit_name}}', body: 'Dear {{participant_code}}, see you on {{target_date}}.' } },
+  en: {
+    visit_reminder: {
+      subject: 'Come to {{visit_name}}',
+      body: 'Dear {{participant_code}}, see you on {{target_date}}.',
+    },
+  },
   de: { visit_reminder: { subject: 'Kommen Sie zu {visit_name}', body: 'Bis zum {{target_date}} in {{study_name}}.' } },
 };
 
 describe('Reminders are sent', function sending() {
   let desk: Desk;
-  before(async () => { desk = await Desk.open(); });
+  before(async () => {
+    desk = await Desk.open();
+  });
   after(() => desk.close());
 
-  const study = (notifications: Record<string, unknown>) => desk.study({ ...due(), ...notifications }, { timezone: zone });
+  const study = (notifications: Record<string, unknown>) =>
+    desk.study({ ...due(), ...notifications }, { timezone: zone });
   const tomorrow = () => dayIn(zone, 1);
   const settled = (who: { id: string }) => async () => {
     const rows = await desk.of(who);
     return rows.length > 0 && rows.every(({ status }) => status !== 'pending') ? rows : undefined;
   };
-  const sent = (who: { id: string }): Promise<NotificationView[]> => desk.sweep(settled(who), 'the reminders to be settled');
+  const sent = (who: { id: string }): Promise<NotificationView[]> =>
+    desk.sweep(settled(who), 'the reminders to be settled');
   /** A sweep with providers of the test's own, in this process. */
-  const sweepHere = (channels: Partial<Channels>, more: { leaseSeconds?: number } = {}): Promise<SweepReport> => createReminderActivities({
-    database: desk.stage.database, channels: { email: null, sms: null, push: null, ...channels }, messages: { publicUrl: 'https://study.example.org', secret: 'a secret of this test, long enough' },
-    maxLatenessHours: 12, retrySeconds: 1, log: { warn: () => undefined }, heartbeat: () => undefined, ...more,
-  }).sweepReminders();
+  const sweepHere = (channels: Partial<Channels>, more: { leaseSeconds?: number } = {}): Promise<SweepReport> =>
+    createReminderActivities({
+      database: desk.stage.database,
+      channels: { email: null, sms: null, push: null, ...channels },
+      messages: { publicUrl: 'https://study.example.org', secret: 'a secret of this test, long enough' },
+      maxLatenessHours: 12,
+      retrySeconds: 1,
+      log: { warn: () => undefined },
+      heartbeat: () => undefined,
+      ...more,
+    }).sweepReminders();
   /** A gateway that answers what it is told, and remembers what it was given. */
   async function gateway(answer: () => { status: number; body?: string }) {
     const got: { body: Record<string, unknown>; key: string | undefined }[] = [];
     const server = createServer((request, response) => {
       void request.toArray().then((chunks: Buffer[]) => {
-        got.push({ body: JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>, key: request.headers['idempotency-key'] as string | undefined });
+        got.push({
+          body: JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>,
+          key: request.headers['idempotency-key'] as string | undefined,
+        });
         const { status, body } = answer();
         response.writeHead(status).end(body);
       });
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return { got, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, close: () => { server.close(); server.closeAllConnections(); } };
+    return {
+      got,
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+      close: () => {
+        server.close();
+        server.closeAllConnections();
+      },
+    };
   }
-  const hold = (who: { id: string }) => desk.stage.sql(`update notifications set attempt_at = now() where participant_id = ? and status = 'pending'`, [who.id]);
+  const hold = (who: { id: string }) =>
+    desk.stage.sql(`update notifications set attempt_at = now() where participant_id = ? and status = 'pending'`, [
+      who.id,
+    ]);
 
   it('by mail in the participant’s language, as text and HTML, with the visit for the calendar and a way out', async () => {
     const of = await study({ languages: words });
-    const [anna, bernd, cecile] = await Promise.all(['en', 'de-AT', 'fr'].map((preferred_language) => desk.person(of, { preferred_language })));
+    const [anna, bernd, cecile] = await Promise.all(
+      ['en', 'de-AT', 'fr'].map((preferred_language) => desk.person(of, { preferred_language })),
+    );
     for (const who of [anna!, bernd!, cecile!]) await desk.visit(who, tomorrow());
-    for (const [who, subject, text] of [[anna!, 'Come to Visit 1', 'see you on'], [bernd!, 'Kommen Sie zu Visit 1', 'Bis zum'], [cecile!, 'Come to Visit 1', 'see you on']] as const) {
+    for (const [who, subject, text] of [
+      [anna!, 'Come to Visit 1', 'see you on'],
+      [bernd!, 'Kommen Sie zu Visit 1', 'Bis zum'],
+      [cecile!, 'Come to Visit 1', 'see you on'],
+    ] as const) {
       const [row] = await sent(who);
       expect(row).to.include({ status: 'sent', attempts: 1, reason: null });
       const mails = await desk.mailsTo(await desk.addressOf(who));
@@ -68,7 +103,9 @@ describe('Reminders are sent', function sending() {
       expect(mail!.html).to.include(`${text} ${tomorrow()}`).and.not.include('{{');
       expect(mail!.headers['list-unsubscribe']).to.match(/^<http.*\/api\/notifications\/unsubscribe\?token=.*>$/);
       expect(mail!.headers['list-unsubscribe-post']).to.equal('List-Unsubscribe=One-Click');
-      expect(mail!.attachments.map(({ fileName, contentType }) => [fileName, contentType])).to.deep.equal([['visit.ics', 'text/calendar']]);
+      expect(mail!.attachments.map(({ fileName, contentType }) => [fileName, contentType])).to.deep.equal([
+        ['visit.ics', 'text/calendar'],
+      ]);
     }
     const [told] = await desk.explain((await desk.of(anna!))[0]!.visit_id!);
     expect(told).to.include({ outcome: 'sent', why: 'It was taken by the email provider on attempt 1.' });
@@ -83,16 +120,30 @@ describe('Reminders are sent', function sending() {
     expect((await desk.stage.admin.post('/api/notifications/register', device)).status).to.equal(201);
     expect((await desk.stage.admin.post('/api/notifications/register', device)).status).to.equal(200);
     await desk.visit(who, tomorrow());
-    expect((await sent(who)).map(({ channel, status }) => `${channel} ${status}`).sort()).to.deep.equal(['push sent', 'sms sent']);
-    const texts = (await desk.caught<{ body: { to: string; text: string; status_callback: string } }[]>('/sms')).filter(({ body }) => body.to === phone);
+    expect((await sent(who)).map(({ channel, status }) => `${channel} ${status}`).sort()).to.deep.equal([
+      'push sent',
+      'sms sent',
+    ]);
+    const texts = (await desk.caught<{ body: { to: string; text: string; status_callback: string } }[]>('/sms')).filter(
+      ({ body }) => body.to === phone,
+    );
     expect(texts).to.have.length(1);
-    const pushes = (await desk.caught<{ body: { message: { token: string; notification: { title: string } } } }[]>('/push')).filter(({ body }) => body.message?.token === token);
-    expect(pushes.map(({ body }) => body.message.notification.title)).to.deep.equal([`Reminder: Visit 1 on ${tomorrow()}`]);
+    const pushes = (
+      await desk.caught<{ body: { message: { token: string; notification: { title: string } } } }[]>('/push')
+    ).filter(({ body }) => body.message?.token === token);
+    expect(pushes.map(({ body }) => body.message.notification.title)).to.deep.equal([
+      `Reminder: Visit 1 on ${tomorrow()}`,
+    ]);
     const report = new URL(texts[0]!.body.status_callback);
     const anybody = new Http(desk.stage.run.api);
     expect((await anybody.post(`${report.pathname}?token=x.y`, { status: 'failed' })).status).to.equal(404);
-    expect((await anybody.post(`${report.pathname}${report.search}`, { status: 'failed', error_code: '30003' })).status).to.equal(204);
-    expect((await desk.of(who, '&channel=sms'))[0]).to.include({ delivery_status: 'undelivered', last_error: 'the gateway reported 30003' });
+    expect(
+      (await anybody.post(`${report.pathname}${report.search}`, { status: 'failed', error_code: '30003' })).status,
+    ).to.equal(204);
+    expect((await desk.of(who, '&channel=sms'))[0]).to.include({
+      delivery_status: 'undelivered',
+      last_error: 'the gateway reported 30003',
+    });
   });
 
   it('not to who has opted out by the link, and on the next channel where the study says so', async () => {
@@ -107,15 +158,26 @@ describe('Reminders are sent', function sending() {
     const link = new URL(mail.headers['list-unsubscribe']!.slice(1, -1));
     const page = await fetch(link);
     expect([page.status, page.headers.get('content-type')]).to.deep.equal([200, 'text/html; charset=utf-8']);
-    const click = () => fetch(link, { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'List-Unsubscribe=One-Click' });
+    const click = () =>
+      fetch(link, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: 'List-Unsubscribe=One-Click',
+      });
     expect([(await click()).status, (await click()).status]).to.deep.equal([200, 200]);
-    expect((await fetch(new URL(`${link.pathname}?token=${link.searchParams.get('token')!}x`, link), { method: 'POST' })).status).to.equal(404);
+    expect(
+      (await fetch(new URL(`${link.pathname}?token=${link.searchParams.get('token')!}x`, link), { method: 'POST' }))
+        .status,
+    ).to.equal(404);
     const visit = await desk.visit(who, tomorrow(), { name: 'Visit 2' });
     const rows = await desk.sweep(async () => {
       const found = (await desk.of(who, `&visit_id=${visit.id}`)).filter(({ days_before }) => days_before === 1);
       return found.length === 2 && found.every(({ status }) => status !== 'pending') ? found : undefined;
     }, 'the text message instead');
-    expect(rows.map(({ channel, status, reason }) => [channel, status, reason]).sort()).to.deep.equal([['email', 'suppressed', 'opted_out'], ['sms', 'sent', null]]);
+    expect(rows.map(({ channel, status, reason }) => [channel, status, reason]).sort()).to.deep.equal([
+      ['email', 'suppressed', 'opted_out'],
+      ['sms', 'sent', null],
+    ]);
     expect(await desk.mailsTo(await desk.addressOf(who))).to.have.length(1);
   });
 
@@ -126,13 +188,28 @@ describe('Reminders are sent', function sending() {
     try {
       const visit = await desk.visit(who, tomorrow());
       await hold(who);
-      await until(async () => { await sweepHere({ sms: smsGateway(sms.url) }); return sms.got.length > 0; });
+      await until(async () => {
+        await sweepHere({ sms: smsGateway(sms.url) });
+        return sms.got.length > 0;
+      });
       expect((await desk.of(who))[0]).to.include({ status: 'pending', attempts: 1, last_error: 'SMS_503' });
       expect((await desk.explain(visit.id))[0]).to.include({ outcome: 'will_be_sent' });
       status = 422;
-      await until(async () => { await hold(who); await sweepHere({ sms: smsGateway(sms.url) }); return sms.got.length > 1; }, { interval: 200 });
+      await until(
+        async () => {
+          await hold(who);
+          await sweepHere({ sms: smsGateway(sms.url) });
+          return sms.got.length > 1;
+        },
+        { interval: 200 },
+      );
       const [row] = await desk.of(who);
-      expect(row).to.include({ status: 'failed', attempts: 2, reason: 'refused', last_error: 'the SMS gateway refused the message (422)' });
+      expect(row).to.include({
+        status: 'failed',
+        attempts: 2,
+        reason: 'refused',
+        last_error: 'the SMS gateway refused the message (422)',
+      });
       expect(new Set(sms.got.map(({ key }) => key)).size).to.equal(1);
       expect(JSON.stringify(row)).not.to.include('12345678');
     } finally {
@@ -141,13 +218,30 @@ describe('Reminders are sent', function sending() {
   });
 
   it('to the devices that are left; one that is gone is forgotten', async () => {
-    const push = await gateway(() => (push.got.length === 1 ? { status: 404, body: '{"error":{"details":[{"errorCode":"UNREGISTERED"}]}}' } : { status: 200 }));
+    const push = await gateway(() =>
+      push.got.length === 1
+        ? { status: 404, body: '{"error":{"details":[{"errorCode":"UNREGISTERED"}]}}' }
+        : { status: 200 },
+    );
     const who = await desk.person(await study({ channels: ['push'] }));
     try {
-      for (const token of ['old', 'new']) await desk.stage.admin.expect(201, 'POST', '/api/notifications/register', { participant_id: who.id, platform: 'ios', token });
+      for (const token of ['old', 'new'])
+        await desk.stage.admin.expect(201, 'POST', '/api/notifications/register', {
+          participant_id: who.id,
+          platform: 'ios',
+          token,
+        });
       await desk.visit(who, tomorrow());
-      await until(async () => { await sweepHere({ push: pushGateway(push.url) }); return (await desk.of(who))[0]!.status === 'sent'; }, { interval: 200 });
-      expect(await desk.stage.sql('select token from push_tokens where participant_id = ?', [who.id])).to.deep.equal([{ token: 'new' }]);
+      await until(
+        async () => {
+          await sweepHere({ push: pushGateway(push.url) });
+          return (await desk.of(who))[0]!.status === 'sent';
+        },
+        { interval: 200 },
+      );
+      expect(await desk.stage.sql('select token from push_tokens where participant_id = ?', [who.id])).to.deep.equal([
+        { token: 'new' },
+      ]);
     } finally {
       push.close();
     }
@@ -156,18 +250,23 @@ describe('Reminders are sent', function sending() {
   it('once, by two workers at the same time; what one left behind that died is sent by the other, under the same key', async () => {
     const delivered = new Map<string, number>();
     let dies = true;
-    const channel = (name: string) => ({ send: async ({ key, id }: { key?: string; id: string }) => {
-      delivered.set(key ?? id, (delivered.get(key ?? id) ?? 0) + 1);
-      // The process ends between the provider's answer and the note of it: nobody comes back to tell.
-      if (name === 'dies' && dies && delivered.size > 20) await new Promise(() => undefined);
-    } });
+    const channel = (name: string) => ({
+      send: async ({ key, id }: { key?: string; id: string }) => {
+        delivered.set(key ?? id, (delivered.get(key ?? id) ?? 0) + 1);
+        // The process ends between the provider's answer and the note of it: nobody comes back to tell.
+        if (name === 'dies' && dies && delivered.size > 20) await new Promise(() => undefined);
+      },
+    });
     const of = await study({});
     const people = await Promise.all(Array.from({ length: 40 }, () => desk.person(of)));
     for (const who of people) await desk.visit(who, tomorrow());
     const dead = sweepHere({ email: channel('dies') }, { leaseSeconds: 3 });
     const alive = async () => {
       await sweepHere({ email: channel('lives') });
-      const rows = await desk.stage.sql<{ status: string }>(`select status from notifications where study_id = ? and kind = 'visit_reminder'`, [of.id]);
+      const rows = await desk.stage.sql<{ status: string }>(
+        `select status from notifications where study_id = ? and kind = 'visit_reminder'`,
+        [of.id],
+      );
       return rows.length === 40 && rows.every(({ status }) => status === 'sent');
     };
     await until(alive, { timeout: 60_000, interval: 300, what: 'every reminder to be sent' });
@@ -175,7 +274,10 @@ describe('Reminders are sent', function sending() {
     void dead;
     const mine = await desk.stage.sql<{ id: string }>('select id from notifications where study_id = ?', [of.id]);
     const times = mine.map(({ id }) => [...delivered].filter(([key]) => key.startsWith(id)));
-    expect(times.every((keys) => keys.length === 1), 'one message each').to.equal(true);
+    expect(
+      times.every((keys) => keys.length === 1),
+      'one message each',
+    ).to.equal(true);
     // In doubt are those that were at the provider when it died, sixteen at most.
     expect(times.flat().filter(([, count]) => count > 1).length).to.be.at.most(16);
   });
@@ -183,10 +285,19 @@ describe('Reminders are sent', function sending() {
   it('missed visits are told of the day after their window has closed', async () => {
     const who = await desk.person(await study({}));
     const visit = await desk.visit(who, dayIn(zone, -1));
-    await runSchedule('update_visit_statuses', async () => (await desk.of(who, '&kind=visit_missed'))[0], 'the visit to be missed');
-    const [row] = await desk.sweep(async () => { const rows = await desk.of(who, '&kind=visit_missed'); return rows[0]?.status === 'sent' ? rows : undefined; }, 'the message');
+    await runSchedule(
+      'update_visit_statuses',
+      async () => (await desk.of(who, '&kind=visit_missed'))[0],
+      'the visit to be missed',
+    );
+    const [row] = await desk.sweep(async () => {
+      const rows = await desk.of(who, '&kind=visit_missed');
+      return rows[0]?.status === 'sent' ? rows : undefined;
+    }, 'the message');
     expect(row).to.include({ visit_id: visit.id, status: 'sent' });
-    expect((await desk.mailsTo(await desk.addressOf(who))).map(({ subject }) => subject)).to.deep.equal(['Missed: Visit 1']);
+    expect((await desk.mailsTo(await desk.addressOf(who))).map(({ subject }) => subject)).to.deep.equal([
+      'Missed: Visit 1',
+    ]);
   });
 
   it('staff see, resend, cancel, preview; and send test messages', async () => {
@@ -199,35 +310,88 @@ describe('Reminders are sent', function sending() {
     const again = await coordinator.expect(202, 'POST', `/api/notifications/${first!.id}/resend`);
     expect(again).to.include({ status: 'pending', resend_of: first!.id, kind: 'visit_reminder' });
     await until(async () => (await desk.mailsTo(await desk.addressOf(who))).length === 2, { what: 'the second mail' });
-    await until(async () => (await desk.of(who)).find(({ id }) => id === again.id)?.status === 'sent', { what: 'the note of it' });
+    await until(async () => (await desk.of(who)).find(({ id }) => id === again.id)?.status === 'sent', {
+      what: 'the note of it',
+    });
     expect((await desk.explain(soon.id)).map(({ outcome }) => outcome)).to.deep.equal(['sent', 'sent']);
     const [waits] = await desk.of(who, `&visit_id=${later.id}`);
-    expect((await coordinator.post(`/api/notifications/${waits!.id}/resend`)).body.code).to.equal('NOTIFICATION_PENDING');
-    expect((await coordinator.post(`/api/notifications/${waits!.id}/cancel`)).body).to.include({ status: 'cancelled', reason: 'cancelled_by_staff' });
-    expect((await coordinator.post(`/api/notifications/${first!.id}/cancel`)).body.code).to.equal('NOTIFICATION_SETTLED');
-    await desk.stage.admin.expect(200, 'PATCH', `/api/visits/${later.id}`, { target_date: '2031-05-21', window_close: '2031-05-21' });
+    expect((await coordinator.post(`/api/notifications/${waits!.id}/resend`)).body.code).to.equal(
+      'NOTIFICATION_PENDING',
+    );
+    expect((await coordinator.post(`/api/notifications/${waits!.id}/cancel`)).body).to.include({
+      status: 'cancelled',
+      reason: 'cancelled_by_staff',
+    });
+    expect((await coordinator.post(`/api/notifications/${first!.id}/cancel`)).body.code).to.equal(
+      'NOTIFICATION_SETTLED',
+    );
+    await desk.stage.admin.expect(200, 'PATCH', `/api/visits/${later.id}`, {
+      target_date: '2031-05-21',
+      window_close: '2031-05-21',
+    });
     expect((await desk.of(who, `&visit_id=${later.id}`)).map(({ status }) => status)).to.deep.equal(['cancelled']);
-    expect((await desk.explain(later.id))[0]).to.include({ outcome: 'will_not_be_sent', why: 'It is not sent: it was cancelled by hand.' });
-    const preview = await coordinator.expect(200, 'POST', '/api/notifications/preview', { kind: 'visit_reminder', visit_id: soon.id, language: 'de' });
+    expect((await desk.explain(later.id))[0]).to.include({
+      outcome: 'will_not_be_sent',
+      why: 'It is not sent: it was cancelled by hand.',
+    });
+    const preview = await coordinator.expect(200, 'POST', '/api/notifications/preview', {
+      kind: 'visit_reminder',
+      visit_id: soon.id,
+      language: 'de',
+    });
     expect(preview).to.include({ language: 'de', subject: `Erinnerung: Visit 1 am ${tomorrow()}` });
-    expect((await coordinator.post('/api/notifications/preview', { kind: 'visit_reminder', visit_id: soon.id, template: { subject: '{{no}}', body: 'x' } })).body.errors[0]).to.include({ path: 'template.subject', code: 'UNKNOWN_VARIABLE' });
+    expect(
+      (
+        await coordinator.post('/api/notifications/preview', {
+          kind: 'visit_reminder',
+          visit_id: soon.id,
+          template: { subject: '{{no}}', body: 'x' },
+        })
+      ).body.errors[0],
+    ).to.include({ path: 'template.subject', code: 'UNKNOWN_VARIABLE' });
     const elsewhere = await (await desk.study({})).as('coordinator');
     expect((await elsewhere.post(`/api/notifications/${first!.id}/resend`)).status).to.equal(404);
     expect((await elsewhere.get(`/api/visits/${soon.id}/notifications/explain`)).status).to.equal(404);
     expect((await elsewhere.get(`/api/notifications?participant_id=${who.id}`)).body.total).to.equal(0);
 
-    const to = `${unique('test')}@example.org`, phone = `+49${Date.now()}`;
-    const mail = await coordinator.expect(202, 'POST', '/api/test/email', { recipient: to, subject: 'Does it work?', body: 'It does.' });
+    const to = `${unique('test')}@example.org`,
+      phone = `+49${Date.now()}`;
+    const mail = await coordinator.expect(202, 'POST', '/api/test/email', {
+      recipient: to,
+      subject: 'Does it work?',
+      body: 'It does.',
+    });
     expect(mail).to.have.all.keys('status', 'notification_id');
-    await until(async () => (await desk.mailsTo(to)).find(({ subject, text }) => subject === 'Does it work?' && text.includes('It does.')), { what: 'the test mail' });
+    await until(
+      async () =>
+        (await desk.mailsTo(to)).find(({ subject, text }) => subject === 'Does it work?' && text.includes('It does.')),
+      { what: 'the test mail' },
+    );
     expect((await coordinator.post('/api/test/sms', { recipient: phone, body: 'It does.' })).status).to.equal(202);
-    await until(async () => (await desk.caught<{ body: { to: string } }[]>('/sms')).find(({ body }) => body.to === phone), { what: 'the test message' });
-    expect((await coordinator.post('/api/test/email', { recipient: 'nobody', subject: 'x', body: 'x' })).status).to.equal(422);
-    await until(async () => (await desk.stage.sql<{ draft: unknown; status: string }>('select draft, status from notifications where id = ?', [mail.notification_id]))[0], { what: 'its record' });
+    await until(
+      async () => (await desk.caught<{ body: { to: string } }[]>('/sms')).find(({ body }) => body.to === phone),
+      { what: 'the test message' },
+    );
+    expect(
+      (await coordinator.post('/api/test/email', { recipient: 'nobody', subject: 'x', body: 'x' })).status,
+    ).to.equal(422);
+    await until(
+      async () =>
+        (
+          await desk.stage.sql<{ draft: unknown; status: string }>(
+            'select draft, status from notifications where id = ?',
+            [mail.notification_id],
+          )
+        )[0],
+      { what: 'its record' },
+    );
   });
 
   it('the jobs are Temporal Schedules of these names, that skip a run while one is open', async () => {
-    for (const [id, spec] of [['process_pending_reminders', 300_000], ['update_visit_statuses', 3_600_000]] as const) {
+    for (const [id, spec] of [
+      ['process_pending_reminders', 300_000],
+      ['update_visit_statuses', 3_600_000],
+    ] as const) {
       const about = await desk.stage.temporal.schedule.getHandle(id).describe();
       expect([about.spec.intervals?.[0]?.every, about.policies.overlap]).to.deep.equal([spec, 'SKIP']);
     }
@@ -240,18 +404,39 @@ describe('Reminders are sent', function sending() {
     const site = await desk.stage.admin.expect(201, 'POST', `/api/studies/${of.id}/sites`, { site_code: 'A' });
     const here = await desk.person(of, { participant_code: unique('HERE'), site_id: site.id });
     await desk.visit(here, dayIn(zone), { window_open: dayIn(zone, -1), window_close: dayIn(zone, 1) });
-    await desk.visit(await desk.person(of, { participant_code: unique('THERE') }), dayIn(zone, -2), { window_open: dayIn(zone, -3), window_close: dayIn(zone, 1) });
-    const [all, one] = [await user(desk.stage.admin, 'researcher', { study_ids: [of.id] }), await user(desk.stage.admin, 'coordinator', { study_ids: [of.id], site_ids: [site.id] })];
-    const [whole] = await runSchedule('send_daily_summary', async () => { const mails = await desk.mailsTo(all.email); return mails.length > 0 ? mails : undefined; }, 'the summary');
+    await desk.visit(await desk.person(of, { participant_code: unique('THERE') }), dayIn(zone, -2), {
+      window_open: dayIn(zone, -3),
+      window_close: dayIn(zone, 1),
+    });
+    const [all, one] = [
+      await user(desk.stage.admin, 'researcher', { study_ids: [of.id] }),
+      await user(desk.stage.admin, 'coordinator', { study_ids: [of.id], site_ids: [site.id] }),
+    ];
+    const [whole] = await runSchedule(
+      'send_daily_summary',
+      async () => {
+        const mails = await desk.mailsTo(all.email);
+        return mails.length > 0 ? mails : undefined;
+      },
+      'the summary',
+    );
     expect(whole!.subject).to.include(`Daily summary of ${dayIn(zone)}`);
-    expect(whole!.text).to.include('Today: visits due: 1').and.include('Overdue visits: 1').and.include('HERE').and.include('THERE');
+    expect(whole!.text)
+      .to.include('Today: visits due: 1')
+      .and.include('Overdue visits: 1')
+      .and.include('HERE')
+      .and.include('THERE');
     expect(whole!.html).to.include('<table').and.include('THERE');
     const part = await until(async () => (await desk.mailsTo(one.email))[0], { what: 'the other summary' });
     expect(part.text).to.include('Overdue visits: 0').and.include('HERE').and.not.include('THERE');
     await desk.stage.temporal.schedule.getHandle('send_daily_summary').trigger();
     await desk.stage.temporal.schedule.getHandle('send_daily_summary').trigger();
     const third = await user(desk.stage.admin, 'coordinator', { study_ids: [of.id] });
-    await runSchedule('send_daily_summary', async () => (await desk.mailsTo(third.email))[0], 'the summary of who came later');
+    await runSchedule(
+      'send_daily_summary',
+      async () => (await desk.mailsTo(third.email))[0],
+      'the summary of who came later',
+    );
     expect([(await desk.mailsTo(all.email)).length, (await desk.mailsTo(one.email)).length]).to.deep.equal([1, 1]);
   });
 });

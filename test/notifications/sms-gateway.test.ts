@@ -6,11 +6,24 @@ import { smsGateway } from '../../activities/notify/sms.js';
 
 describe('A gateway for text messages', () => {
   const message = { id: 'n1', to: '+491701234567', subject: '', text: 'secret words' };
-  for (const [status, name] of [[422, 'RefusedMessage'], [503, 'Error'], [429, 'Error'], [302, 'Error']] as const) {
+  for (const [status, name] of [
+    [422, 'RefusedMessage'],
+    [503, 'Error'],
+    [429, 'Error'],
+    [302, 'Error'],
+  ] as const) {
     it(`that answers ${status}: ${name}, telling nothing of the message`, async () => {
-      const server = createServer((request, response) => { request.resume(); response.writeHead(status, { Location: '/elsewhere' }).end('no'); }).listen(0, '127.0.0.1');
+      const server = createServer((request, response) => {
+        request.resume();
+        response.writeHead(status, { Location: '/elsewhere' }).end('no');
+      }).listen(0, '127.0.0.1');
       await once(server, 'listening');
-      const fault = await smsGateway(`http://127.0.0.1:${(server.address() as AddressInfo).port}/sms`).send(message).then(() => undefined, (thrown: Error) => thrown);
+      const fault = await smsGateway(`http://127.0.0.1:${(server.address() as AddressInfo).port}/sms`)
+        .send(message)
+        .then(
+          () => undefined,
+          (thrown: Error) => thrown,
+        );
       server.close();
       server.closeAllConnections();
       expect(fault?.name).to.equal(name);

@@ -9,19 +9,47 @@ import { unique } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 
 export interface NotificationView {
-  id: string; participant_id: string | null; visit_id: string | null; kind: string; channel: string; status: string; days_before: number | null; due_at: string; sent_at: string | null;
-  attempts: number; last_error: string | null; reason: string | null; resend_of: string | null; fallback_of: string | null; delivery_status: string | null;
+  id: string;
+  participant_id: string | null;
+  visit_id: string | null;
+  kind: string;
+  channel: string;
+  status: string;
+  days_before: number | null;
+  due_at: string;
+  sent_at: string | null;
+  attempts: number;
+  last_error: string | null;
+  reason: string | null;
+  resend_of: string | null;
+  fallback_of: string | null;
+  delivery_status: string | null;
 }
 export interface Mail {
-  subject: string; text: string; html: string; messageId: string; to: { address: string }[]; headers: Record<string, string>; attachments: { fileName: string; contentType: string }[]; repeated?: number;
+  subject: string;
+  text: string;
+  html: string;
+  messageId: string;
+  to: { address: string }[];
+  headers: Record<string, string>;
+  attachments: { fileName: string; contentType: string }[];
+  repeated?: number;
 }
 /** In a study whose date is taken by hand and needs nothing else. */
-export const byHand = { prerequisites: { require_consent_signed: false }, sources: [{ type: 'manual_entry', priority: 1, is_active: true }], validation: { cannot_be_future: false, cannot_precede_consent: false, cannot_precede_study_start: false } };
+export const byHand = {
+  prerequisites: { require_consent_signed: false },
+  sources: [{ type: 'manual_entry', priority: 1, is_active: true }],
+  validation: { cannot_be_future: false, cannot_precede_consent: false, cannot_precede_study_start: false },
+};
 
 /** The calendar date in a zone, `offset` days from today. */
-export const dayIn = (zone: string, offset = 0): string => new Intl.DateTimeFormat('en-CA', { timeZone: zone }).format(new Date(Date.now() + offset * 86_400_000));
+export const dayIn = (zone: string, offset = 0): string =>
+  new Intl.DateTimeFormat('en-CA', { timeZone: zone }).format(new Date(Date.now() + offset * 86_400_000));
 /** The clock time in a zone, `minutes` from now. */
-export const clockIn = (zone: string, minutes = 0): string => new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit' }).format(new Date(Date.now() + minutes * 60_000));
+export const clockIn = (zone: string, minutes = 0): string =>
+  new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit' }).format(
+    new Date(Date.now() + minutes * 60_000),
+  );
 
 /**
  * A zone in which it is between 04:00 and 20:00 now: some hours to either side are of the same day. (Etc/GMT-5 is five
@@ -35,12 +63,29 @@ export function daytimeZone(): string {
 /** The running service as tests of messages need it. */
 export class Desk {
   private constructor(readonly stage: Stage) {}
-  static async open(...run: Parameters<typeof Stage.open>): Promise<Desk> { return new Desk(await Stage.open(...run)); }
-  close(): Promise<void> { return this.stage.close(); }
+  static async open(...run: Parameters<typeof Stage.open>): Promise<Desk> {
+    return new Desk(await Stage.open(...run));
+  }
+  close(): Promise<void> {
+    return this.stage.close();
+  }
 
-  study(notifications: Record<string, unknown> | undefined, fields: Record<string, unknown> = {}): Promise<AnchorStudy> {
+  study(
+    notifications: Record<string, unknown> | undefined,
+    fields: Record<string, unknown> = {},
+  ): Promise<AnchorStudy> {
     const { timezone = 'UTC', ...more } = fields;
-    return this.stage.study({}, { days: [], fields: { timezone, config: { enrollment_date_policy: byHand, ...(notifications && { notifications }) }, ...more } });
+    return this.stage.study(
+      {},
+      {
+        days: [],
+        fields: {
+          timezone,
+          config: { enrollment_date_policy: byHand, ...(notifications && { notifications }) },
+          ...more,
+        },
+      },
+    );
   }
 
   person(study: AnchorStudy, fields: Record<string, unknown> = {}): Promise<Person & { email?: string }> {
@@ -49,30 +94,61 @@ export class Desk {
 
   /** A visit by hand on a day, which is also its window unless it says otherwise. */
   visit(who: { id: string }, target_date: string, fields: Record<string, unknown> = {}): Promise<Loose> {
-    return this.stage.admin.expect(201, 'POST', '/api/schedules/visits', { participant_id: who.id, name: 'Visit 1', target_date, window_open: target_date, window_close: target_date, ...fields });
+    return this.stage.admin.expect(201, 'POST', '/api/schedules/visits', {
+      participant_id: who.id,
+      name: 'Visit 1',
+      target_date,
+      window_open: target_date,
+      window_close: target_date,
+      ...fields,
+    });
   }
 
   async of(who: { id: string }, more = ''): Promise<NotificationView[]> {
-    return (await this.stage.admin.expect<{ items: NotificationView[] }>(200, 'GET', `/api/notifications?participant_id=${who.id}&limit=500${more}`)).items;
+    return (
+      await this.stage.admin.expect<{ items: NotificationView[] }>(
+        200,
+        'GET',
+        `/api/notifications?participant_id=${who.id}&limit=500${more}`,
+      )
+    ).items;
   }
 
   /** Runs the sweep now, and waits for what it does. */
-  sweep<T>(look: () => Promise<T>, what: string): Promise<NonNullable<T>> { return runSchedule('process_pending_reminders', look, what); }
+  sweep<T>(look: () => Promise<T>, what: string): Promise<NonNullable<T>> {
+    return runSchedule('process_pending_reminders', look, what);
+  }
 
   /** A worker's sweep in this process, beside the service's own. */
   sweepHere(of: { pushUrl: string; pushPerMinute: number }): () => Promise<SweepReport> {
     const { database } = this.stage;
     const activities = createReminderActivities({
-      database, channels: { email: null, sms: null, push: pushGateway(of.pushUrl) }, messages: { publicUrl: 'https://study.example.org', secret: 'a secret of this test, long enough' },
-      pace: new Pace(database, { email: 0, sms: 0, push: of.pushPerMinute }), maxLatenessHours: 12, retrySeconds: 1, log: { warn: () => undefined }, heartbeat: () => undefined,
+      database,
+      channels: { email: null, sms: null, push: pushGateway(of.pushUrl) },
+      messages: { publicUrl: 'https://study.example.org', secret: 'a secret of this test, long enough' },
+      pace: new Pace(database, { email: 0, sms: 0, push: of.pushPerMinute }),
+      maxLatenessHours: 12,
+      retrySeconds: 1,
+      log: { warn: () => undefined },
+      heartbeat: () => undefined,
     });
     return () => activities.sweepReminders();
   }
 
-  async caught<T>(path: string): Promise<T> { return (await fetch(`${this.stage.run.mail_ui}${path}`)).json() as Promise<T>; }
-  async mailsTo(address: string): Promise<Mail[]> { return (await this.caught<Mail[]>('/email')).filter((mail) => mail.to.some((to) => to.address === address)); }
-  async addressOf(who: { id: string }): Promise<string> { return (await this.stage.admin.expect<{ email: string }>(200, 'GET', `/api/participants/${who.id}`)).email; }
-  async explain(visitId: string): Promise<(NotificationView & { outcome: string; why: string; rule: string; due_local: string })[]> {
-    return (await this.stage.admin.expect<{ items: never[] }>(200, 'GET', `/api/visits/${visitId}/notifications/explain`)).items;
+  async caught<T>(path: string): Promise<T> {
+    return (await fetch(`${this.stage.run.mail_ui}${path}`)).json() as Promise<T>;
+  }
+  async mailsTo(address: string): Promise<Mail[]> {
+    return (await this.caught<Mail[]>('/email')).filter((mail) => mail.to.some((to) => to.address === address));
+  }
+  async addressOf(who: { id: string }): Promise<string> {
+    return (await this.stage.admin.expect<{ email: string }>(200, 'GET', `/api/participants/${who.id}`)).email;
+  }
+  async explain(
+    visitId: string,
+  ): Promise<(NotificationView & { outcome: string; why: string; rule: string; due_local: string })[]> {
+    return (
+      await this.stage.admin.expect<{ items: never[] }>(200, 'GET', `/api/visits/${visitId}/notifications/explain`)
+    ).items;
   }
 }

@@ -16,7 +16,8 @@ describe('Back-up and restore to a moment', function suite() {
   const backups = temporaryDataDir();
   let service: Service;
   let restored: Service | undefined;
-  const program = (name: string, args: string[], settings: Record<string, string>) => ran(['scripts/run.mjs', `scripts/${name}`, ...args], testEnvironment(settings));
+  const program = (name: string, args: string[], settings: Record<string, string>) =>
+    ran(['scripts/run.mjs', `scripts/${name}`, ...args], testEnvironment(settings));
 
   before(async () => {
     service = await startService({ BACKUP_DIR: backups });
@@ -40,46 +41,95 @@ describe('Back-up and restore to a moment', function suite() {
     const [between, waiting] = [await study.person(), await study.person()];
     await between.consent('2024-04-01T09:00:00Z');
     await between.becomes({ status: 'finalized' });
-    await until(async () => (await stage.sql('select id from outbox')).length === 0, { what: 'the outbox to be empty' });
+    await until(async () => (await stage.sql('select id from outbox')).length === 0, {
+      what: 'the outbox to be empty',
+    });
     // A restore comes later than a minute after: the sweep leaves alone who was made just now.
-    await stage.sql(`update participants set created_at = created_at - interval '5 minutes' where study_id = ?`, [study.id]);
+    await stage.sql(`update participants set created_at = created_at - interval '5 minutes' where study_id = ?`, [
+      study.id,
+    ]);
     await stage.admin.expect(201, 'POST', '/api/audit/checkpoints');
-    const [{ moment }] = await stage.sql<{ moment: string }>(`select to_char((clock_timestamp() + interval '1 millisecond') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as moment`) as [{ moment: string }];
+    const [{ moment }] = (await stage.sql<{ moment: string }>(
+      `select to_char((clock_timestamp() + interval '1 millisecond') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as moment`,
+    )) as [{ moment: string }];
     const after = await study.person();
     await stage.admin.expect(201, 'POST', '/api/audit/checkpoints');
     // The log is archived a minute later by itself.
-    const [{ file }] = await stage.sql<{ file: string }>('select pg_walfile_name(pg_switch_wal()) as file') as [{ file: string }];
+    const [{ file }] = (await stage.sql<{ file: string }>('select pg_walfile_name(pg_switch_wal()) as file')) as [
+      { file: string },
+    ];
     await until(() => existsSync(join(backupFolder(backups).log, file)), { what: 'the log to be archived' });
     await stage.close();
     await service.kill('everything');
 
     const into = temporaryDataDir();
-    const came = await program('restore', ['--into', into, '--keys', join(service.dataDir, 'keys'), '--to', moment, '--checkpoints', join(service.dataDir, 'audit-checkpoints')], { BACKUP_DIR: backups });
+    const came = await program(
+      'restore',
+      [
+        '--into',
+        into,
+        '--keys',
+        join(service.dataDir, 'keys'),
+        '--to',
+        moment,
+        '--checkpoints',
+        join(service.dataDir, 'audit-checkpoints'),
+      ],
+      { BACKUP_DIR: backups },
+    );
     expect(came.code, came.output).to.equal(0);
-    expect(came.output).to.contain('3 participants').and.match(/[1-9]\d* checkpoints are of records that came after that moment/);
-    const second = await program('restore', ['--into', into, '--keys', join(service.dataDir, 'keys')], { BACKUP_DIR: backups });
-    expect([second.code, second.output]).to.satisfy(([code, said]: [number, string]) => code === 1 && said.includes('holds a database already'), 'nothing is overwritten');
+    expect(came.output)
+      .to.contain('3 participants')
+      .and.match(/[1-9]\d* checkpoints are of records that came after that moment/);
+    const second = await program('restore', ['--into', into, '--keys', join(service.dataDir, 'keys')], {
+      BACKUP_DIR: backups,
+    });
+    expect([second.code, second.output]).to.satisfy(
+      ([code, said]: [number, string]) => code === 1 && said.includes('holds a database already'),
+      'nothing is overwritten',
+    );
 
     restored = await startService({ DATA_DIR: into });
     const there = await Stage.open(restored.run);
     try {
-      const rows = await there.sql<{ participant_id: string; status: string }>('select participant_id, status from anchor_dates where study_id = ?', [study.id]);
-      expect(new Map(rows.map((row) => [row.participant_id, row.status])), 'those of before the moment').to.deep.equal(new Map([[before.id, 'finalized'], [between.id, 'finalized'], [waiting.id, 'unset']]));
+      const rows = await there.sql<{ participant_id: string; status: string }>(
+        'select participant_id, status from anchor_dates where study_id = ?',
+        [study.id],
+      );
+      expect(new Map(rows.map((row) => [row.participant_id, row.status])), 'those of before the moment').to.deep.equal(
+        new Map([
+          [before.id, 'finalized'],
+          [between.id, 'finalized'],
+          [waiting.id, 'unset'],
+        ]),
+      );
       expect(rows.map((row) => row.participant_id)).not.to.include(after.id);
       // Temporal began empty: the sweep at the worker's start compares it with the database.
       for (const { id } of [before, between, waiting]) {
-        await until(async () => (await there.handle(id).describe()).status.name === 'RUNNING', { timeout: 90_000, what: 'its workflow to be started from the database' });
+        await until(async () => (await there.handle(id).describe()).status.name === 'RUNNING', {
+          timeout: 90_000,
+          what: 'its workflow to be started from the database',
+        });
       }
       const path = `/api/studies/${study.id}/participants/${waiting.id}`;
-      await there.admin.expect(201, 'POST', `${path}/consents`, { status: 'signed', signed_at: '2024-05-01T09:00:00Z' });
-      await until(async () => (await there.admin.expect<{ status: string }>(200, 'GET', `${path}/anchor-date`)).status === 'finalized', { what: 'a decision on the restored service' });
+      await there.admin.expect(201, 'POST', `${path}/consents`, {
+        status: 'signed',
+        signed_at: '2024-05-01T09:00:00Z',
+      });
+      await until(
+        async () =>
+          (await there.admin.expect<{ status: string }>(200, 'GET', `${path}/anchor-date`)).status === 'finalized',
+        { what: 'a decision on the restored service' },
+      );
       expect(await brokenInvariants(there, study.id)).to.deep.equal([]);
     } finally {
       await there.close();
     }
     const verified = await program('audit-verify', [], { DATA_DIR: into });
     expect(verified.code, verified.output).to.equal(0);
-    expect(verified.output, 'held against checkpoints from outside').to.match(/[1-9]\d* checkpoints, head [0-9a-f]{64}/).and.contain('chains are valid');
+    expect(verified.output, 'held against checkpoints from outside')
+      .to.match(/[1-9]\d* checkpoints, head [0-9a-f]{64}/)
+      .and.contain('chains are valid');
   });
 
   it('refuses in words: no back-up of that time, a damaged file, a log that ends before, no keys', async () => {
@@ -93,11 +143,19 @@ describe('Back-up and restore to a moment', function suite() {
     expect(await tried(['--into', temporaryDataDir()])).to.contain('Usage: npm run restore');
     expect(await tried(['--into', temporaryDataDir(), '--keys', keys], {})).to.contain('BACKUP_DIR is not set');
     expect(await tried(['--into', temporaryDataDir(), '--keys', temporaryDataDir()])).to.contain('POSTGRES_PASSWORD');
-    expect(await tried(['--into', temporaryDataDir(), '--keys', keys, '--to', '2020-01-01T00:00:00Z'])).to.contain('a restore can stop there or later');
-    expect(await tried(['--into', temporaryDataDir(), '--keys', keys, '--to', '2026-01-31 12:00'])).to.contain('an instant with its zone');
-    expect(await tried(['--into', temporaryDataDir(), '--keys', keys, '--to', '2099-01-01T00:00:00Z'])).to.contain('ends before the moment that was asked for');
+    expect(await tried(['--into', temporaryDataDir(), '--keys', keys, '--to', '2020-01-01T00:00:00Z'])).to.contain(
+      'a restore can stop there or later',
+    );
+    expect(await tried(['--into', temporaryDataDir(), '--keys', keys, '--to', '2026-01-31 12:00'])).to.contain(
+      'an instant with its zone',
+    );
+    expect(await tried(['--into', temporaryDataDir(), '--keys', keys, '--to', '2099-01-01T00:00:00Z'])).to.contain(
+      'ends before the moment that was asked for',
+    );
     appendFileSync(join(baseBackups(backups)[0]!.path, 'postgres', 'PG_VERSION'), 'x');
-    expect(await tried(['--into', temporaryDataDir(), '--keys', keys])).to.contain('PG_VERSION is missing or not what the back-up wrote');
+    expect(await tried(['--into', temporaryDataDir(), '--keys', keys])).to.contain(
+      'PG_VERSION is missing or not what the back-up wrote',
+    );
     rmSync(backups, { recursive: true });
     expect(await tried(['--into', temporaryDataDir(), '--keys', keys])).to.contain('holds no complete back-up');
     expect(readdirSync(backupFolder(backups).base)).to.deep.equal([]);

@@ -21,7 +21,10 @@ const SEEN = { timeout: 240_000, interval: 500 };
 /** The embedded server marks such runs; told not to, it is as one before 1.30, which the server of production is. */
 const SERVERS: Record<string, ClusterOptions> = {
   'the embedded one': { temporal: 'embedded' },
-  'the embedded one, which marks none': { temporal: 'embedded', temporalConfigured: ['system.numConsecutiveWorkflowTaskProblemsToTriggerSearchAttribute=0'] },
+  'the embedded one, which marks none': {
+    temporal: 'embedded',
+    temporalConfigured: ['system.numConsecutiveWorkflowTaskProblemsToTriggerSearchAttribute=0'],
+  },
   'that of production': { temporal: 'postgres' },
 };
 
@@ -42,11 +45,19 @@ for (const [server, options] of Object.entries(SERVERS)) {
 
     /** A worker of another release works on the service's own task queue instead of the service's. */
     const underOtherRelease = async <T>(work: () => Promise<T>): Promise<T> => {
-      const { code } = await bundleWorkflowCode({ workflowsPath: join(root, 'test', 'replay', 'incompatible.ts'), logger: silent });
+      const { code } = await bundleWorkflowCode({
+        workflowsPath: join(root, 'test', 'replay', 'incompatible.ts'),
+        logger: silent,
+      });
       await cluster.member('worker1').stop();
       const connection = await NativeConnection.connect({ address: cluster.run.temporal });
       try {
-        const worker = await Worker.create({ connection, namespace: cluster.run.temporal_namespace, taskQueue: cluster.run.temporal_task_queue, workflowBundle: { code } });
+        const worker = await Worker.create({
+          connection,
+          namespace: cluster.run.temporal_namespace,
+          taskQueue: cluster.run.temporal_task_queue,
+          workflowBundle: { code },
+        });
         return await worker.runUntil(work);
       } finally {
         await connection.close();
@@ -55,19 +66,43 @@ for (const [server, options] of Object.entries(SERVERS)) {
     };
     const gauge = async (): Promise<Record<string, number>> => {
       const { text } = await new Http(cluster.run.api, TOKEN).get('/api/metrics/prometheus');
-      return Object.fromEntries([...text.matchAll(/^workflows_failing\{workflow_type="(\w+)"\} (\d+)$/gm)].map(([, type, n]) => [type, Number(n)]));
+      return Object.fromEntries(
+        [...text.matchAll(/^workflows_failing\{workflow_type="(\w+)"\} (\d+)$/gm)].map(([, type, n]) => [
+          type,
+          Number(n),
+        ]),
+      );
     };
-    const told = () => readFileSync(join(cluster.dir.logs, 'worker1.log'), 'utf8').split('\n').filter((line) => line.startsWith('{"')).map((line) => JSON.parse(line) as Loose & { level: number; msg: string });
-    const health = () => new Http(cluster.run.api).expect<{ dependencies: { worker: { status: string; detail?: string } } }>(200, 'GET', '/api/health/detailed');
+    const told = () =>
+      readFileSync(join(cluster.dir.logs, 'worker1.log'), 'utf8')
+        .split('\n')
+        .filter((line) => line.startsWith('{"'))
+        .map((line) => JSON.parse(line) as Loose & { level: number; msg: string });
+    const health = () =>
+      new Http(cluster.run.api).expect<{ dependencies: { worker: { status: string; detail?: string } } }>(
+        200,
+        'GET',
+        '/api/health/detailed',
+      );
 
-    const commands = async (id: string) => (await stage.sql('select 1 from anchor_commands where participant_id = ?', [id])).length;
+    const commands = async (id: string) =>
+      (await stage.sql('select 1 from anchor_commands where participant_id = ?', [id])).length;
 
     it('is found, told by type, and forgotten when it is mended; one that works for long is none', async () => {
       const study = await stage.study({ prerequisites: { require_eligibility_confirmed: false } });
       const broken = await underOtherRelease(async () => {
         const person = await study.person();
-        await createAnchorMessages(stage.temporal, { taskQueue: cluster.run.temporal_task_queue, timeoutSeconds: 20 }).start({ participant_id: person.id, study_id: study.id });
-        await until(async () => (await stage.handle(person.id).fetchHistory()).events?.some(({ timerStartedEventAttributes }) => timerStartedEventAttributes), { what: 'the other release to have taken its first step' });
+        await createAnchorMessages(stage.temporal, {
+          taskQueue: cluster.run.temporal_task_queue,
+          timeoutSeconds: 20,
+        }).start({ participant_id: person.id, study_id: study.id });
+        await until(
+          async () =>
+            (await stage.handle(person.id).fetchHistory()).events?.some(
+              ({ timerStartedEventAttributes }) => timerStartedEventAttributes,
+            ),
+          { what: 'the other release to have taken its first step' },
+        );
         return person;
       });
       const busy = await study.person();
@@ -79,21 +114,44 @@ for (const [server, options] of Object.entries(SERVERS)) {
         await lock.raw(`set local idle_in_transaction_session_timeout = 0`);
         await lock.raw('select 1 from anchor_dates where participant_id = ? for update', [busy.id]);
         await stage.handle(busy.id).startUpdate(evaluate, { args: [{}], waitForStage: 'ACCEPTED' });
-        await stage.admin.expect(201, 'POST', `/api/studies/${study.id}/participants/${broken.id}/consents`, { status: 'signed', signed_at: '2024-03-01T09:00:00Z' });
+        await stage.admin.expect(201, 'POST', `/api/studies/${study.id}/participants/${broken.id}/consents`, {
+          status: 'signed',
+          signed_at: '2024-03-01T09:00:00Z',
+        });
         expect((await gauge()).participantAnchor).to.equal(0);
-        const { namespaceInfo } = await stage.temporal.workflowService.describeNamespace({ namespace: cluster.run.temporal_namespace });
-        expect(namespaceInfo?.capabilities?.reportedProblemsSearchAttribute === true, 'the server marks such runs').to.equal(server === 'the embedded one');
+        const { namespaceInfo } = await stage.temporal.workflowService.describeNamespace({
+          namespace: cluster.run.temporal_namespace,
+        });
+        expect(
+          namespaceInfo?.capabilities?.reportedProblemsSearchAttribute === true,
+          'the server marks such runs',
+        ).to.equal(server === 'the embedded one');
 
-        const found = await until(async () => { const now = await gauge(); return now.participantAnchor ? now : undefined; }, { ...SEEN, what: 'the failing workflow to be found' });
+        const found = await until(
+          async () => {
+            const now = await gauge();
+            return now.participantAnchor ? now : undefined;
+          },
+          { ...SEEN, what: 'the failing workflow to be found' },
+        );
         expect(found.participantAnchor).to.equal(1);
         expect(Object.values(found).reduce((a, b) => a + b)).to.equal(1);
         expect(Object.keys(found)).to.include.members(['datacaptureTrigger', 'pushResults']);
         expect(await stage.sql('select workflow_id, workflow_type, problem from failing_workflows')).to.deep.equal([
-          { workflow_id: participantAnchorId(broken.id), workflow_type: 'participantAnchor', problem: 'NonDeterministicError' },
+          {
+            workflow_id: participantAnchorId(broken.id),
+            workflow_type: 'participantAnchor',
+            problem: 'NonDeterministicError',
+          },
         ]);
-        expect((await health()).dependencies.worker).to.include({ status: 'ok', detail: 'workflow tasks fail again and again: 1' });
+        expect((await health()).dependencies.worker).to.include({
+          status: 'ok',
+          detail: 'workflow tasks fail again and again: 1',
+        });
         const named = told().filter(({ level, msg }) => level === 50 && msg.includes('fails again and again'));
-        expect(named.map(({ workflow_id, problem }) => [workflow_id, problem])).to.deep.equal([[participantAnchorId(broken.id), 'NonDeterministicError']]);
+        expect(named.map(({ workflow_id, problem }) => [workflow_id, problem])).to.deep.equal([
+          [participantAnchorId(broken.id), 'NonDeterministicError'],
+        ]);
         expect((await stage.handle(busy.id).describe()).status.name, 'it still works').to.equal('RUNNING');
         expect(await commands(busy.id)).to.equal(before);
       } finally {
@@ -105,9 +163,17 @@ for (const [server, options] of Object.entries(SERVERS)) {
       const anchor = `/api/studies/${study.id}/participants/${broken.id}/anchor-date`;
       await stage.admin.expect(200, 'POST', anchor, { enrollment_date: DAY });
       expect((await stage.admin.expect<Loose>(200, 'GET', anchor)).status).to.equal('finalized');
-      await until(async () => (await gauge()).participantAnchor === 0, { ...SEEN, what: 'the mended workflow to be forgotten' });
+      await until(async () => (await gauge()).participantAnchor === 0, {
+        ...SEEN,
+        what: 'the mended workflow to be forgotten',
+      });
       expect((await health()).dependencies.worker).not.to.have.property('detail');
-      expect(told().some(({ msg, workflow_ids }) => msg === 'workflows fail no more' && (workflow_ids as string[]).includes(participantAnchorId(broken.id)))).to.equal(true);
+      expect(
+        told().some(
+          ({ msg, workflow_ids }) =>
+            msg === 'workflows fail no more' && (workflow_ids as string[]).includes(participantAnchorId(broken.id)),
+        ),
+      ).to.equal(true);
     });
   });
 }

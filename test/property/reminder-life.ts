@@ -4,13 +4,19 @@ import type { Rule } from '../../workflows/domain/reminders/planning.js';
 import { judge } from '../../workflows/domain/reminders/standing.js';
 import type { Standing, Verdict } from '../../workflows/domain/reminders/standing.js';
 
-const MINUTE = 60_000, HOUR = 60 * MINUTE;
+const MINUTE = 60_000,
+  HOUR = 60 * MINUTE;
 export const MAX_LATENESS_HOURS = 12;
 const LEASE_MS = 45_000;
 
 /** How a provider, or the worker that calls it, behaves in one run of the sweep. */
 export type Run = 'well' | 'provider down' | 'answer lost' | 'refuses' | 'dies before sending' | 'dies before the note';
-interface Row { status: 'pending' | 'sent' | 'failed' | 'cancelled' | 'suppressed'; due: number; attempt: number; claimed: { until: number; due: number } | null }
+interface Row {
+  status: 'pending' | 'sent' | 'failed' | 'cancelled' | 'suppressed';
+  due: number;
+  attempt: number;
+  claimed: { until: number; due: number } | null;
+}
 
 /**
  * One visit's one reminder, held in memory and moved by the pure functions alone: `dueAt` plans it, `judge` says what
@@ -29,24 +35,46 @@ export class ReminderLife {
   private readonly keys = new Set<string>();
   private row: Row | undefined;
 
-  constructor(readonly rule: Rule, readonly daysBefore: number, private readonly windowAfter: number, zone: string, private target: string, start: string) {
+  constructor(
+    readonly rule: Rule,
+    readonly daysBefore: number,
+    private readonly windowAfter: number,
+    zone: string,
+    private target: string,
+    start: string,
+  ) {
     this.now = Temporal.Instant.from(start).epochMilliseconds;
     this.participant = { status: 'enrolled', zone, has_address: true, opted_out: false, address_dead: false };
     this.visit.window_close = this.date(windowAfter);
     this.plan();
   }
 
-  get due(): number { return Temporal.Instant.from(dueAt(this.date(-this.daysBefore), this.rule, this.participant.zone)).epochMilliseconds; }
-  get status(): string { return this.row!.status; }
-  private date(offset: number): string { return Temporal.PlainDate.from(this.target).add({ days: offset }).toString(); }
+  get due(): number {
+    return Temporal.Instant.from(dueAt(this.date(-this.daysBefore), this.rule, this.participant.zone))
+      .epochMilliseconds;
+  }
+  get status(): string {
+    return this.row!.status;
+  }
+  private date(offset: number): string {
+    return Temporal.PlainDate.from(this.target).add({ days: offset }).toString();
+  }
 
   /** As plan_reminders does after any change of visit, zone, address or participant. */
   plan(): void {
     const { row, due } = this;
     if (this.participant.status === 'withdrawn') return this.stop();
     if (this.visit.status === 'completed') return this.stop();
-    const today = Temporal.Instant.fromEpochMilliseconds(this.now).toZonedDateTimeISO(this.participant.zone).toPlainDate().toString();
-    const status = this.visit.window_close < today ? 'cancelled' : due < this.now - MAX_LATENESS_HOURS * HOUR ? 'suppressed' : 'pending';
+    const today = Temporal.Instant.fromEpochMilliseconds(this.now)
+      .toZonedDateTimeISO(this.participant.zone)
+      .toPlainDate()
+      .toString();
+    const status =
+      this.visit.window_close < today
+        ? 'cancelled'
+        : due < this.now - MAX_LATENESS_HOURS * HOUR
+          ? 'suppressed'
+          : 'pending';
     if (!row) this.row = { status, due, attempt: due, claimed: null };
     else if (row.status !== 'sent' && !(row.status === 'failed' && row.due === due)) {
       const keeps = row.status === 'pending' && row.due === due;
@@ -94,7 +122,12 @@ export class ReminderLife {
   }
 
   private deliver(): void {
-    this.handed.push({ at: this.now, zone: this.participant.zone, due: this.row!.due, optedOut: this.participant.opted_out || this.participant.status === 'withdrawn' });
+    this.handed.push({
+      at: this.now,
+      zone: this.participant.zone,
+      due: this.row!.due,
+      optedOut: this.participant.opted_out || this.participant.status === 'withdrawn',
+    });
     const key = 'the reminder’s id';
     if (this.keys.has(key)) return;
     this.keys.add(key);
@@ -102,9 +135,21 @@ export class ReminderLife {
   }
 
   private standing(): Standing {
-    return { kind: 'visit_reminder', channel: 'email', due_at: this.iso(this.row!.due), visit: this.visit, participant: this.participant, study_status: this.study_status, quiet_hours: this.rule.quiet_hours };
+    return {
+      kind: 'visit_reminder',
+      channel: 'email',
+      due_at: this.iso(this.row!.due),
+      visit: this.visit,
+      participant: this.participant,
+      study_status: this.study_status,
+      quiet_hours: this.rule.quiet_hours,
+    };
   }
 
-  private iso(ms: number): string { return Temporal.Instant.fromEpochMilliseconds(ms).toString(); }
-  pass(minutes: number): void { this.now += minutes * MINUTE; }
+  private iso(ms: number): string {
+    return Temporal.Instant.fromEpochMilliseconds(ms).toString();
+  }
+  pass(minutes: number): void {
+    this.now += minutes * MINUTE;
+  }
 }

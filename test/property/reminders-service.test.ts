@@ -13,7 +13,8 @@ import type { Service } from '../support/service.js';
 
 /** Messages that the gateway has taken when the worker dies. */
 const KILLED_AFTER = 5;
-const LIVES = 30, RUNS = Number(process.env.PROPERTY_SERVICE_RUNS ?? 1);
+const LIVES = 30,
+  RUNS = Number(process.env.PROPERTY_SERVICE_RUNS ?? 1);
 /** Days from an anchor date to its visit. */
 const TARGET_DAY = 10;
 
@@ -24,7 +25,12 @@ const days = fc.constantFrom(0, 0, 0, 1, 3);
 /** Mostly ahead of the base: due some hours ago. */
 const hours = fc.integer({ min: -3, max: 10 });
 
-type Step = { kind: 'move'; days: number } | { kind: 'zone'; hours: number } | { kind: 'opt'; out: boolean } | { kind: 'complete' } | { kind: 'withdraw' };
+type Step =
+  | { kind: 'move'; days: number }
+  | { kind: 'zone'; hours: number }
+  | { kind: 'opt'; out: boolean }
+  | { kind: 'complete' }
+  | { kind: 'withdraw' };
 /** Where the visit is tomorrow and the zone the base, its reminder has been due for some minutes. */
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('move' as const), days }) },
@@ -33,8 +39,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom({ kind: 'complete' as const }, { kind: 'withdraw' as const }) },
 );
 const life = fc.record({ zone: hours, days, steps: fc.array(step, { maxLength: 3 }) });
-/** What the gateway does with a message; once in each run the worker dies after it was taken and before that is noted. */
-const ways = fc.array(fc.constantFrom('takes', 'takes', 'is down', 'loses its answer'), { minLength: 10, maxLength: 10 });
+/**
+ * What the gateway does with a message; once in each run the worker dies after it was taken and before that is noted.
+ */
+const ways = fc.array(fc.constantFrom('takes', 'takes', 'is down', 'loses its answer'), {
+  minLength: 10,
+  maxLength: 10,
+});
 /** Whole hours ahead of UTC; the names count the other way. */
 const zoneOf = (hours: number): string => (hours === 0 ? 'UTC' : `Etc/GMT${hours > 0 ? '-' : '+'}${Math.abs(hours)}`);
 const base = zoneOf(BASE);
@@ -56,32 +67,69 @@ describe('properties of reminders on the running service, over random lives, wit
   });
 
   const keys = (name: string) => readFileSync(join(service.dataDir, 'keys', name), 'utf8').trim();
-  const asPortal = (id: string) => new Http(service.run.api, portalSession({ JWT_SECRET: keys('JWT_SECRET'), SESSION_SECRET: keys('SESSION_SECRET'), ACCESS_TOKEN_MINUTES: 30, PUBLIC_URL: undefined } as unknown as Settings, { kind: 'participant', id }).token);
+  const asPortal = (id: string) =>
+    new Http(
+      service.run.api,
+      portalSession(
+        {
+          JWT_SECRET: keys('JWT_SECRET'),
+          SESSION_SECRET: keys('SESSION_SECRET'),
+          ACCESS_TOKEN_MINUTES: 30,
+          PUBLIC_URL: undefined,
+        } as unknown as Settings,
+        { kind: 'participant', id },
+      ).token,
+    );
   const dateFor = (days: number) => dayIn(base, 1 + days - TARGET_DAY);
 
-  /** While the worker is away an anchor’s messages answer 503 and change nothing; whoever sent them sends them again. */
-  const answered = (ask: () => Promise<{ status: number }>): Promise<number> => until(async () => {
-    const { status } = await ask();
-    return status === 503 ? undefined : status;
-  }, { interval: 500, what: 'the service to be whole again' });
+  /**
+   * While the worker is away an anchor’s messages answer 503 and change nothing; whoever sent them sends them again.
+   */
+  const answered = (ask: () => Promise<{ status: number }>): Promise<number> =>
+    until(
+      async () => {
+        const { status } = await ask();
+        return status === 503 ? undefined : status;
+      },
+      { interval: 500, what: 'the service to be whole again' },
+    );
 
   async function take(person: Person, one: Step): Promise<void> {
     const { admin } = desk.stage;
     switch (one.kind) {
-      case 'move': expect([200, 400, 409]).to.include(await answered(() => person.override(dateFor(one.days)))); return;
-      case 'zone': await admin.expect(200, 'PATCH', `/api/participants/${person.id}`, { timezone: zoneOf(BASE + one.hours) }); return;
+      case 'move':
+        expect([200, 400, 409]).to.include(await answered(() => person.override(dateFor(one.days))));
+        return;
+      case 'zone':
+        await admin.expect(200, 'PATCH', `/api/participants/${person.id}`, { timezone: zoneOf(BASE + one.hours) });
+        return;
       // Who has withdrawn has no portal.
-      case 'opt': expect([200, 401]).to.include((await asPortal(person.id).patch('/api/portal/preferences', { sms: !one.out })).status); return;
-      case 'complete': { const [visit] = await person.standing(); if (visit) expect([200, 409]).to.include((await admin.post(`/api/visits/${visit.id}/complete`, {})).status); return; }
-      case 'withdraw': expect([200, 409]).to.include((await admin.post(`/api/participants/${person.id}/withdraw`, { reason: 'left' })).status);
+      case 'opt':
+        expect([200, 401]).to.include(
+          (await asPortal(person.id).patch('/api/portal/preferences', { sms: !one.out })).status,
+        );
+        return;
+      case 'complete': {
+        const [visit] = await person.standing();
+        if (visit) expect([200, 409]).to.include((await admin.post(`/api/visits/${visit.id}/complete`, {})).status);
+        return;
+      }
+      case 'withdraw':
+        expect([200, 409]).to.include(
+          (await admin.post(`/api/participants/${person.id}/withdraw`, { reason: 'left' })).status,
+        );
     }
   }
 
-  interface Taken { id: string; key: string }
+  interface Taken {
+    id: string;
+    key: string;
+  }
   async function run(lives: { zone: number; days: number; steps: Step[] }[], behaviour: string[]): Promise<void> {
     const taken: Taken[] = [];
     const victim = service.current().pids.worker!;
-    let killed = false, ready = false;
+    let killed = false,
+      ready = false;
     gateway.answer = ({ body, headers }, response, count) => {
       const way = behaviour[count % behaviour.length]!;
       if (way === 'is down' || !ready) return void response.writeHead(503).end();
@@ -94,42 +142,83 @@ describe('properties of reminders on the running service, over random lives, wit
     };
     const study: AnchorStudy = await desk.study({ channels: ['sms'], send_at: clockIn(base, -10) });
     await study.window(TARGET_DAY);
-    const people = await Promise.all(lives.map(async (of, i) => {
-      const person = await study.person({ phone: `+49${Date.now()}${i}`, timezone: zoneOf(BASE + of.zone) });
-      expect((await person.set(dateFor(of.days))).status).to.equal(200);
-      return person;
-    }));
+    const people = await Promise.all(
+      lives.map(async (of, i) => {
+        const person = await study.person({ phone: `+49${Date.now()}${i}`, timezone: zoneOf(BASE + of.zone) });
+        expect((await person.set(dateFor(of.days))).status).to.equal(200);
+        return person;
+      }),
+    );
     ready = true;
     // Moves meet the sweeps, which go on all the while.
-    await Promise.all(people.map(async (person, i) => { for (const one of lives[i]!.steps) await take(person, one); }));
+    await Promise.all(
+      people.map(async (person, i) => {
+        for (const one of lives[i]!.steps) await take(person, one);
+      }),
+    );
     await until(() => killed, { what: 'the worker to be killed between a message and the note of it' });
     behaviour.fill('takes');
     // Its leases are over: what it held is taken up by the worker that came in its place.
     await until(() => service.current().pids.worker !== victim, { what: 'a worker in its place' });
-    await desk.stage.sql(`update notifications set claimed_until = now(), attempt_at = now() where study_id = ? and status = 'pending' and claimed_until > now()`, [study.id]);
-    const rows = await until(async () => {
-      const found = await desk.stage.sql<{ id: string; participant_id: string; status: string; reason: string | null; is_due: boolean; attempts: number }>(
-        `select id, participant_id, status, reason, attempts, due_at <= now() as is_due from notifications where study_id = ? and kind = 'visit_reminder'`, [study.id]);
-      return found.every(({ status, is_due }) => status !== 'pending' || !is_due) ? found : undefined;
-    }, { timeout: 90_000, what: 'nothing that is due to be left' });
+    await desk.stage.sql(
+      `update notifications set claimed_until = now(), attempt_at = now() where study_id = ? and status = 'pending' and claimed_until > now()`,
+      [study.id],
+    );
+    const rows = await until(
+      async () => {
+        const found = await desk.stage.sql<{
+          id: string;
+          participant_id: string;
+          status: string;
+          reason: string | null;
+          is_due: boolean;
+          attempts: number;
+        }>(
+          `select id, participant_id, status, reason, attempts, due_at <= now() as is_due from notifications where study_id = ? and kind = 'visit_reminder'`,
+          [study.id],
+        );
+        return found.every(({ status, is_due }) => status !== 'pending' || !is_due) ? found : undefined;
+      },
+      { timeout: 90_000, what: 'nothing that is due to be left' },
+    );
     expect(rows).to.have.length(lives.length);
     for (const row of rows) {
       const times = taken.filter(({ id }) => id === row.id);
-      const story = JSON.stringify({ row, times, life: lives[people.findIndex(({ id }) => id === row.participant_id)] });
-      expect(new Set(times.map(({ key }) => key)).size, `at most once, as the gateway counts: ${story}`).to.be.at.most(1);
+      const story = JSON.stringify({
+        row,
+        times,
+        life: lives[people.findIndex(({ id }) => id === row.participant_id)],
+      });
+      expect(new Set(times.map(({ key }) => key)).size, `at most once, as the gateway counts: ${story}`).to.be.at.most(
+        1,
+      );
       if (row.status === 'sent') expect(times.length, `what is called sent was: ${story}`).to.be.greaterThan(0);
       const person = people.find(({ id }) => id === row.participant_id)!;
-      const { status } = await desk.stage.admin.expect<{ status: string }>(200, 'GET', `/api/participants/${person.id}`);
+      const { status } = await desk.stage.admin.expect<{ status: string }>(
+        200,
+        'GET',
+        `/api/participants/${person.id}`,
+      );
       const [visit] = await person.standing();
-      const wanted = status === 'enrolled' && visit?.status !== 'completed' && (await desk.stage.sql('select 1 from notification_opt_outs where participant_id = ?', [person.id])).length === 0;
+      const wanted =
+        status === 'enrolled' &&
+        visit?.status !== 'completed' &&
+        (await desk.stage.sql('select 1 from notification_opt_outs where participant_id = ?', [person.id])).length ===
+          0;
       // It stayed true, or it was not true when its time came and is suppressed for that.
-      if (wanted && row.is_due && row.reason !== 'opted_out') expect([row.status, times.length > 0], `exactly once: ${story}`).to.deep.equal(['sent', true]);
+      if (wanted && row.is_due && row.reason !== 'opted_out')
+        expect([row.status, times.length > 0], `exactly once: ${story}`).to.deep.equal(['sent', true]);
     }
     expect(rows.filter(({ status }) => status === 'sent').length, 'lives that end with a message').to.be.greaterThan(3);
     expect(await study.chainVerifies()).to.equal(true);
   }
 
   it('each visit’s reminder is sent at most once, and exactly once where it stayed true', async () => {
-    await fc.assert(fc.asyncProperty(fc.array(life, { minLength: LIVES, maxLength: LIVES }), ways, (lives, behaviour) => run(lives, [...behaviour])), { numRuns: RUNS, endOnFailure: true });
+    await fc.assert(
+      fc.asyncProperty(fc.array(life, { minLength: LIVES, maxLength: LIVES }), ways, (lives, behaviour) =>
+        run(lives, [...behaviour]),
+      ),
+      { numRuns: RUNS, endOnFailure: true },
+    );
   });
 });

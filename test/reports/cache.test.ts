@@ -9,11 +9,18 @@ import { Site } from '../assessment/stage.js';
 describe('A report that was computed before', function () {
   this.timeout(120_000);
   let database: pg.Client;
-  before(async () => { database = await seesEverything(); });
+  before(async () => {
+    database = await seesEverything();
+  });
   after(() => database.end());
 
   const summaryOf = async (http: Awaited<ReturnType<typeof admin>>, study: Loose, query = '', headers = {}) =>
-    (await http.get<{ participants: { total: number }; sessions: { total: number; expired: number } }>(`/api/reports/studies/${study.id}/summary${query}`, { headers })).body;
+    (
+      await http.get<{ participants: { total: number }; sessions: { total: number; expired: number } }>(
+        `/api/reports/studies/${study.id}/summary${query}`,
+        { headers },
+      )
+    ).body;
 
   it('is given again as long as nothing of the study changes; the first change that follows counts at once', async () => {
     const { study, http } = await Site.open();
@@ -48,8 +55,13 @@ describe('A report that was computed before', function () {
   it('ends with the time of a session, which nobody records', async () => {
     const site = await Site.open();
     const id = await site.session({ visit_id: null });
-    await database.query(`update assessment_sessions set expires_at = clock_timestamp() + interval '3 seconds' where id = $1`, [id]);
+    await database.query(
+      `update assessment_sessions set expires_at = clock_timestamp() + interval '3 seconds' where id = $1`,
+      [id],
+    );
     expect((await summaryOf(site.http, site.study)).sessions).to.include({ total: 1 });
-    await until(async () => (await summaryOf(site.http, site.study)).sessions.expired === 1, { what: 'the session to count as expired' });
+    await until(async () => (await summaryOf(site.http, site.study)).sessions.expired === 1, {
+      what: 'the session to count as expired',
+    });
   });
 });

@@ -10,9 +10,18 @@ import { descendants, download } from './printing.js';
 import { World } from './world.js';
 
 const person = (rt: number) => ({
-  site: true, arm: 'A' as const, withdrawn: false, enrolled: -40,
-  visits: [{ window: 0, offset: -30, before: 2, after: 5, fate: 'completed' as const, shift: 1 }, { window: 1, offset: -10, before: 1, after: 1, fate: 'time' as const, shift: 0 }],
-  sessions: [{ status: 'completed' as const, rt, days: -30 }, { status: 'completed' as const, rt: rt + 20, days: -10 }],
+  site: true,
+  arm: 'A' as const,
+  withdrawn: false,
+  enrolled: -40,
+  visits: [
+    { window: 0, offset: -30, before: 2, after: 5, fate: 'completed' as const, shift: 1 },
+    { window: 1, offset: -10, before: 1, after: 1, fate: 'time' as const, shift: 0 },
+  ],
+  sessions: [
+    { status: 'completed' as const, rt, days: -30 },
+    { status: 'completed' as const, rt: rt + 20, days: -10 },
+  ],
 });
 
 describe('Reports as PDF', function () {
@@ -27,28 +36,52 @@ describe('Reports as PDF', function () {
   after(() => world.close());
 
   for (const [query, box, language, headings] of [
-    ['', [612, 792], 'en', ['2 Enrollment', '3 Completion by window']], ['?page_size=letter&language=de', [612, 792], 'de', ['2 Einschluss', '5 Zentren']],
-    ['?page_size=A4', [595, 842], 'en', ['6 Task metrics']], ['?page_size=a4&language=de', [595, 842], 'de', ['6 Kennwerte der Aufgaben']],
+    ['', [612, 792], 'en', ['2 Enrollment', '3 Completion by window']],
+    ['?page_size=letter&language=de', [612, 792], 'de', ['2 Einschluss', '5 Zentren']],
+    ['?page_size=A4', [595, 842], 'en', ['6 Task metrics']],
+    ['?page_size=a4&language=de', [595, 842], 'de', ['6 Kennwerte der Aufgaben']],
   ] as const) {
     it(`of a study${query || ' by default'}: its page, its language, bookmarks, tags, page numbers, and what it was made of`, async () => {
       const { status, headers, bytes } = await download(world.http, `${at}/pdf/summary${query}`);
       expect(status, bytes.toString('latin1').slice(0, 200)).to.equal(200);
       expect(headers.get('content-type')).to.equal('application/pdf');
-      expect(headers.get('content-disposition')).to.match(/^attachment; filename="S-[\w-]+-summary-\d{4}-\d\d-\d\d\.pdf"$/);
+      expect(headers.get('content-disposition')).to.match(
+        /^attachment; filename="S-[\w-]+-summary-\d{4}-\d\d-\d\d\.pdf"$/,
+      );
       const read = readPdf(bytes);
-      expect(read).to.include({ language, tagged: true }).and.to.have.deep.property('box', [...box]);
+      expect(read)
+        .to.include({ language, tagged: true })
+        .and.to.have.deep.property('box', [...box]);
       expect(read.bookmarks).to.include.members([...headings]);
-      expect(read.text).to.match(new RegExp(`1\\s*/\\s*${read.pages}`)).and.to.include('stroop').and.to.include('W0');
+      expect(read.text)
+        .to.match(new RegExp(`1\\s*/\\s*${read.pages}`))
+        .and.to.include('stroop')
+        .and.to.include('W0');
       const [, contents, ...body] = read.text.split('\n').map((page) => page.replaceAll(/\s+/g, ''));
       for (const heading of read.bookmarks.filter((one) => /^\d /.test(one)).map((one) => one.replaceAll(/\s+/g, ''))) {
         expect(contents, heading).to.include(`${heading}${body.findIndex((page) => page.includes(heading)) + 3}`);
       }
-      const { items } = await world.http.expect<{ items: { action: string; hash: string; audit_metadata: { data_sha256?: string } }[] }>(200, 'GET', `/api/audit?study_id=${world.study}&limit=500`);
-      expect(items.some(({ action, audit_metadata }) => action === 'report_printed' && read.text.includes(audit_metadata.data_sha256!))).to.equal(true);
+      const { items } = await world.http.expect<{
+        items: { action: string; hash: string; audit_metadata: { data_sha256?: string } }[];
+      }>(200, 'GET', `/api/audit?study_id=${world.study}&limit=500`);
+      expect(
+        items.some(
+          ({ action, audit_metadata }) =>
+            action === 'report_printed' && read.text.includes(audit_metadata.data_sha256!),
+        ),
+      ).to.equal(true);
       // At the foot of each page: which data, and how far the record of changes went when they were read.
       for (const [i, page] of [contents!, ...body].entries()) {
-        expect(items.some(({ action, audit_metadata }) => action === 'report_printed' && page.includes(audit_metadata.data_sha256!)), `the data of page ${i + 2}`).to.equal(true);
-        expect(items.some(({ hash }) => page.includes(hash)), `the audit head of page ${i + 2}`).to.equal(true);
+        expect(
+          items.some(
+            ({ action, audit_metadata }) => action === 'report_printed' && page.includes(audit_metadata.data_sha256!),
+          ),
+          `the data of page ${i + 2}`,
+        ).to.equal(true);
+        expect(
+          items.some(({ hash }) => page.includes(hash)),
+          `the audit head of page ${i + 2}`,
+        ).to.equal(true);
       }
     });
   }
@@ -58,8 +91,14 @@ describe('Reports as PDF', function () {
     const code = (await world.http.expect<Loose>(200, 'GET', `/api/participants/${one.id}`)).participant_code as string;
     const participant = readPdf((await download(world.http, `${at}/participants/${one.id}/pdf`)).bytes);
     expect(participant.title).to.equal(`Participant report: ${code}`);
-    expect(participant.text).to.include('mean_rt').and.to.include('In window').and.to.include('Missed').and.to.include('Study, 25–75 %');
-    const [session] = (await world.http.expect<Loose>(200, 'GET', `/api/sessions?study_id=${world.study}&participant_id=${one.id}`)).items;
+    expect(participant.text)
+      .to.include('mean_rt')
+      .and.to.include('In window')
+      .and.to.include('Missed')
+      .and.to.include('Study, 25–75 %');
+    const [session] = (
+      await world.http.expect<Loose>(200, 'GET', `/api/sessions?study_id=${world.study}&participant_id=${one.id}`)
+    ).items;
     const printed = await download(world.http, `${at}/sessions/${session!.id}/pdf?page_size=a4`);
     expect(printed.headers.get('content-disposition')).to.include(code);
     expect(readPdf(printed.bytes).text).to.include('stroop').and.to.include(code);
@@ -69,9 +108,15 @@ describe('Reports as PDF', function () {
     const other = await newStudy(world.http);
     const stranger = await newParticipant(world.http, other.id);
     for (const [path, status] of [
-      [`${at}/pdf/summary?page_size=a5`, 422], [`${at}/pdf/summary?page_size=`, 422], [`${at}/pdf/summary?language=xx`, 422], [`${at}/pdf/summary?from=2026-01-02&to=2026-01-01`, 400],
-      [`${at}/participants/${stranger.id}/pdf`, 404], [`${at}/sessions/${stranger.id}/pdf`, 404], [`${at}/participants/no/pdf`, 404],
-    ] as const) expect((await world.http.get(path)).status, path).to.equal(status);
+      [`${at}/pdf/summary?page_size=a5`, 422],
+      [`${at}/pdf/summary?page_size=`, 422],
+      [`${at}/pdf/summary?language=xx`, 422],
+      [`${at}/pdf/summary?from=2026-01-02&to=2026-01-01`, 400],
+      [`${at}/participants/${stranger.id}/pdf`, 404],
+      [`${at}/sessions/${stranger.id}/pdf`, 404],
+      [`${at}/participants/no/pdf`, 404],
+    ] as const)
+      expect((await world.http.get(path)).status, path).to.equal(status);
     const outsider = await user(world.http, 'researcher');
     expect((await outsider.get(`${at}/pdf/summary`)).status).to.equal(404);
   });
@@ -81,14 +126,22 @@ describe('Reports as PDF', function () {
     const study = await newStudy(world.http, { study_name: name });
     const { text, title } = readPdf((await download(world.http, `/api/reports/studies/${study.id}/pdf/summary`)).bytes);
     expect(title).to.equal(`Study report: ${name}`);
-    for (const word of ['<script>1</script>', 'Ωμέγα', 'Жизнь', 'Łódź', '日本語', '简体', '한국어']) expect(text.replaceAll(/\s+/g, ''), word).to.include(word);
+    for (const word of ['<script>1</script>', 'Ωμέγα', 'Жизнь', 'Łódź', '日本語', '简体', '한국어'])
+      expect(text.replaceAll(/\s+/g, ''), word).to.include(word);
   });
 
   it('ten at once are all printed, and the API answers meanwhile', async () => {
     const printing = Promise.all(Array.from({ length: 10 }, () => download(world.http, `${at}/pdf/summary`)));
     const took: number[] = [];
     let done = false;
-    void printing.then(() => { done = true; }, () => { done = true; });
+    void printing.then(
+      () => {
+        done = true;
+      },
+      () => {
+        done = true;
+      },
+    );
     while (!done) {
       const began = performance.now();
       await world.http.expect(200, 'GET', '/api/health');
@@ -101,7 +154,8 @@ describe('Reports as PDF', function () {
 
 describe('The browser that prints', function () {
   this.timeout(240_000);
-  const browsers = async (pid: number) => (await descendants(pid)).filter(({ command }) => /chrom|headless/i.test(command));
+  const browsers = async (pid: number) =>
+    (await descendants(pid)).filter(({ command }) => /chrom|headless/i.test(command));
 
   it('is started with the first document, again when it was killed, and ends with the API', async () => {
     const api = await startApi();
@@ -115,8 +169,15 @@ describe('The browser that prints', function () {
     // What draws may do so with the last of the machine: none of its threads stands before those that answer.
     const drawing = first.filter(({ command }) => command.includes('--type=renderer'));
     expect(drawing.length).to.be.greaterThan(0);
-    for (const { pid } of drawing) for (const thread of readdirSync(`/proc/${pid}/task`)) expect(getPriority(Number(thread)), `a thread of ${pid}`).to.be.greaterThan(0);
-    for (const { pid } of first) try { process.kill(pid, 'SIGKILL'); } catch (fault) { if ((fault as NodeJS.ErrnoException).code !== 'ESRCH') throw fault; }
+    for (const { pid } of drawing)
+      for (const thread of readdirSync(`/proc/${pid}/task`))
+        expect(getPriority(Number(thread)), `a thread of ${pid}`).to.be.greaterThan(0);
+    for (const { pid } of first)
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch (fault) {
+        if ((fault as NodeJS.ErrnoException).code !== 'ESRCH') throw fault;
+      }
     expect(await until(async () => (await print()) === 200, { timeout: 40_000, what: 'a new browser' })).to.equal(true);
     const last = await browsers(api.pid);
     expect(await api.stop()).to.equal(0);
@@ -153,16 +214,28 @@ const gone = (pid: number): boolean => !readdirSync('/proc').includes(String(pid
 describe('Plots of a study', function () {
   this.timeout(120_000);
   let world: World;
-  before(async () => { world = await World.open(); await world.add([person(450)]); });
+  before(async () => {
+    world = await World.open();
+    await world.add([person(450)]);
+  });
   after(() => world.close());
 
-  for (const [name, title] of [['enrollment', 'Enrollment'], ['completion', 'Completion by window'], ['adherence', 'Adherence by site and window'], ['metrics', 'Distribution of task metrics'], ['course', 'Course of a participant']] as const) {
+  for (const [name, title] of [
+    ['enrollment', 'Enrollment'],
+    ['completion', 'Completion by window'],
+    ['adherence', 'Adherence by site and window'],
+    ['metrics', 'Distribution of task metrics'],
+    ['course', 'Course of a participant'],
+  ] as const) {
     it(`${name}.svg has a title and says in words what it shows; the same data give the same picture`, async () => {
       const path = `/api/reports/studies/${world.study}/plots/${name}.svg${name === 'course' ? `?participant_id=${world.people[0]!.id}` : ''}`;
       const answer = await world.http.get(path);
       expect(answer.status, answer.text.slice(0, 300)).to.equal(200);
       expect(answer.headers.get('content-type')).to.equal('image/svg+xml; charset=utf-8');
-      expect(answer.text).to.match(/^<svg role="img" aria-labelledby="[\w-]+ [\w-]+"/).and.to.include(`>${title}</title>`).and.to.match(/<desc id="[\w-]+">[^<]{20,}<\/desc>/);
+      expect(answer.text)
+        .to.match(/^<svg role="img" aria-labelledby="[\w-]+ [\w-]+"/)
+        .and.to.include(`>${title}</title>`)
+        .and.to.match(/<desc id="[\w-]+">[^<]{20,}<\/desc>/);
       expect(answer.text).not.to.match(/NaN|undefined|Infinity|<script|<image/);
       expect((await world.http.get(path)).text).to.equal(answer.text);
     });
@@ -177,18 +250,36 @@ describe('Plots of a study', function () {
       expect(answer.text, name).to.include('Noch gibt es nichts zu zeigen.');
     }
     const { text } = readPdf((await download(world.http, `/api/reports/studies/${empty.id}/pdf/summary`)).bytes);
-    expect(text.replaceAll(/\s+/g, '').match(/Thereisnothingtoshowyet/g), 'once in each section without data').to.have.length(5);
+    expect(
+      text.replaceAll(/\s+/g, '').match(/Thereisnothingtoshowyet/g),
+      'once in each section without data',
+    ).to.have.length(5);
   });
 
   it('each window and site of the heat map has its name, however long; what is too long is cut, not left out', async () => {
     const wide = await World.open();
     try {
-      const { id: site } = await wide.http.expect<Loose>(201, 'POST', `/api/studies/${wide.study}/sites`, { site_code: 'A-UNIVERSITY-HOSPITAL-WITH-A-NAME-OF-ITS-OWN-AND-A-LONG-ONE' });
+      const { id: site } = await wide.http.expect<Loose>(201, 'POST', `/api/studies/${wide.study}/sites`, {
+        site_code: 'A-UNIVERSITY-HOSPITAL-WITH-A-NAME-OF-ITS-OWN-AND-A-LONG-ONE',
+      });
       for (let n = 3; n < 14; n += 1) {
-        const window = await wide.http.expect<Loose>(201, 'POST', '/api/schedules/windows', { study_id: wide.study, code: `N${n}_FOLLOW_UP_BY_TELEPHONE`, name: `Follow-up ${n}`, target_day: n * 28, sort_order: n });
+        const window = await wide.http.expect<Loose>(201, 'POST', '/api/schedules/windows', {
+          study_id: wide.study,
+          code: `N${n}_FOLLOW_UP_BY_TELEPHONE`,
+          name: `Follow-up ${n}`,
+          target_day: n * 28,
+          sort_order: n,
+        });
         wide.windows.push(window.id);
       }
-      const visits = wide.windows.map((_, window) => ({ window, offset: -30, before: 2, after: 5, fate: 'completed' as const, shift: 1 }));
+      const visits = wide.windows.map((_, window) => ({
+        window,
+        offset: -30,
+        before: 2,
+        after: 5,
+        fate: 'completed' as const,
+        shift: 1,
+      }));
       await wide.add([{ ...person(500), visits }]);
       await wide.http.expect(200, 'PATCH', `/api/participants/${wide.people[0]!.id}`, { site_id: site });
       const { text } = await wide.http.get(`/api/reports/studies/${wide.study}/plots/adherence.svg`);
@@ -203,7 +294,14 @@ describe('Plots of a study', function () {
 
   it('another name is 404, a course of nobody 422, without a token 401', async () => {
     const at = `/api/reports/studies/${world.study}/plots`;
-    for (const [file, status] of [['other.svg', 404], ['enrollment.png', 404], ['enrollment', 404], ['course.svg', 422], ['__proto__.svg', 404]] as const) expect((await world.http.get(`${at}/${file}`)).status, file).to.equal(status);
+    for (const [file, status] of [
+      ['other.svg', 404],
+      ['enrollment.png', 404],
+      ['enrollment', 404],
+      ['course.svg', 422],
+      ['__proto__.svg', 404],
+    ] as const)
+      expect((await world.http.get(`${at}/${file}`)).status, file).to.equal(status);
     expect((await new Http(world.http.base).get(`${at}/enrollment.svg`)).status).to.equal(401);
   });
 });

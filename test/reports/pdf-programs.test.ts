@@ -10,19 +10,70 @@ import { download } from './printing.js';
 import { World } from './world.js';
 
 const run = promisify(execFile);
-interface Page { box: [number, number]; text: string; ink: number; edge: number }
+interface Page {
+  box: [number, number];
+  text: string;
+  ink: number;
+  edge: number;
+}
 type Found = Record<string, { title: string; pages: Page[] }>;
 
 const SIZES = { letter: [612, 792], a4: [595, 842] } as const;
 /** What has to stand in each document, in its language. */
 const WORDS = {
   summary: {
-    en: ['Study report', 'Contents', '1 Overview', '2 Enrollment', '3 Completion by window', '6 Task metrics', 'How it is counted', 'Completed in window, of those due', 'Data SHA-256', 'stroop', 'mean_rt', 'Window 0'],
-    de: ['Studienbericht', 'Inhalt', '1 Überblick', '2 Einschluss', '3 Durchführung nach Zeitfenster', '6 Kennwerte der Aufgaben', 'Wie gezählt wird', 'Im Fenster abgeschlossen, von den fälligen', 'SHA-256 der Daten', 'stroop', 'mean_rt', 'Window 0'],
+    en: [
+      'Study report',
+      'Contents',
+      '1 Overview',
+      '2 Enrollment',
+      '3 Completion by window',
+      '6 Task metrics',
+      'How it is counted',
+      'Completed in window, of those due',
+      'Data SHA-256',
+      'stroop',
+      'mean_rt',
+      'Window 0',
+    ],
+    de: [
+      'Studienbericht',
+      'Inhalt',
+      '1 Überblick',
+      '2 Einschluss',
+      '3 Durchführung nach Zeitfenster',
+      '6 Kennwerte der Aufgaben',
+      'Wie gezählt wird',
+      'Im Fenster abgeschlossen, von den fälligen',
+      'SHA-256 der Daten',
+      'stroop',
+      'mean_rt',
+      'Window 0',
+    ],
   },
   participant: {
-    en: ['Participant report', 'Anchor date', 'Visits', 'Course of the metrics', 'Study, 25–75 %', 'Days off target', 'In window', 'Missed', 'mean_rt'],
-    de: ['Bericht zu einer teilnehmenden Person', 'Ankerdatum', 'Termine', 'Verlauf der Kennwerte', 'Studie, 25–75 %', 'Tage vom Ziel', 'Im Fenster', 'Versäumt', 'mean_rt'],
+    en: [
+      'Participant report',
+      'Anchor date',
+      'Visits',
+      'Course of the metrics',
+      'Study, 25–75 %',
+      'Days off target',
+      'In window',
+      'Missed',
+      'mean_rt',
+    ],
+    de: [
+      'Bericht zu einer teilnehmenden Person',
+      'Ankerdatum',
+      'Termine',
+      'Verlauf der Kennwerte',
+      'Studie, 25–75 %',
+      'Tage vom Ziel',
+      'Im Fenster',
+      'Versäumt',
+      'mean_rt',
+    ],
   },
   session: {
     en: ['Session report', 'Tasks', 'Metric', 'From trials', 'stroop', 'mean_rt'],
@@ -34,22 +85,60 @@ const NAMES = Object.keys(WORDS) as Document[];
 /** Lines are broken where the page is narrow, and a hyphen or ligature is the reader's own way to say so. */
 const bare = (text: string) => text.normalize('NFKC').replaceAll(/\s+/g, '');
 
-/** Each of the three PDFs in both page sizes and both languages, as programs see it that know nothing of who wrote it. */
+/**
+ * Each of the three PDFs in both page sizes and both languages, as programs see it that know nothing of who wrote it.
+ */
 describe('PDFs in other programs', function () {
   this.timeout(300_000);
   let world: World;
   let code: string;
   const folder = mkdtempSync(join(tmpdir(), 'pdfs-'));
-  const variants = NAMES.flatMap((document) => (['letter', 'a4'] as const).flatMap((size) => (['en', 'de'] as const).map((language) => ({ document, size, language, file: `${document}-${size}-${language}` }))));
+  const variants = NAMES.flatMap((document) =>
+    (['letter', 'a4'] as const).flatMap((size) =>
+      (['en', 'de'] as const).map((language) => ({
+        document,
+        size,
+        language,
+        file: `${document}-${size}-${language}`,
+      })),
+    ),
+  );
   before(async () => {
     world = await World.open();
-    const visits = [{ window: 0, offset: -30, before: 2, after: 5, fate: 'completed' as const, shift: 1 }, { window: 1, offset: -10, before: 1, after: 1, fate: 'time' as const, shift: 0 }];
-    const sessions = (rt: number) => [{ status: 'completed' as const, rt, days: -30 }, { status: 'completed' as const, rt: rt + 20, days: -10 }];
-    await world.add([400, 500, 600].map((rt) => ({ site: true, arm: 'A' as const, withdrawn: false, enrolled: -40, visits, sessions: sessions(rt) })));
-    const at = `/api/reports/studies/${world.study}`, { id } = world.people[0]!;
-    code = (await world.http.expect<{ participant_code: string }>(200, 'GET', `/api/participants/${id}`)).participant_code;
-    const session = (await world.http.expect<{ items: { id: string }[] }>(200, 'GET', `/api/sessions?study_id=${world.study}&participant_id=${id}`)).items[0]!.id;
-    const paths = { summary: `${at}/pdf/summary`, participant: `${at}/participants/${id}/pdf`, session: `${at}/sessions/${session}/pdf` };
+    const visits = [
+      { window: 0, offset: -30, before: 2, after: 5, fate: 'completed' as const, shift: 1 },
+      { window: 1, offset: -10, before: 1, after: 1, fate: 'time' as const, shift: 0 },
+    ];
+    const sessions = (rt: number) => [
+      { status: 'completed' as const, rt, days: -30 },
+      { status: 'completed' as const, rt: rt + 20, days: -10 },
+    ];
+    await world.add(
+      [400, 500, 600].map((rt) => ({
+        site: true,
+        arm: 'A' as const,
+        withdrawn: false,
+        enrolled: -40,
+        visits,
+        sessions: sessions(rt),
+      })),
+    );
+    const at = `/api/reports/studies/${world.study}`,
+      { id } = world.people[0]!;
+    code = (await world.http.expect<{ participant_code: string }>(200, 'GET', `/api/participants/${id}`))
+      .participant_code;
+    const session = (
+      await world.http.expect<{ items: { id: string }[] }>(
+        200,
+        'GET',
+        `/api/sessions?study_id=${world.study}&participant_id=${id}`,
+      )
+    ).items[0]!.id;
+    const paths = {
+      summary: `${at}/pdf/summary`,
+      participant: `${at}/participants/${id}/pdf`,
+      session: `${at}/sessions/${session}/pdf`,
+    };
     for (const { document, size, language, file } of variants) {
       const { status, bytes } = await download(world.http, `${paths[document]}?page_size=${size}&language=${language}`);
       expect(status, file).to.equal(200);
@@ -62,7 +151,7 @@ describe('PDFs in other programs', function () {
   });
 
   /** @param text of all pages */
-  function tells({ document, language, file }: typeof variants[number], text: string, pages: number): void {
+  function tells({ document, language, file }: (typeof variants)[number], text: string, pages: number): void {
     for (const word of WORDS[document][language]) expect(bare(text), `${file}: ${word}`).to.include(bare(word));
     // None of the other language's own words.
     const other = language === 'en' ? 'de' : 'en';
@@ -90,13 +179,18 @@ describe('PDFs in other programs', function () {
   });
 
   it('pdftotext reads every text', async function () {
-    const there = await run('pdftotext', ['-v']).then(() => true, (fault: NodeJS.ErrnoException) => {
-      if (fault.code === 'ENOENT') return false;
-      throw fault;
-    });
+    const there = await run('pdftotext', ['-v']).then(
+      () => true,
+      (fault: NodeJS.ErrnoException) => {
+        if (fault.code === 'ENOENT') return false;
+        throw fault;
+      },
+    );
     if (!there) this.skip();
     for (const variant of variants) {
-      const { stdout } = await run('pdftotext', ['-enc', 'UTF-8', join(folder, `${variant.file}.pdf`), '-'], { maxBuffer: 1 << 24 });
+      const { stdout } = await run('pdftotext', ['-enc', 'UTF-8', join(folder, `${variant.file}.pdf`), '-'], {
+        maxBuffer: 1 << 24,
+      });
       tells(variant, stdout, stdout.split('\f').length - 1);
     }
   });

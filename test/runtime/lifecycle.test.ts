@@ -35,7 +35,9 @@ const runs = (pid: number | undefined) => pid !== undefined && identify(pid) !==
 describe('a running service', function () {
   this.timeout(120_000);
   let service: Service;
-  before(async () => { service = await startService(); });
+  before(async () => {
+    service = await startService();
+  });
   after(async () => {
     await service.stop();
   });
@@ -54,8 +56,10 @@ describe('a running service', function () {
   });
 
   it('keeps secrets where only their owner reads them', () => {
-    for (const inside of ['keys', 'logs', 'mail']) expect(statSync(join(service.dataDir, inside)).mode & 0o077, inside).to.equal(0);
-    for (const key of readdirSync(join(service.dataDir, 'keys'))) expect(statSync(join(service.dataDir, 'keys', key)).mode & 0o077, key).to.equal(0);
+    for (const inside of ['keys', 'logs', 'mail'])
+      expect(statSync(join(service.dataDir, inside)).mode & 0o077, inside).to.equal(0);
+    for (const key of readdirSync(join(service.dataDir, 'keys')))
+      expect(statSync(join(service.dataDir, 'keys', key)).mode & 0o077, key).to.equal(0);
   });
 
   it('keeps closed histories as long as the setting says', async () => {
@@ -63,7 +67,10 @@ describe('a running service', function () {
   });
 
   it('writes to disk what PostgreSQL acknowledges', async () => {
-    const { rows } = await query(service.run, `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit, current_setting('server_encoding') as encoding`);
+    const { rows } = await query(
+      service.run,
+      `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit, current_setting('server_encoding') as encoding`,
+    );
     expect(rows[0]).to.deep.equal({ fsync: 'on', commit: 'on', encoding: 'UTF8' });
   });
 
@@ -76,10 +83,15 @@ describe('a running service', function () {
 
   it('refuses a start on taken ports, naming each port and its setting, and leaves nothing', async () => {
     const port = (url: string | null) => new URL(url ?? '').port;
-    const { code, output } = await failedStart({ PORT: port(service.run.api), MAIL_UI_PORT: port(service.run.mail_ui) });
+    const { code, output } = await failedStart({
+      PORT: port(service.run.api),
+      MAIL_UI_PORT: port(service.run.mail_ui),
+    });
     expect(code).to.equal(1);
     expect(output).to.contain(`Port ${port(service.run.api)} on 127.0.0.1 is taken by another program: set PORT`);
-    expect(output).to.contain(`Port ${port(service.run.mail_ui)} on 127.0.0.1 is taken by another program: set MAIL_UI_PORT`);
+    expect(output).to.contain(
+      `Port ${port(service.run.mail_ui)} on 127.0.0.1 is taken by another program: set MAIL_UI_PORT`,
+    );
     expect(output).not.to.contain('PostgreSQL: ready');
   });
 
@@ -87,10 +99,17 @@ describe('a running service', function () {
     it(`starts ${name} again when it is killed, on the same port, and run.json follows`, async () => {
       const before = service.current();
       process.kill(before.pids[name] ?? 0, 'SIGKILL');
-      const now = await until(() => {
-        const run = service.current();
-        return run.pids[name] !== undefined && run.pids[name] !== before.pids[name] && service.output().includes(`${name} is back (process ${run.pids[name]})`) ? run : undefined;
-      }, { what: `${name} to be back` });
+      const now = await until(
+        () => {
+          const run = service.current();
+          return run.pids[name] !== undefined &&
+            run.pids[name] !== before.pids[name] &&
+            service.output().includes(`${name} is back (process ${run.pids[name]})`)
+            ? run
+            : undefined;
+        },
+        { what: `${name} to be back` },
+      );
       expect({ ...now, pids: {} }).to.deep.equal({ ...before, pids: {} });
       expect(service.output()).to.contain(`${name} ended by SIGKILL; starting it again in`);
       if (name === 'postgres') expect((await query(now, 'select 1 as one')).rows[0].one).to.equal(1);
@@ -126,7 +145,10 @@ describe('a service that is stopped or killed', function () {
     expect(runs(third.run.pids.postgres)).to.equal(true);
 
     const fourth = await startService({ DATA_DIR: dataDir });
-    expect(Object.entries(third.run.pids).filter(([, pid]) => runs(pid)), 'left of the service that was killed').to.deep.equal([]);
+    expect(
+      Object.entries(third.run.pids).filter(([, pid]) => runs(pid)),
+      'left of the service that was killed',
+    ).to.deep.equal([]);
     const { rows } = await query(fourth.run, 'select step from kept order by step');
     expect(rows.map(({ step }) => step)).to.deep.equal(['killed supervisor', 'killed whole', 'stopped']);
 
@@ -135,22 +157,37 @@ describe('a service that is stopped or killed', function () {
     expect((await fetch(`${fourth.run.api}/api/health`)).status).to.equal(200);
     expect(await beside.stop()).to.equal(0);
 
-    await query(fourth.run, `insert into studies (study_code, study_name) values ('KEY', 'Encrypted with another key')`);
-    await query(fourth.run, `insert into datacapture_configs (study_id, api_url, api_token_encrypted) select id, 'https://capture.example.org/api/', 'v1:0123456789ab:a:b:c' from studies where study_code = 'KEY'`);
+    await query(
+      fourth.run,
+      `insert into studies (study_code, study_name) values ('KEY', 'Encrypted with another key')`,
+    );
+    await query(
+      fourth.run,
+      `insert into datacapture_configs (study_id, api_url, api_token_encrypted) select id, 'https://capture.example.org/api/', 'v1:0123456789ab:a:b:c' from studies where study_code = 'KEY'`,
+    );
     expect(await fourth.stop()).to.equal(0);
     const wrongKey = await failedStart({ DATA_DIR: dataDir });
     expect(wrongKey.code).to.equal(1);
-    expect(wrongKey.output).to.contain('DATACAPTURE_ENCRYPTION_KEY does not decrypt what is stored: 1 capture-system configuration was encrypted with another key.');
-    expect(readdirSync(dataDir), 'nothing half-started').not.to.include.members(['run.json']).and.not.to.include.members(['supervisor.json']);
+    expect(wrongKey.output).to.contain(
+      'DATACAPTURE_ENCRYPTION_KEY does not decrypt what is stored: 1 capture-system configuration was encrypted with another key.',
+    );
+    expect(readdirSync(dataDir), 'nothing half-started')
+      .not.to.include.members(['run.json'])
+      .and.not.to.include.members(['supervisor.json']);
     expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).to.equal(false);
   });
 
   it('refuses a schema that is newer than the program', async () => {
     const newer = await startService();
-    await query(newer.run, `insert into knex_migrations (name, batch, migration_time) values ('9999-of-tomorrow', 99, now())`);
+    await query(
+      newer.run,
+      `insert into knex_migrations (name, batch, migration_time) values ('9999-of-tomorrow', 99, now())`,
+    );
     expect(await newer.stop()).to.equal(0);
     const { code, output } = await failedStart({ DATA_DIR: newer.dataDir });
     expect(code).to.equal(1);
-    expect(output).to.contain('The database schema is newer than this program (it holds 9999-of-tomorrow)').and.not.to.match(/^\s+at /m);
+    expect(output)
+      .to.contain('The database schema is newer than this program (it holds 9999-of-tomorrow)')
+      .and.not.to.match(/^\s+at /m);
   });
 });

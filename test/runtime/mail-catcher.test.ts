@@ -17,7 +17,11 @@ describe('the mail catcher', () => {
 
   const start = async () => {
     const env = testEnvironment({ DATA_DIR: dataDir, ...ports });
-    catcher = spawn(process.execPath, ['--import', 'tsx', 'scripts/runtime/mail-catcher.ts'], { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    catcher = spawn(process.execPath, ['--import', 'tsx', 'scripts/runtime/mail-catcher.ts'], {
+      cwd: root,
+      env,
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
     const [message] = (await once(catcher, 'message')) as [unknown];
     expect(message).to.deep.equal({ ready: true });
   };
@@ -25,12 +29,20 @@ describe('the mail catcher', () => {
     catcher.kill(how);
     await once(catcher, 'exit');
   };
-  const json = async (path: string, init?: RequestInit): Promise<unknown> => (await fetch(`${base}${path}`, init)).json();
+  const json = async (path: string, init?: RequestInit): Promise<unknown> =>
+    (await fetch(`${base}${path}`, init)).json();
   const mails = async () => (await json('/email')) as StoredMail[];
-  const send = (subject: string) => createTransport({ host: '127.0.0.1', port: Number(ports.MAIL_PORT) }).sendMail({
-    from: 'Study Desk <desk@example.org>', to: 'Zoë <zoe@example.org>, b@example.org', bcc: 'hidden@example.org', subject, text: 'Your visit <is> due', html: '<p>Your visit is <b>due</b></p>',
-    headers: { 'X-Kind': 'reminder' }, attachments: [{ filename: 'visit.ics', content: 'BEGIN:VCALENDAR' }],
-  });
+  const send = (subject: string) =>
+    createTransport({ host: '127.0.0.1', port: Number(ports.MAIL_PORT) }).sendMail({
+      from: 'Study Desk <desk@example.org>',
+      to: 'Zoë <zoe@example.org>, b@example.org',
+      bcc: 'hidden@example.org',
+      subject,
+      text: 'Your visit <is> due',
+      html: '<p>Your visit is <b>due</b></p>',
+      headers: { 'X-Kind': 'reminder' },
+      attachments: [{ filename: 'visit.ics', content: 'BEGIN:VCALENDAR' }],
+    });
 
   before(async () => {
     const { MAIL_PORT, MAIL_UI_PORT } = await reservePorts('127.0.0.1', { MAIL_PORT: 'auto', MAIL_UI_PORT: 'auto' });
@@ -44,8 +56,14 @@ describe('the mail catcher', () => {
   it('keeps a mail and shows it in the shape that maildev has', async () => {
     await send('Visit – Größe');
     const [mail] = await mails();
-    expect(mail).to.deep.include({ subject: 'Visit – Größe', from: [{ address: 'desk@example.org', name: 'Study Desk' }] });
-    expect(mail?.to).to.deep.equal([{ address: 'zoe@example.org', name: 'Zoë' }, { address: 'b@example.org', name: '' }]);
+    expect(mail).to.deep.include({
+      subject: 'Visit – Größe',
+      from: [{ address: 'desk@example.org', name: 'Study Desk' }],
+    });
+    expect(mail?.to).to.deep.equal([
+      { address: 'zoe@example.org', name: 'Zoë' },
+      { address: 'b@example.org', name: '' },
+    ]);
     expect(mail?.html.trim()).to.equal('<p>Your visit is <b>due</b></p>');
     expect(mail?.text.trim()).to.equal('Your visit <is> due');
     expect(mail?.headers['x-kind']).to.equal('reminder');
@@ -56,12 +74,24 @@ describe('the mail catcher', () => {
   });
 
   it('takes what comes again, by Message-ID or Idempotency-Key, for what it has', async () => {
-    const again = () => createTransport({ host: '127.0.0.1', port: Number(ports.MAIL_PORT) }).sendMail({ from: 'desk@example.org', to: 'again@example.org', subject: 'Again', text: 'x', messageId: '<once@example.org>' });
+    const again = () =>
+      createTransport({ host: '127.0.0.1', port: Number(ports.MAIL_PORT) }).sendMail({
+        from: 'desk@example.org',
+        to: 'again@example.org',
+        subject: 'Again',
+        text: 'x',
+        messageId: '<once@example.org>',
+      });
     for (let i = 0; i < 2; i++) await again();
     const kept = (await mails()).filter(({ subject }) => subject === 'Again');
     expect(kept.map(({ repeated }) => repeated)).to.deep.equal([1]);
     await json(`/email/${kept[0]!.id}`, { method: 'DELETE' });
-    const text = () => json('/sms', { method: 'POST', headers: { 'content-type': 'application/json', 'idempotency-key': 'k' }, body: '{"to":"1"}' });
+    const text = () =>
+      json('/sms', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'idempotency-key': 'k' },
+        body: '{"to":"1"}',
+      });
     expect(await text()).to.deep.equal(await text());
     expect(await json('/sms')).to.have.length(1);
     await json('/sms', { method: 'DELETE' });
@@ -70,16 +100,24 @@ describe('the mail catcher', () => {
   it('shows a page that carries a mail as text, not as markup', async () => {
     const page = await fetch(base);
     expect(page.headers.get('content-security-policy')).to.contain('sandbox');
-    expect(await page.text()).to.contain('Your visit &lt;is&gt; due').and.to.contain('Visit – Größe');
+    expect(await page.text())
+      .to.contain('Your visit &lt;is&gt; due')
+      .and.to.contain('Visit – Größe');
   });
 
   it('catches text and push messages', async () => {
-    const post = (path: string, body: string) => json(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    const post = (path: string, body: string) =>
+      json(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
     expect(await post('/sms', '{"to":"+49 30 1","text":"due"}')).to.include({ status: 'accepted' });
     await post('/push', '{"to":"device-1"}');
-    expect(((await json('/sms')) as { body: unknown }[]).map(({ body }) => body)).to.deep.equal([{ to: '+49 30 1', text: 'due' }]);
+    expect(((await json('/sms')) as { body: unknown }[]).map(({ body }) => body)).to.deep.equal([
+      { to: '+49 30 1', text: 'due' },
+    ]);
     expect(await json('/push')).to.have.length(1);
-    expect((await fetch(`${base}/sms`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{' })).status).to.equal(400);
+    expect(
+      (await fetch(`${base}/sms`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{' }))
+        .status,
+    ).to.equal(400);
   });
 
   it('has everything still after it was killed', async () => {

@@ -26,7 +26,13 @@ describe('a service on servers of one’s own', function ownServers() {
   it('starts none of its own in their place, and works on them', async () => {
     const database = new URL(theirs.database_url);
     database.pathname = `/${name}`;
-    own = await startService({ DATABASE_URL: database.toString(), TEMPORAL_ADDRESS: theirs.temporal, TEMPORAL_NAMESPACE: name, TEMPORAL_TASK_QUEUE: name, SMTP_URL: theirs.smtp! });
+    own = await startService({
+      DATABASE_URL: database.toString(),
+      TEMPORAL_ADDRESS: theirs.temporal,
+      TEMPORAL_NAMESPACE: name,
+      TEMPORAL_TASK_QUEUE: name,
+      SMTP_URL: theirs.smtp!,
+    });
     expect(Object.keys(own.run.pids).sort()).to.deep.equal(['api', 'supervisor', 'worker']);
     expect(own.run).to.include({ temporal: theirs.temporal, temporal_namespace: name, smtp: theirs.smtp });
     const stage = await Stage.open(own.run);

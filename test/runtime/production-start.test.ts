@@ -8,17 +8,36 @@ import { ran } from '../support/program.js';
 import { failedStart, service, temporaryDataDir } from '../support/service.js';
 
 const good = {
-  NODE_ENV: 'production', PUBLIC_URL: 'https://study.example.org', JWT_SECRET: 'k7Qd0sPz2vLx8mNb4rTy6wHc1jGf3aEu', SESSION_SECRET: 'p1Wn9bVe5cXq2zMr7tYk4uHs8dJf6gLo',
-  DATACAPTURE_ENCRYPTION_KEY: '9f1c2b7ae04d8835617fbc92d0a3e64815c7b8f2904e6d1a3b5c7f9e8d6a4b20', AUDIT_SIGNING_KEY: 'e3Rt6yUi9oPl2kJh5gFd8sAz1xCv4bNm', ADMIN_PASSWORD: 'Tr4verse-Quill-88',
+  NODE_ENV: 'production',
+  PUBLIC_URL: 'https://study.example.org',
+  JWT_SECRET: 'k7Qd0sPz2vLx8mNb4rTy6wHc1jGf3aEu',
+  SESSION_SECRET: 'p1Wn9bVe5cXq2zMr7tYk4uHs8dJf6gLo',
+  DATACAPTURE_ENCRYPTION_KEY: '9f1c2b7ae04d8835617fbc92d0a3e64815c7b8f2904e6d1a3b5c7f9e8d6a4b20',
+  AUDIT_SIGNING_KEY: 'e3Rt6yUi9oPl2kJh5gFd8sAz1xCv4bNm',
+  ADMIN_PASSWORD: 'Tr4verse-Quill-88',
 };
-/** A missing one, one that is too short, a default, two that are equal, a key that is too simple, and addresses that will not do. */
+/**
+ * A missing one, one that is too short, a default, two that are equal, a key that is too simple, and addresses that
+ * will not do.
+ */
 const faulty = {
-  ...good, JWT_SECRET: '', SESSION_SECRET: 'short', AUDIT_SIGNING_KEY: 'changeme-changeme-changeme-changeme', DATACAPTURE_ENCRYPTION_KEY: '00'.repeat(32), METRICS_TOKEN: '00'.repeat(32),
-  PUBLIC_URL: 'http://study.example.org', PORT: 'eighty',
+  ...good,
+  JWT_SECRET: '',
+  SESSION_SECRET: 'short',
+  AUDIT_SIGNING_KEY: 'changeme-changeme-changeme-changeme',
+  DATACAPTURE_ENCRYPTION_KEY: '00'.repeat(32),
+  METRICS_TOKEN: '00'.repeat(32),
+  PUBLIC_URL: 'http://study.example.org',
+  PORT: 'eighty',
 };
 const FAULTS = [
-  'JWT_SECRET is required in production', 'SESSION_SECRET is shorter than 32', 'AUDIT_SIGNING_KEY is a known default', 'DATACAPTURE_ENCRYPTION_KEY is a known default or too simple',
-  'METRICS_TOKEN is equal to DATACAPTURE_ENCRYPTION_KEY', 'PUBLIC_URL must be https in production', 'PORT is not a number',
+  'JWT_SECRET is required in production',
+  'SESSION_SECRET is shorter than 32',
+  'AUDIT_SIGNING_KEY is a known default',
+  'DATACAPTURE_ENCRYPTION_KEY is a known default or too simple',
+  'METRICS_TOKEN is equal to DATACAPTURE_ENCRYPTION_KEY',
+  'PUBLIC_URL must be https in production',
+  'PORT is not a number',
 ];
 const NPM_START: [string, ...string[]] = ['npm', 'start'];
 
@@ -38,7 +57,9 @@ describe('npm start in production', function suite() {
     newer = url.toString();
     const other = new pg.Client({ connectionString: newer });
     await other.connect();
-    await other.query(`create table knex_migrations (id serial primary key, name text, batch int, migration_time timestamptz); insert into knex_migrations (name) values ('9999-of-tomorrow')`);
+    await other.query(
+      `create table knex_migrations (id serial primary key, name text, batch int, migration_time timestamptz); insert into knex_migrations (name) values ('9999-of-tomorrow')`,
+    );
     await other.end();
   });
   after(async () => {
@@ -50,7 +71,10 @@ describe('npm start in production', function suite() {
     const { code, output } = await failedStart(overrides, NPM_START);
     expect(code, output).to.equal(1);
     expect(output, 'no stack').not.to.match(/^\s+at /m);
-    expect(output, 'no secret').not.to.contain('hidden-word').and.not.to.contain('changeme-').and.not.to.contain('00'.repeat(32));
+    expect(output, 'no secret')
+      .not.to.contain('hidden-word')
+      .and.not.to.contain('changeme-')
+      .and.not.to.contain('00'.repeat(32));
     return output;
   };
 
@@ -58,26 +82,45 @@ describe('npm start in production', function suite() {
     const port = await freePort();
     const DATA_DIR = temporaryDataDir();
     const output = await refused({
-      ...faulty, DATA_DIR, DATABASE_URL: `postgres://someone:hidden-word@127.0.0.1:${port}/research`, REDIS_URL: `redis://:hidden-word@127.0.0.1:${port}`, TEMPORAL_ADDRESS: `127.0.0.1:${port}`, SMTP_URL: `smtp://someone:hidden-word@127.0.0.1:${port}`,
+      ...faulty,
+      DATA_DIR,
+      DATABASE_URL: `postgres://someone:hidden-word@127.0.0.1:${port}/research`,
+      REDIS_URL: `redis://:hidden-word@127.0.0.1:${port}`,
+      TEMPORAL_ADDRESS: `127.0.0.1:${port}`,
+      SMTP_URL: `smtp://someone:hidden-word@127.0.0.1:${port}`,
     });
     for (const fault of FAULTS) expect(output).to.contain(fault);
-    for (const setting of ['DATABASE_URL', 'REDIS_URL', 'SMTP_URL', 'TEMPORAL_ADDRESS']) expect(output).to.match(new RegExp(`\\(${setting}\\) does not answer: .+`));
+    for (const setting of ['DATABASE_URL', 'REDIS_URL', 'SMTP_URL', 'TEMPORAL_ADDRESS'])
+      expect(output).to.match(new RegExp(`\\(${setting}\\) does not answer: .+`));
     expect(existsSync(DATA_DIR)).to.equal(false);
   });
 
   it('names a schema that is newer beside faults of the settings and a server that is away', async () => {
     const output = await refused({ ...faulty, DATABASE_URL: newer, TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` });
-    for (const fault of [...FAULTS, 'The database schema is newer than this program (it holds 9999-of-tomorrow)', '(TEMPORAL_ADDRESS) does not answer']) expect(output).to.contain(fault);
+    for (const fault of [
+      ...FAULTS,
+      'The database schema is newer than this program (it holds 9999-of-tomorrow)',
+      '(TEMPORAL_ADDRESS) does not answer',
+    ])
+      expect(output).to.contain(fault);
   });
 
   it('with good settings names a schema that is newer beside a server that is away', async () => {
     const output = await refused({ ...good, DATABASE_URL: newer, REDIS_URL: `redis://127.0.0.1:${await freePort()}` });
-    expect(output).to.contain('The database schema is newer than this program (it holds 9999-of-tomorrow)').and.contain('(REDIS_URL) does not answer');
+    expect(output)
+      .to.contain('The database schema is newer than this program (it holds 9999-of-tomorrow)')
+      .and.contain('(REDIS_URL) does not answer');
   });
 
   it('names addresses that are none, each by its setting and not by what it holds', async () => {
-    const output = await refused({ ...faulty, DATABASE_URL: 'someone:hidden-word@database', REDIS_URL: 'hidden-word', SMTP_URL: '//hidden-word' });
-    for (const setting of ['DATABASE_URL', 'REDIS_URL', 'SMTP_URL']) expect(output).to.contain(`${setting} is not a URL of `);
+    const output = await refused({
+      ...faulty,
+      DATABASE_URL: 'someone:hidden-word@database',
+      REDIS_URL: 'hidden-word',
+      SMTP_URL: '//hidden-word',
+    });
+    for (const setting of ['DATABASE_URL', 'REDIS_URL', 'SMTP_URL'])
+      expect(output).to.contain(`${setting} is not a URL of `);
     for (const fault of FAULTS) expect(output).to.contain(fault);
   });
 
@@ -97,9 +140,26 @@ describe('npm start in production', function suite() {
 
   it('the job of a deployment names all of it as well, of the servers that it works on', async () => {
     const port = await freePort();
-    const { code, output } = await ran(['--import', 'tsx', 'scripts/runtime/deploy.ts'], testEnvironment({ ...faulty, ADMIN_PASSWORD: '', DATABASE_URL: newer, TEMPORAL_ADDRESS: `127.0.0.1:${port}`, REDIS_URL: `redis://127.0.0.1:${port}` }));
+    const { code, output } = await ran(
+      ['--import', 'tsx', 'scripts/runtime/deploy.ts'],
+      testEnvironment({
+        ...faulty,
+        ADMIN_PASSWORD: '',
+        DATABASE_URL: newer,
+        TEMPORAL_ADDRESS: `127.0.0.1:${port}`,
+        REDIS_URL: `redis://127.0.0.1:${port}`,
+      }),
+    );
     expect(code, output).to.equal(1);
-    for (const fault of [...FAULTS, 'ADMIN_PASSWORD is required in production', 'The database schema is newer than this program', '(TEMPORAL_ADDRESS) does not answer']) expect(output).to.contain(fault);
-    expect(output).not.to.contain('REDIS_URL').and.not.to.match(/^\s+at /m);
+    for (const fault of [
+      ...FAULTS,
+      'ADMIN_PASSWORD is required in production',
+      'The database schema is newer than this program',
+      '(TEMPORAL_ADDRESS) does not answer',
+    ])
+      expect(output).to.contain(fault);
+    expect(output)
+      .not.to.contain('REDIS_URL')
+      .and.not.to.match(/^\s+at /m);
   });
 });

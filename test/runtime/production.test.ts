@@ -7,8 +7,13 @@ import { ran } from '../support/program.js';
 import { service, startService } from '../support/service.js';
 
 const good = {
-  NODE_ENV: 'production', PUBLIC_URL: 'https://study.example.org', JWT_SECRET: 'k7Qd0sPz2vLx8mNb4rTy6wHc1jGf3aEu', SESSION_SECRET: 'p1Wn9bVe5cXq2zMr7tYk4uHs8dJf6gLo',
-  DATACAPTURE_ENCRYPTION_KEY: '9f1c2b7ae04d8835617fbc92d0a3e64815c7b8f2904e6d1a3b5c7f9e8d6a4b20', AUDIT_SIGNING_KEY: 'e3Rt6yUi9oPl2kJh5gFd8sAz1xCv4bNm', ADMIN_PASSWORD: 'Tr4verse-Quill-88',
+  NODE_ENV: 'production',
+  PUBLIC_URL: 'https://study.example.org',
+  JWT_SECRET: 'k7Qd0sPz2vLx8mNb4rTy6wHc1jGf3aEu',
+  SESSION_SECRET: 'p1Wn9bVe5cXq2zMr7tYk4uHs8dJf6gLo',
+  DATACAPTURE_ENCRYPTION_KEY: '9f1c2b7ae04d8835617fbc92d0a3e64815c7b8f2904e6d1a3b5c7f9e8d6a4b20',
+  AUDIT_SIGNING_KEY: 'e3Rt6yUi9oPl2kJh5gFd8sAz1xCv4bNm',
+  ADMIN_PASSWORD: 'Tr4verse-Quill-88',
 };
 
 describe('The API process in production', function suite() {
@@ -16,14 +21,28 @@ describe('The API process in production', function suite() {
 
   it('names every fault of its settings at once and exits with 1', async () => {
     const { code, output } = await failedApi({
-      ...good, PUBLIC_URL: 'http://study.example.org', JWT_SECRET: '', SESSION_SECRET: 'short', DATACAPTURE_ENCRYPTION_KEY: '00'.repeat(32), AUDIT_SIGNING_KEY: 'changeme-changeme-changeme-changeme', ADMIN_PASSWORD: 'password1234',
-      DATABASE_APP_PASSWORD: 'secret', METRICS_TOKEN: 'a-short-one',
+      ...good,
+      PUBLIC_URL: 'http://study.example.org',
+      JWT_SECRET: '',
+      SESSION_SECRET: 'short',
+      DATACAPTURE_ENCRYPTION_KEY: '00'.repeat(32),
+      AUDIT_SIGNING_KEY: 'changeme-changeme-changeme-changeme',
+      ADMIN_PASSWORD: 'password1234',
+      DATABASE_APP_PASSWORD: 'secret',
+      METRICS_TOKEN: 'a-short-one',
     });
     expect(code).to.equal(1);
     for (const fault of [
-      'JWT_SECRET is required in production', 'SESSION_SECRET is shorter than 32', 'DATACAPTURE_ENCRYPTION_KEY is a known default or too simple', 'AUDIT_SIGNING_KEY is a known default', 'ADMIN_PASSWORD is a known default',
-      'DATABASE_APP_PASSWORD is shorter than 12', 'METRICS_TOKEN is shorter than 32', 'PUBLIC_URL must be https in production',
-    ]) expect(output).to.contain(fault);
+      'JWT_SECRET is required in production',
+      'SESSION_SECRET is shorter than 32',
+      'DATACAPTURE_ENCRYPTION_KEY is a known default or too simple',
+      'AUDIT_SIGNING_KEY is a known default',
+      'ADMIN_PASSWORD is a known default',
+      'DATABASE_APP_PASSWORD is shorter than 12',
+      'METRICS_TOKEN is shorter than 32',
+      'PUBLIC_URL must be https in production',
+    ])
+      expect(output).to.contain(fault);
     expect(output, 'no secret').not.to.contain('changeme-').and.not.to.contain('password1234');
     expect(output, 'no stack').not.to.match(/^\s+at /m);
   });
@@ -35,30 +54,62 @@ describe('The API process in production', function suite() {
   });
 
   it('names secrets that are equal to each other, whichever they are', async () => {
-    const { code, output } = await failedApi({ ...good, SESSION_SECRET: good.JWT_SECRET, AUDIT_SIGNING_KEY: good.DATACAPTURE_ENCRYPTION_KEY, METRICS_TOKEN: good.JWT_SECRET });
+    const { code, output } = await failedApi({
+      ...good,
+      SESSION_SECRET: good.JWT_SECRET,
+      AUDIT_SIGNING_KEY: good.DATACAPTURE_ENCRYPTION_KEY,
+      METRICS_TOKEN: good.JWT_SECRET,
+    });
     expect(code).to.equal(1);
-    for (const fault of ['SESSION_SECRET is equal to JWT_SECRET', 'AUDIT_SIGNING_KEY is equal to DATACAPTURE_ENCRYPTION_KEY', 'METRICS_TOKEN is equal to SESSION_SECRET']) expect(output).to.contain(fault);
+    for (const fault of [
+      'SESSION_SECRET is equal to JWT_SECRET',
+      'AUDIT_SIGNING_KEY is equal to DATACAPTURE_ENCRYPTION_KEY',
+      'METRICS_TOKEN is equal to SESSION_SECRET',
+    ])
+      expect(output).to.contain(fault);
   });
 
   it('names every server that does not answer at once, without passwords', async () => {
     const port = await freePort();
-    const { code, output } = await failedApi({ ...good, DATABASE_URL: `postgres://someone:hidden-word@127.0.0.1:${port}/research`, REDIS_URL: `redis://:hidden-word@127.0.0.1:${port}`, TEMPORAL_ADDRESS: `127.0.0.1:${port}` });
+    const { code, output } = await failedApi({
+      ...good,
+      DATABASE_URL: `postgres://someone:hidden-word@127.0.0.1:${port}/research`,
+      REDIS_URL: `redis://:hidden-word@127.0.0.1:${port}`,
+      TEMPORAL_ADDRESS: `127.0.0.1:${port}`,
+    });
     expect(code).to.equal(1);
-    for (const fault of ['DATABASE_URL: the database is not reached', 'REDIS_URL: Redis is not reached', 'TEMPORAL_ADDRESS: the Temporal server is not reached']) expect(output).to.contain(fault);
+    for (const fault of [
+      'DATABASE_URL: the database is not reached',
+      'REDIS_URL: Redis is not reached',
+      'TEMPORAL_ADDRESS: the Temporal server is not reached',
+    ])
+      expect(output).to.contain(fault);
     expect(output).not.to.contain('hidden-word');
   });
 
   it('names servers that do not answer beside faults of the settings: one start tells all that is to mend', async () => {
     const port = await freePort();
     const { code, output } = await failedApi({
-      ...good, JWT_SECRET: '', SESSION_SECRET: 'short', PUBLIC_URL: 'http://study.example.org', PORT: 'eighty',
-      DATABASE_URL: `postgres://someone:hidden-word@127.0.0.1:${port}/research`, REDIS_URL: `redis://:hidden-word@127.0.0.1:${port}`, TEMPORAL_ADDRESS: `127.0.0.1:${port}`,
+      ...good,
+      JWT_SECRET: '',
+      SESSION_SECRET: 'short',
+      PUBLIC_URL: 'http://study.example.org',
+      PORT: 'eighty',
+      DATABASE_URL: `postgres://someone:hidden-word@127.0.0.1:${port}/research`,
+      REDIS_URL: `redis://:hidden-word@127.0.0.1:${port}`,
+      TEMPORAL_ADDRESS: `127.0.0.1:${port}`,
     });
     expect(code).to.equal(1);
     for (const fault of [
-      'JWT_SECRET is required in production', 'SESSION_SECRET is shorter than 32', 'PUBLIC_URL must be https in production', 'PORT is not a number',
-      'DATABASE_URL: the database is not reached', 'REDIS_URL: Redis is not reached', 'TEMPORAL_ADDRESS: the Temporal server is not reached',
-    ]) expect(output).to.contain(fault);
+      'JWT_SECRET is required in production',
+      'SESSION_SECRET is shorter than 32',
+      'PUBLIC_URL must be https in production',
+      'PORT is not a number',
+      'DATABASE_URL: the database is not reached',
+      'REDIS_URL: Redis is not reached',
+      'TEMPORAL_ADDRESS: the Temporal server is not reached',
+    ])
+      expect(output).to.contain(fault);
     expect(output).not.to.contain('hidden-word');
     expect(output, 'no stack').not.to.match(/^\s+at /m);
   });
@@ -73,9 +124,15 @@ describe('The API process in production', function suite() {
       await owner.query(`create database ${name}`);
       const url = new URL(database_url);
       url.pathname = `/${name}`;
-      const { code, output } = await failedApi({ ...good, DATABASE_URL: url.toString(), TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` });
+      const { code, output } = await failedApi({
+        ...good,
+        DATABASE_URL: url.toString(),
+        TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}`,
+      });
       expect(code).to.equal(1);
-      expect(output).to.contain('schema is at revision none').and.contain('TEMPORAL_ADDRESS: the Temporal server is not reached');
+      expect(output)
+        .to.contain('schema is at revision none')
+        .and.contain('TEMPORAL_ADDRESS: the Temporal server is not reached');
     } finally {
       await owner.query(`drop database if exists ${name} with (force)`);
       await owner.end();
@@ -87,11 +144,17 @@ describe('The API process in production', function suite() {
     try {
       expect(own.run).to.include({ admin_password: good.ADMIN_PASSWORD, mail_ui: null });
       expect(own.output()).not.to.contain(good.ADMIN_PASSWORD);
-      for (const setting of ['DATABASE_URL', 'TEMPORAL_ADDRESS', 'SMTP_URL']) expect(own.output()).to.contain(`warning: ${setting} is not set`);
-      const answer = await new Http(own.run.api).post('/api/auth/login', { email: own.run.admin_email, password: own.run.admin_password });
+      for (const setting of ['DATABASE_URL', 'TEMPORAL_ADDRESS', 'SMTP_URL'])
+        expect(own.output()).to.contain(`warning: ${setting} is not set`);
+      const answer = await new Http(own.run.api).post('/api/auth/login', {
+        email: own.run.admin_email,
+        password: own.run.admin_password,
+      });
       expect([answer.status, answer.body.mfa_setup_required]).to.deep.equal([200, true]);
       const migrated = await ran(['--import', 'tsx', 'scripts/migrate.ts'], testEnvironment({ DATA_DIR: own.dataDir }));
-      expect([migrated.code, migrated.output]).to.satisfy(() => migrated.code === 0 && migrated.output.includes('Schema is at'));
+      expect([migrated.code, migrated.output]).to.satisfy(
+        () => migrated.code === 0 && migrated.output.includes('Schema is at'),
+      );
     } finally {
       await own.stop();
     }

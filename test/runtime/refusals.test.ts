@@ -17,10 +17,20 @@ const refused = async (overrides: Record<string, string>): Promise<string> => {
 };
 
 describe('a start that cannot go on', function () {
-
   it('names every fault of the settings at once', async () => {
-    const output = await refused({ PORT: '80000', HOST: '127.0.0.1', REMINDER_INTERVAL_SECONDS: 'soon', ENABLE_API_DOCS: 'perhaps', DATACAPTURE_ENCRYPTION_KEY: 'short' });
-    for (const name of ['PORT must lie between 1 and 65535', 'REMINDER_INTERVAL_SECONDS is not a number: "soon"', 'ENABLE_API_DOCS must be true or false', 'DATACAPTURE_ENCRYPTION_KEY must be 32 bytes']) {
+    const output = await refused({
+      PORT: '80000',
+      HOST: '127.0.0.1',
+      REMINDER_INTERVAL_SECONDS: 'soon',
+      ENABLE_API_DOCS: 'perhaps',
+      DATACAPTURE_ENCRYPTION_KEY: 'short',
+    });
+    for (const name of [
+      'PORT must lie between 1 and 65535',
+      'REMINDER_INTERVAL_SECONDS is not a number: "soon"',
+      'ENABLE_API_DOCS must be true or false',
+      'DATACAPTURE_ENCRYPTION_KEY must be 32 bytes',
+    ]) {
       expect(output).to.contain(name);
     }
   });
@@ -28,11 +38,23 @@ describe('a start that cannot go on', function () {
   it('generates no secret in production, and names every one that is missing or weak', async () => {
     const twice = 'k7Qd0sPz2vLx8mNb4rTy6wHc1jGf3aEu';
     const dataDir = temporaryDataDir();
-    const output = await refused({ DATA_DIR: dataDir, NODE_ENV: 'production', JWT_SECRET: twice, SESSION_SECRET: twice, AUDIT_SIGNING_KEY: 'changeme', ADMIN_PASSWORD: 'password1' });
+    const output = await refused({
+      DATA_DIR: dataDir,
+      NODE_ENV: 'production',
+      JWT_SECRET: twice,
+      SESSION_SECRET: twice,
+      AUDIT_SIGNING_KEY: 'changeme',
+      ADMIN_PASSWORD: 'password1',
+    });
     for (const fault of [
-      'SESSION_SECRET is equal to JWT_SECRET', 'DATACAPTURE_ENCRYPTION_KEY is required in production', 'AUDIT_SIGNING_KEY is shorter than 32', 'AUDIT_SIGNING_KEY is a known default',
-      'ADMIN_PASSWORD is shorter than 12', 'ADMIN_PASSWORD is a known default',
-    ]) expect(output).to.contain(fault);
+      'SESSION_SECRET is equal to JWT_SECRET',
+      'DATACAPTURE_ENCRYPTION_KEY is required in production',
+      'AUDIT_SIGNING_KEY is shorter than 32',
+      'AUDIT_SIGNING_KEY is a known default',
+      'ADMIN_PASSWORD is shorter than 12',
+      'ADMIN_PASSWORD is a known default',
+    ])
+      expect(output).to.contain(fault);
     expect(existsSync(dataDir)).to.equal(false);
   });
 
@@ -59,9 +81,13 @@ describe('a start that cannot go on', function () {
   it('names every server of your own that does not answer, with its setting and without its password', async () => {
     const port = await freePort();
     const output = await refused({
-      DATABASE_URL: `postgres://someone:hidden-word@127.0.0.1:${port}/research`, REDIS_URL: `redis://127.0.0.1:${port}`, SMTP_URL: `smtp://127.0.0.1:${port}`, TEMPORAL_ADDRESS: `127.0.0.1:${port}`,
+      DATABASE_URL: `postgres://someone:hidden-word@127.0.0.1:${port}/research`,
+      REDIS_URL: `redis://127.0.0.1:${port}`,
+      SMTP_URL: `smtp://127.0.0.1:${port}`,
+      TEMPORAL_ADDRESS: `127.0.0.1:${port}`,
     });
-    for (const setting of ['DATABASE_URL', 'REDIS_URL', 'SMTP_URL', 'TEMPORAL_ADDRESS']) expect(output).to.match(new RegExp(`\\(${setting}\\) does not answer: .+`));
+    for (const setting of ['DATABASE_URL', 'REDIS_URL', 'SMTP_URL', 'TEMPORAL_ADDRESS'])
+      expect(output).to.match(new RegExp(`\\(${setting}\\) does not answer: .+`));
     expect(output).not.to.contain('hidden-word');
   });
 
@@ -72,7 +98,10 @@ describe('a start that cannot go on', function () {
     expect(redis).to.match(/\(REDIS_URL\) does not answer: /);
     expect(mail).to.match(/\(SMTP_URL\) does not answer: /);
     const production = { ...readSettings(away), production: true };
-    const refusal = await checkOwnServers(production).then(() => undefined, (fault: Error) => fault);
+    const refusal = await checkOwnServers(production).then(
+      () => undefined,
+      (fault: Error) => fault,
+    );
     expect(refusal).to.be.instanceOf(StartError);
     expect(refusal?.message).to.contain('(REDIS_URL) does not answer');
     const { REDIS_URL: _redis, ...onlyMail } = production;
@@ -81,7 +110,9 @@ describe('a start that cannot go on', function () {
 
   it('says why the Temporal command named in the settings will not do', async () => {
     const output = await refused({ TEMPORAL_CLI: '/nonexistent/temporal' });
-    expect(output).to.contain('TEMPORAL_CLI /nonexistent/temporal is not a usable Temporal command: /nonexistent/temporal is not installed.');
+    expect(output).to.contain(
+      'TEMPORAL_CLI /nonexistent/temporal is not a usable Temporal command: /nonexistent/temporal is not installed.',
+    );
   });
 
   it('refuses a database of another PostgreSQL release', async () => {

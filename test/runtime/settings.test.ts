@@ -5,8 +5,12 @@ import { definitions, envExample, readSettings, SettingsError } from '../../sett
 import { root } from '../support/environment.js';
 
 const good = {
-  NODE_ENV: 'production', JWT_SECRET: 'k7Qd0sPz2vLx8mNb4rTy6wHc1jGf3aEu', SESSION_SECRET: 'p1Wn9bVe5cXq2zMr7tYk4uHs8dJf6gLo',
-  DATACAPTURE_ENCRYPTION_KEY: '9f1c2b7ae04d8835617fbc92d0a3e64815c7b8f2904e6d1a3b5c7f9e8d6a4b20', AUDIT_SIGNING_KEY: 'e3Rt6yUi9oPl2kJh5gFd8sAz1xCv4bNm', ADMIN_PASSWORD: 'Tr4verse-Quill-88',
+  NODE_ENV: 'production',
+  JWT_SECRET: 'k7Qd0sPz2vLx8mNb4rTy6wHc1jGf3aEu',
+  SESSION_SECRET: 'p1Wn9bVe5cXq2zMr7tYk4uHs8dJf6gLo',
+  DATACAPTURE_ENCRYPTION_KEY: '9f1c2b7ae04d8835617fbc92d0a3e64815c7b8f2904e6d1a3b5c7f9e8d6a4b20',
+  AUDIT_SIGNING_KEY: 'e3Rt6yUi9oPl2kJh5gFd8sAz1xCv4bNm',
+  ADMIN_PASSWORD: 'Tr4verse-Quill-88',
 };
 const faultsOf = (env: Record<string, string>): string[] => {
   try {
@@ -26,19 +30,48 @@ describe('.env.example', () => {
 
 describe('docker-compose.yml', () => {
   it('passes every setting on that is not decided by the composition itself', () => {
-    const decided = ['HOST', 'PORT', 'DATA_DIR', 'POSTGRES_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT', 'MAIL_PORT', 'MAIL_UI_PORT', 'TEMPORAL_CLI', 'TEMPORAL_RETENTION_DAYS', 'AUDIT_CHECKPOINT_DIR', 'CHROMIUM_PATH', 'BACKUP_DIR'];
-    const passed = new Set([...readFileSync(join(root, 'docker-compose.yml'), 'utf8').matchAll(/^ {4}([A-Z_\d]+): /gm)].map(([, name]) => name));
+    const decided = [
+      'HOST',
+      'PORT',
+      'DATA_DIR',
+      'POSTGRES_PORT',
+      'TEMPORAL_PORT',
+      'TEMPORAL_UI_PORT',
+      'MAIL_PORT',
+      'MAIL_UI_PORT',
+      'TEMPORAL_CLI',
+      'TEMPORAL_RETENTION_DAYS',
+      'AUDIT_CHECKPOINT_DIR',
+      'CHROMIUM_PATH',
+      'BACKUP_DIR',
+    ];
+    const passed = new Set(
+      [...readFileSync(join(root, 'docker-compose.yml'), 'utf8').matchAll(/^ {4}([A-Z_\d]+): /gm)].map(
+        ([, name]) => name,
+      ),
+    );
     expect(Object.keys(definitions).filter((name) => !passed.has(name) && !decided.includes(name))).to.deep.equal([]);
   });
 });
 
 describe('the settings', () => {
   it('take every duration short enough for a test to wait for', () => {
-    for (const [name, value] of [['REFRESH_TOKEN_DAYS', '0.00005'], ['PUSH_RETRY_MAX_DAYS', '0.0001'], ['EVENT_RETRY_MAX_DAYS', '0.00001'], ['INVITATION_DAYS', '0.00001'], ['REMINDER_MAX_LATENESS_HOURS', '0.0003'], ['WEBHOOK_DEDUPE_HOURS', '0.0001'], ['MAGIC_LINK_MINUTES', '0.001'], ['AUDIT_CHECKPOINT_SECONDS', '0.05']] as const) {
+    for (const [name, value] of [
+      ['REFRESH_TOKEN_DAYS', '0.00005'],
+      ['PUSH_RETRY_MAX_DAYS', '0.0001'],
+      ['EVENT_RETRY_MAX_DAYS', '0.00001'],
+      ['INVITATION_DAYS', '0.00001'],
+      ['REMINDER_MAX_LATENESS_HOURS', '0.0003'],
+      ['WEBHOOK_DEDUPE_HOURS', '0.0001'],
+      ['MAGIC_LINK_MINUTES', '0.001'],
+      ['AUDIT_CHECKPOINT_SECONDS', '0.05'],
+    ] as const) {
       expect(faultsOf({ [name]: value }), name).to.deep.equal([]);
     }
     for (const name of Object.keys(definitions).filter((name) => /_(SECONDS|MINUTES|HOURS|DAYS)$/.test(name))) {
-      expect(faultsOf({ [name]: '0' }).join(), name).to.match(new RegExp(`^${name} must lie between 0\\.0|^${name} must lie between 1 `));
+      expect(faultsOf({ [name]: '0' }).join(), name).to.match(
+        new RegExp(`^${name} must lie between 0\\.0|^${name} must lie between 1 `),
+      );
     }
   });
 
@@ -47,13 +80,34 @@ describe('the settings', () => {
   });
 
   it('refuse an address that people reach production by without https', () => {
-    expect(faultsOf({ ...good, PUBLIC_URL: 'http://study.example.org' })).to.deep.equal(['PUBLIC_URL must be https in production']);
+    expect(faultsOf({ ...good, PUBLIC_URL: 'http://study.example.org' })).to.deep.equal([
+      'PUBLIC_URL must be https in production',
+    ]);
   });
 
   for (const value of [
-    'changeme-changeme-changeme-changeme', 'changemechangemechangemechangeme', 'change-me-change-me-change-me-1234', 'secretsecretsecretsecretsecretsecret', 'password1234', 'Password12345678', 'passwordpassword', 'Admin1234567!',
-    'research-assessment', 'admin@example.org', 'Research Assessment <no-reply@example.org>', 'changeme'.padEnd(32, 'x'), 'changeme'.padEnd(40, '0'), 'test-secret-test-secret-test-secret', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'please-change-me-in-production-now',
-    'your-super-secret-jwt-key-change-this-in-production', 'supersecretsupersecretsupersecretsupersecret', 'change-me-to-a-random-32-character-string', 'your-secret-key-your-secret-key-here', 'insecure-development-secret-do-not-use', 'letmeinletmeinletmeinletmein',
+    'changeme-changeme-changeme-changeme',
+    'changemechangemechangemechangeme',
+    'change-me-change-me-change-me-1234',
+    'secretsecretsecretsecretsecretsecret',
+    'password1234',
+    'Password12345678',
+    'passwordpassword',
+    'Admin1234567!',
+    'research-assessment',
+    'admin@example.org',
+    'Research Assessment <no-reply@example.org>',
+    'changeme'.padEnd(32, 'x'),
+    'changeme'.padEnd(40, '0'),
+    'test-secret-test-secret-test-secret',
+    'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa',
+    'please-change-me-in-production-now',
+    'your-super-secret-jwt-key-change-this-in-production',
+    'supersecretsupersecretsupersecretsupersecret',
+    'change-me-to-a-random-32-character-string',
+    'your-secret-key-your-secret-key-here',
+    'insecure-development-secret-do-not-use',
+    'letmeinletmeinletmeinletmein',
   ]) {
     it(`in production "${value}" is a known default`, () => {
       const faults = faultsOf({ ...good, ADMIN_PASSWORD: value });
@@ -61,7 +115,15 @@ describe('the settings', () => {
     });
   }
 
-  for (const value of ['Admin-9f3kQ-zz81-Lw!', 'test-7f0c94be1d2a5836e7f0c94be1d2a5836e7f0c94b', 'secret-5f2b8c1e-7a3d-4e90-b6f4-19c8d2a7e035', 'Default-Quill-Traverse-88', 'my-signing-key-Xk3vPq9-tRw', 'keytokenstring-4f9a1c7be2d0', 'password-is-Wv8mK2xQ']) {
+  for (const value of [
+    'Admin-9f3kQ-zz81-Lw!',
+    'test-7f0c94be1d2a5836e7f0c94be1d2a5836e7f0c94b',
+    'secret-5f2b8c1e-7a3d-4e90-b6f4-19c8d2a7e035',
+    'Default-Quill-Traverse-88',
+    'my-signing-key-Xk3vPq9-tRw',
+    'keytokenstring-4f9a1c7be2d0',
+    'password-is-Wv8mK2xQ',
+  ]) {
     it(`in production "${value}" is a secret of one's own`, () => {
       expect(faultsOf({ ...good, ADMIN_PASSWORD: value })).to.deep.equal([]);
     });

@@ -3,13 +3,28 @@ import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
 
 /** A word that must not be found but where it belongs: what it is, and the word itself. */
-export interface Marker { name: string; word: string }
-export interface Trace { name: string; place: string; near: string }
+export interface Marker {
+  name: string;
+  word: string;
+}
+export interface Trace {
+  name: string;
+  place: string;
+  near: string;
+}
 
 /** The forms in which a word may stand somewhere. */
-const formsOf = (word: string): string[] => [...new Set([
-  word, JSON.stringify(word).slice(1, -1), encodeURIComponent(word), Buffer.from(word).toString('hex'), Buffer.from(word).toString('base64').replace(/=+$/, ''), Buffer.from(word).toString('base64url'),
-])].filter((form) => form.length > 3);
+const formsOf = (word: string): string[] =>
+  [
+    ...new Set([
+      word,
+      JSON.stringify(word).slice(1, -1),
+      encodeURIComponent(word),
+      Buffer.from(word).toString('hex'),
+      Buffer.from(word).toString('base64').replace(/=+$/, ''),
+      Buffer.from(word).toString('base64url'),
+    ]),
+  ].filter((form) => form.length > 3);
 
 /** Which of the markers stand in a text, in whatever form. */
 export function tracesIn(place: string, text: string, markers: readonly Marker[]): Trace[] {
@@ -24,32 +39,48 @@ export function tracesIn(place: string, text: string, markers: readonly Marker[]
 
 /** Every file of a folder, as its bytes. */
 export const tracesInFiles = (folder: string, files: (name: string) => boolean, markers: readonly Marker[]): Trace[] =>
-  readdirSync(folder).filter(files).flatMap((name) => tracesIn(name, readFileSync(join(folder, name)).toString('latin1'), markers));
+  readdirSync(folder)
+    .filter(files)
+    .flatMap((name) => tracesIn(name, readFileSync(join(folder, name)).toString('latin1'), markers));
 
-interface Rows { sql<T>(statement: string, values?: readonly unknown[]): Promise<T[]> }
+interface Rows {
+  sql<T>(statement: string, values?: readonly unknown[]): Promise<T[]>;
+}
 
 /** Every column of every row of every table; `place` is table.column. */
 export async function tracesInTables(database: Rows, markers: readonly Marker[]): Promise<Trace[]> {
   const columns = await database.sql<{ table: string; column: string }>(
     `select c.relname as table, a.attname as column from pg_class c join pg_attribute a on a.attrelid = c.oid
-     where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and a.attnum > 0 and not a.attisdropped order by 1, a.attnum`);
+     where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and a.attnum > 0 and not a.attisdropped order by 1, a.attnum`,
+  );
   const found: Trace[] = [];
   for (const { table, column } of columns) {
-    const [row] = await database.sql<{ text: string | null }>(`select string_agg(distinct "${column}"::text, e'\\n') as text from "${table}"`);
+    const [row] = await database.sql<{ text: string | null }>(
+      `select string_agg(distinct "${column}"::text, e'\\n') as text from "${table}"`,
+    );
     if (row?.text) found.push(...tracesIn(`${table}.${column}`, row.text, markers));
   }
   return found;
 }
 
-/** Every workflow that there was: its history with payloads as they were sent, its memo, search attributes and what the UI shows. */
-export async function tracesInWorkflows(client: Client, markers: readonly Marker[]): Promise<{ traces: Trace[]; types: Set<string> }> {
+/**
+ * Every workflow that there was: its history with payloads as they were sent, its memo, search attributes and what the
+ * UI shows.
+ */
+export async function tracesInWorkflows(
+  client: Client,
+  markers: readonly Marker[],
+): Promise<{ traces: Trace[]; types: Set<string> }> {
   const traces: Trace[] = [];
   const types = new Set<string>();
   for await (const execution of client.workflow.list()) {
     types.add(execution.type);
     const history = await client.workflow.getHandle(execution.workflowId, execution.runId).fetchHistory();
     const { raw: _raw, ...described } = execution as typeof execution & { raw: unknown };
-    traces.push(...tracesIn(`workflow ${execution.type}`, textOf(history), markers), ...tracesIn(`what is listed of ${execution.type}`, `${textOf(described)} ${textOf(execution.raw)}`, markers));
+    traces.push(
+      ...tracesIn(`workflow ${execution.type}`, textOf(history), markers),
+      ...tracesIn(`what is listed of ${execution.type}`, `${textOf(described)} ${textOf(execution.raw)}`, markers),
+    );
   }
   return { traces, types };
 }
@@ -60,5 +91,7 @@ export function textOf(value: unknown, seen = new Set<object>()): string {
   if (typeof value !== 'object' || value === null) return String(value);
   if (seen.has(value)) return '';
   seen.add(value);
-  return Object.entries(value).map(([key, item]) => `${key}=${textOf(item, seen)}`).join('\n');
+  return Object.entries(value)
+    .map(([key, item]) => `${key}=${textOf(item, seen)}`)
+    .join('\n');
 }

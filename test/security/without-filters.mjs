@@ -4,7 +4,8 @@
  */
 import { register } from 'node:module';
 
-register(`data:text/javascript,${encodeURIComponent(`
+register(
+  `data:text/javascript,${encodeURIComponent(`
   import { appendFileSync } from 'node:fs';
   const forgotten = {
     participants: ["if (filter.studyId) conditions.push", "if (filter.studyId === 'forgotten') conditions.push"],
@@ -25,4 +26,5 @@ register(`data:text/javascript,${encodeURIComponent(`
     appendFileSync(${JSON.stringify(process.env.WITHOUT_FILTERS ?? '/dev/null')}, name + '\\n');
     return { ...loaded, source: source.replace(change[0], change[1]) };
   }
-`)}`);
+`)}`,
+);

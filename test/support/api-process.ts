@@ -15,20 +15,37 @@ export interface ApiProcess {
   output: () => string;
 }
 
-/** The settings of an API over the shared service's servers. Its secrets are its own: tokens of one are no good at the other. */
+/**
+ * The settings of an API over the shared service's servers. Its secrets are its own: tokens of one are no good at the
+ * other.
+ */
 export async function apiEnvironment(overrides: Record<string, string> = {}): Promise<NodeJS.ProcessEnv> {
   const run = await service();
   return testEnvironment({
-    DATABASE_URL: run.database_url, TEMPORAL_ADDRESS: run.temporal, TEMPORAL_NAMESPACE: run.temporal_namespace, TEMPORAL_TASK_QUEUE: run.temporal_task_queue, DATA_DIR: run.data_dir,
-    JWT_SECRET: 'a signing secret of tests, 32 and more', SESSION_SECRET: 'a session secret of tests, 32 and more',
-    DATACAPTURE_ENCRYPTION_KEY: '00'.repeat(16) + 'a5'.repeat(16), AUDIT_SIGNING_KEY: 'a signing key of tests for checkpoints', ...overrides,
+    DATABASE_URL: run.database_url,
+    TEMPORAL_ADDRESS: run.temporal,
+    TEMPORAL_NAMESPACE: run.temporal_namespace,
+    TEMPORAL_TASK_QUEUE: run.temporal_task_queue,
+    DATA_DIR: run.data_dir,
+    JWT_SECRET: 'a signing secret of tests, 32 and more',
+    SESSION_SECRET: 'a session secret of tests, 32 and more',
+    DATACAPTURE_ENCRYPTION_KEY: '00'.repeat(16) + 'a5'.repeat(16),
+    AUDIT_SIGNING_KEY: 'a signing key of tests for checkpoints',
+    ...overrides,
   });
 }
 
 const spawnApi = (env: NodeJS.ProcessEnv) => {
-  const child = spawn(process.execPath, ['--import', 'tsx', join(root, 'api', 'main.ts')], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  const child = spawn(process.execPath, ['--import', 'tsx', join(root, 'api', 'main.ts')], {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
   let text = '';
-  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (chunk: string) => { text += chunk; });
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
   return { child, output: () => text };
 };
 
@@ -40,9 +57,17 @@ export async function startApi(overrides: Record<string, string> = {}): Promise<
   const first = await Promise.race([ready, exit.then(() => undefined)]);
   if (!first) throw new Error(`the API did not start:\n${output()}`);
   return {
-    url: first[0].url, pid: child.pid!, output,
-    stop: async () => { child.kill('SIGTERM'); return (await exit)[0]; },
-    kill: async () => { child.kill('SIGKILL'); await exit; },
+    url: first[0].url,
+    pid: child.pid!,
+    output,
+    stop: async () => {
+      child.kill('SIGTERM');
+      return (await exit)[0];
+    },
+    kill: async () => {
+      child.kill('SIGKILL');
+      await exit;
+    },
   };
 }
 

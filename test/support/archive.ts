@@ -2,7 +2,9 @@ import { inflateRawSync } from 'node:zlib';
 
 const ENTRY = Buffer.from('PK\u0001\u0002', 'latin1');
 
-/** The files of a zip archive by their names. By the directory at the end: what was streamed says its sizes only there. */
+/**
+ * The files of a zip archive by their names. By the directory at the end: what was streamed says its sizes only there.
+ */
 export function unzipped(archive: Buffer): Map<string, Buffer> {
   const files = new Map<string, Buffer>();
   for (let at = archive.indexOf(ENTRY); at >= 0; at = archive.indexOf(ENTRY, at + 4)) {

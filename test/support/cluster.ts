@@ -50,15 +50,29 @@ export class Member {
   private part: Part | undefined;
   /** Others that stop with it when it is frozen (PostgreSQL's sessions are processes). */
   private frozen: number[] = [];
-  constructor(readonly name: string, private readonly plan: () => PartPlan, private readonly changed: () => void, private readonly say: (line: string) => void, private readonly family: () => Promise<number[]> = () => Promise.resolve([])) {}
+  constructor(
+    readonly name: string,
+    private readonly plan: () => PartPlan,
+    private readonly changed: () => void,
+    private readonly say: (line: string) => void,
+    private readonly family: () => Promise<number[]> = () => Promise.resolve([]),
+  ) {}
 
-  get pid(): number | undefined { return this.part?.identity?.pid; }
+  get pid(): number | undefined {
+    return this.part?.identity?.pid;
+  }
 
-  /** Starts it, as often as it takes: what it needs may be away. From then on it is started again when it ends by itself. */
+  /**
+   * Starts it, as often as it takes: what it needs may be away. From then on it is started again when it ends by
+   * itself.
+   */
   async start(patienceMs = 120_000): Promise<void> {
     const deadline = performance.now() + patienceMs;
     for (;;) {
-      const part = this.part = new Part(this.plan(), { changed: this.changed, say: (line) => this.say(`${this.name}: ${line}`) });
+      const part = (this.part = new Part(this.plan(), {
+        changed: this.changed,
+        say: (line) => this.say(`${this.name}: ${line}`),
+      }));
       try {
         await part.start();
         return;
@@ -77,14 +91,18 @@ export class Member {
   }
 
   /** As a deployment ends it: SIGTERM, its grace, and only then by force. */
-  async stop(): Promise<void> { await this.part?.stop(); }
+  async stop(): Promise<void> {
+    await this.part?.stop();
+  }
 
   async freeze(): Promise<void> {
     if (this.pid === undefined) return;
-    this.frozen = [this.pid, ...await this.family()];
+    this.frozen = [this.pid, ...(await this.family())];
     for (const pid of this.frozen) signal(pid, 'SIGSTOP');
   }
-  thaw(): void { for (const pid of this.frozen.splice(0)) signal(pid, 'SIGCONT'); }
+  thaw(): void {
+    for (const pid of this.frozen.splice(0)) signal(pid, 'SIGCONT');
+  }
 }
 
 /**
@@ -98,7 +116,10 @@ export class Cluster {
   run!: RunJson;
   temporalFile!: string;
   private readonly reservations: Reservation[] = [];
-  private constructor(readonly dir: DataDir, private readonly options: ClusterOptions) {}
+  private constructor(
+    readonly dir: DataDir,
+    private readonly options: ClusterOptions,
+  ) {}
 
   static async start(options: ClusterOptions = {}): Promise<Cluster> {
     const cluster = new Cluster(openDataDir(temporaryDataDir()), options);
@@ -116,7 +137,8 @@ export class Cluster {
     for (const member of this.members.values()) member.thaw();
     for (const link of this.links.values()) link.heal();
     const named = (prefix: string) => [...this.members.values()].filter(({ name }) => name.startsWith(prefix));
-    for (const prefix of ['api', 'worker', 'mail', 'temporal', 'store', 'postgres']) await Promise.all(named(prefix).map((member) => member.stop()));
+    for (const prefix of ['api', 'worker', 'mail', 'temporal', 'store', 'postgres'])
+      await Promise.all(named(prefix).map((member) => member.stop()));
     await Promise.all([...this.links.values()].map((link) => link.close()));
     await Promise.all(this.reservations.map((reservation) => reservation.release()));
     rmSync(this.dir.supervisorJson, { force: true });
@@ -135,57 +157,145 @@ export class Cluster {
   }
 
   private async begin(): Promise<void> {
-    const { dir } = this, { apis = 1, workers = 1 } = this.options, say = this.options.say ?? (() => undefined);
-    const host = '127.0.0.1', nothing = new AbortController().signal;
+    const { dir } = this,
+      { apis = 1, workers = 1 } = this.options,
+      say = this.options.say ?? (() => undefined);
+    const host = '127.0.0.1',
+      nothing = new AbortController().signal;
     const log = (name: string) => join(dir.logs, `${name}.log`);
     const base = testEnvironment({ DATA_DIR: dir.path, HOST: host, ...this.options.settings });
     const settings = readSettings(base);
     const secrets = secretsFor(settings, dir.keys);
-    const apiNames = Array.from({ length: apis }, (_, i) => `api${i + 1}`), workerNames = Array.from({ length: workers }, (_, i) => `worker${i + 1}`);
+    const apiNames = Array.from({ length: apis }, (_, i) => `api${i + 1}`),
+      workerNames = Array.from({ length: workers }, (_, i) => `worker${i + 1}`);
     const onPostgres = this.options.temporal === 'postgres';
-    const ports = await reservePorts<string>(host, Object.fromEntries(['postgres', ...(onPostgres ? [] : ['temporal', 'ui']), 'mail', 'mailUi', ...apiNames].map((name) => [name, 'auto' as const])));
+    const ports = await reservePorts<string>(
+      host,
+      Object.fromEntries(
+        ['postgres', ...(onPostgres ? [] : ['temporal', 'ui']), 'mail', 'mailUi', ...apiNames].map((name) => [
+          name,
+          'auto' as const,
+        ]),
+      ),
+    );
     this.reservations.push(...Object.values(ports));
     const at = (name: string) => ports[name]!.port;
-    const release = (...names: string[]) => async () => { await Promise.all(names.map((name) => ports[name]!.release())); };
+    const release =
+      (...names: string[]) =>
+      async () => {
+        await Promise.all(names.map((name) => ports[name]!.release()));
+      };
 
-    if (this.options.postgresAt !== undefined) symlinkSync(join(this.options.postgresAt, 'postgres'), join(dir.path, 'postgres'));
+    if (this.options.postgresAt !== undefined)
+      symlinkSync(join(this.options.postgresAt, 'postgres'), join(dir.path, 'postgres'));
     const place = await placePostgres(dir.path, say);
     const password = keep(dir.keys, 'POSTGRES_PASSWORD');
     await prepareCluster(place, password, nothing);
     const databaseUrl = postgresUrl(host, at('postgres'), password);
-    this.add('postgres', () => postgresPart(place, { host, port: at('postgres'), password, log: log('postgres'), archive: undefined, release: release('postgres') }), () => sessions(databaseUrl));
+    this.add(
+      'postgres',
+      () =>
+        postgresPart(place, {
+          host,
+          port: at('postgres'),
+          password,
+          log: log('postgres'),
+          archive: undefined,
+          release: release('postgres'),
+        }),
+      () => sessions(databaseUrl),
+    );
     this.temporalFile = join(this.options.temporalAt ?? dir.path, 'temporal.db');
     const cli = await findTemporal(settings.TEMPORAL_CLI, join(root, '.cache', 'temporal'), say, nothing);
     const temporalPort = onPostgres ? await this.addTemporalOnPostgres(host, password, say) : at('temporal');
-    if (!onPostgres) this.add('temporal', () => temporalPart({
-      cli, host, port: temporalPort, uiPort: at('ui'), file: this.temporalFile, namespace: settings.TEMPORAL_NAMESPACE, retentionDays: 1, log: log('temporal'), release: release('temporal', 'ui'), configured: this.options.temporalConfigured ?? [],
-    }));
-    const common: NodeJS.ProcessEnv = { ...base, ...secrets, DATA_DIR: dir.path, SMTP_URL: `smtp://${host}:${at('mail')}` };
-    this.addNode('mail', 'mail', 'scripts/runtime/mail-catcher.js', { ...common, MAIL_PORT: String(at('mail')), MAIL_UI_PORT: String(at('mailUi')) }, release('mail', 'mailUi'));
+    if (!onPostgres)
+      this.add('temporal', () =>
+        temporalPart({
+          cli,
+          host,
+          port: temporalPort,
+          uiPort: at('ui'),
+          file: this.temporalFile,
+          namespace: settings.TEMPORAL_NAMESPACE,
+          retentionDays: 1,
+          log: log('temporal'),
+          release: release('temporal', 'ui'),
+          configured: this.options.temporalConfigured ?? [],
+        }),
+      );
+    const common: NodeJS.ProcessEnv = {
+      ...base,
+      ...secrets,
+      DATA_DIR: dir.path,
+      SMTP_URL: `smtp://${host}:${at('mail')}`,
+    };
+    this.addNode(
+      'mail',
+      'mail',
+      'scripts/runtime/mail-catcher.js',
+      { ...common, MAIL_PORT: String(at('mail')), MAIL_UI_PORT: String(at('mailUi')) },
+      release('mail', 'mailUi'),
+    );
     const database = async () => {
       await this.member('postgres').start();
-      const { prepareDatabase } = await import(pathToFileURL(this.program('scripts/runtime/prepare-database.js')).href) as { prepareDatabase: typeof PrepareDatabase };
-      await prepareDatabase(databaseUrl, { appPassword: secrets.DATABASE_APP_PASSWORD, encryptionKey: secrets.DATACAPTURE_ENCRYPTION_KEY, admin: { email: settings.ADMIN_EMAIL, password: secrets.ADMIN_PASSWORD } });
+      const { prepareDatabase } = (await import(
+        pathToFileURL(this.program('scripts/runtime/prepare-database.js')).href
+      )) as { prepareDatabase: typeof PrepareDatabase };
+      await prepareDatabase(databaseUrl, {
+        appPassword: secrets.DATABASE_APP_PASSWORD,
+        encryptionKey: secrets.DATACAPTURE_ENCRYPTION_KEY,
+        admin: { email: settings.ADMIN_EMAIL, password: secrets.ADMIN_PASSWORD },
+      });
     };
     const temporal = async () => {
       await this.members.get('store')?.start();
       await this.member('temporal').start();
-      await ensureNamespace({ address: `${host}:${temporalPort}`, namespace: settings.TEMPORAL_NAMESPACE, retentionDays: 1 });
+      await ensureNamespace({
+        address: `${host}:${temporalPort}`,
+        namespace: settings.TEMPORAL_NAMESPACE,
+        retentionDays: 1,
+      });
     };
     await Promise.all([database(), temporal(), this.member('mail').start()]);
 
     const throughLinks = async (name: string): Promise<NodeJS.ProcessEnv> => {
-      const [postgres, temporal] = [await this.link(`${name}-postgres`, () => [at('postgres')]), await this.link(`${name}-temporal`, () => [temporalPort])];
-      return { ...common, ...this.options.own?.(name), DATABASE_URL: postgresUrl(host, postgres.port, password), TEMPORAL_ADDRESS: `${host}:${temporal.port}` };
+      const [postgres, temporal] = [
+        await this.link(`${name}-postgres`, () => [at('postgres')]),
+        await this.link(`${name}-temporal`, () => [temporalPort]),
+      ];
+      return {
+        ...common,
+        ...this.options.own?.(name),
+        DATABASE_URL: postgresUrl(host, postgres.port, password),
+        TEMPORAL_ADDRESS: `${host}:${temporal.port}`,
+      };
     };
     for (const name of workerNames) this.addNode(name, 'worker', 'activities/main.js', await throughLinks(name));
-    for (const name of apiNames) this.addNode(name, 'api', 'api/main.js', { ...await throughLinks(name), PORT: String(at(name)) }, release(name));
+    for (const name of apiNames)
+      this.addNode(
+        name,
+        'api',
+        'api/main.js',
+        { ...(await throughLinks(name)), PORT: String(at(name)) },
+        release(name),
+      );
     const front = await this.link('front', () => apiNames.map(at));
     await Promise.all([...workerNames, ...apiNames].map((name) => this.member(name).start()));
     this.run = {
-      api: `http://${host}:${front.port}`, docs: `http://${host}:${front.port}/docs`, database_url: databaseUrl, temporal: `${host}:${temporalPort}`, temporal_namespace: settings.TEMPORAL_NAMESPACE,
-      temporal_task_queue: settings.TEMPORAL_TASK_QUEUE, temporal_ui: null, temporal_cli: cli, mail_ui: `http://${host}:${at('mailUi')}`, smtp: `smtp://${host}:${at('mail')}`,
-      admin_email: settings.ADMIN_EMAIL, admin_password: secrets.ADMIN_PASSWORD, data_dir: dir.path, pids: { supervisor: process.pid },
+      api: `http://${host}:${front.port}`,
+      docs: `http://${host}:${front.port}/docs`,
+      database_url: databaseUrl,
+      temporal: `${host}:${temporalPort}`,
+      temporal_namespace: settings.TEMPORAL_NAMESPACE,
+      temporal_task_queue: settings.TEMPORAL_TASK_QUEUE,
+      temporal_ui: null,
+      temporal_cli: cli,
+      mail_ui: `http://${host}:${at('mailUi')}`,
+      smtp: `smtp://${host}:${at('mail')}`,
+      admin_email: settings.ADMIN_EMAIL,
+      admin_password: secrets.ADMIN_PASSWORD,
+      data_dir: dir.path,
+      pids: { supervisor: process.pid },
     };
     this.apiUrls = apiNames.map((name) => `http://${host}:${at(name)}`);
   }
@@ -194,9 +304,21 @@ export class Cluster {
   private async addTemporalOnPostgres(host: string, password: string, say: (line: string) => void): Promise<number> {
     const cancelled = new AbortController().signal;
     const programs = await buildServer(join(root, '.cache', 'temporal'), cancelled);
-    const plans = await planTemporal({ programs, dir: join(this.dir.path, 'temporal-postgres'), host, port: 'auto', password, say, cancelled });
+    const plans = await planTemporal({
+      programs,
+      dir: join(this.dir.path, 'temporal-postgres'),
+      host,
+      port: 'auto',
+      password,
+      say,
+      cancelled,
+    });
     this.reservations.push(plans);
-    this.add('store', () => plans.store, () => sessions(plans.storeUrl));
+    this.add(
+      'store',
+      () => plans.store,
+      () => sessions(plans.storeUrl),
+    );
     this.add('temporal', () => plans.server);
     return plans.port;
   }
@@ -208,11 +330,22 @@ export class Cluster {
     this.members.set(name, new Member(name, plan, () => this.record(), this.options.say ?? (() => undefined), family));
   }
 
-  private addNode(name: string, part: PartName, program: string, env: NodeJS.ProcessEnv, before?: () => Promise<void>): void {
-    this.add(name, () => ({ ...nodePart(part, this.program(program), env, join(this.dir.logs, `${name}.log`)), ...(before && { before }) }));
+  private addNode(
+    name: string,
+    part: PartName,
+    program: string,
+    env: NodeJS.ProcessEnv,
+    before?: () => Promise<void>,
+  ): void {
+    this.add(name, () => ({
+      ...nodePart(part, this.program(program), env, join(this.dir.logs, `${name}.log`)),
+      ...(before && { before }),
+    }));
   }
 
-  private program(name: string): string { return join(this.options.release?.() ?? root, 'dist', name); }
+  private program(name: string): string {
+    return join(this.options.release?.() ?? root, 'dist', name);
+  }
 
   private async link(name: string, ports: () => number[]): Promise<Link> {
     const link = await Link.open(ports);
@@ -222,10 +355,12 @@ export class Cluster {
 
   /** What runs is written down, so that a run that was killed leaves nothing that nobody can find. */
   private record(): void {
-    const parts = Object.fromEntries([...this.members.values()].flatMap(({ name, pid }) => {
-      const identity = pid === undefined ? undefined : identify(pid);
-      return identity ? [[name, identity]] : [];
-    }));
+    const parts = Object.fromEntries(
+      [...this.members.values()].flatMap(({ name, pid }) => {
+        const identity = pid === undefined ? undefined : identify(pid);
+        return identity ? [[name, identity]] : [];
+      }),
+    );
     mkdirSync(dirname(this.dir.supervisorJson), { recursive: true });
     writeFileSync(this.dir.supervisorJson, JSON.stringify({ supervisor: { pid: 0, birth: 'none' }, parts }));
   }
@@ -239,7 +374,9 @@ async function sessions(url: string): Promise<number[]> {
   client.on('error', () => undefined);
   try {
     await client.connect();
-    return (await client.query<{ pid: number }>('select pid from pg_stat_activity where pid <> pg_backend_pid()')).rows.map(({ pid }) => pid);
+    return (
+      await client.query<{ pid: number }>('select pid from pg_stat_activity where pid <> pg_backend_pid()')
+    ).rows.map(({ pid }) => pid);
   } finally {
     await client.end();
   }

@@ -21,13 +21,22 @@ const GENEROUS = '100000';
  * .env out: tests never touch the servers that a person has configured.
  */
 export function testEnvironment(overrides: Record<string, string> = {}): NodeJS.ProcessEnv {
-  const blank = Object.keys(definitions).filter((name) => !KEPT.has(name)).map((name) => [name, '']);
+  const blank = Object.keys(definitions)
+    .filter((name) => !KEPT.has(name))
+    .map((name) => [name, '']);
   return {
     ...process.env,
     ...(Object.fromEntries(blank) as Record<string, string>),
     NODE_ENV: 'development',
-    PORT: 'auto', POSTGRES_PORT: 'auto', TEMPORAL_PORT: 'auto', TEMPORAL_UI_PORT: 'auto', MAIL_PORT: 'auto', MAIL_UI_PORT: 'auto',
-    RATE_LIMIT_PER_MINUTE: GENEROUS, AUTH_RATE_LIMIT_PER_MINUTE: GENEROUS, WEBHOOK_RATE_LIMIT_PER_MINUTE: GENEROUS,
+    PORT: 'auto',
+    POSTGRES_PORT: 'auto',
+    TEMPORAL_PORT: 'auto',
+    TEMPORAL_UI_PORT: 'auto',
+    MAIL_PORT: 'auto',
+    MAIL_UI_PORT: 'auto',
+    RATE_LIMIT_PER_MINUTE: GENEROUS,
+    AUTH_RATE_LIMIT_PER_MINUTE: GENEROUS,
+    WEBHOOK_RATE_LIMIT_PER_MINUTE: GENEROUS,
     ...overrides,
   };
 }

@@ -4,30 +4,54 @@ import { service } from './service.js';
 
 /** What tests read of an answer without saying more of it. */
 export interface Loose {
-  id: string; items: Loose[]; total: number; code: string; detail: string; status: string; request_id: string; version: number;
+  id: string;
+  items: Loose[];
+  total: number;
+  code: string;
+  detail: string;
+  status: string;
+  request_id: string;
+  version: number;
   errors: { path?: string; row?: number; code: string; message: string }[];
   [key: string]: unknown;
 }
-export interface Answer<T> { status: number; headers: Headers; body: T; text: string }
+export interface Answer<T> {
+  status: number;
+  headers: Headers;
+  body: T;
+  text: string;
+}
 export interface Options {
   headers?: Record<string, string>;
   /** Sent as it is, with this content type. */
   raw?: { type: string; content: string | Uint8Array };
 }
 /** The least that is an upload of a file. */
-export const leastFile: Options['raw'] & {} = { type: 'multipart/form-data; boundary=b', content: '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nparticipant\r\n--b--\r\n' };
+export const leastFile: Options['raw'] & {} = {
+  type: 'multipart/form-data; boundary=b',
+  content: '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nparticipant\r\n--b--\r\n',
+};
 export type Role = 'admin' | 'researcher' | 'coordinator' | 'investigator' | 'data_manager';
 
 /** A caller of the API. Every answer is held against the committed contract. */
 export class Http {
-  constructor(readonly base: string, readonly token?: string, readonly userId?: string) {}
+  constructor(
+    readonly base: string,
+    readonly token?: string,
+    readonly userId?: string,
+  ) {}
 
   async send<T = Loose>(method: string, path: string, body?: unknown, options: Options = {}): Promise<Answer<T>> {
     const type = options.raw?.type ?? (body === undefined ? undefined : 'application/json');
     const content = options.raw?.content ?? (body === undefined ? undefined : JSON.stringify(body));
     const response = await fetch(`${this.base}${path}`, {
-      method, redirect: 'manual',
-      headers: { ...(this.token && { Authorization: `Bearer ${this.token}` }), ...(type && { 'Content-Type': type }), ...options.headers },
+      method,
+      redirect: 'manual',
+      headers: {
+        ...(this.token && { Authorization: `Bearer ${this.token}` }),
+        ...(type && { 'Content-Type': type }),
+        ...options.headers,
+      },
       ...(content !== undefined && { body: content as RequestInit['body'] }),
     });
     const text = await response.text();
@@ -37,16 +61,27 @@ export class Http {
     return { status: response.status, headers: response.headers, body: parsed as T, text };
   }
 
-  get<T = Loose>(path: string, options?: Options) { return this.send<T>('GET', path, undefined, options); }
-  post<T = Loose>(path: string, body?: unknown, options?: Options) { return this.send<T>('POST', path, body, options); }
-  put<T = Loose>(path: string, body?: unknown, options?: Options) { return this.send<T>('PUT', path, body, options); }
-  patch<T = Loose>(path: string, body?: unknown, options?: Options) { return this.send<T>('PATCH', path, body, options); }
-  delete<T = Loose>(path: string, options?: Options) { return this.send<T>('DELETE', path, undefined, options); }
+  get<T = Loose>(path: string, options?: Options) {
+    return this.send<T>('GET', path, undefined, options);
+  }
+  post<T = Loose>(path: string, body?: unknown, options?: Options) {
+    return this.send<T>('POST', path, body, options);
+  }
+  put<T = Loose>(path: string, body?: unknown, options?: Options) {
+    return this.send<T>('PUT', path, body, options);
+  }
+  patch<T = Loose>(path: string, body?: unknown, options?: Options) {
+    return this.send<T>('PATCH', path, body, options);
+  }
+  delete<T = Loose>(path: string, options?: Options) {
+    return this.send<T>('DELETE', path, undefined, options);
+  }
 
   /** The body of an answer that must have this status. */
   async expect<T = Loose>(status: number, method: string, path: string, body?: unknown, options?: Options): Promise<T> {
     const answer = await this.send<T>(method, path, body, options);
-    if (answer.status !== status) throw new Error(`${method} ${path} answered ${answer.status}, not ${status}: ${answer.text.slice(0, 600)}`);
+    if (answer.status !== status)
+      throw new Error(`${method} ${path} answered ${answer.status}, not ${status}: ${answer.text.slice(0, 600)}`);
     return answer.body;
   }
 }
@@ -57,13 +92,18 @@ export const goodPassword = 'correct blue staple 42';
 
 /** Logs in; tokens in the answer. */
 export async function login(base: string, email: string, password: string) {
-  const answer = await new Http(base).expect<{ user: Loose; tokens: { access_token: string; refresh_token: string; token_type: string; expires_in: number } }>(
-    200, 'POST', '/api/auth/login', { email, password });
+  const answer = await new Http(base).expect<{
+    user: Loose;
+    tokens: { access_token: string; refresh_token: string; token_type: string; expires_in: number };
+  }>(200, 'POST', '/api/auth/login', { email, password });
   return { ...answer, http: new Http(base, answer.tokens.access_token, answer.user.id) };
 }
 
 const admins = new Map<string, { since: number; http: Promise<Http> }>();
-/** An access token lives for 30 minutes, all tests together take longer: a login is used for so long, and has time left then. */
+/**
+ * An access token lives for 30 minutes, all tests together take longer: a login is used for so long, and has time left
+ * then.
+ */
 const LOGIN_MS = 10 * 60_000;
 /** The first admin of the shared service, or of the one at `base`. */
 export async function admin(base?: string): Promise<Http> {
@@ -71,16 +111,29 @@ export async function admin(base?: string): Promise<Http> {
   const at = base ?? run.api;
   let known = admins.get(at);
   if (!known || performance.now() - known.since > LOGIN_MS) {
-    known = { since: performance.now(), http: login(at, run.admin_email, run.admin_password ?? '').then(({ http }) => http) };
+    known = {
+      since: performance.now(),
+      http: login(at, run.admin_email, run.admin_password ?? '').then(({ http }) => http),
+    };
     admins.set(at, known);
   }
   return known.http;
 }
 
 /** A new user of a role, logged in. */
-export async function user(by: Http, role: Role, assigned: { study_ids?: string[]; site_ids?: string[] } = {}): Promise<Http & { email: string }> {
+export async function user(
+  by: Http,
+  role: Role,
+  assigned: { study_ids?: string[]; site_ids?: string[] } = {},
+): Promise<Http & { email: string }> {
   const email = `${unique(role)}@example.org`;
-  await by.expect(201, 'POST', '/api/auth/register', { email, name: `A ${role}`, password: goodPassword, role, ...assigned });
+  await by.expect(201, 'POST', '/api/auth/register', {
+    email,
+    name: `A ${role}`,
+    password: goodPassword,
+    role,
+    ...assigned,
+  });
   const { http } = await login(by.base, email, goodPassword);
   return Object.assign(http, { email });
 }

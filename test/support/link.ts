@@ -5,14 +5,19 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 /** What goes over the link: everything; nothing, and whoever connects is reset; nothing, and nobody is told. */
 type State = 'whole' | 'cut' | 'held';
 
-/** A TCP connection between two parts of the service that can be cut, or held so that nothing passes and nobody is told. */
+/**
+ * A TCP connection between two parts of the service that can be cut, or held so that nothing passes and nobody is told.
+ */
 export class Link {
   private state: State = 'whole';
   private readonly pairs = new Set<readonly [Socket, Socket]>();
   /** Taken while the link was held: connected when it is healed. */
   private waiting: Socket[] = [];
   private turn = 0;
-  private constructor(private readonly server: Server, private readonly ports: () => readonly number[]) {}
+  private constructor(
+    private readonly server: Server,
+    private readonly ports: () => readonly number[],
+  ) {}
 
   /**
    * Listens on a free port of loopback.
@@ -27,7 +32,9 @@ export class Link {
     return link;
   }
 
-  get port(): number { return (this.server.address() as AddressInfo).port; }
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
 
   /** Resets what is open and what comes. */
   cut(): void {
@@ -39,13 +46,22 @@ export class Link {
   /** Lets nothing through, in neither direction, without a word: as a cable that is pulled. */
   hold(): void {
     this.state = 'held';
-    for (const [near, far] of this.pairs) { near.unpipe(far); far.unpipe(near); near.pause(); far.pause(); }
+    for (const [near, far] of this.pairs) {
+      near.unpipe(far);
+      far.unpipe(near);
+      near.pause();
+      far.pause();
+    }
   }
 
   heal(): void {
     const before = this.state;
     this.state = 'whole';
-    if (before === 'held') for (const [near, far] of this.pairs) { near.pipe(far); far.pipe(near); }
+    if (before === 'held')
+      for (const [near, far] of this.pairs) {
+        near.pipe(far);
+        far.pipe(near);
+      }
     for (const socket of this.waiting.splice(0)) this.lead(socket, this.ports().length);
   }
 
@@ -66,18 +82,28 @@ export class Link {
   private lead(near: Socket, attempts: number): void {
     const ports = this.ports();
     const port = ports[this.turn++ % ports.length];
-    if (port === undefined || attempts === 0) { near.destroy(); return; }
+    if (port === undefined || attempts === 0) {
+      near.destroy();
+      return;
+    }
     const far = connect({ host: '127.0.0.1', port, noDelay: true });
     let connected = false;
     far.once('connect', () => {
       connected = true;
       const pair = [near, far] as const;
       this.pairs.add(pair);
-      const over = () => { this.pairs.delete(pair); near.destroy(); far.destroy(); };
+      const over = () => {
+        this.pairs.delete(pair);
+        near.destroy();
+        far.destroy();
+      };
       near.once('close', over);
       far.once('close', over);
       if (near.destroyed || this.state === 'cut') over();
-      else if (this.state === 'whole') { near.pipe(far); far.pipe(near); }
+      else if (this.state === 'whole') {
+        near.pipe(far);
+        far.pipe(near);
+      }
     });
     far.on('error', () => {
       far.destroy();

@@ -1,8 +1,19 @@
 import { inflateSync } from 'node:zlib';
 
-export interface PdfRead { title: string; language: string; tagged: boolean; pages: number; box: [number, number]; bookmarks: string[]; text: string }
+export interface PdfRead {
+  title: string;
+  language: string;
+  tagged: boolean;
+  pages: number;
+  box: [number, number];
+  bookmarks: string[];
+  text: string;
+}
 
-/** Reads a PDF as the browser writes it (PDF 1.4: objects in the open, streams deflated): what stands about it and its text. */
+/**
+ * Reads a PDF as the browser writes it (PDF 1.4: objects in the open, streams deflated): what stands about it and its
+ * text.
+ */
 export function readPdf(bytes: Buffer): PdfRead {
   const raw = bytes.toString('latin1');
   if (!raw.startsWith('%PDF-') || !raw.trimEnd().endsWith('%%EOF')) throw new Error('not a whole PDF');
@@ -13,7 +24,10 @@ export function readPdf(bytes: Buffer): PdfRead {
     if (at < 0) return '';
     const begin = at + /^stream\r?\n/.exec(body.slice(at))![0].length;
     // By its length: its last byte may well be one that ends a line.
-    const data = Buffer.from(body.slice(begin, begin + Number(/\/Length (\d+)(?! \d+ R)/.exec(body.slice(0, at))![1])), 'latin1');
+    const data = Buffer.from(
+      body.slice(begin, begin + Number(/\/Length (\d+)(?! \d+ R)/.exec(body.slice(0, at))![1])),
+      'latin1',
+    );
     return body.includes('/FlateDecode') ? inflateSync(data).toString('latin1') : data.toString('latin1');
   };
   const reference = (body: string, name: string) => new RegExp(`/${name} (\\d+) 0 R`).exec(body)?.[1];
@@ -27,8 +41,13 @@ export function readPdf(bytes: Buffer): PdfRead {
   const box = /\/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]/.exec(raw)!;
   const titles = [...raw.matchAll(/\/Title (\((?:\\.|[^\\)])*\)|<[0-9A-F]*>)/g)].map(([, given]) => stringOf(given!));
   return {
-    title: titles[0] ?? '', bookmarks: titles.slice(1), language: /\/Lang \((\w+)\)/.exec(raw)?.[1] ?? '', tagged: /\/Marked true/.test(raw), pages: pages.length,
-    box: [Math.round(Number(box[1])), Math.round(Number(box[2]))], text,
+    title: titles[0] ?? '',
+    bookmarks: titles.slice(1),
+    language: /\/Lang \((\w+)\)/.exec(raw)?.[1] ?? '',
+    tagged: /\/Marked true/.test(raw),
+    pages: pages.length,
+    box: [Math.round(Number(box[1])), Math.round(Number(box[2]))],
+    text,
   };
 }
 
@@ -43,11 +62,15 @@ const wide = (hex: string): string => Buffer.from(hex, 'hex').swap16().toString(
 /** Glyphs to characters, of a font's ToUnicode table. */
 function characters(table: string): Map<number, string> {
   const known = new Map<number, string>();
-  for (const [, block] of table.matchAll(/beginbfchar([\s\S]*?)endbfchar/g)) for (const [, from, to] of block!.matchAll(/<([0-9A-F]+)> <([0-9A-F]+)>/gi)) known.set(parseInt(from!, 16), wide(to!));
+  for (const [, block] of table.matchAll(/beginbfchar([\s\S]*?)endbfchar/g))
+    for (const [, from, to] of block!.matchAll(/<([0-9A-F]+)> <([0-9A-F]+)>/gi))
+      known.set(parseInt(from!, 16), wide(to!));
   for (const [, block] of table.matchAll(/beginbfrange([\s\S]*?)endbfrange/g)) {
     for (const [, from, last, to] of block!.matchAll(/<([0-9A-F]+)> <([0-9A-F]+)> <([0-9A-F]+)>/gi)) {
-      const first = parseInt(from!, 16), start = parseInt(to!, 16);
-      for (let glyph = first; glyph <= parseInt(last!, 16); glyph += 1) known.set(glyph, String.fromCodePoint(start + glyph - first));
+      const first = parseInt(from!, 16),
+        start = parseInt(to!, 16);
+      for (let glyph = first; glyph <= parseInt(last!, 16); glyph += 1)
+        known.set(glyph, String.fromCodePoint(start + glyph - first));
     }
   }
   return known;
@@ -55,14 +78,16 @@ function characters(table: string): Map<number, string> {
 
 /** The text of a page in the order of its drawing; Type 3 fonts have one byte a glyph, the others two. */
 function textOf(content: string, fonts: ReadonlyMap<string, ReadonlyMap<number, string>>): string {
-  let text = '', font = '';
+  let text = '',
+    font = '';
   for (const [, name, hex, end] of content.matchAll(/\/(F\d+) [\d.]+ Tf|<([0-9A-F]*)>|\b(ET)\b/gi)) {
     if (name) font = name;
     else if (end) text += ' ';
     else {
       const known = fonts.get(font);
       const width = known && [...known.keys()].every((glyph) => glyph < 256) && hex!.length % 4 !== 0 ? 2 : 4;
-      const read = (step: number) => (hex!.match(new RegExp(`.{${step}}`, 'g')) ?? []).map((glyph) => known?.get(parseInt(glyph, 16)));
+      const read = (step: number) =>
+        (hex!.match(new RegExp(`.{${step}}`, 'g')) ?? []).map((glyph) => known?.get(parseInt(glyph, 16)));
       const twoBytes = width === 4 ? read(4) : [undefined];
       text += (twoBytes.every((c) => c !== undefined) ? twoBytes : read(2)).join('');
     }

@@ -3,15 +3,23 @@ import type { Loose } from './http.js';
 import { service } from './service.js';
 import { until } from './until.js';
 
-export interface Mail { subject: string; text: string; to: { address: string }[] }
+export interface Mail {
+  subject: string;
+  text: string;
+  to: { address: string }[];
+}
 
 /** A policy under which participants set their date themselves. */
-export const ownDate = { permissions: { participant_can_set: true }, prerequisites: { require_consent_signed: false }, sources: [{ type: 'manual_entry', priority: 1, is_active: true }] };
+export const ownDate = {
+  permissions: { participant_can_set: true },
+  prerequisites: { require_consent_signed: false },
+  sources: [{ type: 'manual_entry', priority: 1, is_active: true }],
+};
 
 /** What the mail catcher has for an address. */
 export async function mailsTo(address: string): Promise<Mail[]> {
   const run = await service();
-  const caught = await (await fetch(`${run.mail_ui}/email`)).json() as Mail[];
+  const caught = (await (await fetch(`${run.mail_ui}/email`)).json()) as Mail[];
   return caught.filter(({ to }) => to.some((one) => one.address === address));
 }
 
@@ -20,7 +28,9 @@ export const tokenIn = (text: string): string | undefined => /\/portal\?token=([
 
 /** The token of a link that goes to an address, which no other message has gone to, read from the mail catcher. */
 const mailedTo = (address: string): Promise<string> =>
-  until(async () => (await mailsTo(address)).map(({ text }) => tokenIn(text)).find((token) => token !== undefined), { what: 'the mail with the link' });
+  until(async () => (await mailsTo(address)).map(({ text }) => tokenIn(text)).find((token) => token !== undefined), {
+    what: 'the mail with the link',
+  });
 
 /** Sends a participant a link and reads its token from the mail catcher. */
 export async function sendLink(staff: Http, participantId: string): Promise<string> {
@@ -40,11 +50,15 @@ export async function sendCaregiverLink(staff: Http, studyId: string, caregiverI
 
 const opened = async (token: string): Promise<Http> => {
   const run = await service();
-  const session = await new Http(run.api).expect<Loose & { portal_token: string }>(200, 'POST', '/api/portal/session', { token });
+  const session = await new Http(run.api).expect<Loose & { portal_token: string }>(200, 'POST', '/api/portal/session', {
+    token,
+  });
   return new Http(run.api, session.portal_token);
 };
 
 /** The participant's own caller: a link is sent, read from the mail catcher, and opened. */
-export const enterPortal = async (staff: Http, participantId: string): Promise<Http> => opened(await sendLink(staff, participantId));
+export const enterPortal = async (staff: Http, participantId: string): Promise<Http> =>
+  opened(await sendLink(staff, participantId));
 /** A caregiver's own caller. */
-export const enterAsCaregiver = async (staff: Http, studyId: string, caregiverId: string): Promise<Http> => opened(await sendCaregiverLink(staff, studyId, caregiverId));
+export const enterAsCaregiver = async (staff: Http, studyId: string, caregiverId: string): Promise<Http> =>
+  opened(await sendCaregiverLink(staff, studyId, caregiverId));

@@ -5,13 +5,19 @@ import { root } from './environment.js';
 /** Runs a program of the checkout with Node to its end; `output` is all that it printed. */
 export function ran(args: string[], env: NodeJS.ProcessEnv): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, args, { cwd: root, env }, (fault, stdout, stderr) => resolve({ code: typeof fault?.code === 'number' ? fault.code : fault ? -1 : 0, output: stdout + stderr }));
+    execFile(process.execPath, args, { cwd: root, env }, (fault, stdout, stderr) =>
+      resolve({ code: typeof fault?.code === 'number' ? fault.code : fault ? -1 : 0, output: stdout + stderr }),
+    );
   });
 }
 
 const run = promisify(execFile);
 /** Whether a program that is not ours is installed. */
-export const isThere = (program: string): Promise<boolean> => run(program, ['--version']).then(() => true, (fault: NodeJS.ErrnoException) => {
-  if (fault.code === 'ENOENT') return false;
-  throw fault;
-});
+export const isThere = (program: string): Promise<boolean> =>
+  run(program, ['--version']).then(
+    () => true,
+    (fault: NodeJS.ErrnoException) => {
+      if (fault.code === 'ENOENT') return false;
+      throw fault;
+    },
+  );

@@ -13,7 +13,10 @@ async function output(command: string, args: readonly string[], env: NodeJS.Proc
     return (await run(command, args, { env, maxBuffer: 1 << 24 })).stdout;
   } catch (error) {
     const { stderr = '', stdout = '', message } = error as Error & { stderr?: string; stdout?: string };
-    throw new Error(`${path.basename(command)} ${args.map((arg) => path.basename(arg)).join(' ')} failed:\n${stdout}${stderr || message}`, { cause: error });
+    throw new Error(
+      `${path.basename(command)} ${args.map((arg) => path.basename(arg)).join(' ')} failed:\n${stdout}${stderr || message}`,
+      { cause: error },
+    );
   }
 }
 
@@ -49,8 +52,25 @@ export async function pythonOf(folder: string, name: string): Promise<Python | u
     await rm(environment, { recursive: true, force: true });
     await mkdir(path.dirname(environment), { recursive: true });
     await output('python3', ['-m', 'venv', environment]);
-    await output(python, ['-m', 'pip', 'install', '--quiet', '--no-input', '-r', path.join(scripts, 'requirements.txt')]);
+    await output(python, [
+      '-m',
+      'pip',
+      'install',
+      '--quiet',
+      '--no-input',
+      '-r',
+      path.join(scripts, 'requirements.txt'),
+    ]);
     await writeFile(stamp, requirements);
   }
-  return { bin: path.dirname(python), run: (script, args = [], env = {}) => output(python, [path.join(scripts, script), ...args], { ...process.env, PYTHONDONTWRITEBYTECODE: '1', NO_PROXY: '127.0.0.1', ...env }) };
+  return {
+    bin: path.dirname(python),
+    run: (script, args = [], env = {}) =>
+      output(python, [path.join(scripts, script), ...args], {
+        ...process.env,
+        PYTHONDONTWRITEBYTECODE: '1',
+        NO_PROXY: '127.0.0.1',
+        ...env,
+      }),
+  };
 }

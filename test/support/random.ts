@@ -10,8 +10,16 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
   }
 
-  between(least: number, most: number): number { return least + this.next() * (most - least); }
-  whole(least: number, most: number): number { return Math.floor(this.between(least, most + 1)); }
-  oneOf<T>(choices: readonly T[]): T { return choices[Math.floor(this.next() * choices.length)]!; }
-  chance(of: number): boolean { return this.next() < of; }
+  between(least: number, most: number): number {
+    return least + this.next() * (most - least);
+  }
+  whole(least: number, most: number): number {
+    return Math.floor(this.between(least, most + 1));
+  }
+  oneOf<T>(choices: readonly T[]): T {
+    return choices[Math.floor(this.next() * choices.length)]!;
+  }
+  chance(of: number): boolean {
+    return this.next() < of;
+  }
 }

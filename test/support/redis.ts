@@ -39,7 +39,11 @@ export async function redisServer(): Promise<RedisServer | undefined> {
   return {
     url,
     start: async () => {
-      child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--daemonize', 'no'], { stdio: 'ignore' });
+      child = spawn(
+        'redis-server',
+        ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--daemonize', 'no'],
+        { stdio: 'ignore' },
+      );
       await until(() => asked((redis) => redis.ping()), { what: 'Redis to answer' });
     },
     kill: async () => {
@@ -47,8 +51,12 @@ export async function redisServer(): Promise<RedisServer | undefined> {
       child.kill('SIGKILL');
       await once(child, 'exit');
     },
-    freeze: () => { child?.kill('SIGSTOP'); },
-    thaw: () => { child?.kill('SIGCONT'); },
+    freeze: () => {
+      child?.kill('SIGSTOP');
+    },
+    thaw: () => {
+      child?.kill('SIGCONT');
+    },
     keys: () => asked((redis) => redis.keys('*')),
   };
 }

@@ -1,7 +1,10 @@
 import pg from 'pg';
 import { service } from './service.js';
 
-/** Meanwhile the database takes only rows of a table of which `check` holds: what fits every schema and is refused by it alone. */
+/**
+ * Meanwhile the database takes only rows of a table of which `check` holds: what fits every schema and is refused by it
+ * alone.
+ */
 export async function refusing<T>(table: string, check: string, work: () => Promise<T>): Promise<T> {
   const database = new pg.Client({ connectionString: (await service()).database_url });
   await database.connect();

@@ -45,7 +45,10 @@ export function temporaryDataDir(): string {
  * Runs `npm start`'s program to its end, for starts that are to fail.
  * @param command as `npm start` runs it, unless told otherwise
  */
-export async function failedStart(overrides: Record<string, string>, command: [string, ...string[]] = START): Promise<{ code: number | null; output: string; seconds: number }> {
+export async function failedStart(
+  overrides: Record<string, string>,
+  command: [string, ...string[]] = START,
+): Promise<{ code: number | null; output: string; seconds: number }> {
   const began = performance.now();
   const { child, output } = spawnSupervisor(testEnvironment({ DATA_DIR: temporaryDataDir(), ...overrides }), command);
   // Its end, and all that it said: the streams may end after the process.
@@ -59,25 +62,39 @@ export async function failedStart(overrides: Record<string, string>, command: [s
  */
 export async function startService(overrides: Record<string, string> = {}): Promise<Service> {
   const dataDir = overrides.DATA_DIR ?? temporaryDataDir();
-  const { child, output } = spawnSupervisor(testEnvironment({ ...onOtherTemporal(dataDir), ...overrides, DATA_DIR: dataDir }));
+  const { child, output } = spawnSupervisor(
+    testEnvironment({ ...onOtherTemporal(dataDir), ...overrides, DATA_DIR: dataDir }),
+  );
   const file = join(dataDir, 'run.json');
   const read = () => JSON.parse(readFileSync(file, 'utf8')) as RunJson;
   const exit = once(child, 'exit') as Promise<[number | null]>;
   let ended = false;
-  exit.then(() => { ended = true; }, () => { ended = true; });
-  const run = await until(() => {
-    if (ended) return 'ended';
-    const text = readIfThere(file);
-    const found = text === undefined ? undefined : (JSON.parse(text) as RunJson);
-    // A file of a service that was killed is no sign of this one.
-    return found?.pids.supervisor === child.pid ? found : undefined;
-  }, { timeout: 120_000, what: 'the service to be ready' }).catch((fault: Error) => {
+  exit.then(
+    () => {
+      ended = true;
+    },
+    () => {
+      ended = true;
+    },
+  );
+  const run = await until(
+    () => {
+      if (ended) return 'ended';
+      const text = readIfThere(file);
+      const found = text === undefined ? undefined : (JSON.parse(text) as RunJson);
+      // A file of a service that was killed is no sign of this one.
+      return found?.pids.supervisor === child.pid ? found : undefined;
+    },
+    { timeout: 120_000, what: 'the service to be ready' },
+  ).catch((fault: Error) => {
     child.kill('SIGTERM');
     throw new Error(`${fault.message}\n${output()}`);
   });
   if (run === 'ended') throw new Error(`the service did not start:\n${output()}`);
   const service: Service = {
-    run, dataDir, output,
+    run,
+    dataDir,
+    output,
     current: read,
     stop: async () => {
       child.kill('SIGINT');
@@ -86,7 +103,9 @@ export async function startService(overrides: Record<string, string> = {}): Prom
     },
     kill: async (what) => {
       const { pids } = read();
-      const victims = Object.entries(pids).filter(([name]) => what === 'everything' || name === 'supervisor').map(([, pid]) => identify(pid));
+      const victims = Object.entries(pids)
+        .filter(([name]) => what === 'everything' || name === 'supervisor')
+        .map(([, pid]) => identify(pid));
       // The supervisor first: otherwise it would start again what is killed next.
       for (const victim of victims) if (victim) signal(victim.pid, 'SIGKILL');
       await exit;
@@ -97,12 +116,17 @@ export async function startService(overrides: Record<string, string> = {}): Prom
 }
 
 /**
- * With TEST_TEMPORAL_ADDRESS tests and benches work on that Temporal server (`npm run temporal:postgres`) instead of the embedded
- * one, each data folder in a namespace of its own.
+ * With TEST_TEMPORAL_ADDRESS tests and benches work on that Temporal server (`npm run temporal:postgres`) instead of
+ * the embedded one, each data folder in a namespace of its own.
  */
 function onOtherTemporal(dataDir: string): Record<string, string> {
   const address = process.env.TEST_TEMPORAL_ADDRESS;
-  return address ? { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: `test-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}` } : {};
+  return address
+    ? {
+        TEMPORAL_ADDRESS: address,
+        TEMPORAL_NAMESPACE: `test-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}`,
+      }
+    : {};
 }
 
 let shared: Promise<RunJson> | undefined;
@@ -128,16 +152,21 @@ function spawnSupervisor(env: NodeJS.ProcessEnv, [command, ...args] = START) {
   running.add(child);
   child.once('exit', () => running.delete(child));
   let text = '';
-  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (chunk: string) => { text += chunk; });
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
   return { child, output: () => text };
 }
 
 /** Stops what tests have left running and removes their folders. */
 export async function cleanUp(): Promise<void> {
-  await Promise.all([...running].map(async (child) => {
-    child.kill('SIGTERM');
-    await once(child, 'exit');
-  }));
+  await Promise.all(
+    [...running].map(async (child) => {
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    }),
+  );
   await Promise.all(folders.splice(0).map(removeDataRoot));
 }
 
@@ -150,14 +179,18 @@ export async function removeDataRoot(folder: string): Promise<void> {
     const text = readIfThere(join(dataDir, 'supervisor.json'));
     if (text !== undefined) {
       const { supervisor, parts } = JSON.parse(text) as SupervisorRecord;
-      await end(supervisor, [['SIGTERM', 30], ['SIGKILL', 5]]);
+      await end(supervisor, [
+        ['SIGTERM', 30],
+        ['SIGKILL', 5],
+      ]);
       for (const part of Object.values(parts)) await end(part, [['SIGKILL', 5]]);
     }
     // As root the database may lie elsewhere, with a link to it here.
     const database = join(dataDir, 'postgres');
     try {
       const real = realpathSync(database);
-      if (real !== database && !real.startsWith(realpathSync(dataDir))) rmSync(dirname(real), { recursive: true, force: true });
+      if (real !== database && !real.startsWith(realpathSync(dataDir)))
+        rmSync(dirname(real), { recursive: true, force: true });
     } catch (fault) {
       if ((fault as NodeJS.ErrnoException).code !== 'ENOENT') throw fault;
     }
@@ -166,7 +199,9 @@ export async function removeDataRoot(folder: string): Promise<void> {
 }
 
 function dataDirsIn(folder: string): string[] {
-  const inside = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map((entry) => join(folder, entry.name));
+  const inside = readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => join(folder, entry.name));
   const deeper = inside.filter((path) => /research-assessment-test-[^/]*$/.test(path));
   return [...inside, ...deeper.map((path) => join(path, 'data'))].filter((path) => !deeper.includes(path));
 }

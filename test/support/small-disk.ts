@@ -1,5 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, closeSync, mkdtempSync, openSync, rmSync, rmdirSync, statSync, statfsSync, truncateSync, writeSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  rmdirSync,
+  statSync,
+  statfsSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { errorCode } from '../../scripts/runtime/processes.js';
@@ -10,11 +21,16 @@ const CHUNK = Buffer.alloc(64 * 1024, 1);
 export class SmallDisk {
   private constructor(readonly path: string) {}
 
-  /** Undefined for who may not mount one: only who administers the machine may. What it would show is then pending, not passed. */
+  /**
+   * Undefined for who may not mount one: only who administers the machine may. What it would show is then pending, not
+   * passed.
+   */
   static mount(size: string): SmallDisk | undefined {
     const place = mkdtempSync(join(tmpdir(), 'full-disk-'));
     try {
-      execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'full-disk', place], { stdio: ['ignore', 'ignore', 'pipe'] });
+      execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'full-disk', place], {
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
     } catch {
       rmdirSync(place);
       return undefined;
@@ -24,7 +40,9 @@ export class SmallDisk {
     return new SmallDisk(place);
   }
 
-  private get ballast(): string { return join(this.path, 'ballast'); }
+  private get ballast(): string {
+    return join(this.path, 'ballast');
+  }
 
   /** Fills it up but for so many bytes. */
   fill(room: number): void {
@@ -44,7 +62,9 @@ export class SmallDisk {
     return bavail * bsize;
   }
 
-  empty(): void { rmSync(this.ballast, { force: true }); }
+  empty(): void {
+    rmSync(this.ballast, { force: true });
+  }
 
   unmount(): void {
     execFileSync('umount', ['--lazy', this.path]);

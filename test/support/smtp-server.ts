@@ -3,8 +3,15 @@ import type { AddressInfo, Socket } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 
 /** A mail that a server took, as it came. */
-export interface TakenMail { to: string; messageId: string; source: string }
-export interface Refusal { code: number; text: string }
+export interface TakenMail {
+  to: string;
+  messageId: string;
+  source: string;
+}
+export interface Refusal {
+  code: number;
+  text: string;
+}
 /** What a server does with a recipient, the nth time that it is named; with a mail once it has all of it. */
 export interface MailBehaviour {
   recipient?: (address: string, count: number) => Refusal | undefined;
@@ -20,7 +27,9 @@ export class TestMailServer {
 
   static async open(behaviour: MailBehaviour): Promise<TestMailServer> {
     const server = new SMTPServer({
-      authOptional: true, disabledCommands: ['STARTTLS'], closeTimeout: 100,
+      authOptional: true,
+      disabledCommands: ['STARTTLS'],
+      closeTimeout: 100,
       onRcptTo: ({ address }, _session, done) => {
         const refusal = behaviour.recipient?.(address, mails.count(address));
         done(refusal ? Object.assign(new Error(refusal.text), { responseCode: refusal.code }) : undefined);
@@ -29,10 +38,13 @@ export class TestMailServer {
         const chunks: Buffer[] = [];
         stream.on('data', (chunk: Buffer) => chunks.push(chunk));
         stream.on('end', () => {
-          const source = Buffer.concat(chunks).toString('utf8'), to = session.envelope.rcptTo[0]!.address;
+          const source = Buffer.concat(chunks).toString('utf8'),
+            to = session.envelope.rcptTo[0]!.address;
           mails.taken.push({ to, source, messageId: /^Message-ID: (<[^>]+>)/im.exec(source)?.[1] ?? '' });
           if (!behaviour.losesAnswer?.(to, mails.to(to).length)) return done();
-          for (const connection of (server as unknown as { connections: Set<{ id: string; _socket: Socket }> }).connections) if (connection.id === session.id) connection._socket.destroy();
+          for (const connection of (server as unknown as { connections: Set<{ id: string; _socket: Socket }> })
+            .connections)
+            if (connection.id === session.id) connection._socket.destroy();
         });
       },
     });
@@ -44,9 +56,17 @@ export class TestMailServer {
     return mails;
   }
 
-  get url(): string { return `smtp://127.0.0.1:${(this.server.server.address() as AddressInfo).port}`; }
-  to(address: string): TakenMail[] { return this.taken.filter((mail) => mail.to === address); }
-  close(): Promise<void> { return new Promise((resolve) => { this.server.close(resolve); }); }
+  get url(): string {
+    return `smtp://127.0.0.1:${(this.server.server.address() as AddressInfo).port}`;
+  }
+  to(address: string): TakenMail[] {
+    return this.taken.filter((mail) => mail.to === address);
+  }
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.server.close(resolve);
+    });
+  }
 
   private count(address: string): number {
     const count = (this.named.get(address) ?? 0) + 1;

@@ -10,7 +10,11 @@ const PATIENCE_MS = 45_000;
  */
 export async function until<T>(
   look: () => T | Promise<T>,
-  { timeout = PATIENCE_MS, interval = 50, what = 'a condition' }: { timeout?: number; interval?: number; what?: string } = {},
+  {
+    timeout = PATIENCE_MS,
+    interval = 50,
+    what = 'a condition',
+  }: { timeout?: number; interval?: number; what?: string } = {},
 ): Promise<NonNullable<T>> {
   const deadline = performance.now() + timeout;
   let last: unknown;
@@ -22,7 +26,10 @@ export async function until<T>(
     } catch (fault) {
       last = fault;
     }
-    if (performance.now() > deadline) throw new Error(`waited in vain for ${what} (${timeout} ms); at last: ${last instanceof Error ? last.message : JSON.stringify(last)}`);
+    if (performance.now() > deadline)
+      throw new Error(
+        `waited in vain for ${what} (${timeout} ms); at last: ${last instanceof Error ? last.message : JSON.stringify(last)}`,
+      );
     await sleep(interval);
   }
 }

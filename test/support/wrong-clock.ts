@@ -9,9 +9,15 @@ export function faketime(): string | undefined {
   return places.map((place) => join(place, 'faketime', 'libfaketimeMT.so.1')).find(existsSync);
 }
 
-/** The wall clock of processes that are started with its `environment`: it can be set forwards and backwards while they run. */
+/**
+ * The wall clock of processes that are started with its `environment`: it can be set forwards and backwards while they
+ * run.
+ */
 export class WrongClock {
-  constructor(private readonly library: string, private readonly file: string) {
+  constructor(
+    private readonly library: string,
+    private readonly file: string,
+  ) {
     this.set(0);
   }
 
@@ -22,6 +28,11 @@ export class WrongClock {
   }
 
   get environment(): Record<string, string> {
-    return { LD_PRELOAD: this.library, FAKETIME_TIMESTAMP_FILE: this.file, FAKETIME_CACHE_DURATION: '1', FAKETIME_DONT_FAKE_MONOTONIC: '1' };
+    return {
+      LD_PRELOAD: this.library,
+      FAKETIME_TIMESTAMP_FILE: this.file,
+      FAKETIME_CACHE_DURATION: '1',
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    };
   }
 }

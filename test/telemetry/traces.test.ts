@@ -18,7 +18,9 @@ describe('Traces, where OTEL_EXPORTER_OTLP_ENDPOINT is set', function traces() {
     collector = await Collector.open();
     service = await startService({ OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`, OTEL_SERVICE_NAME: 'a-study' });
     stage = await Stage.open(service.run);
-    person = await (await stage.study({ prerequisites: { require_consent_signed: true } })).person({ email: `${secret}@example.org` });
+    person = await (
+      await stage.study({ prerequisites: { require_consent_signed: true } })
+    ).person({ email: `${secret}@example.org` });
   });
   after(async () => {
     await stage?.close();
@@ -28,24 +30,47 @@ describe('Traces, where OTEL_EXPORTER_OTLP_ENDPOINT is set', function traces() {
 
   const traceOf = (id: string): string => `00-${id}-00f067aa0ba902b7-01`;
   /** Waits until the trace has spans of such names, and answers those. */
-  const spans = (trace: string, ...names: RegExp[]): Promise<Span[]> => until(() => {
-    const found = names.map((name) => collector.of(trace).find((span) => name.test(span.name)));
-    if (found.some((span) => span === undefined)) throw new Error(`there are ${JSON.stringify(collector.of(trace).map((span) => span.name))}`);
-    return found as Span[];
-  }, { what: `spans ${names.join()}` });
+  const spans = (trace: string, ...names: RegExp[]): Promise<Span[]> =>
+    until(
+      () => {
+        const found = names.map((name) => collector.of(trace).find((span) => name.test(span.name)));
+        if (found.some((span) => span === undefined))
+          throw new Error(`there are ${JSON.stringify(collector.of(trace).map((span) => span.name))}`);
+        return found as Span[];
+      },
+      { what: `spans ${names.join()}` },
+    );
   /** Every span but the first hangs on another one of its trace. */
   const hangTogether = (trace: string): void => {
-    const all = collector.of(trace), ids = new Set(all.map(({ id }) => id));
-    const loose = all.filter(({ parent }) => parent !== '00f067aa0ba902b7' && !(parent !== undefined && ids.has(parent)));
+    const all = collector.of(trace),
+      ids = new Set(all.map(({ id }) => id));
+    const loose = all.filter(
+      ({ parent }) => parent !== '00f067aa0ba902b7' && !(parent !== undefined && ids.has(parent)),
+    );
     // A workflow's own span ends with the workflow.
-    expect(loose.filter(({ name }) => !/^(HandleUpdate|HandleSignal|StartActivity|RunActivity|ValidateUpdate)/.test(name)).map(({ name }) => name)).to.deep.equal([]);
+    expect(
+      loose
+        .filter(({ name }) => !/^(HandleUpdate|HandleSignal|StartActivity|RunActivity|ValidateUpdate)/.test(name))
+        .map(({ name }) => name),
+    ).to.deep.equal([]);
   };
 
   it('one leads from the caller’s through request and update to workflow and activity', async () => {
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     const path = `/api/studies/${person.study.id}/participants/${person.id}/anchor-date`;
-    await stage.admin.expect(200, 'POST', path, { enrollment_date: '2024-03-10', reason: `${secret} said so` }, { headers: { traceparent: traceOf(trace) } });
-    const [request, update, activity] = await spans(trace, /^POST \/api\/studies\/\{study_id\}\/participants\/\{participant_id\}\/anchor-date$/, /^UpdateWithStartWorkflow:/, /^RunActivity:/);
+    await stage.admin.expect(
+      200,
+      'POST',
+      path,
+      { enrollment_date: '2024-03-10', reason: `${secret} said so` },
+      { headers: { traceparent: traceOf(trace) } },
+    );
+    const [request, update, activity] = await spans(
+      trace,
+      /^POST \/api\/studies\/\{study_id\}\/participants\/\{participant_id\}\/anchor-date$/,
+      /^UpdateWithStartWorkflow:/,
+      /^RunActivity:/,
+    );
     expect(request).to.deep.include({ parent: '00f067aa0ba902b7', part: 'api' });
     expect(request!.attributes).to.include({ 'http.request.method': 'POST', 'http.response.status_code': 200 });
     expect(update).to.include({ parent: request!.id, part: 'api' });
@@ -56,7 +81,13 @@ describe('Traces, where OTEL_EXPORTER_OTLP_ENDPOINT is set', function traces() {
   it('one leads over a committed message to the workflow that it wakes', async () => {
     const trace = '0af7651916cd43dd8448eb211c80319c';
     const path = `/api/studies/${person.study.id}/participants/${person.id}/consents`;
-    await stage.admin.expect(201, 'POST', path, { status: 'signed', signed_at: '2024-03-01T09:00:00Z' }, { headers: { traceparent: traceOf(trace) } });
+    await stage.admin.expect(
+      201,
+      'POST',
+      path,
+      { status: 'signed', signed_at: '2024-03-01T09:00:00Z' },
+      { headers: { traceparent: traceOf(trace) } },
+    );
     const [, signal, activity] = await spans(trace, /^POST .*consents$/, /^SignalWithStartWorkflow:/, /^RunActivity:/);
     expect([signal!.part, activity!.part]).to.deep.equal(['worker', 'worker']);
   });
@@ -69,12 +100,29 @@ describe('Traces, where OTEL_EXPORTER_OTLP_ENDPOINT is set', function traces() {
       await study.enroll(record, { enrolled: '2024-03-10' }, { trigger: false });
       // Two at once share a statement: each keeps its own trace.
       const traces = ['0b1e6b7c5d4f43218a9b0c1d2e3f4a51', '0b1e6b7c5d4f43218a9b0c1d2e3f4a52'] as const;
-      const bodies = traces.map((trace, i) => ({ trace, body: new URLSearchParams({ project_id: study.projectId, instrument: 'enroll', record: i === 0 ? record : `${record}x` }).toString() }));
-      const answers = await Promise.all(bodies.map(({ trace, body }) => study.trigger({}, { body, headers: { ...study.signature(body), traceparent: traceOf(trace) } })));
+      const bodies = traces.map((trace, i) => ({
+        trace,
+        body: new URLSearchParams({
+          project_id: study.projectId,
+          instrument: 'enroll',
+          record: i === 0 ? record : `${record}x`,
+        }).toString(),
+      }));
+      const answers = await Promise.all(
+        bodies.map(({ trace, body }) =>
+          study.trigger({}, { body, headers: { ...study.signature(body), traceparent: traceOf(trace) } }),
+        ),
+      );
       expect(answers.map(({ status }) => status)).to.deep.equal([200, 200]);
       await study.settled(2);
       for (const trace of traces) {
-        const [request, start, run, activity] = await spans(trace, /^POST \/api\/webhooks\/datacapture\/det$/, /^StartWorkflow:datacaptureTrigger$/, /^RunWorkflow:datacaptureTrigger$/, /^RunActivity:processTrigger$/);
+        const [request, start, run, activity] = await spans(
+          trace,
+          /^POST \/api\/webhooks\/datacapture\/det$/,
+          /^StartWorkflow:datacaptureTrigger$/,
+          /^RunWorkflow:datacaptureTrigger$/,
+          /^RunActivity:processTrigger$/,
+        );
         expect(request).to.deep.include({ parent: '00f067aa0ba902b7', part: 'api' });
         expect(start).to.include({ parent: request!.id, part: 'worker' });
         expect(run).to.include({ parent: start!.id, part: 'worker' });
@@ -82,7 +130,10 @@ describe('Traces, where OTEL_EXPORTER_OTLP_ENDPOINT is set', function traces() {
         hangTogether(trace);
       }
       await spans(traces[0], /^StartWorkflow:participantAnchor$/, /^RunActivity:applyAnchorCommand$/);
-      expect(collector.of(traces[1]).some(({ name }) => name.endsWith('participantAnchor')), 'the other has no participant').to.equal(false);
+      expect(
+        collector.of(traces[1]).some(({ name }) => name.endsWith('participantAnchor')),
+        'the other has no participant',
+      ).to.equal(false);
       expect(collector.text.includes(record), 'a record is not named').to.equal(false);
     } finally {
       await capture.clear();
@@ -92,17 +143,36 @@ describe('Traces, where OTEL_EXPORTER_OTLP_ENDPOINT is set', function traces() {
   it('one leads from an import over its messages to the workflows of its participants', async () => {
     const trace = '1c2d3e4f5a6b47788990a1b2c3d4e5f6';
     const raw = await formOf(`participant_code\n${unique('IMP')}\n`);
-    await stage.admin.expect(200, 'POST', `/api/studies/${person.study.id}/participants/import/csv`, undefined, { raw, headers: { traceparent: traceOf(trace) } });
+    await stage.admin.expect(200, 'POST', `/api/studies/${person.study.id}/participants/import/csv`, undefined, {
+      raw,
+      headers: { traceparent: traceOf(trace) },
+    });
     const [request, start] = await spans(trace, /^POST .*participants\/import\/csv$/, /Workflow:participantAnchor$/);
     expect(start).to.include({ parent: request!.id, part: 'worker' });
   });
 
   it('a request without a trace begins one of its own; a fault is told by its status alone', async () => {
     await stage.admin.get(`/api/participants?search=${secret}`);
-    await stage.admin.post(`/api/studies/${person.study.id}/participants`, { participant_code: 'x', email: `${secret}@` });
-    const refused = await until(() => collector.spans.find((span) => span.name === 'POST /api/studies/{study_id}/participants' && span.attributes['http.response.status_code'] === 422), { what: 'the span of a refusal' });
+    await stage.admin.post(`/api/studies/${person.study.id}/participants`, {
+      participant_code: 'x',
+      email: `${secret}@`,
+    });
+    const refused = await until(
+      () =>
+        collector.spans.find(
+          (span) =>
+            span.name === 'POST /api/studies/{study_id}/participants' &&
+            span.attributes['http.response.status_code'] === 422,
+        ),
+      { what: 'the span of a refusal' },
+    );
     expect(refused.parent ?? '').to.equal('');
-    const [, login] = [await until(() => collector.spans.some((span) => span.name === 'GET /api/participants'), { what: 'the span of a list' }), collector.spans.find((span) => span.name === 'POST /api/auth/login')];
+    const [, login] = [
+      await until(() => collector.spans.some((span) => span.name === 'GET /api/participants'), {
+        what: 'the span of a list',
+      }),
+      collector.spans.find((span) => span.name === 'POST /api/auth/login'),
+    ];
     expect(login, 'every request has one').not.to.equal(undefined);
     expect(collector.text).to.contain('a-study');
     expect(collector.text.includes(secret), 'nobody is named').to.equal(false);

@@ -8,8 +8,17 @@ import type { Settings } from '../../settings.js';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-interface Item { at: string; kind: string; title: string; data: Record<string, unknown>; links: { api: string; temporal: string | null } }
-interface Page { items: Item[]; total: number }
+interface Item {
+  at: string;
+  kind: string;
+  title: string;
+  data: Record<string, unknown>;
+  links: { api: string; temporal: string | null };
+}
+interface Page {
+  items: Item[];
+  total: number;
+}
 
 describe('The timeline of a participant', function timelineTests() {
   let stage: Stage;
@@ -18,7 +27,16 @@ describe('The timeline of a participant', function timelineTests() {
   let path: string;
   before(async () => {
     stage = await Stage.open();
-    study = await stage.study({ permissions: { can_override: ['researcher', 'admin'], override_requires_approval: true, override_approver_roles: ['admin'] } }, { days: [0, 30, 60] });
+    study = await stage.study(
+      {
+        permissions: {
+          can_override: ['researcher', 'admin'],
+          override_requires_approval: true,
+          override_approver_roles: ['admin'],
+        },
+      },
+      { days: [0, 30, 60] },
+    );
     person = await study.person({ email: `${unique()}@example.org`, preferred_language: 'de-AT' });
     path = `${person.path}/timeline`;
     await person.consent('2024-03-01T09:00:00Z', { consent_version_id: 'v1' });
@@ -30,11 +48,21 @@ describe('The timeline of a participant', function timelineTests() {
     expect(asked.status, asked.text).to.equal(202);
     expect((await person.decide(asked.body.override_request_id, 'approve', stage.admin)).status).to.equal(200);
     await stage.admin.expect(202, 'POST', '/api/portal/magic-link', { participant_id: person.id, channel: 'email' });
-    await until(async () => (await stage.sql(`select 1 from notifications where participant_id = ? and status = 'sent' and kind = 'magic_link'`, [person.id])).length === 1, { what: 'the message to be sent' });
+    await until(
+      async () =>
+        (
+          await stage.sql(
+            `select 1 from notifications where participant_id = ? and status = 'sent' and kind = 'magic_link'`,
+            [person.id],
+          )
+        ).length === 1,
+      { what: 'the message to be sent' },
+    );
   });
   after(() => stage.close());
 
-  const read = (query = '', by: Http = stage.admin): Promise<Page> => by.expect<Page>(200, 'GET', `${path}?limit=500${query}`);
+  const read = (query = '', by: Http = stage.admin): Promise<Page> =>
+    by.expect<Page>(200, 'GET', `${path}?limit=500${query}`);
 
   it('tells everything in the order in which it happened, cause before effect', async () => {
     const { items, total } = await read();
@@ -42,21 +70,44 @@ describe('The timeline of a participant', function timelineTests() {
     // Instants have three to six digits: as texts of one length they are in the order of time.
     const times = items.map(({ at }) => at.slice(0, -1).padEnd(26, '0'));
     expect(times).to.deep.equal([...times].sort());
-    for (const kind of ['participant', 'consent', 'eligibility', 'approval', 'anchor', 'schedule', 'visit', 'reminder']) expect(items.some((item) => item.kind === kind), kind).to.equal(true);
-    const story = items.filter(({ kind }) => ['anchor', 'schedule', 'approval'].includes(kind)).map(({ title }) => title);
-    const places = ['Enrollment date set to 2024-03-01', 'Schedule version 1 made', 'Override to 2024-03-10 requested', 'Override to 2024-03-10 approved', 'Enrollment date overridden: from 2024-03-01 to 2024-03-10, 9 days later', 'Schedule version 2 made from 2024-03-10']
-      .map((beginning) => story.findIndex((title) => title.startsWith(beginning)));
-    expect(places.every((place, i) => place > -1 && (i === 0 || place > places[i - 1]!)), JSON.stringify(story)).to.equal(true);
+    for (const kind of ['participant', 'consent', 'eligibility', 'approval', 'anchor', 'schedule', 'visit', 'reminder'])
+      expect(
+        items.some((item) => item.kind === kind),
+        kind,
+      ).to.equal(true);
+    const story = items
+      .filter(({ kind }) => ['anchor', 'schedule', 'approval'].includes(kind))
+      .map(({ title }) => title);
+    const places = [
+      'Enrollment date set to 2024-03-01',
+      'Schedule version 1 made',
+      'Override to 2024-03-10 requested',
+      'Override to 2024-03-10 approved',
+      'Enrollment date overridden: from 2024-03-01 to 2024-03-10, 9 days later',
+      'Schedule version 2 made from 2024-03-10',
+    ].map((beginning) => story.findIndex((title) => title.startsWith(beginning)));
+    expect(
+      places.every((place, i) => place > -1 && (i === 0 || place > places[i - 1]!)),
+      JSON.stringify(story),
+    ).to.equal(true);
     const visits = items.filter(({ kind }) => kind === 'visit');
     expect(visits).to.have.length(3);
     expect(visits.filter(({ data }) => data.what === 'completed')).to.have.length(1);
     // Their windows closed years ago: nothing of them is to come, whether or not the hourly job has been there.
     expect(visits.filter(({ data }) => data.planned === true)).to.deep.equal([]);
-    expect(visits.filter(({ data }) => data.status === 'missed').map(({ at }) => at.slice(0, 10))).to.deep.equal(['2024-04-13', '2024-05-13']);
+    expect(visits.filter(({ data }) => data.status === 'missed').map(({ at }) => at.slice(0, 10))).to.deep.equal([
+      '2024-04-13',
+      '2024-05-13',
+    ]);
   });
 
   it('every instant has a Z, inside of the data too', async () => {
-    const instants = (await read()).items.flatMap(({ at, data }) => [at, ...Object.entries(data).filter(([name, value]) => name.endsWith('_at') && value !== null).map(([, value]) => value)]);
+    const instants = (await read()).items.flatMap(({ at, data }) => [
+      at,
+      ...Object.entries(data)
+        .filter(([name, value]) => name.endsWith('_at') && value !== null)
+        .map(([, value]) => value),
+    ]);
     expect(instants.length).to.be.greaterThan((await read()).items.length);
     for (const instant of instants) expect(instant).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,6}Z$/);
   });
@@ -67,7 +118,9 @@ describe('The timeline of a participant', function timelineTests() {
       expect((await stage.admin.get(links.api)).status, `${kind} ${links.api}`).to.equal(200);
     }
     const anchor = items.find(({ kind }) => kind === 'anchor')!;
-    expect(anchor.links.temporal).to.equal(`${stage.run.temporal_ui}/namespaces/${stage.run.temporal_namespace}/workflows/${encodeURIComponent(`participant-anchor/${person.id}`)}`);
+    expect(anchor.links.temporal).to.equal(
+      `${stage.run.temporal_ui}/namespaces/${stage.run.temporal_namespace}/workflows/${encodeURIComponent(`participant-anchor/${person.id}`)}`,
+    );
   });
 
   it('is filtered by kind and time, and paged without a gap or a repetition', async () => {
@@ -78,12 +131,14 @@ describe('The timeline of a participant', function timelineTests() {
     const early = await read('&from=2024-03-01T00:00:00Z&to=2024-03-02T09:00:00Z');
     expect(early.items.map(({ kind, title }) => [kind, title])).to.deep.equal([['consent', 'Consent signed (v1)']]);
     const paged: Item[] = [];
-    for (let skip = 0; skip < all.total; skip += 4) paged.push(...(await stage.admin.expect<Page>(200, 'GET', `${path}?skip=${skip}&limit=4`)).items);
+    for (let skip = 0; skip < all.total; skip += 4)
+      paged.push(...(await stage.admin.expect<Page>(200, 'GET', `${path}?skip=${skip}&limit=4`)).items);
     expect(paged).to.deep.equal(all.items);
-    expect((await read(`&skip=${all.total}`))).to.deep.equal({ items: [], total: all.total });
+    expect(await read(`&skip=${all.total}`)).to.deep.equal({ items: [], total: all.total });
     const days = await read('&from=2024-03-01&to=2024-03-02');
     expect(days).to.deep.equal(await read('&from=2024-03-01T00:00:00Z&to=2024-03-03T00:00:00Z'));
-    for (const wrong of ['kind=nothing', 'format=pdf', 'from=yesterday', 'limit=0']) expect((await stage.admin.get(`${path}?${wrong}`)).status, wrong).to.equal(422);
+    for (const wrong of ['kind=nothing', 'format=pdf', 'from=yesterday', 'limit=0'])
+      expect((await stage.admin.get(`${path}?${wrong}`)).status, wrong).to.equal(422);
   });
 
   it('holds no address, name or birth date', async () => {
@@ -94,16 +149,29 @@ describe('The timeline of a participant', function timelineTests() {
     const { items } = await read();
     const svg = await stage.admin.get(`${path}?format=svg`);
     expect(svg.headers.get('content-type')).to.equal('image/svg+xml; charset=utf-8');
-    for (const title of items.filter(({ data }) => data.what !== 'cancelled').map((item) => item.title)) expect(svg.text).to.include(title.replaceAll('&', '&amp;'));
-    expect(svg.text).to.match(/^<svg [^>]*role="img"/).and.include('<desc').and.not.match(/https?:\/\/(?!www\.w3\.org)/);
-    for (const options of [{ query: '?format=html', headers: {} }, { query: '', headers: { Accept: 'text/html,application/xhtml+xml' } }]) {
-      const page = await stage.admin.get(`${path}${options.query}`, { headers: options.headers as Record<string, string> });
+    for (const title of items.filter(({ data }) => data.what !== 'cancelled').map((item) => item.title))
+      expect(svg.text).to.include(title.replaceAll('&', '&amp;'));
+    expect(svg.text)
+      .to.match(/^<svg [^>]*role="img"/)
+      .and.include('<desc')
+      .and.not.match(/https?:\/\/(?!www\.w3\.org)/);
+    for (const options of [
+      { query: '?format=html', headers: {} },
+      { query: '', headers: { Accept: 'text/html,application/xhtml+xml' } },
+    ]) {
+      const page = await stage.admin.get(`${path}${options.query}`, {
+        headers: options.headers as Record<string, string>,
+      });
       expect(page.headers.get('content-type')).to.equal('text/html; charset=utf-8');
-      expect(page.headers.get('content-security-policy')).to.include("default-src 'none'").and.include("style-src 'sha256-");
+      expect(page.headers.get('content-security-policy'))
+        .to.include("default-src 'none'")
+        .and.include("style-src 'sha256-");
       expect(page.text.match(/<tr(?: class="planned")?><td/g)).to.have.length(items.length);
       expect(page.text).to.not.include('<script').and.not.include('src=');
     }
-    expect((await stage.admin.get(path, { headers: { Accept: 'image/svg+xml' } })).headers.get('content-type')).to.equal('image/svg+xml; charset=utf-8');
+    expect(
+      (await stage.admin.get(path, { headers: { Accept: 'image/svg+xml' } })).headers.get('content-type'),
+    ).to.equal('image/svg+xml; charset=utf-8');
   });
 
   it('escapes what people have written', async () => {
@@ -114,7 +182,8 @@ describe('The timeline of a participant', function timelineTests() {
   });
 
   it('is read by every role of the study, and by nobody else', async () => {
-    for (const role of ['researcher', 'coordinator', 'investigator', 'data_manager'] as const) expect((await read('', await study.as(role))).total).to.be.greaterThan(5);
+    for (const role of ['researcher', 'coordinator', 'investigator', 'data_manager'] as const)
+      expect((await read('', await study.as(role))).total).to.be.greaterThan(5);
     const stranger = await (await stage.study({}, { days: [] })).as('researcher');
     expect((await stranger.get(path)).status).to.equal(404);
     expect((await new Http(stage.run.api).get(path)).status).to.equal(401);
@@ -122,10 +191,23 @@ describe('The timeline of a participant', function timelineTests() {
 
   it('is told to the participant in its own language, reduced to what concerns it', async () => {
     const keys = (name: string) => readFileSync(join(stage.run.data_dir, 'keys', name), 'utf8').trim();
-    const { token } = portalSession({ JWT_SECRET: keys('JWT_SECRET'), SESSION_SECRET: keys('SESSION_SECRET'), ACCESS_TOKEN_MINUTES: 5, PUBLIC_URL: undefined } as unknown as Settings, { kind: 'participant', id: person.id });
+    const { token } = portalSession(
+      {
+        JWT_SECRET: keys('JWT_SECRET'),
+        SESSION_SECRET: keys('SESSION_SECRET'),
+        ACCESS_TOKEN_MINUTES: 5,
+        PUBLIC_URL: undefined,
+      } as unknown as Settings,
+      { kind: 'participant', id: person.id },
+    );
     const own = await new Http(stage.run.api, token).expect<Page>(200, 'GET', '/api/portal/timeline?limit=500');
-    expect(new Set(own.items.map(({ kind }) => kind))).to.deep.equal(new Set(['participant', 'consent', 'visit', 'reminder']));
-    expect(own.items.map(({ title }) => title)).to.include('Einwilligung unterschrieben').and.include('Day 0: erledigt').and.include('Nachricht an Sie gesendet');
+    expect(new Set(own.items.map(({ kind }) => kind))).to.deep.equal(
+      new Set(['participant', 'consent', 'visit', 'reminder']),
+    );
+    expect(own.items.map(({ title }) => title))
+      .to.include('Einwilligung unterschrieben')
+      .and.include('Day 0: erledigt')
+      .and.include('Nachricht an Sie gesendet');
     for (const item of own.items) expect(Object.keys(item)).to.deep.equal(['at', 'kind', 'title', 'data']);
     expect((await new Http(stage.run.api, token).get(path)).status).to.equal(401);
     expect((await stage.admin.get('/api/portal/timeline')).status).to.equal(401);

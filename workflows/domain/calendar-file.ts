@@ -2,7 +2,11 @@ import { addDays } from './dates.js';
 
 /** A visit as an all-day entry of a calendar; times are ISO instants. */
 export interface CalendarEntry {
-  visit_key: string; name: string; target_date: string; description: string; cancelled: boolean;
+  visit_key: string;
+  name: string;
+  target_date: string;
+  description: string;
+  cancelled: boolean;
   updated_at: string;
   /** Grows with every change. */
   sequence: number;
@@ -16,16 +20,31 @@ const LINE_OCTETS = 75;
  */
 export function calendarFile(entries: readonly CalendarEntry[]): string {
   const lines = [
-    'BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//research-assessment-platform//visits//EN', 'CALSCALE:GREGORIAN', 'METHOD:PUBLISH', 'X-WR-CALNAME:Study visits',
-    ...entries.flatMap(eventOf), 'END:VCALENDAR',
+    'BEGIN:VCALENDAR',
+    'VERSION:2.0',
+    'PRODID:-//research-assessment-platform//visits//EN',
+    'CALSCALE:GREGORIAN',
+    'METHOD:PUBLISH',
+    'X-WR-CALNAME:Study visits',
+    ...entries.flatMap(eventOf),
+    'END:VCALENDAR',
   ];
   return `${lines.flatMap(folded).join('\r\n')}\r\n`;
 }
 
 const eventOf = (entry: CalendarEntry): string[] => [
-  'BEGIN:VEVENT', `UID:${entry.visit_key}@visits`, `DTSTAMP:${instant(entry.updated_at)}`, `LAST-MODIFIED:${instant(entry.updated_at)}`, `SEQUENCE:${entry.sequence}`,
-  `DTSTART;VALUE=DATE:${day(entry.target_date)}`, `DTEND;VALUE=DATE:${day(addDays(entry.target_date, 1))}`, `SUMMARY:${escaped(entry.name)}`,
-  `DESCRIPTION:${escaped(entry.description)}`, `STATUS:${entry.cancelled ? 'CANCELLED' : 'CONFIRMED'}`, 'TRANSP:TRANSPARENT', 'END:VEVENT',
+  'BEGIN:VEVENT',
+  `UID:${entry.visit_key}@visits`,
+  `DTSTAMP:${instant(entry.updated_at)}`,
+  `LAST-MODIFIED:${instant(entry.updated_at)}`,
+  `SEQUENCE:${entry.sequence}`,
+  `DTSTART;VALUE=DATE:${day(entry.target_date)}`,
+  `DTEND;VALUE=DATE:${day(addDays(entry.target_date, 1))}`,
+  `SUMMARY:${escaped(entry.name)}`,
+  `DESCRIPTION:${escaped(entry.description)}`,
+  `STATUS:${entry.cancelled ? 'CANCELLED' : 'CONFIRMED'}`,
+  'TRANSP:TRANSPARENT',
+  'END:VEVENT',
 ];
 
 const day = (date: string): string => date.replaceAll('-', '');
@@ -55,4 +74,5 @@ function folded(line: string): string[] {
 // eslint-disable-next-line no-control-regex
 const isAscii = (text: string): boolean => /^[\x00-\x7f]*$/.test(text);
 /** In UTF-8. An encoder for each sign took a tenth of a mail's time. */
-const octetsOf = (codePoint: number): number => (codePoint < 0x80 ? 1 : codePoint < 0x800 ? 2 : codePoint < 0x10000 ? 3 : 4);
+const octetsOf = (codePoint: number): number =>
+  codePoint < 0x80 ? 1 : codePoint < 0x800 ? 2 : codePoint < 0x10000 ? 3 : 4;

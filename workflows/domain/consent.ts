@@ -24,7 +24,10 @@ export function chooseConsent(facts: Facts, policy: Policy): ConsentFact | null 
   return signed[0] ?? null;
 }
 
-export interface ChosenConsent { consent: ConsentFact | null; date: string | null }
+export interface ChosenConsent {
+  consent: ConsentFact | null;
+  date: string | null;
+}
 /** The consent that counts, and its day in the policy's zone. */
 export function chosenConsent(facts: Facts, policy: Policy): ChosenConsent {
   const consent = chooseConsent(facts, policy);

@@ -31,7 +31,11 @@ export const addDays = (date: string, days: number): string => dayOf(dayNumber(d
 export const daysBetween = (from: string, to: string): number => dayNumber(to) - dayNumber(from);
 
 /** A stretch of time in which a zone's clocks keep one offset from UTC. */
-interface Stretch { from: number; until: number; offset: number }
+interface Stretch {
+  from: number;
+  until: number;
+  offset: number;
+}
 const stretches = remembered(600, (_zone: string): Stretch[] => []);
 
 /**
@@ -67,7 +71,10 @@ export const dateAt = (at: number, zone: string): string => dayOf(Math.floor((at
 export const dayOfWeek = (date: string): number => plain(date).dayOfWeek;
 
 const FIRST_DAY = '0001-01-01';
-/** Whether what a calculation gave is a day of the years 1 to 9999: no other is written as `YYYY-MM-DD` and can be stored. */
+/**
+ * Whether what a calculation gave is a day of the years 1 to 9999: no other is written as `YYYY-MM-DD` and can be
+ * stored.
+ */
 export const inCalendar = (date: string): boolean => date >= FIRST_DAY;
 
 /** True for a date of the years 1 to 9999 written as `YYYY-MM-DD` (2023-02-29 is none). */
@@ -99,7 +106,12 @@ export const yearsBetween = (birth: string, on: string): number =>
 export type PartialHandling = 'reject' | 'first_of_month' | 'last_of_month' | 'middle_of_month';
 
 /** What a date item says: a day, an instant, a month or a year; null when it cannot be read as any. */
-export interface ReadDate { date: string; instant: string | null; partial: string | null; precision: 'date' | 'datetime' | 'partial_month' | 'partial_year' }
+export interface ReadDate {
+  date: string;
+  instant: string | null;
+  partial: string | null;
+  precision: 'date' | 'datetime' | 'partial_month' | 'partial_year';
+}
 
 const UNKNOWN = '(?:-(?:UN|UNK|XX|--|\\?\\?))';
 const PARTIAL_MONTH = new RegExp(`^(?!0000)(\\d{4})-(\\d{2})${UNKNOWN}?$`, 'i');
@@ -117,7 +129,9 @@ export function readDateItem(raw: unknown, zone: string, handling: PartialHandli
   if (instant) {
     const date = dateIn(instant, zone);
     // At the ends of the calendar the day here and the instant in UTC are of two years.
-    return isDate(date) && isDate(instant.slice(0, 10)) ? { date, instant, partial: null, precision: 'datetime' } : null;
+    return isDate(date) && isDate(instant.slice(0, 10))
+      ? { date, instant, partial: null, precision: 'datetime' }
+      : null;
   }
   if (handling === 'reject') return null;
   const month = PARTIAL_MONTH.exec(value);
@@ -130,7 +144,12 @@ export function readDateItem(raw: unknown, zone: string, handling: PartialHandli
   const year = PARTIAL_YEAR.exec(value);
   if (year) {
     const inYear = { first_of_month: '01', middle_of_month: '06', last_of_month: '12' }[handling];
-    return { date: dayWithin(`${year[1]}-${inYear}`, handling), instant: null, partial: year[1]!, precision: 'partial_year' };
+    return {
+      date: dayWithin(`${year[1]}-${inYear}`, handling),
+      instant: null,
+      partial: year[1]!,
+      precision: 'partial_year',
+    };
   }
   return null;
 }

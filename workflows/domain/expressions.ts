@@ -21,18 +21,35 @@ const environment = new Environment({
   homogeneousAggregateLiterals: false,
   limits: { maxAstNodes: 600, maxDepth: 40, maxListElements: 50, maxMapEntries: 50, maxCallArguments: 8 },
 })
-  .registerVariable({ name: 'consent', schema: { status: 'string', date: 'string', signed_at: 'string', consent_version_id: 'string', count: 'int' } })
+  .registerVariable({
+    name: 'consent',
+    schema: { status: 'string', date: 'string', signed_at: 'string', consent_version_id: 'string', count: 'int' },
+  })
   .registerVariable({ name: 'eligibility', schema: { status: 'string', date: 'string', confirmed_at: 'string' } })
   .registerVariable({ name: 'randomization', schema: { arm: 'string', date: 'string', randomized_at: 'string' } })
   .registerVariable('forms', 'map<string, map<string, dyn>>')
-  .registerVariable({ name: 'visits', schema: { baseline: { status: 'string', completed_at: 'string', completed_date: 'string' } } })
-  .registerVariable({ name: 'study', schema: { start_date: 'string', timezone: 'string', today: 'string', consent_mode: 'string' } })
-  .registerVariable({ name: 'anchor', schema: { status: 'string', date: 'string', source_type: 'string', version: 'int', is_override: 'bool' } })
+  .registerVariable({
+    name: 'visits',
+    schema: { baseline: { status: 'string', completed_at: 'string', completed_date: 'string' } },
+  })
+  .registerVariable({
+    name: 'study',
+    schema: { start_date: 'string', timezone: 'string', today: 'string', consent_mode: 'string' },
+  })
+  .registerVariable({
+    name: 'anchor',
+    schema: { status: 'string', date: 'string', source_type: 'string', version: 'int', is_override: 'bool' },
+  })
   .registerVariable({ name: 'candidate', schema: { date: 'string', source_type: 'string', precision: 'string' } })
-  .registerVariable({ name: 'participant', schema: { status: 'string', site_code: 'string', arm: 'string', preferred_language: 'string', age_years: 'int' } })
+  .registerVariable({
+    name: 'participant',
+    schema: { status: 'string', site_code: 'string', arm: 'string', preferred_language: 'string', age_years: 'int' },
+  })
   .registerFunction('date(string): string', date)
   .registerFunction('addDays(string, int): string', (on: string, days: bigint) => addDays(date(on), integer(days)))
-  .registerFunction('daysBetween(string, string): int', (from: string, to: string) => BigInt(daysBetween(date(from), date(to))))
+  .registerFunction('daysBetween(string, string): int', (from: string, to: string) =>
+    BigInt(daysBetween(date(from), date(to))),
+  )
   .registerFunction('dayOfWeek(string): int', (on: string) => BigInt(dayOfWeek(date(on))))
   .registerFunction('year(string): int', (on: string) => BigInt(date(on).slice(0, 4)))
   .registerFunction('month(string): int', (on: string) => BigInt(date(on).slice(5, 7)))
@@ -42,7 +59,9 @@ const environment = new Environment({
   .registerFunction('dateOf(string, string): string', (instant: string, zone: string) => dateIn(instant, zone));
 
 export type ExpressionKind = 'rule' | 'date';
-export interface ExpressionFault { message: string }
+export interface ExpressionFault {
+  message: string;
+}
 
 const MACROS = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
 /** A regular expression can run for ever, a binding can double a text at each step: neither is needed for a date. */
@@ -75,7 +94,10 @@ function walk(node: unknown, visit: (op: string, args: unknown, loops: number) =
 const callName = (op: unknown, args: unknown): string | null =>
   (op === 'call' || op === 'rcall') && Array.isArray(args) ? String(args[0]) : null;
 
-/** What an expression of a policy may not be; null when it is fine. Checked when a policy is saved (decisions, section 5). */
+/**
+ * What an expression of a policy may not be; null when it is fine. Checked when a policy is saved (decisions, section
+ * 5).
+ */
 export function checkExpression(expression: string, kind: ExpressionKind): ExpressionFault | null {
   if (expression.length > 4000) return { message: 'is longer than 4,000 characters' };
   let tree: ParseResult;
@@ -86,8 +108,10 @@ export function checkExpression(expression: string, kind: ExpressionKind): Expre
   }
   const type = tree.check();
   if (!type.valid) return { message: sentenceOf(type.error) };
-  if (kind === 'rule' && type.type !== 'bool' && type.type !== 'dyn') return { message: `must be true or false, but gives ${type.type}` };
-  if (kind === 'date' && type.type !== 'string' && type.type !== 'dyn') return { message: `must give a date (text YYYY-MM-DD), but gives ${type.type}` };
+  if (kind === 'rule' && type.type !== 'bool' && type.type !== 'dyn')
+    return { message: `must be true or false, but gives ${type.type}` };
+  if (kind === 'date' && type.type !== 'string' && type.type !== 'dyn')
+    return { message: `must give a date (text YYYY-MM-DD), but gives ${type.type}` };
   let fault: ExpressionFault | null = null;
   let macros = 0;
   walk(tree.ast, (op, args, loops) => {
@@ -99,7 +123,12 @@ export function checkExpression(expression: string, kind: ExpressionKind): Expre
     }
   });
   if (macros > 6) fault ??= { message: 'has too many loops' };
-  return fault ?? (formItemsOf(expression) === null ? { message: 'must name form items as forms.FORM.ITEM or forms["FORM"]["ITEM"]' } : null);
+  return (
+    fault ??
+    (formItemsOf(expression) === null
+      ? { message: 'must name form items as forms.FORM.ITEM or forms["FORM"]["ITEM"]' }
+      : null)
+  );
 }
 
 /** What is wrong and where, in one line: the parser draws the place below its sentence. */
@@ -127,7 +156,9 @@ export function formItemsOf(expression: string): { form_oid: string; item_oid: s
   return mentions === resolved ? items : null;
 }
 
-/** The fields of a variable that an expression names; null: it uses the variable as a whole, and may read any of them. */
+/**
+ * The fields of a variable that an expression names; null: it uses the variable as a whole, and may read any of them.
+ */
 export function fieldsOf(expression: string, variable: string): string[] | null {
   const fields: string[] = [];
   let mentions = 0;
@@ -139,7 +170,8 @@ export function fieldsOf(expression: string, variable: string): string[] | null 
   return mentions === fields.length ? fields : null;
 }
 
-const isId = (node: unknown, name: string) => typeof node === 'object' && node !== null && (node as ASTNode).op === 'id' && (node as ASTNode).args === name;
+const isId = (node: unknown, name: string) =>
+  typeof node === 'object' && node !== null && (node as ASTNode).op === 'id' && (node as ASTNode).args === name;
 /** `of.name` or `of["name"]`; null for anything else. */
 function member(node: unknown): { of: unknown; name: string } | null {
   if (typeof node !== 'object' || node === null || !('op' in node)) return null;
@@ -167,48 +199,73 @@ const celValue = (value: unknown): unknown => {
 
 export type ExpressionContext = Record<string, unknown>;
 
-/** What an expression sees of the facts. Built once a decision (sight.ts), which knows the consent that counts already. */
-export function expressionContext(facts: Facts, policy: Policy, candidate: Candidate | null, chosen = chosenConsent(facts, policy)): ExpressionContext {
+/**
+ * What an expression sees of the facts. Built once a decision (sight.ts), which knows the consent that counts already.
+ */
+export function expressionContext(
+  facts: Facts,
+  policy: Policy,
+  candidate: Candidate | null,
+  chosen = chosenConsent(facts, policy),
+): ExpressionContext {
   const { consent, date: consentDate } = chosen;
   const baseline = facts.baseline.find((visit) => visit.status === 'completed') ?? facts.baseline[0];
   const forms: Record<string, Record<string, unknown>> = {};
   for (const form of facts.forms) {
-    forms[form.form_oid] = Object.fromEntries(Object.entries(form.items).map(([item, value]) => [item, celValue(value)]));
+    forms[form.form_oid] = Object.fromEntries(
+      Object.entries(form.items).map(([item, value]) => [item, celValue(value)]),
+    );
   }
   return {
     consent: known({
-      status: consent?.status ?? facts.consents.at(-1)?.status ?? 'none', signed_at: consent?.signed_at,
-      date: consentDate, consent_version_id: consent?.consent_version_id,
+      status: consent?.status ?? facts.consents.at(-1)?.status ?? 'none',
+      signed_at: consent?.signed_at,
+      date: consentDate,
+      consent_version_id: consent?.consent_version_id,
       count: BigInt(facts.consents.filter((c) => c.status === 'signed').length),
     }),
     eligibility: known({
-      status: facts.eligibility?.status ?? 'none', confirmed_at: facts.eligibility?.confirmed_at,
+      status: facts.eligibility?.status ?? 'none',
+      confirmed_at: facts.eligibility?.confirmed_at,
       date: facts.eligibility?.confirmed_at && dateIn(facts.eligibility.confirmed_at, facts.zone),
     }),
     randomization: known({
-      arm: facts.randomization?.arm, randomized_at: facts.randomization?.randomized_at,
+      arm: facts.randomization?.arm,
+      randomized_at: facts.randomization?.randomized_at,
       date: facts.randomization && dateIn(facts.randomization.randomized_at, facts.zone),
     }),
     forms,
     visits: {
       baseline: known({
-        status: baseline?.status ?? 'none', completed_at: baseline?.completed_at,
+        status: baseline?.status ?? 'none',
+        completed_at: baseline?.completed_at,
         completed_date: baseline?.completed_at && dateIn(baseline.completed_at, facts.zone),
       }),
     },
-    study: known({ start_date: facts.study.start_date, timezone: facts.study.timezone, today: facts.today, consent_mode: facts.study.consent_mode }),
+    study: known({
+      start_date: facts.study.start_date,
+      timezone: facts.study.timezone,
+      today: facts.today,
+      consent_mode: facts.study.consent_mode,
+    }),
     anchor: known({
-      status: facts.anchor.status, date: facts.anchor.date, source_type: facts.anchor.source_type,
-      version: BigInt(facts.anchor.version), is_override: facts.anchor.is_override,
+      status: facts.anchor.status,
+      date: facts.anchor.date,
+      source_type: facts.anchor.source_type,
+      version: BigInt(facts.anchor.version),
+      is_override: facts.anchor.is_override,
     }),
     candidate: candidateContext(candidate),
-    participant: known({ ...facts.participant, age_years: facts.participant.age_years == null ? null : BigInt(facts.participant.age_years) }),
+    participant: known({
+      ...facts.participant,
+      age_years: facts.participant.age_years == null ? null : BigInt(facts.participant.age_years),
+    }),
   };
 }
 
 /** What an expression sees of the candidate: nothing where there is none. */
 export const candidateContext = (candidate: Candidate | null): ExpressionContext =>
-  (candidate ? { date: candidate.date, source_type: candidate.source_type, precision: candidate.precision } : {});
+  candidate ? { date: candidate.date, source_type: candidate.source_type, precision: candidate.precision } : {};
 
 export type RuleOutcome = { ok: true; value: unknown } | { ok: false; reason: string };
 

@@ -9,12 +9,28 @@ export interface StoredFacts {
   now: string;
   policy: unknown;
   study: { start_date: string | null; timezone: string; consent_mode: 'none' | 'external' | 'econsent' };
-  participant: { status: 'enrolled' | 'withdrawn'; site_code: string | null; arm: string | null; preferred_language: string | null; date_of_birth: string | null };
+  participant: {
+    status: 'enrolled' | 'withdrawn';
+    site_code: string | null;
+    arm: string | null;
+    preferred_language: string | null;
+    date_of_birth: string | null;
+  };
   site_timezone: string | null;
   anchor: {
-    enrollment_date_value: string | null; enrollment_datetime_value: string | null; partial_value: string | null; precision: string;
-    timezone: string | null; source_type: string | null; source_ref: Record<string, unknown> | null; status: string;
-    is_override: boolean; version: number; reopened: boolean; reopened_facts: string | null; cancelled_facts: string | null;
+    enrollment_date_value: string | null;
+    enrollment_datetime_value: string | null;
+    partial_value: string | null;
+    precision: string;
+    timezone: string | null;
+    source_type: string | null;
+    source_ref: Record<string, unknown> | null;
+    status: string;
+    is_override: boolean;
+    version: number;
+    reopened: boolean;
+    reopened_facts: string | null;
+    cancelled_facts: string | null;
   };
   consents: Facts['consents'];
   eligibility: Facts['eligibility'];
@@ -24,7 +40,15 @@ export interface StoredFacts {
   manual: Facts['manual'];
   capture: { form_oid: string | null; item_oid: string | null } | null;
   stored: Facts['stored'];
-  before_override: { date: string; datetime: string | null; partial: string | null; precision: string; timezone: string | null; source_type: string; source_ref: Record<string, unknown> | null } | null;
+  before_override: {
+    date: string;
+    datetime: string | null;
+    partial: string | null;
+    precision: string;
+    timezone: string | null;
+    source_type: string;
+    source_ref: Record<string, unknown> | null;
+  } | null;
 }
 
 /** The study's policy, complete: one that was stored before a section existed has that section's default. */
@@ -44,12 +68,23 @@ export function factsOf(row: StoredFacts, policy: Policy): Facts {
   const today = dateIn(row.now, zone);
   const { status, date_of_birth, ...personal } = row.participant;
   const named = namedBy(policy);
-  const captureMapping = row.capture?.form_oid && row.capture.item_oid ? { form_oid: row.capture.form_oid, item_oid: row.capture.item_oid } : null;
+  const captureMapping =
+    row.capture?.form_oid && row.capture.item_oid
+      ? { form_oid: row.capture.form_oid, item_oid: row.capture.item_oid }
+      : null;
   return {
     anchor: anchorOf(row.anchor),
-    zone, now: row.now, today,
+    zone,
+    now: row.now,
+    today,
     study: { start_date: row.study.start_date, timezone: row.study.timezone, consent_mode: row.study.consent_mode },
-    participant: { status, ...only(named.participant, { ...personal, age_years: date_of_birth === null ? null : yearsBetween(date_of_birth, today) }) },
+    participant: {
+      status,
+      ...only(named.participant, {
+        ...personal,
+        age_years: date_of_birth === null ? null : yearsBetween(date_of_birth, today),
+      }),
+    },
     consents: row.consents,
     eligibility: row.eligibility,
     randomization: row.randomization && asNamed(row.randomization, named.randomization),
@@ -59,20 +94,32 @@ export function factsOf(row: StoredFacts, policy: Policy): Facts {
     captureMapping,
     stored: row.stored,
     beforeOverride: row.before_override && {
-      ...row.before_override, precision: row.before_override.precision as AnchorState['precision'],
+      ...row.before_override,
+      precision: row.before_override.precision as AnchorState['precision'],
       source_type: row.before_override.source_type as NonNullable<AnchorState['source_type']>,
     },
   };
 }
 
 const anchorOf = (stored: StoredFacts['anchor']): AnchorState => ({
-  date: stored.enrollment_date_value, datetime: stored.enrollment_datetime_value, partial: stored.partial_value,
-  precision: stored.precision as AnchorState['precision'], timezone: stored.timezone, status: stored.status as AnchorState['status'],
-  source_type: stored.source_type as AnchorState['source_type'], source_ref: stored.source_ref, is_override: stored.is_override,
-  version: stored.version, reopened: stored.reopened, reopened_facts: stored.reopened_facts, cancelled_facts: stored.cancelled_facts,
+  date: stored.enrollment_date_value,
+  datetime: stored.enrollment_datetime_value,
+  partial: stored.partial_value,
+  precision: stored.precision as AnchorState['precision'],
+  timezone: stored.timezone,
+  status: stored.status as AnchorState['status'],
+  source_type: stored.source_type as AnchorState['source_type'],
+  source_ref: stored.source_ref,
+  is_override: stored.is_override,
+  version: stored.version,
+  reopened: stored.reopened,
+  reopened_facts: stored.reopened_facts,
+  cancelled_facts: stored.cancelled_facts,
 });
 
-/** What the mappings and expressions of a policy name. Fields of a variable that is used as a whole: null, any of them. */
+/**
+ * What the mappings and expressions of a policy name. Fields of a variable that is used as a whole: null, any of them.
+ */
 interface Named {
   forms: ReadonlyMap<string, ReadonlySet<string>>;
   participant: ReadonlySet<string> | null;
@@ -86,7 +133,11 @@ function namedBy(policy: Policy): Named {
   let named = known.get(policy);
   if (!named) {
     const expressions = expressionsOf(policy).map(({ expression }) => expression);
-    named = { forms: itemsNamed(policy, expressions), participant: fieldsNamed(expressions, 'participant'), randomization: fieldsNamed(expressions, 'randomization') };
+    named = {
+      forms: itemsNamed(policy, expressions),
+      participant: fieldsNamed(expressions, 'participant'),
+      randomization: fieldsNamed(expressions, 'randomization'),
+    };
     known.set(policy, named);
   }
   return named;
@@ -95,8 +146,10 @@ function namedBy(policy: Policy): Named {
 function itemsNamed(policy: Policy, expressions: readonly string[]): Named['forms'] {
   const named = new Map<string, Set<string>>();
   const name = (form: string, item: string) => named.set(form, (named.get(form) ?? new Set()).add(item));
-  for (const { form_mapping } of sourcesInOrder(policy)) if (form_mapping) name(form_mapping.form_oid, form_mapping.item_oid);
-  for (const expression of expressions) for (const item of formItemsOf(expression) ?? []) name(item.form_oid, item.item_oid);
+  for (const { form_mapping } of sourcesInOrder(policy))
+    if (form_mapping) name(form_mapping.form_oid, form_mapping.item_oid);
+  for (const expression of expressions)
+    for (const item of formItemsOf(expression) ?? []) name(item.form_oid, item.item_oid);
   return named;
 }
 
@@ -109,13 +162,19 @@ const only = (named: ReadonlySet<string> | null, fields: PersonalFacts): Partial
   Object.fromEntries(Object.entries(fields).filter(([name]) => named === null || named.has(name)));
 
 /** When it was is read as a date; which arm it gave only expressions read. */
-const asNamed = ({ arm, ...randomization }: NonNullable<StoredFacts['randomization']>, named: Named['randomization']): Facts['randomization'] =>
-  (named === null || named.has('arm') ? { ...randomization, arm } : randomization);
+const asNamed = (
+  { arm, ...randomization }: NonNullable<StoredFacts['randomization']>,
+  named: Named['randomization'],
+): Facts['randomization'] => (named === null || named.has('arm') ? { ...randomization, arm } : randomization);
 
 /** Of the forms only those items that the policy names, and the one that the capture system's date comes in. */
 function namedItems(forms: Facts['forms'], named: Named['forms'], capture: Facts['captureMapping']): Facts['forms'] {
-  const isNamed = (form: string, item: string) => named.get(form)?.has(item) === true || (capture?.form_oid === form && capture.item_oid === item);
-  return forms.filter(({ form_oid }) => named.has(form_oid) || capture?.form_oid === form_oid).map((form) => ({
-    ...form, items: Object.fromEntries(Object.entries(form.items).filter(([item]) => isNamed(form.form_oid, item))),
-  }));
+  const isNamed = (form: string, item: string) =>
+    named.get(form)?.has(item) === true || (capture?.form_oid === form && capture.item_oid === item);
+  return forms
+    .filter(({ form_oid }) => named.has(form_oid) || capture?.form_oid === form_oid)
+    .map((form) => ({
+      ...form,
+      items: Object.fromEntries(Object.entries(form.items).filter(([item]) => isNamed(form.form_oid, item))),
+    }));
 }

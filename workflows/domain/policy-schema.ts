@@ -9,108 +9,178 @@ const closed = { additionalProperties: false };
 const expression = Type.String({ minLength: 1, maxLength: 4000, description: 'CEL expression' });
 const oneOf = <Values extends string[]>(...values: [...Values]) => Type.Enum<Values>(values);
 
-export const PolicySource = Type.Object({
-  type: oneOf('consent_workflow', 'eligibility_workflow', 'randomization', 'form_item', 'computed_rule', 'manual_entry'),
-  priority: Type.Integer({ minimum: 0, maximum: 1000, description: 'lower wins' }),
-  is_active: Type.Boolean(),
-  form_mapping: Type.Optional(Type.Object({
-    form_oid: Type.String({ minLength: 1, maxLength: 200 }),
-    item_oid: Type.String({ minLength: 1, maxLength: 200 }),
-    partial_date_handling: oneOf('reject', 'first_of_month', 'last_of_month', 'middle_of_month'),
-  }, closed)),
-  computed_rule: Type.Optional(Type.Object({ expression, description: Type.Optional(Type.String({ maxLength: 2000 })) }, closed)),
-}, closed);
+export const PolicySource = Type.Object(
+  {
+    type: oneOf(
+      'consent_workflow',
+      'eligibility_workflow',
+      'randomization',
+      'form_item',
+      'computed_rule',
+      'manual_entry',
+    ),
+    priority: Type.Integer({ minimum: 0, maximum: 1000, description: 'lower wins' }),
+    is_active: Type.Boolean(),
+    form_mapping: Type.Optional(
+      Type.Object(
+        {
+          form_oid: Type.String({ minLength: 1, maxLength: 200 }),
+          item_oid: Type.String({ minLength: 1, maxLength: 200 }),
+          partial_date_handling: oneOf('reject', 'first_of_month', 'last_of_month', 'middle_of_month'),
+        },
+        closed,
+      ),
+    ),
+    computed_rule: Type.Optional(
+      Type.Object({ expression, description: Type.Optional(Type.String({ maxLength: 2000 })) }, closed),
+    ),
+  },
+  closed,
+);
 
-const CustomRule = Type.Object({
-  id: Type.String({ minLength: 1, maxLength: 100 }),
-  name: Type.String({ maxLength: 200 }),
-  expression,
-  error_message: Type.String({ maxLength: 1000 }),
-  severity: oneOf('error', 'warning'),
-}, closed);
+const CustomRule = Type.Object(
+  {
+    id: Type.String({ minLength: 1, maxLength: 100 }),
+    name: Type.String({ maxLength: 200 }),
+    expression,
+    error_message: Type.String({ maxLength: 1000 }),
+    severity: oneOf('error', 'warning'),
+  },
+  closed,
+);
 
 /** The anchor policy in full, as it is stored and returned (interface, "Anchor policy"). */
-export const Policy = Type.Object({
-  anchor_type: oneOf('enrollment', 'consent', 'eligibility', 'randomization', 'baseline_visit', 'custom'),
-  sources: Type.Array(PolicySource, { maxItems: 50 }),
-  prerequisites: Type.Object({
-    require_consent_signed: Type.Boolean(),
-    require_eligibility_confirmed: Type.Boolean(),
-    require_randomization: Type.Boolean(),
-    require_baseline_visit: Type.Boolean(),
-    custom_rule: Type.Optional(expression),
-  }, closed),
-  permissions: Type.Object({
-    can_set: Type.Array(Role, { uniqueItems: true }),
-    can_override: Type.Array(Role, { uniqueItems: true }),
-    participant_can_set: Type.Boolean(),
-    override_requires_reason: Type.Boolean(),
-    override_requires_approval: Type.Boolean(),
-    override_approver_roles: Type.Optional(Type.Array(Role, { uniqueItems: true })),
-  }, closed),
-  re_anchoring: Type.Object({
-    allow_after_scheduling: Type.Boolean(),
-    allow_after_data_entered: Type.Boolean(),
-    allow_after_signature: Type.Boolean(),
-    allow_after_lock: Type.Boolean(),
-    max_shift_days: Type.Integer({ minimum: 0, maximum: 36500, description: '0: any shift' }),
-    completed_visit_handling: oneOf('preserve_original', 'recalculate_reporting', 'flag_for_review'),
-  }, closed),
-  multi_consent: Type.Object({
-    anchor_consent: oneOf('first', 'latest', 'specific_version'),
-    specific_consent_version_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-    reconsent_updates_anchor: Type.Boolean(),
-  }, closed),
-  time_precision: Type.Object({
-    precision: oneOf('date', 'datetime'),
-    timezone_policy: oneOf('site_local', 'study_timezone', 'utc'),
-    study_timezone: Type.Optional(Type.String({ minLength: 1, maxLength: 50 })),
-  }, closed),
-  validation: Type.Object({
-    cannot_precede_consent: Type.Boolean(),
-    cannot_be_future: Type.Boolean(),
-    cannot_precede_study_start: Type.Boolean(),
-    max_days_from_consent: Type.Optional(Type.Integer({ minimum: 0, maximum: 36500 })),
-    custom_rules: Type.Optional(Type.Array(CustomRule, { maxItems: 50 })),
-  }, closed),
-  custom_anchor_definition: Type.Optional(Type.Object({
-    name: Type.String({ minLength: 1, maxLength: 200 }),
-    description: Type.Optional(Type.String({ maxLength: 2000 })),
-    semantic_type: Type.Optional(Type.String({ maxLength: 200 })),
-  }, closed)),
-  schedule_on_provisional: Type.Boolean(),
-  override_approval_timeout_hours: Type.Number({ exclusiveMinimum: 0, maximum: 8760 }),
-}, { ...closed, $id: 'EnrollmentDatePolicy' });
+export const Policy = Type.Object(
+  {
+    anchor_type: oneOf('enrollment', 'consent', 'eligibility', 'randomization', 'baseline_visit', 'custom'),
+    sources: Type.Array(PolicySource, { maxItems: 50 }),
+    prerequisites: Type.Object(
+      {
+        require_consent_signed: Type.Boolean(),
+        require_eligibility_confirmed: Type.Boolean(),
+        require_randomization: Type.Boolean(),
+        require_baseline_visit: Type.Boolean(),
+        custom_rule: Type.Optional(expression),
+      },
+      closed,
+    ),
+    permissions: Type.Object(
+      {
+        can_set: Type.Array(Role, { uniqueItems: true }),
+        can_override: Type.Array(Role, { uniqueItems: true }),
+        participant_can_set: Type.Boolean(),
+        override_requires_reason: Type.Boolean(),
+        override_requires_approval: Type.Boolean(),
+        override_approver_roles: Type.Optional(Type.Array(Role, { uniqueItems: true })),
+      },
+      closed,
+    ),
+    re_anchoring: Type.Object(
+      {
+        allow_after_scheduling: Type.Boolean(),
+        allow_after_data_entered: Type.Boolean(),
+        allow_after_signature: Type.Boolean(),
+        allow_after_lock: Type.Boolean(),
+        max_shift_days: Type.Integer({ minimum: 0, maximum: 36500, description: '0: any shift' }),
+        completed_visit_handling: oneOf('preserve_original', 'recalculate_reporting', 'flag_for_review'),
+      },
+      closed,
+    ),
+    multi_consent: Type.Object(
+      {
+        anchor_consent: oneOf('first', 'latest', 'specific_version'),
+        specific_consent_version_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+        reconsent_updates_anchor: Type.Boolean(),
+      },
+      closed,
+    ),
+    time_precision: Type.Object(
+      {
+        precision: oneOf('date', 'datetime'),
+        timezone_policy: oneOf('site_local', 'study_timezone', 'utc'),
+        study_timezone: Type.Optional(Type.String({ minLength: 1, maxLength: 50 })),
+      },
+      closed,
+    ),
+    validation: Type.Object(
+      {
+        cannot_precede_consent: Type.Boolean(),
+        cannot_be_future: Type.Boolean(),
+        cannot_precede_study_start: Type.Boolean(),
+        max_days_from_consent: Type.Optional(Type.Integer({ minimum: 0, maximum: 36500 })),
+        custom_rules: Type.Optional(Type.Array(CustomRule, { maxItems: 50 })),
+      },
+      closed,
+    ),
+    custom_anchor_definition: Type.Optional(
+      Type.Object(
+        {
+          name: Type.String({ minLength: 1, maxLength: 200 }),
+          description: Type.Optional(Type.String({ maxLength: 2000 })),
+          semantic_type: Type.Optional(Type.String({ maxLength: 200 })),
+        },
+        closed,
+      ),
+    ),
+    schedule_on_provisional: Type.Boolean(),
+    override_approval_timeout_hours: Type.Number({ exclusiveMinimum: 0, maximum: 8760 }),
+  },
+  { ...closed, $id: 'EnrollmentDatePolicy' },
+);
 export type Policy = Static<typeof Policy>;
 export type PolicySource = Static<typeof PolicySource>;
 
 /** Any part of it; what is left out has its default. */
 const someOf = (section: Type.TObject) => Type.Optional(Type.Partial(section, closed));
-const Input = Type.Object({
-  anchor_type: Type.Optional(Policy.properties.anchor_type),
-  sources: Type.Optional(Type.Array(Type.Object({
-    ...PolicySource.properties,
-    priority: Type.Optional(PolicySource.properties.priority),
-    is_active: Type.Optional(Type.Boolean()),
-    form_mapping: Type.Optional(Type.Object({
-      form_oid: Type.String({ minLength: 1, maxLength: 200 }),
-      item_oid: Type.String({ minLength: 1, maxLength: 200 }),
-      partial_date_handling: Type.Optional(oneOf('reject', 'first_of_month', 'last_of_month', 'middle_of_month')),
-    }, closed)),
-  }, closed), { maxItems: 50 })),
-  prerequisites: someOf(Policy.properties.prerequisites),
-  permissions: someOf(Policy.properties.permissions),
-  re_anchoring: someOf(Policy.properties.re_anchoring),
-  multi_consent: someOf(Policy.properties.multi_consent),
-  time_precision: someOf(Policy.properties.time_precision),
-  validation: someOf(Policy.properties.validation),
-  custom_anchor_definition: Policy.properties.custom_anchor_definition,
-  schedule_on_provisional: Type.Optional(Type.Boolean()),
-  override_approval_timeout_hours: Type.Optional(Policy.properties.override_approval_timeout_hours),
-}, { ...closed, $id: 'EnrollmentDatePolicyInput' });
+const Input = Type.Object(
+  {
+    anchor_type: Type.Optional(Policy.properties.anchor_type),
+    sources: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            ...PolicySource.properties,
+            priority: Type.Optional(PolicySource.properties.priority),
+            is_active: Type.Optional(Type.Boolean()),
+            form_mapping: Type.Optional(
+              Type.Object(
+                {
+                  form_oid: Type.String({ minLength: 1, maxLength: 200 }),
+                  item_oid: Type.String({ minLength: 1, maxLength: 200 }),
+                  partial_date_handling: Type.Optional(
+                    oneOf('reject', 'first_of_month', 'last_of_month', 'middle_of_month'),
+                  ),
+                },
+                closed,
+              ),
+            ),
+          },
+          closed,
+        ),
+        { maxItems: 50 },
+      ),
+    ),
+    prerequisites: someOf(Policy.properties.prerequisites),
+    permissions: someOf(Policy.properties.permissions),
+    re_anchoring: someOf(Policy.properties.re_anchoring),
+    multi_consent: someOf(Policy.properties.multi_consent),
+    time_precision: someOf(Policy.properties.time_precision),
+    validation: someOf(Policy.properties.validation),
+    custom_anchor_definition: Policy.properties.custom_anchor_definition,
+    schedule_on_provisional: Type.Optional(Type.Boolean()),
+    override_approval_timeout_hours: Type.Optional(Policy.properties.override_approval_timeout_hours),
+  },
+  { ...closed, $id: 'EnrollmentDatePolicyInput' },
+);
 export type PolicyInput = Static<typeof Input>;
 
-interface Parts { type?: string; enum?: unknown[]; items?: Type.TSchema; properties?: Record<string, Type.TSchema>; required?: string[] }
+interface Parts {
+  type?: string;
+  enum?: unknown[];
+  items?: Type.TSchema;
+  properties?: Record<string, Type.TSchema>;
+  required?: string[];
+}
 /** The schema with null allowed for every field that may be left out. */
 function nullsAsAbsent(schema: Type.TSchema): Type.TSchema {
   const { items, properties, required = [] } = schema as Parts;
@@ -118,16 +188,22 @@ function nullsAsAbsent(schema: Type.TSchema): Type.TSchema {
   if (!properties) return schema;
   return {
     ...schema,
-    properties: Object.fromEntries(Object.entries(properties).map(([name, property]) => {
-      const inner = nullsAsAbsent(property);
-      return [name, required.includes(name) ? inner : Type.Optional(orNull(inner))];
-    })),
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([name, property]) => {
+        const inner = nullsAsAbsent(property);
+        return [name, required.includes(name) ? inner : Type.Optional(orNull(inner))];
+      }),
+    ),
   };
 }
 
 function orNull(schema: Type.TSchema): Type.TSchema {
   const { type, enum: words } = schema as Parts;
-  return Type.Unsafe<unknown>({ ...schema, ...(type !== undefined && { type: [type, 'null'] }), ...(words && { enum: [...words, null] }) });
+  return Type.Unsafe<unknown>({
+    ...schema,
+    ...(type !== undefined && { type: [type, 'null'] }),
+    ...(words && { enum: [...words, null] }),
+  });
 }
 
 /** What a caller may send; null for a field says the same as leaving it out (`withoutNulls`). */
@@ -137,5 +213,9 @@ export const PolicyInput = nullsAsAbsent(Input) as typeof Input;
 export function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null).map(([name, field]) => [name, withoutNulls(field)]));
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, field]) => field !== null)
+      .map(([name, field]) => [name, withoutNulls(field)]),
+  );
 }

@@ -8,15 +8,25 @@ export const defaultPolicy: Policy = {
     { type: 'manual_entry', priority: 2, is_active: true },
   ],
   prerequisites: {
-    require_consent_signed: true, require_eligibility_confirmed: false, require_randomization: false, require_baseline_visit: false,
+    require_consent_signed: true,
+    require_eligibility_confirmed: false,
+    require_randomization: false,
+    require_baseline_visit: false,
   },
   permissions: {
-    can_set: ['admin', 'coordinator'], can_override: ['admin'], participant_can_set: false,
-    override_requires_reason: true, override_requires_approval: false,
+    can_set: ['admin', 'coordinator'],
+    can_override: ['admin'],
+    participant_can_set: false,
+    override_requires_reason: true,
+    override_requires_approval: false,
   },
   re_anchoring: {
-    allow_after_scheduling: true, allow_after_data_entered: true, allow_after_signature: false, allow_after_lock: false,
-    max_shift_days: 0, completed_visit_handling: 'flag_for_review',
+    allow_after_scheduling: true,
+    allow_after_data_entered: true,
+    allow_after_signature: false,
+    allow_after_lock: false,
+    max_shift_days: 0,
+    completed_visit_handling: 'flag_for_review',
   },
   multi_consent: { anchor_consent: 'first', reconsent_updates_anchor: false },
   time_precision: { precision: 'date', timezone_policy: 'site_local' },
@@ -38,7 +48,10 @@ export function completePolicy(input: PolicyInput): Policy {
       ...source,
       is_active: source.is_active ?? true,
       ...(source.form_mapping && {
-        form_mapping: { ...source.form_mapping, partial_date_handling: source.form_mapping.partial_date_handling ?? 'reject' },
+        form_mapping: {
+          ...source.form_mapping,
+          partial_date_handling: source.form_mapping.partial_date_handling ?? 'reject',
+        },
       }),
     })) as PolicySource[],
     prerequisites: { ...defaultPolicy.prerequisites, ...input.prerequisites },
@@ -48,7 +61,8 @@ export function completePolicy(input: PolicyInput): Policy {
     time_precision: { ...defaultPolicy.time_precision, ...input.time_precision },
     validation: { ...defaultPolicy.validation, ...input.validation },
     schedule_on_provisional: input.schedule_on_provisional ?? defaultPolicy.schedule_on_provisional,
-    override_approval_timeout_hours: input.override_approval_timeout_hours ?? defaultPolicy.override_approval_timeout_hours,
+    override_approval_timeout_hours:
+      input.override_approval_timeout_hours ?? defaultPolicy.override_approval_timeout_hours,
   };
   if (input.custom_anchor_definition) policy.custom_anchor_definition = input.custom_anchor_definition;
   return policy;
@@ -70,10 +84,17 @@ const implied: Record<Exclude<Policy['anchor_type'], 'custom'>, PolicySource[]> 
   consent: [{ type: 'consent_workflow', priority: 1, is_active: true }],
   eligibility: [{ type: 'eligibility_workflow', priority: 1, is_active: true }],
   randomization: [{ type: 'randomization', priority: 1, is_active: true }],
-  baseline_visit: [{
-    type: 'computed_rule', priority: 1, is_active: true,
-    computed_rule: { expression: 'visits.baseline.completed_date', description: 'the day on which the baseline visit was completed' },
-  }],
+  baseline_visit: [
+    {
+      type: 'computed_rule',
+      priority: 1,
+      is_active: true,
+      computed_rule: {
+        expression: 'visits.baseline.completed_date',
+        description: 'the day on which the baseline visit was completed',
+      },
+    },
+  ],
 };
 
 /** A policy is never changed once it is read, and one serves thousands of decisions. */
@@ -83,7 +104,8 @@ const ordered = new WeakMap<Policy, readonly PolicySource[]>();
 export function sourcesInOrder(policy: Policy): readonly PolicySource[] {
   let found = ordered.get(policy);
   if (!found) {
-    const sources = policy.sources.length > 0 || policy.anchor_type === 'custom' ? policy.sources : implied[policy.anchor_type];
+    const sources =
+      policy.sources.length > 0 || policy.anchor_type === 'custom' ? policy.sources : implied[policy.anchor_type];
     found = [...sources].sort((a, b) => a.priority - b.priority);
     ordered.set(policy, found);
   }
@@ -94,9 +116,15 @@ export function sourcesInOrder(policy: Policy): readonly PolicySource[] {
 export function expressionsOf(policy: Policy): { path: string; expression: string; kind: 'rule' | 'date' }[] {
   const found: { path: string; expression: string; kind: 'rule' | 'date' }[] = [];
   policy.sources.forEach((source, i) => {
-    if (source.computed_rule) found.push({ path: `sources.${i}.computed_rule.expression`, expression: source.computed_rule.expression, kind: 'date' });
+    if (source.computed_rule)
+      found.push({
+        path: `sources.${i}.computed_rule.expression`,
+        expression: source.computed_rule.expression,
+        kind: 'date',
+      });
   });
-  if (policy.prerequisites.custom_rule) found.push({ path: 'prerequisites.custom_rule', expression: policy.prerequisites.custom_rule, kind: 'rule' });
+  if (policy.prerequisites.custom_rule)
+    found.push({ path: 'prerequisites.custom_rule', expression: policy.prerequisites.custom_rule, kind: 'rule' });
   policy.validation.custom_rules?.forEach((rule, i) => {
     found.push({ path: `validation.custom_rules.${i}.expression`, expression: rule.expression, kind: 'rule' });
   });

@@ -7,13 +7,26 @@ import type { Candidate, Facts } from './types.js';
  * What must be there before a date is final (rule 9). Where consent is managed elsewhere (`consent_mode` external or
  * none) its prerequisite counts as met (decisions, section 5).
  */
-export function prerequisites(policy: Policy, facts: Facts, candidate: Candidate | null, sight = new Sight(policy, facts)): { name: string; met: boolean }[] {
-  const { require_consent_signed, require_eligibility_confirmed, require_randomization, require_baseline_visit, custom_rule } = policy.prerequisites;
+export function prerequisites(
+  policy: Policy,
+  facts: Facts,
+  candidate: Candidate | null,
+  sight = new Sight(policy, facts),
+): { name: string; met: boolean }[] {
+  const {
+    require_consent_signed,
+    require_eligibility_confirmed,
+    require_randomization,
+    require_baseline_visit,
+    custom_rule,
+  } = policy.prerequisites;
   const list: { name: string; met: boolean }[] = [];
-  if (require_consent_signed) list.push({ name: 'consent', met: facts.study.consent_mode !== 'econsent' || sight.consent !== null });
+  if (require_consent_signed)
+    list.push({ name: 'consent', met: facts.study.consent_mode !== 'econsent' || sight.consent !== null });
   if (require_eligibility_confirmed) list.push({ name: 'eligibility', met: facts.eligibility?.status === 'eligible' });
   if (require_randomization) list.push({ name: 'randomization', met: facts.randomization !== null });
-  if (require_baseline_visit) list.push({ name: 'baseline_visit', met: facts.baseline.some((visit) => visit.status === 'completed') });
+  if (require_baseline_visit)
+    list.push({ name: 'baseline_visit', met: facts.baseline.some((visit) => visit.status === 'completed') });
   if (custom_rule !== undefined) {
     const outcome = runExpression(custom_rule, sight.expressions(candidate));
     list.push({ name: 'custom_rule', met: outcome.ok && outcome.value === true });

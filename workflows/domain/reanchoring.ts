@@ -10,13 +10,20 @@ export interface Reanchoring {
 }
 
 /**
- * What a study's change of its policy or of what policies read comes to for one participant: the decision on the anchor,
- * and whether the schedule would be another one. The same for the change itself and for its dry run.
+ * What a study's change of its policy or of what policies read comes to for one participant: the decision on the
+ * anchor, and whether the schedule would be another one. The same for the change itself and for its dry run.
  */
-export function reanchor(policy: Policy, facts: Facts, inputs: ScheduleInputs, keyOf: KeyOf): Reanchoring & { decision: Decision } {
+export function reanchor(
+  policy: Policy,
+  facts: Facts,
+  inputs: ScheduleInputs,
+  keyOf: KeyOf,
+): Reanchoring & { decision: Decision } {
   const evaluated = evaluate(policy, facts);
   // What does not change its sources or prerequisites leaves a reopened anchor where it is.
-  const decision: Decision = restsReopened(policy, facts) ? { ...evaluated, result: 'unchanged', transitions: [] } : evaluated;
+  const decision: Decision = restsReopened(policy, facts)
+    ? { ...evaluated, result: 'unchanged', transitions: [] }
+    : evaluated;
   return { decision, schedule: reschedule(policy, facts, inputs, keyOf, decision.transitions.at(-1)) };
 }
 
@@ -25,7 +32,13 @@ export function reanchor(policy: Policy, facts: Facts, inputs: ScheduleInputs, k
  * calendars or mapping is this alone: the anchor is evaluated after a change of a source, a prerequisite or the policy
  * (decisions 5), and one that an override-back reopened stays provisional until then.
  */
-export function reschedule(policy: Policy, facts: Facts, inputs: ScheduleInputs, keyOf: KeyOf, last?: Transition): Reanchoring['schedule'] {
+export function reschedule(
+  policy: Policy,
+  facts: Facts,
+  inputs: ScheduleInputs,
+  keyOf: KeyOf,
+  last?: Transition,
+): Reanchoring['schedule'] {
   const hasCurrent = inputs.current_date !== null;
   const status = last?.status_after ?? facts.anchor.status;
   const due = hasCurrent || status === 'finalized' || (status === 'provisional' && policy.schedule_on_provisional);

@@ -26,30 +26,55 @@ export interface ScheduleInputs {
 export type KeyOf = (identity: string) => string;
 
 export interface NextVersion {
-  change: Regeneration; warnings: string[]; version_number: number;
-  scheduling_mode: 'legacy' | 'edc'; holiday_calendar_id: string | null;
+  change: Regeneration;
+  warnings: string[];
+  version_number: number;
+  scheduling_mode: 'legacy' | 'edc';
+  holiday_calendar_id: string | null;
 }
 
 /** The visits from `date` in the study's scheduling mode. */
 const planOf = (date: string, inputs: ScheduleInputs): Plan =>
   withinCalendar(inputs.edc ? planInstances(date, inputs.edc) : planVisits(date, inputs.windows, inputs.mapping));
 
-/** A visit that days of the years 1 to 9999 cannot hold is not planned, and a warning says so: one participant's odd date stops no others. */
+/**
+ * A visit that days of the years 1 to 9999 cannot hold is not planned, and a warning says so: one participant's odd
+ * date stops no others.
+ */
 function withinCalendar(plan: Plan): Plan {
-  const visits = plan.visits.filter(({ target_date, window_open, window_close }) => inCalendar(target_date) && inCalendar(window_open) && inCalendar(window_close));
+  const visits = plan.visits.filter(
+    ({ target_date, window_open, window_close }) =>
+      inCalendar(target_date) && inCalendar(window_open) && inCalendar(window_close),
+  );
   if (visits.length === plan.visits.length) return plan;
   const left = plan.visits.filter((visit) => !visits.includes(visit));
-  return { visits, warnings: [...plan.warnings, ...left.map(({ name }) => `OUTSIDE_CALENDAR: ${name} is not planned: its days lie outside the years 1 to 9999`)] };
+  return {
+    visits,
+    warnings: [
+      ...plan.warnings,
+      ...left.map(({ name }) => `OUTSIDE_CALENDAR: ${name} is not planned: its days lie outside the years 1 to 9999`),
+    ],
+  };
 }
 
-const keyedPlan = (plan: Plan, keyOf: KeyOf): KeyedVisit[] => plan.visits.map((visit) => ({ ...visit, visit_key: keyOf(visit.identity) }));
+const keyedPlan = (plan: Plan, keyOf: KeyOf): KeyedVisit[] =>
+  plan.visits.map((visit) => ({ ...visit, visit_key: keyOf(visit.identity) }));
 
 /** A visit as the current version's date has it in the plan as it is now. Undefined: it is not planned (any more). */
 export const plannedVisit = (inputs: ScheduleInputs, keyOf: KeyOf, visitKey: string): KeyedVisit | undefined =>
-  (inputs.current_date === null ? undefined : keyedPlan(planOf(inputs.current_date, inputs), keyOf).find((visit) => visit.visit_key === visitKey));
+  inputs.current_date === null
+    ? undefined
+    : keyedPlan(planOf(inputs.current_date, inputs), keyOf).find((visit) => visit.visit_key === visitKey);
 
-/** Whether a schedule follows from a decision (rule 7): a final date has one, a proposal where the policy says so or one was made. */
-export const scheduleFollows = (decision: Pick<Decision, 'transitions'>, policy: Policy, hasCurrent: boolean): boolean => {
+/**
+ * Whether a schedule follows from a decision (rule 7): a final date has one, a proposal where the policy says so or one
+ * was made.
+ */
+export const scheduleFollows = (
+  decision: Pick<Decision, 'transitions'>,
+  policy: Policy,
+  hasCurrent: boolean,
+): boolean => {
   const last = decision.transitions.at(-1);
   return last !== undefined && (last.status_after === 'finalized' || policy.schedule_on_provisional || hasCurrent);
 };
@@ -58,33 +83,60 @@ export const scheduleFollows = (decision: Pick<Decision, 'transitions'>, policy:
 export function nextVersion(date: string, inputs: ScheduleInputs, keyOf: KeyOf): NextVersion {
   const plan = planOf(date, inputs);
   return {
-    change: regenerate(keyedPlan(plan, keyOf), inputs.standing), warnings: plan.warnings, version_number: inputs.latest_number + 1,
-    scheduling_mode: inputs.edc ? 'edc' : 'legacy', holiday_calendar_id: inputs.edc?.calendar?.id ?? null,
+    change: regenerate(keyedPlan(plan, keyOf), inputs.standing),
+    warnings: plan.warnings,
+    version_number: inputs.latest_number + 1,
+    scheduling_mode: inputs.edc ? 'edc' : 'legacy',
+    holiday_calendar_id: inputs.edc?.calendar?.id ?? null,
   };
 }
 
 /**
- * Whether the anchor has moved since the version before: completed visits are reconciled with another anchor, not with a
- * changed window, and before a first version there was no anchor that a completion could be at odds with.
+ * Whether the anchor has moved since the version before: completed visits are reconciled with another anchor, not with
+ * a changed window, and before a first version there was no anchor that a completion could be at odds with.
  */
-export const anchorMoved = (date: string, inputs: Pick<ScheduleInputs, 'latest_date'>): boolean => inputs.latest_date !== null && date !== inputs.latest_date;
+export const anchorMoved = (date: string, inputs: Pick<ScheduleInputs, 'latest_date'>): boolean =>
+  inputs.latest_date !== null && date !== inputs.latest_date;
 
 /** What an override to `date` would do to the participant's visits; without regeneration nothing but a warning. */
-export function previewOf(date: string, inputs: ScheduleInputs, keyOf: KeyOf, context: { today: string; warnings: readonly string[]; regenerate: boolean }): Impact {
+export function previewOf(
+  date: string,
+  inputs: ScheduleInputs,
+  keyOf: KeyOf,
+  context: { today: string; warnings: readonly string[]; regenerate: boolean },
+): Impact {
   if (!context.regenerate) {
     return {
-      completed_visits_to_reconcile: 0, pending_visits_to_reschedule: 0, new_schedule_version: inputs.latest_number,
-      warnings: [...context.warnings, 'SCHEDULE_NOT_REGENERATED'], visits: [],
+      completed_visits_to_reconcile: 0,
+      pending_visits_to_reschedule: 0,
+      new_schedule_version: inputs.latest_number,
+      warnings: [...context.warnings, 'SCHEDULE_NOT_REGENERATED'],
+      visits: [],
     };
   }
   const next = nextVersion(date, inputs, keyOf);
-  return impactOf(next.change, { version_number: next.version_number, today: context.today, reconciles: anchorMoved(date, inputs), warnings: [...context.warnings, ...next.warnings] });
+  return impactOf(next.change, {
+    version_number: next.version_number,
+    today: context.today,
+    reconciles: anchorMoved(date, inputs),
+    warnings: [...context.warnings, ...next.warnings],
+  });
 }
 
 /** What a preview depends on; its hash is the `preview_hash`. When any of it changes, the preview is stale. */
-export const previewBasis = (inputs: ScheduleInputs, of: { policy_version: number; anchor_version: number; date: string; regenerate: boolean }) => ({
-  ...of, ...(inputs.edc ? { edc: inputs.edc } : { windows: inputs.windows, mapping: inputs.mapping }),
+export const previewBasis = (
+  inputs: ScheduleInputs,
+  of: { policy_version: number; anchor_version: number; date: string; regenerate: boolean },
+) => ({
+  ...of,
+  ...(inputs.edc ? { edc: inputs.edc } : { windows: inputs.windows, mapping: inputs.mapping }),
   visits: [...inputs.standing]
-    .map((v) => ({ visit_key: v.visit_key, status: v.status, target_date: v.target_date, window_open: v.window_open, window_close: v.window_close }))
+    .map((v) => ({
+      visit_key: v.visit_key,
+      status: v.status,
+      target_date: v.target_date,
+      window_open: v.window_open,
+      window_close: v.window_close,
+    }))
     .sort((a, b) => (a.visit_key < b.visit_key ? -1 : 1)),
 });

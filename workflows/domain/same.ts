@@ -5,5 +5,7 @@ export function sameJson(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) !== Array.isArray(b)) return false;
   const left = Object.entries(a).filter(([, value]) => value !== undefined);
   const right = Object.entries(b).filter(([, value]) => value !== undefined);
-  return left.length === right.length && left.every(([key, value]) => sameJson(value, (b as Record<string, unknown>)[key]));
+  return (
+    left.length === right.length && left.every(([key, value]) => sameJson(value, (b as Record<string, unknown>)[key]))
+  );
 }

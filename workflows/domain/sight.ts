@@ -12,12 +12,19 @@ import type { Candidate, ConsentFact, Facts } from './types.js';
 export class Sight {
   private chosen: ChosenConsent | undefined;
   private context: ExpressionContext | undefined;
-  constructor(private readonly policy: Policy, private readonly facts: Facts) {}
+  constructor(
+    private readonly policy: Policy,
+    private readonly facts: Facts,
+  ) {}
 
   /** The consent whose date counts; null where none does. */
-  get consent(): ConsentFact | null { return this.choice().consent; }
+  get consent(): ConsentFact | null {
+    return this.choice().consent;
+  }
   /** Its day in the policy's zone. */
-  get consentDate(): string | null { return this.choice().date; }
+  get consentDate(): string | null {
+    return this.choice().date;
+  }
 
   /** What an expression sees; `candidate` null before there is one. */
   expressions(candidate: Candidate | null): ExpressionContext {
@@ -26,6 +33,6 @@ export class Sight {
   }
 
   private choice(): ChosenConsent {
-    return this.chosen ??= chosenConsent(this.facts, this.policy);
+    return (this.chosen ??= chosenConsent(this.facts, this.policy));
   }
 }

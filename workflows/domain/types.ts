@@ -1,14 +1,21 @@
 /** The words of the anchor service. Dates are `YYYY-MM-DD`, instants ISO 8601 UTC, whole-day arithmetic only. */
 export type AnchorStatus = 'unset' | 'provisional' | 'finalized';
 export type Precision = 'date' | 'datetime' | 'partial_year' | 'partial_month';
-export type PolicySourceType = 'consent_workflow' | 'eligibility_workflow' | 'randomization' | 'form_item' | 'computed_rule' | 'manual_entry';
+export type PolicySourceType =
+  'consent_workflow' | 'eligibility_workflow' | 'randomization' | 'form_item' | 'computed_rule' | 'manual_entry';
 export type SourceType = PolicySourceType | 'override';
 export type ActorType = 'user' | 'system' | 'participant' | 'workflow';
-export type HistoryType = 'PROPOSED' | 'SET' | 'CHANGED' | 'FINALIZED' | 'OVERRIDE_REQUESTED' | 'OVERRIDE_GRANTED' | 'OVERRIDE_DENIED';
-export type EvaluationResult = 'none' | 'validation_failed' | 'override_required' | 'unchanged' | 'proposed' | 'set' | 'changed' | 'finalized';
+export type HistoryType =
+  'PROPOSED' | 'SET' | 'CHANGED' | 'FINALIZED' | 'OVERRIDE_REQUESTED' | 'OVERRIDE_GRANTED' | 'OVERRIDE_DENIED';
+export type EvaluationResult =
+  'none' | 'validation_failed' | 'override_required' | 'unchanged' | 'proposed' | 'set' | 'changed' | 'finalized';
 
 /** A rule that was broken (error) or that deserves a look (warning). */
-export interface Fault { code: string; message: string; rule?: string }
+export interface Fault {
+  code: string;
+  message: string;
+  rule?: string;
+}
 
 /** A date as a source or a person gives it, with what is known of its precision. */
 export interface AnchorValue {
@@ -30,22 +37,43 @@ export interface AnchorState extends Omit<AnchorValue, 'date'> {
   version: number;
   /** Reopened by an override-back: a mere restart does not finalize it. */
   reopened: boolean;
-  /** Sources and prerequisites as they stood at that override-back; while they are the same only `evaluate` moves it. */
+  /**
+   * Sources and prerequisites as they stood at that override-back; while they are the same only `evaluate` moves it.
+   */
   reopened_facts: string | null;
   /** The source facts as they stood at a cancel; while they are the same nothing is proposed. */
   cancelled_facts: string | null;
 }
 
-export interface ConsentFact { id: string; consent_version_id: string | null; status: string; signed_at: string | null }
+export interface ConsentFact {
+  id: string;
+  consent_version_id: string | null;
+  status: string;
+  signed_at: string | null;
+}
 export interface FormFact {
-  id: string; form_oid: string; status: string; origin: 'service' | 'datacapture'; created_at: string;
+  id: string;
+  form_oid: string;
+  status: string;
+  origin: 'service' | 'datacapture';
+  created_at: string;
   /** Only the items that the policy names. */
   items: Record<string, unknown>;
 }
-export interface VisitFact { id: string; completed_at: string | null; status: string; is_baseline: boolean }
+export interface VisitFact {
+  id: string;
+  completed_at: string | null;
+  status: string;
+  is_baseline: boolean;
+}
 
 /** What only expressions read of a person: each is there where the policy has an expression that names it. */
-export interface PersonalFacts { site_code: string | null; arm: string | null; preferred_language: string | null; age_years: number | null }
+export interface PersonalFacts {
+  site_code: string | null;
+  arm: string | null;
+  preferred_language: string | null;
+  age_years: number | null;
+}
 
 /**
  * What was known when something was decided: what the policy reads and no more. Never a name, an address or a birth
@@ -80,7 +108,13 @@ export interface Candidate extends AnchorValue {
   source_ref: Record<string, unknown>;
 }
 
-export interface SourceTrace { type: string; priority: number; outcome: 'chosen' | 'no_date' | 'inactive' | 'not_reached' | 'error'; date?: string; reason?: string }
+export interface SourceTrace {
+  type: string;
+  priority: number;
+  outcome: 'chosen' | 'no_date' | 'inactive' | 'not_reached' | 'error';
+  date?: string;
+  reason?: string;
+}
 export interface Trace {
   sources: SourceTrace[];
   validation: { rule: string; passed: boolean }[];

@@ -16,17 +16,34 @@ import { endPush } from './end.js';
 import type { Attempt, Outcome } from './end.js';
 import { deliver } from './deliver.js';
 
-/** Longer than one call to the capture system may take; kept up before each, so that an attempt that died frees its record soon. */
+/**
+ * Longer than one call to the capture system may take; kept up before each, so that an attempt that died frees its
+ * record soon.
+ */
 export const LEASE_SECONDS = 13;
 /** All calls of an attempt together, and a margin: a probe that says nothing for so long was lost. */
 const PROBE_SECONDS = 45;
 
-const report = (status: PushReport['status']): PushReport => ({ status, error_type: null, records_imported: null, wait_ms: null });
+const report = (status: PushReport['status']): PushReport => ({
+  status,
+  error_type: null,
+  records_imported: null,
+  wait_ms: null,
+});
 
 /** A turn that is nearer than this is waited for here. */
 const NEAR_MS = 20;
 
-type Begun = { over: PushReport } | { turnIn: number } | { attempt: Attempt; outcome: Outcome } | { attempt: Attempt & { id: string }; plan: Extract<PushPlan, { kind: 'push' }>; config: DatacaptureConfigRow; unanswered: boolean };
+type Begun =
+  | { over: PushReport }
+  | { turnIn: number }
+  | { attempt: Attempt; outcome: Outcome }
+  | {
+      attempt: Attempt & { id: string };
+      plan: Extract<PushPlan, { kind: 'push' }>;
+      config: DatacaptureConfigRow;
+      unanswered: boolean;
+    };
 
 /**
  * One attempt: what is to be pushed is decided from the database as it stands, the record's event taken, the breaker
@@ -52,22 +69,45 @@ function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise
     const push = await lockPush(tx, sessionId);
     const facts = await pushFacts(tx, sessionId);
     if (!push || !facts) return { over: report('gone') };
-    if (push.status === 'synced' || push.status === 'failed' || push.status === 'skipped') return { over: report(push.status === 'synced' ? 'success' : push.status) };
+    if (push.status === 'synced' || push.status === 'failed' || push.status === 'skipped')
+      return { over: report(push.status === 'synced' ? 'success' : push.status) };
     const left = push.next_attempt_at === null ? 0 : Date.parse(push.next_attempt_at) - nowMs();
     // The attempt before was written down and its report was lost.
     if (!early && left > 100) return { over: { ...report('retry'), error_type: push.error_type, wait_ms: left } };
     const config = await findConfig(tx, studyId);
     const plan = planPush({ ...facts, session_id: sessionId }, config?.data_field_mapping);
-    const attempt: Attempt & { id: string } = { id: randomUUID(), startedAt: nowIso(), requested: push.requested, target: undefined, passage: undefined };
+    const attempt: Attempt & { id: string } = {
+      id: randomUUID(),
+      startedAt: nowIso(),
+      requested: push.requested,
+      target: undefined,
+      passage: undefined,
+    };
     if (plan.kind === 'later') return { over: report('later') };
     const begins = (sends: boolean) => noteAttempt(tx, sessionId, attempt.id, sends);
     if (plan.kind !== 'push') {
       await begins(false);
-      return { attempt, outcome: plan.kind === 'skip' ? { kind: 'skipped', message: plan.reason } : { kind: 'failed', type: 'configuration', message: plan.reason, contacted: false, sent: push.unanswered ? 'perhaps' : 'no' } };
+      return {
+        attempt,
+        outcome:
+          plan.kind === 'skip'
+            ? { kind: 'skipped', message: plan.reason }
+            : {
+                kind: 'failed',
+                type: 'configuration',
+                message: plan.reason,
+                contacted: false,
+                sent: push.unanswered ? 'perhaps' : 'no',
+              },
+      };
     }
 
     // A record that may have been written is read back: two calls.
-    const turnIn = await slotIn(tx, push, (60_000 / deps.settings.DATACAPTURE_PUSHES_PER_MINUTE) * (push.unanswered ? 2 : 1));
+    const turnIn = await slotIn(
+      tx,
+      push,
+      (60_000 / deps.settings.DATACAPTURE_PUSHES_PER_MINUTE) * (push.unanswered ? 2 : 1),
+    );
     if (turnIn > NEAR_MS) return { turnIn };
     const target: Target = { studyId, record: plan.record, event: plan.event };
     if (!(await takeTarget(tx, target, attempt.id, LEASE_SECONDS))) throw recordBusy(300 + Math.random() * 700);
@@ -81,7 +121,8 @@ function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise
 }
 
 /** A capture system by its address and token: another one has another breaker and another dictionary. */
-const connectionOf = (config: DatacaptureConfigRow): string => createHash('sha256').update(`${config.api_url}\0${config.api_token_encrypted}`).digest('hex');
+const connectionOf = (config: DatacaptureConfigRow): string =>
+  createHash('sha256').update(`${config.api_url}\0${config.api_token_encrypted}`).digest('hex');
 
 /** Before each call. @throws CaptureFailure when the lease ran out and somebody else writes to the record by now */
 async function keep(deps: PushDeps, target: Target, owner: string): Promise<void> {

@@ -10,13 +10,19 @@ import type { PushDeps } from './deps.js';
 import { dictionaryOf, forgetDictionary } from './dictionary.js';
 import type { Attempt, Outcome } from './end.js';
 
-interface Delivery { attempt: Attempt; plan: Extract<PushPlan, { kind: 'push' }>; config: DatacaptureConfigRow; unanswered: boolean }
+interface Delivery {
+  attempt: Attempt;
+  plan: Extract<PushPlan, { kind: 'push' }>;
+  config: DatacaptureConfigRow;
+  unanswered: boolean;
+}
 /** One call at most; the lease of the record lasts longer. */
 const LIMITS = { timeoutMs: 10_000, maxBytes: 20 * 1024 * 1024 };
 
 /** What an attempt has come to so far, for the case that the next step fails. */
 interface Progress {
-  contacted: boolean; sent: 'no' | 'perhaps';
+  contacted: boolean;
+  sent: 'no' | 'perhaps';
   /** Why the dictionary could not be read: what is sent then is sent by guess. */
   unread?: CaptureFailure | undefined;
 }
@@ -26,7 +32,11 @@ interface Progress {
  * back, and what stands there is not written again (decisions, section 6, "Push idempotency").
  * @param keep holds the record for one more call
  */
-export async function deliver(deps: PushDeps, { attempt, plan, config, unanswered }: Delivery, keep: () => Promise<void>): Promise<Outcome> {
+export async function deliver(
+  deps: PushDeps,
+  { attempt, plan, config, unanswered }: Delivery,
+  keep: () => Promise<void>,
+): Promise<Outcome> {
   const progress: Progress = { contacted: false, sent: unanswered ? 'perhaps' : 'no' };
   const connection = attempt.passage!.connection;
   const call = async () => {
@@ -37,12 +47,21 @@ export async function deliver(deps: PushDeps, { attempt, plan, config, unanswere
     const client = await clientOf(deps, config, LIMITS);
     const send = async (row: Checked): Promise<Outcome> => {
       progress.unread = row.unread;
-      const open = unanswered ? missingFrom(row.values, await standing(client, plan, row.primaryKey, row.values, call)) : row.values;
+      const open = unanswered
+        ? missingFrom(row.values, await standing(client, plan, row.primaryKey, row.values, call))
+        : row.values;
       if (Object.keys(open).length === 0) return { kind: 'success', records: 1, alreadyThere: true };
       await call();
       progress.sent = 'perhaps';
-      const records = await client.importRecords([{ [row.primaryKey]: plan.record, [EVENT_FIELD]: plan.event, ...open }], { overwriteBehavior: 'overwrite' });
-      if (records < 1) throw new CaptureFailure('invalid_response', 'The capture system took the import and says that it imported no record.');
+      const records = await client.importRecords(
+        [{ [row.primaryKey]: plan.record, [EVENT_FIELD]: plan.event, ...open }],
+        { overwriteBehavior: 'overwrite' },
+      );
+      if (records < 1)
+        throw new CaptureFailure(
+          'invalid_response',
+          'The capture system took the import and says that it imported no record.',
+        );
       return { kind: 'success', records, alreadyThere: false };
     };
     const row = await checked(client, plan, connection, call);
@@ -63,7 +82,13 @@ export async function deliver(deps: PushDeps, { attempt, plan, config, unanswere
     const told = failure.errorType === 'rejected' && progress.unread?.retryable ? progress.unread : failure;
     // A refusal is an answer: nothing was written by what was sent last; by what was sent before it, perhaps.
     const sent = failure.errorType === 'rejected' && !unanswered ? 'no' : progress.sent;
-    return { kind: 'failed', type: told.errorType, message: without(told.message, plan.record), contacted: progress.contacted && told.errorType !== 'configuration', sent };
+    return {
+      kind: 'failed',
+      type: told.errorType,
+      message: without(told.message, plan.record),
+      contacted: progress.contacted && told.errorType !== 'configuration',
+      sent,
+    };
   }
 }
 
@@ -71,14 +96,20 @@ export async function deliver(deps: PushDeps, { attempt, plan, config, unanswere
 const REFUSED_VALUES = 400;
 
 interface Checked {
-  primaryKey: string; values: Row;
+  primaryKey: string;
+  values: Row;
   /** By a dictionary that was read now. */
   fresh: boolean;
   unread: CaptureFailure | undefined;
 }
 
 /** The values as the dictionary wants them. @throws CaptureFailure `rejected`, naming each field and its rule */
-async function checked(client: CaptureClient, plan: Delivery['plan'], connection: string, call: () => Promise<void>): Promise<Checked> {
+async function checked(
+  client: CaptureClient,
+  plan: Delivery['plan'],
+  connection: string,
+  call: () => Promise<void>,
+): Promise<Checked> {
   let dictionary = await dictionaryOf(client, connection, call);
   let { fields } = dictionary;
   let { values, faults } = valuesOf(plan, fields);
@@ -89,15 +120,36 @@ async function checked(client: CaptureClient, plan: Delivery['plan'], connection
     ({ fields } = dictionary);
     ({ values, faults } = valuesOf(plan, fields));
   }
-  if (faults.length > 0) throw new CaptureFailure('rejected', `The capture system does not take the results: ${faults.map(({ field, rule }) => `${field}: ${rule}`).join('; ')}.`.slice(0, 900));
+  if (faults.length > 0)
+    throw new CaptureFailure(
+      'rejected',
+      `The capture system does not take the results: ${faults.map(({ field, rule }) => `${field}: ${rule}`).join('; ')}.`.slice(
+        0,
+        900,
+      ),
+    );
   return { primaryKey: fields[0]?.field_name ?? USUAL_KEY, values, fresh: dictionary.fresh, unread: dictionary.unread };
 }
 
 /** The record's rows at the event. @throws CaptureFailure */
-async function standing(client: CaptureClient, plan: Delivery['plan'], primaryKey: string, values: Row, call: () => Promise<void>) {
+async function standing(
+  client: CaptureClient,
+  plan: Delivery['plan'],
+  primaryKey: string,
+  values: Row,
+  call: () => Promise<void>,
+) {
   await call();
-  const rows = await client.exportRecords({ records: [plan.record], events: [plan.event], fields: [primaryKey, ...Object.keys(values).map(exported)] });
-  return rows.filter((row) => String(row[primaryKey] ?? '') === plan.record && (row[EVENT_FIELD] === undefined || row[EVENT_FIELD] === plan.event));
+  const rows = await client.exportRecords({
+    records: [plan.record],
+    events: [plan.event],
+    fields: [primaryKey, ...Object.keys(values).map(exported)],
+  });
+  return rows.filter(
+    (row) =>
+      String(row[primaryKey] ?? '') === plan.record &&
+      (row[EVENT_FIELD] === undefined || row[EVENT_FIELD] === plan.event),
+  );
 }
 /** A checkbox is asked for by its field, and answered by its boxes. */
 const exported = (field: string): string => field.split('___', 1)[0]!;

@@ -4,11 +4,33 @@ import type { CaptureDeps } from '../deps.js';
 
 /** What the push activities work with. */
 export interface PushDeps extends CaptureDeps {
-  settings: CaptureDeps['settings'] & Pick<Settings, 'DATACAPTURE_BREAKER_FAILURES' | 'DATACAPTURE_PUSHES_PER_MINUTE' | 'DATACAPTURE_BREAKER_COOLDOWN_SECONDS' | 'PUSH_RETRY_INITIAL_SECONDS' | 'PUSH_RETRY_MAX_DAYS'>;
+  settings: CaptureDeps['settings'] &
+    Pick<
+      Settings,
+      | 'DATACAPTURE_BREAKER_FAILURES'
+      | 'DATACAPTURE_PUSHES_PER_MINUTE'
+      | 'DATACAPTURE_BREAKER_COOLDOWN_SECONDS'
+      | 'PUSH_RETRY_INITIAL_SECONDS'
+      | 'PUSH_RETRY_MAX_DAYS'
+    >;
   log: Pick<Logger, 'info' | 'warn' | 'error' | 'fatal'>;
 }
 
 /** How an attempt failed (decisions, section 6); `internal`: inside the service, not foreseen. */
-export type PushErrorType = 'circuit_open' | 'connection_error' | 'http_error' | 'timeout' | 'invalid_response' | 'rejected' | 'configuration' | 'internal';
-const RETRIED: ReadonlySet<string> = new Set(['circuit_open', 'connection_error', 'http_error', 'timeout', 'invalid_response'] satisfies PushErrorType[]);
+export type PushErrorType =
+  | 'circuit_open'
+  | 'connection_error'
+  | 'http_error'
+  | 'timeout'
+  | 'invalid_response'
+  | 'rejected'
+  | 'configuration'
+  | 'internal';
+const RETRIED: ReadonlySet<string> = new Set([
+  'circuit_open',
+  'connection_error',
+  'http_error',
+  'timeout',
+  'invalid_response',
+] satisfies PushErrorType[]);
 export const isRetried = (type: PushErrorType): boolean => RETRIED.has(type);

@@ -18,10 +18,14 @@ export interface Dictionary {
 }
 
 /**
- * The dictionary of a connection, asked for once in ten minutes. One that is empty or cannot be read is no reason not to
- * send: then the capture system alone judges. @throws CaptureFailure when it does not answer at all
+ * The dictionary of a connection, asked for once in ten minutes. One that is empty or cannot be read is no reason not
+ * to send: then the capture system alone judges. @throws CaptureFailure when it does not answer at all
  */
-export async function dictionaryOf(client: CaptureClient, connection: string, reading: () => Promise<void>): Promise<Dictionary> {
+export async function dictionaryOf(
+  client: CaptureClient,
+  connection: string,
+  reading: () => Promise<void>,
+): Promise<Dictionary> {
   const found = known.get(connection);
   if (found && found.until > performance.now()) return { fields: found.fields, fresh: false };
   await reading();
@@ -39,10 +43,18 @@ export async function dictionaryOf(client: CaptureClient, connection: string, re
 }
 
 /** What was refused may be so because the dictionary has changed: it is read again next time. */
-export const forgetDictionary = (connection: string): void => { known.delete(connection); };
+export const forgetDictionary = (connection: string): void => {
+  known.delete(connection);
+};
 
-const text = (value: unknown) => (typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : '');
+const text = (value: unknown) =>
+  typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : '';
 const fieldOf = (row: CaptureRow): DictionaryField => ({
-  field_name: text(row['field_name']), form_name: text(row['form_name']), field_type: text(row['field_type']), choices: text(row['select_choices_or_calculations']),
-  validation: text(row['text_validation_type_or_show_slider_number']), min: text(row['text_validation_min']), max: text(row['text_validation_max']),
+  field_name: text(row['field_name']),
+  form_name: text(row['form_name']),
+  field_type: text(row['field_type']),
+  choices: text(row['select_choices_or_calculations']),
+  validation: text(row['text_validation_type_or_show_slider_number']),
+  min: text(row['text_validation_min']),
+  max: text(row['text_validation_max']),
 });

@@ -14,10 +14,12 @@ import type { PushDeps, PushErrorType } from './deps.js';
 
 export interface Attempt {
   /** Null: none was begun, the push as a whole is ended. */
-  id: string | null; startedAt: string;
+  id: string | null;
+  startedAt: string;
   /** What had been asked for when it began; null: whatever was. */
   requested: number | null;
-  target: Target | undefined; passage: Passage | undefined;
+  target: Target | undefined;
+  passage: Passage | undefined;
 }
 export type Outcome =
   | { kind: 'success'; records: number; alreadyThere: boolean }
@@ -25,7 +27,13 @@ export type Outcome =
   /** `retryAt`: when the breaker may be tried. */
   | { kind: 'circuit_open'; retryAt: string }
   /** `sent` perhaps: something may have been written, although it was not said so. */
-  | { kind: 'failed'; type: Exclude<PushErrorType, 'circuit_open'>; message: string; contacted: boolean; sent: 'no' | 'perhaps' };
+  | {
+      kind: 'failed';
+      type: Exclude<PushErrorType, 'circuit_open'>;
+      message: string;
+      contacted: boolean;
+      sent: 'no' | 'perhaps';
+    };
 
 const GAVE_UP = 'It was tried for as long as PUSH_RETRY_MAX_DAYS allows. Last: ';
 
@@ -33,7 +41,12 @@ const GAVE_UP = 'It was tried for as long as PUSH_RETRY_MAX_DAYS allows. Last: '
  * Writes how an attempt ended: the attempt, the push, the sync status of session and visit together, the breaker, the
  * audit record, in one transaction; and tells the log of what failed (interface, "Errors" 9).
  */
-export async function endPush(deps: PushDeps, start: PushResultsStart, attempt: Attempt, outcome: Outcome): Promise<PushReport> {
+export async function endPush(
+  deps: PushDeps,
+  start: PushResultsStart,
+  attempt: Attempt,
+  outcome: Outcome,
+): Promise<PushReport> {
   const ended = await inScope(deps.database, start.study_id, async ({ tx, audit }) => {
     const locked = await lockEnding(tx, start.session_id);
     const { push, visitId } = locked ?? {};
@@ -52,53 +65,109 @@ export async function endPush(deps: PushDeps, start: PushResultsStart, attempt: 
 }
 
 /** An attempt that was given up for dead and comes to its end after all has nothing to say any more. */
-const isItsEnd = (push: PushRow, { id }: Attempt): boolean => (id === null ? push.status === 'pending' || push.status === 'waiting' : push.attempt_id === id);
+const isItsEnd = (push: PushRow, { id }: Attempt): boolean =>
+  id === null ? push.status === 'pending' || push.status === 'waiting' : push.attempt_id === id;
 
 /** Ends a push that nothing can be made of: a fault inside the service, or a run that was cancelled. */
-export function failPush(deps: PushDeps, start: PushResultsStart, fault: { type: string; message: string }): Promise<PushReport> {
+export function failPush(
+  deps: PushDeps,
+  start: PushResultsStart,
+  fault: { type: string; message: string },
+): Promise<PushReport> {
   const attempt: Attempt = { id: null, startedAt: nowIso(), requested: null, target: undefined, passage: undefined };
-  return endPush(deps, start, attempt, { kind: 'failed', type: 'internal', message: `${fault.type}: ${fault.message}`.slice(0, 900), contacted: false, sent: 'perhaps' });
+  return endPush(deps, start, attempt, {
+    kind: 'failed',
+    type: 'internal',
+    message: `${fault.type}: ${fault.message}`.slice(0, 900),
+    contacted: false,
+    sent: 'perhaps',
+  });
 }
 
 function endingOf(deps: PushDeps, push: PushRow, attempt: Attempt, outcome: Outcome): PushEnding {
-  const base = { error_type: null, message: null, records_imported: null, already_there: false, started_at: attempt.startedAt };
-  const over = { done: attempt.requested ?? push.requested, failures: 0, waits: 0, unanswered: push.unanswered, next_attempt_at: null };
+  const base = {
+    error_type: null,
+    message: null,
+    records_imported: null,
+    already_there: false,
+    started_at: attempt.startedAt,
+  };
+  const over = {
+    done: attempt.requested ?? push.requested,
+    failures: 0,
+    waits: 0,
+    unanswered: push.unanswered,
+    next_attempt_at: null,
+  };
   switch (outcome.kind) {
-    case 'success': return {
-      attempt: { ...base, status: 'success', records_imported: outcome.records, already_there: outcome.alreadyThere }, push: { ...over, status: 'synced', unanswered: false },
-    };
-    case 'skipped': return { attempt: { ...base, status: 'skipped', message: outcome.message }, push: { ...over, status: 'skipped' } };
+    case 'success':
+      return {
+        attempt: { ...base, status: 'success', records_imported: outcome.records, already_there: outcome.alreadyThere },
+        push: { ...over, status: 'synced', unanswered: false },
+      };
+    case 'skipped':
+      return {
+        attempt: { ...base, status: 'skipped', message: outcome.message },
+        push: { ...over, status: 'skipped' },
+      };
     case 'circuit_open':
-    case 'failed': return failedEnding(deps, push, base, over, outcome);
+    case 'failed':
+      return failedEnding(deps, push, base, over, outcome);
   }
 }
 
 type Failed = Extract<Outcome, { kind: 'circuit_open' | 'failed' }>;
 
-function failedEnding(deps: PushDeps, push: PushRow, base: Omit<PushEnding['attempt'], 'status'>, over: Omit<PushEnding['push'], 'status'>, outcome: Failed): PushEnding {
-  const { PUSH_RETRY_INITIAL_SECONDS: initial, DATACAPTURE_BREAKER_COOLDOWN_SECONDS: cooldown, PUSH_RETRY_MAX_DAYS: days } = deps.settings;
+function failedEnding(
+  deps: PushDeps,
+  push: PushRow,
+  base: Omit<PushEnding['attempt'], 'status'>,
+  over: Omit<PushEnding['push'], 'status'>,
+  outcome: Failed,
+): PushEnding {
+  const {
+    PUSH_RETRY_INITIAL_SECONDS: initial,
+    DATACAPTURE_BREAKER_COOLDOWN_SECONDS: cooldown,
+    PUSH_RETRY_MAX_DAYS: days,
+  } = deps.settings;
   const open = outcome.kind === 'circuit_open';
-  const type = open ? 'circuit_open' as const : outcome.type;
+  const type = open ? ('circuit_open' as const) : outcome.type;
   const message = open ? 'The circuit breaker is open: the capture system was not asked.' : outcome.message;
   const failures = open ? push.failures : push.failures + 1;
   const waits = open ? push.waits + 1 : 0;
   const unanswered = open ? push.unanswered : outcome.sent === 'perhaps';
   const now = nowMs();
-  const wait = open ? breakerWait(Date.parse(outcome.retryAt) - now, cooldown * 1000, waits, Math.random()) : retryWait(initial * 1000, failures, Math.random());
+  const wait = open
+    ? breakerWait(Date.parse(outcome.retryAt) - now, cooldown * 1000, waits, Math.random())
+    : retryWait(initial * 1000, failures, Math.random());
   const until = Date.parse(push.requested_at) + days * 86_400_000;
   const failed = { ...base, status: 'failed' as const, error_type: type, message };
   if (!isRetried(type)) return { attempt: failed, push: { ...over, status: 'failed', unanswered } };
-  if (now >= until) return { attempt: { ...failed, message: GAVE_UP + message }, push: { ...over, status: 'failed', unanswered } };
+  if (now >= until)
+    return { attempt: { ...failed, message: GAVE_UP + message }, push: { ...over, status: 'failed', unanswered } };
   // The last try is at the very end, however long the steps have become by then.
   const nextTry = Math.min(now + wait, until);
-  return { attempt: failed, push: { ...over, status: 'waiting', done: push.done, failures, waits, unanswered, next_attempt_at: new Date(nextTry).toISOString() } };
+  return {
+    attempt: failed,
+    push: {
+      ...over,
+      status: 'waiting',
+      done: push.done,
+      failures,
+      waits,
+      unanswered,
+      next_attempt_at: new Date(nextTry).toISOString(),
+    },
+  };
 }
 
 /** Only what the capture system itself did counts; a refusal is an answer. */
 async function tellBreaker(deps: PushDeps, tx: Tx, passage: Passage, outcome: Outcome): Promise<void> {
   if (outcome.kind === 'circuit_open') return;
-  const { DATACAPTURE_BREAKER_FAILURES: failures, DATACAPTURE_BREAKER_COOLDOWN_SECONDS: cooldownSeconds } = deps.settings;
-  if (outcome.kind === 'failed' && isRetried(outcome.type)) return noteFailed(tx, passage, `${outcome.type}: ${outcome.message}`, { failures, cooldownSeconds });
+  const { DATACAPTURE_BREAKER_FAILURES: failures, DATACAPTURE_BREAKER_COOLDOWN_SECONDS: cooldownSeconds } =
+    deps.settings;
+  if (outcome.kind === 'failed' && isRetried(outcome.type))
+    return noteFailed(tx, passage, `${outcome.type}: ${outcome.message}`, { failures, cooldownSeconds });
   if (outcome.kind === 'success' || (outcome.kind === 'failed' && outcome.contacted)) {
     if (await noteAnswered(tx, passage)) await wakeWaiting(tx, passage.studyId);
     return undefined;
@@ -107,32 +176,60 @@ async function tellBreaker(deps: PushDeps, tx: Tx, passage: Passage, outcome: Ou
 }
 
 /** Success, the first failure and the last are records; what is tried in between stands in the attempts. */
-function record(audit: AuditTrail, start: PushResultsStart, visitId: string | null, { attempt, push }: PushEnding, firstFailure: boolean): void {
+function record(
+  audit: AuditTrail,
+  start: PushResultsStart,
+  visitId: string | null,
+  { attempt, push }: PushEnding,
+  firstFailure: boolean,
+): void {
   const final = push.status !== 'waiting';
   if (!final && !firstFailure) return;
   audit.record({
-    study_id: start.study_id, user_id: null, resource_type: 'session', resource_id: start.session_id,
+    study_id: start.study_id,
+    user_id: null,
+    resource_type: 'session',
+    resource_id: start.session_id,
     action: { success: 'results_pushed', failed: 'push_failed', skipped: 'push_skipped' }[attempt.status],
     metadata: {
-      visit_id: visitId, ...(attempt.status === 'success' && { records_imported: attempt.records_imported, already_there: attempt.already_there }),
-      ...(attempt.status === 'failed' && { error_type: attempt.error_type, final }), ...(attempt.status === 'skipped' && { reason: attempt.message }),
+      visit_id: visitId,
+      ...(attempt.status === 'success' && {
+        records_imported: attempt.records_imported,
+        already_there: attempt.already_there,
+      }),
+      ...(attempt.status === 'failed' && { error_type: attempt.error_type, final }),
+      ...(attempt.status === 'skipped' && { reason: attempt.message }),
     },
   });
 }
 
-function tell(deps: PushDeps, start: PushResultsStart, { ending, visitId, firstFailure }: { ending: PushEnding; visitId: string | null; firstFailure: boolean }): void {
+function tell(
+  deps: PushDeps,
+  start: PushResultsStart,
+  { ending, visitId, firstFailure }: { ending: PushEnding; visitId: string | null; firstFailure: boolean },
+): void {
   const { attempt, push } = ending;
   if (attempt.status !== 'failed') return;
   const facts = {
-    session_id: start.session_id, study_id: start.study_id, visit_id: visitId, error_type: attempt.error_type, next_attempt_at: push.next_attempt_at, reason: attempt.message,
+    session_id: start.session_id,
+    study_id: start.study_id,
+    visit_id: visitId,
+    error_type: attempt.error_type,
+    next_attempt_at: push.next_attempt_at,
+    reason: attempt.message,
   };
-  if (push.status === 'failed' || firstFailure) deps.log.fatal({ ...facts, severity: 'critical', fallback_used: false }, 'results were not pushed to the capture system');
+  if (push.status === 'failed' || firstFailure)
+    deps.log.fatal(
+      { ...facts, severity: 'critical', fallback_used: false },
+      'results were not pushed to the capture system',
+    );
   else deps.log.warn(facts, 'results were not pushed yet');
 }
 
 function reportOf({ attempt, push }: PushEnding, again: boolean): PushReport {
   const common = { error_type: attempt.error_type, records_imported: attempt.records_imported };
-  if (push.status === 'waiting') return { ...common, status: 'retry', wait_ms: Math.max(1, Date.parse(push.next_attempt_at!) - nowMs()) };
+  if (push.status === 'waiting')
+    return { ...common, status: 'retry', wait_ms: Math.max(1, Date.parse(push.next_attempt_at!) - nowMs()) };
   if (again) return { ...common, status: 'retry', wait_ms: 1 };
   return { ...common, status: attempt.status, wait_ms: null };
 }

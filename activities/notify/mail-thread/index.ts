@@ -20,10 +20,10 @@ export interface CrowdMailerDeps {
 }
 
 /**
- * The mailer for very many mails: most of a mail's cost is writing it (MIME, its streams), and most of that is done by a
- * thread, which begins with the first mail and ends when there was none for a minute. It knows nothing of the database:
- * what is claimed, judged and noted stays with the sweep, so that a thread that dies is no more than a mail server whose
- * answer was lost.
+ * The mailer for very many mails: most of a mail's cost is writing it (MIME, its streams), and most of that is done by
+ * a thread, which begins with the first mail and ends when there was none for a minute. It knows nothing of the
+ * database: what is claimed, judged and noted stays with the sweep, so that a thread that dies is no more than a mail
+ * server whose answer was lost.
  */
 export class CrowdMailer implements Provider {
   private thread: MailThread | undefined;
@@ -47,14 +47,19 @@ export class CrowdMailer implements Provider {
 
   private begun(): MailThread | undefined {
     if (this.closed || performance.now() < this.notBefore) return this.thread;
-    this.idle ??= setTimeout(() => { this.rest(); }, this.deps.idleMs ?? IDLE_MS).unref();
+    this.idle ??= setTimeout(() => {
+      this.rest();
+    }, this.deps.idleMs ?? IDLE_MS).unref();
     this.idle.refresh();
-    return this.thread ??= new MailThread({ url: this.deps.url, from: this.deps.from }, (fault) => {
+    return (this.thread ??= new MailThread({ url: this.deps.url, from: this.deps.from }, (fault) => {
       this.thread = undefined;
       this.notBefore = performance.now() + AGAIN_MS;
       // Its code or name only: a fault inside a library may quote what it was given.
-      this.deps.log.warn({ fault: codeOf(fault) }, 'the thread that sends mails has ended: its mails are tried again, the worker sends by itself meanwhile');
-    });
+      this.deps.log.warn(
+        { fault: codeOf(fault) },
+        'the thread that sends mails has ended: its mails are tried again, the worker sends by itself meanwhile',
+      );
+    }));
   }
 
   private rest(): void {
@@ -67,5 +72,5 @@ export class CrowdMailer implements Provider {
 
 const codeOf = (fault: unknown): string => {
   const { code, name } = fault as { code?: unknown; name?: string };
-  return typeof code === 'string' ? code : name ?? 'fault';
+  return typeof code === 'string' ? code : (name ?? 'fault');
 };

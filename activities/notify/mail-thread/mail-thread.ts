@@ -8,7 +8,10 @@ import type { Answer, Fault, MailThreadData, Order } from './protocol.js';
 /** It holds a few mails at a time; one that needs more than this has a fault, and must not take the worker with it. */
 const MEMORY_MB = 64;
 
-interface Waiting { resolve: () => void; reject: (fault: Error) => void }
+interface Waiting {
+  resolve: () => void;
+  reject: (fault: Error) => void;
+}
 
 /** The thread that sends mails, as those see it who give it some. */
 export class MailThread {
@@ -18,16 +21,25 @@ export class MailThread {
   private ending = false;
   private readonly waiting = new Map<number, Waiting>();
   private readonly worker: Worker;
-  private readonly orders = new Gathered<Order>((all) => { this.worker.postMessage(all); });
+  private readonly orders = new Gathered<Order>((all) => {
+    this.worker.postMessage(all);
+  });
 
   /** @param onLost is called once, when it ends without having been told to */
   constructor(data: MailThreadData, onLost: (fault: unknown) => void) {
-    this.worker = threadOf('./thread', import.meta.url, { workerData: data, resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB } });
+    this.worker = threadOf('./thread', import.meta.url, {
+      workerData: data,
+      resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
+    });
     // It does not hold a process that is done.
     this.worker.unref();
-    this.worker.on('message', (answers: Answer[]) => { for (const answer of answers) this.hear(answer); });
+    this.worker.on('message', (answers: Answer[]) => {
+      for (const answer of answers) this.hear(answer);
+    });
     let fault: unknown;
-    this.worker.on('error', (given) => { fault = given; });
+    this.worker.on('error', (given) => {
+      fault = given;
+    });
     this.worker.on('exit', (code) => {
       this.ready = false;
       if (!this.ending) onLost(fault ?? new Error(`the thread ended with code ${code}`));
@@ -36,7 +48,9 @@ export class MailThread {
     });
   }
 
-  get busy(): number { return this.waiting.size; }
+  get busy(): number {
+    return this.waiting.size;
+  }
 
   /** @throws what the mailer says; an error to try again where the thread ends before it has said anything */
   send(message: Message): Promise<void> {
@@ -67,6 +81,13 @@ export class MailThread {
   }
 }
 
-const asError = (fault: Fault): Error => (fault.kind === 'refused' ? new RefusedMessage(fault.message, fault.addressIsGone) : Object.assign(new Error(fault.message), { code: fault.code }));
-/** Whether the mail server has the mail is not known: it is sent again under the same Message-ID, as after any lost answer. */
-const lost = (): Error => Object.assign(new Error('The thread that was sending the mail has ended.'), { code: 'MAIL_THREAD_LOST' });
+const asError = (fault: Fault): Error =>
+  fault.kind === 'refused'
+    ? new RefusedMessage(fault.message, fault.addressIsGone)
+    : Object.assign(new Error(fault.message), { code: fault.code });
+/**
+ * Whether the mail server has the mail is not known: it is sent again under the same Message-ID, as after any lost
+ * answer.
+ */
+const lost = (): Error =>
+  Object.assign(new Error('The thread that was sending the mail has ended.'), { code: 'MAIL_THREAD_LOST' });

@@ -1,11 +1,19 @@
 import type { Message } from '../provider.js';
 
 /** What the thread begins with: SMTP_URL, MAIL_FROM. */
-export interface MailThreadData { url: string; from: string }
+export interface MailThreadData {
+  url: string;
+  from: string;
+}
 /** A mail to be sent, and the number that its answer bears. */
-export interface Order { n: number; message: Message }
+export interface Order {
+  n: number;
+  message: Message;
+}
 /** What a provider's error is, where errors cannot go: a thread is told data only. */
-export type Fault = { kind: 'refused'; message: string; addressIsGone: boolean } | { kind: 'again'; message: string; code: string | undefined };
+export type Fault =
+  | { kind: 'refused'; message: string; addressIsGone: boolean }
+  | { kind: 'again'; message: string; code: string | undefined };
 export type Answer = 'ready' | { n: number; fault?: Fault };
 
 /** What is said in one turn of a loop is said at once: waking the other side costs more than what it is told. */

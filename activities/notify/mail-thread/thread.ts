@@ -7,16 +7,27 @@ import type { Answer, Fault, MailThreadData, Order } from './protocol.js';
 
 const { url, from } = workerData as MailThreadData;
 const mailer = smtpMailer(url, from);
-const answers = new Gathered<Answer>((all) => { parentPort!.postMessage(all); });
+const answers = new Gathered<Answer>((all) => {
+  parentPort!.postMessage(all);
+});
 
 parentPort!.on('message', (orders: Order[]) => {
-  for (const { n, message } of orders) mailer.send(message).then(() => { answers.add({ n }); }, (fault: unknown) => { answers.add({ n, fault: asData(fault) }); });
+  for (const { n, message } of orders)
+    mailer.send(message).then(
+      () => {
+        answers.add({ n });
+      },
+      (fault: unknown) => {
+        answers.add({ n, fault: asData(fault) });
+      },
+    );
 });
 answers.add('ready');
 
 /** What is told of a fault is what the mailer tells, which names no address. */
 function asData(fault: unknown): Fault {
-  if (fault instanceof RefusedMessage) return { kind: 'refused', message: fault.message, addressIsGone: fault.addressIsGone };
+  if (fault instanceof RefusedMessage)
+    return { kind: 'refused', message: fault.message, addressIsGone: fault.addressIsGone };
   const { message, code } = fault as Error & { code?: string };
   return { kind: 'again', message, code };
 }

@@ -28,8 +28,17 @@ export interface CarryOutDeps {
 }
 
 /** Lets a reminder go that nothing was tried with. */
-export const putOff = (row: ReminderRow, attempt_at: string | null): Settlement =>
-  ({ id: row.id, due_at: row.due_at, status: 'pending', reason: null, last_error: null, attempt_at, attempted: false, fallback: null, gone: false });
+export const putOff = (row: ReminderRow, attempt_at: string | null): Settlement => ({
+  id: row.id,
+  due_at: row.due_at,
+  status: 'pending',
+  reason: null,
+  last_error: null,
+  attempt_at,
+  attempted: false,
+  fallback: null,
+  gone: false,
+});
 
 /** Judges and sends one claimed reminder. Undefined: the claim was lost meanwhile. */
 export async function carryOut(deps: CarryOutDeps, claimed: Claimed, by: string): Promise<Settlement | undefined> {
@@ -42,22 +51,39 @@ export async function carryOut(deps: CarryOutDeps, claimed: Claimed, by: string)
   const verdict = judge(standingOf(row), now, deps.maxLatenessHours);
   if (verdict.what === 'wait') return putOff(row, verdict.until);
   if (verdict.what !== 'send') {
-    return { ...putOff(row, null), status: verdict.what, reason: verdict.reason, fallback: OF_THE_CHANNEL.includes(verdict.reason) ? channelInstead(row) : null };
+    return {
+      ...putOff(row, null),
+      status: verdict.what,
+      reason: verdict.reason,
+      fallback: OF_THE_CHANNEL.includes(verdict.reason) ? channelInstead(row) : null,
+    };
   }
   try {
     await deliver(deps, row, now);
     return { ...putOff(row, null), status: 'sent', attempted: true };
   } catch (fault) {
     if (fault instanceof RefusedMessage) {
-      return { ...putOff(row, null), status: 'failed', attempted: true, reason: 'refused', last_error: fault.message.slice(0, 500), gone: fault.addressIsGone && row.channel !== 'push', fallback: channelInstead(row) };
+      return {
+        ...putOff(row, null),
+        status: 'failed',
+        attempted: true,
+        reason: 'refused',
+        last_error: fault.message.slice(0, 500),
+        gone: fault.addressIsGone && row.channel !== 'push',
+        fallback: channelInstead(row),
+      };
     }
     const { code: given, retryAfterSeconds = 0 } = fault as { code?: unknown; retryAfterSeconds?: number };
     const code = given?.toString() ?? (fault instanceof Error ? fault.name : 'fault');
-    deps.log.warn({ notification: row.id, channel: row.channel, attempts: row.attempts + 1, fault: code }, 'a reminder was not taken, it is tried again');
+    deps.log.warn(
+      { notification: row.id, channel: row.channel, attempts: row.attempts + 1, fault: code },
+      'a reminder was not taken, it is tried again',
+    );
     const wait = Math.max(waitMs(deps.retrySeconds, row.attempts), retryAfterSeconds * 1_000);
     return { ...putOff(row, new Date(nowMs() + wait).toISOString()), attempted: true, last_error: code.slice(0, 500) };
   }
 }
 
 /** Doubled each time, and never the same for two: a provider that is back is not met by all at once. */
-const waitMs = (first: number, attempts: number): number => Math.min(first * 2 ** Math.min(attempts, 20), MOST_WAIT_SECONDS) * 1_000 * (0.8 + 0.4 * Math.random());
+const waitMs = (first: number, attempts: number): number =>
+  Math.min(first * 2 ** Math.min(attempts, 20), MOST_WAIT_SECONDS) * 1_000 * (0.8 + 0.4 * Math.random());

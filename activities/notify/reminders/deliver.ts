@@ -14,7 +14,11 @@ import type { MessageSettings } from './message.js';
  * is enough.
  * @throws RefusedMessage for good; another Error: try again
  */
-export async function deliver(deps: { database: Database; channels: Channels; messages: MessageSettings }, row: ReminderRow, now: string): Promise<void> {
+export async function deliver(
+  deps: { database: Database; channels: Channels; messages: MessageSettings },
+  row: ReminderRow,
+  now: string,
+): Promise<void> {
   const provider = deps.channels[row.channel];
   if (!provider) throw new RefusedMessage(unconfigured[row.channel]);
   const message = reminderMessage(row, deps.messages, now);
@@ -25,7 +29,12 @@ export async function deliver(deps: { database: Database; channels: Channels; me
 /** Of the device itself, not of its place in a list that grows shorter when one is gone. */
 const deviceKey = (token: string): string => createHash('sha256').update(token).digest('base64url').slice(0, 16);
 
-async function toDevices(database: Database, provider: Provider, row: ReminderRow, message: ReturnType<typeof reminderMessage>): Promise<void> {
+async function toDevices(
+  database: Database,
+  provider: Provider,
+  row: ReminderRow,
+  message: ReturnType<typeof reminderMessage>,
+): Promise<void> {
   const faults: unknown[] = [];
   for (const to of row.push_tokens) {
     try {
@@ -35,7 +44,14 @@ async function toDevices(database: Database, provider: Provider, row: ReminderRo
       if (fault instanceof RefusedMessage && fault.addressIsGone) {
         await inScope(database, row.study_id, async ({ tx, audit }) => {
           await forgetPushToken(tx, row.participant_id, to);
-          audit.record({ study_id: row.study_id, user_id: null, action: 'push_token_removed', resource_type: 'participant', resource_id: row.participant_id, metadata: { reason: 'unregistered' } });
+          audit.record({
+            study_id: row.study_id,
+            user_id: null,
+            action: 'push_token_removed',
+            resource_type: 'participant',
+            resource_id: row.participant_id,
+            metadata: { reason: 'unregistered' },
+          });
         });
       }
     }

@@ -7,37 +7,71 @@ import { compose, footer, wordsFor } from '../../../workflows/domain/reminders/w
 import { line, mailPage } from '../html.js';
 import type { Message } from '../provider.js';
 
-export interface MessageSettings { publicUrl: string; secret: string | undefined }
+export interface MessageSettings {
+  publicUrl: string;
+  secret: string | undefined;
+}
 
 /** Where a participant ends the messages of a channel, with one click and without logging in. */
 export function unsubscribeUrl({ publicUrl, secret }: MessageSettings, participantId: string, channel: string): string {
-  if (!secret) throw Object.assign(new Error('SESSION_SECRET is not set: links in messages cannot be signed.'), { code: 'SESSION_SECRET_MISSING' });
+  if (!secret)
+    throw Object.assign(new Error('SESSION_SECRET is not set: links in messages cannot be signed.'), {
+      code: 'SESSION_SECRET_MISSING',
+    });
   return `${publicUrl.replace(/\/+$/, '')}/api/notifications/unsubscribe?token=${signedToken(secret, 'unsubscribe', `${participantId}.${channel}`)}`;
 }
 
 /** The message of a reminder for its channel, in the participant's language. `to` is left to who sends it. */
 export function reminderMessage(row: ReminderRow, settings: MessageSettings, now: string): Omit<Message, 'to'> {
   const words = wordsFor(row.kind, row.preferred_language, (row.settings as NotificationSettings).languages ?? {});
-  const values = valuesOf(row, { portal_url: `${settings.publicUrl.replace(/\/+$/, '')}/portal`, unsubscribe_url: unsubscribeUrl(settings, row.participant_id, row.channel) }, now);
+  const values = valuesOf(
+    row,
+    {
+      portal_url: `${settings.publicUrl.replace(/\/+$/, '')}/portal`,
+      unsubscribe_url: unsubscribeUrl(settings, row.participant_id, row.channel),
+    },
+    now,
+  );
   const { subject, body } = compose(words, values);
-  // Its id is its key, wherever its visit moves: one whose answer was lost may have been read, and who has been reminded
-  // is not reminded again.
+  // Its id is its key, wherever its visit moves: one whose answer was lost may have been read, and who has been
+  // reminded is not reminded again.
   const message = { id: row.id, subject, text: body };
-  if (row.channel !== 'email') return row.channel === 'sms' ? { ...message, reportUrl: reportUrl(settings, row.id) } : message;
+  if (row.channel !== 'email')
+    return row.channel === 'sms' ? { ...message, reportUrl: reportUrl(settings, row.id) } : message;
   const foot = footer(words.language, values.unsubscribe_url);
   return {
-    ...message, text: `${body}\n\n-- \n${foot}\n`, html: mailPage(words.language, subject, [...body.split(/\n{2,}/).map((paragraph) => `<p>${line(paragraph)}</p>`), `<p style="color:#555;font-size:.85em">${line(foot)}</p>`].join('\n')), unsubscribeUrl: values.unsubscribe_url, reportToken: reportToken(settings, row.id),
+    ...message,
+    text: `${body}\n\n-- \n${foot}\n`,
+    html: mailPage(
+      words.language,
+      subject,
+      [
+        ...body.split(/\n{2,}/).map((paragraph) => `<p>${line(paragraph)}</p>`),
+        `<p style="color:#555;font-size:.85em">${line(foot)}</p>`,
+      ].join('\n'),
+    ),
+    unsubscribeUrl: values.unsubscribe_url,
+    reportToken: reportToken(settings, row.id),
     ...(row.kind === 'visit_reminder' && { calendar: calendarOf(row, now) }),
   };
 }
 
-const reportToken = ({ secret }: Pick<MessageSettings, 'secret'>, notificationId: string): string => signedToken(secret ?? '', 'delivery-report', notificationId);
+const reportToken = ({ secret }: Pick<MessageSettings, 'secret'>, notificationId: string): string =>
+  signedToken(secret ?? '', 'delivery-report', notificationId);
 
 export const reportUrl = ({ publicUrl, secret }: MessageSettings, notificationId: string): string =>
   `${publicUrl.replace(/\/+$/, '')}/api/notifications/${notificationId}/delivery-report?token=${reportToken({ secret }, notificationId)}`;
 
 /** The visit for the participant's calendar. A message that is written later has seen later changes. */
-const calendarOf = ({ visit_key, visit }: ReminderRow, now: string): string => calendarFile([{
-  visit_key, name: visit!.name, target_date: visit!.target_date, updated_at: now, cancelled: false, description: `${visit!.window_open} – ${visit!.window_close}`,
-  sequence: Math.max(0, Math.floor((Date.parse(now) - Date.parse(visit!.created_at)) / 1000)),
-}]);
+const calendarOf = ({ visit_key, visit }: ReminderRow, now: string): string =>
+  calendarFile([
+    {
+      visit_key,
+      name: visit!.name,
+      target_date: visit!.target_date,
+      updated_at: now,
+      cancelled: false,
+      description: `${visit!.window_open} – ${visit!.window_close}`,
+      sequence: Math.max(0, Math.floor((Date.parse(now) - Date.parse(visit!.created_at)) / 1000)),
+    },
+  ]);

@@ -4,27 +4,41 @@ import { settleReminders } from '../../../db/queries/reminders.js';
 import type { Settlement } from '../../../db/queries/reminders.js';
 import { inScope } from '../../../db/transaction.js';
 
-const PAUSE_MS = 25, MOST_TRIES = 200, ROOM_MS = 2;
-/** A commit for each costs more than the sending: so long the first waits for others, or until there are enough of them. */
-const GATHER_MS = 20, ENOUGH = 12;
+const PAUSE_MS = 25,
+  MOST_TRIES = 200,
+  ROOM_MS = 2;
+/**
+ * A commit for each costs more than the sending: so long the first waits for others, or until there are enough of them.
+ */
+const GATHER_MS = 20,
+  ENOUGH = 12;
 
 /**
- * Writes down what came of reminders as it comes, many in one transaction: what has happened while one commits goes with
- * the next. So between a message that was taken and the note of it lies one commit, and a worker that dies leaves few
- * in doubt.
+ * Writes down what came of reminders as it comes, many in one transaction: what has happened while one commits goes
+ * with the next. So between a message that was taken and the note of it lies one commit, and a worker that dies leaves
+ * few in doubt.
  */
 export class Settler {
   private waiting: Settlement[] = [];
   private running: Promise<void> | undefined;
   private fault: unknown;
   private enough: (() => void) | undefined;
-  constructor(private readonly database: Database, private readonly by: string) {}
+  constructor(
+    private readonly database: Database,
+    private readonly by: string,
+  ) {}
 
   add(settlement: Settlement): void {
     if (this.fault !== undefined) throw this.fault;
     this.waiting.push(settlement);
     if (this.waiting.length >= ENOUGH) this.enough?.();
-    this.running ??= this.run().catch((fault: unknown) => { this.fault = fault; }).finally(() => { this.running = undefined; });
+    this.running ??= this.run()
+      .catch((fault: unknown) => {
+        this.fault = fault;
+      })
+      .finally(() => {
+        this.running = undefined;
+      });
   }
 
   /** Waits while more than so many are unwritten: they would be in doubt if the worker died. */
@@ -39,7 +53,7 @@ export class Settler {
   }
 
   private async run(): Promise<void> {
-    for (let tries = 0; this.waiting.length > 0; ) {
+    for (let tries = 0; this.waiting.length > 0;) {
       if (this.waiting.length < ENOUGH) await this.gather();
       const now = this.waiting;
       this.waiting = [];
@@ -49,7 +63,7 @@ export class Settler {
       // Somebody else holds these rows. A lease that was lost meanwhile leaves nothing to write.
       if (++tries > MOST_TRIES) throw new Error('reminders could not be settled: their rows stay locked');
       if (written.size === 0) await sleep(PAUSE_MS);
-      this.waiting.push(...await this.stillOurs(left));
+      this.waiting.push(...(await this.stillOurs(left)));
     }
   }
 
@@ -72,13 +86,26 @@ export class Settler {
         (of[status === 'pending' ? 'put_off' : status] ??= []).push(id);
         studies.set(study_id, of);
       }
-      for (const [study_id, metadata] of studies) audit.record({ study_id, user_id: null, action: 'reminders_processed', resource_type: 'notification', resource_id: null, metadata });
+      for (const [study_id, metadata] of studies)
+        audit.record({
+          study_id,
+          user_id: null,
+          action: 'reminders_processed',
+          resource_type: 'notification',
+          resource_id: null,
+          metadata,
+        });
       return rows;
     });
   }
 
   private async stillOurs(left: readonly Settlement[]): Promise<Settlement[]> {
-    const ids: string[] = await inScope(this.database, '*', ({ tx }) => tx('notifications').whereRaw('id = any(?)', [left.map(({ id }) => id)]).where({ claimed_by: this.by }).pluck('id'));
+    const ids: string[] = await inScope(this.database, '*', ({ tx }) =>
+      tx('notifications')
+        .whereRaw('id = any(?)', [left.map(({ id }) => id)])
+        .where({ claimed_by: this.by })
+        .pluck('id'),
+    );
     return left.filter(({ id }) => ids.includes(id));
   }
 }

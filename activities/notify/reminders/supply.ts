@@ -19,7 +19,11 @@ const PACE_AHEAD_MS = 10_000;
 const BEGIN_BEFORE_MS = 20_000;
 
 /** A claimed reminder as it was read, and when it may go to its provider. */
-export interface Claimed { row: ReminderRow; readAt: number; notBefore: number }
+export interface Claimed {
+  row: ReminderRow;
+  readAt: number;
+  notBefore: number;
+}
 export interface SupplyDeps {
   database: Database;
   pace: Pace | undefined;
@@ -44,12 +48,22 @@ export class Supply {
   constructor(private readonly deps: SupplyDeps) {}
 
   /** Whether very many are due. */
-  get crowded(): boolean { return this.fullClaims >= CROWD_CLAIMS; }
+  get crowded(): boolean {
+    return this.fullClaims >= CROWD_CLAIMS;
+  }
 
   /** The next one to send; undefined: nothing is due. @throws what the database said */
   async next(): Promise<Claimed | undefined> {
     for (;;) {
-      if (this.rows.length <= AHEAD && !this.dry) this.claiming ??= this.claim().catch((fault: unknown) => { this.fault = fault; this.dry = true; }).finally(() => { this.claiming = undefined; });
+      if (this.rows.length <= AHEAD && !this.dry)
+        this.claiming ??= this.claim()
+          .catch((fault: unknown) => {
+            this.fault = fault;
+            this.dry = true;
+          })
+          .finally(() => {
+            this.claiming = undefined;
+          });
       if (this.rows.length === 0 && this.claiming) await this.claiming;
       if (this.fault !== undefined) throw this.fault;
       const claimed = this.rows.shift();
@@ -65,7 +79,10 @@ export class Supply {
 
   private async claim(): Promise<void> {
     const { database, by, leaseSeconds, until } = this.deps;
-    const rows = performance.now() < until ? await inScope(database, '*', ({ tx }) => claimReminders(tx, { by, limit: BATCH, leaseSeconds })) : [];
+    const rows =
+      performance.now() < until
+        ? await inScope(database, '*', ({ tx }) => claimReminders(tx, { by, limit: BATCH, leaseSeconds }))
+        : [];
     if (rows.length === BATCH) this.fullClaims += 1;
     if (rows.length > 0) return this.keep(rows, performance.now());
     const wait = this.resumeAt - performance.now();
@@ -79,12 +96,14 @@ export class Supply {
     const limited = new Map<Channel, ReminderRow[]>();
     for (const row of rows) {
       if (!pace?.limits(row.channel)) this.rows.push({ row, readAt, notBefore: 0 });
-      else limited.set(row.channel, [...limited.get(row.channel) ?? [], row]);
+      else limited.set(row.channel, [...(limited.get(row.channel) ?? []), row]);
     }
     for (const [channel, waiting] of limited) {
       const { granted, firstInMs, everyMs } = await pace!.reserve(channel, waiting.length, PACE_AHEAD_MS);
       const now = performance.now();
-      this.rows.push(...waiting.slice(0, granted).map((row, i) => ({ row, readAt, notBefore: now + firstInMs + i * everyMs })));
+      this.rows.push(
+        ...waiting.slice(0, granted).map((row, i) => ({ row, readAt, notBefore: now + firstInMs + i * everyMs })),
+      );
       if (granted === waiting.length) continue;
       this.resumeAt = now + PACE_AHEAD_MS;
       for (const row of waiting.slice(granted)) letGo(row, new Date(nowMs() + PACE_AHEAD_MS).toISOString());

@@ -25,19 +25,27 @@ export interface SweepDeps extends CarryOutDeps {
   heartbeat: (details: unknown) => void;
   leaseSeconds?: number;
 }
-export interface SweepReport { sent: number; failed: number; cancelled: number; suppressed: number; put_off: number }
+export interface SweepReport {
+  sent: number;
+  failed: number;
+  cancelled: number;
+  suppressed: number;
+  put_off: number;
+}
 
 /**
- * Sends what is due. A reminder is claimed and committed before anything is sent, judged again at the moment of sending,
- * and what came of it is committed right after. A worker that dies between the provider's answer and that commit leaves
- * its claim; when the lease is over the message is sent again under the same key (Message-ID, Idempotency-Key), by which
- * provider or mailbox collapse the two: nothing is lost, and a double exists only where neither does.
- * An idle run is one query that an index answers.
+ * Sends what is due. A reminder is claimed and committed before anything is sent, judged again at the moment of
+ * sending, and what came of it is committed right after. A worker that dies between the provider's answer and that
+ * commit leaves its claim; when the lease is over the message is sent again under the same key (Message-ID,
+ * Idempotency-Key), by which provider or mailbox collapse the two: nothing is lost, and a double exists only where
+ * neither does. An idle run is one query that an index answers.
  */
 export const sweepReminders = (deps: SweepDeps) => async (): Promise<SweepReport> => {
   const report: SweepReport = { sent: 0, failed: 0, cancelled: 0, suppressed: 0, put_off: 0 };
   if (!(await anyReminderDue(deps.database))) return report;
-  const beats = setInterval(() => { deps.heartbeat(report); }, HEARTBEAT_MS).unref();
+  const beats = setInterval(() => {
+    deps.heartbeat(report);
+  }, HEARTBEAT_MS).unref();
   const until = performance.now() + LONGEST_MS;
   try {
     // What goes to another channel instead is due at once.
@@ -58,13 +66,24 @@ async function sendAll(deps: SweepDeps, by: string, report: SweepReport, until: 
     report[settlement.status === 'pending' ? 'put_off' : settlement.status]++;
   };
   const supply = new Supply({
-    database: deps.database, pace: deps.pace, by, leaseSeconds: deps.leaseSeconds ?? LEASE_SECONDS, until,
+    database: deps.database,
+    pace: deps.pace,
+    by,
+    leaseSeconds: deps.leaseSeconds ?? LEASE_SECONDS,
+    until,
     letGo: (row, moment) => settle(putOff(row, moment)),
   });
   const inCrowd = { ...deps, channels: { ...deps.channels, ...deps.crowd } };
   let failed: { fault: unknown } | undefined;
   const senders: Promise<void>[] = [];
-  const begin = (count: number) => { for (let i = 0; i < count; i += 1) senders.push(send().catch((fault: unknown) => { failed ??= { fault }; })); };
+  const begin = (count: number) => {
+    for (let i = 0; i < count; i += 1)
+      senders.push(
+        send().catch((fault: unknown) => {
+          failed ??= { fault };
+        }),
+      );
+  };
   const send = async () => {
     for (let claimed = await supply.next(); claimed && !failed; claimed = await supply.next()) {
       const crowded = deps.crowd !== undefined && supply.crowded;

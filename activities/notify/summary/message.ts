@@ -3,38 +3,75 @@ import { escaped, mailPage } from '../html.js';
 
 /** The figures in the order in which they are told. */
 const figures = (of: DailySummary): [string, number][] => [
-  ['Yesterday: enrolled', of.yesterday.enrolled], ['Yesterday: withdrawn', of.yesterday.withdrawn], ['Yesterday: visits completed', of.yesterday.visits_completed],
-  ['Yesterday: visits missed', of.yesterday.visits_missed], ['Yesterday: sessions completed', of.yesterday.sessions_completed],
-  ['Today: visits due', of.due_today], ['Overdue visits', of.overdue], ['Failed syncs', of.failed_syncs], ['Pending approvals', of.pending_approvals],
+  ['Yesterday: enrolled', of.yesterday.enrolled],
+  ['Yesterday: withdrawn', of.yesterday.withdrawn],
+  ['Yesterday: visits completed', of.yesterday.visits_completed],
+  ['Yesterday: visits missed', of.yesterday.visits_missed],
+  ['Yesterday: sessions completed', of.yesterday.sessions_completed],
+  ['Today: visits due', of.due_today],
+  ['Overdue visits', of.overdue],
+  ['Failed syncs', of.failed_syncs],
+  ['Pending approvals', of.pending_approvals],
 ];
 
-/** The morning's summary of a study: the same as text and as HTML, with a plot of the last fourteen days. Codes only, no names. */
+/**
+ * The morning's summary of a study: the same as text and as HTML, with a plot of the last fourteen days. Codes only, no
+ * names.
+ */
 export function summaryMessage(of: DailySummary, publicUrl: string): { subject: string; text: string; html: string } {
   const subject = `[${of.study_code}] Daily summary of ${of.today}`;
   const text = [
-    `${of.study_name} (${of.study_code}), ${of.today}`, '', ...figures(of).map(([label, n]) => `${label}: ${n}`), '',
-    ...listText('Today', of.today_visits, of.due_today), ...listText('Overdue', of.overdue_visits, of.overdue),
-    'Visits completed by day:', ...of.completed_by_day.map(({ day, completed }) => `  ${day}  ${'#'.repeat(Math.min(completed, 50))} ${completed}`), '', publicUrl, '',
+    `${of.study_name} (${of.study_code}), ${of.today}`,
+    '',
+    ...figures(of).map(([label, n]) => `${label}: ${n}`),
+    '',
+    ...listText('Today', of.today_visits, of.due_today),
+    ...listText('Overdue', of.overdue_visits, of.overdue),
+    'Visits completed by day:',
+    ...of.completed_by_day.map(({ day, completed }) => `  ${day}  ${'#'.repeat(Math.min(completed, 50))} ${completed}`),
+    '',
+    publicUrl,
+    '',
   ].join('\n');
-  const html = mailPage('en', subject, [
-    `<h1 style="font-size:1.2em">${escaped(of.study_name)} (${escaped(of.study_code)}), ${of.today}</h1>`,
-    `<table style="border-collapse:collapse">${figures(of).map(([label, n]) => `<tr><td style="padding:.1em 1em .1em 0">${label}</td><td style="text-align:right"><b>${n}</b></td></tr>`).join('')}</table>`,
-    listHtml('Today', of.today_visits, of.due_today), listHtml('Overdue', of.overdue_visits, of.overdue), plot(of.completed_by_day),
-    `<p><a href="${escaped(publicUrl)}">${escaped(publicUrl)}</a></p>`,
-  ].join('\n'));
+  const html = mailPage(
+    'en',
+    subject,
+    [
+      `<h1 style="font-size:1.2em">${escaped(of.study_name)} (${escaped(of.study_code)}), ${of.today}</h1>`,
+      `<table style="border-collapse:collapse">${figures(of)
+        .map(
+          ([label, n]) =>
+            `<tr><td style="padding:.1em 1em .1em 0">${label}</td><td style="text-align:right"><b>${n}</b></td></tr>`,
+        )
+        .join('')}</table>`,
+      listHtml('Today', of.today_visits, of.due_today),
+      listHtml('Overdue', of.overdue_visits, of.overdue),
+      plot(of.completed_by_day),
+      `<p><a href="${escaped(publicUrl)}">${escaped(publicUrl)}</a></p>`,
+    ].join('\n'),
+  );
   return { subject, text, html };
 }
 
 const more = (shown: number, total: number) => (total > shown ? [`… and ${total - shown} more`] : []);
-const told = (visit: SummaryVisit) => `${visit.participant_code}: ${visit.name}, ${visit.target_date} (until ${visit.window_close})`;
+const told = (visit: SummaryVisit) =>
+  `${visit.participant_code}: ${visit.name}, ${visit.target_date} (until ${visit.window_close})`;
 const listText = (title: string, visits: readonly SummaryVisit[], total: number): string[] =>
-  visits.length === 0 ? [] : [`${title}:`, ...[...visits.map(told), ...more(visits.length, total)].map((one) => `  ${one}`), ''];
+  visits.length === 0
+    ? []
+    : [`${title}:`, ...[...visits.map(told), ...more(visits.length, total)].map((one) => `  ${one}`), ''];
 const listHtml = (title: string, visits: readonly SummaryVisit[], total: number): string =>
-  visits.length === 0 ? '' : `<h2 style="font-size:1em">${title}</h2><ul>${[...visits.map(told), ...more(visits.length, total)].map((one) => `<li>${escaped(one)}</li>`).join('')}</ul>`;
+  visits.length === 0
+    ? ''
+    : `<h2 style="font-size:1em">${title}</h2><ul>${[...visits.map(told), ...more(visits.length, total)].map((one) => `<li>${escaped(one)}</li>`).join('')}</ul>`;
 
 /** Bars of table cells: mail programs draw neither scripts nor SVG. */
 function plot(days: DailySummary['completed_by_day']): string {
   const most = Math.max(1, ...days.map(({ completed }) => completed));
-  return `<h2 style="font-size:1em">Visits completed by day</h2><table role="img" aria-label="Visits completed on each of the last fourteen days" style="border-collapse:collapse;font-size:.85em">${days.map(({ day, completed }) =>
-    `<tr><td style="padding-right:.8em">${day}</td><td style="width:16em"><div style="background:#3366aa;height:.8em;width:${Math.round(completed / most * 100)}%"></div></td><td style="text-align:right;padding-left:.5em">${completed}</td></tr>`).join('')}</table>`;
+  return `<h2 style="font-size:1em">Visits completed by day</h2><table role="img" aria-label="Visits completed on each of the last fourteen days" style="border-collapse:collapse;font-size:.85em">${days
+    .map(
+      ({ day, completed }) =>
+        `<tr><td style="padding-right:.8em">${day}</td><td style="width:16em"><div style="background:#3366aa;height:.8em;width:${Math.round((completed / most) * 100)}%"></div></td><td style="text-align:right;padding-left:.5em">${completed}</td></tr>`,
+    )
+    .join('')}</table>`;
 }

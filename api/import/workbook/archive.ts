@@ -2,20 +2,28 @@ import { createInflateRaw } from 'node:zlib';
 import { MAX_UNPACKED, tooMuch, unreadable } from './unreadable.js';
 
 const MAX_PARTS = 2_000;
-const END = 0x06054b50, ENTRY = 0x02014b50;
+const END = 0x06054b50,
+  ENTRY = 0x02014b50;
 const NO_WORKBOOK = 'This is not a workbook (.xlsx).';
 /** A part is handed on in pieces of this size, however large it is. */
 const PIECE = 16 * 1024;
 
 /** A file in the archive; `name` as parts name each other: without a slash before it, its case is of no account. */
-export interface Part { name: string; method: number; packed: Buffer }
+export interface Part {
+  name: string;
+  method: number;
+  packed: Buffer;
+}
 
 /** The parts of a workbook, by name. @throws 400 FILE_UNREADABLE what is none, is encrypted, or has macros */
 export function partsOf(bytes: Buffer): Map<string, Part> {
-  if (bytes.subarray(0, 4).equals(Buffer.from('d0cf11e0', 'hex'))) throw unreadable('This is an old (.xls) or encrypted workbook: save it as .xlsx without a password.');
+  if (bytes.subarray(0, 4).equals(Buffer.from('d0cf11e0', 'hex')))
+    throw unreadable('This is an old (.xls) or encrypted workbook: save it as .xlsx without a password.');
   const parts = new Map(listed(bytes).map((part) => [part.name, part]));
   if (!parts.has('xl/workbook.xml')) throw unreadable(NO_WORKBOOK);
-  for (const name of parts.keys()) if (name.endsWith('vbaproject.bin') || name.startsWith('xl/macrosheets/')) throw unreadable('The workbook has macros: save it as .xlsx, without them.');
+  for (const name of parts.keys())
+    if (name.endsWith('vbaproject.bin') || name.startsWith('xl/macrosheets/'))
+      throw unreadable('The workbook has macros: save it as .xlsx, without them.');
   return parts;
 }
 
@@ -40,7 +48,9 @@ export async function* contentOf({ name, method, packed }: Part, most = MAX_UNPA
       yield piece;
     }
   } catch (fault) {
-    throw String((fault as { code?: unknown }).code).startsWith('Z_') ? unreadable(`The workbook is damaged: ${name.slice(0, 80)} cannot be unpacked.`, fault) : fault;
+    throw String((fault as { code?: unknown }).code).startsWith('Z_')
+      ? unreadable(`The workbook is damaged: ${name.slice(0, 80)} cannot be unpacked.`, fault)
+      : fault;
   }
 }
 
@@ -54,8 +64,17 @@ function listed(bytes: Buffer): Part[] {
     let at = bytes.readUInt32LE(end + 16);
     return Array.from({ length: count }, () => {
       if (bytes.readUInt32LE(at) !== ENTRY) throw unreadable(NO_WORKBOOK);
-      const [size, nameLength, extra, comment] = [bytes.readUInt32LE(at + 20), bytes.readUInt16LE(at + 28), bytes.readUInt16LE(at + 30), bytes.readUInt16LE(at + 32)];
-      const name = bytes.toString('utf8', at + 46, at + 46 + nameLength).replaceAll('\\', '/').replace(/^\/+/, '').toLowerCase();
+      const [size, nameLength, extra, comment] = [
+        bytes.readUInt32LE(at + 20),
+        bytes.readUInt16LE(at + 28),
+        bytes.readUInt16LE(at + 30),
+        bytes.readUInt16LE(at + 32),
+      ];
+      const name = bytes
+        .toString('utf8', at + 46, at + 46 + nameLength)
+        .replaceAll('\\', '/')
+        .replace(/^\/+/, '')
+        .toLowerCase();
       const local = bytes.readUInt32LE(at + 42);
       const begin = local + 30 + bytes.readUInt16LE(local + 26) + bytes.readUInt16LE(local + 28);
       const part = { name, method: bytes.readUInt16LE(at + 10), packed: bytes.subarray(begin, begin + size) };

@@ -5,9 +5,19 @@ import { unreadable } from './unreadable.js';
 import { prefixed, readXml } from './xml.js';
 
 /** The parts that the rows of a workbook's first sheet are read from. */
-export interface Book { sheet: Part; name: string; date1904: boolean; strings: Part | undefined; styles: Part | undefined }
+export interface Book {
+  sheet: Part;
+  name: string;
+  date1904: boolean;
+  strings: Part | undefined;
+  styles: Part | undefined;
+}
 
-interface Relationship { id: string; kind: string; target: string }
+interface Relationship {
+  id: string;
+  kind: string;
+  target: string;
+}
 const FOLDER = 'xl/';
 
 /**
@@ -25,10 +35,21 @@ export async function openBook(parts: Map<string, Part>): Promise<Book> {
     },
   });
   const relationships = await relationshipsOf(parts.get(`${FOLDER}_rels/workbook.xml.rels`));
-  const partOf = (kind: string, id?: string) => relationships.filter((one) => one.kind === kind && (id === undefined || one.id === id)).flatMap(({ target }) => parts.get(target) ?? []).at(0);
+  const partOf = (kind: string, id?: string) =>
+    relationships
+      .filter((one) => one.kind === kind && (id === undefined || one.id === id))
+      .flatMap(({ target }) => parts.get(target) ?? [])
+      .at(0);
   for (const { name, id } of sheets) {
     const sheet = id === undefined ? undefined : partOf('worksheet', id);
-    if (sheet) return { sheet, name, date1904, strings: partOf('sharedstrings') ?? parts.get(`${FOLDER}sharedstrings.xml`), styles: partOf('styles') ?? parts.get(`${FOLDER}styles.xml`) };
+    if (sheet)
+      return {
+        sheet,
+        name,
+        date1904,
+        strings: partOf('sharedstrings') ?? parts.get(`${FOLDER}sharedstrings.xml`),
+        styles: partOf('styles') ?? parts.get(`${FOLDER}styles.xml`),
+      };
   }
   throw unreadable('The workbook has no sheet.');
 }
@@ -38,7 +59,8 @@ async function relationshipsOf(part: Part | undefined): Promise<Relationship[]> 
   if (!part) return found;
   await readXml(contentOf(part), {
     open: (name, { Id, Type, Target }) => {
-      if (name === 'Relationship' && Id !== undefined && Type !== undefined && Target !== undefined) found.push({ id: Id, kind: Type.slice(Type.lastIndexOf('/') + 1).toLowerCase(), target: partNamed(Target) });
+      if (name === 'Relationship' && Id !== undefined && Type !== undefined && Target !== undefined)
+        found.push({ id: Id, kind: Type.slice(Type.lastIndexOf('/') + 1).toLowerCase(), target: partNamed(Target) });
     },
   });
   return found;
@@ -47,5 +69,7 @@ async function relationshipsOf(part: Part | undefined): Promise<Relationship[]> 
 /** A target is told from the root of the archive, or from the workbook's folder. */
 const partNamed = (target: string): string => {
   const path = target.trim().replaceAll('\\', '/');
-  return normalize(path.startsWith('/') ? path : FOLDER + path).replace(/^\/+/, '').toLowerCase();
+  return normalize(path.startsWith('/') ? path : FOLDER + path)
+    .replace(/^\/+/, '')
+    .toLowerCase();
 };

@@ -4,26 +4,43 @@ import { unescaped } from './text.js';
 import { damaged } from './unreadable.js';
 
 /** What the cells of a workbook refer to. */
-export interface Meaning { strings: SharedStrings; formats: readonly Format[]; date1904: boolean }
+export interface Meaning {
+  strings: SharedStrings;
+  formats: readonly Format[];
+  date1904: boolean;
+}
 
 const DAY_MS = 86_400_000;
 /** The day zero of a workbook's count, in days from 1970. */
-const ZERO_1900 = -25_569, ZERO_1904 = ZERO_1900 + 1_462;
+const ZERO_1900 = -25_569,
+  ZERO_1904 = ZERO_1900 + 1_462;
 
 /**
  * A cell as the person sees it: dates without a zone, numbers with the zeros of their format, the results of formulas.
  * @param type what the sheet says of the value, which is a number where it says nothing
  */
-export function shown(value: string, type: string | undefined, format: Format | undefined, { strings, date1904 }: Meaning): string {
+export function shown(
+  value: string,
+  type: string | undefined,
+  format: Format | undefined,
+  { strings, date1904 }: Meaning,
+): string {
   if (value === '') return '';
   switch (type) {
-    case 's': return strings.at(Number.parseInt(value, 10)) ?? missing(value);
-    case 'str': case 'inlineStr': return unescaped(value);
-    case 'b': return String(Number.parseInt(value, 10) !== 0);
-    case 'e': return value;
+    case 's':
+      return strings.at(Number.parseInt(value, 10)) ?? missing(value);
+    case 'str':
+    case 'inlineStr':
+      return unescaped(value);
+    case 'b':
+      return String(Number.parseInt(value, 10) !== 0);
+    case 'e':
+      return value;
     // A date is written out by few programs: 2026-01-31T00:00:00.
-    case 'd': return /^\d{4}-\d\d-\d\d/.test(value) ? value.slice(0, 10) : value;
-    default: return numberShown(Number.parseFloat(value), format, date1904);
+    case 'd':
+      return /^\d{4}-\d\d-\d\d/.test(value) ? value.slice(0, 10) : value;
+    default:
+      return numberShown(Number.parseFloat(value), format, date1904);
   }
 }
 
@@ -32,7 +49,9 @@ function numberShown(number: number, format: Format | undefined, date1904: boole
     const date = new Date(Math.round((number + (date1904 ? ZERO_1904 : ZERO_1900)) * DAY_MS));
     return Number.isNaN(date.getTime()) ? '' : date.toISOString().slice(0, 10);
   }
-  return format && format.digits > 0 && Number.isInteger(number) && number >= 0 ? String(number).padStart(format.digits, '0') : String(number);
+  return format && format.digits > 0 && Number.isInteger(number) && number >= 0
+    ? String(number).padStart(format.digits, '0')
+    : String(number);
 }
 
 function missing(index: string): never {

@@ -1,6 +1,8 @@
 import type { Merge } from './modest.js';
 
-interface Whole { text: string }
+interface Whole {
+  text: string;
+}
 
 /** Cells that are one: each of them says what the first one says, in whichever row it stands. */
 export class Merged {
@@ -23,7 +25,9 @@ export class Merged {
   }
 
   /** The last row that one of them reaches. */
-  get last(): number { return this.rows[0] ?? 0; }
+  get last(): number {
+    return this.rows[0] ?? 0;
+  }
 
   /** Takes what the first of several cells says, before the others are asked. */
   note(row: number, column: number, text: string): void {

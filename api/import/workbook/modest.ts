@@ -4,17 +4,23 @@ import { MAX_UNPACKED, unreadable } from './unreadable.js';
 
 /** Of cells and of texts: ten columns of as many rows as an import takes. */
 const MAX_CELLS = 1_000_000;
-const MAX_MERGED = 100_000, MAX_MERGES = 2_000;
+const MAX_MERGED = 100_000,
+  MAX_MERGES = 2_000;
 /** What is looked for begins and ends within so many bytes. */
 const REACH = 200;
 
 /** A rectangle of cells that are one to whoever looks at the sheet. */
-export interface Merge { left: number; top: number; right: number; bottom: number }
+export interface Merge {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
 
 /**
- * Refuses what no spreadsheet program would write, before anything is read of it: all parts are unpacked once, a piece at a
- * time and up to a bound, and those of the workbook counted. Answers the merged cells of each sheet that has some: it names
- * them behind its rows.
+ * Refuses what no spreadsheet program would write, before anything is read of it: all parts are unpacked once, a piece
+ * at a time and up to a bound, and those of the workbook counted. Answers the merged cells of each sheet that has some:
+ * it names them behind its rows.
  * @throws 400 FILE_UNREADABLE
  */
 export async function requireModest(parts: Iterable<Part>): Promise<Map<Part, Merge[]>> {
@@ -66,17 +72,26 @@ class Counts {
   private look(bytes: Buffer, until: number): void {
     this.cells += times(bytes, '<c', until);
     this.texts += times(bytes, '<si', until);
-    if (this.cells > MAX_CELLS || this.texts > MAX_CELLS) throw unreadable(`The workbook has more than ${MAX_CELLS} cells.`);
-    for (let at = bytes.indexOf('<mergeCell '); at >= 0 && at < until; at = bytes.indexOf('<mergeCell ', at + 1)) this.merge(bytes.toString('latin1', at, at + REACH));
+    if (this.cells > MAX_CELLS || this.texts > MAX_CELLS)
+      throw unreadable(`The workbook has more than ${MAX_CELLS} cells.`);
+    for (let at = bytes.indexOf('<mergeCell '); at >= 0 && at < until; at = bytes.indexOf('<mergeCell ', at + 1))
+      this.merge(bytes.toString('latin1', at, at + REACH));
   }
 
   private merge(element: string): void {
-    const [, left, top, right, bottom] = /^<mergeCell [^>]*?ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"/.exec(element) ?? [];
+    const [, left, top, right, bottom] =
+      /^<mergeCell [^>]*?ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"/.exec(element) ?? [];
     const [columns, rows] = [[left, right].map((letters) => columnOf(letters ?? '')), [Number(top), Number(bottom)]];
-    const merge = { left: Math.min(...columns), top: Math.min(...rows), right: Math.max(...columns), bottom: Math.max(...rows) };
+    const merge = {
+      left: Math.min(...columns),
+      top: Math.min(...rows),
+      right: Math.max(...columns),
+      bottom: Math.max(...rows),
+    };
     this.merged += left === undefined ? Infinity : (merge.right - merge.left + 1) * (merge.bottom - merge.top + 1);
     this.merges.push(merge);
-    if (!(this.merged <= MAX_MERGED) || this.merges.length > MAX_MERGES) throw unreadable('The workbook has more merged cells than any list.');
+    if (!(this.merged <= MAX_MERGED) || this.merges.length > MAX_MERGES)
+      throw unreadable('The workbook has more merged cells than any list.');
   }
 }
 

@@ -10,8 +10,8 @@ const PIECE = 64 * 1024;
 type Packed = [row: number, width: number, cells: string[]];
 
 /**
- * Packs rows as they are read. A hundred thousand participants are two or three megabytes then; the same text in every cell of
- * a sheet, which a workbook holds once, is next to nothing.
+ * Packs rows as they are read. A hundred thousand participants are two or three megabytes then; the same text in every
+ * cell of a sheet, which a workbook holds once, is next to nothing.
  */
 export class Packing {
   private rows: Packed[] = [];
@@ -27,7 +27,8 @@ export class Packing {
     const kept = cells.slice(0, last);
     const size = kept.reduce((sum, cell) => sum + cell.length + 1, 1);
     this.total += size;
-    if (this.total > MAX_UNPACKED) throw unreadable(`The sheet has more than ${MAX_UNPACKED / 1024 / 1024} MiB of text.`);
+    if (this.total > MAX_UNPACKED)
+      throw unreadable(`The sheet has more than ${MAX_UNPACKED / 1024 / 1024} MiB of text.`);
     this.rows.push([row, cells.length, kept]);
     this.size += size;
     if (this.size >= PIECE) this.flush();

@@ -9,10 +9,11 @@ import { formatsOf } from './styles.js';
 import { readXml } from './xml.js';
 
 /**
- * Reads the first sheet of a workbook from its beginning to its end: each row as its elements come, whatever the order of
- * the archive's parts. Answers the sheet's name.
+ * Reads the first sheet of a workbook from its beginning to its end: each row as its elements come, whatever the order
+ * of the archive's parts. Answers the sheet's name.
  * @param send gets the rows, packed
- * @throws 400 FILE_UNREADABLE: no workbook, macros, encrypted, damaged, or far larger unpacked than any list of participants
+ * @throws 400 FILE_UNREADABLE: no workbook, macros, encrypted, damaged, or far larger unpacked than any list of
+ * participants
  */
 export async function readWorkbook(bytes: Buffer, send: (piece: Uint8Array<ArrayBuffer>) => void): Promise<string> {
   const parts = partsOf(bytes);

@@ -6,7 +6,8 @@ import { Text } from './text.js';
 import { MAX_ROW_TEXT, damaged, unreadable } from './unreadable.js';
 import type { Attributes, Reader } from './xml.js';
 
-const LAST_ROW = 1_048_576, LAST_COLUMN = 16_384;
+const LAST_ROW = 1_048_576,
+  LAST_COLUMN = 16_384;
 /** Cells of a row that are read. */
 const MAX_CELLS = 2_000;
 
@@ -23,7 +24,11 @@ export class Rows implements Reader {
   private readonly value = new Text(['v', 't']);
 
   /** @param take gets each row, in their order; `cells` is its own */
-  constructor(private readonly meaning: Meaning, private readonly merged: Merged, private readonly take: (row: number, cells: string[]) => void) {
+  constructor(
+    private readonly meaning: Meaning,
+    private readonly merged: Merged,
+    private readonly take: (row: number, cells: string[]) => void,
+  ) {
     if (merged.last > LAST_ROW) throw tooFar(merged.last);
   }
 
@@ -58,7 +63,8 @@ export class Rows implements Reader {
     const row = given === undefined ? this.row + 1 : Number(given);
     if (!Number.isInteger(row) || row < 1) throw damaged(new Error('a row without a number'));
     if (row > LAST_ROW) throw tooFar(row);
-    if (row <= this.row) throw unreadable(`The workbook is damaged: row ${row} of its sheet stands behind row ${this.row}.`);
+    if (row <= this.row)
+      throw unreadable(`The workbook is damaged: row ${row} of its sheet stands behind row ${this.row}.`);
     this.rowsBefore(row);
     this.begin(row);
   }
@@ -71,7 +77,8 @@ export class Rows implements Reader {
   }
 
   private beginCell(attributes: Attributes): void {
-    this.column = attributes.r === undefined ? this.column + 1 : columnOf(/^[A-Z]{1,3}(?=\d)/.exec(attributes.r)?.[0] ?? '');
+    this.column =
+      attributes.r === undefined ? this.column + 1 : columnOf(/^[A-Z]{1,3}(?=\d)/.exec(attributes.r)?.[0] ?? '');
     if (this.column < 1 || this.column > LAST_COLUMN) throw damaged(new Error('a cell in no column'));
     this.cell = attributes;
     this.formula = false;
@@ -95,7 +102,8 @@ export class Rows implements Reader {
     while (this.cells.length < column) this.cells.push('');
     this.length += text.length - this.cells[column - 1]!.length;
     this.cells[column - 1] = text;
-    if (this.length > MAX_ROW_TEXT) throw unreadable(`Row ${this.row} of the sheet is longer than ${MAX_ROW_TEXT} characters.`);
+    if (this.length > MAX_ROW_TEXT)
+      throw unreadable(`Row ${this.row} of the sheet is longer than ${MAX_ROW_TEXT} characters.`);
   }
 
   private endRow(): void {

@@ -10,8 +10,8 @@ const HEAD = 5;
 const NARROW = /^[\0-\u{ff}]*$/u;
 
 /**
- * The texts that a workbook's cells share: as many as it has cells, and needed until its last row. They are kept as bytes
- * side by side, not as so many objects of the thread's heap.
+ * The texts that a workbook's cells share: as many as it has cells, and needed until its last row. They are kept as
+ * bytes side by side, not as so many objects of the thread's heap.
  */
 export class SharedStrings {
   private readonly blocks: Buffer[] = [];
@@ -41,7 +41,8 @@ export class SharedStrings {
   at(index: number): string | undefined {
     if (!(index >= 0 && index < this.count)) return undefined;
     const place = this.places[index]!;
-    const block = this.blocks[Math.floor(place / BLOCK)]!, at = place % BLOCK;
+    const block = this.blocks[Math.floor(place / BLOCK)]!,
+      at = place % BLOCK;
     return block.toString(block[at + 4] === 1 ? 'utf16le' : 'latin1', at + HEAD, at + HEAD + block.readUInt32LE(at));
   }
 

@@ -4,16 +4,26 @@ import { damaged } from './unreadable.js';
 import { readXml } from './xml.js';
 
 /** What a cell's number format makes of a number: a date, or whole numbers with so many digits at least. */
-export interface Format { date: boolean; digits: number }
+export interface Format {
+  date: boolean;
+  digits: number;
+}
 
-const PLAIN: Format = { date: false, digits: 0 }, DATE: Format = { date: true, digits: 0 };
+const PLAIN: Format = { date: false, digits: 0 },
+  DATE: Format = { date: true, digits: 0 };
 /** A spreadsheet program has 64,000 at most. */
 const MAX_STYLES = 65_536;
 /**
- * The formats that no workbook spells out (ECMA-376, 18.8.30), by number: of dates and times, also those of 27 to 36 and 50 to
- * 58, which are written otherwise in each language of East Asia.
+ * The formats that no workbook spells out (ECMA-376, 18.8.30), by number: of dates and times, also those of 27 to 36
+ * and 50 to 58, which are written otherwise in each language of East Asia.
  */
-const BUILT_IN_DATES = [[14, 22], [27, 36], [45, 47], [50, 58], [81, 81]] as const;
+const BUILT_IN_DATES = [
+  [14, 22],
+  [27, 36],
+  [45, 47],
+  [50, 58],
+  [81, 81],
+] as const;
 
 /** The formats of a workbook's cells, by the number of their style. */
 export async function formatsOf(part: Part | undefined): Promise<Format[]> {
@@ -26,9 +36,12 @@ export async function formatsOf(part: Part | undefined): Promise<Format[]> {
         if (name === 'numFmts' || name === 'cellXfs') within = name;
         else if (name === 'numFmt' && within === 'numFmts') codes.set(numFmtId, formatCode);
         else if (name === 'xf' && within === 'cellXfs') styles.push(numFmtId);
-        if (styles.length > MAX_STYLES || codes.size > MAX_STYLES) throw damaged(new Error(`more than ${MAX_STYLES} styles`));
+        if (styles.length > MAX_STYLES || codes.size > MAX_STYLES)
+          throw damaged(new Error(`more than ${MAX_STYLES} styles`));
       },
-      close: (name) => { if (name === within) within = undefined; },
+      close: (name) => {
+        if (name === within) within = undefined;
+      },
     });
   }
   return styles.map((id) => {
@@ -37,10 +50,13 @@ export async function formatsOf(part: Part | undefined): Promise<Format[]> {
   });
 }
 
-const builtIn = (id: number): Format => (BUILT_IN_DATES.some(([first, last]) => id >= first && id <= last) ? DATE : PLAIN);
+const builtIn = (id: number): Format =>
+  BUILT_IN_DATES.some(([first, last]) => id >= first && id <= last) ? DATE : PLAIN;
 
 function formatOf(code: string): Format {
   if (/^0+$/.test(code)) return { date: false, digits: code.length };
   // Colours, currencies and words that stand in it are no days and months.
-  return /[ymdhsb]/i.test(code.replaceAll(/\[[^\]]*\]|"[^"]*"|\\.|[_*]./g, '').replaceAll(/General|Standard/gi, '')) ? DATE : PLAIN;
+  return /[ymdhsb]/i.test(code.replaceAll(/\[[^\]]*\]|"[^"]*"|\\.|[_*]./g, '').replaceAll(/General|Standard/gi, ''))
+    ? DATE
+    : PLAIN;
 }

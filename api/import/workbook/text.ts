@@ -1,8 +1,8 @@
 import { MAX_ROW_TEXT, unreadable } from './unreadable.js';
 
 /**
- * Gathers the text of a cell or of one that cells share: of its runs, in whatever fonts, without how it is pronounced, which
- * stands beside it in Japanese workbooks.
+ * Gathers the text of a cell or of one that cells share: of its runs, in whatever fonts, without how it is pronounced,
+ * which stands beside it in Japanese workbooks.
  */
 export class Text {
   private text = '';
@@ -24,7 +24,8 @@ export class Text {
   add(text: string): void {
     if (!this.taking) return;
     this.text += text;
-    if (this.text.length > MAX_ROW_TEXT) throw unreadable(`The workbook has a text of more than ${MAX_ROW_TEXT} characters.`);
+    if (this.text.length > MAX_ROW_TEXT)
+      throw unreadable(`The workbook has a text of more than ${MAX_ROW_TEXT} characters.`);
   }
 
   close(name: string): void {
@@ -39,4 +40,6 @@ export class Text {
 
 /** Characters that XML cannot hold are written as their number (ECMA-376, 22.9.2.19). */
 export const unescaped = (text: string): string =>
-  (text.includes('_x') ? text.replaceAll(/_x([0-9A-Fa-f]{4})_/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16))) : text);
+  text.includes('_x')
+    ? text.replaceAll(/_x([0-9A-Fa-f]{4})_/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
+    : text;

@@ -3,17 +3,26 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { Problem } from '../../errors.js';
 import { readWorkbook } from './read.js';
 
-/** What the thread tells: rows, packed; at last the sheet's name, or why there is none. A refusal is one that the caller is told. */
-export type ThreadMessage = { piece: Uint8Array<ArrayBuffer> } | { sheet: string } | { refused: string; cause: string } | { fault: string };
-export interface ThreadData { bytes: Uint8Array }
+/**
+ * What the thread tells: rows, packed; at last the sheet's name, or why there is none. A refusal is one that the caller
+ * is told.
+ */
+export type ThreadMessage =
+  { piece: Uint8Array<ArrayBuffer> } | { sheet: string } | { refused: string; cause: string } | { fault: string };
+export interface ThreadData {
+  bytes: Uint8Array;
+}
 
 const tell = (message: ThreadMessage, moved: ArrayBuffer[] = []) => parentPort!.postMessage(message, moved);
 
 try {
   const { bytes } = workerData as ThreadData;
-  const sheet = await readWorkbook(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), (piece) => tell({ piece }, [piece.buffer]));
+  const sheet = await readWorkbook(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), (piece) =>
+    tell({ piece }, [piece.buffer]),
+  );
   tell({ sheet });
 } catch (fault) {
-  if (fault instanceof Problem) tell({ refused: fault.message, cause: String((fault.cause as Error | undefined)?.message ?? '') });
-  else tell({ fault: fault instanceof Error ? fault.stack ?? fault.message : String(fault) });
+  if (fault instanceof Problem)
+    tell({ refused: fault.message, cause: String((fault.cause as Error | undefined)?.message ?? '') });
+  else tell({ fault: fault instanceof Error ? (fault.stack ?? fault.message) : String(fault) });
 }

@@ -3,7 +3,8 @@ import { SaxesParser } from 'saxes';
 import { damaged } from './unreadable.js';
 
 /** Of elements in each other, and of one element: far more than any part of a workbook has. */
-const MAX_DEPTH = 100, MAX_ATTRIBUTES = 200;
+const MAX_DEPTH = 100,
+  MAX_ATTRIBUTES = 200;
 /** Characters without an element beginning or ending: the parser keeps them until one does. */
 const MAX_SILENCE = 1024 * 1024;
 
@@ -16,16 +17,22 @@ export interface Reader {
 }
 
 /**
- * Reads a document in the order of its text, and keeps nothing of it. What the parser itself would have to keep is bounded: a
- * thread that reaches the limit of its memory may take the process with it.
- * @throws 400 FILE_UNREADABLE what is no XML; what it would unfold by definitions of its own is not known, and none either
+ * Reads a document in the order of its text, and keeps nothing of it. What the parser itself would have to keep is
+ * bounded: a thread that reaches the limit of its memory may take the process with it.
+ * @throws 400 FILE_UNREADABLE what is no XML; what it would unfold by definitions of its own is not known, and none
+ * either
  */
 export async function readXml(content: AsyncIterable<Buffer>, reader: Reader): Promise<void> {
   const parser = new SaxesParser({ position: false });
   const decoder = new StringDecoder('utf8');
-  let depth = 0, attributes = 0, silence = 0;
-  // No more kinds of events than these: each is a property of the parser, which with a few more becomes four times slower.
-  parser.on('error', (fault) => { throw damaged(fault); });
+  let depth = 0,
+    attributes = 0,
+    silence = 0;
+  // No more kinds of events than these: each is a property of the parser, which with a few more becomes four times
+  // slower.
+  parser.on('error', (fault) => {
+    throw damaged(fault);
+  });
   parser.on('attribute', () => {
     attributes += 1;
     if (attributes > MAX_ATTRIBUTES) throw damaged(new Error(`more than ${MAX_ATTRIBUTES} attributes`));

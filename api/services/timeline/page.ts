@@ -22,9 +22,26 @@ const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 export const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** The timeline as a page of its own: the picture, and every entry of it by its number. */
-export function timelinePage(subject: TimelineSubject, items: readonly TimelineItem[], total: number, now: Date): string {
-  const when = new Intl.DateTimeFormat('en-GB', { timeZone: subject.zone, year: 'numeric', month: 'short', day: '2-digit', hour: '2-digit', minute: '2-digit' });
-  const day = new Intl.DateTimeFormat('en-GB', { timeZone: subject.zone, year: 'numeric', month: 'short', day: '2-digit' });
+export function timelinePage(
+  subject: TimelineSubject,
+  items: readonly TimelineItem[],
+  total: number,
+  now: Date,
+): string {
+  const when = new Intl.DateTimeFormat('en-GB', {
+    timeZone: subject.zone,
+    year: 'numeric',
+    month: 'short',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+  });
+  const day = new Intl.DateTimeFormat('en-GB', {
+    timeZone: subject.zone,
+    year: 'numeric',
+    month: 'short',
+    day: '2-digit',
+  });
   const fact = (name: string, value: string) => `<div><dt>${escape(name)}</dt><dd>${escape(value)}</dd></div>`;
   const row = (item: TimelineItem, index: number) => {
     const planned = item.data.planned === true;

@@ -1,8 +1,14 @@
 import type { TimelineSubject } from '../../../db/queries/timeline.js';
 import type { TimelineItem } from './index.js';
 
-const WIDTH = 1000, LEFT = 132, RIGHT = 24, PLOT = WIDTH - LEFT - RIGHT;
-const ROW = 22, GAP = 12, TOP = 74, FOOT = 34;
+const WIDTH = 1000,
+  LEFT = 132,
+  RIGHT = 24,
+  PLOT = WIDTH - LEFT - RIGHT;
+const ROW = 22,
+  GAP = 12,
+  TOP = 74,
+  FOOT = 34;
 const DAY = 86_400_000;
 
 /** Colours that people who see red and green alike tell apart (Okabe and Ito); shapes differ as well. */
@@ -11,26 +17,48 @@ const lanes = [
   { label: 'Enrollment date', kinds: ['anchor'], color: '#d55e00', shape: 'circle' },
   { label: 'Schedules', kinds: ['schedule'], color: '#009e73', shape: 'square' },
   { label: 'Approvals', kinds: ['approval'], color: '#cc79a7', shape: 'triangle' },
-  { label: 'Facts', kinds: ['participant', 'consent', 'eligibility', 'randomization', 'form'], color: '#444444', shape: 'circle' },
+  {
+    label: 'Facts',
+    kinds: ['participant', 'consent', 'eligibility', 'randomization', 'form'],
+    color: '#444444',
+    shape: 'circle',
+  },
   { label: 'Sessions, pushes', kinds: ['session', 'push'], color: '#56b4e9', shape: 'square' },
   { label: 'Triggers', kinds: ['trigger'], color: '#b07d00', shape: 'triangle' },
   { label: 'Messages', kinds: ['reminder'], color: '#7a5195', shape: 'circle' },
 ] as const;
-type Shape = typeof lanes[number]['shape'];
+type Shape = (typeof lanes)[number]['shape'];
 
-export const escape = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
+export const escape = (text: string): string =>
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
 const n = (value: number): string => String(Math.round(value * 10) / 10);
 const dayOf = (date: string): number => Date.parse(`${date.slice(0, 10)}T00:00:00Z`);
 
-interface Scale { x: (ms: number) => number; from: number; to: number }
+interface Scale {
+  x: (ms: number) => number;
+  from: number;
+  to: number;
+}
 
 function scaleOf(items: readonly TimelineItem[], subject: TimelineSubject): Scale {
-  const moments = items.flatMap(({ at, data }) => [Date.parse(at), ...(['window_open', 'window_close', 'target_date'] as const).flatMap((key) => (typeof data[key] === 'string' ? [dayOf(data[key])] : []))]);
+  const moments = items.flatMap(({ at, data }) => [
+    Date.parse(at),
+    ...(['window_open', 'window_close', 'target_date'] as const).flatMap((key) =>
+      typeof data[key] === 'string' ? [dayOf(data[key])] : [],
+    ),
+  ]);
   if (subject.enrollment_date) moments.push(dayOf(subject.enrollment_date));
   moments.push(dayOf(subject.today));
-  const first = moments.reduce((a, b) => Math.min(a, b)), last = moments.reduce((a, b) => Math.max(a, b));
+  const first = moments.reduce((a, b) => Math.min(a, b)),
+    last = moments.reduce((a, b) => Math.max(a, b));
   const margin = Math.max((last - first) * 0.03, 2 * DAY);
-  const from = first - margin, to = last + margin;
+  const from = first - margin,
+    to = last + margin;
   return { from, to, x: (ms) => LEFT + ((ms - from) / (to - from)) * PLOT };
 }
 
@@ -60,10 +88,14 @@ function ticksOf({ from, to }: Scale): { ms: number; label: string }[] {
 function mark(shape: Shape, x: number, y: number, color: string, filled: boolean): string {
   const paint = `fill="${filled ? color : '#ffffff'}" stroke="${color}" stroke-width="1.6"`;
   switch (shape) {
-    case 'circle': return `<circle cx="${n(x)}" cy="${n(y)}" r="5.5" ${paint}/>`;
-    case 'square': return `<rect x="${n(x - 5)}" y="${n(y - 5)}" width="10" height="10" rx="1.5" ${paint}/>`;
-    case 'triangle': return `<path d="M${n(x)} ${n(y - 6)}L${n(x + 6)} ${n(y + 5)}L${n(x - 6)} ${n(y + 5)}Z" ${paint}/>`;
-    case 'diamond': return `<path d="M${n(x)} ${n(y - 6.5)}L${n(x + 6.5)} ${n(y)}L${n(x)} ${n(y + 6.5)}L${n(x - 6.5)} ${n(y)}Z" ${paint}/>`;
+    case 'circle':
+      return `<circle cx="${n(x)}" cy="${n(y)}" r="5.5" ${paint}/>`;
+    case 'square':
+      return `<rect x="${n(x - 5)}" y="${n(y - 5)}" width="10" height="10" rx="1.5" ${paint}/>`;
+    case 'triangle':
+      return `<path d="M${n(x)} ${n(y - 6)}L${n(x + 6)} ${n(y + 5)}L${n(x - 6)} ${n(y + 5)}Z" ${paint}/>`;
+    case 'diamond':
+      return `<path d="M${n(x)} ${n(y - 6.5)}L${n(x + 6.5)} ${n(y)}L${n(x)} ${n(y + 6.5)}L${n(x - 6.5)} ${n(y)}Z" ${paint}/>`;
   }
 }
 
@@ -78,27 +110,43 @@ function rowFor(ends: number[], start: number, end: number): number {
 const textWidth = (text: string): number => text.length * 6.1;
 const shortened = (text: string): string => (text.length > 34 ? `${text.slice(0, 33)}…` : text);
 
-interface Placed { svg: string; row: number }
+interface Placed {
+  svg: string;
+  row: number;
+}
 
 /** A visit: its window as a bar, its target as a diamond, filled when it was completed, its name beside it. */
 function visitOf(item: TimelineItem, number: number, scale: Scale, color: string, ends: number[]): Placed | undefined {
   const { window_open, window_close, target_date, status, name } = item.data as Record<string, string>;
   if (status === 'cancelled') return undefined;
-  const [open, close, target] = [scale.x(dayOf(window_open!)), scale.x(dayOf(window_close!) + DAY), scale.x(dayOf(target_date!) + DAY / 2)];
+  const [open, close, target] = [
+    scale.x(dayOf(window_open!)),
+    scale.x(dayOf(window_close!) + DAY),
+    scale.x(dayOf(target_date!) + DAY / 2),
+  ];
   const label = shortened(`${number} ${String(name)}${status === 'missed' ? ', missed' : ''}`);
   const outside = close + 8 + textWidth(label) > WIDTH - 4;
   const [start, end] = outside ? [open - 10 - textWidth(label), close] : [open, close + 8 + textWidth(label)];
   const row = rowFor(ends, start, end);
   const y = row * ROW;
   const paint = status === 'missed' ? '#a11d1d' : color;
-  const cross = status === 'missed' ? `<path d="M${n(target - 4)} ${n(y - 4)}l8 8m0 -8l-8 8" stroke="#a11d1d" stroke-width="2" fill="none"/>` : '';
+  const cross =
+    status === 'missed'
+      ? `<path d="M${n(target - 4)} ${n(y - 4)}l8 8m0 -8l-8 8" stroke="#a11d1d" stroke-width="2" fill="none"/>`
+      : '';
   return {
     row,
     svg: `<g><title>${escape(item.title)}</title><rect x="${n(open)}" y="${n(y - 6)}" width="${n(Math.max(close - open, 3))}" height="12" rx="3" fill="${paint}" fill-opacity="0.22" stroke="${paint}" stroke-opacity="0.6"/>${cross || mark('diamond', target, y, paint, status === 'completed')}<text x="${n(outside ? open - 6 : close + 6)}" y="${n(y + 4)}" font-size="11.5" fill="#222222"${outside ? ' text-anchor="end"' : ''}>${escape(label)}</text></g>`,
   };
 }
 
-function momentOf(item: TimelineItem, number: number, scale: Scale, lane: typeof lanes[number], ends: number[]): Placed {
+function momentOf(
+  item: TimelineItem,
+  number: number,
+  scale: Scale,
+  lane: (typeof lanes)[number],
+  ends: number[],
+): Placed {
   const x = scale.x(Date.parse(item.at));
   const label = String(number);
   const row = rowFor(ends, x - 7, x + 9 + textWidth(label));
@@ -118,19 +166,31 @@ export function timelineSvg(subject: TimelineSubject, items: readonly TimelineIt
   const parts: string[] = [];
   let y = TOP;
   for (const lane of lanes) {
-    const own = items.map((item, index) => ({ item, number: index + 1 })).filter(({ item }) => (lane.kinds as readonly string[]).includes(item.kind));
+    const own = items
+      .map((item, index) => ({ item, number: index + 1 }))
+      .filter(({ item }) => (lane.kinds as readonly string[]).includes(item.kind));
     if (own.length === 0) continue;
     const ends: number[] = [];
-    const placed = own.flatMap(({ item, number }) => (lane.shape === 'diamond' ? visitOf(item, number, scale, lane.color, ends) : momentOf(item, number, scale, lane, ends)) ?? []);
+    const placed = own.flatMap(
+      ({ item, number }) =>
+        (lane.shape === 'diamond'
+          ? visitOf(item, number, scale, lane.color, ends)
+          : momentOf(item, number, scale, lane, ends)) ?? [],
+    );
     const rows = Math.max(1, ends.length);
     const height = rows * ROW + GAP;
-    parts.push(`<rect x="0" y="${n(y)}" width="${WIDTH}" height="${n(height)}" fill="${parts.length % 2 === 0 ? '#f5f7f9' : '#ffffff'}"/>`,
+    parts.push(
+      `<rect x="0" y="${n(y)}" width="${WIDTH}" height="${n(height)}" fill="${parts.length % 2 === 0 ? '#f5f7f9' : '#ffffff'}"/>`,
       `<text x="12" y="${n(y + GAP / 2 + ROW / 2 + 4)}" font-size="12.5" font-weight="600" fill="#333333">${lane.label}</text>`,
-      `<g transform="translate(0 ${n(y + GAP / 2 + ROW / 2)})">${placed.map(({ svg }) => svg).join('')}</g>`);
+      `<g transform="translate(0 ${n(y + GAP / 2 + ROW / 2)})">${placed.map(({ svg }) => svg).join('')}</g>`,
+    );
     y += height;
   }
   const bottom = y;
-  const ticks = ticksOf(scale).map(({ ms, label }) => `<path d="M${n(scale.x(ms))} ${TOP - 6}V${n(bottom)}" stroke="#d5dade"/><text x="${n(scale.x(ms))}" y="${TOP - 12}" font-size="11" fill="#555555" text-anchor="middle">${label}</text>`);
+  const ticks = ticksOf(scale).map(
+    ({ ms, label }) =>
+      `<path d="M${n(scale.x(ms))} ${TOP - 6}V${n(bottom)}" stroke="#d5dade"/><text x="${n(scale.x(ms))}" y="${TOP - 12}" font-size="11" fill="#555555" text-anchor="middle">${label}</text>`,
+  );
   // Of two lines close to each other the second has its name a line higher.
   const today = scale.x(dayOf(subject.today) + DAY / 2);
   const anchorAt = subject.enrollment_date === null ? undefined : scale.x(dayOf(subject.enrollment_date) + DAY / 2);

@@ -7,17 +7,37 @@ import { languageOf, timelineWords, wordsForCaregivers } from '../portal-words.j
 
 /** What concerns the participant itself; how dates are decided, schedules are made and results travel does not. */
 export const portalKinds = ['participant', 'consent', 'visit', 'session', 'reminder'] as const;
-export interface PortalTimelineItem { at: string; kind: typeof portalKinds[number]; title: string; data: Record<string, unknown> }
+export interface PortalTimelineItem {
+  at: string;
+  kind: (typeof portalKinds)[number];
+  title: string;
+  data: Record<string, unknown>;
+}
 
-const shown: Record<typeof portalKinds[number], readonly string[]> = {
-  participant: [], consent: ['status'], visit: ['name', 'status', 'target_date', 'window_open', 'window_close'], session: ['status'], reminder: ['channel', 'status'],
+const shown: Record<(typeof portalKinds)[number], readonly string[]> = {
+  participant: [],
+  consent: ['status'],
+  visit: ['name', 'status', 'target_date', 'window_open', 'window_close'],
+  session: ['status'],
+  reminder: ['channel', 'status'],
 };
 
-/** A participant's own timeline, reduced, in its words and language or its caregiver's. Messages stand in it when they were sent, not when they are planned or failed. */
-export async function portalTimeline(tx: Tx, { id, preferred_language, caregiver }: Pick<Participant, 'id' | 'preferred_language' | 'caregiver'>, filter: Omit<TimelineFilter, 'kinds'> & { kinds?: readonly typeof portalKinds[number][] | undefined }): Promise<{ items: PortalTimelineItem[]; total: number }> {
+/**
+ * A participant's own timeline, reduced, in its words and language or its caregiver's. Messages stand in it when they
+ * were sent, not when they are planned or failed.
+ */
+export async function portalTimeline(
+  tx: Tx,
+  { id, preferred_language, caregiver }: Pick<Participant, 'id' | 'preferred_language' | 'caregiver'>,
+  filter: Omit<TimelineFilter, 'kinds'> & { kinds?: readonly (typeof portalKinds)[number][] | undefined },
+): Promise<{ items: PortalTimelineItem[]; total: number }> {
   const subject = await timelineSubject(tx, id);
   if (!subject) throw problem('NOT_FOUND');
-  const { items, total } = await listTimeline(tx, subject, { ...filter, kinds: filter.kinds ?? portalKinds, settledOnly: true });
+  const { items, total } = await listTimeline(tx, subject, {
+    ...filter,
+    kinds: filter.kinds ?? portalKinds,
+    settledOnly: true,
+  });
   const language = languageOf(caregiver?.preferred_language ?? preferred_language);
   const words = { ...timelineWords[language], ...(caregiver && wordsForCaregivers[language]) };
   return { total, items: items.map((row) => itemOf(row, words)) };

@@ -1,44 +1,102 @@
 import type { StudyShape, Subject } from '../../../db/queries/standards.js';
 
 export type DataType = 'text' | 'integer' | 'float' | 'date' | 'datetime' | 'boolean';
-/** `key`: under which its value stands; names are what people wrote, and may be that of one of the service's own items. */
-export interface Item { oid: string; name: string; key: string; type: DataType; length?: number; codes?: readonly string[] }
-export interface Form { oid: string; name: string; repeating: boolean; items: readonly Item[] }
+/**
+ * `key`: under which its value stands; names are what people wrote, and may be that of one of the service's own items.
+ */
+export interface Item {
+  oid: string;
+  name: string;
+  key: string;
+  type: DataType;
+  length?: number;
+  codes?: readonly string[];
+}
+export interface Form {
+  oid: string;
+  name: string;
+  repeating: boolean;
+  items: readonly Item[];
+}
 export type Values = Record<string, unknown>;
 
 type Given = readonly [name: string, type: DataType, more?: number | readonly string[]];
 const form = (code: string, name: string, repeating: boolean, items: readonly Given[]): Form => ({
-  oid: `F.${code}`, name, repeating,
-  items: items.map(([item, type, more]) => ({ oid: `I.${code}.${item}`, name: item, key: item, type, ...(typeof more === 'number' ? { length: more } : more && { codes: more, length: Math.max(...more.map((one) => one.length)) }) })),
+  oid: `F.${code}`,
+  name,
+  repeating,
+  items: items.map(([item, type, more]) => ({
+    oid: `I.${code}.${item}`,
+    name: item,
+    key: item,
+    type,
+    ...(typeof more === 'number'
+      ? { length: more }
+      : more && { codes: more, length: Math.max(...more.map((one) => one.length)) }),
+  })),
 });
 
 /** What every study has. Names are those of the record's own fields. */
 export const SUBJECT = form('SUBJECT', 'Participant', false, [
-  ['status', 'text', ['enrolled', 'withdrawn']], ['arm', 'text', 100], ['preferred_language', 'text', 35], ['enrollment_date', 'date'], ['withdrawn_at', 'datetime'],
-  ['anchor_status', 'text', ['unset', 'provisional', 'finalized']], ['anchor_precision', 'text', 20], ['anchor_source_type', 'text', 40], ['anchor_is_override', 'boolean'], ['anchor_version', 'integer', 10],
+  ['status', 'text', ['enrolled', 'withdrawn']],
+  ['arm', 'text', 100],
+  ['preferred_language', 'text', 35],
+  ['enrollment_date', 'date'],
+  ['withdrawn_at', 'datetime'],
+  ['anchor_status', 'text', ['unset', 'provisional', 'finalized']],
+  ['anchor_precision', 'text', 20],
+  ['anchor_source_type', 'text', 40],
+  ['anchor_is_override', 'boolean'],
+  ['anchor_version', 'integer', 10],
 ]);
-export const RANDOMIZATION = form('RANDOMIZATION', 'Randomization', false, [['arm', 'text', 100], ['stratum', 'text', 200], ['randomized_at', 'datetime']]);
-export const ELIGIBILITY = form('ELIGIBILITY', 'Eligibility', false, [['status', 'text', ['pending', 'eligible', 'ineligible', 'deferred']], ['confirmed_at', 'datetime']]);
+export const RANDOMIZATION = form('RANDOMIZATION', 'Randomization', false, [
+  ['arm', 'text', 100],
+  ['stratum', 'text', 200],
+  ['randomized_at', 'datetime'],
+]);
+export const ELIGIBILITY = form('ELIGIBILITY', 'Eligibility', false, [
+  ['status', 'text', ['pending', 'eligible', 'ineligible', 'deferred']],
+  ['confirmed_at', 'datetime'],
+]);
 export const CONSENT = form('CONSENT', 'Consent', true, [
-  ['status', 'text', ['pending', 'signed', 'declined', 'revoked']], ['consent_version_id', 'text', 200], ['purpose', 'text', 200], ['signed_at', 'datetime'], ['revoked_at', 'datetime'],
+  ['status', 'text', ['pending', 'signed', 'declined', 'revoked']],
+  ['consent_version_id', 'text', 200],
+  ['purpose', 'text', 200],
+  ['signed_at', 'datetime'],
+  ['revoked_at', 'datetime'],
 ]);
 export const VISIT = form('VISIT', 'Visit', false, [
-  ['name', 'text', 300], ['status', 'text', ['scheduled', 'open', 'completed', 'missed', 'cancelled']], ['adherence', 'text', ['early', 'in_window', 'late', 'missed', 'pending', 'cancelled']],
-  ['target_date', 'date'], ['window_open', 'date'], ['window_close', 'date'], ['completed_at', 'datetime'],
+  ['name', 'text', 300],
+  ['status', 'text', ['scheduled', 'open', 'completed', 'missed', 'cancelled']],
+  ['adherence', 'text', ['early', 'in_window', 'late', 'missed', 'pending', 'cancelled']],
+  ['target_date', 'date'],
+  ['window_open', 'date'],
+  ['window_close', 'date'],
+  ['completed_at', 'datetime'],
 ]);
 const OF_SESSION: readonly Given[] = [
-  ['session_id', 'text', 36], ['session_status', 'text', ['active', 'completed', 'expired', 'abandoned']], ['source', 'text', ['online', 'offline']], ['language', 'text', 35], ['started_at', 'datetime'], ['completed_at', 'datetime'],
+  ['session_id', 'text', 36],
+  ['session_status', 'text', ['active', 'completed', 'expired', 'abandoned']],
+  ['source', 'text', ['online', 'offline']],
+  ['language', 'text', 35],
+  ['started_at', 'datetime'],
+  ['completed_at', 'datetime'],
 ];
-const OF_FORM: readonly Given[] = [['form_status', 'text', ['draft', 'complete', 'signed', 'locked']], ['signed_at', 'datetime']];
+const OF_FORM: readonly Given[] = [
+  ['form_status', 'text', ['draft', 'complete', 'signed', 'locked']],
+  ['signed_at', 'datetime'],
+];
 
 export const COMMON = [SUBJECT, RANDOMIZATION, ELIGIBILITY, CONSENT] as const;
 
 export const measured = (metric: string): string => `metric ${metric}`;
 export const filledIn = (item: string): string => `item ${item}`;
 /** Values under the keys of their items. */
-export const keyed = (values: Values, key: (name: string) => string): Values => Object.fromEntries(Object.entries(values).map(([name, value]) => [key(name), value]));
+export const keyed = (values: Values, key: (name: string) => string): Values =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [key(name), value]));
 
-const typeOf = (kinds: readonly string[]): DataType => (kinds.length > 1 ? 'text' : kinds[0] === 'number' ? 'float' : kinds[0] === 'boolean' ? 'boolean' : 'text');
+const typeOf = (kinds: readonly string[]): DataType =>
+  kinds.length > 1 ? 'text' : kinds[0] === 'number' ? 'float' : kinds[0] === 'boolean' ? 'boolean' : 'text';
 const groups = <T>(rows: readonly T[], key: (row: T) => string): Map<string, T[]> => {
   const found = new Map<string, T[]>();
   for (const row of rows) found.set(key(row), [...(found.get(key(row)) ?? []), row]);
@@ -49,17 +107,63 @@ const groups = <T>(rows: readonly T[], key: (row: T) => string): Map<string, T[]
 export function formsOf(shape: StudyShape): { tasks: Map<string, Form>; forms: Map<string, Form> } {
   const tasks = [...groups(shape.metrics, ({ task }) => task)].map(([task, metrics]) => {
     const base = form(`TASK.${task}`, task, true, OF_SESSION);
-    return [task, { ...base, items: [...base.items, ...metrics.map(({ metric }): Item => ({ oid: `I.TASK.${task}.METRIC.${metric}`, name: metric, key: measured(metric), type: 'float' }))] }] as const;
+    return [
+      task,
+      {
+        ...base,
+        items: [
+          ...base.items,
+          ...metrics.map(({ metric }): Item => ({
+            oid: `I.TASK.${task}.METRIC.${metric}`,
+            name: metric,
+            key: measured(metric),
+            type: 'float',
+          })),
+        ],
+      },
+    ] as const;
   });
   const forms = [...groups(shape.items, ({ form_oid }) => form_oid)].map(([oid, items]) => {
     const base = form(`FORM.${oid}`, oid, true, OF_FORM);
-    return [oid, { ...base, items: [...base.items, ...items.map(({ item_oid, kinds, length }): Item => ({ oid: `I.FORM.${oid}.ITEM.${item_oid}`, name: item_oid, key: filledIn(item_oid), type: typeOf(kinds), ...(typeOf(kinds) === 'text' && { length: Math.max(1, length) }) }))] }] as const;
+    return [
+      oid,
+      {
+        ...base,
+        items: [
+          ...base.items,
+          ...items.map(({ item_oid, kinds, length }): Item => ({
+            oid: `I.FORM.${oid}.ITEM.${item_oid}`,
+            name: item_oid,
+            key: filledIn(item_oid),
+            type: typeOf(kinds),
+            ...(typeOf(kinds) === 'text' && { length: Math.max(1, length) }),
+          })),
+        ],
+      },
+    ] as const;
   });
   return { tasks: new Map(tasks), forms: new Map(forms) };
 }
 
 /** The values of a participant's own form, by the items' names. */
-export const subjectValues = ({ status, arm, preferred_language, enrollment_date, withdrawn_at, anchor }: Subject): Values => ({
-  status, arm, preferred_language, enrollment_date, withdrawn_at,
-  ...(anchor && { anchor_status: anchor.status, anchor_precision: anchor.precision, anchor_source_type: anchor.source_type, anchor_is_override: anchor.is_override, anchor_version: anchor.version }),
+export const subjectValues = ({
+  status,
+  arm,
+  preferred_language,
+  enrollment_date,
+  withdrawn_at,
+  anchor,
+}: Subject): Values => ({
+  status,
+  arm,
+  preferred_language,
+  enrollment_date,
+  withdrawn_at,
+  ...(anchor && {
+    anchor_status: anchor.status,
+    anchor_precision: anchor.precision,
+    anchor_source_type: anchor.source_type,
+    anchor_is_override: anchor.is_override,
+    anchor_version: anchor.version,
+  }),
 });

@@ -1,14 +1,30 @@
 import type { Subject } from '../../../db/queries/standards.js';
-import { CONSENT, ELIGIBILITY, RANDOMIZATION, SUBJECT, VISIT, filledIn, keyed, measured, subjectValues } from './forms.js';
+import {
+  CONSENT,
+  ELIGIBILITY,
+  RANDOMIZATION,
+  SUBJECT,
+  VISIT,
+  filledIn,
+  keyed,
+  measured,
+  subjectValues,
+} from './forms.js';
 import type { Form, Values } from './forms.js';
 import { COMMON_EVENT, UNSCHEDULED_EVENT, eventOid, groupOid, locationOid } from './metadata.js';
 import type { Metadata } from './metadata.js';
 import { element } from './xml.js';
 
 type Session = Subject['sessions'][number];
-interface Filled { form: Form; values: Values }
+interface Filled {
+  form: Form;
+  values: Values;
+}
 
-/** Everything of one participant: what is of no visit in the common event, each visit as an event with its sessions' tasks. */
+/**
+ * Everything of one participant: what is of no visit in the common event, each visit as an event with its sessions'
+ * tasks.
+ */
 export function subjectData(subject: Subject, metadata: Metadata): string {
   const { visits, sessions, site_code, code } = subject;
   const shown = new Set(visits.map(({ id }) => id));
@@ -22,28 +38,45 @@ export function subjectData(subject: Subject, metadata: Metadata): string {
       const form = metadata.forms.get(form_oid);
       return form ? [{ form, values: { ...keyed(items, filledIn), form_status: status, signed_at } }] : [];
     }),
-    ...tasksOf(sessions.filter(({ visit_id }) => visit_id === null || !shown.has(visit_id)), metadata),
+    ...tasksOf(
+      sessions.filter(({ visit_id }) => visit_id === null || !shown.has(visit_id)),
+      metadata,
+    ),
   ];
   const repeats = new Map<string, number>();
   const events = visits.map((visit) => {
-    const named = visit.window_code !== null ? eventOid('window', visit.window_code) : visit.event_oid !== null ? eventOid('event', visit.event_oid) : UNSCHEDULED_EVENT;
+    const named =
+      visit.window_code !== null
+        ? eventOid('window', visit.window_code)
+        : visit.event_oid !== null
+          ? eventOid('event', visit.event_oid)
+          : UNSCHEDULED_EVENT;
     const oid = metadata.events.has(named) ? named : UNSCHEDULED_EVENT;
     const key = (repeats.get(oid) ?? 0) + 1;
     repeats.set(oid, key);
-    return element('StudyEventData', { StudyEventOID: oid, StudyEventRepeatKey: key }, formData([{ form: VISIT, values: { ...visit } }, ...tasksOf(ofVisit(visit.id), metadata)]));
+    return element(
+      'StudyEventData',
+      { StudyEventOID: oid, StudyEventRepeatKey: key },
+      formData([{ form: VISIT, values: { ...visit } }, ...tasksOf(ofVisit(visit.id), metadata)]),
+    );
   });
   return element('SubjectData', { SubjectKey: code }, [
     site_code === null ? '' : element('SiteRef', { LocationOID: locationOid(site_code) }),
-    element('StudyEventData', { StudyEventOID: COMMON_EVENT }, formData(common)), ...events,
+    element('StudyEventData', { StudyEventOID: COMMON_EVENT }, formData(common)),
+    ...events,
   ]);
 }
 
 /** Each task of each session as a form. */
-const tasksOf = (sessions: readonly Session[], { tasks }: Metadata): Filled[] => sessions.flatMap(({ id, status, tasks: done, ...session }) =>
-  Object.entries(done).flatMap(([task, summary]) => {
-    const form = tasks.get(task);
-    return form ? [{ form, values: { ...session, ...keyed(summary, measured), session_id: id, session_status: status } }] : [];
-  }));
+const tasksOf = (sessions: readonly Session[], { tasks }: Metadata): Filled[] =>
+  sessions.flatMap(({ id, status, tasks: done, ...session }) =>
+    Object.entries(done).flatMap(([task, summary]) => {
+      const form = tasks.get(task);
+      return form
+        ? [{ form, values: { ...session, ...keyed(summary, measured), session_id: id, session_status: status } }]
+        : [];
+    }),
+  );
 
 /** Forms in the order given; one that may be there again is numbered. */
 function formData(filled: readonly Filled[]): string[] {
@@ -53,8 +86,19 @@ function formData(filled: readonly Filled[]): string[] {
     repeats.set(form.oid, key);
     const items = form.items.flatMap(({ oid, key: name, type }) => {
       const value = values[name];
-      return value === null || value === undefined ? [] : [element('ItemData', { ItemOID: oid, Value: type === 'text' && typeof value === 'object' ? JSON.stringify(value) : String(value) })];
+      return value === null || value === undefined
+        ? []
+        : [
+            element('ItemData', {
+              ItemOID: oid,
+              Value: type === 'text' && typeof value === 'object' ? JSON.stringify(value) : String(value),
+            }),
+          ];
     });
-    return element('FormData', { FormOID: form.oid, FormRepeatKey: form.repeating ? key : undefined }, element('ItemGroupData', { ItemGroupOID: groupOid(form) }, items));
+    return element(
+      'FormData',
+      { FormOID: form.oid, FormRepeatKey: form.repeating ? key : undefined },
+      element('ItemGroupData', { ItemGroupOID: groupOid(form) }, items),
+    );
   });
 }

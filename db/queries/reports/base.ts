@@ -2,43 +2,67 @@ import { reportingShift, sessionStatus, visitStatus } from '../../effective.js';
 import type { Tx } from '../../knex.js';
 import type { Statement } from '../../one-trip.js';
 
-/** What narrows a report. Dates are inclusive: of participants their enrollment date, of sessions the start (UTC), of visits the target. */
-export interface ReportFilter { from?: string | undefined; to?: string | undefined; site_code?: string | undefined; arm?: string | undefined }
+/**
+ * What narrows a report. Dates are inclusive: of participants their enrollment date, of sessions the start (UTC), of
+ * visits the target.
+ */
+export interface ReportFilter {
+  from?: string | undefined;
+  to?: string | undefined;
+  site_code?: string | undefined;
+  arm?: string | undefined;
+}
 
-/** A report's question: about one study, or (null) about every study that the transaction sees; or about one participant. */
+/**
+ * A report's question: about one study, or (null) about every study that the transaction sees; or about one
+ * participant.
+ */
 /** `paged`: only about the visits of `page`. */
-export interface Asked extends ReportFilter { study: string | null; participant?: string | undefined; paged?: boolean }
+export interface Asked extends ReportFilter {
+  study: string | null;
+  participant?: string | undefined;
+  paged?: boolean;
+}
 
-const narrowed = ({ site_code, arm }: Asked): string => `${site_code === undefined ? '' : 'and s.site_code = :site_code'} ${arm === undefined ? '' : 'and p.arm = :arm'}`;
+const narrowed = ({ site_code, arm }: Asked): string =>
+  `${site_code === undefined ? '' : 'and s.site_code = :site_code'} ${arm === undefined ? '' : 'and p.arm = :arm'}`;
 
-const inStudy = (asked: Asked, date: string): string => `${asked.study ? 't.study_id = :study' : 'true'} ${between(date, asked)}`;
+const inStudy = (asked: Asked, date: string): string =>
+  `${asked.study ? 't.study_id = :study' : 'true'} ${between(date, asked)}`;
 const ofPeople = (asked: Asked): string =>
   `t.participant_id in (select p.id from participants p left join sites s on s.id = p.site_id where true ${asked.study ? 'and p.study_id = :study' : ''} ${narrowed(asked)})`;
 const isOfEverybody = ({ site_code, arm }: Asked): boolean => site_code === undefined && arm === undefined;
 
 /** Nothing narrows it but what the caller may see. */
-export const isUnfiltered = (asked: Asked): boolean => isOfEverybody(asked) && asked.from === undefined && asked.to === undefined;
+export const isUnfiltered = (asked: Asked): boolean =>
+  isOfEverybody(asked) && asked.from === undefined && asked.to === undefined;
 
 /**
- * Rows of a table under the alias `t` that are to be counted and no more: without a filter, and for who is narrowed to no
- * site, nobody has to be looked up for them.
+ * Rows of a table under the alias `t` that are to be counted and no more: without a filter, and for who is narrowed to
+ * no site, nobody has to be looked up for them.
  */
 export const counted = (asked: Asked, date: string): string =>
   `${inStudy(asked, date)} and (${isOfEverybody(asked) ? '(select app_all_sites()) or' : ''} ${ofPeople(asked)})`;
 
-/** How many of them there are; asking of each row whether everybody may be counted would take as long as counting it. */
+/**
+ * How many of them there are; asking of each row whether everybody may be counted would take as long as counting it.
+ */
 export function numberOf(table: string, asked: Asked, date: string): string {
   const count = (more: string) => `(select count(*) from ${table} t where ${inStudy(asked, date)} ${more})`;
   const reached = count(`and ${ofPeople(asked)}`);
   return isOfEverybody(asked) ? `case when app_all_sites() then ${count('')} else ${reached} end` : reached;
 }
 
-/** Visits that a report lists, the row of each as it stands: superseded ones are not among them, another row stands for each. */
+/**
+ * Visits that a report lists, the row of each as it stands: superseded ones are not among them, another row stands for
+ * each.
+ */
 export const listed = (asked: Asked): string =>
   `scheduled_visits t where ${counted(asked, 't.target_date')} and t.status <> 'superseded'`;
 
 /** A page of them: nothing is worked out for the others. */
-const page = (asked: Asked): string => `page as materialized (select t.id, t.participant_id from ${listed(asked)} order by t.target_date, t.id offset :skip limit :limit)`;
+const page = (asked: Asked): string =>
+  `page as materialized (select t.id, t.participant_id from ${listed(asked)} order by t.target_date, t.id offset :skip limit :limit)`;
 
 /**
  * The people of a report, with the day that it is where they live; every other row is found through them, so that
@@ -59,9 +83,9 @@ const enrolled = (asked: Asked): string => `enrolled as (
   where true ${asked.study ? 'and p.study_id = :study' : ''} ${narrowed(asked)} ${between('p.enrollment_date', asked)})`;
 
 /**
- * Visits as a report judges them, status included, so that every count of them is of the same (see effective.ts). `due`:
- * completed, or the window has closed where the participant lives (decisions, section 4). A completed visit whose
- * reporting target was moved is judged against that one.
+ * Visits as a report judges them, status included, so that every count of them is of the same (see effective.ts).
+ * `due`: completed, or the window has closed where the participant lives (decisions, section 4). A completed visit
+ * whose reporting target was moved is judged against that one.
  */
 const judged = (asked: Asked): string => `judged as (
   select v.id, v.participant_id, v.visit_window_id, v.event_definition_id, v.name, v.target_date, v.window_open, v.window_close, o.status, v.completed_at, p.participant_code, p.site_code, p.arm,
@@ -83,19 +107,32 @@ type Part = keyof typeof parts;
 
 function textOf(asked: Asked, names: readonly Part[], select: string, more: Values): { text: string; given: Values } {
   const { study, participant, from, to, site_code, arm } = asked;
-  const given = Object.fromEntries(Object.entries({ study, participant, from, to, site_code, arm, ...more }).filter(([, value]) => value !== undefined && value !== null)) as Values;
-  return { text: `${names.length > 0 ? 'with' : ''} ${names.map((name) => parts[name](asked)).join(', ')} ${select}`, given };
+  const given = Object.fromEntries(
+    Object.entries({ study, participant, from, to, site_code, arm, ...more }).filter(
+      ([, value]) => value !== undefined && value !== null,
+    ),
+  ) as Values;
+  return {
+    text: `${names.length > 0 ? 'with' : ''} ${names.map((name) => parts[name](asked)).join(', ')} ${select}`,
+    given,
+  };
 }
 
 /** Runs one statement over the named parts: whatever a report counts is of one moment. */
-export async function ask<Row>(tx: Tx, asked: Asked, names: readonly Part[], select: string, more: Values = {}): Promise<Row[]> {
+export async function ask<Row>(
+  tx: Tx,
+  asked: Asked,
+  names: readonly Part[],
+  select: string,
+  more: Values = {},
+): Promise<Row[]> {
   const { text, given } = textOf(asked, names, select, more);
   return (await tx.raw(text, given)).rows;
 }
 
 /**
- * What `ask` runs as a statement to be planned once a connection (one-trip.ts): for one participant's rows and for counts
- * without a filter. What runs through a whole study is better planned for the very dates that are asked for.
+ * What `ask` runs as a statement to be planned once a connection (one-trip.ts): for one participant's rows and for
+ * counts without a filter. What runs through a whole study is better planned for the very dates that are asked for.
  */
 export function question(asked: Asked, names: readonly Part[], select: string, more: Values = {}): Statement {
   const { text, given } = textOf(asked, names, select, more);

@@ -2,16 +2,27 @@ import type { Tx } from '../../knex.js';
 import { DUE, ask } from './base.js';
 import type { Asked } from './base.js';
 
-export interface AdherenceCell { site_code: string | null; code: string; name: string; due: number; in_window: number }
+export interface AdherenceCell {
+  site_code: string | null;
+  code: string;
+  name: string;
+  due: number;
+  in_window: number;
+}
 
 /** Adherence of each site in each window of the plan, for a map of both. */
 export function adherenceMap(tx: Tx, asked: Asked): Promise<AdherenceCell[]> {
-  return ask<AdherenceCell>(tx, asked, ['people', 'judged'], `
+  return ask<AdherenceCell>(
+    tx,
+    asked,
+    ['people', 'judged'],
+    `
     select j.site_code, coalesce(w.code, e.event_oid) as code, coalesce(w.name, e.name) as name, count(*) filter (where ${DUE})::integer as due, count(*) filter (where adherence = 'in_window')::integer as in_window
     from judged j left join visit_windows w on w.id = j.visit_window_id left join event_definitions e on e.id = j.event_definition_id
     where coalesce(w.id, e.id) is not null and j.status <> 'superseded'
     group by 1, 2, 3, coalesce(w.sort_order, e.sort_order), coalesce(w.target_day, e.target_day)
-    order by coalesce(w.sort_order, e.sort_order), coalesce(w.target_day, e.target_day), 2, 1 nulls last`);
+    order by coalesce(w.sort_order, e.sort_order), coalesce(w.target_day, e.target_day), 2, 1 nulls last`,
+  );
 }
 
 /** Where a study's audit chain ends at this moment: a report names it, so that it can be held against the log later. */
@@ -20,21 +31,44 @@ export async function auditHead(tx: Tx, studyId: string): Promise<{ seq: number;
   return rows[0] ?? { seq: 0, head: '' };
 }
 
-export interface StudyHead { id: string; study_code: string; study_name: string; status: string; start_date: string | null; end_date: string | null; timezone: string }
+export interface StudyHead {
+  id: string;
+  study_code: string;
+  study_name: string;
+  status: string;
+  start_date: string | null;
+  end_date: string | null;
+  timezone: string;
+}
 
 export async function studyHead(tx: Tx, studyId: string): Promise<StudyHead | undefined> {
-  const { rows } = await tx.raw('select id, study_code, study_name, status, start_date, end_date, timezone from studies where id = ?', [studyId]);
+  const { rows } = await tx.raw(
+    'select id, study_code, study_name, status, start_date, end_date, timezone from studies where id = ?',
+    [studyId],
+  );
   return rows[0];
 }
 
-export interface SessionTask { task: string; summary: Record<string, number>; computed_summary: Record<string, number>; quality_flags: unknown[]; trial_count: number }
+export interface SessionTask {
+  task: string;
+  summary: Record<string, number>;
+  computed_summary: Record<string, number>;
+  quality_flags: unknown[];
+  trial_count: number;
+}
 
 /** What a session's tasks say, and what their trials say, task by task. */
 export const sessionTasks = (tx: Tx, sessionId: string): Promise<SessionTask[]> =>
-  tx('session_tasks').where({ session_id: sessionId }).orderBy('task').select('task', 'summary', 'computed_summary', 'quality_flags', 'trial_count');
+  tx('session_tasks')
+    .where({ session_id: sessionId })
+    .orderBy('task')
+    .select('task', 'summary', 'computed_summary', 'quality_flags', 'trial_count');
 
 /** The participant of a session of the study; undefined: none in sight. */
 export async function participantOfSession(tx: Tx, studyId: string, sessionId: string): Promise<string | undefined> {
-  const { rows } = await tx.raw('select s.participant_id from assessment_sessions s join participants p on p.id = s.participant_id where s.id = ? and s.study_id = ?', [sessionId, studyId]);
+  const { rows } = await tx.raw(
+    'select s.participant_id from assessment_sessions s join participants p on p.id = s.participant_id where s.id = ? and s.study_id = ?',
+    [sessionId, studyId],
+  );
   return rows[0]?.participant_id;
 }

@@ -10,8 +10,17 @@ import type { ReportedVisit } from './visits.js';
 
 /** Who a report is about: codes alone, nothing that names the person. */
 export interface ReportedPerson {
-  id: string; study_id: string; participant_code: string; external_id: string | null; site_code: string | null; arm: string | null; status: 'enrolled' | 'withdrawn';
-  preferred_language: string | null; enrollment_date: string | null; withdrawn_at: string | null; created_at: string;
+  id: string;
+  study_id: string;
+  participant_code: string;
+  external_id: string | null;
+  site_code: string | null;
+  arm: string | null;
+  status: 'enrolled' | 'withdrawn';
+  preferred_language: string | null;
+  enrollment_date: string | null;
+  withdrawn_at: string | null;
+  created_at: string;
 }
 
 const personOf = (id: string): Statement => ({
@@ -21,21 +30,39 @@ const personOf = (id: string): Statement => ({
 });
 
 export interface ReportedSession {
-  id: string; visit_id: string | null; battery_id: number | null; battery_version: number | null; language: string | null; status: string; source: string;
-  started_at: string; completed_at: string | null; task_summaries: Record<string, Record<string, number>>; trial_count: number;
+  id: string;
+  visit_id: string | null;
+  battery_id: number | null;
+  battery_version: number | null;
+  language: string | null;
+  status: string;
+  source: string;
+  started_at: string;
+  completed_at: string | null;
+  task_summaries: Record<string, Record<string, number>>;
+  trial_count: number;
 }
 
 /** A participant's sessions with what their tasks say, oldest first; or one of them. */
 function sessionsOf(asked: Asked, sessionId?: string): Statement {
-  return question(asked, ['people', 'sessions'], `
+  return question(
+    asked,
+    ['people', 'sessions'],
+    `
     select s.id, a.visit_id, a.battery_id, a.battery_version, a.language, s.status, a.source, s.started_at, a.completed_at,
       coalesce(k.task_summaries, '{}') as task_summaries, coalesce(k.trial_count, 0)::integer as trial_count
     from sessions s join assessment_sessions a on a.id = s.id
     left join lateral (select jsonb_object_agg(t.task, t.summary) as task_summaries, sum(t.trial_count) as trial_count from session_tasks t where t.session_id = s.id) k on true
-    ${sessionId ? 'where s.id = :session' : ''} order by s.started_at, s.id`, sessionId ? { session: sessionId } : {});
+    ${sessionId ? 'where s.id = :session' : ''} order by s.started_at, s.id`,
+    sessionId ? { session: sessionId } : {},
+  );
 }
 
-export interface MetricCourse { task: string; metric: string; points: { session_id: string; at: string; value: number }[] }
+export interface MetricCourse {
+  task: string;
+  metric: string;
+  points: { session_id: string; at: string; value: number }[];
+}
 
 /** Each metric over time, in the order of the sessions: what the sessions say, turned round. */
 export function coursesOf(sessions: readonly ReportedSession[]): MetricCourse[] {
@@ -62,19 +89,36 @@ const scheduleOf = (participantId: string): Statement => ({
 });
 
 export interface ReportedParticipant {
-  identity: ReportedPerson; anchor: AnchorResponse; schedule: Record<string, unknown> | null; visits: ReportedVisit[]; sessions: ReportedSession[];
+  identity: ReportedPerson;
+  anchor: AnchorResponse;
+  schedule: Record<string, unknown> | null;
+  visits: ReportedVisit[];
+  sessions: ReportedSession[];
 }
 
-type PartsOfReport = [ReportedPerson[], AnchorResponse[], Record<string, unknown>[], ReportedVisit[], ReportedSession[]];
+type PartsOfReport = [
+  ReportedPerson[],
+  AnchorResponse[],
+  Record<string, unknown>[],
+  ReportedVisit[],
+  ReportedSession[],
+];
 
 /** All that is reported of a participant. */
-export function participantStatements(id: string, { from, to }: Pick<ReportFilter, 'from' | 'to'>): readonly Statement[] {
+export function participantStatements(
+  id: string,
+  { from, to }: Pick<ReportFilter, 'from' | 'to'>,
+): readonly Statement[] {
   const asked: Asked = { study: null, participant: id, from, to };
   return [personOf(id), anchorStatement(id), scheduleOf(id), visitsOfOne(asked), sessionsOf(asked)];
 }
 
 /** Their rows, in a transaction that is open. */
-export const participantRows = async (tx: Tx, id: string, filter: Pick<ReportFilter, 'from' | 'to'>): Promise<unknown[][]> => together<unknown[]>(tx, [...participantStatements(id, filter)]);
+export const participantRows = async (
+  tx: Tx,
+  id: string,
+  filter: Pick<ReportFilter, 'from' | 'to'>,
+): Promise<unknown[][]> => together<unknown[]>(tx, [...participantStatements(id, filter)]);
 
 /** What the rows of `participantStatements` say. Undefined: there is no such participant in sight. */
 export function reportedParticipant(rows: readonly unknown[][]): ReportedParticipant | undefined {
@@ -83,7 +127,14 @@ export function reportedParticipant(rows: readonly unknown[][]): ReportedPartici
 }
 
 /** One session and whose it is. Undefined: there is none in sight. */
-export async function reportedSession(tx: Tx, participantId: string, sessionId: string): Promise<{ identity: ReportedPerson; session: ReportedSession } | undefined> {
-  const [[identity], [session]] = await together<[ReportedPerson, ReportedSession]>(tx, [personOf(participantId), sessionsOf({ study: null, participant: participantId }, sessionId)]);
+export async function reportedSession(
+  tx: Tx,
+  participantId: string,
+  sessionId: string,
+): Promise<{ identity: ReportedPerson; session: ReportedSession } | undefined> {
+  const [[identity], [session]] = await together<[ReportedPerson, ReportedSession]>(tx, [
+    personOf(participantId),
+    sessionsOf({ study: null, participant: participantId }, sessionId),
+  ]);
   return identity && session && { identity, session };
 }

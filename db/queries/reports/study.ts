@@ -4,25 +4,48 @@ import type { Statement } from '../../one-trip.js';
 import { DUE, ask, counted, isUnfiltered, numberOf, question } from './base.js';
 import type { Asked } from './base.js';
 
-export interface Totals { studies: number; participants: number; sessions: number; visits: number }
+export interface Totals {
+  studies: number;
+  participants: number;
+  sessions: number;
+  visits: number;
+}
 
 /** Of all studies that the transaction sees, or of the one asked for: one row. */
 export function totals(asked: Asked): Statement {
-  const sessions = numberOf('assessment_sessions', asked, 't.started_at'), visits = numberOf('scheduled_visits', asked, 't.target_date');
+  const sessions = numberOf('assessment_sessions', asked, 't.started_at'),
+    visits = numberOf('scheduled_visits', asked, 't.target_date');
   const counts = (participants: string, sessions: string, visits: string) =>
     `select (select count(*) from studies ${asked.study ? 'where id = :study' : ''}) as studies, ${participants} as participants, ${sessions} as sessions, ${visits} as visits`;
   // With dates in it, it is planned for those.
-  if (!isUnfiltered(asked)) return { ...question(asked, ['enrolled'], counts('(select count(*) from enrolled)', sessions, visits)), anew: true };
-  // Planning it takes a tenth of its time. Nobody's site is looked up: whom the caller may not see is not among them anyway.
+  if (!isUnfiltered(asked))
+    return {
+      ...question(asked, ['enrolled'], counts('(select count(*) from enrolled)', sessions, visits)),
+      anew: true,
+    };
+  // Planning it takes a tenth of its time. Nobody's site is looked up: whom the caller may not see is not among them
+  // anyway.
   const people = `(select count(*) from participants ${asked.study ? 'where study_id = :study' : ''})`;
   if (!asked.study) return question(asked, [], counts(people, sessions, visits));
-  return question(asked, [], `${counts(`coalesce(k.participants, ${people})`, `coalesce(k.sessions, ${sessions})`, `coalesce(k.visits, ${visits})`)} from (select 1) one left join study_size(:study) k on true`);
+  return question(
+    asked,
+    [],
+    `${counts(`coalesce(k.participants, ${people})`, `coalesce(k.sessions, ${sessions})`, `coalesce(k.visits, ${visits})`)} from (select 1) one left join study_size(:study) k on true`,
+  );
 }
 
 export interface StudySummary {
   participants: { total: number; enrolled: number; withdrawn: number };
   sessions: { total: number; completed: number; expired: number };
-  visits: { total: number; scheduled: number; open: number; completed: number; missed: number; superseded: number; cancelled: number };
+  visits: {
+    total: number;
+    scheduled: number;
+    open: number;
+    completed: number;
+    missed: number;
+    superseded: number;
+    cancelled: number;
+  };
   anchors: { unset: number; provisional: number; finalized: number; overridden: number };
   adherence: { due: number; completed_in_window: number; rate: number | null };
 }
@@ -31,7 +54,11 @@ const countOf = (word: string) => `'${word}', count(*) filter (where status = '$
 
 /** Statuses and adherence are both of this moment's calendar (see base.ts). */
 export async function studySummary(tx: Tx, asked: Asked): Promise<StudySummary> {
-  const [row] = await ask<StudySummary>(tx, asked, ['people', 'enrolled', 'judged', 'sessions'], `
+  const [row] = await ask<StudySummary>(
+    tx,
+    asked,
+    ['people', 'enrolled', 'judged', 'sessions'],
+    `
     select p.participants, s.sessions, v.visits, a.anchors, v.adherence
     from (select jsonb_build_object('total', count(*), ${countOf('enrolled')}, ${countOf('withdrawn')}) as participants from enrolled) p,
       (select jsonb_build_object('total', count(*), ${countOf('completed')}, ${countOf('expired')}) as sessions from sessions) s,
@@ -40,19 +67,22 @@ export async function studySummary(tx: Tx, asked: Asked): Promise<StudySummary> 
           'rate', count(*) filter (where adherence = 'in_window')::float8 / nullif(count(*) filter (where ${DUE}), 0)) as adherence from judged) v,
       (select jsonb_build_object('unset', count(*) filter (where d.status = 'unset'), 'provisional', count(*) filter (where d.status = 'provisional'),
         'finalized', count(*) filter (where d.status = 'finalized'), 'overridden', count(*) filter (where d.is_override)) as anchors
-        from anchor_dates d join enrolled e on e.id = d.participant_id) a`);
+        from anchor_dates d join enrolled e on e.id = d.participant_id) a`,
+  );
   return row!;
 }
 
 export interface Enrollment {
-  total: number; without_date: number;
+  total: number;
+  without_date: number;
   by_month: { month: string; enrolled: number; cumulative: number }[];
   by_site: { site_code: string | null; enrolled: number }[];
 }
 
 /**
- * `total` is of all participants; those who have no date yet stand in `without_date` and in no month. Months without anybody
- * are left in. The people are gone through once: what is told of them is told of the days and sites that they share.
+ * `total` is of all participants; those who have no date yet stand in `without_date` and in no month. Months without
+ * anybody are left in. The people are gone through once: what is told of them is told of the days and sites that they
+ * share.
  */
 export async function enrollment(tx: Tx, asked: Asked): Promise<Enrollment> {
   const names = ['enrolled'] as const;
@@ -70,20 +100,33 @@ export async function enrollment(tx: Tx, asked: Asked): Promise<Enrollment> {
         from (select s.site_code, sum(d.enrolled)::integer as enrolled from days d left join sites s on s.id = d.site_id group by s.site_code) s), '[]') as by_site
     from days`;
   // A quarter of its time is planning it; with a filter in it, it is planned for that.
-  const [row] = isUnfiltered(asked) ? (await together<[Enrollment]>(tx, [question(asked, names, select)]))[0] : await ask<Enrollment>(tx, asked, names, select);
+  const [row] = isUnfiltered(asked)
+    ? (await together<[Enrollment]>(tx, [question(asked, names, select)]))[0]
+    : await ask<Enrollment>(tx, asked, names, select);
   return row!;
 }
 
 export interface WindowCompletion {
-  code: string | null; name: string; due: number; completed: number; in_window: number; late: number; missed: number; rate: number | null;
+  code: string | null;
+  name: string;
+  due: number;
+  completed: number;
+  in_window: number;
+  late: number;
+  missed: number;
+  rate: number | null;
 }
 
 /**
- * Each window of the plan, in its order, also one of which nothing is due yet; events of the mode `edc` likewise. Visits
- * that belong to none (unscheduled ones, or of a window taken away since) come last, with code null.
+ * Each window of the plan, in its order, also one of which nothing is due yet; events of the mode `edc` likewise.
+ * Visits that belong to none (unscheduled ones, or of a window taken away since) come last, with code null.
  */
 export function completion(tx: Tx, asked: Asked): Promise<WindowCompletion[]> {
-  return ask<WindowCompletion>(tx, asked, ['people', 'judged'], `, counted as (
+  return ask<WindowCompletion>(
+    tx,
+    asked,
+    ['people', 'judged'],
+    `, counted as (
       select visit_window_id, event_definition_id, count(*) filter (where ${DUE})::integer as due, count(*) filter (where status = 'completed')::integer as completed,
         count(*) filter (where adherence = 'in_window')::integer as in_window, count(*) filter (where adherence = 'late')::integer as late, count(*) filter (where adherence = 'missed')::integer as missed
       from judged where status <> 'superseded' group by 1, 2
@@ -98,11 +141,25 @@ export function completion(tx: Tx, asked: Asked): Promise<WindowCompletion[]> {
     )
     select code, name, coalesce(due, 0) as due, coalesce(completed, 0) as completed, coalesce(in_window, 0) as in_window, coalesce(late, 0) as late, coalesce(missed, 0) as missed,
       completed::float8 / nullif(due, 0) as rate
-    from rows order by kind, sort_order, target_day, code`);
+    from rows order by kind, sort_order, target_day, code`,
+  );
 }
 
-export interface Distribution { n: number; mean: number; sd: number | null; median: number; p25: number; p75: number; min: number; max: number }
-export interface TaskReport { task: string; sessions: number; metrics: Record<string, Distribution> }
+export interface Distribution {
+  n: number;
+  mean: number;
+  sd: number | null;
+  median: number;
+  p25: number;
+  p75: number;
+  min: number;
+  max: number;
+}
+export interface TaskReport {
+  task: string;
+  sessions: number;
+  metrics: Record<string, Distribution>;
+}
 
 /**
  * Tasks of the sessions that are counted; where those are all of the study, no session is looked up. Two branches, of
@@ -111,15 +168,22 @@ export interface TaskReport { task: string; sessions: number; metrics: Record<st
 function tasksOf(asked: Asked): string {
   const tasks = 'select k.task, k.summary from session_tasks k where k.study_id = :study';
   const ofSessions = `k.session_id in (select t.id from assessment_sessions t where ${counted(asked, 't.started_at')})`;
-  return isUnfiltered(asked) ? `${tasks} and (select app_all_sites()) union all ${tasks} and not (select app_all_sites()) and ${ofSessions}` : `${tasks} and ${ofSessions}`;
+  return isUnfiltered(asked)
+    ? `${tasks} and (select app_all_sites()) union all ${tasks} and not (select app_all_sites()) and ${ofSessions}`
+    : `${tasks} and ${ofSessions}`;
 }
 
 /**
  * Of each task what the sessions' summaries say, by metric; `sd` is the sample's, null where there is one value alone.
- * The tasks are not materialized: keeping 4 MB of summaries aside takes longer than reading their names again by an index.
+ * The tasks are not materialized: keeping 4 MB of summaries aside takes longer than reading their names again by an
+ * index.
  */
 export function modules(tx: Tx, asked: Asked): Promise<TaskReport[]> {
-  return ask<TaskReport>(tx, asked, [], `with tasks as not materialized (${tasksOf(asked)}
+  return ask<TaskReport>(
+    tx,
+    asked,
+    [],
+    `with tasks as not materialized (${tasksOf(asked)}
     ), metrics as (
       select t.task, m.key as metric, m.value::float8 as value from tasks t cross join lateral jsonb_each(t.summary) m where jsonb_typeof(m.value) = 'number'
     ), distributions as (
@@ -130,19 +194,34 @@ export function modules(tx: Tx, asked: Asked): Promise<TaskReport[]> {
     )
     select s.task, s.sessions, coalesce(d.metrics, '{}') as metrics
     from (select task, count(*)::integer as sessions from tasks group by task) s
-    left join (select task, jsonb_object_agg(metric, distribution) as metrics from distributions group by task) d on d.task = s.task order by s.task`);
+    left join (select task, jsonb_object_agg(metric, distribution) as metrics from distributions group by task) d on d.task = s.task order by s.task`,
+  );
 }
 
-export interface SiteReport { site_code: string | null; participants: number; sessions: number; visits_completed: number; visits_missed: number }
+export interface SiteReport {
+  site_code: string | null;
+  participants: number;
+  sessions: number;
+  visits_completed: number;
+  visits_missed: number;
+}
 
-/** Every site of the study that is in reach, also an empty one; participants without a site under null. Sessions and visits count for the participant's site. */
+/**
+ * Every site of the study that is in reach, also an empty one; participants without a site under null. Sessions and
+ * visits count for the participant's site.
+ */
 export function sites(tx: Tx, asked: Asked): Promise<SiteReport[]> {
-  return ask<SiteReport>(tx, asked, ['people', 'enrolled', 'judged', 'sessions'], `, counted as (
+  return ask<SiteReport>(
+    tx,
+    asked,
+    ['people', 'enrolled', 'judged', 'sessions'],
+    `, counted as (
       select site_code, sum(participants)::integer as participants, sum(sessions)::integer as sessions, sum(completed)::integer as visits_completed, sum(missed)::integer as visits_missed from (
         select site_code, count(*) as participants, 0 as sessions, 0 as completed, 0 as missed from enrolled group by site_code
         union all select site_code, 0, count(*), 0, 0 from sessions group by site_code
         union all select site_code, 0, 0, count(*) filter (where status = 'completed'), count(*) filter (where status = 'missed') from judged group by site_code
         union all select site_code, 0, 0, 0, 0 from sites where study_id = :study and (app_all_sites() or study_id <> all (app_site_studies()) or id = any (app_sites())) ${asked.site_code === undefined ? '' : 'and site_code = :site_code'}
       ) each group by site_code)
-    select * from counted order by site_code nulls last`);
+    select * from counted order by site_code nulls last`,
+  );
 }

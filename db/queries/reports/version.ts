@@ -1,7 +1,19 @@
 import type { Statement } from '../../one-trip.js';
 
-/** Records of reading, which change nothing that a report says. A new action counts as a change until it stands here. */
-const READINGS = ['report_read', 'report_printed', 'data_exported', 'study_exported', 'participant_data_exported', 'audit_exported', 'audit_checkpoint_requested', 'access_refused', 'login'];
+/**
+ * Records of reading, which change nothing that a report says. A new action counts as a change until it stands here.
+ */
+const READINGS = [
+  'report_read',
+  'report_printed',
+  'data_exported',
+  'study_exported',
+  'participant_data_exported',
+  'audit_exported',
+  'audit_checkpoint_requested',
+  'access_refused',
+  'login',
+];
 
 export interface ReportVersion {
   /** The last audit record of a change of the study. */

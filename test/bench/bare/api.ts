@@ -14,7 +14,8 @@ import '../../../db/knex.js';
 import { answer } from '../child.js';
 
 const { BARE_DATABASE_URL, BARE_SECRET, BARE_BYTES_FILE } = process.env;
-if (!BARE_DATABASE_URL || !BARE_SECRET) throw new Error('the bare API is started by the bench, which tells it where the database is');
+if (!BARE_DATABASE_URL || !BARE_SECRET)
+  throw new Error('the bare API is started by the bench, which tells it where the database is');
 
 const pool = new pg.Pool({ connectionString: BARE_DATABASE_URL, max: 20, options: '-c timezone=UTC' });
 const LIST = `
@@ -29,11 +30,19 @@ const INSERT = `insert into bench.events (project_id, record, instrument, event_
 const COPY = 'copy bench.trials (session_id, task, trial_index, rt, correct, at) from stdin with (format csv)';
 const bytes = BARE_BYTES_FILE === undefined ? undefined : readFileSync(BARE_BYTES_FILE);
 
-interface Trial { task: string; trial_index: number; rt: number; correct: boolean; timestamp: string }
+interface Trial {
+  task: string;
+  trial_index: number;
+  rt: number;
+  correct: boolean;
+  timestamp: string;
+}
 async function copyTrials({ session_id, raw_trials }: { session_id: string; raw_trials: Trial[] }): Promise<void> {
   const client = await pool.connect();
   try {
-    const text = raw_trials.map((t) => `${session_id},${t.task},${t.trial_index},${t.rt},${t.correct},${t.timestamp}\n`).join('');
+    const text = raw_trials
+      .map((t) => `${session_id},${t.task},${t.trial_index},${t.rt},${t.correct},${t.timestamp}\n`)
+      .join('');
     await pipeline(Readable.from([text]), client.query(copyFrom(COPY)));
   } finally {
     client.release();
@@ -45,7 +54,10 @@ app.use(async (ctx) => {
   if (ctx.path === '/participants') {
     const { study_id, skip, limit } = ctx.query;
     const { rows } = await pool.query(LIST, [study_id, Number(skip), Number(limit)]);
-    ctx.body = { items: rows.map(({ total: _total, ...row }: Record<string, unknown>) => row), total: rows[0]?.total ?? 0 };
+    ctx.body = {
+      items: rows.map(({ total: _total, ...row }: Record<string, unknown>) => row),
+      total: rows[0]?.total ?? 0,
+    };
     return;
   }
   if (ctx.path.endsWith('/compile')) {
@@ -69,11 +81,19 @@ app.use(async (ctx) => {
     return;
   }
   const fields = new URLSearchParams(raw.toString('utf8'));
-  await pool.query(INSERT, [fields.get('project_id'), fields.get('record'), fields.get('instrument'), fields.get('redcap_event_name'), raw]);
+  await pool.query(INSERT, [
+    fields.get('project_id'),
+    fields.get('record'),
+    fields.get('instrument'),
+    fields.get('redcap_event_name'),
+    raw,
+  ]);
   ctx.body = { status: 'accepted', record: fields.get('record') };
 });
 const handler = app.callback();
-const server = createServer((request, response) => { void handler(request, response); }).listen(0, '127.0.0.1');
+const server = createServer((request, response) => {
+  void handler(request, response);
+}).listen(0, '127.0.0.1');
 await once(server, 'listening');
 process.on('SIGTERM', () => process.exit(0));
 answer({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }, async () => undefined);

@@ -1,8 +1,13 @@
 import { condition, defineQuery, defineUpdate, proxyLocalActivities, setHandler } from '@temporalio/workflow';
 
-export interface BareRow { id: string; body: string }
+export interface BareRow {
+  id: string;
+  body: string;
+}
 
-const { insertRow } = proxyLocalActivities<{ insertRow: (row: BareRow) => Promise<void> }>({ startToCloseTimeout: '20s' });
+const { insertRow } = proxyLocalActivities<{ insertRow: (row: BareRow) => Promise<void> }>({
+  startToCloseTimeout: '20s',
+});
 const updated = defineUpdate<void, [BareRow]>('updated');
 const ready = defineQuery<boolean>('ready');
 

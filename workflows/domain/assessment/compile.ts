@@ -1,31 +1,66 @@
 import { LOCALISED } from './tasks.js';
 
 export interface BatteryModule {
-  id: string; position: number; task: string; name: string; settings: Record<string, unknown>; required: boolean; estimated_minutes: number;
+  id: string;
+  position: number;
+  task: string;
+  name: string;
+  settings: Record<string, unknown>;
+  required: boolean;
+  estimated_minutes: number;
 }
 export interface CompiledBattery {
-  battery_id: number; version: number; language: string; modules: BatteryModule[]; estimated_minutes: number;
+  battery_id: number;
+  version: number;
+  language: string;
+  modules: BatteryModule[];
+  estimated_minutes: number;
 }
 
-/** The best of the languages that a text has: the one asked for, its base, English, else the first by name. `de_AT` is `de-AT`. */
+/**
+ * The best of the languages that a text has: the one asked for, its base, English, else the first by name. `de_AT` is
+ * `de-AT`.
+ */
 export function chooseLanguage(available: readonly string[], wanted: string): string | undefined {
   const tag = (language: string) => language.toLowerCase().replaceAll('_', '-');
   const base = tag(wanted).split('-')[0]!;
   const same = (a: string) => (b: string) => tag(a) === tag(b);
-  return [...available].sort().find(same(wanted)) ?? [...available].sort().find(same(base)) ?? available.find(same('en')) ?? [...available].sort()[0];
+  return (
+    [...available].sort().find(same(wanted)) ??
+    [...available].sort().find(same(base)) ??
+    available.find(same('en')) ??
+    [...available].sort()[0]
+  );
 }
 
 /**
  * What a client is given of a battery's version: modules in order, each text in one language. The same version and
  * language give the same content, whatever the order in which the database holds it (decisions, section 4).
  */
-export function compileBattery(battery: { id: number; version: number }, modules: readonly BatteryModule[], language: string): CompiledBattery {
-  const ordered = [...modules].sort((a, b) => a.position - b.position).map((module, index) => ({
-    id: module.id, position: index + 1, task: module.task, name: module.name, settings: inLanguage(module.settings, language),
-    required: module.required, estimated_minutes: module.estimated_minutes,
-  }));
+export function compileBattery(
+  battery: { id: number; version: number },
+  modules: readonly BatteryModule[],
+  language: string,
+): CompiledBattery {
+  const ordered = [...modules]
+    .sort((a, b) => a.position - b.position)
+    .map((module, index) => ({
+      id: module.id,
+      position: index + 1,
+      task: module.task,
+      name: module.name,
+      settings: inLanguage(module.settings, language),
+      required: module.required,
+      estimated_minutes: module.estimated_minutes,
+    }));
   const minutes = ordered.reduce((sum, module) => sum + module.estimated_minutes, 0);
-  return { battery_id: battery.id, version: battery.version, language, modules: ordered, estimated_minutes: Math.round(minutes * 100) / 100 };
+  return {
+    battery_id: battery.id,
+    version: battery.version,
+    language,
+    modules: ordered,
+    estimated_minutes: Math.round(minutes * 100) / 100,
+  };
 }
 
 function inLanguage(settings: Record<string, unknown>, language: string): Record<string, unknown> {

@@ -8,13 +8,24 @@ const PATTERN_TRIALS = 10;
 const JUMP_MS = 3_600_000;
 const AHEAD_MS = 60_000;
 
-/** Values of one task that are not plausible (decisions, section 4: kept, flagged). `at` and `now` in milliseconds since 1970. */
+/**
+ * Values of one task that are not plausible (decisions, section 4: kept, flagged). `at` and `now` in milliseconds since
+ * 1970.
+ */
 export function qualityFlags(task: string, trials: readonly Trial[], at: readonly number[], now: number): Remark[] {
   const flags: Remark[] = [];
-  const flag = (code: string, count: number, message: string) => { if (count > 0) flags.push({ code, task, count, message }); };
+  const flag = (code: string, count: number, message: string) => {
+    if (count > 0) flags.push({ code, task, count, message });
+  };
   const times = new Alike<number>();
   const answers = new Alike<string>();
-  let fast = 0, slow = 0, judged = 0, right = 0, back = 0, jumps = 0, ahead = 0;
+  let fast = 0,
+    slow = 0,
+    judged = 0,
+    right = 0,
+    back = 0,
+    jumps = 0,
+    ahead = 0;
   trials.forEach(({ rt, correct, data }, i) => {
     if (rt !== null) {
       times.see(rt);
@@ -50,13 +61,17 @@ class Alike<T> {
     if (this.seen++ === 0) this.first = value;
     else if (value !== this.first) this.same = false;
   }
-  get pattern(): boolean { return this.same && this.seen >= PATTERN_TRIALS; }
+  get pattern(): boolean {
+    return this.same && this.seen >= PATTERN_TRIALS;
+  }
 }
 
 /** Gaps, doubles and disorder of the trial indexes of one task, as warnings. A task counts from 0 or from 1. */
 export function orderWarnings(task: string, trials: readonly Trial[]): Remark[] {
   const warnings: Remark[] = [];
-  const warn = (code: string, count: number, message: string) => { if (count > 0) warnings.push({ code, task, count, message }); };
+  const warn = (code: string, count: number, message: string) => {
+    if (count > 0) warnings.push({ code, task, count, message });
+  };
   const distinct = new Set<number>();
   let least = 1;
   let most = -1;
@@ -78,12 +93,34 @@ const noShare = (value: number): boolean => value < 0 || value > 1;
 const noCount = (value: number): boolean => value < 0 || !Number.isInteger(value);
 /** What a metric of these names cannot be, whatever the task: times in milliseconds, shares from 0 to 1, counts. */
 const IMPOSSIBLE: Readonly<Record<string, (value: number) => boolean>> = {
-  mean_rt: never, median_rt: never, sd_rt: never, completion_time: never, accuracy: noShare,
-  total_trials: noCount, hits: noCount, false_alarms: noCount, lapses: noCount, errors: noCount, omissions: noCount, commissions: noCount, max_span: noCount,
+  mean_rt: never,
+  median_rt: never,
+  sd_rt: never,
+  completion_time: never,
+  accuracy: noShare,
+  total_trials: noCount,
+  hits: noCount,
+  false_alarms: noCount,
+  lapses: noCount,
+  errors: noCount,
+  omissions: noCount,
+  commissions: noCount,
+  max_span: noCount,
 };
 
 /** Metrics of a client's summary that no trials could have given: they are kept, and flagged. */
 export function summaryFlags(task: string, summary: Summary): Remark[] {
-  const found = Object.keys(summary).filter((metric) => Object.hasOwn(IMPOSSIBLE, metric) && IMPOSSIBLE[metric]!(summary[metric]!)).sort();
-  return found.length === 0 ? [] : [{ code: 'SUMMARY_IMPLAUSIBLE', task, count: found.length, message: `metrics that cannot be: ${found.join(', ')}` }];
+  const found = Object.keys(summary)
+    .filter((metric) => Object.hasOwn(IMPOSSIBLE, metric) && IMPOSSIBLE[metric]!(summary[metric]!))
+    .sort();
+  return found.length === 0
+    ? []
+    : [
+        {
+          code: 'SUMMARY_IMPLAUSIBLE',
+          task,
+          count: found.length,
+          message: `metrics that cannot be: ${found.join(', ')}`,
+        },
+      ];
 }

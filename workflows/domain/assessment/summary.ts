@@ -2,7 +2,10 @@ import type { Summary, Trial } from './types.js';
 
 const round = (value: number): number => Math.round(value * 1e6) / 1e6;
 
-/** The summary that the raw trials themselves give; metrics without a value are left out. Times in milliseconds, shares from 0 to 1. */
+/**
+ * The summary that the raw trials themselves give; metrics without a value are left out. Times in milliseconds, shares
+ * from 0 to 1.
+ */
 export function summarise(trials: readonly Trial[]): Summary {
   const summary: Summary = { total_trials: trials.length };
   let judged = 0;
@@ -26,7 +29,8 @@ export function summarise(trials: readonly Trial[]): Summary {
     const middle = measured >> 1;
     summary.mean_rt = round(mean);
     summary.median_rt = round(measured % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2);
-    if (measured > 1) summary.sd_rt = round(Math.sqrt(sorted.reduce((squares, rt) => squares + (rt - mean) ** 2, 0) / (measured - 1)));
+    if (measured > 1)
+      summary.sd_rt = round(Math.sqrt(sorted.reduce((squares, rt) => squares + (rt - mean) ** 2, 0) / (measured - 1)));
   }
   if (judged > 0) summary.accuracy = round(right / judged);
   return summary;

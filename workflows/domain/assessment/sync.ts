@@ -1,22 +1,65 @@
 /** What becomes of an offline session (decisions, section 4, "Offline sync"): pure, over what the database says. */
 export type OfflineStatus = 'active' | 'completed' | 'expired' | 'abandoned';
-export type ConflictType = 'duplicate_session' | 'duplicate_response' | 'visit_already_completed' | 'participant_withdrawn' | 'battery_version_mismatch';
+export type ConflictType =
+  | 'duplicate_session'
+  | 'duplicate_response'
+  | 'visit_already_completed'
+  | 'participant_withdrawn'
+  | 'battery_version_mismatch';
 export type Resolution = 'server_wins' | 'both_kept';
 
 /** An offline session as a device sent it; its participant is known, instants are ISO 8601 UTC. */
 export interface OfflineSession {
-  local_id: string; study_id: string; participant_id: string; status: OfflineStatus; started_at: string; completed_at: string | null;
+  local_id: string;
+  study_id: string;
+  participant_id: string;
+  status: OfflineStatus;
+  started_at: string;
+  completed_at: string | null;
   /** Start and end in milliseconds since 1970, and the date that the start falls on where the participant is. */
-  started_ms: number; completed_ms: number | null; local_date: string;
-  visit_id: string | null; battery_id: number | null; battery_version: number | null; language: string | null; timezone: string | null; device_id: string | null;
-  content_hash: string; start_hash: string;
+  started_ms: number;
+  completed_ms: number | null;
+  local_date: string;
+  visit_id: string | null;
+  battery_id: number | null;
+  battery_version: number | null;
+  language: string | null;
+  timezone: string | null;
+  device_id: string | null;
+  content_hash: string;
+  start_hash: string;
 }
-export interface SyncParticipant { id: string; study_id: string; site_id: string | null; zone: string; preferred_language: string | null; withdrawn_ms: number | null }
+export interface SyncParticipant {
+  id: string;
+  study_id: string;
+  site_id: string | null;
+  zone: string;
+  preferred_language: string | null;
+  withdrawn_ms: number | null;
+}
 export interface SyncVisit {
-  id: string; visit_key: string; participant_id: string; status: string; window_open: string; window_close: string; battery_id: number | null; is_baseline: boolean;
+  id: string;
+  visit_key: string;
+  participant_id: string;
+  status: string;
+  window_open: string;
+  window_close: string;
+  battery_id: number | null;
+  is_baseline: boolean;
 }
-export interface SyncBattery { id: number; study_id: string; current_version: number }
-export interface KnownSession { id: string; participant_id: string; status: string; content_hash: string | null; start_hash: string | null; content: Record<string, unknown> }
+export interface SyncBattery {
+  id: number;
+  study_id: string;
+  current_version: number;
+}
+export interface KnownSession {
+  id: string;
+  participant_id: string;
+  status: string;
+  content_hash: string | null;
+  start_hash: string | null;
+  content: Record<string, unknown>;
+}
 
 export interface SyncState {
   participants: ReadonlyMap<string, SyncParticipant>;
@@ -27,7 +70,12 @@ export interface SyncState {
 }
 export const sessionKey = (participantId: string, localId: string): string => `${participantId} ${localId}`;
 
-export interface SyncConflict { conflict_type: ConflictType; resolution: Resolution; message: string; server_content: Record<string, unknown> | null }
+export interface SyncConflict {
+  conflict_type: ConflictType;
+  resolution: Resolution;
+  message: string;
+  server_content: Record<string, unknown> | null;
+}
 export type SyncDecision =
   | { status: 'rejected'; code: string; message: string }
   | { status: 'duplicate'; server_id: string }
@@ -36,7 +84,13 @@ export type SyncDecision =
 export interface SessionWrite {
   /** `advance`: an unfinished session of ours goes on as the device has ended it. */
   kind: 'insert' | 'advance';
-  id: string; session: OfflineSession; site_id: string | null; visit_id: string | null; battery_id: number | null; battery_version: number | null; language: string | null;
+  id: string;
+  session: OfflineSession;
+  site_id: string | null;
+  visit_id: string | null;
+  battery_id: number | null;
+  battery_version: number | null;
+  language: string | null;
   /** The visit that this session completes. */
   completes: SyncVisit | null;
 }
@@ -49,14 +103,21 @@ const rejected = (code: string, message: string): SyncDecision => ({ status: 're
  * Decides one offline session and notes in `state` what comes of it, so that the next one of the same bulk meets it.
  * @param now milliseconds since 1970; `newId` makes the id of a new session
  */
-export function decideSession(session: OfflineSession, state: SyncState, now: number, newId: () => string): SyncDecision {
+export function decideSession(
+  session: OfflineSession,
+  state: SyncState,
+  now: number,
+  newId: () => string,
+): SyncDecision {
   const participant = state.participants.get(session.participant_id);
-  if (!participant || participant.study_id !== session.study_id) return rejected('UNKNOWN_PARTICIPANT', 'the study has no such participant');
+  if (!participant || participant.study_id !== session.study_id)
+    return rejected('UNKNOWN_PARTICIPANT', 'the study has no such participant');
   const fault = badTimes(session, now);
   if (fault) return fault;
   const key = sessionKey(participant.id, session.local_id);
   const known = state.sessions.get(key);
-  const unfinished = known?.status === 'active' && known.start_hash === session.start_hash && session.status !== 'active';
+  const unfinished =
+    known?.status === 'active' && known.start_hash === session.start_hash && session.status !== 'active';
   if (known && !unfinished) return again(session, known);
 
   const visits = state.visits.get(participant.id) ?? [];
@@ -64,7 +125,8 @@ export function decideSession(session: OfflineSession, state: SyncState, now: nu
   if (visit === 'unknown') return rejected('UNKNOWN_VISIT', 'the participant has no such visit');
   const batteryId = session.battery_id ?? visit?.battery_id ?? null;
   const battery = batteryId === null ? undefined : state.batteries.get(batteryId);
-  if (session.battery_id !== null && battery?.study_id !== session.study_id) return rejected('UNKNOWN_BATTERY', 'the study has no such battery');
+  if (session.battery_id !== null && battery?.study_id !== session.study_id)
+    return rejected('UNKNOWN_BATTERY', 'the study has no such battery');
 
   const conflicts: SyncConflict[] = [];
   const withdrawn = participant.withdrawn_ms !== null && session.started_ms > participant.withdrawn_ms;
@@ -72,27 +134,52 @@ export function decideSession(session: OfflineSession, state: SyncState, now: nu
     conflicts.push({ conflict_type, resolution: 'both_kept', message, server_content });
   if (withdrawn) both('participant_withdrawn', 'the session started after the participant had withdrawn');
   const done = session.status === 'completed';
-  if (done && visit?.status === 'completed') both('visit_already_completed', 'the visit was completed by something else', { visit_id: visit.id });
+  if (done && visit?.status === 'completed')
+    both('visit_already_completed', 'the visit was completed by something else', { visit_id: visit.id });
   if (battery && session.battery_version !== null && session.battery_version !== battery.current_version) {
-    both('battery_version_mismatch', `the session used version ${session.battery_version} of the battery, which is at ${battery.current_version}`, { battery_version: battery.current_version });
+    both(
+      'battery_version_mismatch',
+      `the session used version ${session.battery_version} of the battery, which is at ${battery.current_version}`,
+      { battery_version: battery.current_version },
+    );
   }
-  const completes = done && !withdrawn && visit && ['scheduled', 'open', 'missed'].includes(visit.status) ? { ...visit } : null;
+  const completes =
+    done && !withdrawn && visit && ['scheduled', 'open', 'missed'].includes(visit.status) ? { ...visit } : null;
   if (completes && visit) visit.status = 'completed';
   const id = known?.id ?? newId();
-  state.sessions.set(key, { id, participant_id: participant.id, status: session.status, content_hash: session.content_hash, start_hash: session.start_hash, content: contentOf(session) });
+  state.sessions.set(key, {
+    id,
+    participant_id: participant.id,
+    status: session.status,
+    content_hash: session.content_hash,
+    start_hash: session.start_hash,
+    content: contentOf(session),
+  });
   return {
-    status: conflicts.length > 0 ? 'conflict' : 'created', server_id: id, conflicts,
+    status: conflicts.length > 0 ? 'conflict' : 'created',
+    server_id: id,
+    conflicts,
     write: {
-      kind: known ? 'advance' : 'insert', id, session, site_id: participant.site_id, visit_id: visit?.id ?? null, battery_id: battery?.id ?? null,
-      battery_version: session.battery_version ?? battery?.current_version ?? null, language: session.language ?? participant.preferred_language, completes,
+      kind: known ? 'advance' : 'insert',
+      id,
+      session,
+      site_id: participant.site_id,
+      visit_id: visit?.id ?? null,
+      battery_id: battery?.id ?? null,
+      battery_version: session.battery_version ?? battery?.current_version ?? null,
+      language: session.language ?? participant.preferred_language,
+      completes,
     },
   };
 }
 
 function badTimes(session: OfflineSession, now: number): SyncDecision | undefined {
-  if (session.started_ms > now + MAX_START_AHEAD_MS) return rejected('START_IN_FUTURE', 'startedAt lies more than 24 hours ahead');
-  if (session.status === 'completed' && session.completed_at === null) return rejected('COMPLETED_AT_REQUIRED', 'completedAt is required for a completed session');
-  if (session.status !== 'completed' && session.completed_at !== null) return rejected('NOT_COMPLETED', `completedAt is for completed sessions; this one is ${session.status}`);
+  if (session.started_ms > now + MAX_START_AHEAD_MS)
+    return rejected('START_IN_FUTURE', 'startedAt lies more than 24 hours ahead');
+  if (session.status === 'completed' && session.completed_at === null)
+    return rejected('COMPLETED_AT_REQUIRED', 'completedAt is required for a completed session');
+  if (session.status !== 'completed' && session.completed_at !== null)
+    return rejected('NOT_COMPLETED', `completedAt is for completed sessions; this one is ${session.status}`);
   if (session.completed_ms === null) return undefined;
   const end = session.completed_ms;
   if (end < session.started_ms) return rejected('END_BEFORE_START', 'completedAt lies before startedAt');
@@ -103,10 +190,20 @@ function badTimes(session: OfflineSession, now: number): SyncDecision | undefine
 /** The same id again: the same content, an earlier state of it, or other content. */
 function again(session: OfflineSession, known: KnownSession): SyncDecision {
   if (known.content_hash === session.content_hash) return { status: 'duplicate', server_id: known.id };
-  if (session.status === 'active' && known.start_hash === session.start_hash) return { status: 'duplicate', server_id: known.id };
+  if (session.status === 'active' && known.start_hash === session.start_hash)
+    return { status: 'duplicate', server_id: known.id };
   return {
-    status: 'conflict', server_id: known.id, write: null,
-    conflicts: [{ conflict_type: 'duplicate_session', resolution: 'server_wins', message: 'a session with this id is there with other content', server_content: known.content }],
+    status: 'conflict',
+    server_id: known.id,
+    write: null,
+    conflicts: [
+      {
+        conflict_type: 'duplicate_session',
+        resolution: 'server_wins',
+        message: 'a session with this id is there with other content',
+        server_content: known.content,
+      },
+    ],
   };
 }
 
@@ -117,30 +214,64 @@ function visitOf(session: OfflineSession, visits: readonly SyncVisit[]): SyncVis
     const named = visits.find((visit) => visit.id === session.visit_id);
     if (!named) return 'unknown';
     // A device that was away knows the visit of an older schedule version.
-    return isLive(named) ? named : visits.find((visit) => visit.visit_key === named.visit_key && isLive(visit)) ?? named;
+    return isLive(named)
+      ? named
+      : (visits.find((visit) => visit.visit_key === named.visit_key && isLive(visit)) ?? named);
   }
-  const open = visits.filter((visit) => isLive(visit) && visit.window_open <= session.local_date && session.local_date <= visit.window_close);
+  const open = visits.filter(
+    (visit) => isLive(visit) && visit.window_open <= session.local_date && session.local_date <= visit.window_close,
+  );
   return open.length === 1 ? open[0]! : null;
 }
 
 /** What a device says of a session; `syncStatus` and `syncAttempts` are not content. */
-export const contentOf = (session: Omit<OfflineSession, 'content_hash' | 'start_hash' | 'started_ms' | 'completed_ms' | 'local_date'>): Record<string, unknown> => ({
-  id: session.local_id, participantId: session.participant_id, studyId: session.study_id, status: session.status, startedAt: session.started_at,
-  completedAt: session.completed_at, visitId: session.visit_id, batteryId: session.battery_id, batteryVersion: session.battery_version,
-  language: session.language, timezone: session.timezone, deviceId: session.device_id,
+export const contentOf = (
+  session: Omit<OfflineSession, 'content_hash' | 'start_hash' | 'started_ms' | 'completed_ms' | 'local_date'>,
+): Record<string, unknown> => ({
+  id: session.local_id,
+  participantId: session.participant_id,
+  studyId: session.study_id,
+  status: session.status,
+  startedAt: session.started_at,
+  completedAt: session.completed_at,
+  visitId: session.visit_id,
+  batteryId: session.battery_id,
+  batteryVersion: session.battery_version,
+  language: session.language,
+  timezone: session.timezone,
+  deviceId: session.device_id,
 });
 
 /** A task of a session as it stands on the server. */
-export interface KnownTask { content_hash: string; local_id: string | null }
-export interface OfflineResponse { local_id: string; task: string; content_hash: string }
+export interface KnownTask {
+  content_hash: string;
+  local_id: string | null;
+}
+export interface OfflineResponse {
+  local_id: string;
+  task: string;
+  content_hash: string;
+}
 
 /** Decides a response for a session that is known; `tasks` are that session's, and get what is created. */
-export function decideResponse(response: OfflineResponse, sessionId: string, tasks: Map<string, KnownTask>): Exclude<SyncDecision, { status: 'rejected' }> {
-  const conflict = (message: string): Exclude<SyncDecision, { status: 'rejected' }> =>
-    ({ status: 'conflict', server_id: sessionId, write: null, conflicts: [{ conflict_type: 'duplicate_response', resolution: 'server_wins', message, server_content: null }] });
+export function decideResponse(
+  response: OfflineResponse,
+  sessionId: string,
+  tasks: Map<string, KnownTask>,
+): Exclude<SyncDecision, { status: 'rejected' }> {
+  const conflict = (message: string): Exclude<SyncDecision, { status: 'rejected' }> => ({
+    status: 'conflict',
+    server_id: sessionId,
+    write: null,
+    conflicts: [{ conflict_type: 'duplicate_response', resolution: 'server_wins', message, server_content: null }],
+  });
   const known = tasks.get(response.task);
-  if (known) return known.content_hash === response.content_hash ? { status: 'duplicate', server_id: sessionId } : conflict('the session has other values for this task');
-  for (const [task, other] of tasks) if (other.local_id === response.local_id) return conflict(`a response with this id is there for the task ${task}`);
+  if (known)
+    return known.content_hash === response.content_hash
+      ? { status: 'duplicate', server_id: sessionId }
+      : conflict('the session has other values for this task');
+  for (const [task, other] of tasks)
+    if (other.local_id === response.local_id) return conflict(`a response with this id is there for the task ${task}`);
   tasks.set(response.task, { content_hash: response.content_hash, local_id: response.local_id });
   return { status: 'created', server_id: sessionId, conflicts: [], write: null };
 }

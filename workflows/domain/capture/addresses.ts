@@ -1,6 +1,9 @@
 import ipaddr from 'ipaddr.js';
 
-/** Whether an address is on the public internet: not loopback, private, link-local, carrier-grade, multicast or reserved. */
+/**
+ * Whether an address is on the public internet: not loopback, private, link-local, carrier-grade, multicast or
+ * reserved.
+ */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   // ::ffff:10.0.0.1 is 10.0.0.1 to the socket that connects to it.

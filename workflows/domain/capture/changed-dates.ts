@@ -12,13 +12,23 @@ export interface ChangedDates {
 export const noDates: ChangedDates = { mapped: null, any: false };
 
 /** @param changed the names of the items that differ */
-export function changedDates(items: RecordValues, changed: readonly string[], dateField: string | undefined): ChangedDates {
+export function changedDates(
+  items: RecordValues,
+  changed: readonly string[],
+  dateField: string | undefined,
+): ChangedDates {
   const dates = changed.filter((name) => items[name] !== undefined && isDateLike(items[name]));
-  return { mapped: dateField !== undefined && dates.includes(dateField) ? items[dateField]! : null, any: dates.length > 0 };
+  return {
+    mapped: dateField !== undefined && dates.includes(dateField) ? items[dateField]! : null,
+    any: dates.length > 0,
+  };
 }
 
 /** What an evaluation found, as far as it tells whether a changed date was held back. */
-export interface Held { result: string; final: { date: string; zone: string } | null }
+export interface Held {
+  result: string;
+  final: { date: string; zone: string } | null;
+}
 
 /**
  * Whether a reading brought another date for a finalized anchor, where nothing moves but by an override (decisions,

@@ -16,7 +16,10 @@ export function duplicateOf(facts: DuplicateFacts): string | null {
 }
 
 /** Hashes of a reading: of everything that the record shows, and of what the service takes from it. */
-export interface ReadingHashes { content_hash: string | null; reading_hash: string | null }
+export interface ReadingHashes {
+  content_hash: string | null;
+  reading_hash: string | null;
+}
 
 /** So many digits of a content hash say what was asked for. */
 export const ASKED_FOR = 8;

@@ -17,18 +17,25 @@ export interface MappingFields {
   data_field_mapping?: Record<string, { datacapture_instrument: string; fields: Record<string, string> }>;
 }
 
-export interface MappingWarning { code: string; path: string; message: string }
+export interface MappingWarning {
+  code: string;
+  path: string;
+  message: string;
+}
 
 /** Compares a mapping with the capture system's dictionary: each name that it does not know, with where it stands. */
 export function checkMapping(mapping: MappingFields, dictionary: Dictionary): MappingWarning[] {
   const warnings: MappingWarning[] = [];
   const warn = (code: string, path: string, message: string) => warnings.push({ code, path, message });
   const instrument = (name: string, path: string) => {
-    if (!dictionary.instruments.includes(name)) warn('UNKNOWN_INSTRUMENT', path, `The capture system has no instrument "${name}".`);
+    if (!dictionary.instruments.includes(name))
+      warn('UNKNOWN_INSTRUMENT', path, `The capture system has no instrument "${name}".`);
   };
   const event = (name: string, path: string) => {
-    if (!dictionary.longitudinal) warn('UNKNOWN_EVENT', path, `The capture system's project has no events, so not "${name}" either.`);
-    else if (!dictionary.events.includes(name)) warn('UNKNOWN_EVENT', path, `The capture system has no event "${name}".`);
+    if (!dictionary.longitudinal)
+      warn('UNKNOWN_EVENT', path, `The capture system's project has no events, so not "${name}" either.`);
+    else if (!dictionary.events.includes(name))
+      warn('UNKNOWN_EVENT', path, `The capture system has no event "${name}".`);
   };
   const field = (name: string, path: string) => {
     if (!hasField(dictionary, name)) warn('UNKNOWN_FIELD', path, `The capture system has no field "${name}".`);
@@ -39,7 +46,11 @@ export function checkMapping(mapping: MappingFields, dictionary: Dictionary): Ma
   for (const [name, target] of Object.entries(mapping.participant_field_mapping ?? {})) {
     const path = `participant_field_mapping.${name}`;
     if (!(participantFields as readonly string[]).includes(name)) {
-      warn('UNKNOWN_PARTICIPANT_FIELD', path, `A participant has no field "${name}" that the capture system may fill: it is not used.`);
+      warn(
+        'UNKNOWN_PARTICIPANT_FIELD',
+        path,
+        `A participant has no field "${name}" that the capture system may fill: it is not used.`,
+      );
     }
     field(target, path);
   }
@@ -56,5 +67,7 @@ export function checkMapping(mapping: MappingFields, dictionary: Dictionary): Ma
 function hasField(dictionary: Dictionary, name: string): boolean {
   if (dictionary.instruments.some((instrument) => name === `${instrument}_complete`)) return true;
   const [base, code] = name.split('___', 2) as [string, string?];
-  return dictionary.fields.some((f) => f.field_name === name || (code !== undefined && f.field_name === base && f.field_type === 'checkbox'));
+  return dictionary.fields.some(
+    (f) => f.field_name === name || (code !== undefined && f.field_name === base && f.field_type === 'checkbox'),
+  );
 }

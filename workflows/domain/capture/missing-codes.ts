@@ -4,5 +4,10 @@
  */
 export function missingDataCodes(setting: unknown): ReadonlySet<string> {
   if (typeof setting !== 'string') return new Set();
-  return new Set(setting.split(/[|\n]/).map((choice) => choice.split(',')[0]!.trim()).filter(Boolean));
+  return new Set(
+    setting
+      .split(/[|\n]/)
+      .map((choice) => choice.split(',')[0]!.trim())
+      .filter(Boolean),
+  );
 }

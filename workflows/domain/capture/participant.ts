@@ -3,7 +3,15 @@ import type { RecordValues } from './record.js';
 
 /** What of a participant the capture system may fill (decisions, section 6). `external_id` is always the record id. */
 export const participantFields = [
-  'participant_code', 'enrollment_date', 'date_of_birth', 'preferred_language', 'email', 'phone', 'timezone', 'arm', 'site_code',
+  'participant_code',
+  'enrollment_date',
+  'date_of_birth',
+  'preferred_language',
+  'email',
+  'phone',
+  'timezone',
+  'arm',
+  'site_code',
 ] as const;
 export type ParticipantField = (typeof participantFields)[number];
 
@@ -28,7 +36,11 @@ function tickedCode(record: RecordValues, field: string): string | undefined {
 }
 
 /** Maps a record to participant fields (trigger rule 4): invalid dates are dropped, empty values are not applied. */
-export function mapParticipant(record: RecordValues, mapping: Record<string, string>, missing: ReadonlySet<string>): MappedParticipant {
+export function mapParticipant(
+  record: RecordValues,
+  mapping: Record<string, string>,
+  missing: ReadonlySet<string>,
+): MappedParticipant {
   const mapped: MappedParticipant = { values: {}, dropped: [] };
   for (const name of participantFields) {
     const field = Object.hasOwn(mapping, name) ? mapping[name] : undefined;
@@ -98,7 +110,9 @@ export function factItems(record: RecordValues, fields: FactFields, missing: Rea
   return items;
 }
 
-/** Names that the policy reads of the form; a word of an expression that is no field finds no value and does no harm. */
+/**
+ * Names that the policy reads of the form; a word of an expression that is no field finds no value and does no harm.
+ */
 export function policyItems(policy: unknown, form: string): string[] {
   const names = new Set<string>();
   visit(policy, (key, value, holder) => {
@@ -121,6 +135,10 @@ function visit(node: unknown, text: (key: string, value: string, holder: Record<
 
 /** A data access group's unique name is the site's code as a slug: lower case, no more than 18 characters. */
 export function matchesGroup(siteCode: string, group: string): boolean {
-  const slug = (name: string) => name.toLowerCase().replace(/[^a-z0-9]+/g, '_').replace(/^_+|_+$/g, '');
+  const slug = (name: string) =>
+    name
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, '_')
+      .replace(/^_+|_+$/g, '');
   return siteCode === group || slug(siteCode) === slug(group) || slug(siteCode).slice(0, 18) === slug(group);
 }

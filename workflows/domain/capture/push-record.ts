@@ -3,8 +3,15 @@ import type { DictionaryField } from './push-values.js';
 
 /** What a push is decided from; rows of the database, as they stand at the attempt. */
 export interface PushSubject {
-  integrated: boolean; session_id: string; session_status: string; source: 'online' | 'offline'; external_id: string | null; began_after_withdrawal: boolean;
-  visit_status: string | null; visit_event: string | null; visit_session_id: string | null;
+  integrated: boolean;
+  session_id: string;
+  session_status: string;
+  source: 'online' | 'offline';
+  external_id: string | null;
+  began_after_withdrawal: boolean;
+  visit_status: string | null;
+  visit_event: string | null;
+  visit_session_id: string | null;
   summaries: Summaries | null;
 }
 export type Summaries = Record<string, Record<string, number>>;
@@ -15,7 +22,10 @@ export type PushPlan =
   | { kind: 'later' }
   | { kind: 'skip' | 'configuration'; reason: string }
   | { kind: 'push'; record: string; event: string; metrics: Metric[]; instruments: string[] };
-export interface Metric { field: string; value: number }
+export interface Metric {
+  field: string;
+  value: number;
+}
 
 const skip = (reason: string): PushPlan => ({ kind: 'skip', reason });
 const configuration = (reason: string): PushPlan => ({ kind: 'configuration', reason });
@@ -29,12 +39,17 @@ export function planPush(subject: PushSubject, mapping: DataFieldMapping | undef
   if (subject.session_status !== 'completed') return skip(`The session is ${subject.session_status}.`);
   if (subject.began_after_withdrawal) return skip('The session began after the participant had withdrawn.');
   if (mapping === undefined) return configuration('The study has no capture-system configuration.');
-  if (subject.visit_status === null) return configuration('The session is of no visit, so of no event of the capture system.');
-  if (subject.visit_session_id !== null && subject.visit_session_id !== subject.session_id) return skip('The visit is told by another session.');
-  if (subject.visit_status !== 'completed') return skip(`The visit is ${subject.visit_status}: this session does not tell it any more.`);
+  if (subject.visit_status === null)
+    return configuration('The session is of no visit, so of no event of the capture system.');
+  if (subject.visit_session_id !== null && subject.visit_session_id !== subject.session_id)
+    return skip('The visit is told by another session.');
+  if (subject.visit_status !== 'completed')
+    return skip(`The visit is ${subject.visit_status}: this session does not tell it any more.`);
   if (!subject.visit_event) return configuration('The visit has no capture-system event (datacapture_event).');
-  if (!subject.external_id) return configuration('The participant has no record id in the capture system (external_id).');
-  if (Object.keys(mapping).length === 0) return configuration('The configuration maps no results (data_field_mapping).');
+  if (!subject.external_id)
+    return configuration('The participant has no record id in the capture system (external_id).');
+  if (Object.keys(mapping).length === 0)
+    return configuration('The configuration maps no results (data_field_mapping).');
   if (subject.summaries === null && subject.source === 'offline') return { kind: 'later' };
   const content = contentOf(subject.summaries ?? {}, mapping);
   if (content.instruments.length === 0) return skip('The session has no results of a task that is mapped.');
@@ -44,15 +59,20 @@ export function planPush(subject: PushSubject, mapping: DataFieldMapping | undef
 /** Each mapped metric that is there; an instrument is complete when the session has its task. */
 function contentOf(summaries: Summaries, mapping: DataFieldMapping): { metrics: Metric[]; instruments: string[] } {
   const done = Object.entries(mapping).filter(([task]) => Object.hasOwn(summaries, task));
-  const metrics = done.flatMap(([task, { fields }]) => Object.entries(fields).flatMap(([metric, field]) => {
-    const value = Object.hasOwn(summaries[task]!, metric) ? summaries[task]![metric] : undefined;
-    return typeof value === 'number' && Number.isFinite(value) ? [{ field, value }] : [];
-  }));
+  const metrics = done.flatMap(([task, { fields }]) =>
+    Object.entries(fields).flatMap(([metric, field]) => {
+      const value = Object.hasOwn(summaries[task]!, metric) ? summaries[task]![metric] : undefined;
+      return typeof value === 'number' && Number.isFinite(value) ? [{ field, value }] : [];
+    }),
+  );
   return { metrics, instruments: [...new Set(done.map(([, { datacapture_instrument }]) => datacapture_instrument))] };
 }
 
 /** A field that takes no such value; neither record nor value in it. */
-export interface FieldFault { field: string; rule: string }
+export interface FieldFault {
+  field: string;
+  rule: string;
+}
 export type Row = Record<string, string>;
 export const EVENT_FIELD = 'redcap_event_name';
 
@@ -61,7 +81,10 @@ export const EVENT_FIELD = 'redcap_event_name';
  * What the dictionary does not list the capture system itself is to judge.
  * @returns the row without key and event, or every field that does not take its value
  */
-export function valuesOf(plan: Extract<PushPlan, { kind: 'push' }>, dictionary: readonly DictionaryField[]): { values: Row; faults: FieldFault[] } {
+export function valuesOf(
+  plan: Extract<PushPlan, { kind: 'push' }>,
+  dictionary: readonly DictionaryField[],
+): { values: Row; faults: FieldFault[] } {
   const fields = new Map(dictionary.map((field) => [field.field_name, field]));
   const values: Row = {};
   const faults: FieldFault[] = [];
@@ -77,12 +100,19 @@ export function valuesOf(plan: Extract<PushPlan, { kind: 'push' }>, dictionary: 
 
 /** Of the values those that do not stand in the record yet; `standing` are the rows of its export. */
 export function missingFrom(values: Row, standing: readonly Record<string, unknown>[]): Row {
-  const text = (value: unknown) => (typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : '');
+  const text = (value: unknown) =>
+    typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : '';
   // A repeating event is written to in its first instance; rows of repeating forms hold other values.
-  const row = standing.find((each) => text(each['redcap_repeat_instrument']) === '' && ['', '1'].includes(text(each['redcap_repeat_instance'])));
+  const row = standing.find(
+    (each) => text(each['redcap_repeat_instrument']) === '' && ['', '1'].includes(text(each['redcap_repeat_instance'])),
+  );
   if (!row) return values;
-  return Object.fromEntries(Object.entries(values).filter(([field, value]) => {
-    const stands = text(row[field]);
-    return stands === '' || (stands !== value && Number(stands.replace(',', '.')) !== Number(value.replace(',', '.')));
-  }));
+  return Object.fromEntries(
+    Object.entries(values).filter(([field, value]) => {
+      const stands = text(row[field]);
+      return (
+        stands === '' || (stands !== value && Number(stands.replace(',', '.')) !== Number(value.replace(',', '.')))
+      );
+    }),
+  );
 }

@@ -1,9 +1,13 @@
 /** A field of the capture system's dictionary, as far as a value can be wrong for it. */
 export interface DictionaryField {
-  field_name: string; form_name: string; field_type: string;
+  field_name: string;
+  form_name: string;
+  field_type: string;
   /** `1, Yes | 0, No` */
   choices: string;
-  validation: string; min: string; max: string;
+  validation: string;
+  min: string;
+  max: string;
 }
 
 const DECIMALS = /^number_([1-4])dp(_comma_decimal)?$/;
@@ -30,8 +34,10 @@ export function round(value: number, places: number): number {
   if (Number.isInteger(value)) return value;
   return Math.sign(value) * Number(`${Math.round(Number(`${size}e${places}`))}e-${places}`);
 }
-const plain = (value: number): string => (value === 0 ? '0' : Math.abs(value) >= 1e21 ? BigInt(value).toString() : String(value));
-const fixed = (value: number, places: number): string => (Math.abs(value) >= 1e21 ? `${plain(value)}.${'0'.repeat(places)}` : (round(value, places) || 0).toFixed(places));
+const plain = (value: number): string =>
+  value === 0 ? '0' : Math.abs(value) >= 1e21 ? BigInt(value).toString() : String(value);
+const fixed = (value: number, places: number): string =>
+  Math.abs(value) >= 1e21 ? `${plain(value)}.${'0'.repeat(places)}` : (round(value, places) || 0).toFixed(places);
 
 const NOT_IMPORTED = new Set(['calc', 'file', 'descriptive']);
 const YES_NO = new Set(['yesno', 'truefalse']);
@@ -41,10 +47,15 @@ const NOT_NUMBERS = /^(date|time|email|phone|zipcode|postalcode|ssn|vmrn|mrn|alp
  * Why a field takes no such value; undefined: it does, or the dictionary does not list it. A checkbox is written to one
  * box at a time (`field___code`), and `<instrument>_complete` is on every instrument.
  */
-export function checkValue(name: string, text: string, fields: ReadonlyMap<string, DictionaryField>): string | undefined {
+export function checkValue(
+  name: string,
+  text: string,
+  fields: ReadonlyMap<string, DictionaryField>,
+): string | undefined {
   const field = fields.get(name);
   if (field) return checkField(field, text);
-  if ([...fields.values()].some(({ form_name }) => name === `${form_name}_complete`)) return oneOf(['0', '1', '2'], text);
+  if ([...fields.values()].some(({ form_name }) => name === `${form_name}_complete`))
+    return oneOf(['0', '1', '2'], text);
   const [base, code] = name.split('___', 2) as [string, string?];
   const box = code === undefined ? undefined : fields.get(base);
   return box?.field_type === 'checkbox' && codes(box).includes(code!) ? oneOf(['0', '1'], text) : undefined;
@@ -61,19 +72,30 @@ function checkField(field: DictionaryField, text: string): string | undefined {
   if (type !== 'text' || validation === '') return undefined;
   if (NOT_NUMBERS.test(validation)) return `its validation is ${validation}, and a result is a number`;
   const fault = validation === 'integer' ? whole(text, validation) : undefined;
-  return fault ?? (validation === 'integer' || validation.startsWith('number') ? inRange(text, field.min, field.max) : undefined);
+  return (
+    fault ??
+    (validation === 'integer' || validation.startsWith('number') ? inRange(text, field.min, field.max) : undefined)
+  );
 }
 
-const whole = (text: string, type: string) => (/^-?\d+$/.test(text) ? undefined : `its type is ${type}, and the result is no whole number`);
-const oneOf = (allowed: readonly string[], text: string) => (allowed.includes(text) ? undefined : `it takes only ${allowed.slice(0, 20).join(', ')}`);
+const whole = (text: string, type: string) =>
+  /^-?\d+$/.test(text) ? undefined : `its type is ${type}, and the result is no whole number`;
+const oneOf = (allowed: readonly string[], text: string) =>
+  allowed.includes(text) ? undefined : `it takes only ${allowed.slice(0, 20).join(', ')}`;
 
 function inRange(text: string, min: string, max: string): string | undefined {
   const number = (of: string) => Number(of.replace(',', '.'));
   const limit = (of: string) => of.trim() !== '' && Number.isFinite(number(of));
-  if ((limit(min) && number(text) < number(min)) || (limit(max) && number(text) > number(max))) return `it is outside of the range from ${min || 'no minimum'} to ${max || 'no maximum'}`;
+  if ((limit(min) && number(text) < number(min)) || (limit(max) && number(text) > number(max)))
+    return `it is outside of the range from ${min || 'no minimum'} to ${max || 'no maximum'}`;
   return undefined;
 }
 
 /** `1, Yes | 0, No`: what is stored. */
 const codes = (field: DictionaryField): string[] =>
-  (['radio', 'dropdown', 'checkbox'].includes(field.field_type) ? field.choices.split(/[|\n]/).map((choice) => choice.split(',')[0]!.trim()).filter(Boolean) : []);
+  ['radio', 'dropdown', 'checkbox'].includes(field.field_type)
+    ? field.choices
+        .split(/[|\n]/)
+        .map((choice) => choice.split(',')[0]!.trim())
+        .filter(Boolean)
+    : [];

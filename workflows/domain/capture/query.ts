@@ -8,16 +8,35 @@ export type CaptureQuestion =
   /** The mapping as stored, compared with the dictionary; `proposed` members stand in for the stored ones. */
   | { kind: 'check-mapping'; study_id: string; proposed: Record<string, unknown> };
 
-export interface ConnectionReport { status: 'connected'; project_title: string; project_id: string; is_longitudinal: boolean; record_count: number }
-export interface Instrument { instrument_name: string; instrument_label: string }
+export interface ConnectionReport {
+  status: 'connected';
+  project_title: string;
+  project_id: string;
+  is_longitudinal: boolean;
+  record_count: number;
+}
+export interface Instrument {
+  instrument_name: string;
+  instrument_label: string;
+}
 export interface CaptureEvent {
-  event_name: string; unique_event_name: string; arm_num: number;
-  day_offset: number | null; offset_min: number | null; offset_max: number | null;
+  event_name: string;
+  unique_event_name: string;
+  arm_num: number;
+  day_offset: number | null;
+  offset_min: number | null;
+  offset_max: number | null;
 }
 
 /** What came of it: a fault of the capture system is an answer, not an exception, so that it is told in words. */
 export type CaptureAnswer =
-  | { ok: true; connection?: ConnectionReport; instruments?: Instrument[]; events?: CaptureEvent[]; warnings?: MappingWarning[] }
+  | {
+      ok: true;
+      connection?: ConnectionReport;
+      instruments?: Instrument[];
+      events?: CaptureEvent[];
+      warnings?: MappingWarning[];
+    }
   | { ok: false; error_type: string; message: string };
 
 export const datacaptureQueryId = (uuid: string) => `datacapture-query/${uuid}`;

@@ -24,11 +24,18 @@ export interface ReadingRules {
 }
 
 /** Reads a record's rows. `group` stands in where the export does not name the data access group. */
-export function readingOf(record: string, rows: readonly ExportRow[], choice: Omit<RowChoice, 'instrument'>, rules: ReadingRules, group: string | null = null): Reading {
+export function readingOf(
+  record: string,
+  rows: readonly ExportRow[],
+  choice: Omit<RowChoice, 'instrument'>,
+  rules: ReadingRules,
+  group: string | null = null,
+): Reading {
   const { instrument, mapping, policy, missing } = rules;
   const values = recordValues(rows, { instrument, ...choice });
   return {
-    record, form_complete: values[`${instrument}_complete`] === '2',
+    record,
+    form_complete: values[`${instrument}_complete`] === '2',
     mapped: mapParticipant(values, mapping, missing),
     group: values['redcap_data_access_group'] ?? group,
     items: factItems(values, { mapping, enrollmentInstrument: instrument, policy }, missing),

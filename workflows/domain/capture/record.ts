@@ -11,9 +11,12 @@ export interface RowChoice {
   repeatInstance?: string | null;
 }
 
-const EVENT = 'redcap_event_name', REPEAT_FORM = 'redcap_repeat_instrument', REPEAT_INSTANCE = 'redcap_repeat_instance';
+const EVENT = 'redcap_event_name',
+  REPEAT_FORM = 'redcap_repeat_instrument',
+  REPEAT_INSTANCE = 'redcap_repeat_instance';
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '');
+const text = (value: unknown): string =>
+  typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
 
 /**
  * The rows that belong to the record. The primary key is the first field of the dictionary, whatever its name, and as a
@@ -32,7 +35,9 @@ export function rowsOfRecord(rows: readonly ExportRow[], record: string, primary
  * instrument laid over what does not repeat. An empty value never covers one that is there.
  */
 export function recordValues(rows: readonly ExportRow[], choice: RowChoice): RecordValues {
-  const inEvent = choice.event ? rows.filter((row) => text(row[EVENT]) === '' || text(row[EVENT]) === choice.event) : [];
+  const inEvent = choice.event
+    ? rows.filter((row) => text(row[EVENT]) === '' || text(row[EVENT]) === choice.event)
+    : [];
   const chosen = inEvent.length > 0 ? inEvent : rows;
   const values: RecordValues = {};
   // Single rows first, the first of them wins: the event that comes earliest is where somebody is enrolled.
@@ -44,11 +49,16 @@ export function recordValues(rows: readonly ExportRow[], choice: RowChoice): Rec
 
 /** The instance of a repeating form, or of a repeating event, that the trigger speaks of. */
 function repeatedRow(rows: readonly ExportRow[], choice: RowChoice): ExportRow | undefined {
-  const instances = rows.filter((row) => text(row[REPEAT_INSTANCE]) !== ''
-    && (text(row[REPEAT_FORM]) === '' || text(row[REPEAT_FORM]) === choice.instrument));
+  const instances = rows.filter(
+    (row) =>
+      text(row[REPEAT_INSTANCE]) !== '' &&
+      (text(row[REPEAT_FORM]) === '' || text(row[REPEAT_FORM]) === choice.instrument),
+  );
   if (choice.repeatInstance) return instances.find((row) => text(row[REPEAT_INSTANCE]) === choice.repeatInstance);
   return instances.reduce<ExportRow | undefined>(
-    (last, row) => (last && Number(last[REPEAT_INSTANCE]) >= Number(row[REPEAT_INSTANCE]) ? last : row), undefined);
+    (last, row) => (last && Number(last[REPEAT_INSTANCE]) >= Number(row[REPEAT_INSTANCE]) ? last : row),
+    undefined,
+  );
 }
 
 function addMissing(values: RecordValues, row: ExportRow): void {
@@ -58,4 +68,8 @@ function addMissing(values: RecordValues, row: ExportRow): void {
 }
 
 const filled = (row: ExportRow): RecordValues =>
-  Object.fromEntries(Object.entries(row).map(([field, value]) => [field, text(value).trim()] as const).filter(([, value]) => value !== ''));
+  Object.fromEntries(
+    Object.entries(row)
+      .map(([field, value]) => [field, text(value).trim()] as const)
+      .filter(([, value]) => value !== ''),
+  );

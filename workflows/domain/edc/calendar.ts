@@ -1,13 +1,20 @@
 import { addDays, dayOfWeek } from '../dates.js';
 
-export interface Holiday { date: string; name: string | null }
+export interface Holiday {
+  date: string;
+  name: string | null;
+}
 
 /** A holiday as somebody writes it: with a name, without one, or as its date alone. */
 export const asHoliday = (given: string | { date: string; name?: string | null }): Holiday =>
-  (typeof given === 'string' ? { date: given, name: null } : { date: given.date, name: given.name ?? null });
+  typeof given === 'string' ? { date: given, name: null } : { date: given.date, name: given.name ?? null };
 
 /** A holiday calendar, as far as a schedule needs it. Days of the week are ISO: 1 is Monday, 7 is Sunday. */
-export interface Calendar { id: string; weekend_days: readonly number[]; holidays: readonly Holiday[] }
+export interface Calendar {
+  id: string;
+  weekend_days: readonly number[];
+  holidays: readonly Holiday[];
+}
 
 /** The weekend that counts where no calendar says otherwise. */
 export const commonWeekend: readonly number[] = [6, 7];
@@ -16,7 +23,7 @@ export const commonWeekend: readonly number[] = [6, 7];
 const indexed = new WeakMap<Calendar, Map<string, string | null>>();
 function holidaysOf(calendar: Calendar): Map<string, string | null> {
   let found = indexed.get(calendar);
-  if (!found) indexed.set(calendar, found = new Map(calendar.holidays.map(({ date, name }) => [date, name])));
+  if (!found) indexed.set(calendar, (found = new Map(calendar.holidays.map(({ date, name }) => [date, name]))));
   return found;
 }
 

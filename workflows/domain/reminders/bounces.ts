@@ -20,5 +20,9 @@ export function readBounce(report: string, returned: string): Bounce | undefined
   const action = /^Action:\s*([a-z]+)/im.exec(report)?.[1]?.toLowerCase();
   if (action === undefined) return undefined;
   const outcome = action === 'failed' ? 'undelivered' : action === 'delivered' ? 'delivered' : 'delayed';
-  return { token: new RegExp(`^${REPORT_HEADER}:\\s*(\\S+)`, 'im').exec(returned.replaceAll(/\r?\n[ \t]+/g, ''))?.[1], outcome, status: /^Status:\s*(\d\.\d{1,3}\.\d{1,3})/im.exec(report)?.[1] ?? null };
+  return {
+    token: new RegExp(`^${REPORT_HEADER}:\\s*(\\S+)`, 'im').exec(returned.replaceAll(/\r?\n[ \t]+/g, ''))?.[1],
+    outcome,
+    status: /^Status:\s*(\d\.\d{1,3}\.\d{1,3})/im.exec(report)?.[1] ?? null,
+  };
 }

@@ -1,7 +1,10 @@
 import { Temporal } from 'temporal-polyfill';
 
 /** A study's rule as it counts for one reminder; clock times are HH:MM, local to the participant. */
-export interface Rule { send_at: string; quiet_hours: { from: string; to: string } | null }
+export interface Rule {
+  send_at: string;
+  quiet_hours: { from: string; to: string } | null;
+}
 
 /** Whether a clock time lies within quiet hours; `to` is no longer quiet. Equal ends: there are none. */
 function isQuiet(time: string, quiet: { from: string; to: string } | null): quiet is { from: string; to: string } {
@@ -22,9 +25,16 @@ export function dueAt(date: string, rule: Rule, zone: string): string {
   return local(ends, to, zone);
 }
 
-/** A local time as an instant: one that a clock change skips as if the clock had not changed yet, of one that comes twice the second. */
+/**
+ * A local time as an instant: one that a clock change skips as if the clock had not changed yet, of one that comes
+ * twice the second.
+ */
 const local = (day: Temporal.PlainDate, time: string, zone: string): string =>
-  day.toPlainDateTime(Temporal.PlainTime.from(time)).toZonedDateTime(zone, { disambiguation: 'later' }).toInstant().toString();
+  day
+    .toPlainDateTime(Temporal.PlainTime.from(time))
+    .toZonedDateTime(zone, { disambiguation: 'later' })
+    .toInstant()
+    .toString();
 
 /** When quiet hours that hold at `now` end; null: they do not hold. */
 export function quietUntil(now: string, quiet: Rule['quiet_hours'], zone: string): string | null {

@@ -17,19 +17,50 @@ export interface Standing {
 
 /** What the database knows of a reminder and of all that it depends on. */
 export interface ReminderFacts {
-  kind: Worded; channel: Channel; due_at: string; days_before: number | null; visit: { name: string; status: string; target_date: string; window_open: string; window_close: string } | null;
-  participant_status: string; participant_code: string; preferred_language: string | null; zone: string; email: string | null; phone: string | null; push_tokens: readonly string[]; opted_out: boolean; address_dead: boolean;
-  study_status: string; study_code: string; study_name: string; site_code: string | null; site_name: string | null; settings: unknown;
+  kind: Worded;
+  channel: Channel;
+  due_at: string;
+  days_before: number | null;
+  visit: { name: string; status: string; target_date: string; window_open: string; window_close: string } | null;
+  participant_status: string;
+  participant_code: string;
+  preferred_language: string | null;
+  zone: string;
+  email: string | null;
+  phone: string | null;
+  push_tokens: readonly string[];
+  opted_out: boolean;
+  address_dead: boolean;
+  study_status: string;
+  study_code: string;
+  study_name: string;
+  site_code: string | null;
+  site_name: string | null;
+  settings: unknown;
 }
 
 /** The addresses of a reminder's participant on its channel. */
 export const addressesOf = (of: ReminderFacts): readonly string[] =>
-  of.channel === 'push' ? of.push_tokens : [of.channel === 'sms' ? of.phone : of.email].filter((address): address is string => address !== null && address !== '');
+  of.channel === 'push'
+    ? of.push_tokens
+    : [of.channel === 'sms' ? of.phone : of.email].filter(
+        (address): address is string => address !== null && address !== '',
+      );
 
 /** What a reminder is judged by. */
 export const standingOf = (of: ReminderFacts): Standing => ({
-  kind: of.kind, channel: of.channel, due_at: of.due_at, visit: of.visit, study_status: of.study_status,
-  participant: { status: of.participant_status, zone: of.zone, has_address: addressesOf(of).length > 0, opted_out: of.opted_out, address_dead: of.address_dead },
+  kind: of.kind,
+  channel: of.channel,
+  due_at: of.due_at,
+  visit: of.visit,
+  study_status: of.study_status,
+  participant: {
+    status: of.participant_status,
+    zone: of.zone,
+    has_address: addressesOf(of).length > 0,
+    opted_out: of.opted_out,
+    address_dead: of.address_dead,
+  },
   quiet_hours: (of.settings as NotificationSettings).quiet_hours ?? null,
 });
 
@@ -51,9 +82,11 @@ export function judge(of: Standing, now: string, maxLatenessHours: number): Verd
   if (visit.status === 'completed') return stop('cancelled', 'completed');
   if (visit.status === 'cancelled') return stop('cancelled', 'visit_cancelled');
   if (visit.status === 'superseded') return stop('cancelled', 'superseded');
-  if (of.kind === 'visit_reminder' && (visit.status === 'missed' || visit.window_close < dateIn(now, participant.zone))) return stop('cancelled', 'visit_over');
+  if (of.kind === 'visit_reminder' && (visit.status === 'missed' || visit.window_close < dateIn(now, participant.zone)))
+    return stop('cancelled', 'visit_over');
   if (of.kind === 'visit_missed' && visit.status !== 'missed') return stop('cancelled', 'not_missed');
-  if (of.study_status === 'completed' || of.study_status === 'archived') return stop('cancelled', `study_${of.study_status}`);
+  if (of.study_status === 'completed' || of.study_status === 'archived')
+    return stop('cancelled', `study_${of.study_status}`);
   const lateMs = epochOf(now) - epochOf(of.due_at);
   if (lateMs < 0) return { what: 'wait', until: of.due_at, reason: 'not_due' };
   if (lateMs > maxLatenessHours * 3_600_000) return stop('suppressed', 'too_late');

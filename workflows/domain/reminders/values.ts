@@ -3,11 +3,24 @@ import type { ReminderFacts } from './standing.js';
 import type { Values } from './words.js';
 
 /** What the variables of a template stand for in a reminder that is written at `now`; its visit must be there. */
-export function valuesOf(of: ReminderFacts, urls: { portal_url: string; unsubscribe_url: string }, now: string): Values {
+export function valuesOf(
+  of: ReminderFacts,
+  urls: { portal_url: string; unsubscribe_url: string },
+  now: string,
+): Values {
   const visit = of.visit!;
   return {
-    ...urls, participant_code: of.participant_code, study_code: of.study_code, study_name: of.study_name, site_code: of.site_code ?? '', site_name: of.site_name ?? of.site_code ?? '',
-    visit_name: visit.name, target_date: visit.target_date, window_open: visit.window_open, window_close: visit.window_close,
-    days_before: String(of.days_before ?? ''), days_left: String(daysBetween(dateIn(now, of.zone), visit.target_date)),
+    ...urls,
+    participant_code: of.participant_code,
+    study_code: of.study_code,
+    study_name: of.study_name,
+    site_code: of.site_code ?? '',
+    site_name: of.site_name ?? of.site_code ?? '',
+    visit_name: visit.name,
+    target_date: visit.target_date,
+    window_open: visit.window_open,
+    window_close: visit.window_close,
+    days_before: String(of.days_before ?? ''),
+    days_left: String(daysBetween(dateIn(now, of.zone), visit.target_date)),
   };
 }

@@ -2,10 +2,12 @@ import Type from 'typebox';
 import type { Static } from 'typebox';
 import { Check } from 'typebox/value';
 
-const base64url = (description: string) => Type.String({ pattern: '^[A-Za-z0-9_-]+={0,2}$', maxLength: 200, description });
+const base64url = (description: string) =>
+  Type.String({ pattern: '^[A-Za-z0-9_-]+={0,2}$', maxLength: 200, description });
 /** What a browser gives a page that asks it for push messages (W3C Push API, `PushSubscription.toJSON()`). */
 export const WebSubscription = Type.Object({
-  endpoint: Type.String({ maxLength: 2_000, pattern: '^https?://' }), expirationTime: Type.Optional(Type.Union([Type.Number(), Type.Null()])),
+  endpoint: Type.String({ maxLength: 2_000, pattern: '^https?://' }),
+  expirationTime: Type.Optional(Type.Union([Type.Number(), Type.Null()])),
   keys: Type.Object({ p256dh: base64url('65 bytes'), auth: base64url('16 bytes') }),
 });
 export type WebSubscription = Static<typeof WebSubscription>;
@@ -15,7 +17,7 @@ export function webSubscriptionFault(token: string): string | undefined {
   const subscription = webSubscription(token);
   if (!subscription) return 'is no push subscription as a browser gives it: {endpoint, keys: {p256dh, auth}}';
   // Four signs for three bytes, padding apart.
-  const bytes = (text: string) => Math.floor(text.replaceAll('=', '').length * 3 / 4);
+  const bytes = (text: string) => Math.floor((text.replaceAll('=', '').length * 3) / 4);
   if (bytes(subscription.keys.p256dh) !== 65) return 'holds a key p256dh that is not 65 bytes';
   return bytes(subscription.keys.auth) === 16 ? undefined : 'holds a key auth that is not 16 bytes';
 }

@@ -6,23 +6,48 @@ export type MessageKind = Worded | 'magic_link' | 'daily_summary' | 'override_pe
 
 /** What a template may name, as {{name}} or {name}. Of the participant nothing but its code. */
 export const VARIABLES = [
-  'participant_code', 'study_code', 'study_name', 'site_code', 'site_name', 'visit_name', 'target_date', 'window_open', 'window_close', 'days_before', 'days_left', 'portal_url', 'unsubscribe_url',
+  'participant_code',
+  'study_code',
+  'study_name',
+  'site_code',
+  'site_name',
+  'visit_name',
+  'target_date',
+  'window_open',
+  'window_close',
+  'days_before',
+  'days_left',
+  'portal_url',
+  'unsubscribe_url',
 ] as const;
 export type Values = Record<(typeof VARIABLES)[number], string>;
 /**
- * The same of a message with a link to the portal, which `portal_url` names as well: without it the portal does not open.
- * To a caregiver the codes are of all whom it lets in for, the sites theirs, each once, with commas between.
+ * The same of a message with a link to the portal, which `portal_url` names as well: without it the portal does not
+ * open. To a caregiver the codes are of all whom it lets in for, the sites theirs, each once, with commas between.
  */
-export const LINK_VARIABLES = ['participant_code', 'study_code', 'study_name', 'site_code', 'site_name', 'link', 'portal_url', 'minutes'] as const;
+export const LINK_VARIABLES = [
+  'participant_code',
+  'study_code',
+  'study_name',
+  'site_code',
+  'site_name',
+  'link',
+  'portal_url',
+  'minutes',
+] as const;
 export type LinkValues = Record<(typeof LINK_VARIABLES)[number], string>;
-export interface Words { subject: string; body: string }
+export interface Words {
+  subject: string;
+  body: string;
+}
 /** A study's own words by language. */
 export type Languages = Record<string, { [K in MessageKind]?: Words | undefined }>;
 
 const VARIABLE = /\{\{\s*([^{}\s]+)\s*\}\}|\{([A-Za-z_][\w.]*)\}/g;
 
 /** The names that a template uses. */
-const named = (template: string): string[] => [...template.matchAll(VARIABLE)].map(([, double, single]) => (double ?? single)!);
+const named = (template: string): string[] =>
+  [...template.matchAll(VARIABLE)].map(([, double, single]) => (double ?? single)!);
 
 /** The names in a template that its kind of message has no value for. */
 export function unknownVariables(template: string, kind: Worded | 'magic_link'): string[] {
@@ -31,7 +56,10 @@ export function unknownVariables(template: string, kind: Worded | 'magic_link'):
 }
 
 const filled = (template: string, values: Readonly<Record<string, string>>): string =>
-  template.replaceAll(VARIABLE, (whole, double: string | undefined, single: string | undefined) => values[(double ?? single)!] ?? whole);
+  template.replaceAll(
+    VARIABLE,
+    (whole, double: string | undefined, single: string | undefined) => values[(double ?? single)!] ?? whole,
+  );
 
 const builtIn: Record<string, Record<Worded, Words>> = {
   en: {
@@ -58,7 +86,8 @@ const builtIn: Record<string, Record<Worded, Words>> = {
 
 /** The words below a mail; `%` stands for the address where messages are ended. */
 const footers: Record<string, string> = { en: 'No more of these mails: %', de: 'Keine weiteren Mails dieser Art: %' };
-export const footer = (language: string, url: string): string => (footers[primary(language)] ?? footers.en!).replace('%', () => url);
+export const footer = (language: string, url: string): string =>
+  (footers[primary(language)] ?? footers.en!).replace('%', () => url);
 
 /** `de_AT` is `de-AT`. */
 const tag = (language: string): string => language.toLowerCase().replaceAll('_', '-');
@@ -68,13 +97,24 @@ const primary = (language: string): string => tag(language).split('-')[0]!;
  * A study's own words in a participant's language: the language itself, then without its region, then English, then
  * whatever the study has; undefined: it has none.
  */
-function ownWords(kind: MessageKind, language: string | null, languages: Languages): Words & { language: string } | undefined {
-  const own = new Map(Object.entries(languages).filter(([, kinds]) => kinds[kind]).map(([code, kinds]) => [tag(code), { language: code, ...kinds[kind]! }]));
+function ownWords(
+  kind: MessageKind,
+  language: string | null,
+  languages: Languages,
+): (Words & { language: string }) | undefined {
+  const own = new Map(
+    Object.entries(languages)
+      .filter(([, kinds]) => kinds[kind])
+      .map(([code, kinds]) => [tag(code), { language: code, ...kinds[kind]! }]),
+  );
   const wanted = language ?? 'en';
   return own.get(tag(wanted)) ?? own.get(primary(wanted)) ?? own.get('en') ?? [...own.values()][0];
 }
 
-/** The words of a message about a visit: the study's own, else the built-in ones, in the participant's language or English. */
+/**
+ * The words of a message about a visit: the study's own, else the built-in ones, in the participant's language or
+ * English.
+ */
 export function wordsFor(kind: Worded, language: string | null, languages: Languages): Words & { language: string } {
   const found = ownWords(kind, language, languages);
   if (found) return found;
@@ -83,13 +123,22 @@ export function wordsFor(kind: Worded, language: string | null, languages: Langu
   return { language: code, ...builtIn[code]![kind] };
 }
 
-/** A message with a link in the study's own words; where they do not name the link it stands below them. Undefined: the study has none. */
+/**
+ * A message with a link in the study's own words; where they do not name the link it stands below them. Undefined: the
+ * study has none.
+ */
 export function linkMessage(language: string | null, languages: Languages, values: LinkValues): Words | undefined {
   const words = ownWords('magic_link', language, languages);
   if (!words) return undefined;
   const names = named(words.body);
-  return compose(names.includes('link') || names.includes('portal_url') ? words : { ...words, body: `${words.body}\n\n{{link}}` }, values);
+  return compose(
+    names.includes('link') || names.includes('portal_url') ? words : { ...words, body: `${words.body}\n\n{{link}}` },
+    values,
+  );
 }
 
 /** A message as a person reads it. */
-export const compose = (words: Words, values: Readonly<Record<string, string>>): Words => ({ subject: filled(words.subject, values).replaceAll(/\s+/g, ' ').trim(), body: filled(words.body, values) });
+export const compose = (words: Words, values: Readonly<Record<string, string>>): Words => ({
+  subject: filled(words.subject, values).replaceAll(/\s+/g, ' ').trim(),
+  body: filled(words.body, values),
+});

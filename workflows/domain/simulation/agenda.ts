@@ -1,4 +1,6 @@
-/** What is to happen on which simulated day, in the order in which it was put down. What lies beyond the end is let go. */
+/**
+ * What is to happen on which simulated day, in the order in which it was put down. What lies beyond the end is let go.
+ */
 export class Agenda {
   private readonly buckets: (() => void)[][];
   /** The day that is lived through. */

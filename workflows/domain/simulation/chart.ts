@@ -1,5 +1,12 @@
-/** One chart as SVG: bars and lines over an axis of categories. Small on purpose, with all that a reader needs on it. */
-export interface Series { name: string; color: string; as: 'bar' | 'line'; values: readonly (number | null)[] }
+/**
+ * One chart as SVG: bars and lines over an axis of categories. Small on purpose, with all that a reader needs on it.
+ */
+export interface Series {
+  name: string;
+  color: string;
+  as: 'bar' | 'line';
+  values: readonly (number | null)[];
+}
 export interface Chart {
   title: string;
   /** What the picture shows, in a sentence or two, for those who do not see it. */
@@ -18,11 +25,22 @@ export interface Chart {
 }
 
 /** Blue, vermilion, green, orange, grey of the Okabeâ€“Ito palette: told apart by everybody. */
-export const colors = { blue: '#0072b2', vermilion: '#d55e00', green: '#009e73', orange: '#e69f00', sky: '#56b4e9', grey: '#767b85' } as const;
+export const colors = {
+  blue: '#0072b2',
+  vermilion: '#d55e00',
+  green: '#009e73',
+  orange: '#e69f00',
+  sky: '#56b4e9',
+  grey: '#767b85',
+} as const;
 
-const WIDTH = 960, HEIGHT = 440;
-const LEFT = 76, RIGHT = 28, TOP = 92;
-const FONT = 13, WIDE = 7.2;
+const WIDTH = 960,
+  HEIGHT = 440;
+const LEFT = 76,
+  RIGHT = 28,
+  TOP = 92;
+const FONT = 13,
+  WIDE = 7.2;
 
 export function chartSvg(chart: Chart): string {
   const { ticks, slanted } = spaced(chart);
@@ -51,7 +69,10 @@ export function chartSvg(chart: Chart): string {
     ]),
     `<text x="${n((plot.left + plot.right) / 2)}" y="${HEIGHT - 12}" text-anchor="middle" fill="#4b5563">${escaped(chart.xLabel)}</text>`,
     `<text transform="translate(18 ${n((plot.top + plot.bottom) / 2)}) rotate(-90)" text-anchor="middle" fill="#4b5563">${escaped(chart.yLabel)}</text>`,
-    ...(isEmpty(chart) ? [`<text x="${n((plot.left + plot.right) / 2)}" y="${n((plot.top + plot.bottom) / 2)}" text-anchor="middle" fill="#4b5563" font-size="16">Nothing to show</text>`]
+    ...(isEmpty(chart)
+      ? [
+          `<text x="${n((plot.left + plot.right) / 2)}" y="${n((plot.top + plot.bottom) / 2)}" text-anchor="middle" fill="#4b5563" font-size="16">Nothing to show</text>`,
+        ]
       : [bars(chart, band, x, y), ...chart.series.filter((s) => s.as === 'line').map((s) => line(s, x, y))]),
     '</svg>',
   ];
@@ -65,16 +86,18 @@ function bars(chart: Chart, band: number, x: (at: number) => number, y: (value: 
   const room = band < 4 ? band : band * 0.72;
   const width = chart.stacked ? room : room / series.length;
   const below: number[] = new Array<number>(chart.places).fill(0);
-  return series.map((s, index) => {
-    const paths = s.values.map((value, at) => {
-      if (!value) return '';
-      const from = chart.stacked ? below[at]! : 0;
-      if (chart.stacked) below[at] = from + value;
-      const left = x(at) - room / 2 + (chart.stacked ? 0 : width * index);
-      return `M${n(left)} ${n(y(from))}V${n(y(from + value))}h${n(Math.max(0.6, width))}V${n(y(from))}z`;
-    });
-    return `<path d="${paths.join('')}" fill="${s.color}"/>`;
-  }).join('\n');
+  return series
+    .map((s, index) => {
+      const paths = s.values.map((value, at) => {
+        if (!value) return '';
+        const from = chart.stacked ? below[at]! : 0;
+        if (chart.stacked) below[at] = from + value;
+        const left = x(at) - room / 2 + (chart.stacked ? 0 : width * index);
+        return `M${n(left)} ${n(y(from))}V${n(y(from + value))}h${n(Math.max(0.6, width))}V${n(y(from))}z`;
+      });
+      return `<path d="${paths.join('')}" fill="${s.color}"/>`;
+    })
+    .join('\n');
 }
 
 /** A line that breaks where there is no value; a value that stands alone is a dot. */
@@ -85,27 +108,35 @@ function line(series: Series, x: (at: number) => number, y: (value: number) => n
     if (value === null) return;
     const [before, after] = [series.values[at - 1] ?? null, series.values[at + 1] ?? null];
     path += `${before === null ? 'M' : 'L'}${n(x(at))} ${n(y(value))}`;
-    if ((before === null && after === null) || series.values.length <= 60) dots += `<circle cx="${n(x(at))}" cy="${n(y(value))}" r="3.2" fill="${series.color}"/>`;
+    if ((before === null && after === null) || series.values.length <= 60)
+      dots += `<circle cx="${n(x(at))}" cy="${n(y(value))}" r="3.2" fill="${series.color}"/>`;
   });
   return `<path d="${path}" fill="none" stroke="${series.color}" stroke-width="2.2" stroke-linejoin="round"/>${dots}`;
 }
 
 function legend(series: readonly Series[], left: number, top: number): string {
   let at = left;
-  return series.map(({ name, color, as }) => {
-    const sign = as === 'bar'
-      ? `<rect x="${n(at)}" y="${top - 10}" width="12" height="12" fill="${color}"/>`
-      : `<line x1="${n(at)}" x2="${n(at + 16)}" y1="${top - 4}" y2="${top - 4}" stroke="${color}" stroke-width="3"/>`;
-    const words = `<text x="${n(at + 22)}" y="${top}">${escaped(name)}</text>`;
-    at += 22 + name.length * WIDE + 26;
-    return sign + words;
-  }).join('');
+  return series
+    .map(({ name, color, as }) => {
+      const sign =
+        as === 'bar'
+          ? `<rect x="${n(at)}" y="${top - 10}" width="12" height="12" fill="${color}"/>`
+          : `<line x1="${n(at)}" x2="${n(at + 16)}" y1="${top - 4}" y2="${top - 4}" stroke="${color}" stroke-width="3"/>`;
+      const words = `<text x="${n(at + 22)}" y="${top}">${escaped(name)}</text>`;
+      at += 22 + name.length * WIDE + 26;
+      return sign + words;
+    })
+    .join('');
 }
 
 function yAxis(chart: Chart): { max: number; steps: number[] } {
   if (chart.percent) return { max: 1, steps: [0, 0.2, 0.4, 0.6, 0.8, 1] };
-  const stacks = Array.from({ length: chart.places }, (_, at) => chart.series.filter((s) => s.as === 'bar').reduce((sum, s) => sum + (s.values[at] ?? 0), 0));
-  const single = chart.series.filter((s) => s.as === 'line' || !chart.stacked).flatMap((s) => s.values.map((value) => value ?? 0));
+  const stacks = Array.from({ length: chart.places }, (_, at) =>
+    chart.series.filter((s) => s.as === 'bar').reduce((sum, s) => sum + (s.values[at] ?? 0), 0),
+  );
+  const single = chart.series
+    .filter((s) => s.as === 'line' || !chart.stacked)
+    .flatMap((s) => s.values.map((value) => value ?? 0));
   const highest = [...(chart.stacked ? stacks : []), ...single].reduce((most, value) => Math.max(most, value), 0);
   const step = niceStep(highest / 5);
   const count = Math.max(1, Math.ceil(highest / step));
@@ -121,7 +152,9 @@ function niceStep(least: number): number {
   }
 }
 
-/** Ticks that have room for their labels: long ones are slanted, and where that is not enough every so many is shown. */
+/**
+ * Ticks that have room for their labels: long ones are slanted, and where that is not enough every so many is shown.
+ */
 function spaced({ ticks, places }: Chart): { ticks: Chart['ticks']; slanted: boolean } {
   const cut = ticks.map(({ at, label }) => ({ at, label: shortened(label) }));
   if (cut.length < 2) return { ticks: cut, slanted: false };
@@ -141,7 +174,9 @@ const shortened = (label: string) => (label.length > 14 ? `${label.slice(0, 9)}â
 const isEmpty = ({ series }: Chart) => series.every((s) => s.values.every((value) => !value));
 const n = (value: number): string => String(Math.round(value * 10) / 10);
 const thousands = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ' ');
-const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
-  // What XML may not hold at all.
-  // eslint-disable-next-line no-control-regex
-  .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '');
+const escaped = (text: string): string =>
+  text
+    .replaceAll(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
+    // What XML may not hold at all.
+    // eslint-disable-next-line no-control-regex
+    .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '');

@@ -8,7 +8,10 @@ export class Days {
   private readonly numbers = new Map<string, number>();
   private readonly weekdays = new Map<string, number>();
 
-  constructor(readonly first: string, months: number) {
+  constructor(
+    readonly first: string,
+    months: number,
+  ) {
     this.count = daysBetween(first, Temporal.PlainDate.from(first).add({ months }).toString());
     for (let day = 0; day < this.count; day++) {
       this.dates.push(day === 0 ? first : addDays(this.dates[day - 1]!, 1));
@@ -16,30 +19,40 @@ export class Days {
     }
   }
 
-  get last(): string { return this.dates.at(-1)!; }
-  date(day: number): string { return this.dates[day] ?? addDays(this.first, day); }
+  get last(): string {
+    return this.dates.at(-1)!;
+  }
+  date(day: number): string {
+    return this.dates[day] ?? addDays(this.first, day);
+  }
 
   /** Arithmetic on dates is exact and slow: each date is counted once. */
   number(date: string): number {
     let found = this.numbers.get(date);
-    if (found === undefined) this.numbers.set(date, found = daysBetween(this.first, date));
+    if (found === undefined) this.numbers.set(date, (found = daysBetween(this.first, date)));
     return found;
   }
 
   /** 1 is Monday. */
   weekday(date: string): number {
     let found = this.weekdays.get(date);
-    if (found === undefined) this.weekdays.set(date, found = dayOfWeek(date));
+    if (found === undefined) this.weekdays.set(date, (found = dayOfWeek(date)));
     return found;
   }
 
   /** The calendar months that the simulated time touches, `YYYY-MM`. */
-  months(): string[] { return [...new Set(this.dates.map((date) => date.slice(0, 7)))]; }
+  months(): string[] {
+    return [...new Set(this.dates.map((date) => date.slice(0, 7)))];
+  }
 }
 
 /** The instant of a local time; one that a clock change skips is the one as much later. */
 export const instantOf = (date: string, minute: number, zone: string): string =>
-  Temporal.PlainDate.from(date).toPlainDateTime({ hour: Math.floor(minute / 60), minute: minute % 60 }).toZonedDateTime(zone).toInstant().toString();
+  Temporal.PlainDate.from(date)
+    .toPlainDateTime({ hour: Math.floor(minute / 60), minute: minute % 60 })
+    .toZonedDateTime(zone)
+    .toInstant()
+    .toString();
 
 /** The days between `first` and `last` on which the clocks of `zone` change. */
 export function clockChanges(zone: string, first: string, last: string): string[] {

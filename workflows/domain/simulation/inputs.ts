@@ -4,7 +4,11 @@ import type { Policy } from '../policy-schema.js';
 import type { EventMapping, WindowDefinition } from '../schedule.js';
 import type { BehaviourInput } from './behaviour.js';
 
-export interface SimulatedSite { site_code: string; timezone: string | null; calendar: Calendar | null }
+export interface SimulatedSite {
+  site_code: string;
+  timezone: string | null;
+  calendar: Calendar | null;
+}
 
 /**
  * Everything that a simulation is made from: a study as it stood when it was asked for. Nothing else is read, so the
@@ -30,7 +34,9 @@ export interface SimulationInputs {
 }
 
 /** Visits that one participant's schedule has: what a simulation's size is judged by. */
-export const visitsPerParticipant = (inputs: Pick<SimulationInputs, 'scheduling_mode' | 'windows' | 'mapping' | 'events'>): number =>
-  (inputs.scheduling_mode === 'edc'
+export const visitsPerParticipant = (
+  inputs: Pick<SimulationInputs, 'scheduling_mode' | 'windows' | 'mapping' | 'events'>,
+): number =>
+  inputs.scheduling_mode === 'edc'
     ? inputs.events.reduce((sum, event) => sum + (event.repeating?.count ?? 1), 0)
-    : inputs.windows.length + Object.keys(inputs.mapping).length);
+    : inputs.windows.length + Object.keys(inputs.mapping).length;

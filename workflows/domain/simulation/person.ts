@@ -14,7 +14,8 @@ import { workingDayNear } from './world.js';
 import type { Site, World } from './world.js';
 
 /** The first and the last minute of a day at which anything happens. */
-const MORNING = 7 * 60, EVENING = 22 * 60;
+const MORNING = 7 * 60,
+  EVENING = 22 * 60;
 
 /**
  * A simulated participant: facts come in as behaviour has it, and the anchor, the schedule and the visits follow by the
@@ -30,18 +31,25 @@ export class Person {
   private readonly stored: StoredFacts;
   private clock = { day: -1, minute: 0 };
 
-  constructor(private readonly world: World, readonly index: number) {
+  constructor(
+    private readonly world: World,
+    readonly index: number,
+  ) {
     this.random = new Random(world.inputs.seed, index);
     this.site = world.sites[this.random.below(world.sites.length)]!;
     this.stored = emptyFacts(world, this.site);
     this.visits = new Visits(world, this.site, this.random, {
-      index, frozen: () => this.withdrawnDay !== null, completed: (visit) => this.visitCompleted(visit),
+      index,
+      frozen: () => this.withdrawnDay !== null,
+      completed: (visit) => this.visitCompleted(visit),
     });
     const arrival = this.random.below(world.behaviour.enrolment_days);
     world.agenda.at(this.workday(arrival), () => this.arrive());
   }
 
-  get anchor(): StoredFacts['anchor'] { return this.stored.anchor; }
+  get anchor(): StoredFacts['anchor'] {
+    return this.stored.anchor;
+  }
 
   // --- what happens to a participant
 
@@ -54,14 +62,20 @@ export class Person {
     const consents = random.chance(behaviour.consent_rate);
     const consentDay = this.workday(day + random.days(behaviour.consent_delay_days));
     if (econsent && consents) agenda.at(consentDay, () => this.consent());
-    if (econsent && consents && random.chance(behaviour.reconsent_rate)) agenda.at(consentDay + 1 + random.below(365), () => this.consent());
-    for (const [form, items] of forms) agenda.at(this.workday(day + random.days(behaviour.form_delay_days)), () => this.fillForm(form, items));
+    if (econsent && consents && random.chance(behaviour.reconsent_rate))
+      agenda.at(consentDay + 1 + random.below(365), () => this.consent());
+    for (const [form, items] of forms)
+      agenda.at(this.workday(day + random.days(behaviour.form_delay_days)), () => this.fillForm(form, items));
     if (consents) {
       const assessed = this.workday(consentDay + random.days(behaviour.eligibility_delay_days));
       const eligible = random.chance(behaviour.eligibility_rate);
       agenda.at(assessed, () => this.assess(eligible));
-      if (eligible) agenda.at(this.workday(assessed + random.days(behaviour.randomization_delay_days)), () => this.randomize());
-      if (this.world.takesManualDates) agenda.at(this.workday(consentDay + random.days(behaviour.manual_entry_delay_days)), () => this.enterByHand(consentDay));
+      if (eligible)
+        agenda.at(this.workday(assessed + random.days(behaviour.randomization_delay_days)), () => this.randomize());
+      if (this.world.takesManualDates)
+        agenda.at(this.workday(consentDay + random.days(behaviour.manual_entry_delay_days)), () =>
+          this.enterByHand(consentDay),
+        );
     }
     this.willWithdraw(day);
     this.reevaluate(this.instant());
@@ -70,13 +84,22 @@ export class Person {
   private consent(): void {
     const signed_at = this.instant();
     const { consents } = this.stored;
-    consents.push({ id: `consent-${consents.length + 1}`, consent_version_id: `${consents.length + 1}`, status: 'signed', signed_at });
+    consents.push({
+      id: `consent-${consents.length + 1}`,
+      consent_version_id: `${consents.length + 1}`,
+      status: 'signed',
+      signed_at,
+    });
     this.fact(signed_at);
   }
 
   private assess(eligible: boolean): void {
     const at = this.instant();
-    this.stored.eligibility = { id: 'eligibility', status: eligible ? 'eligible' : 'ineligible', confirmed_at: eligible ? at : null };
+    this.stored.eligibility = {
+      id: 'eligibility',
+      status: eligible ? 'eligible' : 'ineligible',
+      confirmed_at: eligible ? at : null,
+    };
     this.fact(at);
   }
 
@@ -92,7 +115,14 @@ export class Person {
     const at = this.instant();
     const date = this.world.days.date(this.now);
     const value = this.random.chance(this.world.behaviour.partial_date_rate) ? date.slice(0, 7) : date;
-    this.stored.forms.push({ id: form_oid, form_oid, status: 'complete', origin: 'service', created_at: at, items: Object.fromEntries(items.map((item) => [item, value])) });
+    this.stored.forms.push({
+      id: form_oid,
+      form_oid,
+      status: 'complete',
+      origin: 'service',
+      created_at: at,
+      items: Object.fromEntries(items.map((item) => [item, value])),
+    });
     this.stored.stored.data_entered = true;
     this.fact(at);
   }
@@ -105,7 +135,15 @@ export class Person {
     const manual = { enrollment_date: this.world.days.date(Math.min(consentDay, this.now)), entered_by_user_id: null };
     const { policy } = this.world.inputs;
     const facts: Facts = { ...this.facts(at), manual };
-    const faults = validate({ ...ofDate(manual.enrollment_date, facts), source_type: 'manual_entry', source_ref: { entered_by_user_id: null } }, policy, facts).errors;
+    const faults = validate(
+      {
+        ...ofDate(manual.enrollment_date, facts),
+        source_type: 'manual_entry',
+        source_ref: { entered_by_user_id: null },
+      },
+      policy,
+      facts,
+    ).errors;
     for (const fault of faults) this.world.tally.refusedByHand.add(fault.code);
     if (faults.length > 0) return;
     this.stored.manual = manual;
@@ -141,7 +179,10 @@ export class Person {
   }
 
   private reevaluate(at: string): void {
-    const { inputs: { policy }, tally } = this.world;
+    const {
+      inputs: { policy },
+      tally,
+    } = this.world;
     const before = this.stored.anchor;
     const decision = evaluate(policy, this.facts(at));
     tally.evaluations += 1;
@@ -156,7 +197,8 @@ export class Person {
       tally.changedWhileProvisional += 1;
     }
     const date = this.stored.anchor.enrollment_date_value!;
-    if (scheduleFollows(decision, policy, this.visits.hasVersion) && this.visits.anchorDate !== date) this.regenerate(date);
+    if (scheduleFollows(decision, policy, this.visits.hasVersion) && this.visits.anchorDate !== date)
+      this.regenerate(date);
     if (before.status !== 'finalized' && this.stored.anchor.status === 'finalized') this.becameFinal();
   }
 
@@ -165,8 +207,17 @@ export class Person {
     for (const { value, status_after, is_override } of transitions) {
       const { anchor } = this.stored;
       this.stored.anchor = {
-        ...anchor, status: status_after, is_override, version: anchor.version + 1, enrollment_date_value: value!.date, enrollment_datetime_value: value!.datetime,
-        partial_value: value!.partial, precision: value!.precision, timezone: value!.timezone, source_type: value!.source_type, source_ref: value!.source_ref,
+        ...anchor,
+        status: status_after,
+        is_override,
+        version: anchor.version + 1,
+        enrollment_date_value: value!.date,
+        enrollment_datetime_value: value!.datetime,
+        partial_value: value!.partial,
+        precision: value!.precision,
+        timezone: value!.timezone,
+        source_type: value!.source_type,
+        source_ref: value!.source_ref,
       };
     }
   }
@@ -184,12 +235,19 @@ export class Person {
     if (!this.random.chance(behaviour.reanchor_rate)) return;
     const size = 1 + this.random.below(behaviour.reanchor_max_shift_days);
     const shift = this.random.chance(0.5) ? size : -size;
-    agenda.at(this.workday(this.now + 1 + this.random.below(behaviour.reanchor_within_days)), () => this.requestOverride(shift));
+    agenda.at(this.workday(this.now + 1 + this.random.below(behaviour.reanchor_within_days)), () =>
+      this.requestOverride(shift),
+    );
   }
 
   private requestOverride(shift: number): void {
     if (this.gone || this.stored.anchor.status !== 'finalized') return;
-    const { inputs: { policy }, behaviour, tally, agenda } = this.world;
+    const {
+      inputs: { policy },
+      behaviour,
+      tally,
+      agenda,
+    } = this.world;
     const date = addDays(this.stored.anchor.enrollment_date_value!, shift);
     tally.overrides.add('requested');
     if (!policy.permissions.override_requires_approval) return this.override(date);
@@ -198,9 +256,14 @@ export class Person {
     const wait = this.random.days(behaviour.approval_delay_days);
     const approved = this.random.chance(behaviour.approval_rate);
     if (wait * 24 > policy.override_approval_timeout_hours) {
-      agenda.at(this.now + Math.ceil(policy.override_approval_timeout_hours / 24), () => tally.overrides.add('expired'));
+      agenda.at(this.now + Math.ceil(policy.override_approval_timeout_hours / 24), () =>
+        tally.overrides.add('expired'),
+      );
     } else {
-      agenda.at(this.now + wait, () => { if (approved && !this.gone) this.override(date); else tally.overrides.add('denied'); });
+      agenda.at(this.now + wait, () => {
+        if (approved && !this.gone) this.override(date);
+        else tally.overrides.add('denied');
+      });
     }
   }
 
@@ -226,19 +289,30 @@ export class Person {
   // --- time
 
   /** The day that is lived through now. */
-  private get now(): number { return this.world.agenda.today; }
-  private get gone(): boolean { return this.withdrawnDay !== null; }
+  private get now(): number {
+    return this.world.agenda.today;
+  }
+  private get gone(): boolean {
+    return this.withdrawnDay !== null;
+  }
   private facts(at: string): Facts {
-    const baseline = this.visits.baseline().map((v) => ({ id: v.id, status: v.status, completed_at: v.completedAt, is_baseline: true }));
+    const baseline = this.visits
+      .baseline()
+      .map((v) => ({ id: v.id, status: v.status, completed_at: v.completedAt, is_baseline: true }));
     return factsOf({ ...this.stored, baseline, now: at }, this.world.inputs.policy);
   }
 
   /** Whether the anchor's date is not the day that it was where the participant lives when its source came about. */
   dateIsOffLocal(): boolean {
     const { anchor, consents, eligibility, randomization } = this.stored;
-    const source = anchor.source_type === 'consent_workflow' ? consents.find((c) => c.id === anchor.source_ref?.consent_instance_id)?.signed_at
-      : anchor.source_type === 'eligibility_workflow' ? eligibility?.confirmed_at
-      : anchor.source_type === 'randomization' ? randomization?.randomized_at : null;
+    const source =
+      anchor.source_type === 'consent_workflow'
+        ? consents.find((c) => c.id === anchor.source_ref?.consent_instance_id)?.signed_at
+        : anchor.source_type === 'eligibility_workflow'
+          ? eligibility?.confirmed_at
+          : anchor.source_type === 'randomization'
+            ? randomization?.randomized_at
+            : null;
     return source != null && dateIn(source, this.site.zone) !== anchor.enrollment_date_value;
   }
 
@@ -260,12 +334,39 @@ export class Person {
 }
 
 const emptyFacts = ({ inputs }: World, site: Site): StoredFacts => ({
-  now: '', policy: inputs.policy, study: inputs.study, site_timezone: site.site_timezone,
-  participant: { status: 'enrolled', site_code: site.site_code, arm: null, preferred_language: null, date_of_birth: null },
-  anchor: {
-    enrollment_date_value: null, enrollment_datetime_value: null, partial_value: null, precision: 'date', timezone: null, source_type: null, source_ref: null,
-    status: 'unset', is_override: false, version: 1, reopened: false, reopened_facts: null, cancelled_facts: null,
+  now: '',
+  policy: inputs.policy,
+  study: inputs.study,
+  site_timezone: site.site_timezone,
+  participant: {
+    status: 'enrolled',
+    site_code: site.site_code,
+    arm: null,
+    preferred_language: null,
+    date_of_birth: null,
   },
-  consents: [], eligibility: null, randomization: null, forms: [], baseline: [], manual: null, capture: null, before_override: null,
+  anchor: {
+    enrollment_date_value: null,
+    enrollment_datetime_value: null,
+    partial_value: null,
+    precision: 'date',
+    timezone: null,
+    source_type: null,
+    source_ref: null,
+    status: 'unset',
+    is_override: false,
+    version: 1,
+    reopened: false,
+    reopened_facts: null,
+    cancelled_facts: null,
+  },
+  consents: [],
+  eligibility: null,
+  randomization: null,
+  forms: [],
+  baseline: [],
+  manual: null,
+  capture: null,
+  before_override: null,
   stored: { has_schedule: false, data_entered: false, signed: false, locked: false },
 });

@@ -12,31 +12,58 @@ const charts = {
     const days = result.visits_per_day;
     const busiest = days.reduce((most, day) => (day.completed > most.completed ? day : most), days[0]!);
     return {
-      title: 'Visits a day', xLabel: 'Date', yLabel: 'Visits', places: days.length, stacked: true,
+      title: 'Visits a day',
+      xLabel: 'Date',
+      yLabel: 'Visits',
+      places: days.length,
+      stacked: true,
       description: `Visits completed on each of ${days.length} days, with the seven-day means of visits due and completed. ${busiest.completed} on the busiest day, ${busiest.date}.`,
       ticks: days.flatMap(({ date }, at) => (date.endsWith('-01') ? [{ at, label: monthName(date) }] : [])),
       series: [
         { name: 'completed on the day', color: '#b9dcf2', as: 'bar', values: days.map((day) => day.completed) },
-        { name: 'due (seven-day mean)', color: colors.vermilion, as: 'line', values: sevenDayMean(days.map((day) => day.due)) },
-        { name: 'completed (seven-day mean)', color: colors.blue, as: 'line', values: sevenDayMean(days.map((day) => day.completed)) },
+        {
+          name: 'due (seven-day mean)',
+          color: colors.vermilion,
+          as: 'line',
+          values: sevenDayMean(days.map((day) => day.due)),
+        },
+        {
+          name: 'completed (seven-day mean)',
+          color: colors.blue,
+          as: 'line',
+          values: sevenDayMean(days.map((day) => day.completed)),
+        },
       ],
     };
   },
   adherence: (result) => {
     const { by_month, rate } = result.adherence;
     return {
-      ...overMonths(by_month), title: 'Adherence by month', yLabel: 'Share of visits that are over', stacked: false, percent: true,
+      ...overMonths(by_month),
+      title: 'Adherence by month',
+      yLabel: 'Share of visits that are over',
+      stacked: false,
+      percent: true,
       description: `Share of visits that were completed inside their window, and completed at all, by the month in which the window closed; ${percent(rate)} inside the window over the whole study.`,
       series: [
         { name: 'completed inside the window', color: colors.blue, as: 'line', values: by_month.map((m) => m.rate) },
-        { name: 'completed at all', color: colors.green, as: 'line', values: by_month.map((m) => (m.due === 0 ? null : m.completed / m.due)) },
+        {
+          name: 'completed at all',
+          color: colors.green,
+          as: 'line',
+          values: by_month.map((m) => (m.due === 0 ? null : m.completed / m.due)),
+        },
       ],
     };
   },
   adherence_by_visit: (result) => {
     const visits = result.adherence.by_visit;
     return {
-      title: 'What became of each visit', xLabel: 'Visit', yLabel: 'Visits that are over', places: visits.length, stacked: true,
+      title: 'What became of each visit',
+      xLabel: 'Visit',
+      yLabel: 'Visits that are over',
+      places: visits.length,
+      stacked: true,
       description: `For each of ${visits.length} planned visits how many were completed inside their window, completed late, or missed.`,
       ticks: visits.map(({ code }, at) => ({ at, label: code })),
       series: [
@@ -50,7 +77,10 @@ const charts = {
     const { by_month } = result.adherence;
     const { total, never_done, done_late } = result.missed_windows;
     return {
-      ...overMonths(by_month), title: 'Missed windows', yLabel: 'Visits', stacked: true,
+      ...overMonths(by_month),
+      title: 'Missed windows',
+      yLabel: 'Visits',
+      stacked: true,
       description: `Visits that were not done inside their window, by the month in which it closed: ${total} in all, ${done_late} of them done late and ${never_done} never.`,
       series: [
         { name: 'done late', color: colors.orange, as: 'bar', values: by_month.map((m) => m.late) },
@@ -61,7 +91,10 @@ const charts = {
   reanchorings: (result) => {
     const { by_month, granted, by_reconsent } = result.reanchorings;
     return {
-      ...overMonths(by_month), title: 'Re-anchorings', yLabel: 'Final dates moved', stacked: true,
+      ...overMonths(by_month),
+      title: 'Re-anchorings',
+      yLabel: 'Final dates moved',
+      stacked: true,
       description: `Final dates that moved, by month: ${granted} by an override, ${by_reconsent} by a further consent.`,
       series: [{ name: 'final dates moved', color: colors.blue, as: 'bar', values: by_month.map((m) => m.count) }],
     };
@@ -69,7 +102,10 @@ const charts = {
   clashes: (result) => {
     const { by_month, targets_on_weekend, targets_on_holiday, shifted_to_working_day } = result.clashes;
     return {
-      ...overMonths(by_month), title: 'Targets on weekends and holidays', yLabel: 'Visits', stacked: true,
+      ...overMonths(by_month),
+      title: 'Targets on weekends and holidays',
+      yLabel: 'Visits',
+      stacked: true,
       description: `Visits whose target falls on a day on which nobody works, by month: ${targets_on_weekend} on weekends, ${targets_on_holiday} on holidays; ${shifted_to_working_day} were moved to a working day when schedules were made.`,
       series: [
         { name: 'weekend', color: colors.sky, as: 'bar', values: by_month.map((m) => m.weekend) },
@@ -80,7 +116,11 @@ const charts = {
   load_by_weekday: (result) => {
     const days = result.load_by_weekday;
     return {
-      title: 'Load by weekday', xLabel: 'Day of the week', yLabel: 'Visits', places: 7, stacked: false,
+      title: 'Load by weekday',
+      xLabel: 'Day of the week',
+      yLabel: 'Visits',
+      places: 7,
+      stacked: false,
       description: `Visits due and completed on each day of the week: ${days.map((d) => `${d.name} ${d.due} due, ${d.completed} completed`).join('; ')}.`,
       ticks: days.map(({ name }, at) => ({ at, label: name })),
       series: [
@@ -92,7 +132,10 @@ const charts = {
   enrolment: (result) => {
     const months = result.enrolment;
     return {
-      ...overMonths(months), title: 'Enrolment', yLabel: 'Participants so far', stacked: false,
+      ...overMonths(months),
+      title: 'Enrolment',
+      yLabel: 'Participants so far',
+      stacked: false,
       description: `Participants who have arrived, whose date is final, and who have withdrawn, added up month by month: ${result.totals.participants.arrived} arrived in all.`,
       series: [
         { name: 'arrived', color: colors.grey, as: 'line', values: addedUp(months.map((m) => m.arrived)) },
@@ -111,7 +154,11 @@ export const isPlotName = (name: string): name is PlotName => Object.hasOwn(char
 export const plotSvg = (name: PlotName, result: SimulationResult): string => chartSvg(charts[name](result));
 
 function overMonths(months: readonly { month: string }[]): Pick<Chart, 'xLabel' | 'places' | 'ticks'> {
-  return { xLabel: 'Month', places: months.length, ticks: months.map(({ month }, at) => ({ at, label: monthName(month) })) };
+  return {
+    xLabel: 'Month',
+    places: months.length,
+    ticks: months.map(({ month }, at) => ({ at, label: monthName(month) })),
+  };
 }
 
 /** The mean of each day and the three on either side of it, as far as there are any. */

@@ -1,7 +1,7 @@
 /**
- * Chance for simulations: the sfc32 generator (Chris Doty-Humphrey, public domain), on 32-bit integers only, so that the
- * same seed gives the same numbers on every machine. Each stream of a seed is its own sequence: what one participant
- * draws does not move what another one does.
+ * Chance for simulations: the sfc32 generator (Chris Doty-Humphrey, public domain), on 32-bit integers only, so that
+ * the same seed gives the same numbers on every machine. Each stream of a seed is its own sequence: what one
+ * participant draws does not move what another one does.
  */
 export class Random {
   private a: number;
@@ -29,10 +29,16 @@ export class Random {
   }
 
   /** From 0 up to but not including 1. */
-  next(): number { return this.bits() / 2 ** 32; }
-  chance(probability: number): boolean { return this.next() < probability; }
+  next(): number {
+    return this.bits() / 2 ** 32;
+  }
+  chance(probability: number): boolean {
+    return this.next() < probability;
+  }
   /** A whole number from 0 to `count - 1`. */
-  below(count: number): number { return Math.floor(this.next() * count); }
+  below(count: number): number {
+    return Math.floor(this.next() * count);
+  }
 
   /**
    * Days of waiting: most are short, few are long (geometric, with this mean), never more than four times the mean.

@@ -9,31 +9,52 @@ import type { World } from './world.js';
 
 const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
 /** Fractions are rounded where they are made: six digits, the same on every machine. */
-export const rate = (part: number, whole: number): number | null => (whole === 0 ? null : Math.round((part / whole) * 1e6) / 1e6);
+export const rate = (part: number, whole: number): number | null =>
+  whole === 0 ? null : Math.round((part / whole) * 1e6) / 1e6;
 
 export type Fate = 'in_window' | 'early' | 'late' | 'missed' | 'frozen' | 'pending';
-export interface Adherence { due: number; completed: number; in_window: number; late: number; missed: number; rate: number | null }
+export interface Adherence {
+  due: number;
+  completed: number;
+  in_window: number;
+  late: number;
+  missed: number;
+  rate: number | null;
+}
 
 /** What became of a visit that no later version replaced. A withdrawn participant's open visits are frozen. */
 function fateOf(visit: SimulatedVisit, person: Person): Fate {
-  if (visit.completedDay !== null) return visit.completedDay > visit.closeDay ? 'late' : visit.completedDay < visit.openDay ? 'early' : 'in_window';
+  if (visit.completedDay !== null)
+    return visit.completedDay > visit.closeDay ? 'late' : visit.completedDay < visit.openDay ? 'early' : 'in_window';
   if (visit.status === 'missed') return 'missed';
   return person.withdrawnDay === null ? 'pending' : 'frozen';
 }
 
-interface Standing { visit: SimulatedVisit; person: Person; fate: Fate }
+interface Standing {
+  visit: SimulatedVisit;
+  person: Person;
+  fate: Fate;
+}
 
 /** Reads the result off a simulation that has run to its end. */
 export function resultOf(world: World, people: readonly Person[]) {
   const { inputs, days, tally, behaviour } = world;
   const rows = people.flatMap((person) => person.visits.all.map((visit) => ({ visit, person })));
-  const standing: Standing[] = rows.filter(({ visit }) => visit.status !== 'superseded').map(({ visit, person }) => ({ visit, person, fate: fateOf(visit, person) }));
+  const standing: Standing[] = rows
+    .filter(({ visit }) => visit.status !== 'superseded')
+    .map(({ visit, person }) => ({ visit, person, fate: fateOf(visit, person) }));
   const fates = new Counts();
   for (const { fate } of standing) fates.add(fate);
   const visits = {
-    generated: rows.length, superseded: rows.length - standing.length, standing: standing.length,
-    completed_in_window: fates.get('in_window'), completed_early: fates.get('early'), completed_late: fates.get('late'), missed: fates.get('missed'),
-    frozen_by_withdrawal: fates.get('frozen'), pending_at_end: fates.get('pending'),
+    generated: rows.length,
+    superseded: rows.length - standing.length,
+    standing: standing.length,
+    completed_in_window: fates.get('in_window'),
+    completed_early: fates.get('early'),
+    completed_late: fates.get('late'),
+    missed: fates.get('missed'),
+    frozen_by_withdrawal: fates.get('frozen'),
+    pending_at_end: fates.get('pending'),
   };
   const anchors = new Counts();
   for (const person of people) if (person.arrivedDay !== null) anchors.add(person.anchor.status);
@@ -42,12 +63,24 @@ export function resultOf(world: World, people: readonly Person[]) {
   const weekdays = perWeekday(world, standing);
   return {
     simulation: {
-      participants: inputs.participants, months: inputs.months, days: days.count, seed: inputs.seed, start_date: days.first, end_date: days.last,
-      scheduling_mode: inputs.scheduling_mode, sites: inputs.sites.length, behaviour,
+      participants: inputs.participants,
+      months: inputs.months,
+      days: days.count,
+      seed: inputs.seed,
+      start_date: days.first,
+      end_date: days.last,
+      scheduling_mode: inputs.scheduling_mode,
+      sites: inputs.sites.length,
+      behaviour,
     },
     totals: {
       participants: {
-        total: people.length, arrived, not_arrived: people.length - arrived, unset: anchors.get('unset'), provisional: anchors.get('provisional'), finalized: anchors.get('finalized'),
+        total: people.length,
+        arrived,
+        not_arrived: people.length - arrived,
+        unset: anchors.get('unset'),
+        provisional: anchors.get('provisional'),
+        finalized: anchors.get('finalized'),
         withdrawn: people.filter((person) => person.withdrawnDay !== null).length,
       },
       visits,
@@ -57,9 +90,16 @@ export function resultOf(world: World, people: readonly Person[]) {
     adherence: {
       ...adherenceOf(standing),
       by_visit: perVisit(world, standing),
-      by_month: days.months().map((month) => ({ month, ...adherenceOf(standing.filter(({ visit }) => visit.window_close.startsWith(month))) })),
+      by_month: days.months().map((month) => ({
+        month,
+        ...adherenceOf(standing.filter(({ visit }) => visit.window_close.startsWith(month))),
+      })),
     },
-    missed_windows: { total: visits.missed + visits.completed_late, never_done: visits.missed, done_late: visits.completed_late },
+    missed_windows: {
+      total: visits.missed + visits.completed_late,
+      never_done: visits.missed,
+      done_late: visits.completed_late,
+    },
     visits_per_day: daily.days,
     targets_outside: daily.outside,
     load_by_weekday: weekdays,
@@ -70,13 +110,23 @@ export function resultOf(world: World, people: readonly Person[]) {
       withdrawn: people.filter((p) => p.withdrawnDay !== null && days.date(p.withdrawnDay).startsWith(month)).length,
     })),
     anchors: {
-      evaluations: tally.evaluations, results: tally.results.sorted(), validation_faults: tally.faults.sorted(), refused_by_hand: tally.refusedByHand.sorted(),
-      days_from_arrival_to_final: spread(people.filter((p) => p.finalDay !== null).map((p) => p.finalDay! - p.arrivedDay!)),
+      evaluations: tally.evaluations,
+      results: tally.results.sorted(),
+      validation_faults: tally.faults.sorted(),
+      refused_by_hand: tally.refusedByHand.sorted(),
+      days_from_arrival_to_final: spread(
+        people.filter((p) => p.finalDay !== null).map((p) => p.finalDay! - p.arrivedDay!),
+      ),
     },
     reanchorings: reanchorings(world),
     clashes: clashes(world, standing),
     time: time(world, people, standing),
-    checks: checks(rows.map(({ visit }) => visit), visits, daily, weekdays),
+    checks: checks(
+      rows.map(({ visit }) => visit),
+      visits,
+      daily,
+      weekdays,
+    ),
   };
 }
 export type SimulationResult = ReturnType<typeof resultOf>;
@@ -97,11 +147,18 @@ function perVisit(world: World, standing: readonly Standing[]) {
     group.of.push(one);
     groups.set(identity, group);
   }
-  return [...groups.values()].sort((a, b) => a.day - b.day || (a.code < b.code ? -1 : 1)).map(({ code, name, day, of }) => ({ code, name, target_day: day, ...adherenceOf(of) }));
+  return [...groups.values()]
+    .sort((a, b) => a.day - b.day || (a.code < b.code ? -1 : 1))
+    .map(({ code, name, day, of }) => ({ code, name, target_day: day, ...adherenceOf(of) }));
 }
 
 function perDay({ days }: World, standing: readonly Standing[]) {
-  const list = Array.from({ length: days.count }, (_, day) => ({ date: days.date(day), due: 0, completed: 0, missed: 0 }));
+  const list = Array.from({ length: days.count }, (_, day) => ({
+    date: days.date(day),
+    due: 0,
+    completed: 0,
+    missed: 0,
+  }));
   const outside = { before_start: 0, after_end: 0 };
   for (const { visit, fate } of standing) {
     const target = days.number(visit.target_date);
@@ -129,12 +186,25 @@ function reanchorings({ tally, days }: World) {
   const sizes = new Map<number, number>();
   for (const { days: by } of shifts) sizes.set(by, (sizes.get(by) ?? 0) + 1);
   return {
-    requested: overrides.get('requested'), granted: overrides.get('granted'), denied: overrides.get('denied'), expired: overrides.get('expired'),
-    refused: overrides.get('refused'), refusals: tally.overrideRefusals.sorted(), by_reconsent: tally.byReconsent, changed_while_provisional: tally.changedWhileProvisional,
-    visits_moved: tally.visitsMoved, completed_carried: tally.completedCarried, carried_off_target: tally.carriedOffTarget,
-    mean_shift_days: shifts.length === 0 ? null : Math.round((shifts.reduce((sum, s) => sum + Math.abs(s.days), 0) / shifts.length) * 100) / 100,
+    requested: overrides.get('requested'),
+    granted: overrides.get('granted'),
+    denied: overrides.get('denied'),
+    expired: overrides.get('expired'),
+    refused: overrides.get('refused'),
+    refusals: tally.overrideRefusals.sorted(),
+    by_reconsent: tally.byReconsent,
+    changed_while_provisional: tally.changedWhileProvisional,
+    visits_moved: tally.visitsMoved,
+    completed_carried: tally.completedCarried,
+    carried_off_target: tally.carriedOffTarget,
+    mean_shift_days:
+      shifts.length === 0
+        ? null
+        : Math.round((shifts.reduce((sum, s) => sum + Math.abs(s.days), 0) / shifts.length) * 100) / 100,
     by_shift: [...sizes].sort(([a], [b]) => a - b).map(([by, count]) => ({ days: by, count })),
-    by_month: days.months().map((month) => ({ month, count: shifts.filter((s) => days.date(s.day).startsWith(month)).length })),
+    by_month: days
+      .months()
+      .map((month) => ({ month, count: shifts.filter((s) => days.date(s.day).startsWith(month)).length })),
   };
 }
 
@@ -161,9 +231,12 @@ function clashes({ days, tally }: World, standing: readonly Standing[]) {
     if (done) completions.add(done.kind);
   }
   return {
-    targets_on_weekend: targets.get('weekend'), targets_on_holiday: targets.get('holiday'),
-    completed_on_weekend: completions.get('weekend'), completed_on_holiday: completions.get('holiday'),
-    shifted_to_working_day: tally.generationWarnings.get('HOLIDAY_SHIFTED'), no_working_day_in_window: tally.generationWarnings.get('HOLIDAY_IN_WINDOW'),
+    targets_on_weekend: targets.get('weekend'),
+    targets_on_holiday: targets.get('holiday'),
+    completed_on_weekend: completions.get('weekend'),
+    completed_on_holiday: completions.get('holiday'),
+    shifted_to_working_day: tally.generationWarnings.get('HOLIDAY_SHIFTED'),
+    no_working_day_in_window: tally.generationWarnings.get('HOLIDAY_IN_WINDOW'),
     by_month: [...byMonth.values()],
     holidays: [...holidays.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry),
   };
@@ -173,8 +246,14 @@ function time({ days, sites }: World, people: readonly Person[], standing: reado
   const zones = [...new Set(sites.map((site) => site.zone))].sort();
   const changes = new Map(zones.map((zone) => [zone, clockChanges(zone, days.first, days.last)]));
   return {
-    zones: zones.map((zone) => ({ zone, participants: people.filter((p) => p.site.zone === zone).length, clock_changes: changes.get(zone)! })),
-    visits_on_clock_changes: standing.filter(({ visit, person }) => changes.get(person.site.zone)!.includes(visit.target_date)).length,
+    zones: zones.map((zone) => ({
+      zone,
+      participants: people.filter((p) => p.site.zone === zone).length,
+      clock_changes: changes.get(zone)!,
+    })),
+    visits_on_clock_changes: standing.filter(({ visit, person }) =>
+      changes.get(person.site.zone)!.includes(visit.target_date),
+    ).length,
     anchors_off_local_date: people.filter((person) => person.dateIsOffLocal()).length,
   };
 }
@@ -187,14 +266,23 @@ function spread(values: number[]): { median: number; p90: number; max: number } 
 }
 
 /** What must hold of every simulation, counted a second time from the other side. */
-function checks(rows: readonly SimulatedVisit[], visits: Record<string, number>, daily: ReturnType<typeof perDay>, weekdays: ReturnType<typeof perWeekday>) {
+function checks(
+  rows: readonly SimulatedVisit[],
+  visits: Record<string, number>,
+  daily: ReturnType<typeof perDay>,
+  weekdays: ReturnType<typeof perWeekday>,
+) {
   const sum = <T>(list: readonly T[], of: (one: T) => number) => list.reduce((total, one) => total + of(one), 0);
   const done = rows.filter((visit) => visit.completedDay !== null);
   const completed = visits.completed_in_window! + visits.completed_early! + visits.completed_late!;
   const live = rows.filter((visit) => visit.status !== 'superseded');
   return {
-    visits_add_up: completed + visits.missed! + visits.frozen_by_withdrawal! + visits.pending_at_end! + visits.superseded! === visits.generated,
-    days_add_up: sum(daily.days, (d) => d.due) + daily.outside.before_start + daily.outside.after_end === visits.standing && sum(daily.days, (d) => d.completed) === completed,
+    visits_add_up:
+      completed + visits.missed! + visits.frozen_by_withdrawal! + visits.pending_at_end! + visits.superseded! ===
+      visits.generated,
+    days_add_up:
+      sum(daily.days, (d) => d.due) + daily.outside.before_start + daily.outside.after_end === visits.standing &&
+      sum(daily.days, (d) => d.completed) === completed,
     weekdays_add_up: sum(weekdays, (d) => d.due) === visits.standing && sum(weekdays, (d) => d.completed) === completed,
     no_completion_lost: done.every((visit) => visit.status === 'completed') && done.length === completed,
     no_visit_doubled: new Set(live.map((visit) => visit.visit_key)).size === live.length,

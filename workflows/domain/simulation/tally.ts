@@ -1,9 +1,15 @@
 /** Numbers by word, in the order of the words: two simulations that count the same write the same. */
 export class Counts {
   private readonly counts = new Map<string, number>();
-  add(word: string, by = 1): void { this.counts.set(word, (this.counts.get(word) ?? 0) + by); }
-  get(word: string): number { return this.counts.get(word) ?? 0; }
-  sorted(): Record<string, number> { return Object.fromEntries([...this.counts].sort(([a], [b]) => (a < b ? -1 : 1))); }
+  add(word: string, by = 1): void {
+    this.counts.set(word, (this.counts.get(word) ?? 0) + by);
+  }
+  get(word: string): number {
+    return this.counts.get(word) ?? 0;
+  }
+  sorted(): Record<string, number> {
+    return Object.fromEntries([...this.counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
 }
 
 /** What is counted while a simulation runs; what can be read off the participants at the end is not here. */

@@ -15,7 +15,9 @@ export interface SimulatedVisit extends StandingVisit {
   completedAt: string | null;
 }
 
-/** A simulated participant's visits over all schedule versions, moved and superseded by the same functions as real ones. */
+/**
+ * A simulated participant's visits over all schedule versions, moved and superseded by the same functions as real ones.
+ */
 export class Visits {
   readonly all: SimulatedVisit[] = [];
   private standing: SimulatedVisit[] = [];
@@ -23,29 +25,48 @@ export class Visits {
   private date: string | null = null;
 
   constructor(
-    private readonly world: World, private readonly site: Site, private readonly random: Random,
+    private readonly world: World,
+    private readonly site: Site,
+    private readonly random: Random,
     private readonly owner: { index: number; frozen: () => boolean; completed: (visit: SimulatedVisit) => void },
   ) {}
 
-  get hasVersion(): boolean { return this.date !== null; }
-  get anchorDate(): string | null { return this.date; }
+  get hasVersion(): boolean {
+    return this.date !== null;
+  }
+  get anchorDate(): string | null {
+    return this.date;
+  }
 
   /** The baseline visits that count. */
-  baseline(): SimulatedVisit[] { return this.standing.filter((visit) => visit.planned.is_baseline); }
+  baseline(): SimulatedVisit[] {
+    return this.standing.filter((visit) => visit.planned.is_baseline);
+  }
 
   /** Makes the next schedule version from `date`. */
   regenerate(date: string, today: number): void {
     const { inputs, tally } = this.world;
     const sources: ScheduleInputs = {
-      windows: inputs.windows, mapping: inputs.mapping, standing: this.standing, latest_number: this.number, latest_date: this.date, current_date: this.date,
+      windows: inputs.windows,
+      mapping: inputs.mapping,
+      standing: this.standing,
+      latest_number: this.number,
+      latest_date: this.date,
+      current_date: this.date,
       edc: inputs.scheduling_mode === 'edc' ? { events: inputs.events, calendar: this.site.calendar } : null,
     };
-    const { change, warnings, version_number } = nextVersion(date, sources, (identity) => `${this.owner.index}/${identity}`);
+    const { change, warnings, version_number } = nextVersion(
+      date,
+      sources,
+      (identity) => `${this.owner.index}/${identity}`,
+    );
     tally.schedulesGenerated += 1;
     for (const warning of warnings) tally.generationWarnings.add(warning.split(':')[0]!);
     if (this.number > 0) {
       tally.completedCarried += change.completed.length;
-      tally.carriedOffTarget += change.completed.filter((c) => c.planned && c.planned.target_date !== c.visit.target_date).length;
+      tally.carriedOffTarget += change.completed.filter(
+        (c) => c.planned && c.planned.target_date !== c.visit.target_date,
+      ).length;
     }
     const former = new Map(change.supersede.map((visit) => [visit.visit_key, visit]));
     for (const visit of change.supersede) visit.status = 'superseded';
@@ -63,10 +84,23 @@ export class Visits {
   private schedule(planned: KeyedVisit, version: number, today: number): SimulatedVisit {
     const { days, agenda } = this.world;
     const visit: SimulatedVisit = {
-      id: `${planned.visit_key}@${version}`, visit_key: planned.visit_key, status: 'scheduled', name: planned.name, target_date: planned.target_date,
-      window_open: planned.window_open, window_close: planned.window_close, battery_id: planned.battery_id, datacapture_event: planned.datacapture_event,
-      schedule_version_id: `v${version}`, needs_review: false, reporting_target_date: null,
-      planned, openDay: days.number(planned.window_open), closeDay: days.number(planned.window_close), completedDay: null, completedAt: null,
+      id: `${planned.visit_key}@${version}`,
+      visit_key: planned.visit_key,
+      status: 'scheduled',
+      name: planned.name,
+      target_date: planned.target_date,
+      window_open: planned.window_open,
+      window_close: planned.window_close,
+      battery_id: planned.battery_id,
+      datacapture_event: planned.datacapture_event,
+      schedule_version_id: `v${version}`,
+      needs_review: false,
+      reporting_target_date: null,
+      planned,
+      openDay: days.number(planned.window_open),
+      closeDay: days.number(planned.window_close),
+      completedDay: null,
+      completedAt: null,
     };
     this.all.push(visit);
     agenda.at(visit.openDay, () => this.move(visit, ['scheduled'], 'open'));
@@ -92,7 +126,13 @@ export class Visits {
   private dayOfCompletion(visit: SimulatedVisit, today: number): number | null {
     const { behaviour, days } = this.world;
     // All draws are made whatever comes of them, so that one rate does not shift what the others decide.
-    const [fate, onTarget, where, avoids, late] = [this.random.next(), this.random.next(), this.random.next(), this.random.next(), this.random.below(behaviour.late_days)];
+    const [fate, onTarget, where, avoids, late] = [
+      this.random.next(),
+      this.random.next(),
+      this.random.next(),
+      this.random.next(),
+      this.random.below(behaviour.late_days),
+    ];
     if (fate >= behaviour.completion_rate) {
       return fate < behaviour.completion_rate + behaviour.late_rate ? Math.max(today, visit.closeDay + 1 + late) : null;
     }
@@ -101,7 +141,10 @@ export class Visits {
     const target = Math.max(first, days.number(visit.target_date));
     const day = onTarget < behaviour.on_target_rate ? target : first + Math.floor(where * (visit.closeDay - first + 1));
     if (avoids >= behaviour.avoid_days_off) return day;
-    const near = workingDayNear(this.site.daysOff, addDays(days.first, day), { first: addDays(days.first, first), last: visit.window_close });
+    const near = workingDayNear(this.site.daysOff, addDays(days.first, day), {
+      first: addDays(days.first, first),
+      last: visit.window_close,
+    });
     return near === null ? day : days.number(near);
   }
 }
