@@ -55,6 +55,7 @@ export const folders: Record<string, string> = {
   'scripts/map': 'this map',
   'scripts/runtime': '`npm start`: parts, ports, locks, restarts, the mail catcher',
   'scripts/simulate': 'simulation from a file',
+  'scripts/test': '`npm test`: options, order of the files, runners side by side, report',
   'scripts/temporal-postgres': 'the Temporal server of production: built, configured, started',
 
   test: 'a folder for each kind of guarantee',
