@@ -1,5 +1,7 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { root } from '../../test/support/environment.js';
+import { prepareTemplate } from '../../test/support/template.js';
 import { cleanUp, removeDataRoot } from '../../test/support/service.js';
 import { createDataRoot, removeAbandonedRoots } from './data-root.js';
 import { selectFiles, shuffled, slowestFirst } from './files.js';
@@ -31,7 +33,9 @@ export async function runTests(args: readonly string[], stopped: AbortSignal): P
   await removeAbandonedRoots();
   const dataRoot = createDataRoot();
   process.env.TEST_DATA_ROOT = dataRoot;
+  process.env.TEST_TEMPLATE = join(dataRoot, 'template');
   try {
+    await prepareTemplate(process.env.TEST_TEMPLATE);
     const work = new Run(options, queue, dataRoot, stopped);
     return await Promise.race([work.finish(), aborted(stopped).then(() => work.counts())]);
   } finally {
