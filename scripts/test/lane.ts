@@ -15,6 +15,8 @@ const LOG_LINES = 15;
 /** A service and the process that runs test files against it, one after another. */
 export class Lane {
   private runner: ChildProcess | undefined;
+  private busy = false;
+  private readonly faults: string[] = [];
   private constructor(
     readonly name: string,
     private readonly service: Service,
@@ -26,54 +28,49 @@ export class Lane {
     return new Lane(name, await startService(), dataRoot, say);
   }
 
-  /**
-   * Runs one file. A runner that dies with it is one failed test of that file; the next file gets a new runner.
-   */
+  /** Runs one file. A runner that dies with it is one failed test of that file; the next file gets a new runner. */
   async run(order: RunFile): Promise<FileResult> {
     const began = performance.now();
     const runner = (this.runner ??= this.startRunner());
-    const result = new Promise<FileResult>((resolve) => {
+    this.busy = true;
+    return new Promise<FileResult>((resolve) => {
+      const finish = (result: FileResult): void => {
+        runner.off('message', heard);
+        runner.off('exit', died);
+        this.busy = false;
+        resolve(result);
+      };
       const heard = (message: FileResult | TestFailed): void => {
         if ('failed' in message) this.sayLogs(message.failed);
-        else {
-          runner.off('message', heard);
-          runner.off('exit', died);
-          resolve(message);
-        }
+        else finish(message);
       };
       const died = (code: number | null, signal: string | null): void => {
-        this.runner = undefined;
         const fault = `The process that ran the file ended (${signal ?? `exit code ${code}`}).`;
-        resolve({
-          file: order.file,
-          tests: [{ path: [order.file, 'runs to its end'], state: 'failed', ms: 0, fault }],
-          ms: performance.now() - began,
-          setUpMs: 0,
-          waitingMs: 0,
-        });
+        const tests = [{ path: [order.file, 'runs to its end'], state: 'failed' as const, ms: 0, fault }];
+        finish({ file: order.file, tests, ms: performance.now() - began, setUpMs: 0, waitingMs: 0 });
       };
       runner.on('message', heard);
       runner.once('exit', died);
+      // A runner that can't be reached ends, which is heard above.
+      runner.send(order, () => undefined);
     });
-    runner.send(order);
-    return result;
   }
 
   /**
    * Lets the runner go.
-   * @returns a sentence when something that a test has left open kept it alive
+   * @returns what is wrong with how runners of this lane ended
    */
-  async end(): Promise<string | undefined> {
+  async end(): Promise<string[]> {
     const { runner } = this;
-    if (!runner) return undefined;
+    if (!runner) return this.faults;
     const exit = once(runner, 'exit');
     runner.disconnect();
     const patience = setTimeout(() => runner.kill('SIGKILL'), OPEN_HANDLES_PATIENCE_MS);
     const [, signal] = (await exit) as [number | null, string | null];
     clearTimeout(patience);
-    return signal === 'SIGKILL'
-      ? 'A test does not close what it opens: its process did not end after the last file.'
-      : undefined;
+    if (signal === 'SIGKILL')
+      this.faults.push('A test does not close what it opens: its process did not end after the last file.');
+    return this.faults;
   }
 
   /** Ends the runner without its leave. */
@@ -87,11 +84,22 @@ export class Lane {
       TEST_DATA_ROOT: this.dataRoot,
       TEST_RUN_JSON: join(this.service.dataDir, 'run.json'),
     };
-    return spawn(process.execPath, ['--enable-source-maps', join(root, 'dist', 'scripts', 'test', 'runner.js')], {
-      cwd: root,
-      env,
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    const runner = spawn(
+      process.execPath,
+      ['--enable-source-maps', join(root, 'dist', 'scripts', 'test', 'runner.js')],
+      {
+        cwd: root,
+        env,
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      },
+    );
+    runner.once('exit', (code, signal) => {
+      this.runner = undefined;
+      // In the middle of a file it is that file's failure; killed by us for its open handles, `end` says so.
+      if (this.busy || signal === 'SIGKILL' || code === 0) return;
+      this.faults.push(`Work that a test left behind ended a runner (${signal ?? `exit code ${code}`}).`);
     });
+    return runner;
   }
 
   /** The last warnings and errors of the service, which hold neither personal data nor secrets. */

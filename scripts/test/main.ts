@@ -98,8 +98,7 @@ class Run {
       // A pattern leaves most files without a test: these are not worth a line.
       if (result.tests.length > 0) print(describeFile(result, position, verbose || this.total <= VERBOSE_UP_TO_FILES));
     }
-    const sentence = await lane.end();
-    if (sentence !== undefined) this.leftOpen.push(`${name}: ${sentence}`);
+    this.leftOpen.push(...(await lane.end()).map((sentence) => `${name}: ${sentence}`));
   }
 }
 
