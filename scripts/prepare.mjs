@@ -9,6 +9,9 @@ import { withSetupLock } from './setup-lock.mjs';
 /** The checkout. */
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
+/** Held by whoever installs packages or builds. */
+export const setupLock = join(root, '.cache', 'setup.lock');
+
 /** Settings in .env count where the real environment does not name them (an empty one does name it). */
 export function loadEnvFile() {
   const file = join(root, '.env');
@@ -21,7 +24,7 @@ export function loadEnvFile() {
  */
 export function prepare() {
   return withSetupLock(
-    join(root, '.cache', 'setup.lock'),
+    setupLock,
     async () => {
       await ensureInstalled(root);
       return build(root);
