@@ -1,5 +1,5 @@
 /**
- * `npm run test:stress [-- --times N --load N --clock POSITION --seed N] [files or folders of test/]`: runs the suite, or
+ * `npm run test:stress [-- --times N --load N --clock POSITION|all --seed N] [files or folders of test/]`: runs the suite, or
  * what is named, again and again in random order on a loaded machine, and reports each test that failed once.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -9,6 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { root } from '../../test/support/environment.js';
+import { CLOCK_POSITIONS, environmentAt } from '../../test/support/clock-position.js';
+import type { ClockPosition } from '../../test/support/clock-position.js';
 import type { TestResult } from './messages.js';
 
 const { values, positionals } = parseArgs({
@@ -18,6 +20,7 @@ const { values, positionals } = parseArgs({
     load: { type: 'string', default: '2' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
     runners: { type: 'string' },
+    clock: { type: 'string', default: 'now' },
   },
 });
 const wholeNumber = (name: 'times' | 'load' | 'seed', min: number): number => {
@@ -26,6 +29,19 @@ const wholeNumber = (name: 'times' | 'load' | 'seed', min: number): number => {
   return Number(values[name]);
 };
 const [times, load, firstSeed] = [wholeNumber('times', 1), wholeNumber('load', 0), wholeNumber('seed', 0)];
+
+/**
+ * Where the clock stands in each run: `now`, one position, or `all` of them in turn.
+ * @throws Error that names the positions, or what has to be installed
+ */
+function clockPositions(name: string): (ClockPosition | undefined)[] {
+  if (name === 'now') return [undefined];
+  const chosen = CLOCK_POSITIONS.filter((position) => name === 'all' || position.name === name);
+  const names = CLOCK_POSITIONS.map((position) => position.name).join(', ');
+  if (chosen.length === 0) throw new Error(`--clock takes now, all, ${names}; not ${name}`);
+  if (environmentAt(chosen[0]!) === undefined) throw new Error('--clock needs libfaketime: install it first');
+  return chosen;
+}
 
 /** A process that keeps one processor busy until it is killed or this one is gone. */
 const startBurner = (): ChildProcess =>
@@ -46,6 +62,7 @@ interface Failure {
   seeds: number[];
 }
 
+const clocks = clockPositions(values.clock);
 const folder = mkdtempSync(join(tmpdir(), 'test-stress-'));
 const failures = new Map<string, Failure>();
 const burners = Array.from({ length: load }, startBurner);
@@ -64,7 +81,10 @@ try {
     const seed = firstSeed + runs;
     const results = join(folder, `${seed}.jsonl`);
     const began = performance.now();
-    process.stdout.write(`run ${runs + 1} of ${times}, --seed ${seed}, load ${load} …\n`);
+    const clock = clocks[runs % clocks.length];
+    process.stdout.write(
+      `run ${runs + 1} of ${times}: --seed ${seed}, load ${load}, clock ${clock?.name ?? 'now'} …\n`,
+    );
     const args = [
       '--seed',
       String(seed),
@@ -74,6 +94,7 @@ try {
     ];
     current = spawn(process.execPath, [join(root, 'scripts', 'test.mjs'), ...args, ...positionals], {
       cwd: root,
+      env: { ...process.env, ...(clock && environmentAt(clock)) },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let output = '';
