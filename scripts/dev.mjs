@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { builtSources } from './compile.mjs';
-import { endWithNpm, loadEnvFile, prepare, requireNode, root, run } from './prepare.mjs';
+import { endWithNpm, keepCompiledCode, loadEnvFile, prepare, requireNode, root, run } from './prepare.mjs';
 import { reloadOnSave } from './reload.mjs';
 
 const INSPECTOR_PORT = 9229;
@@ -19,8 +19,7 @@ await run(async () => {
   await prepare();
   const built = await builtSources(root);
   process.setSourceMapsEnabled(true);
-  // Node 22 and newer keep compiled code there: a fifth less processor time for each restart.
-  process.env.NODE_COMPILE_CACHE ??= join(root, '.cache', 'compiled');
+  keepCompiledCode();
   const { supervise } = await import(pathToFileURL(join(root, 'dist', 'scripts', 'runtime', 'supervisor.js')).href);
   process.exit(await supervise({ inspect, whileRunning: (service) => reloadOnSave(root, built, service) }));
 });

@@ -1,7 +1,7 @@
 /** `node scripts/run.mjs <program> [arguments]`: prepares the checkout, then runs dist/<program>.js in this process. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { endWithNpm, loadEnvFile, prepare, requireNode, root, run } from './prepare.mjs';
+import { endWithNpm, keepCompiledCode, loadEnvFile, prepare, requireNode, root, run } from './prepare.mjs';
 
 requireNode();
 endWithNpm();
@@ -13,6 +13,7 @@ await run(async () => {
   await prepare();
   const file = join(root, 'dist', `${program}.js`);
   process.setSourceMapsEnabled(true);
+  keepCompiledCode();
   // The program sees itself as the one that was called.
   process.argv = [process.execPath, file, ...args];
   await import(pathToFileURL(file).href);

@@ -3,7 +3,7 @@
  */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { endWithNpm, loadEnvFile, prepare, requireNode, root, run } from './prepare.mjs';
+import { endWithNpm, keepCompiledCode, loadEnvFile, prepare, requireNode, root, run } from './prepare.mjs';
 
 requireNode();
 endWithNpm();
@@ -12,6 +12,7 @@ await run(async () => {
   loadEnvFile();
   await prepare();
   process.setSourceMapsEnabled(true);
+  keepCompiledCode();
   const { supervise } = await import(pathToFileURL(join(root, 'dist', 'scripts', 'runtime', 'supervisor.js')).href);
   // Nothing is left to wait for: a download that was cut off must not hold the terminal.
   process.exit(await supervise());

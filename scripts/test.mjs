@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { endWithNpm, prepare, requireNode, root } from './prepare.mjs';
+import { endWithNpm, keepCompiledCode, prepare, requireNode, root } from './prepare.mjs';
 
 requireNode();
 endWithNpm();
@@ -22,6 +22,7 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 let counts = { passed: 0, failed: 1, skipped: 0 };
 try {
   await prepare();
+  keepCompiledCode();
   const { runTests } = await import(pathToFileURL(join(root, 'dist', 'scripts', 'test', 'main.js')).href);
   counts = await runTests(process.argv.slice(2), stopped.signal);
 } catch (fault) {

@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
+import type { Duration } from './report.js';
 
 const SUFFIX = '.test.ts';
-/** Seconds of the slow files when they were measured last (`npm test -- --durations test/durations.json`). */
+/** How long each file took when they were measured last (`npm test -- --durations test/durations.json`). */
 const MEASURED = 'test/durations.json';
 /** What a file without a measurement is taken to need. */
 const UNMEASURED_SECONDS = 3;
@@ -28,8 +29,8 @@ export function selectFiles(root: string, paths: readonly string[]): string[] {
 /** The slowest first, so that no runner ends long after the others. */
 export function slowestFirst(root: string, files: readonly string[]): string[] {
   const file = join(root, MEASURED);
-  const measured = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Record<string, number>) : {};
-  const seconds = (path: string) => measured[path] ?? UNMEASURED_SECONDS;
+  const measured = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Record<string, Duration>) : {};
+  const seconds = (path: string) => measured[path]?.seconds ?? UNMEASURED_SECONDS;
   return [...files].sort((a, b) => seconds(b) - seconds(a) || (a < b ? -1 : 1));
 }
 

@@ -6,6 +6,7 @@ import { root, testEnvironment } from '../../test/support/environment.js';
 import { startService } from '../../test/support/service.js';
 import type { Service } from '../../test/support/service.js';
 import type { FileResult, RunFile, TestFailed } from './messages.js';
+import { processorMs } from './processor.js';
 
 /** After the last file, how long something that a test has left open may keep the runner alive. */
 const OPEN_HANDLES_PATIENCE_MS = 15_000;
@@ -33,12 +34,17 @@ export class Lane {
     const began = performance.now();
     const runner = (this.runner ??= this.startRunner());
     this.busy = true;
+    const counted = [runner.pid, this.service.run.pids.supervisor].filter((pid) => pid !== undefined);
+    const usedBefore = processorMs(counted);
     return new Promise<FileResult>((resolve) => {
       const finish = (result: FileResult): void => {
         runner.off('message', heard);
         runner.off('exit', died);
         this.busy = false;
-        resolve(result);
+        const used = processorMs(counted);
+        // A runner that has ended took its time along.
+        const usedMs = used === undefined || usedBefore === undefined ? undefined : Math.max(0, used - usedBefore);
+        resolve(usedMs === undefined ? result : { ...result, processorMs: usedMs });
       };
       const heard = (message: FileResult | TestFailed): void => {
         if ('failed' in message) this.sayLogs(message.failed);

@@ -27,6 +27,11 @@ export interface FileResult {
   setUpMs: number;
   /** Of these, polling for something that the service does (`until`). */
   waitingMs: number;
+  /**
+   * Processor time of the runner, of its service, and of all that they started, milliseconds. Undefined where the
+   * system does not tell.
+   */
+  processorMs?: number;
 }
 
 /** From a runner: a test failed just now; the service's logs are read while they are fresh. */

@@ -22,7 +22,7 @@ const USAGE = `Usage: npm test [-- options] [files or folders of test/]
   -g, --grep REGEX     only tests whose full title matches
   --runners N          runners side by side, each with a service of its own
   --seed N             files in a random order that this number repeats
-  --durations FILE     write the seconds of every file (JSON)
+  --durations FILE     write how long every file took, set-up, waiting and processor apart (JSON)
   --results FILE       write the result of every test (JSON lines)
   --verbose            name every test`;
 

@@ -47,29 +47,53 @@ export const describeFailure = ({ path, fault }: TestResult): string =>
 /**
  * The files that took longest.
  * Set-up: loading, hooks, ending what was started. Waiting: polling for what a service does. Both are parts of the total.
+ * Processor: of the file's runner and its service; two processors have two seconds a second.
  */
 export function slowestFiles(results: readonly FileResult[]): string {
   const rows = [...results]
     .sort((a, b) => b.ms - a.ms)
     .slice(0, SLOWEST)
-    .map(({ file, tests, ms, setUpMs, waitingMs }) => [
+    .map(({ file, tests, ms, setUpMs, waitingMs, processorMs }) => [
       seconds(ms),
       seconds(setUpMs),
       seconds(waitingMs),
+      processorMs === undefined ? '' : seconds(processorMs),
       String(tests.length),
       file,
     ]);
-  const header = ['seconds', 'set-up', 'waiting', 'tests', 'file'];
+  const header = ['seconds', 'set-up', 'waiting', 'processor', 'tests', 'file'];
   const widths = header.map((name, column) => Math.max(name.length, ...rows.map((row) => row[column]!.length)));
   const line = (row: readonly string[]) =>
-    row.map((cell, column) => (column === 4 ? cell : cell.padStart(widths[column]!))).join('  ');
-  const all = `${results.length} files: ${seconds(sum(results.map(({ ms }) => ms)))} s, of these set-up ${seconds(sum(results.map(({ setUpMs }) => setUpMs)))} s, waiting ${seconds(sum(results.map(({ waitingMs }) => waitingMs)))} s`;
+    row.map((cell, column) => (column === header.length - 1 ? cell : cell.padStart(widths[column]!))).join('  ');
+  const all = `${results.length} files: ${seconds(sum(results.map(({ ms }) => ms)))} s, of these set-up ${seconds(sum(results.map(({ setUpMs }) => setUpMs)))} s, waiting ${seconds(sum(results.map(({ waitingMs }) => waitingMs)))} s; processor ${seconds(sum(results.map(({ processorMs = 0 }) => processorMs)))} s`;
   return ['The slowest files', line(header), ...rows.map(line), all].join('\n');
 }
 
-/** For `--durations`: seconds of each file, sorted by name so that two runs can be compared. */
-export const durationsJson = (results: readonly FileResult[]): string =>
-  `${JSON.stringify(Object.fromEntries([...results].sort((a, b) => (a.file < b.file ? -1 : 1)).map(({ file, ms }) => [file, Number(seconds(ms))])), undefined, 2)}\n`;
+/** Seconds of a file, as `--durations` writes them. */
+export interface Duration {
+  seconds: number;
+  setUp: number;
+  waiting: number;
+  processor?: number;
+}
+
+/** For `--durations`: a line for each file, sorted by name so that two runs can be compared. */
+export function durationsJson(results: readonly FileResult[]): string {
+  const lines = [...results]
+    .sort((a, b) => (a.file < b.file ? -1 : 1))
+    .map(({ file, ms, setUpMs, waitingMs, processorMs }) => {
+      const duration: Duration = {
+        seconds: rounded(ms),
+        setUp: rounded(setUpMs),
+        waiting: rounded(waitingMs),
+        ...(processorMs !== undefined && { processor: rounded(processorMs) }),
+      };
+      return `  ${JSON.stringify(file)}: ${JSON.stringify(duration)}`;
+    });
+  return `{\n${lines.join(',\n')}\n}\n`;
+}
+
+const rounded = (ms: number): number => Number(seconds(ms));
 
 /** For `--results`: a line for each test. */
 export const resultLines = (result: FileResult): string =>

@@ -177,7 +177,7 @@ describe('The API process', function suite() {
             .map((line) => JSON.parse(line) as Loose);
           return found.length >= 3 ? found : undefined;
         },
-        { timeout: 5000, what: 'three lines' },
+        { what: 'three lines' },
       );
       expect(lines.map((l) => [l.method, l.route, l.status])).to.deep.include(['GET', '/api/participants', 200]);
       expect(lines.find((l) => l.route === '/api/participants')).to.include({ user_id: http.userId });

@@ -251,9 +251,9 @@ export class PushStudy {
     return this.http.expect(200, 'GET', `/api/studies/${this.id}/push-failures${query}`);
   }
 
-  async synced(session: string, timeout = 30_000): Promise<void> {
+  async synced(session: string, timeout?: number): Promise<void> {
     await until(async () => (await this.see(session)).sync_status === 'synced', {
-      timeout,
+      ...(timeout !== undefined && { timeout }),
       what: 'the session to be synced',
     });
   }

@@ -470,9 +470,7 @@ describe('trigger webhook: from the capture system to a schedule', function () {
         `/api/webhook-events/${event.id}/retry`,
       );
       expect([retried.status, retried.body.status, retried.body.attempt]).to.deep.equal([202, 'received', 1]);
-      const again = await until(async () => (await fresh.events()).find((e) => e.status === 'processed'), {
-        timeout: 20_000,
-      });
+      const again = await until(async () => (await fresh.events()).find((e) => e.status === 'processed'), {});
       expect(again).to.include({ id: event.id, outcome: 'created', error: null });
       expect((await stage.call('POST', `/api/webhook-events/${event.id}/retry`)).status, 'only what failed').to.equal(
         409,
@@ -508,9 +506,10 @@ describe('trigger webhook: from the capture system to a schedule', function () {
       } finally {
         await temporal.close();
       }
-      expect(
-        await until(async () => (await fresh.events()).find((e) => e.status === 'processed'), { timeout: 20_000 }),
-      ).to.include({ id: event.id, outcome: 'created' });
+      expect(await until(async () => (await fresh.events()).find((e) => e.status === 'processed'))).to.include({
+        id: event.id,
+        outcome: 'created',
+      });
     });
     it('a capture system on a bad day is waited for', async () => {
       const fresh = await stage.study();

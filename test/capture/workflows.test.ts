@@ -33,10 +33,8 @@ describe('the workflows behind a trigger', function () {
     });
     const id = participantAnchorId(event!.participant_id!);
     await until(async () => (await statusOf(id)) === 'RUNNING', { what: "the participant's workflow" });
-    const state = await until(
-      () =>
-        temporal.client.workflow.getHandle(id).query<{ status: string; waiting_for: string[] } | null>('anchorState'),
-      { timeout: 20_000 },
+    const state = await until(() =>
+      temporal.client.workflow.getHandle(id).query<{ status: string; waiting_for: string[] } | null>('anchorState'),
     );
     expect(state).to.deep.include({ status: 'provisional', waiting_for: ['consent'] });
   });

@@ -61,7 +61,7 @@ describe('An export that cannot be', function suite() {
         const seen = await http.expect<Loose>(200, 'GET', `/api/exports/${id}`);
         return seen.status === 'failed' ? seen : undefined;
       },
-      { timeout: 15_000, what: 'the export to have failed' },
+      { what: 'the export to have failed' },
     );
     expect(failed).to.include({ status: 'failed', download_url: null }).and.property('completed_at').to.be.a('string');
     expect(failed.error)

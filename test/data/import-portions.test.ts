@@ -43,7 +43,7 @@ const ROWS = [
 ];
 
 describe('A file of participants that is longer than what is read at a time', function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   let http: Http;
   let database: pg.Client;
   const studies: string[] = [];
@@ -228,6 +228,7 @@ describe('A file of participants that is longer than what is read at a time', fu
     const of = `/api/studies/${other.id}/participants/${id}`;
     await http.expect(201, 'POST', `${of}/consents`, { status: 'signed', signed_at: '2026-01-05T10:00:00Z' });
     await until(async () => (await http.get(`${of}/anchor-date`)).body.status === 'finalized', {
+      timeout: 120_000,
       what: 'a consent that was given meanwhile to count',
     });
     const {

@@ -157,7 +157,7 @@ describe('The clocks of an API process and of the worker jump, while those of Po
           if (faults.length > 0) throw new Error(faults.join('\n'));
           return true;
         },
-        { timeout: 30_000, interval: 500, what: 'everything to be as acknowledged' },
+        { timeout: 90_000, interval: 500, what: 'everything to be as acknowledged' },
       );
       const earlier = await stage.sql(
         `select chain, seq from (select chain, seq, created_at < lag(created_at) over (partition by chain order by seq) as earlier from audit_log) r where earlier`,

@@ -139,7 +139,7 @@ describe('A worker that', function () {
               id,
             ])
           ).length === 3,
-        { timeout: 30_000, what: 'another worker to take it up' },
+        { what: 'another worker to take it up' },
       );
       expect((await stage.handle(id).query(anchorState))?.enrollment_date).to.equal(DAY);
       expect(await brokenInvariants(stage, study.id)).to.deep.equal([]);

@@ -102,7 +102,7 @@ describe('Very many mails', function many() {
     });
     await crowd.send(message());
     expect(own.ids, 'sent by the worker itself until the thread is ready').to.have.length(1);
-    await until(() => workerOf()?.ready === true, { what: 'the thread to be ready', timeout: 20_000 });
+    await until(() => workerOf()?.ready === true, { what: 'the thread to be ready' });
   }
 
   it('are sent by a thread, which tells what the mail server says without naming anybody', async () => {

@@ -3,6 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Long enough for a machine that is busy with other things: how fast something is, a benchmark says. */
 const PATIENCE_MS = 45_000;
 
+/** The first look comes again soon; later ones leave the processor to those who are waited for. */
+const FIRST_INTERVAL_MS = 50,
+  LONGEST_INTERVAL_MS = 250,
+  SLOWER = 1.1;
+
 let waiters = 0;
 let waitedSoFarMs = 0;
 let waitingSince = 0;
@@ -23,17 +28,19 @@ function endWaiting(): void {
 /**
  * Polls until `look` answers something truthy, and returns that. What it throws counts as "not yet" and is told when
  * the time is up.
- * @param options timeout and interval in milliseconds; `what` completes "waited in vain for …"
+ * @param options timeout and interval in milliseconds; without an interval it grows from 50 to 250. `what` completes
+ * "waited in vain for …"
  */
 export async function until<T>(
   look: () => T | Promise<T>,
   {
     timeout = PATIENCE_MS,
-    interval = 50,
+    interval,
     what = 'a condition',
   }: { timeout?: number; interval?: number; what?: string } = {},
 ): Promise<NonNullable<T>> {
   const deadline = performance.now() + timeout;
+  let pause = interval ?? FIRST_INTERVAL_MS;
   let last: unknown;
   beginWaiting();
   try {
@@ -49,7 +56,8 @@ export async function until<T>(
         throw new Error(
           `waited in vain for ${what} (${timeout} ms); at last: ${last instanceof Error ? last.message : JSON.stringify(last)}`,
         );
-      await sleep(interval);
+      await sleep(pause);
+      if (interval === undefined) pause = Math.min(pause * SLOWER, LONGEST_INTERVAL_MS);
     }
   } finally {
     endWaiting();
