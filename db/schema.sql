@@ -1941,7 +1941,10 @@ CREATE OR REPLACE FUNCTION public.keep_erased_items()
 AS $function$
 begin
   if exists (select from participants p where p.id = new.participant_id and p.erased_at is not null) then
-    new.items := case when tg_op = 'UPDATE' then old.items else '{}'::jsonb end;
+    new.items := case
+      when tg_op = 'UPDATE' then old.items
+      when current_setting('app.loading_study', true) = new.study_id::text then without_identity(new.items, '{}')
+      else '{}'::jsonb end;
   end if;
   return new;
 end $function$;
