@@ -1,6 +1,7 @@
 import type { Database, Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
 import { readOneInScope } from '../transaction.js';
+import { visitSequence } from '../visit-sequence.js';
 
 export interface ReminderVisit {
   id: string;
@@ -9,7 +10,8 @@ export interface ReminderVisit {
   target_date: string;
   window_open: string;
   window_close: string;
-  created_at: string;
+  /** Its SEQUENCE in calendars; null where none is sent. */
+  sequence: number | null;
 }
 /** A reminder with all that it is judged by and written from. */
 export interface ReminderRow {
@@ -49,7 +51,7 @@ export interface ReminderRow {
 const FACTS = `n.id, n.study_id, n.participant_id, n.kind, n.channel, n.due_at, n.days_before, coalesce(n.visit_key, n.of_visit_key, o.visit_key) as visit_key, n.target_date, n.resend_of, n.attempts, n.status,
     coalesce((select a.id from notifications a where a.of_visit_key = n.visit_key and a.kind = n.kind and a.channel = n.channel and a.days_before is not distinct from n.days_before
        order by a.created_at, a.id limit 1), n.id) as first_id,
-    (select jsonb_build_object('id', v.id, 'name', v.name, 'status', v.status, 'target_date', v.target_date, 'window_open', v.window_open, 'window_close', v.window_close, 'created_at', v.created_at)
+    (select jsonb_build_object('id', v.id, 'name', v.name, 'status', v.status, 'target_date', v.target_date, 'window_open', v.window_open, 'window_close', v.window_close, 'sequence', case when n.channel = 'email' and n.kind = 'visit_reminder' then ${visitSequence('v.participant_id', 'v.visit_key')} end)
        from scheduled_visits v where v.participant_id = n.participant_id and v.visit_key = coalesce(n.visit_key, n.of_visit_key, o.visit_key)
        order by v.status in ('superseded', 'cancelled'), v.created_at desc limit 1) as visit,
     p.status as participant_status, p.participant_code, p.preferred_language, coalesce(p.timezone, t.timezone, s.timezone) as zone, p.email, p.phone,

@@ -108,8 +108,8 @@ describe('states and transitions of the anchor date', function () {
     });
     expect(await person.visits()).to.have.length(2);
     expect((await person.visits()).map((v) => [v.target_date, v.window_open, v.window_close, v.status])).to.deep.equal([
-      ['2024-03-10', '2024-03-07', '2024-03-13', 'scheduled'],
-      ['2024-04-09', '2024-04-06', '2024-04-12', 'scheduled'],
+      ['2024-03-10', '2024-03-07', '2024-03-13', 'missed'],
+      ['2024-04-09', '2024-04-06', '2024-04-12', 'missed'],
     ]);
     expect(await stage.sql('select enrollment_date from participants where id = ?', [person.id])).to.deep.equal([
       { enrollment_date: DAY },

@@ -77,6 +77,6 @@ const calendarOf = ({ visit_key, visit }: ReminderRow, now: string): string =>
       updated_at: now,
       cancelled: false,
       description: `${visit!.window_open} – ${visit!.window_close}`,
-      sequence: Math.max(0, Math.floor((Date.parse(now) - Date.parse(visit!.created_at)) / 1000)),
+      sequence: visit!.sequence ?? 0,
     },
   ]);
