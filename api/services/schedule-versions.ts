@@ -1,5 +1,5 @@
 import type { Tx } from '../../db/knex.js';
-import { listVersions, readVersion, unscheduledVisits, versionVisits } from '../../db/queries/schedules.js';
+import { listVersions, readVersion, unscheduledVisits, versionVisits } from '../../db/queries/schedule-versions.js';
 import { readInScope } from '../../db/transaction.js';
 import { problem } from '../errors.js';
 import type { Services } from '../services.js';
