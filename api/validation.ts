@@ -2,6 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
+import { zoneName } from '../workflows/domain/dates.js';
 import { problem } from './errors.js';
 import type { FaultEntry } from './errors.js';
 
@@ -78,6 +79,21 @@ function build(coerceTypes: boolean): Ajv2020 {
       at?: { parentData: Record<string | number, unknown>; parentDataProperty: string | number },
     ) => {
       if (at && FAR.test(value)) at.parentData[at.parentDataProperty] = nearer(value);
+      return true;
+    },
+  });
+  ajv.addKeyword({
+    keyword: 'x-time-zone',
+    type: 'string',
+    modifying: true,
+    errors: false,
+    validate: (
+      _schema: unknown,
+      value: string,
+      _parent: unknown,
+      at?: { parentData: Record<string | number, unknown>; parentDataProperty: string | number },
+    ) => {
+      if (at && isTimeZone(value)) at.parentData[at.parentDataProperty] = zoneName(value);
       return true;
     },
   });

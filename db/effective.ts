@@ -4,10 +4,22 @@
  */
 
 /**
- * A visit that is to be done and whose window has closed is missed; `today` is the date where its participant lives.
+ * A visit that is to be done is open inside its window and missed after it. `today` is the date where its participant
+ * lives; for a participant who has withdrawn no visit opens any more.
  */
-export const visitStatus = (visit: string, today: string): string =>
-  `case when ${visit}.status in ('scheduled', 'open') and ${visit}.window_close < ${today} then 'missed' else ${visit}.status end`;
+export const visitStatus = (visit: string, today: string, participantStatus: string): string =>
+  `case when ${visit}.status in ('scheduled', 'open') and ${visit}.window_close < ${today} then 'missed'
+     when ${visit}.status = 'scheduled' and ${visit}.window_open <= ${today} and ${participantStatus} = 'enrolled' then 'open' else ${visit}.status end`;
+
+/** The joins that give `presentStatus` of a visit `v` its participant `p` and the date where the participant lives. */
+export const WHERE_VISIT_IS =
+  'join participants p on p.id = v.participant_id join studies y on y.id = v.study_id left join sites w on w.id = p.site_id';
+/** The status of a visit `v` by the present date, beside the joins of `WHERE_VISIT_IS`. */
+export const PRESENT_STATUS = visitStatus(
+  'v',
+  '(now() at time zone coalesce(w.timezone, y.timezone))::date',
+  'p.status',
+);
 
 /** A session whose time is up is expired. */
 export const sessionStatus = (session: string): string =>

@@ -106,6 +106,8 @@ export interface Evaluate extends Sender {
 export interface OverrideDecision {
   request_id: string;
   decision: 'approve' | 'deny';
+  actor_user_id?: string;
+  /** The former name of `actor_user_id`. */
   approver_user_id: string;
   reason?: string | null;
   preview_hash?: string | null;

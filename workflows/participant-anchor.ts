@@ -100,7 +100,7 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
     description: 'A consent, an eligibility, a form … changed',
   });
   setHandler(contract.overrideDecision, asSignal('decide_override'), {
-    description: '{request_id, decision: approve|deny, approver_user_id, reason}',
+    description: '{request_id, decision: approve|deny, actor_user_id, reason}',
   });
   setHandler(contract.withdrawn, asSignal('withdrawn'), {
     description: 'The participant has withdrawn: nothing moves any more',

@@ -7,7 +7,7 @@ import { inScope } from '../../db/transaction.js';
 import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
 import { carryOut, refuse } from './carry-out.js';
 import type { Carried } from './carry-out.js';
-import { faultOfMessage, withPlainIds } from './commands.js';
+import { faultOfMessage, faultOfSender, withPlainIds } from './commands.js';
 import type { AnchorCommand } from './commands.js';
 import { readCases } from './context.js';
 import type { Case } from './context.js';
@@ -58,7 +58,7 @@ async function applied(database: Database, given: AnchorCommand): Promise<Anchor
             waiting: goneState(),
           };
 
-        const malformed = faultOfMessage(command.message);
+        const malformed = faultOfMessage(command.message) ?? faultOfSender(command);
         const { actor_type, caregiver_id } = command.message as Sender;
         if (!malformed && actor_type === 'participant' && caregiver_id) audit.inEach(asCaregiver(caregiver_id));
         const carried = malformed

@@ -221,7 +221,9 @@ async function overrideBack(
   if (facts.anchor.status !== 'finalized') return refuse(409, 'NOT_FINALIZED', `the anchor is ${facts.anchor.status}`);
   if (row.pending_override) return refuse(409, 'OVERRIDE_PENDING', 'an override request waits for its decision');
   const { errors, transition, trace } = judgeOverrideBack(policy, facts);
-  if (!transition || errors.length > 0) return refuse(400, errors[0]!.code, errors[0]!.message, errors);
+  if (!transition) return refuse(400, errors[0]!.code, errors[0]!.message, errors);
+  if (errors.length > 0)
+    return refuse(400, overrideRefusalCode(errors), errors.map((e) => e.message).join('; '), errors);
   const inputs = (await readScheduleInputs(bench.tx, row.study_id, [row.participant_id])).get(row.participant_id)!;
   const [written] = await writeOutcomes(bench.tx, bench.audit, row.study_id, [
     {

@@ -42,14 +42,25 @@ const USER_IDS = ['actor_user_id', 'approver_user_id'];
 
 /**
  * The command with its users' ids as the database writes them: who sends by hand may write capitals, which name the
- * same.
+ * same. The sender of a decision is `actor_user_id` as in all messages, or `approver_user_id`, its former name.
  */
 export function withPlainIds<C extends AnchorCommand>(command: C): C {
   const plain = Object.entries(command.message).map(([field, value]: [string, unknown]) => [
     field,
     USER_IDS.includes(field) && typeof value === 'string' && UUID.test(value) ? value.toLowerCase() : value,
   ]);
-  return { ...command, message: Object.fromEntries(plain) as C['message'] };
+  const message = Object.fromEntries(plain) as Record<string, unknown>;
+  if (command.kind === 'decide_override') message.approver_user_id ??= message.actor_user_id;
+  return { ...command, message: message as C['message'] };
+}
+
+export const SENDER_REQUIRED = 'actor_user_id is required: the id of the user who sends the message';
+
+/** What is wrong with a command that names no sender; null when nothing is. A decision's is looked at with its request. */
+export function faultOfSender({ kind, message }: AnchorCommand): string | null {
+  const { actor_user_id, actor_type } = message as Sender;
+  const ofPerson = kind === 'set' || kind === 'override' || kind === 'cancel' || kind === 'override_back';
+  return ofPerson && actor_type !== 'participant' && !actor_user_id ? SENDER_REQUIRED : null;
 }
 
 /**

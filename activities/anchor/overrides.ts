@@ -13,6 +13,7 @@ import type { ScheduleInputs } from '../../workflows/domain/regeneration.js';
 import type { Fault } from '../../workflows/domain/types.js';
 import { approverRoles, mayApprove, mayOverride, standingOf } from './authority.js';
 import type { Bench, Carried } from './carry-out.js';
+import { SENDER_REQUIRED } from './commands.js';
 import { writeOutcomes } from './write.js';
 
 const refuse = (status: number, code: string, detail: string, more: Partial<Carried> = {}): Carried => ({
@@ -223,6 +224,7 @@ export async function decideOverride(bench: Bench, message: OverrideDecision): P
     return refuse(404, 'OVERRIDE_REQUEST_NOT_FOUND', 'there is no such override request of this participant');
   if (message.decision !== 'approve' && message.decision !== 'deny')
     return refuse(422, 'INVALID_DECISION', 'decision must be "approve" or "deny"');
+  if (!message.approver_user_id) return refuse(422, 'INVALID_MESSAGE', SENDER_REQUIRED);
   if (request.requested_by_id === message.approver_user_id)
     return refuse(403, 'SELF_APPROVAL', 'who asked for an override does not decide it');
   const standing = await standingOf(bench.tx, message.approver_user_id, row);

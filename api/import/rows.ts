@@ -89,13 +89,31 @@ function readRow({ row, cells }: SheetRow, { columns }: Header): ReadRow {
       value = cells[i]?.trim();
     if (column && value) fields[column] = value;
   }
-  return { row, fields, faults: [...tooMany(cells, columns.length), ...faultsOf(fields)], cells };
+  const broken = formulaErrors(fields);
+  return {
+    row,
+    fields,
+    faults: [...tooMany(cells, columns.length), ...(broken.length > 0 ? broken : faultsOf(fields))],
+    cells,
+  };
 }
 
 function tooMany(cells: readonly string[], columns: number): RowFault[] {
   if (cells.length <= columns || !isFilled(cells.slice(columns))) return [];
   return [{ field: null, code: 'TOO_MANY_CELLS', message: `The row has ${cells.length} cells, the header ${columns}` }];
 }
+
+/** What spreadsheets put in the place of a value that a formula does not have. */
+const FORMULA_ERROR =
+  /^#(?:N\/A|DIV\/0!|REF!|VALUE!|NAME\?|NUM!|NULL!|GETTING_DATA|SPILL!|CALC!|FIELD!|BLOCKED!|CONNECT!|UNKNOWN!|BUSY!|PYTHON!|EXTERNAL!)$/i;
+const formulaErrors = (fields: RowFields): RowFault[] =>
+  Object.entries(fields)
+    .filter(([, value]) => FORMULA_ERROR.test(value))
+    .map(([field, value]) => ({
+      field,
+      code: 'FORMULA_ERROR',
+      message: `${field} is ${value}: the formula of the cell has no value`,
+    }));
 
 /** Half a character, and the one that no column can hold. */
 const UNSTORABLE = /\0|\p{Surrogate}/u;

@@ -1,4 +1,4 @@
-import { listVersions } from '../../db/queries/schedules.js';
+import { listVersions } from '../../db/queries/schedule-versions.js';
 import { inStudy } from '../access.js';
 import { route, tagged } from '../route.js';
 import { AsOf, VersionSummary, asOf } from '../schemas/anchor.js';

@@ -15,7 +15,7 @@ export const Moment = Type.Unsafe<string>({ type: 'string', format: 'date-or-dat
 export const since = { ...Moment, description: 'at or after this instant; a date: from its beginning (UTC)' };
 export const before = { ...Moment, description: 'before this instant; a date: to its end (UTC)' };
 /** An IANA zone that this runtime knows. */
-export const TimeZone = Type.String({ format: 'time-zone', maxLength: 50 });
+export const TimeZone = Type.String({ format: 'time-zone', maxLength: 50, 'x-time-zone': true });
 export const Email = Type.String({ format: 'email', maxLength: 320 });
 /** A BCP 47 tag; `en_US`, as many systems write it, means `en-US`. */
 export const Language = Type.String({ pattern: LANGUAGE, maxLength: 35 });

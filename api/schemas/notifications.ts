@@ -1,6 +1,6 @@
 import { Template } from '../../workflows/domain/reminders/settings.js';
 import { WORDED } from '../../workflows/domain/reminders/words.js';
-import { Email, Instant, Language, Type, Uuid, body, nullable, oneOf, text } from './common.js';
+import { Email, Instant, IsoDate, Language, Type, Uuid, body, nullable, oneOf, text } from './common.js';
 
 export const Channel = oneOf('email', 'sms', 'push');
 export const NotificationStatus = oneOf('pending', 'sent', 'failed', 'cancelled', 'suppressed');
@@ -41,6 +41,7 @@ export const ExplainedNotification = Type.Object({
   ...explained,
   outcome: oneOf('sent', 'will_be_sent', 'will_not_be_sent', 'failed'),
   rule: Type.String(),
+  target_date: nullable(IsoDate),
   due_local: Type.String({ description: 'on the participant’s clock' }),
   why: Type.String(),
 });

@@ -44,6 +44,7 @@ export async function putEligibility(
       ? realInstant(given.confirmed_at, 'confirmed_at')
       : ((same ? before.confirmed_at : null) ?? nowIso());
   const waiver = given.has_waiver ?? false;
+  requireWaiverGrounds(waiver, given);
   const newlyConfirmed =
     confirmed && !(same && Date.parse(confirmed_at ?? '') === Date.parse(before.confirmed_at ?? ''));
   const newlyWaived = waiver && !before?.has_waiver;
@@ -84,6 +85,16 @@ export async function putEligibility(
   });
   await putOutbox(tx, [sourcesChanged(participant, actor, context)]);
   return stored;
+}
+
+/** A waiver says which criteria it waives, and why. @throws 400 */
+function requireWaiverGrounds(waiver: boolean, given: Static<typeof PutEligibility>): void {
+  if (!waiver) return;
+  const errors = [
+    ...((given.waiver_criteria_ids ?? []).length === 0 ? ['waiver_criteria_ids'] : []),
+    ...(given.waiver_reason?.trim() ? [] : ['waiver_reason']),
+  ].map((path) => ({ path, code: 'REQUIRED', message: `${path} is required for a waiver` }));
+  if (errors.length > 0) throw problem('RULE_VIOLATED', { detail: errors[0]!.message, errors });
 }
 
 function notConfirmed(status: string) {

@@ -6,6 +6,7 @@ import { FORMAT, FORMAT_VERSION, writeStudyDocument } from '../../db/full/docume
 import type { StudyDocument } from '../../db/full/document.js';
 import { ForeignReference } from '../../db/full/ids.js';
 import { UnreadableDate, loadStudy, studyIsEmpty } from '../../db/full/load.js';
+import { storedDocument } from '../../db/full/stored.js';
 import { STUDY_COLUMNS, ofTarget, studyTables } from '../../db/full/tables.js';
 import { tokenPlace } from '../../db/queries/datacapture-configs.js';
 import { IMPORT_ACTION, sealsOf } from '../../db/queries/decisions.js';
@@ -130,7 +131,7 @@ export async function importStudy(change: Change & { services: Services }, bytes
     study_code,
     study_name,
     rows: loaded,
-    content_sha256: contentHash(document),
+    content_sha256: contentHash(await storedDocument(tx, studyId, nowIso())),
     warnings: warningsOf(study.datacapture_enabled === true, loaded),
   };
 }

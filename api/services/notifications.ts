@@ -69,6 +69,7 @@ export async function explainVisit(tx: Tx, visitId: string, maxLatenessHours: nu
       channel,
       status,
       days_before,
+      target_date: row.target_date ?? row.visit?.target_date ?? null,
       due_at,
       sent_at,
       attempts,

@@ -1,5 +1,5 @@
 import type { Tx } from '../../db/knex.js';
-import { listVersions, readVersion, versionVisits } from '../../db/queries/schedules.js';
+import { listVersions, readVersion, unscheduledVisits, versionVisits } from '../../db/queries/schedule-versions.js';
 import { readInScope } from '../../db/transaction.js';
 import { problem } from '../errors.js';
 import type { Services } from '../services.js';
@@ -34,14 +34,11 @@ export async function schedule(tx: Tx, participantId: string): Promise<Record<st
   const current = ((await listVersions(tx, participantId)) as VersionRow[]).find((v) => v.is_current);
   const version = current && ((await readVersion(tx, participantId, current.id)) as VersionRow);
   const visits = version ? await versionVisits(tx, version) : [];
-  const unscheduled = await tx('scheduled_visits')
-    .where({ participant_id: participantId, schedule_version_id: null })
-    .whereNotIn(
-      'id',
-      visits.map((visit) => visit.id as string),
-    )
-    .orderBy('target_date')
-    .select('*', tx.raw('false as carried'));
+  const unscheduled = await unscheduledVisits(
+    tx,
+    participantId,
+    visits.map((visit) => visit.id as string),
+  );
   return { participant_id: participantId, schedule_version: version ?? null, visits: [...visits, ...unscheduled] };
 }
 

@@ -1,5 +1,5 @@
 import type { Tx } from '../../db/knex.js';
-import { listVisits } from '../../db/queries/visits.js';
+import { calendarFacts, listVisits } from '../../db/queries/visits.js';
 import type { VisitRecord } from '../../db/queries/visits.js';
 import { calendarFile } from '../../workflows/domain/calendar-file.js';
 import type { CalendarEntry } from '../../workflows/domain/calendar-file.js';
@@ -14,6 +14,7 @@ const MOST = 500;
  */
 export async function visitCalendar(tx: Tx, participantId: string): Promise<Reply> {
   const { items } = await listVisits(tx, { participantId, skip: 0, limit: MOST, sort: 'target_date' });
+  const facts = await calendarFacts(tx, participantId);
   const newest = new Map<string, VisitRecord>();
   for (const visit of items) {
     const known = newest.get(visit.visit_key);
@@ -21,7 +22,7 @@ export async function visitCalendar(tx: Tx, participantId: string): Promise<Repl
     if (!known || rank(visit) > rank(known) || (rank(visit) === rank(known) && visit.updated_at > known.updated_at))
       newest.set(visit.visit_key, visit);
   }
-  return reply(200, calendarFile([...newest.values()].map(entryOf)), {
+  return reply(200, calendarFile([...newest.values()].map((visit) => entryOf(visit, facts))), {
     'Content-Type': 'text/calendar; charset=utf-8',
     'Content-Disposition': 'inline; filename="visits.ics"',
     'Cache-Control': 'private, no-cache',
@@ -30,13 +31,20 @@ export async function visitCalendar(tx: Tx, participantId: string): Promise<Repl
 
 const rank = (visit: VisitRecord): number => (visit.status === 'superseded' ? 0 : visit.status === 'cancelled' ? 1 : 2);
 
-const entryOf = (visit: VisitRecord): CalendarEntry => ({
+/** Who has withdrawn has no visits ahead: those that were still to be done are cancelled. */
+const isCancelled = ({ status }: VisitRecord, withdrawn: boolean): boolean =>
+  status === 'superseded' || status === 'cancelled' || (withdrawn && (status === 'scheduled' || status === 'open'));
+
+const entryOf = (
+  visit: VisitRecord,
+  { withdrawn, sequences }: Awaited<ReturnType<typeof calendarFacts>>,
+): CalendarEntry => ({
   visit_key: visit.visit_key,
   name: visit.name,
   target_date: visit.target_date,
   updated_at: visit.updated_at,
-  sequence: Math.floor(Date.parse(visit.updated_at) / 1000) - Math.floor(Date.parse(visit.created_at) / 1000),
+  sequence: sequences.get(visit.visit_key) ?? 0,
   description:
     `Can be done from ${visit.window_open} to ${visit.window_close}. ${visit.status === 'completed' ? 'Done.' : visit.status === 'missed' ? 'Missed.' : ''}`.trim(),
-  cancelled: visit.status === 'superseded' || visit.status === 'cancelled',
+  cancelled: isCancelled(visit, withdrawn),
 });

@@ -19,8 +19,21 @@ const RT = /(^|_)rt$|^interference$|^completion_time$/;
 const given = <T extends Record<string, unknown>>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined)) as T;
 const reference = (id: string) => ({ reference: `urn:uuid:${id}` });
-const period = (start: string | null, end: string | null) =>
-  start === null && end === null ? undefined : given({ start, end });
+
+/**
+ * A period whose start is not after its end (rule per-1 of HL7). FHIR compares a day and an instant as unknown at best;
+ * validators take the day as its first moment. So an end on the day of the start is that day, and an end before it
+ * leaves the end alone: the start was never reached.
+ */
+function period(start: string | null, end: string | null) {
+  if (start === null && end === null) return undefined;
+  if (start === null || end === null) return given({ start, end });
+  const bothInstants = start.length > DAY_LENGTH && end.length > DAY_LENGTH;
+  const [from, to] = bothInstants ? [start, end] : [start.slice(0, DAY_LENGTH), end.slice(0, DAY_LENGTH)];
+  if (bothInstants ? Date.parse(from) > Date.parse(to) : from > to) return { end };
+  return from === to && !bothInstants ? { start: from, end: to } : { start, end };
+}
+const DAY_LENGTH = 'YYYY-MM-DD'.length;
 
 /**
  * A participant as a bundle: the study, the subject in it, its consents, and an observation for each task of each
@@ -97,7 +110,7 @@ function consentOf(
     dateTime: signed_at ?? created_at,
     // R4 asks for a policy: the version that was agreed to.
     policyRule: { text: consent_version_id ?? 'not stated' },
-    provision: revoked_at === null ? undefined : { period: given({ start: signed_at, end: revoked_at }) },
+    provision: revoked_at === null ? undefined : { period: period(signed_at, revoked_at) },
   });
 }
 

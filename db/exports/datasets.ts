@@ -89,7 +89,7 @@ export const datasets = {
     from: `scheduled_visits t join participants p on p.id = t.participant_id join studies s on s.id = t.study_id left join sites st on st.id = p.site_id
       left join visit_windows w on w.id = t.visit_window_id left join batteries b on b.id = t.battery_id left join schedule_versions v on v.id = t.schedule_version_id
       cross join lateral (select coalesce(st.timezone, s.timezone) as zone, ${reportingShift('t')} as shift) z
-      cross join lateral (select ${visitStatus('t', '(now() at time zone z.zone)::date')} as status) o`,
+      cross join lateral (select ${visitStatus('t', '(now() at time zone z.zone)::date', 'p.status')} as status) o`,
     study: 't.study_id',
     date: 't.target_date',
     order: 'p.participant_code, t.target_date, v.version_number, t.id',

@@ -47,6 +47,8 @@ import * as failingWorkflows from './0048-failing-workflows.js';
 import * as localIds from './0049-local-ids.js';
 import * as movedByHand from './0050-moved-by-hand.js';
 import * as changedByHand from './0051-changed-by-hand.js';
+import * as reminderTargetDates from './0056-reminder-target-dates.js';
+import * as loadedErasedItems from './0057-loaded-erased-items.js';
 
 export interface SqlMigration {
   name: string;
@@ -104,5 +106,7 @@ export const migrations: readonly SqlMigration[] = [
   localIds,
   movedByHand,
   changedByHand,
+  reminderTargetDates,
+  loadedErasedItems,
 ];
 export const latestRevision = migrations.at(-1)!.name;

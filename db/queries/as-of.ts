@@ -1,3 +1,4 @@
+import { visitStatus } from '../effective.js';
 import type { Tx } from '../knex.js';
 import type { AnchorResponse } from './anchors.js';
 
@@ -91,14 +92,16 @@ export async function readVisitsAsOf(
   const carried = version?.scheduling_settings.carried_visit_ids ?? [];
   const { rows } = await tx.raw(
     `select v.id, v.visit_key, v.study_id, v.participant_id, v.visit_window_id, v.schedule_version_id, v.is_baseline, v.event_definition_id, v.event_oid, v.event_occurrence,
-       s.name, s.battery_id, s.datacapture_event, s.status, s.status_reason, s.target_date, s.window_open, s.window_close, s.completed_at, s.session_id,
+       s.name, s.battery_id, s.datacapture_event, o.status, s.status_reason, s.target_date, s.window_open, s.window_close, s.completed_at, s.session_id,
        s.anchor_reconciled_at is not null as anchor_reconciled, s.anchor_reconciled_at, s.needs_review, s.reporting_target_date, v.created_at,
        s.changed_at as updated_at, v.id = any(?::uuid[]) as carried
      from (select distinct on (visit_id) * from visit_states where participant_id = ? and changed_at <= ?::timestamptz order by visit_id, seq desc) s
      join scheduled_visits v on v.id = s.visit_id
+     join participants p on p.id = v.participant_id join studies y on y.id = p.study_id left join sites t on t.id = p.site_id
+     cross join lateral (select ${visitStatus('s', '(?::timestamptz at time zone coalesce(t.timezone, y.timezone))::date', `case when p.withdrawn_at <= ?::timestamptz then 'withdrawn' else 'enrolled' end`)} as status) o
      where v.schedule_version_id is null or v.schedule_version_id = ?::uuid or v.id = any(?::uuid[])
      order by v.schedule_version_id is null, s.target_date, v.id`,
-    [carried, participantId, at, version?.id ?? null, carried],
+    [carried, participantId, at, at, at, at, version?.id ?? null, carried],
   );
   return rows as Record<string, unknown>[];
 }

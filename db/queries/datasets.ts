@@ -1,3 +1,4 @@
+import { PRESENT_STATUS, visitStatus } from '../effective.js';
 import type { Tx } from '../knex.js';
 import { TRIAL_ROWS } from './trials.js';
 
@@ -16,8 +17,8 @@ interface Dataset {
 
 const PERSON = 'join participants p on p.id =';
 const iso = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
-const VISIT =
-  'v.id, v.visit_key, v.participant_id, v.visit_window_id, v.schedule_version_id, v.name, v.battery_id, v.target_date, v.window_open, v.window_close, v.datacapture_event, v.status, v.completed_at, v.session_id, v.data_sync_status, v.anchor_reconciled, v.needs_review, v.reporting_target_date';
+const VISIT = `v.id, v.visit_key, v.participant_id, v.visit_window_id, v.schedule_version_id, v.name, v.battery_id, v.target_date, v.window_open, v.window_close, v.datacapture_event,
+  (select ${PRESENT_STATUS} from studies y left join sites w on w.id = p.site_id where y.id = v.study_id) as status, v.completed_at, v.session_id, v.data_sync_status, v.anchor_reconciled, v.needs_review, v.reporting_target_date`;
 const VERSION =
   'v.id, v.participant_id, p.participant_code, v.version_number, v.is_current, v.anchor_date_used, v.anchor_version, v.scheduling_mode, v.status, v.visits_generated, v.generated_at';
 
@@ -64,7 +65,7 @@ export const datasets = {
   /** The current version of each participant, with its visits. */
   schedules: {
     columns: `${VERSION}, coalesce((select jsonb_agg(jsonb_build_object('id', x.id, 'visit_key', x.visit_key, 'name', x.name, 'target_date', x.target_date, 'window_open', x.window_open,
-      'window_close', x.window_close, 'battery_id', x.battery_id, 'status', x.status, 'completed_at', ${iso('x.completed_at')}, 'carried', x.schedule_version_id is distinct from v.id)
+      'window_close', x.window_close, 'battery_id', x.battery_id, 'status', (select ${visitStatus('x', '(now() at time zone coalesce(w.timezone, y.timezone))::date', 'p.status')} from studies y left join sites w on w.id = p.site_id where y.id = v.study_id), 'completed_at', ${iso('x.completed_at')}, 'carried', x.schedule_version_id is distinct from v.id)
       order by x.target_date, x.id) from scheduled_visits x where x.participant_id = v.participant_id and x.status not in ('superseded', 'cancelled')
         and (x.schedule_version_id = v.id or x.status = 'completed' or jsonb_exists(v.scheduling_settings->'carried_visit_ids', x.id::text))), '[]') as visits`,
     from: `schedule_versions v ${PERSON} v.participant_id`,

@@ -1,3 +1,4 @@
+import { PRESENT_STATUS, WHERE_VISIT_IS } from '../effective.js';
 import type { Tx } from '../knex.js';
 import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
@@ -98,7 +99,7 @@ export interface EventInstanceRecord {
   anchor_reconciled_at: string | null;
 }
 const INSTANCE = `v.id, v.visit_key, v.participant_id, v.event_definition_id, coalesce(e.event_oid, v.event_oid) as event_oid, v.event_occurrence as occurrence, v.name,
-  v.target_date, v.window_open, v.window_close, v.status, v.completed_at, v.schedule_version_id, v.anchor_reconciled, v.anchor_reconciled_at`;
+  v.target_date, v.window_open, v.window_close, z.status, v.completed_at, v.schedule_version_id, v.anchor_reconciled, v.anchor_reconciled_at`;
 
 /**
  * The instances of a participant over all schedule versions; one whose definition was deleted bears the name that it
@@ -111,10 +112,11 @@ export function listEventInstances(
 ): Promise<Listed<EventInstanceRecord>> {
   const found = tx('scheduled_visits as v')
     .leftJoin('event_definitions as e', 'e.id', 'v.event_definition_id')
+    .joinRaw(`${WHERE_VISIT_IS} cross join lateral (select ${PRESENT_STATUS} as status) z`)
     .where('v.participant_id', participantId)
     .whereNotNull('v.event_occurrence')
     .modify((q) => {
-      if (filter.status) q.where('v.status', filter.status);
+      if (filter.status) q.where('z.status', filter.status);
       if (filter.versionId) q.where('v.schedule_version_id', filter.versionId);
     });
   return page(
@@ -122,7 +124,7 @@ export function listEventInstances(
     found,
     INSTANCE,
     filter,
-    { target_date: 'v.target_date', event_oid: 'coalesce(e.event_oid, v.event_oid)', status: 'v.status' },
+    { target_date: 'v.target_date', event_oid: 'coalesce(e.event_oid, v.event_oid)', status: 'z.status' },
     'v.id',
   );
 }

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { PRESENT_STATUS, WHERE_VISIT_IS } from '../effective.js';
 import type { Database, Tx } from '../knex.js';
 import { openedBy } from '../opening.js';
 import { inScope } from '../transaction.js';
@@ -208,12 +209,13 @@ export function portalVisits(
   range: Pick<Page, 'skip' | 'limit'>,
 ): Promise<Listed<PortalVisit>> {
   const found = tx('scheduled_visits as v')
+    .joinRaw(`${WHERE_VISIT_IS} cross join lateral (select ${PRESENT_STATUS} as status) z`)
     .where('v.participant_id', participantId)
     .whereNotIn('v.status', ['superseded', 'cancelled']);
   return page(
     tx,
     found,
-    'v.id, v.name, v.target_date, v.window_open, v.window_close, v.status, v.battery_id',
+    'v.id, v.name, v.target_date, v.window_open, v.window_close, z.status, v.battery_id',
     { ...range, sort: 'target_date' },
     { target_date: 'v.target_date' },
     'v.id',

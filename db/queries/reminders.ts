@@ -1,6 +1,7 @@
 import type { Database, Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
 import { readOneInScope } from '../transaction.js';
+import { visitSequence } from '../visit-sequence.js';
 
 export interface ReminderVisit {
   id: string;
@@ -9,7 +10,8 @@ export interface ReminderVisit {
   target_date: string;
   window_open: string;
   window_close: string;
-  created_at: string;
+  /** Its SEQUENCE in calendars; null where none is sent. */
+  sequence: number | null;
 }
 /** A reminder with all that it is judged by and written from. */
 export interface ReminderRow {
@@ -21,6 +23,11 @@ export interface ReminderRow {
   due_at: string;
   days_before: number | null;
   visit_key: string;
+  /** The target date of the visit that the message is for. */
+  target_date: string | null;
+  resend_of: string | null;
+  /** The first reminder of this visit and rule. */
+  first_id: string;
   attempts: number;
   status: string;
   visit: ReminderVisit | null;
@@ -41,9 +48,11 @@ export interface ReminderRow {
   settings: unknown;
 }
 
-const FACTS = `n.id, n.study_id, n.participant_id, n.kind, n.channel, n.due_at, n.days_before, coalesce(n.visit_key, o.visit_key) as visit_key, n.attempts, n.status,
-    (select jsonb_build_object('id', v.id, 'name', v.name, 'status', v.status, 'target_date', v.target_date, 'window_open', v.window_open, 'window_close', v.window_close, 'created_at', v.created_at)
-       from scheduled_visits v where v.participant_id = n.participant_id and v.visit_key = coalesce(n.visit_key, o.visit_key)
+const FACTS = `n.id, n.study_id, n.participant_id, n.kind, n.channel, n.due_at, n.days_before, coalesce(n.visit_key, n.of_visit_key, o.visit_key) as visit_key, n.target_date, n.resend_of, n.attempts, n.status,
+    coalesce((select a.id from notifications a where a.of_visit_key = n.visit_key and a.kind = n.kind and a.channel = n.channel and a.days_before is not distinct from n.days_before
+       order by a.created_at, a.id limit 1), n.id) as first_id,
+    (select jsonb_build_object('id', v.id, 'name', v.name, 'status', v.status, 'target_date', v.target_date, 'window_open', v.window_open, 'window_close', v.window_close, 'sequence', case when n.channel = 'email' and n.kind = 'visit_reminder' then ${visitSequence('v.participant_id', 'v.visit_key')} end)
+       from scheduled_visits v where v.participant_id = n.participant_id and v.visit_key = coalesce(n.visit_key, n.of_visit_key, o.visit_key)
        order by v.status in ('superseded', 'cancelled'), v.created_at desc limit 1) as visit,
     p.status as participant_status, p.participant_code, p.preferred_language, coalesce(p.timezone, t.timezone, s.timezone) as zone, p.email, p.phone,
     case when n.channel = 'push' then array(select k.token from push_tokens k where k.participant_id = p.id order by k.created_at) else '{}' end as push_tokens,
@@ -62,7 +71,10 @@ export async function anyReminderDue(database: Database): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Takes reminders that are due for a while: nobody else takes them until the lease is over or they are settled. */
+/**
+ * Claims reminders that are due: no other worker claims them until the lease ends or they are settled. The target date
+ * that each message is for is known from here on, also of rows that were planned before the column existed.
+ */
 export async function claimReminders(
   tx: Tx,
   claim: { by: string; limit: number; leaseSeconds: number },
@@ -73,7 +85,8 @@ export async function claimReminders(
        select id from notifications where status = 'pending' and visit_key is not null and attempt_at <= now() and (claimed_until is null or claimed_until <= now())
        order by attempt_at limit $1 for update skip locked),
      claimed as (
-       update notifications n set claimed_by = $2, claimed_until = now() + $3 * interval '1 second', attempt_at = now() + $3 * interval '1 second'
+       update notifications n set claimed_by = $2, claimed_until = now() + $3 * interval '1 second', attempt_at = now() + $3 * interval '1 second',
+         target_date = coalesce(n.target_date, (select v.target_date from scheduled_visits v where v.participant_id = n.participant_id and v.visit_key = n.visit_key order by v.status in ('superseded', 'cancelled'), v.created_at desc limit 1))
        from due where n.id = due.id returning n.id)
      select ${FACTS} join claimed on claimed.id = n.id`,
     [claim.limit, claim.by, claim.leaseSeconds],
@@ -101,25 +114,20 @@ export interface Settlement {
   attempted: boolean;
   /** What it was judged by: moved since, it is only let go, and judged again. */
   due_at: string;
+  /** The target date that the message was for. */
+  target_date: string | null;
   /** A channel to try instead. */
   fallback: string | null;
   /** The address is not there. */
   gone: boolean;
 }
 
-/** A reminder on another channel instead of one that did not work; it is due as that one was. */
-const insteadOf = (channel: string): string =>
-  `insert into notifications as f (study_id, participant_id, visit_id, visit_key, kind, channel, days_before, due_at, attempt_at, fallback_of)
-   select study_id, participant_id, visit_id, visit_key, kind, ${channel}, days_before, due_at, now(), id`;
-const UNLESS_THERE = `on conflict (visit_key, kind, channel, days_before) where visit_key is not null do update
-   set status = 'pending', reason = null, due_at = excluded.due_at, attempt_at = excluded.attempt_at, visit_id = excluded.visit_id
-   where f.status in ('cancelled', 'suppressed', 'failed') and f.due_at <> excluded.due_at`;
 const DEAD =
   'insert into dead_addresses (participant_id, channel, study_id, notification_id) select participant_id, channel, study_id, id';
 
 /** A reminder that is said not to have arrived is sent on this channel instead. */
 export async function insertInstead(tx: Tx, id: string, channel: string): Promise<void> {
-  await prepared(tx, `${insteadOf('$2')} from notifications where id = $1 ${UNLESS_THERE}`, [id, channel]);
+  await prepared(tx, 'select remind_instead($1, $2)', [id, channel]);
 }
 
 /** The participant's address that a message went to is not there: no reminder goes to it until it is changed. */
@@ -132,8 +140,10 @@ export async function markAddressDead(tx: Tx, notificationId: string): Promise<v
 }
 
 /**
- * Writes down what came of claimed reminders, and lets them go. What was sent is sent, whatever has happened to its
- * visit meanwhile. Rows that somebody else holds are left out, so that two sets never wait for each other in a circle.
+ * Writes the results of claimed reminders and releases the claims. What was sent is sent, whatever has happened to its
+ * visit meanwhile. Where the visit has moved to another target date during the sending, the sent row keeps the date that
+ * its message named, and what was planned for the new date becomes a row of its own. Rows that somebody else has locked
+ * are left out, so that two sets never wait for each other in a circle.
  * @returns those that were written
  */
 export async function settleReminders(
@@ -141,11 +151,13 @@ export async function settleReminders(
   by: string,
   settlements: readonly Settlement[],
 ): Promise<{ id: string; study_id: string; status: string }[]> {
-  return prepared(
+  const rows = await prepared<{ id: string; study_id: string; status: string; next_channel: string | null }>(
     tx,
     `with o as materialized (
-       select * from jsonb_to_recordset($1::jsonb) as o(id uuid, status text, reason text, last_error text, attempt_at timestamptz, attempted boolean, due_at timestamptz, fallback text, gone boolean)),
-     held as materialized (select n.id from notifications n where n.id = any($2::uuid[]) and n.claimed_by = $3 for update skip locked),
+       select * from jsonb_to_recordset($1::jsonb) as o(id uuid, status text, reason text, last_error text, attempt_at timestamptz, attempted boolean, due_at timestamptz, target_date date, fallback text, gone boolean)),
+     held as materialized (
+       select n.id, n.visit_key, n.status as was, n.reason as was_reason, n.due_at as was_due, n.target_date as was_target from notifications n
+       where n.id = any($2::uuid[]) and n.claimed_by = $3 for update skip locked),
      settled as (
        update notifications n set
          status = case when o.status = 'sent' or (n.status = 'pending' and n.due_at = o.due_at) then o.status else n.status end,
@@ -154,14 +166,25 @@ export async function settleReminders(
          attempts = n.attempts + o.attempted::integer,
          sent_at = case when o.status = 'sent' then clock_timestamp() end,
          attempt_at = case when n.due_at = o.due_at and o.attempt_at is not null then o.attempt_at when n.claimed_until = n.attempt_at then n.due_at else n.attempt_at end,
+         due_at = case when m.moved then o.due_at else n.due_at end,
+         target_date = case when m.moved then o.target_date else n.target_date end,
+         of_visit_key = case when m.moved then n.visit_key else n.of_visit_key end,
+         visit_key = case when m.moved then null else n.visit_key end,
          claimed_by = null, claimed_until = null
-       from o, held where held.id = o.id and n.id = any($2::uuid[]) and n.id = o.id
-       returning n.*, o.gone, o.fallback as next_channel, n.status = o.status and n.due_at = o.due_at as holds),
+       from o join held on held.id = o.id
+         cross join lateral (select coalesce(o.status = 'sent' and held.visit_key is not null and o.target_date <> held.was_target, false) as moved) m
+       where n.id = any($2::uuid[]) and n.id = o.id
+       returning n.*, o.gone, o.fallback as next_channel, n.status = o.status and n.due_at = o.due_at as holds, m.moved, held.was, held.was_reason, held.was_due, held.was_target),
      dead as (${DEAD} from settled where gone and channel in ('email', 'sms') on conflict do nothing),
-     instead as (${insteadOf('next_channel')} from settled where next_channel is not null and holds ${UNLESS_THERE})
-     select id, study_id, status from settled`,
+     planned as (
+       insert into notifications (study_id, participant_id, visit_id, visit_key, kind, channel, days_before, target_date, due_at, attempt_at, status, reason, fallback_of)
+       select study_id, participant_id, visit_id, of_visit_key, kind, channel, days_before, was_target, was_due, was_due, was, was_reason, fallback_of from settled where moved
+       on conflict (visit_key, kind, channel, days_before) where visit_key is not null do nothing)
+     select id, study_id, status, case when holds then next_channel end as next_channel from settled`,
     [JSON.stringify(settlements), settlements.map(({ id }) => id), by],
   );
+  for (const { id, next_channel } of rows) if (next_channel !== null) await insertInstead(tx, id, next_channel);
+  return rows;
 }
 
 /** Lets planning judge lateness as this process does. */
@@ -193,7 +216,6 @@ export interface ExplainedReminder extends ReminderRow {
   last_error: string | null;
   attempt_at: string | null;
   fallback_of: string | null;
-  resend_of: string | null;
   delivery_status: string | null;
 }
 
@@ -201,9 +223,9 @@ export interface ExplainedReminder extends ReminderRow {
 export async function remindersOfVisit(tx: Tx, visitId: string): Promise<ExplainedReminder[]> {
   return prepared<ExplainedReminder>(
     tx,
-    `select n.reason, n.sent_at, n.last_error, n.attempt_at, n.fallback_of, n.resend_of, n.delivery_status, ${FACTS}
+    `select n.reason, n.sent_at, n.last_error, n.attempt_at, n.fallback_of, n.delivery_status, ${FACTS}
      join scheduled_visits w on w.id = $1
-     where n.participant_id = w.participant_id and n.kind in ('visit_reminder', 'visit_missed') and coalesce(n.visit_key, o.visit_key) = w.visit_key
+     where n.participant_id = w.participant_id and n.kind in ('visit_reminder', 'visit_missed') and coalesce(n.visit_key, n.of_visit_key, o.visit_key) = w.visit_key
      order by n.due_at, n.id`,
     [visitId],
   );

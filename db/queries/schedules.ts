@@ -295,18 +295,22 @@ const VISIT_FIELDS = {
 } as const satisfies Partial<Record<keyof VisitWrite, string>>;
 const FIELDS = Object.keys(VISIT_FIELDS) as (keyof typeof VISIT_FIELDS)[];
 const INSERT_VERSIONS = `with v as (${insertSql({ table: 'schedule_versions', columns: VERSION_COLUMNS }, '$1')}),
-  n as (select * from jsonb_to_recordset($1::jsonb) as n(participant_id uuid, study_id uuid, id uuid)),
+  n as (
+    select n.*, (now() at time zone coalesce(t.timezone, s.timezone))::date as today
+    from jsonb_to_recordset($1::jsonb) as n(participant_id uuid, study_id uuid, id uuid)
+    join participants p on p.id = n.participant_id join studies s on s.id = p.study_id left join sites t on t.id = p.site_id),
   w as (
-    insert into scheduled_visits (study_id, participant_id, created_at, updated_at, ${FIELDS.join(', ')})
-    select n.study_id, n.participant_id, now(), now(), ${FIELDS.map((field) => `x.${field}`).join(', ')}
+    insert into scheduled_visits (study_id, participant_id, created_at, updated_at, status, ${FIELDS.join(', ')})
+    select n.study_id, n.participant_id, now(), now(), case when n.today between x.window_open and x.window_close then 'open' else 'scheduled' end, ${FIELDS.map((field) => `x.${field}`).join(', ')}
     from jsonb_to_recordset($2::jsonb) as x(${FIELDS.map((field) => `${field} ${VISIT_FIELDS[field]}`).join(', ')}) join n on n.id = x.schedule_version_id),
   -- the versions before it name the one that followed them
   chained as (update schedule_versions v set superseded_by_id = n.id from n where v.participant_id = any($3::uuid[]) and v.participant_id = n.participant_id and v.superseded_by_id is null and v.id <> n.id)
   update anchor_dates a set current_schedule_version_id = n.id from n where a.participant_id = any($3::uuid[]) and a.participant_id = n.participant_id`;
 
 /**
- * Inserts the next versions with their visits and makes them current, in one round trip. A completion that came between
- * is refused by the one-live index.
+ * Inserts the next versions with their visits and makes them current, in one round trip. A visit whose window is open
+ * today, where its participant lives, is open at once; one whose window has closed is left to the hourly job, which
+ * records and tells that it was missed. A completion that came between is refused by the one-live index.
  */
 export async function insertVersions(
   tx: Tx,
@@ -358,50 +362,4 @@ export async function followBaseline(tx: Tx, participantIds: readonly string[]):
      update scheduled_visits v set is_baseline = n.is_baseline from wanted n where v.participant_id = any($1) and v.id = n.id`,
     [[...participantIds]],
   );
-}
-
-/** Schedule versions of a participant, newest last (interface, "Schedule version", summary). */
-export async function listVersions(tx: Tx, participantId: string): Promise<unknown[]> {
-  return tx('schedule_versions')
-    .where({ participant_id: participantId })
-    .orderBy('version_number')
-    .select(
-      'id',
-      'version_number',
-      'is_current',
-      'anchor_date_used',
-      'anchor_version',
-      'scheduling_mode',
-      'status',
-      'visits_generated',
-      'generation_warnings',
-      'superseded_at',
-      'supersede_reason',
-      'generated_at',
-    );
-}
-
-/** One version in full; undefined where the participant has no such version. */
-export async function readVersion(
-  tx: Tx,
-  participantId: string,
-  versionId: string,
-): Promise<Record<string, unknown> | undefined> {
-  return tx('schedule_versions').where({ participant_id: participantId, id: versionId }).first();
-}
-
-/**
- * A version's visits: its own rows, and those that it refers to (`carried`): completed, missed or cancelled under older
- * versions, or scheduled by hand.
- */
-export async function versionVisits(
-  tx: Tx,
-  version: { id: string; scheduling_settings: { carried_visit_ids?: string[] } },
-): Promise<Record<string, unknown>[]> {
-  const carried = version.scheduling_settings.carried_visit_ids ?? [];
-  return tx('scheduled_visits')
-    .where({ schedule_version_id: version.id })
-    .orWhereIn('id', carried)
-    .orderBy([{ column: 'target_date' }, { column: 'id' }])
-    .select('*', tx.raw('schedule_version_id is distinct from ? as carried', [version.id]));
 }

@@ -1,20 +1,22 @@
-import { reportingShift } from '../effective.js';
+import { reportingShift, visitStatus } from '../effective.js';
 import type { Tx } from '../knex.js';
 import { ScheduledVisit } from '../models/records.js';
+import { visitSequence } from '../visit-sequence.js';
 import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
 import { statusToday } from './visit-statuses.js';
 
 const COLUMNS = `v.id, v.visit_key, v.study_id, v.participant_id, v.visit_window_id, v.schedule_version_id, v.name, v.battery_id, v.target_date,
-  v.window_open, v.window_close, v.datacapture_event, v.is_baseline, v.status, v.status_reason, v.completed_at, v.session_id, v.data_sync_status, v.synced_at,
+  v.window_open, v.window_close, v.datacapture_event, v.is_baseline, z.status, v.status_reason, v.completed_at, v.session_id, v.data_sync_status, v.synced_at,
   v.anchor_reconciled, v.anchor_reconciled_at, v.needs_review, v.reporting_target_date, v.reviewed_at, v.reviewed_by_id, v.review_resolution, v.moved_from, v.changed_from,
-  visit_adherence(v.status, v.completed_at, v.window_open + z.shift, v.window_close + z.shift, z.zone) as adherence,
+  visit_adherence(z.status, v.completed_at, v.window_open + z.shift, v.window_close + z.shift, z.zone) as adherence,
   (v.completed_at at time zone z.zone)::date - v.target_date - z.shift as days_off_target, v.created_at, v.updated_at`;
 // Visits are seen with their participant: isolation by site holds for them through it.
 const FROM = 'scheduled_visits as v';
-// The calendar that adherence is judged on, and by how many days a re-anchoring moved what is reported.
+// The calendar that status and adherence are judged on, and by how many days a re-anchoring moved what is reported.
 const CALENDAR = `join studies y on y.id = v.study_id left join sites w on w.id = p.site_id
-  cross join lateral (select coalesce(w.timezone, y.timezone) as zone, ${reportingShift('v')} as shift) z`;
+  cross join lateral (select coalesce(w.timezone, y.timezone) as zone, ${reportingShift('v')} as shift) c
+  cross join lateral (select c.zone, c.shift, ${visitStatus('v', '(now() at time zone c.zone)::date', 'p.status')} as status) z`;
 
 export type VisitRecord = ScheduledVisit & { adherence: string | null; days_off_target: number | null };
 
@@ -35,7 +37,7 @@ export function listVisits(tx: Tx, filter: VisitFilter): Promise<Listed<VisitRec
     .modify((q) => {
       if (filter.studyId) q.where('v.study_id', filter.studyId);
       if (filter.participantId) q.where('v.participant_id', filter.participantId);
-      if (filter.status) q.where('v.status', filter.status);
+      if (filter.status) q.where('z.status', filter.status);
       if (filter.from) q.where('v.target_date', '>=', filter.from);
       if (filter.to) q.where('v.target_date', '<=', filter.to);
       if (filter.siteCode) q.whereRaw('p.site_id in (select id from sites where site_code = ?)', [filter.siteCode]);
@@ -45,9 +47,26 @@ export function listVisits(tx: Tx, filter: VisitFilter): Promise<Listed<VisitRec
     found,
     COLUMNS,
     filter,
-    { target_date: 'v.target_date', status: 'v.status', created_at: 'v.created_at' },
+    { target_date: 'v.target_date', status: 'z.status', created_at: 'v.created_at' },
     'v.id',
   );
+}
+
+/** The SEQUENCE in calendars of each of a participant's visits, by visit key; and whether the participant has withdrawn. */
+export async function calendarFacts(
+  tx: Tx,
+  participantId: string,
+): Promise<{ withdrawn: boolean; sequences: Map<string, number> }> {
+  const { rows } = await tx.raw(
+    `select p.status = 'withdrawn' as withdrawn, v.visit_key, ${visitSequence('v.participant_id', 'v.visit_key')} as sequence
+     from participants p join (select distinct participant_id, visit_key from scheduled_visits where participant_id = ?) v on v.participant_id = p.id`,
+    [participantId],
+  );
+  const found = rows as { withdrawn: boolean; visit_key: string; sequence: number }[];
+  return {
+    withdrawn: found[0]?.withdrawn ?? false,
+    sequences: new Map(found.map(({ visit_key, sequence }) => [visit_key, sequence])),
+  };
 }
 
 export async function visitById(tx: Tx, id: string, lock = false): Promise<VisitRecord | undefined> {

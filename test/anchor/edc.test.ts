@@ -136,10 +136,10 @@ describe('edc scheduling: events, instances, holidays', function () {
         i.status,
       ]),
     ).to.deep.equal([
-      ['BASE', 1, 'Event BASE', '2024-03-06', '2024-03-05', '2024-03-08', 'scheduled'],
-      ['DIARY', 1, 'Event DIARY 1', '2024-03-13', '2024-03-13', '2024-03-14', 'scheduled'],
-      ['DIARY', 2, 'Event DIARY 2', '2024-03-20', '2024-03-20', '2024-03-21', 'scheduled'],
-      ['DIARY', 3, 'Event DIARY 3', '2024-03-27', '2024-03-27', '2024-03-28', 'scheduled'],
+      ['BASE', 1, 'Event BASE', '2024-03-06', '2024-03-05', '2024-03-08', 'missed'],
+      ['DIARY', 1, 'Event DIARY 1', '2024-03-13', '2024-03-13', '2024-03-14', 'missed'],
+      ['DIARY', 2, 'Event DIARY 2', '2024-03-20', '2024-03-20', '2024-03-21', 'missed'],
+      ['DIARY', 3, 'Event DIARY 3', '2024-03-27', '2024-03-27', '2024-03-28', 'missed'],
     ]);
     const visits = await person.visits();
     expect(visits.map((v) => v.id).sort()).to.deep.equal((await instances(person)).map((i) => i.id).sort());

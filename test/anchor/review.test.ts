@@ -63,7 +63,7 @@ describe('completed visits when the anchor moves', function () {
       );
       expect(visits.map((v) => [v.name, v.target_date, v.status, v.carried])).to.deep.equal([
         ['Day 0', DAY, 'completed', true],
-        ['Day 30', '2024-04-19', 'scheduled', false],
+        ['Day 30', '2024-04-19', 'missed', false],
       ]);
     });
 

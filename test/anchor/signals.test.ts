@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import {
   anchorState,
   cancelProposal,
+  decideOverride,
   overrideBack,
   overrideDecision,
   participantAnchorId,
@@ -89,6 +90,20 @@ describe('the participant’s workflow, by a Temporal client that is not the API
     expect(await person.anchor()).to.include({ status: 'unset' });
   });
 
+  it('decideOverride names its sender as every message does; a message without a sender is INVALID_MESSAGE', async () => {
+    for (const field of ['actor_user_id', 'approver_user_id']) {
+      const { person, request } = await asked();
+      const decision = { request_id: request, decision: 'approve' as const, reason: 'checked' };
+      const send = (more: Partial<OverrideDecision>) =>
+        stage.handle(person.id).executeUpdate(decideOverride, { args: [{ ...decision, ...more } as OverrideDecision] });
+      const nobody = await send({});
+      expect(nobody.refused).to.include({ status: 422, code: 'INVALID_MESSAGE' });
+      expect(nobody.refused!.detail).to.include('actor_user_id');
+      expect((await send({ [field]: approver.userId })).result, field).to.equal('applied');
+      expect(await person.anchor()).to.include({ enrollment_date: '2024-03-17' });
+    }
+  });
+
   it('updates requestOverride and overrideBack', async () => {
     const { person } = await asked();
     const pending = await stage
@@ -113,7 +128,7 @@ describe('the participant’s workflow, by a Temporal client that is not the API
     const person = await started(plain);
     const stranger = await study.as('coordinator');
     for (const [actor_user_id, status] of [
-      [undefined, 403],
+      [undefined, 422],
       [stranger.userId, 403],
       ['somebody', 422],
     ] as const) {
@@ -286,7 +301,12 @@ describe('the participant’s workflow, by a Temporal client that is not the API
         }),
         async () => '00000000-0000-4000-8000-000000000000',
       ],
-      ['by nobody', 'FORBIDDEN', async (at) => ({ request_id: at.request, decision: 'approve' }), async () => null],
+      [
+        'by nobody',
+        'INVALID_MESSAGE',
+        async (at) => ({ request_id: at.request, decision: 'approve' }),
+        async () => null,
+      ],
       [
         'for another participant’s request',
         'OVERRIDE_REQUEST_NOT_FOUND',

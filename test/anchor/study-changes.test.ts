@@ -177,11 +177,12 @@ describe('changes of a study', () => {
     const missed = await until(
       async () => {
         const standing = await person.standing();
-        return standing.length === 3 ? standing.filter(({ status }) => status === 'missed') : undefined;
+        return standing.length === 3 ? standing : undefined;
       },
       { what: 'the schedule to have the new visit' },
     );
-    expect(missed.map(({ id }) => id)).to.have.members(before.map(({ id }) => id));
+    expect(missed.map(({ id }) => id)).to.include.members(before.map(({ id }) => id));
+    expect(missed.map(({ status }) => status)).to.deep.equal(['missed', 'missed', 'missed']);
     const second = (await person.versions()).find((version) => version.is_current);
     const { visits } = await stage.admin.expect<{ visits: { id: string; carried: boolean; status: string }[] }>(
       200,
@@ -200,7 +201,7 @@ describe('changes of a study', () => {
     expect(after.filter(({ id }) => before.some((visit) => visit.id === id)).map(({ status }) => status)).to.deep.equal(
       ['superseded', 'superseded'],
     );
-    expect(after.filter(({ status }) => status === 'scheduled')).to.have.length(3);
+    expect(after.filter(({ status }) => status !== 'superseded')).to.have.length(3);
     expect(await brokenInvariants(stage, study.id)).to.deep.equal([]);
   });
 

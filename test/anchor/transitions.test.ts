@@ -108,8 +108,8 @@ describe('states and transitions of the anchor date', function () {
     });
     expect(await person.visits()).to.have.length(2);
     expect((await person.visits()).map((v) => [v.target_date, v.window_open, v.window_close, v.status])).to.deep.equal([
-      ['2024-03-10', '2024-03-07', '2024-03-13', 'scheduled'],
-      ['2024-04-09', '2024-04-06', '2024-04-12', 'scheduled'],
+      ['2024-03-10', '2024-03-07', '2024-03-13', 'missed'],
+      ['2024-04-09', '2024-04-06', '2024-04-12', 'missed'],
     ]);
     expect(await stage.sql('select enrollment_date from participants where id = ?', [person.id])).to.deep.equal([
       { enrollment_date: DAY },
@@ -407,6 +407,45 @@ describe('states and transitions of the anchor date', function () {
     expect(await person.anchor()).to.include({ status: 'provisional', enrollment_date: DAY });
     await person.eligible('2024-03-12T10:00:00Z');
     await person.becomes({ status: 'finalized', enrollment_date: '2024-03-12' });
+  });
+
+  it('override_back to a date that the policy does not allow now → 400 with the codes, nothing changes; a date that stays is not judged again', async () => {
+    const free = {
+      prerequisites: { require_consent_signed: false },
+      sources: [{ type: 'manual_entry', priority: 1, is_active: true }],
+      permissions: { override_requires_approval: false },
+    };
+    const study = await stage.study(free);
+    const [moved, kept] = [await study.person(), await study.person()];
+    for (const person of [moved, kept]) expect((await person.set('2024-03-10')).status).to.equal(200);
+    expect((await moved.override('2024-03-20')).status).to.equal(200);
+    await study.policy({
+      ...free,
+      validation: {
+        custom_rules: [
+          {
+            id: 'late',
+            name: 'late enough',
+            expression: 'candidate.date >= date("2024-03-15")',
+            error_message: 'too early',
+            severity: 'error',
+          },
+        ],
+      },
+    });
+    await stage.admin.expect(200, 'PATCH', `/api/studies/${study.id}`, { start_date: '2024-03-12' });
+    const [before, versions] = [await moved.anchor(), await moved.versions()];
+    const refused = await moved.post('/override-back', { reason: 'the override was wrong' });
+    expect([refused.status, refused.body.code], refused.text).to.deep.equal([400, 'VALIDATION_FAILED']);
+    expect((refused.body.errors as { code: string }[]).map(({ code }) => code)).to.have.members([
+      'BEFORE_STUDY_START',
+      'CUSTOM_RULE',
+    ]);
+    expect(await moved.anchor()).to.deep.equal(before);
+    expect(await moved.versions()).to.deep.equal(versions);
+    const stays = await kept.post('/override-back', { reason: 'reopened' });
+    expect(stays.status, stays.text).to.equal(200);
+    expect(await kept.anchor()).to.include({ status: 'provisional', enrollment_date: '2024-03-10' });
   });
 
   it('override_back where no source gives a date any more → the date before the override', async () => {

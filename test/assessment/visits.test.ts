@@ -48,12 +48,15 @@ describe('Visits and the calendar', () => {
     expect(await move(opens, 'open')).to.include({ adherence: 'pending', days_off_target: null });
     expect(await site.seeVisit(closes.id)).to.include({ status: 'missed', adherence: 'missed' });
     expect((await site.seeVisit(stays.id)).status).to.equal('scheduled');
-    const audit = await site.http.expect(200, 'GET', `/api/audit?study_id=${site.study.id}&limit=100`);
-    expect(
-      audit.items
+    const recorded = async () =>
+      (await site.http.expect(200, 'GET', `/api/audit?study_id=${site.study.id}&limit=100`)).items
         .filter((r) => r.action === 'visit_statuses_updated')
-        .flatMap((r) => (r.audit_metadata as { opened: string[] }).opened),
-    ).to.include(opens.id);
+        .flatMap((r) => (r.audit_metadata as { opened: string[] }).opened);
+    await runSchedule(
+      'update_visit_statuses',
+      async () => (await recorded()).includes(opens.id) || undefined,
+      'the visit to be recorded as open',
+    );
   });
 
   it('follow the zone of the participant’s site before the study’s; a withdrawn participant’s do not move', async () => {
@@ -205,10 +208,10 @@ describe('Visits and the calendar', () => {
     const after = await all();
     expect(ofName(after, 'D10')).to.deep.equal([[d10!.id, 'cancelled', day(9)]]);
     expect(ofName(after, 'D20')).to.deep.equal([[d20!.id, 'cancelled', day(19)]]);
-    expect(ofName(after, 'D0').map(([, status]) => status)).to.have.members(['superseded', 'scheduled']);
+    expect(ofName(after, 'D0').map(([, status]) => status)).to.have.members(['superseded', 'missed']);
     const current = await study.http.expect(200, 'GET', anchor.replace('anchor-date', 'schedule'));
     expect((current.visits as Loose[]).map((visit) => [visit.name, visit.status, visit.carried])).to.have.deep.members([
-      ['D0', 'scheduled', false],
+      ['D0', 'missed', false],
       ['D10', 'cancelled', true],
       ['D20', 'cancelled', true],
     ]);
@@ -231,6 +234,47 @@ describe('Visits and the calendar', () => {
         .map(([, , target]) => target),
     ).to.deep.equal([day(7)]);
     expect(ofName(await all(), 'D20')).to.deep.equal([[d20!.id, 'cancelled', day(19)]]);
+  });
+
+  it('have one SEQUENCE in the feed, which rises with each move; after a withdrawal what was ahead is cancelled', async () => {
+    const study = await Site.open({
+      consent_mode: 'external',
+      config: { enrollment_date_policy: { sources: [{ type: 'manual_entry', priority: 1, is_active: true }] } },
+    });
+    await study.http.expect(201, 'POST', '/api/schedules/windows', {
+      study_id: study.study.id,
+      code: 'D20',
+      name: 'D20',
+      target_day: 20,
+    });
+    const who = study.participant.id;
+    const anchor = `/api/studies/${study.study.id}/participants/${who}/anchor-date`;
+    const seen = async () => {
+      const { text } = await study.http.get(`/api/participants/${who}/visits.ics`);
+      return {
+        uid: /UID:(\S+)/.exec(text)![1],
+        sequence: Number(/SEQUENCE:(\d+)/.exec(text)![1]),
+        date: /DTSTART;VALUE=DATE:(\d+)/.exec(text)![1],
+        status: /STATUS:(\w+)/.exec(text)![1],
+      };
+    };
+    await study.http.expect(200, 'POST', anchor, { enrollment_date: day(-1) });
+    let last = await seen();
+    for (const to of [-2, -3, -1]) {
+      await study.http.expect(200, 'POST', `${anchor}/override`, { new_enrollment_date: day(to), reason: 'wrong' });
+      const next = await seen();
+      expect(next).to.include({
+        uid: last.uid,
+        status: 'CONFIRMED',
+        date: day(20 + to).replaceAll('-', ''),
+      });
+      expect(next.sequence).to.be.greaterThan(last.sequence);
+      last = next;
+    }
+    await study.http.expect(200, 'POST', `/api/participants/${who}/withdraw`, { reason: 'left' });
+    const left = await seen();
+    expect(left).to.include({ uid: last.uid, status: 'CANCELLED' });
+    expect(left.sequence).to.be.at.least(last.sequence);
   });
 
   it('are a calendar feed that calendars can read, with nothing of the person in it', async () => {

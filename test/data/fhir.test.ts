@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { expect } from 'chai';
-import { admin, newParticipant, user } from '../support/http.js';
+import { byHand } from '../notifications/stage.js';
+import { admin, newParticipant, newStudy, user } from '../support/http.js';
 import type { Http } from '../support/http.js';
 import { filledStudy } from './filled-study.js';
 import type { FilledStudy } from './filled-study.js';
@@ -40,6 +41,25 @@ describe('A participant as FHIR R4', function () {
   };
   const kinds = (bundle: Bundle, kind: string) =>
     bundle.entry.map(({ resource }) => resource).filter(({ resourceType }) => resourceType === kind);
+
+  it('has no period whose end lies before its start, whenever somebody withdrew (rule per-1)', async () => {
+    const tomorrow = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10);
+    const today = new Date().toISOString().slice(0, 10);
+    const study = await newStudy(http, { timezone: 'UTC', config: { enrollment_date_policy: byHand } });
+    for (const enrollment_date of [tomorrow, today, '2024-03-10']) {
+      const { id } = await newParticipant(http, study.id);
+      const path = `/api/studies/${study.id}/participants/${id}/anchor-date`;
+      await http.expect(200, 'POST', path, { enrollment_date });
+      await http.expect(200, 'POST', `/api/participants/${id}/withdraw`, { reason: 'left' });
+      const { text } = await http.get(`/api/exports/studies/${study.id}/participants/${id}/fhir`);
+      const [subject] = kinds(JSON.parse(text) as Bundle, 'ResearchSubject');
+      const { start, end } = subject!.period as { start?: string; end?: string };
+      expect(end, 'the end is told').to.be.a('string');
+      if (start === undefined) expect(enrollment_date).to.equal(tomorrow);
+      else if (start.length === end!.length) expect(start <= end!, `${start} ${end}`).to.equal(true);
+      else expect(start < end!.slice(0, start.length), `${start} ${end}`).to.equal(true);
+    }
+  });
 
   it('is a bundle that HL7’s schema takes, as a whole and each resource, and the schema does refuse', async () => {
     for (const person of filled.people) {

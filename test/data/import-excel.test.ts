@@ -54,8 +54,27 @@ describe('Importing participants from a workbook', function () {
       { row: 2, participant_code: '0042', external_id: '17', site_code: '01' },
       { row: 4, participant_code: 'P-2', external_id: '2', site_code: '01' },
     ]);
-    expect(result.errors.map(({ row, code }) => [row, code])).to.deep.equal([[5, 'UNKNOWN_SITE']]);
+    expect(result.errors.map(({ row, code }) => [row, code])).to.deep.equal([[5, 'FORMULA_ERROR']]);
     expect(await found('0042')).to.include({ date_of_birth: '1960-02-29' });
+  });
+
+  it('a formula without a value is an error of its row, in whatever column, and nothing comes of it', async () => {
+    const own = await newStudy(http);
+    const bytes = await workbook((sheet) => {
+      sheet.addRow(['participant_code', 'external_id', 'site_code']);
+      sheet.addRow([{ formula: 'NA()', result: { error: '#N/A' } }, 'E1', '']);
+      sheet.addRow(['P-2', { formula: '1/0', result: { error: '#DIV/0!' } }, '']);
+      sheet.addRow(['P-3', 'E3', { formula: 'A99', result: { error: '#REF!' } }]);
+      sheet.addRow(['P-4', 'E4', '']);
+    });
+    const result = await imported(http, own.id, bytes, '?create_missing_sites=true', 'excel');
+    expect(result.errors.map(({ row, field, code }) => [row, field, code])).to.deep.equal([
+      [2, 'participant_code', 'FORMULA_ERROR'],
+      [3, 'external_id', 'FORMULA_ERROR'],
+      [4, 'site_code', 'FORMULA_ERROR'],
+    ]);
+    expect(result.imported_participants.map(({ participant_code }) => participant_code)).to.deep.equal(['P-4']);
+    expect((await http.expect<{ total: number }>(200, 'GET', `/api/studies/${own.id}/sites`)).total).to.equal(0);
   });
 
   it('the template comes in both formats and goes back in, the sites to choose from', async () => {

@@ -146,7 +146,9 @@ export class Desk {
   }
   async explain(
     visitId: string,
-  ): Promise<(NotificationView & { outcome: string; why: string; rule: string; due_local: string })[]> {
+  ): Promise<
+    (NotificationView & { outcome: string; why: string; rule: string; due_local: string; target_date: string | null })[]
+  > {
     return (
       await this.stage.admin.expect<{ items: never[] }>(200, 'GET', `/api/visits/${visitId}/notifications/explain`)
     ).items;

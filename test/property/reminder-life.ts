@@ -16,20 +16,24 @@ interface Row {
   due: number;
   attempt: number;
   claimed: { until: number; due: number } | null;
+  target: string;
 }
 
 /**
  * One visit's one reminder, held in memory and moved by the pure functions alone: `dueAt` plans it, `judge` says what
- * becomes of it; rows are kept as the database keeps them (migration 0020: what was sent stays sent; what moves is
- * planned anew; what a provider refused waits for another time). The provider collapses what it has under one key.
+ * becomes of it; rows are kept as the database keeps them (migration 0056: what was sent for a target date stays sent;
+ * what moves to another date is planned anew; what a provider refused waits for another time). The provider collapses
+ * what it has under one key.
  */
 export class ReminderLife {
   now: number;
   visit: Standing['visit'] & object = { status: 'scheduled', window_close: '' };
   participant: Standing['participant'];
   study_status = 'active';
-  /** When it was delivered, once for each key that the provider has not seen. */
-  readonly delivered: number[] = [];
+  /** What was delivered, once for each key that the provider has not seen: when, and for which target date. */
+  readonly delivered: { at: number; target: string }[] = [];
+  /** Target dates that it was sent for before the visit moved on. */
+  private readonly archived = new Set<string>();
   /** Each time that it was handed to the provider, and how things stood. */
   readonly handed: { at: number; zone: string; due: number; optedOut: boolean }[] = [];
   private readonly keys = new Set<string>();
@@ -40,7 +44,7 @@ export class ReminderLife {
     readonly daysBefore: number,
     private readonly windowAfter: number,
     zone: string,
-    private target: string,
+    public target: string,
     start: string,
   ) {
     this.now = Temporal.Instant.from(start).epochMilliseconds;
@@ -53,16 +57,13 @@ export class ReminderLife {
     return Temporal.Instant.from(dueAt(this.date(-this.daysBefore), this.rule, this.participant.zone))
       .epochMilliseconds;
   }
-  get status(): string {
-    return this.row!.status;
-  }
   private date(offset: number): string {
     return Temporal.PlainDate.from(this.target).add({ days: offset }).toString();
   }
 
   /** As plan_reminders does after any change of visit, zone, address or participant. */
   plan(): void {
-    const { row, due } = this;
+    const { due } = this;
     if (this.participant.status === 'withdrawn') return this.stop();
     if (this.visit.status === 'completed') return this.stop();
     const today = Temporal.Instant.fromEpochMilliseconds(this.now)
@@ -75,10 +76,16 @@ export class ReminderLife {
         : due < this.now - MAX_LATENESS_HOURS * HOUR
           ? 'suppressed'
           : 'pending';
-    if (!row) this.row = { status, due, attempt: due, claimed: null };
+    if (this.row?.status === 'sent' && this.row.target !== this.target) {
+      this.archived.add(this.row.target);
+      this.row = undefined;
+    }
+    const { row, target } = this;
+    if (this.archived.has(target)) return this.stop();
+    if (!row) this.row = { status, due, attempt: due, claimed: null, target };
     else if (row.status !== 'sent' && !(row.status === 'failed' && row.due === due)) {
       const keeps = row.status === 'pending' && row.due === due;
-      Object.assign(row, { status, due, attempt: keeps ? row.attempt : due });
+      Object.assign(row, { status, due, attempt: keeps ? row.attempt : due, target });
     }
   }
 
@@ -95,8 +102,8 @@ export class ReminderLife {
 
   /** One run of the sweep. */
   sweep(run: Run): void {
-    const row = this.row!;
-    if (row.status !== 'pending' || row.attempt > this.now || (row.claimed && row.claimed.until > this.now)) return;
+    const row = this.row;
+    if (row?.status !== 'pending' || row.attempt > this.now || (row.claimed && row.claimed.until > this.now)) return;
     row.claimed = { until: this.now + LEASE_MS, due: row.due };
     row.attempt = this.now + LEASE_MS;
     const verdict = judge(this.standing(), this.iso(this.now), MAX_LATENESS_HOURS);
@@ -128,10 +135,10 @@ export class ReminderLife {
       due: this.row!.due,
       optedOut: this.participant.opted_out || this.participant.status === 'withdrawn',
     });
-    const key = 'the reminder’s id';
-    if (this.keys.has(key)) return;
-    this.keys.add(key);
-    this.delivered.push(this.now);
+    const { target } = this.row!;
+    if (this.keys.has(target)) return;
+    this.keys.add(target);
+    this.delivered.push({ at: this.now, target });
   }
 
   private standing(): Standing {

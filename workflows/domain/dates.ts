@@ -172,3 +172,7 @@ function readInstant(value: string, zone: string): string | null {
     return null;
   }
 }
+
+/** The name of a time zone in its usual spelling: `europe/berlin` is `Europe/Berlin`. The zone must be a known one. */
+export const zoneName = (zone: string): string =>
+  Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone).timeZoneId;

@@ -144,11 +144,14 @@ export function overrideRefusalCode(errors: readonly Fault[]): string {
     : 'VALIDATION_FAILED';
 }
 
-/** Undoes an override, or reopens an anchor never overridden: back to what the sources give now, provisional. */
+/**
+ * Undoes an override, or reopens an anchor never overridden: back to what the sources give now, provisional. A date that
+ * moves is validated as any other; one that stays is not. `guards` are those of `errors` that are no faults of the date.
+ */
 export function judgeOverrideBack(
   policy: Policy,
   facts: Facts,
-): { errors: Fault[]; transition: Transition | null; trace: Decision['trace'] } {
+): { errors: Fault[]; guards: Fault[]; transition: Transition | null; trace: Decision['trace'] } {
   const sight = new Sight(policy, facts);
   const { candidate, trace: sources } = firstValidSource(policy, facts, sight);
   const { anchor, beforeOverride } = facts;
@@ -162,11 +165,15 @@ export function judgeOverrideBack(
       ? { ...beforeOverride, source_ref: beforeOverride.source_ref ?? {} }
       : stored);
   const trace = { sources, validation: [], prerequisites: prerequisites(policy, facts, candidate, sight) };
-  if (!value)
-    return { errors: [{ code: 'NOTHING_TO_RETURN_TO', message: 'no source gives a date' }], transition: null, trace };
+  if (!value) {
+    const nothing = [{ code: 'NOTHING_TO_RETURN_TO', message: 'no source gives a date' }];
+    return { errors: nothing, guards: nothing, transition: null, trace };
+  }
   const moved = value.date !== anchor.date;
+  const guards = moved ? reAnchoringGuards(policy, facts) : [];
   return {
-    errors: moved ? reAnchoringGuards(policy, facts) : [],
+    errors: moved ? [...validate(value, policy, facts, sight).errors, ...guards] : [],
+    guards,
     transition: move(anchor, 'CHANGED', 'provisional', value),
     trace,
   };

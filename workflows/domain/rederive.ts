@@ -91,9 +91,10 @@ function decideAgain({ policy, facts, command }: KeptDecision): Given {
         ? { ...nothing, transitions: [cancelTransition(facts.anchor)] }
         : nothing;
     case 'override_back': {
-      const { errors, transition, trace } = judgeOverrideBack(policy, facts);
+      // A date was not validated here once: what was granted then is the same decision now.
+      const { guards, transition, trace } = judgeOverrideBack(policy, facts);
       return {
-        transitions: transition && errors.length === 0 && facts.anchor.status === 'finalized' ? [transition] : [],
+        transitions: transition && guards.length === 0 && facts.anchor.status === 'finalized' ? [transition] : [],
         trace,
       };
     }

@@ -31,6 +31,7 @@ export interface CarryOutDeps {
 export const putOff = (row: ReminderRow, attempt_at: string | null): Settlement => ({
   id: row.id,
   due_at: row.due_at,
+  target_date: row.target_date ?? row.visit?.target_date ?? null,
   status: 'pending',
   reason: null,
   last_error: null,

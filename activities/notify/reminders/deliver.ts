@@ -38,7 +38,7 @@ async function toDevices(
   const faults: unknown[] = [];
   for (const to of row.push_tokens) {
     try {
-      await provider.send({ ...message, key: `${row.id}.${deviceKey(to)}`, to });
+      await provider.send({ ...message, key: `${message.key}.${deviceKey(to)}`, to });
     } catch (fault) {
       faults.push(fault);
       if (fault instanceof RefusedMessage && fault.addressIsGone) {

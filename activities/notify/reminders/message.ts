@@ -21,6 +21,13 @@ export function unsubscribeUrl({ publicUrl, secret }: MessageSettings, participa
   return `${publicUrl.replace(/\/+$/, '')}/api/notifications/unsubscribe?token=${signedToken(secret, 'unsubscribe', `${participantId}.${channel}`)}`;
 }
 
+/**
+ * The idempotency key of a message. It is the same for each attempt to tell of one target date, whichever row makes it: a
+ * message whose answer was lost may have been read. Another target date is another message; so is one sent again by hand.
+ */
+const keyOf = ({ id, resend_of, first_id, target_date, visit }: ReminderRow): string =>
+  resend_of !== null ? id : `${first_id}.${target_date ?? visit?.target_date}`;
+
 /** The message of a reminder for its channel, in the participant's language. `to` is left to who sends it. */
 export function reminderMessage(row: ReminderRow, settings: MessageSettings, now: string): Omit<Message, 'to'> {
   const words = wordsFor(row.kind, row.preferred_language, (row.settings as NotificationSettings).languages ?? {});
@@ -33,9 +40,7 @@ export function reminderMessage(row: ReminderRow, settings: MessageSettings, now
     now,
   );
   const { subject, body } = compose(words, values);
-  // Its id is its key, wherever its visit moves: one whose answer was lost may have been read, and who has been
-  // reminded is not reminded again.
-  const message = { id: row.id, subject, text: body };
+  const message = { id: row.id, key: keyOf(row), subject, text: body };
   if (row.channel !== 'email')
     return row.channel === 'sms' ? { ...message, reportUrl: reportUrl(settings, row.id) } : message;
   const foot = footer(words.language, values.unsubscribe_url);
@@ -72,6 +77,6 @@ const calendarOf = ({ visit_key, visit }: ReminderRow, now: string): string =>
       updated_at: now,
       cancelled: false,
       description: `${visit!.window_open} – ${visit!.window_close}`,
-      sequence: Math.max(0, Math.floor((Date.parse(now) - Date.parse(visit!.created_at)) / 1000)),
+      sequence: visit!.sequence ?? 0,
     },
   ]);

@@ -92,7 +92,7 @@ const judged = (asked: Asked): string => `judged as (
     visit_adherence(o.status, v.completed_at, v.window_open + o.shift, v.window_close + o.shift, p.zone) as adherence,
     (v.completed_at at time zone p.zone)::date - v.target_date - o.shift as days_off_target
   from scheduled_visits v join people p on p.id = v.participant_id
-  cross join lateral (select ${visitStatus('v', 'p.today')} as status, ${reportingShift('v')} as shift) o
+  cross join lateral (select ${visitStatus('v', 'p.today', 'p.status')} as status, ${reportingShift('v')} as shift) o
   where true ${asked.study ? 'and v.study_id = :study' : ''} ${asked.participant ? 'and v.participant_id = :participant' : ''} ${asked.paged ? 'and v.id in (select id from page)' : ''} ${between('v.target_date', asked)})`;
 
 const sessions = (asked: Asked): string => `sessions as (

@@ -28,6 +28,8 @@ const reasons: Record<string, string> = {
   superseded: 'the visit is not part of the current schedule',
   visit_over: 'the visit is over',
   not_missed: 'the visit is not missed any more',
+  already_sent: 'it was sent for this target date before',
+  visit_moved: 'the visit has moved to another date',
   rule_removed: 'the study has no such rule any more',
   cancelled_by_staff: 'it was cancelled by hand',
   opted_out: 'the participant does not want messages on this channel',

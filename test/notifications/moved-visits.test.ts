@@ -1,0 +1,204 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { Person } from '../anchor/stage.js';
+import { Receiver } from '../support/receiver.js';
+import { until } from '../support/until.js';
+import { Desk, clockIn, dayIn, daytimeZone } from './stage.js';
+
+const zone = daytimeZone();
+const SENT_BEFORE = 'it was sent for this target date before';
+
+describe('Reminders of a visit that moves', function moving() {
+  this.timeout(240_000);
+  let desk: Desk;
+  before(async () => {
+    desk = await Desk.open();
+  });
+  after(() => desk.close());
+
+  /** Each reminder of the visit: how it ended, and for which target date. */
+  const told = async (visitId: string) =>
+    (await desk.explain(visitId)).map(({ status, target_date }) => `${status} ${target_date}`).sort();
+  const sent = (visitId: string, date: string) =>
+    desk.sweep(
+      async () => ((await told(visitId)).includes(`sent ${date}`) ? true : undefined),
+      'the reminder to be sent',
+    );
+  const [first, later, last] = [dayIn(zone, 1), dayIn(zone, 21), dayIn(zone, 41)];
+
+  for (const [how, move] of [
+    ['an override', (who: Person, _visit: string, days: number) => who.override(dayIn(zone, -9 + days))],
+    [
+      'a PATCH',
+      (_who: Person, visit: string, days: number) => {
+        const date = dayIn(zone, 1 + days);
+        return desk.stage.admin.patch(`/api/visits/${visit}`, {
+          target_date: date,
+          window_open: date,
+          window_close: date,
+        });
+      },
+    ],
+  ] as const) {
+    it(`by ${how} after one was sent: one is pending for each new date, and none is sent twice for one date`, async () => {
+      const study = await desk.study({ send_at: clockIn(zone, -10) }, { timezone: zone });
+      await study.window(10);
+      const who = await desk.person(study);
+      expect((await who.set(dayIn(zone, -9))).status).to.equal(200);
+      const current = async () => (await who.standing())[0]!.id;
+      await sent(await current(), first);
+      const go = async (days: number) => {
+        const answer = await move(who, await current(), days);
+        expect(answer.status, answer.text).to.equal(200);
+      };
+      await go(20);
+      expect(await told(await current())).to.deep.equal([`pending ${later}`, `sent ${first}`]);
+      const [pending] = (await desk.of(who)).filter(({ status }) => status === 'pending');
+      expect(pending!.visit_id).to.equal(await current());
+      expect(pending!.due_at.slice(0, 10)).to.equal(dayIn('UTC', 20));
+      await go(40);
+      expect(await told(await current())).to.deep.equal([`pending ${last}`, `sent ${first}`]);
+      await go(0);
+      expect(await told(await current()), 'moved back').to.deep.equal([`cancelled ${last}`, `sent ${first}`]);
+      expect((await desk.explain(await current())).map(({ why }) => why)).to.include(`It is not sent: ${SENT_BEFORE}.`);
+      await desk.sweep(() => Promise.resolve(true), 'a run');
+      expect(await desk.mailsTo(await desk.addressOf(who))).to.have.length(1);
+      await go(20);
+      expect(await told(await current()), 'moved away again').to.deep.equal([`pending ${later}`, `sent ${first}`]);
+      expect(await study.chainVerifies()).to.equal(true);
+    });
+  }
+
+  it('while one is with its provider: what was sent names the old date, and one is pending for the new', async () => {
+    const gateway = await Receiver.open();
+    try {
+      const study = await desk.study({ channels: ['push'], send_at: clockIn(zone, -10) }, { timezone: zone });
+      const who = await desk.person(study);
+      await desk.stage.admin.expect(201, 'POST', '/api/notifications/register', {
+        participant_id: who.id,
+        platform: 'android',
+        token: `device of ${who.id}`,
+      });
+      const visit = await desk.visit(who, first);
+      let moved: { status: number; text: string } | undefined;
+      gateway.answer = ({ body }, response) => {
+        if (!body.includes(who.id)) return void response.writeHead(503).end();
+        void desk.stage.admin
+          .patch(`/api/visits/${visit.id}`, { target_date: later, window_open: later, window_close: later })
+          .then((answer) => {
+            moved = answer;
+            response.writeHead(200).end();
+          });
+      };
+      await desk.sweepHere({ pushUrl: `${gateway.url}/push`, pushPerMinute: 0 })();
+      expect(moved?.status, moved?.text).to.equal(200);
+      expect(await told(visit.id)).to.deep.equal([`pending ${later}`, `sent ${first}`]);
+      const [message] = gateway.received.filter(({ body }) => body.includes(who.id));
+      expect(message!.body).to.include(first);
+      expect(String(message!.headers['idempotency-key'])).to.include(first);
+    } finally {
+      await gateway.close();
+    }
+  });
+
+  const LIVES = 12,
+    ROUNDS = 6;
+  it('over random moves and runs: at most one message for each rule and target date, and one pending for the present date', async () => {
+    const gateway = await Receiver.open();
+    try {
+      // The rule of so many days before is due now where the visit is so many days ahead.
+      const rules = [0, 1, 2];
+      const study = await desk.study(
+        { channels: ['push'], days_before: rules, send_at: clockIn(zone, -10) },
+        { timezone: zone },
+      );
+      const sweep = desk.sweepHere({ pushUrl: `${gateway.url}/push`, pushPerMinute: 0 });
+      const taken: { to: string; date: string; key: string }[] = [];
+      let way = 'takes';
+      gateway.answer = ({ body, headers }, response) => {
+        const { message } = JSON.parse(body) as { message: { token: string; notification: { body: string } } };
+        if (way === 'is down') return void response.writeHead(503).end();
+        const date = /\d{4}-\d\d-\d\d/.exec(message.notification.body)![0];
+        taken.push({ to: message.token, date, key: String(headers['idempotency-key']) });
+        if (way === 'loses its answer') response.destroy();
+        else response.writeHead(200).end();
+      };
+      const round = fc.record({
+        days: fc.array(fc.constantFrom(0, 1, 2, 3, 20), { minLength: LIVES, maxLength: LIVES }),
+        way: fc.constantFrom('takes', 'takes', 'is down', 'loses its answer'),
+      });
+      await fc.assert(
+        fc.asyncProperty(fc.array(round, { minLength: ROUNDS, maxLength: ROUNDS }), async (rounds) => {
+          const people = await Promise.all(
+            Array.from({ length: LIVES }, async () => {
+              const who = await desk.person(study);
+              const token = `device of ${who.id}`;
+              await desk.stage.admin.expect(201, 'POST', '/api/notifications/register', {
+                participant_id: who.id,
+                platform: 'android',
+                token,
+              });
+              return { who, token, visit: await desk.visit(who, dayIn(zone, 1)) };
+            }),
+          );
+          for (const one of [...rounds, { days: rounds.at(-1)!.days, way: 'takes' }]) {
+            await Promise.all(
+              people.map(({ visit }, i) => {
+                const date = dayIn(zone, one.days[i]!);
+                return desk.stage.admin.expect(200, 'PATCH', `/api/visits/${visit.id}`, {
+                  target_date: date,
+                  window_open: date,
+                  window_close: date,
+                });
+              }),
+            );
+            way = one.way;
+            await desk.stage.sql(
+              `update notifications set attempt_at = now() where study_id = ? and status = 'pending' and attempts > 0 and due_at <= now()`,
+              [study.id],
+            );
+            await sweep();
+            for (const [i, { visit, token }] of people.entries()) {
+              const items = await desk.explain(visit.id);
+              const story = JSON.stringify({
+                rounds,
+                i,
+                items: items.map(({ why: _why, rule: _rule, ...row }) => row),
+              });
+              const sentRows = items
+                .filter(({ status }) => status === 'sent')
+                .map(({ days_before, target_date }) => `${days_before} ${target_date}`);
+              expect(new Set(sentRows).size, `sent once for each rule and date: ${story}`).to.equal(sentRows.length);
+              const date = dayIn(zone, one.days[i]!);
+              for (const rule of rules) {
+                const present = items.filter((row) => row.days_before === rule && row.target_date === date);
+                const pending = items.filter((row) => row.days_before === rule && row.status === 'pending');
+                expect(
+                  present.filter(({ status }) => status === 'pending').length,
+                  `what is pending is for the present date: ${story}`,
+                ).to.equal(pending.length);
+                const ends = new Set(present.map(({ status, reason }) => `${status} ${reason}`));
+                const tooLate = ends.has('suppressed too_late');
+                expect(pending.length, `one is pending unless it was sent or its time is over: ${story}`).to.equal(
+                  ends.has('sent null') || tooLate ? 0 : 1,
+                );
+              }
+              // A gateway that knows a key already has delivered the message: each date is told once for each rule.
+              const mine = taken.filter(({ to }) => to === token);
+              for (const day of new Set(mine.map((of) => of.date)))
+                expect(
+                  new Set(mine.filter((of) => of.date === day).map(({ key }) => key)).size,
+                  `messages for ${day}: ${story}`,
+                ).to.be.at.most(rules.length);
+            }
+          }
+        }),
+        { numRuns: Number(process.env.PROPERTY_SERVICE_RUNS ?? 1), endOnFailure: true },
+      );
+      expect(taken.length).to.be.greaterThan(LIVES / 2);
+      await until(async () => (await study.chainVerifies()) || undefined, { what: 'the chain to verify' });
+    } finally {
+      await gateway.close();
+    }
+  });
+});
