@@ -68,6 +68,19 @@ export async function primaryKeyOf(client: CaptureClient): Promise<string> {
   }
 }
 
+const textOf = (value: unknown): string => (typeof value === 'string' ? value.trim() : '');
+
+/** The fields of the dictionary in its order, each with its form and type. */
+export async function dictionaryRows(
+  client: CaptureClient,
+): Promise<{ field_name: string; form_name: string; field_type: string }[]> {
+  return (await client.metadata()).map((row) => ({
+    field_name: textOf(row['field_name']),
+    form_name: textOf(row['form_name']),
+    field_type: textOf(row['field_type']),
+  }));
+}
+
 const FRESH_MS = 10 * 60_000;
 const codes = new Map<string, { codes: ReadonlySet<string>; until: number }>();
 

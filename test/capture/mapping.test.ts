@@ -7,7 +7,8 @@ import { duplicateOf, isUnchanged } from '../../workflows/domain/capture/duplica
 import { checkMapping } from '../../workflows/domain/capture/mapping-check.js';
 import { missingDataCodes } from '../../workflows/domain/capture/missing-codes.js';
 import { factItems, mapParticipant, matchesGroup } from '../../workflows/domain/capture/participant.js';
-import { recordValues, rowsOfRecord } from '../../workflows/domain/capture/record.js';
+import { enrollmentOf } from '../../workflows/domain/capture/enrollment.js';
+import { rowsOfRecord } from '../../workflows/domain/capture/record.js';
 
 const none: ReadonlySet<string> = new Set();
 
@@ -160,17 +161,19 @@ describe('capture mapping: rows of a record', () => {
     { id: '1', redcap_event_name: 'base', redcap_repeat_instrument: 'enroll', redcap_repeat_instance: 2, c: 'two' },
     { id: '1', redcap_event_name: 'base', redcap_repeat_instrument: 'other', redcap_repeat_instance: 9, c: 'other' },
   ];
+  const read = (events: string[]) =>
+    enrollmentOf(rows, { instrument: 'enroll', events, own: ['a', 'c'] })?.values ?? {};
   it('reads the event where there is one to read', () => {
-    expect(recordValues(rows, { instrument: 'enroll', event: 'base', repeatInstance: '1' }))
+    expect(read(['base']))
       .to.include({ a: 'base', c: 'one' })
       .and.not.have.property('b');
-    expect(recordValues(rows, { instrument: 'enroll', event: 'month3' })).to.include({ a: 'later' });
+    expect(read(['month3'])).to.include({ a: 'later' });
   });
-  it('fills from later events what the first leaves empty, when none is named', () => {
-    expect(recordValues(rows, { instrument: 'enroll' })).to.include({ a: 'base', b: 'later' });
+  it('when none is named, reads the form in the earliest event that has it, and other forms in any', () => {
+    expect(read([])).to.include({ a: 'base', b: 'later' });
   });
-  it('takes the highest instance of the instrument when the trigger names none', () => {
-    expect(recordValues(rows, { instrument: 'enroll', event: 'base' })['c']).to.equal('two');
+  it('takes the first instance of a repeating form', () => {
+    expect(read(['base'])['c']).to.equal('one');
   });
 });
 
