@@ -39,6 +39,7 @@ export async function planExport(
   client: CaptureClient,
   config: DatacaptureConfigRow,
   policy: unknown,
+  classic: boolean,
 ): Promise<ExportPlan> {
   const instrument = config.enrollment_instrument;
   if (instrument === null)
@@ -66,7 +67,8 @@ export async function planExport(
   return {
     primary_key: primaryKey,
     instrument,
-    event: config.enrollment_event,
+    // A classic project refuses the question for one.
+    event: classic ? null : config.enrollment_event,
     fields: [...new Set([primaryKey, ...fields])],
     own: ownFields(dictionary, instrument),
   };

@@ -27,10 +27,10 @@ import {
 } from '../../workflows/domain/capture/enrollment.js';
 import type { Enrollment } from '../../workflows/domain/capture/enrollment.js';
 import { readingOf } from '../../workflows/domain/capture/reading.js';
-import { rowsOfRecord } from '../../workflows/domain/capture/record.js';
+import { recordOf, rowsOfRecord } from '../../workflows/domain/capture/record.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
 import { decideTogether, wouldDecide } from '../anchor/decide-together.js';
-import { clientOf, dictionaryRows, primaryKeyOf, projectMissingCodes } from './connection.js';
+import { clientOf, dictionaryRows, primaryKeyOf, projectFacts } from './connection.js';
 import type { CaptureDeps } from './deps.js';
 import { endTrigger, settleTrigger } from './end-trigger.js';
 import type { TriggerReport, Written } from './end-trigger.js';
@@ -119,6 +119,8 @@ async function stepBack(deps: CaptureDeps, event: WebhookEventRow): Promise<neve
 }
 
 interface Fetched {
+  /** The record as the capture system names it: a trigger may write it in other cases. */
+  record: string;
   rows: ExportRow[];
   /** null: the record is not enrolled. */
   enrollment: Enrollment | null;
@@ -129,14 +131,18 @@ interface Fetched {
 
 async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: DatacaptureConfigRow): Promise<Fetched> {
   const client = await clientOf(deps, config);
-  const missing = await projectMissingCodes(deps, { config, client });
+  const { missing } = await projectFacts(deps, { config, client });
   const events = enrollmentEvents(config.enrollment_event);
   // Where any event enrolls, which one does is told by all of them.
   const asked = events.length > 0 ? event.event_name : null;
   const answer = await client.exportRecords({ records: [event.record], ...(asked !== null && { events: [asked] }) });
+  let primaryKey: string | undefined;
   let rows = rowsOfRecord(answer, event.record);
   // The members of a JSON object have no order to rely on: only the dictionary knows which of them names the record.
-  if (rows.length === 0 && answer.length > 0) rows = rowsOfRecord(answer, event.record, await primaryKeyOf(client));
+  if (rows.length === 0 && answer.length > 0) {
+    primaryKey = await primaryKeyOf(client);
+    rows = rowsOfRecord(answer, event.record, primaryKey);
+  }
   if (rows.length === 0) {
     throw new TriggerRefused(
       'RECORD_NOT_FOUND',
@@ -145,7 +151,8 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
   }
   const rules = { instrument: event.instrument, events };
   const own = tellsByStatus(rows, rules) ? [] : ownFields(await dictionaryRows(client), event.instrument);
-  return { rows, enrollment: enrollmentOf(rows, { ...rules, own }), asked, missing };
+  const record = recordOf(rows[0]!, primaryKey);
+  return { record, rows, enrollment: enrollmentOf(rows, { ...rules, own }), asked, missing };
 }
 
 /**
@@ -154,7 +161,7 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
  */
 async function write(work: Work, material: Opened & Fetched, standing: unknown[][]): Promise<Written | TriggerReport> {
   const { tx } = work;
-  const { event, config, claim, rows, enrollment, asked, missing } = material;
+  const { event, config, claim, record, rows, enrollment, asked, missing } = material;
   if (config.sync_status === 'error') await noteConnection(tx, event.study_id, null);
   if (!enrollment) return ignore(tx, event);
   const [[policy], [earlier], participants] = standing as [PolicyOf[], { id: string }[], unknown[]];
@@ -164,7 +171,7 @@ async function write(work: Work, material: Opened & Fetched, standing: unknown[]
     policy: policy?.policy ?? null,
     missing,
   };
-  const reading = readingOf(event.record, enrollment.values, rules, event.data_access_group);
+  const reading = readingOf(record, enrollment.values, rules, event.data_access_group);
   const hashes = {
     content_hash: contentHashOf(rows, config.participant_field_mapping, asked),
     reading_hash: readingHashOf(reading, config.participant_field_mapping),
@@ -189,7 +196,7 @@ async function write(work: Work, material: Opened & Fetched, standing: unknown[]
     create_missing_sites: config.create_missing_sites,
     from: { webhook_event_id: event.id },
   };
-  const result = (await writeParticipants(work, origin, [reading])).get(event.record)!;
+  const result = (await writeParticipants(work, origin, [reading])).get(record)!;
   if (result instanceof TriggerRefused) throw result;
   return decideHere(work, event, result);
 }

@@ -77,4 +77,47 @@ describe('who is enrolled by a record of the capture system, and by which event'
     expect(person).to.include({ enrollment_date: '2026-01-15', preferred_language: 'de', email: null });
     expect(await study.versions(person!.id)).to.have.length(1);
   });
+
+  it('a trigger that writes the record in other cases is of the record', async () => {
+    const study = await stage.study();
+    await study.enroll('ABC-1', { enrolled: '2026-01-15' }, { trigger: false });
+    expect(await triggerOf(study, { record: 'abc-1' })).to.include({ status: 'processed', outcome: 'created' });
+    expect((await synced(study)).progress).to.include({ unchanged: 1 });
+    expect((await study.participants()).map((p) => p.external_id)).to.deep.equal(['ABC-1']);
+  });
+
+  it('a classic project has no events: whatever enrollment_event says, its records are read', async () => {
+    const study = await stage.study({ project: { events: [] } });
+    const check = await study.configure({ enrollment_event: 'baseline_arm_1' });
+    expect((check.body['warnings'] as { code: string }[]).map(({ code }) => code)).to.not.include('UNKNOWN_EVENT');
+    load(study, [{ subject_id: '1', lang: 'de' }]);
+    expect((await synced(study)).progress).to.include({ created: 1 });
+    expect(await triggerOf(study, { record: '1' })).to.include({ status: 'processed', outcome: 'unchanged' });
+  });
+
+  it('datacapture_enabled switches the exchange, and no schedule depends on it', async () => {
+    const study = await stage.study();
+    await study.enroll('1', { enrolled: '2026-01-15' });
+    await study.settled(1);
+    const [person] = await study.participants();
+    const plan = () =>
+      stage.sql<{ name: string }>(
+        `select v.name from scheduled_visits v where v.participant_id = ? and v.status <> 'superseded' order by v.target_date, v.name`,
+        [person!.id],
+      );
+    const withWindow = async (code: string, target_day: number, version: number) => {
+      const window = { study_id: study.id, code, name: code, target_day };
+      expect((await stage.call('POST', '/api/schedules/windows', window)).status).to.equal(201);
+      await until(async () => (await study.versions(person!.id)).length >= version, { what: `version ${version}` });
+      return (await plan()).map(({ name }) => name);
+    };
+    const before = (await plan()).map(({ name }) => name);
+    expect(before).to.have.length(2);
+    await stage.call('PATCH', `/api/studies/${study.id}`, { datacapture_enabled: false });
+    expect(await withWindow('LATER', 200, 2)).to.deep.equal([...before, 'LATER']);
+    expect(await study.anchor(person!.id)).to.include({ enrollment_date_value: '2026-01-15' });
+    await stage.call('PATCH', `/api/studies/${study.id}`, { datacapture_enabled: true });
+    expect(await withWindow('LAST', 300, 3)).to.deep.equal([...before, 'LATER', 'LAST']);
+    expect(await study.versions(person!.id)).to.have.length(3);
+  });
 });

@@ -126,6 +126,17 @@ describe('capture mapping: facts for the anchor', () => {
   });
 });
 
+describe('capture mapping: a missing-data code in a checkbox', () => {
+  it('says that there is no value, in whatever case its box is named', () => {
+    const mapped = (record: Record<string, string>) =>
+      mapParticipant(record, { arm: 'arms' }, new Set(['UNK', '-99'])).values;
+    expect(mapped({ arms___a: '0', arms___unk: '1' })).to.deep.equal({});
+    expect(mapped({ arms___a: '1', arms___unk: '1' })).to.deep.equal({});
+    expect(mapped({ arms____99: '1' })).to.deep.equal({});
+    expect(mapped({ arms___a: '1', arms___unk: '0' })).to.deep.equal({ arm: 'a' });
+  });
+});
+
 describe('capture mapping: rows of a record', () => {
   it('takes only rows of the record, by the first column under any name', () => {
     const rows = [
@@ -278,6 +289,15 @@ describe('capture mapping: check against the dictionary', () => {
       'UNKNOWN_EVENT event_battery_mapping.z',
       'UNKNOWN_INSTRUMENT data_field_mapping.stroop.datacapture_instrument',
       'UNKNOWN_FIELD data_field_mapping.stroop.fields.mean_rt',
+    ]);
+  });
+  it('of a classic project: events of visits are nothing to tell, visits that write to the same fields are', () => {
+    const classic = { ...dictionary, longitudinal: false, events: [] };
+    const visits = { event_battery_mapping: { baseline: {}, later: {} } };
+    expect(checkMapping(visits, classic)).to.deep.equal([]);
+    const results = { stroop: { datacapture_instrument: 'enroll', fields: {} } };
+    expect(checkMapping({ ...visits, data_field_mapping: results }, classic).map(({ code }) => code)).to.deep.equal([
+      'SAME_FIELDS',
     ]);
   });
   it('says of a classic project that it has no events', () => {
