@@ -154,7 +154,8 @@ export class CaptureClient {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    // A byte order mark is no part of the JSON.
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch {
     return undefined;
   }

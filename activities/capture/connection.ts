@@ -68,34 +68,55 @@ export async function primaryKeyOf(client: CaptureClient): Promise<string> {
   }
 }
 
+const textOf = (value: unknown): string => (typeof value === 'string' ? value.trim() : '');
+
+/** The fields of the dictionary in its order, each with its form and type. */
+export async function dictionaryRows(
+  client: CaptureClient,
+): Promise<{ field_name: string; form_name: string; field_type: string }[]> {
+  return (await client.metadata()).map((row) => ({
+    field_name: textOf(row['field_name']),
+    form_name: textOf(row['form_name']),
+    field_type: textOf(row['field_type']),
+  }));
+}
+
 const FRESH_MS = 10 * 60_000;
-const codes = new Map<string, { codes: ReadonlySet<string>; until: number }>();
+/** What a project says of itself, as far as records are read and written by it. */
+export interface ProjectFacts {
+  missing: ReadonlySet<string>;
+  /** It has no events. */
+  classic: boolean;
+}
+const projects = new Map<string, { facts: ProjectFacts; until: number }>();
 
 /** How long a project that could not be read is not asked again. */
 const SOON_MS = 30_000;
 
 /**
- * The project's missing-data codes, asked for once in ten minutes. Where the project cannot be read (the token may not,
- * or the capture system does not tell) there are those that were known, or none: records are read all the same.
+ * The project's missing-data codes and whether it has events, asked for once in ten minutes. Where the project cannot be
+ * read (the token may not, or the capture system does not tell) there is what was known, or a project with events and
+ * without codes: records are read all the same.
  */
-export async function projectMissingCodes(
-  deps: CaptureDeps,
-  { config, client }: Connection,
-): Promise<ReadonlySet<string>> {
+export async function projectFacts(deps: CaptureDeps, { config, client }: Connection): Promise<ProjectFacts> {
   // Another URL or token may be another project.
   const key = `${config.api_url}\0${config.api_token_encrypted}`;
-  const known = codes.get(key);
-  if (known && known.until > performance.now()) return known.codes;
-  let found = known?.codes ?? new Set<string>();
+  const known = projects.get(key);
+  if (known && known.until > performance.now()) return known.facts;
+  let facts: ProjectFacts = known?.facts ?? { missing: new Set(), classic: false };
   let fresh = FRESH_MS;
   try {
-    found = missingDataCodes((await client.project())['missing_data_codes']);
+    const project = await client.project();
+    facts = {
+      missing: missingDataCodes(project['missing_data_codes']),
+      classic: ['0', 'false'].includes(String(project['is_longitudinal'])),
+    };
   } catch (failure) {
     if (!(failure instanceof CaptureFailure)) throw failure;
     if (failure.errorType !== 'rejected') fresh = SOON_MS;
-    deps.log.warn({ study_id: config.study_id, reason: failure.message }, 'missing-data codes cannot be read');
+    deps.log.warn({ study_id: config.study_id, reason: failure.message }, 'the project cannot be read');
   }
-  if (codes.size >= 1_000) codes.clear();
-  codes.set(key, { codes: found, until: performance.now() + fresh });
-  return found;
+  if (projects.size >= 1_000) projects.clear();
+  projects.set(key, { facts, until: performance.now() + fresh });
+  return facts;
 }

@@ -1,8 +1,10 @@
 import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
-import { policyItems } from '../../workflows/domain/capture/participant.js';
-import { participantFields } from '../../workflows/domain/capture/participant.js';
+import { enrollmentEvents, ownFields } from '../../workflows/domain/capture/enrollment.js';
+import type { EnrollmentRules } from '../../workflows/domain/capture/enrollment.js';
+import { participantFields, policyItems } from '../../workflows/domain/capture/participant.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
 import type { CaptureClient } from './client.js';
+import { dictionaryRows } from './connection.js';
 import { CaptureFailure } from './failure.js';
 
 /** What a reading asks for: no more than the service takes, since a project may have thousands of fields. */
@@ -10,13 +12,24 @@ export interface ExportPlan {
   /** The first field of the dictionary. */
   primary_key: string;
   instrument: string;
-  /** null: every event, or a classic project. */
+  /** The configured enrollment_event; null: every event, or a classic project. */
   event: string | null;
   /** Fields beside those of the instrument. */
   fields: string[];
   /** The instrument's own fields. */
   own: string[];
 }
+
+/** The rules by which the records of an export are enrolled. A plan of an older worker has the record id among its own. */
+export const rulesOf = ({ instrument, event, own, primary_key: key }: ExportPlan): EnrollmentRules => ({
+  instrument,
+  events: enrollmentEvents(event),
+  own: own.filter((field) => field !== key),
+});
+const ofEvents = ({ event }: ExportPlan): { events?: readonly string[] } => {
+  const events = enrollmentEvents(event);
+  return events.length > 0 ? { events } : {};
+};
 
 const text = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
@@ -26,33 +39,38 @@ export async function planExport(
   client: CaptureClient,
   config: DatacaptureConfigRow,
   policy: unknown,
+  classic: boolean,
 ): Promise<ExportPlan> {
   const instrument = config.enrollment_instrument;
   if (instrument === null)
     throw new CaptureFailure('configuration', 'The configuration names no enrollment_instrument.');
-  const dictionary = (await client.metadata()).map((row) => ({
-    field: text(row['field_name']),
-    form: text(row['form_name']),
-  }));
-  const primaryKey = dictionary[0]?.field;
+  const dictionary = await dictionaryRows(client);
+  const primaryKey = dictionary[0]?.field_name;
   if (primaryKey === undefined || primaryKey === '')
     throw new CaptureFailure('invalid_response', 'The capture system has an empty dictionary.');
-  const own = dictionary.filter(({ form }) => form === instrument).map(({ field }) => field);
-  if (own.length === 0)
+  if (!dictionary.some(({ form_name }) => form_name === instrument))
     throw new CaptureFailure('configuration', `The capture system has no instrument "${instrument}" with fields.`);
-  const wanted = [
-    ...participantFields.map((name) => config.participant_field_mapping[name]),
-    ...policyItems(policy, instrument),
-  ];
-  const elsewhere = dictionary
-    .map(({ field }) => field)
-    .filter((field) => wanted.includes(field) && !own.includes(field));
+  const wanted = new Set(
+    [
+      ...participantFields.map((name) => config.participant_field_mapping[name]),
+      ...policyItems(policy, instrument),
+    ].map(
+      // A checkbox is asked for by its field, and answered by its boxes.
+      (name) => name?.split('___', 1)[0],
+    ),
+  );
+  const elsewhere = dictionary.filter(({ form_name }) => form_name !== instrument);
+  const fields = [
+    ...elsewhere.map(({ field_name }) => field_name),
+    ...elsewhere.map(({ form_name }) => `${form_name}_complete`),
+  ].filter((field) => wanted.has(field));
   return {
     primary_key: primaryKey,
     instrument,
-    event: config.enrollment_event,
-    fields: [...new Set([primaryKey, ...elsewhere])],
-    own,
+    // A classic project refuses the question for one.
+    event: classic ? null : config.enrollment_event,
+    fields: [...new Set([primaryKey, ...fields])],
+    own: ownFields(dictionary, instrument),
   };
 }
 
@@ -67,7 +85,7 @@ export async function listIds(
 ): Promise<string[]> {
   const rows = await client.exportRecords({
     fields: [plan.primary_key],
-    ...(plan.event !== null && !options.anyEvent && { events: [plan.event] }),
+    ...(!options.anyEvent && ofEvents(plan)),
     ...(options.dateRangeBegin !== undefined && { dateRangeBegin: options.dateRangeBegin }),
     ...(options.records && { records: options.records }),
   });
@@ -84,26 +102,12 @@ export async function exportBatch(
     records,
     forms: [plan.instrument],
     fields: plan.fields,
-    ...(plan.event !== null && { events: [plan.event] }),
+    ...ofEvents(plan),
   });
   const byRecord = new Map<string, ExportRow[]>(records.map((record) => [record, []]));
   // A filter that was ignored brings other records: they are left out.
   for (const row of rows) byRecord.get(text(row[plan.primary_key]))?.push(row);
   return byRecord;
-}
-
-/** Whether the enrollment form was ever filled in: no trigger is sent for one that was not. */
-export function isEnrolled(rows: readonly ExportRow[], plan: ExportPlan): boolean {
-  const status = `${plan.instrument}_complete`;
-  return rows.some(
-    (row) =>
-      ['1', '2'].includes(text(row[status])) ||
-      plan.own.some(
-        (field) =>
-          text(row[field]).trim() !== '' ||
-          Object.keys(row).some((key) => key.startsWith(`${field}___`) && row[key] === '1'),
-      ),
-  );
 }
 
 /**

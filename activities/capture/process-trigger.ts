@@ -18,11 +18,19 @@ import type { Work } from '../../db/transaction.js';
 import type { DatacaptureTriggerStart } from '../../workflows/contract.js';
 import { asksForOverride } from '../../workflows/domain/capture/changed-dates.js';
 import { duplicateOf, isUnchanged } from '../../workflows/domain/capture/duplicates.js';
+import {
+  concernsEnrollment,
+  enrollmentEvents,
+  enrollmentOf,
+  ownFields,
+  tellsByStatus,
+} from '../../workflows/domain/capture/enrollment.js';
+import type { Enrollment } from '../../workflows/domain/capture/enrollment.js';
 import { readingOf } from '../../workflows/domain/capture/reading.js';
-import { rowsOfRecord } from '../../workflows/domain/capture/record.js';
+import { recordOf, rowsOfRecord } from '../../workflows/domain/capture/record.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
 import { decideTogether, wouldDecide } from '../anchor/decide-together.js';
-import { clientOf, primaryKeyOf, projectMissingCodes } from './connection.js';
+import { clientOf, dictionaryRows, primaryKeyOf, projectFacts } from './connection.js';
 import type { CaptureDeps } from './deps.js';
 import { endTrigger, settleTrigger } from './end-trigger.js';
 import type { TriggerReport, Written } from './end-trigger.js';
@@ -89,13 +97,16 @@ async function openTrigger(
   if (event.status !== 'received' && event.status !== 'processing')
     return { ended: { status: event.status, outcome: event.outcome } };
   if (!config) throw new TriggerRefused('CONFIG_NOT_FOUND', 'The study has no capture-system configuration any more.');
-  if (event.instrument !== config.enrollment_instrument) {
-    await inScope(deps.database, study_id, ({ tx }) =>
-      endWebhookEvent(tx, event.id, { status: 'processed', outcome: 'ignored' }),
-    );
-    return { ended: { status: 'processed', outcome: 'ignored' } };
-  }
+  const rules = { instrument: config.enrollment_instrument, events: enrollmentEvents(config.enrollment_event) };
+  if (!concernsEnrollment(event, rules))
+    return { ended: await inScope(deps.database, study_id, ({ tx }) => ignore(tx, event)) };
   return { event, config, claim: claim ?? (await stepBack(deps, event)) };
+}
+
+/** Ends a trigger that tells of no enrollment: nothing is made of it. */
+async function ignore(tx: Tx, event: WebhookEventRow): Promise<TriggerReport> {
+  await endWebhookEvent(tx, event.id, { status: 'processed', outcome: 'ignored' });
+  return { status: 'processed', outcome: 'ignored' };
 }
 
 /**
@@ -108,27 +119,40 @@ async function stepBack(deps: CaptureDeps, event: WebhookEventRow): Promise<neve
 }
 
 interface Fetched {
+  /** The record as the capture system names it: a trigger may write it in other cases. */
+  record: string;
   rows: ExportRow[];
+  /** null: the record is not enrolled. */
+  enrollment: Enrollment | null;
+  /** The event that alone was asked for. */
+  asked: string | null;
   missing: ReadonlySet<string>;
 }
 
 async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: DatacaptureConfigRow): Promise<Fetched> {
   const client = await clientOf(deps, config);
-  const missing = await projectMissingCodes(deps, { config, client });
-  const answer = await client.exportRecords({
-    records: [event.record],
-    ...(event.event_name && { events: [event.event_name] }),
-  });
+  const { missing } = await projectFacts(deps, { config, client });
+  const events = enrollmentEvents(config.enrollment_event);
+  // Where any event enrolls, which one does is told by all of them.
+  const asked = events.length > 0 ? event.event_name : null;
+  const answer = await client.exportRecords({ records: [event.record], ...(asked !== null && { events: [asked] }) });
+  let primaryKey: string | undefined;
   let rows = rowsOfRecord(answer, event.record);
   // The members of a JSON object have no order to rely on: only the dictionary knows which of them names the record.
-  if (rows.length === 0 && answer.length > 0) rows = rowsOfRecord(answer, event.record, await primaryKeyOf(client));
+  if (rows.length === 0 && answer.length > 0) {
+    primaryKey = await primaryKeyOf(client);
+    rows = rowsOfRecord(answer, event.record, primaryKey);
+  }
   if (rows.length === 0) {
     throw new TriggerRefused(
       'RECORD_NOT_FOUND',
-      `The capture system has no such record${event.event_name ? ' in this event' : ''}: it was deleted or renamed.`,
+      `The capture system has no such record${asked === null ? '' : ' in this event'}: it was deleted or renamed.`,
     );
   }
-  return { rows, missing };
+  const rules = { instrument: event.instrument, events };
+  const own = tellsByStatus(rows, rules) ? [] : ownFields(await dictionaryRows(client), event.instrument);
+  const record = recordOf(rows[0]!, primaryKey);
+  return { record, rows, enrollment: enrollmentOf(rows, { ...rules, own }), asked, missing };
 }
 
 /**
@@ -137,7 +161,9 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
  */
 async function write(work: Work, material: Opened & Fetched, standing: unknown[][]): Promise<Written | TriggerReport> {
   const { tx } = work;
-  const { event, config, claim, rows, missing } = material;
+  const { event, config, claim, record, rows, enrollment, asked, missing } = material;
+  if (config.sync_status === 'error') await noteConnection(tx, event.study_id, null);
+  if (!enrollment) return ignore(tx, event);
   const [[policy], [earlier], participants] = standing as [PolicyOf[], { id: string }[], unknown[]];
   const rules = {
     instrument: event.instrument,
@@ -145,19 +171,12 @@ async function write(work: Work, material: Opened & Fetched, standing: unknown[]
     policy: policy?.policy ?? null,
     missing,
   };
-  const reading = readingOf(
-    event.record,
-    rows,
-    { event: event.event_name ?? config.enrollment_event, repeatInstance: event.repeat_instance },
-    rules,
-    event.data_access_group,
-  );
+  const reading = readingOf(record, enrollment.values, rules, event.data_access_group);
   const hashes = {
-    content_hash: contentHashOf(rows, config.participant_field_mapping, event.event_name),
+    content_hash: contentHashOf(rows, config.participant_field_mapping, asked),
     reading_hash: readingHashOf(reading, config.participant_field_mapping),
   };
   if (!(await storeReading(tx, event.study_id, event.record, event.id, claim, hashes))) throw recordBusy(200);
-  if (config.sync_status === 'error') await noteConnection(tx, event.study_id, null);
 
   const duplicate = duplicateOf({
     earlierEventId: earlier?.id ?? null,
@@ -177,7 +196,7 @@ async function write(work: Work, material: Opened & Fetched, standing: unknown[]
     create_missing_sites: config.create_missing_sites,
     from: { webhook_event_id: event.id },
   };
-  const result = (await writeParticipants(work, origin, [reading])).get(event.record)!;
+  const result = (await writeParticipants(work, origin, [reading])).get(record)!;
   if (result instanceof TriggerRefused) throw result;
   return decideHere(work, event, result);
 }

@@ -5,7 +5,7 @@ import { openRecords } from '../../db/queries/datacapture-syncs.js';
 import { inScope, readInScope } from '../../db/transaction.js';
 import type { DatacaptureSyncStart } from '../../workflows/contract.js';
 import { overlapped } from '../overlapped.js';
-import { openConnection, projectMissingCodes } from './connection.js';
+import { openConnection, projectFacts } from './connection.js';
 import type { Connection } from './connection.js';
 import type { CaptureDeps } from './deps.js';
 import { exportBatch } from './export.js';
@@ -79,7 +79,7 @@ async function readBatch(
   if (claims.size === 0) return undefined;
   const records = [...claims.keys()];
   try {
-    const missing = await projectMissingCodes(deps, { config, client });
+    const { missing } = await projectFacts(deps, { config, client });
     const rows = await exportBatch(client, plan, records);
     const { left } = await inScope(deps.database, study_id, (work) =>
       writeBatch(work, { sync_id, config, plan, missing, rows, claims }),

@@ -12,7 +12,7 @@ import type { Work } from '../../db/transaction.js';
 import type { DatacapturePollStart, DatacaptureSyncStart } from '../../workflows/contract.js';
 import { attempt } from './attempt.js';
 import type { CaptureClient } from './client.js';
-import { openConnection } from './connection.js';
+import { openConnection, projectFacts } from './connection.js';
 import type { CaptureDeps } from './deps.js';
 import type { TriggerFault } from './end-trigger.js';
 import { listIds, planExport, rangeBegin } from './export.js';
@@ -94,7 +94,8 @@ async function listRecords(
   if (!sync || sync.status !== 'running') throw new TriggerRefused('NOT_RUNNING', 'This reading has ended.');
   const turn = () => takeTurn(deps.database, config.api_url);
   await turn();
-  const plan = await planExport(client, config, policy);
+  const { classic } = await projectFacts(deps, { config, client });
+  const plan = await planExport(client, config, policy, classic);
   const basis = basisOf(config);
   if (sync.listed) return { total: sync.records_total, basis, plan };
   await turn();

@@ -9,13 +9,14 @@ import type { RecordOutcome } from '../../db/queries/datacapture-syncs.js';
 import { putOutbox } from '../../db/outbox.js';
 import type { Work } from '../../db/transaction.js';
 import { asksForOverride } from '../../workflows/domain/capture/changed-dates.js';
+import { enrollmentOf } from '../../workflows/domain/capture/enrollment.js';
 import { readingOf } from '../../workflows/domain/capture/reading.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
 import { decideTogether } from '../anchor/decide-together.js';
 import type { Decided, Ensuring } from '../anchor/decide-together.js';
 import { dateRefused } from './end-trigger.js';
-import { isEnrolled } from './export.js';
+import { rulesOf } from './export.js';
 import type { ExportPlan } from './export.js';
 import { TriggerRefused } from './failure.js';
 import { readingHashOf } from './hashes.js';
@@ -84,9 +85,11 @@ function readingsOf(
   outcomes: RecordOutcome[],
 ): Read[] {
   const rules = { instrument: plan.instrument, mapping: config.participant_field_mapping, policy, missing };
+  const enrolls = rulesOf(plan);
   const read: Read[] = [];
   for (const [record, claim] of claims) {
     const own = rows.get(record) ?? [];
+    const enrollment = enrollmentOf(own, enrolls);
     if (own.length === 0) {
       outcomes.push({
         record,
@@ -94,10 +97,10 @@ function readingsOf(
         participant_id: null,
         issues: [{ code: 'RECORD_NOT_FOUND', message: 'The record was deleted or renamed while it was being read.' }],
       });
-    } else if (!isEnrolled(own, plan)) {
+    } else if (!enrollment) {
       outcomes.push({ record, outcome: 'skipped', participant_id: null, issues: [] });
     } else {
-      const reading = readingOf(record, own, { event: plan.event }, rules);
+      const reading = readingOf(record, enrollment.values, rules);
       const reading_hash = readingHashOf(reading, config.participant_field_mapping);
       read.push({ reading, reading_hash, known: claim.reading_hash === reading_hash });
     }

@@ -12,6 +12,10 @@ const errorTypes = [
 ] as const;
 const ErrorType = nullable(oneOf(...errorTypes));
 
+const warnings = Type.Array(Type.Object({ code: Type.String(), field: Type.String(), message: Type.String() }), {
+  description: 'what was sent all the same: OUT_OF_RANGE (a value outside of the range that the field suggests)',
+});
+
 /**
  * A session's push as it stands: `waiting` failed and is repeated at `next_attempt_at`, `failed` only when somebody
  * asks.
@@ -26,6 +30,7 @@ const push = {
   error_type: ErrorType,
   message: nullable(Type.String({ description: 'why, without secrets, record ids and values' })),
   next_attempt_at: nullable(Instant),
+  warnings,
 };
 const Attempt = Type.Object({
   id: Uuid,
@@ -39,6 +44,7 @@ const Attempt = Type.Object({
   already_there: Type.Boolean({
     description: 'an earlier attempt whose answer was lost had written it: nothing was written again',
   }),
+  warnings,
   started_at: Instant,
   at: Type.String({ format: 'date-time', description: 'when it ended' }),
   next_attempt_at: nullable(Instant),

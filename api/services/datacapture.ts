@@ -15,7 +15,6 @@ import {
 import type { ConfigChange, DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
 import { inScope, readInScope } from '../../db/transaction.js';
 import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
-import type { MappingWarning } from '../../workflows/domain/capture/mapping-check.js';
 import type { Actor } from '../access.js';
 import { Problem, problem, problemOf } from '../errors.js';
 import { contentTag } from '../etag.js';
@@ -99,6 +98,7 @@ export async function saveConfig(
     saving.unchangedSince(stored && versioned(stored));
     const whole = stored ? change : { ...(await captureDefaults(tx, saving.studyId)), ...change };
     const values = valuesOf(saving.services, saving.studyId, stored, whole);
+    await requireBatteries(tx, saving.studyId, change, values);
     // A body may name no field at all: then nothing is changed.
     const saved = !stored
       ? await insertConfig(tx, saving.studyId, values)
@@ -108,7 +108,7 @@ export async function saveConfig(
     await recordChange({ tx, audit }, saving, stored, saved, whole);
     return { created: stored === undefined, row: saved };
   });
-  const warnings = namesIn(change) ? await checkNames(saving, row) : [];
+  const warnings = namesIn(change) ? await checkNames(saving) : [];
   return { created, row, warnings };
 }
 
@@ -252,20 +252,17 @@ async function refuseUnknownNames(saving: Saving, change: Change): Promise<void>
     study_id: saving.studyId,
     proposed,
   });
-  const errors: MappingWarning[] = [...warnings, ...(await batteryWarnings(saving, { ...stored, ...merged }))];
-  if (errors.length > 0)
-    throw problemOf(400, 'UNKNOWN_NAMES', 'The mapping names what the capture system or the study does not have.', {
-      errors,
+  if (warnings.length > 0)
+    throw problemOf(400, 'UNKNOWN_NAMES', 'The mapping names what the capture system does not have.', {
+      errors: warnings,
     });
 }
 
 /**
  * What is odd about a saved mapping. A capture system that cannot be asked is a warning as well: the change is saved.
  */
-async function checkNames(saving: Saving, row: DatacaptureConfigRow): Promise<Warning[]> {
-  const batteries = await batteryWarnings(saving, row);
+async function checkNames(saving: Saving): Promise<Warning[]> {
   const unchecked = (reason: string): Warning[] => [
-    ...batteries,
     { code: 'MAPPING_NOT_CHECKED', message: `The names could not be compared with the capture system: ${reason}` },
   ];
   try {
@@ -274,29 +271,34 @@ async function checkNames(saving: Saving, row: DatacaptureConfigRow): Promise<Wa
       { kind: 'check-mapping', study_id: saving.studyId, proposed: {} },
       Math.min(CHECK_SECONDS, saving.services.settings.REQUEST_TIMEOUT_SECONDS),
     );
-    return answer.ok ? [...batteries, ...(answer.warnings ?? [])] : unchecked(answer.message);
+    return answer.ok ? (answer.warnings ?? []) : unchecked(answer.message);
   } catch (failure) {
     if (failure instanceof Problem && failure.status === 503) return unchecked(failure.message);
     throw failure;
   }
 }
 
-async function batteryWarnings(saving: Saving, row: DatacaptureConfigRow): Promise<MappingWarning[]> {
-  const used = Object.entries(row.event_battery_mapping);
-  const unknown = await readInScope(saving.services.database, saving.studyId, (tx) =>
-    unknownBatteries(
-      tx,
-      saving.studyId,
-      used.map(([, entry]) => entry.battery_id),
-    ),
+/** Batteries of the entries that a change names. @throws 422 UNKNOWN_BATTERY, each by its path */
+async function requireBatteries(tx: Tx, studyId: string, change: Change, values: ConfigChange): Promise<void> {
+  const named = Object.keys(change.event_battery_mapping ?? {}).flatMap((event) => {
+    const entry = values.event_battery_mapping?.[event];
+    return entry ? [{ event, battery: entry.battery_id }] : [];
+  });
+  if (named.length === 0) return;
+  const unknown = await unknownBatteries(
+    tx,
+    studyId,
+    named.map(({ battery }) => battery),
   );
-  return used
-    .filter(([, entry]) => unknown.includes(entry.battery_id))
-    .map(([event, entry]) => ({
-      code: 'UNKNOWN_BATTERY',
+  const errors = named
+    .filter(({ battery }) => unknown.includes(battery))
+    .map(({ event, battery }) => ({
       path: `event_battery_mapping.${event}.battery_id`,
-      message: `The study has no battery ${entry.battery_id}.`,
+      code: 'UNKNOWN_BATTERY',
+      message: `The study has no battery ${battery}.`,
     }));
+  if (errors.length > 0)
+    throw problem('VALIDATION_FAILED', { detail: errors.map(({ message }) => message).join(' '), errors });
 }
 
 /** Replaces the event mapping. @throws 404 without a configuration */

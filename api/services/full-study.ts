@@ -101,16 +101,18 @@ export async function importStudy(change: Change & { services: Services }, bytes
     api_token_encrypted:
       (document.tables.datacapture_configs ?? []).length > 0 ? seal(services, '', tokenPlace(studyId)) : null,
   };
-  const loaded = await loadStudy(tx, studyId, document, { datacapture }).catch((fault: unknown) => {
-    if (fault instanceof UnreadableDate)
-      throw problem('VALIDATION_FAILED', {
-        detail: fault.message,
-        errors: [{ path: fault.path, code: 'FORMAT', message: fault.message }],
-      });
-    throw fault instanceof ForeignReference
-      ? problem('FILE_UNREADABLE', { detail: `The document is not whole: ${fault.message}.`, cause: fault })
-      : fault;
-  });
+  const { loaded, unknownBatteries } = await loadStudy(tx, studyId, document, { datacapture }).catch(
+    (fault: unknown) => {
+      if (fault instanceof UnreadableDate)
+        throw problem('VALIDATION_FAILED', {
+          detail: fault.message,
+          errors: [{ path: fault.path, code: 'FORMAT', message: fault.message }],
+        });
+      throw fault instanceof ForeignReference
+        ? problem('FILE_UNREADABLE', { detail: `The document is not whole: ${fault.message}.`, cause: fault })
+        : fault;
+    },
+  );
   const rows = Object.values(loaded).reduce((sum, n) => sum + n, 0);
   audit.record({
     ...by(actor, context),
@@ -132,7 +134,7 @@ export async function importStudy(change: Change & { services: Services }, bytes
     study_name,
     rows: loaded,
     content_sha256: contentHash(await storedDocument(tx, studyId, nowIso())),
-    warnings: warningsOf(study.datacapture_enabled === true, loaded),
+    warnings: warningsOf(study.datacapture_enabled === true, loaded, unknownBatteries),
   };
 }
 
@@ -146,8 +148,16 @@ async function sealDecisions({ tx, audit, actor, context }: Change, studyId: str
     audit.record({ ...shared, resource_id: participant_id, metadata: { decision_hashes } });
 }
 
-function warningsOf(enabled: boolean, loaded: Record<string, number>) {
+function warningsOf(enabled: boolean, loaded: Record<string, number>, unknownBatteries: readonly number[]) {
   return [
+    ...(unknownBatteries.length > 0
+      ? [
+          {
+            code: 'UNKNOWN_BATTERY',
+            message: `Visits or the event mapping name batteries that the document does not hold (${unknownBatteries.join(', ')}): they have none now`,
+          },
+        ]
+      : []),
     ...(loaded.datacapture_configs
       ? [
           {

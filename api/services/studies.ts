@@ -48,7 +48,7 @@ type Fields = Partial<
 
 const unique = { studies_study_code_key: 'STUDY_CODE_TAKEN' } as const;
 /** What an anchor's decision reads of its study: a change of it is evaluated for every participant. */
-const READ_BY_ANCHORS = ['start_date', 'timezone', 'consent_mode', 'datacapture_enabled'];
+const READ_BY_ANCHORS = ['start_date', 'timezone', 'consent_mode'];
 
 /**
  * Creates a study with its first policy version; a creator who is not an admin is assigned to it. @throws 409

@@ -35,6 +35,8 @@ const DATA_TABLES: Record<string, readonly string[]> = { raw_trial_chunks: ['ses
 export class NewIds {
   private readonly ids = new Map<string, string>();
   private readonly batteries = new Map<number, number>();
+  /** Batteries that visits and the event mapping name and the document does not hold: they are left out. */
+  readonly unknownBatteries: readonly number[];
 
   constructor(
     private readonly document: StudyDocument,
@@ -43,6 +45,7 @@ export class NewIds {
     for (const rows of Object.values(document.tables))
       for (const { id } of rows) if (typeof id === 'string') this.ids.set(id, randomUUID());
     this.requireOwn();
+    this.unknownBatteries = this.strangeBatteries();
     this.ids.set(String(document.study.id), studyId);
     this.keys();
   }
@@ -72,10 +75,25 @@ export class NewIds {
       for (const [i, row] of rows.entries()) {
         const strange =
           columns.find((column) => row[column] != null && !this.ids.has(String(row[column]))) ??
-          (row.battery_id != null && !numbers.has(row.battery_id) ? 'battery_id' : undefined);
+          (table !== 'scheduled_visits' && row.battery_id != null && !numbers.has(row.battery_id)
+            ? 'battery_id'
+            : undefined);
         if (strange) throw new ForeignReference(`tables.${table}.${i}.${strange} is not in the document`);
       }
     }
+  }
+
+  /** A configuration could once name any battery, and its visits bear what it named. */
+  private strangeBatteries(): number[] {
+    const { batteries = [], scheduled_visits: visits = [], datacapture_configs: configs = [] } = this.document.tables;
+    const own = new Set(batteries.map(({ id }) => id));
+    const mapped = configs.flatMap(({ event_battery_mapping: mapping }) =>
+      Object.values((mapping ?? {}) as Record<string, { battery_id?: unknown } | null>).map(
+        (entry) => entry?.battery_id,
+      ),
+    );
+    const named = [...visits.map(({ battery_id }) => battery_id), ...mapped];
+    return [...new Set(named.filter((id): id is number => typeof id === 'number' && !own.has(id)))];
   }
 
   private replaced(text: string): string {
@@ -109,7 +127,7 @@ export class NewIds {
       Object.entries(value).map(([key, item]) => [
         key,
         key === 'battery_id' && typeof item === 'number'
-          ? (this.batteries.get(item) ?? item)
+          ? (this.batteries.get(item) ?? (this.unknownBatteries.includes(item) ? null : item))
           : this.withBatteries(item),
       ]),
     );

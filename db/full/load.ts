@@ -29,7 +29,7 @@ export async function studyIsEmpty(tx: Tx, studyId: string): Promise<boolean> {
 /**
  * Loads a document's rows into an empty study, with new ids. The workflows of its participants are started afterwards.
  * @param values of the capture system's configuration, in place of the secrets that stay behind
- * @returns how many rows of each table
+ * @returns how many rows of each table, and batteries that were named and are not in the document
  * @throws UnreadableDate, ForeignReference
  */
 export async function loadStudy(
@@ -37,7 +37,7 @@ export async function loadStudy(
   studyId: string,
   document: StudyDocument,
   values: { datacapture: Row },
-): Promise<Record<string, number>> {
+): Promise<{ loaded: Record<string, number>; unknownBatteries: readonly number[] }> {
   // Visits bring their history with them (0018-exports).
   await tx.raw(`select set_config('app.loading_study', ?, true)`, [studyId]);
   await requireYears(tx, document);
@@ -64,7 +64,7 @@ export async function loadStudy(
     [JSON.stringify(carriedTrace()), studyId],
   );
   (tx as TxWithMark).wroteOutbox = true;
-  return loaded;
+  return { loaded, unknownBatteries: ids.unknownBatteries };
 }
 
 /** The database has no year 0, and would say so without naming the row. */

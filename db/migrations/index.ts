@@ -47,6 +47,7 @@ import * as failingWorkflows from './0048-failing-workflows.js';
 import * as localIds from './0049-local-ids.js';
 import * as movedByHand from './0050-moved-by-hand.js';
 import * as changedByHand from './0051-changed-by-hand.js';
+import * as pushWarnings from './0052-push-warnings.js';
 import * as reminderTargetDates from './0056-reminder-target-dates.js';
 import * as loadedErasedItems from './0057-loaded-erased-items.js';
 
@@ -106,6 +107,7 @@ export const migrations: readonly SqlMigration[] = [
   localIds,
   movedByHand,
   changedByHand,
+  pushWarnings,
   reminderTargetDates,
   loadedErasedItems,
 ];

@@ -99,7 +99,7 @@ select p.id as participant_id, p.study_id, p.site_id, ${iso('clock_timestamp()')
   coalesce((select jsonb_agg(jsonb_build_object('id', v.id, 'status', v.status, 'completed_at', ${iso('v.completed_at')}, 'is_baseline', true) order by v.target_date, v.id)
     from scheduled_visits v where v.participant_id = p.id and v.is_baseline and v.status not in ('superseded', 'cancelled')), '[]') as baseline,
   (select jsonb_build_object('enrollment_date', m.enrollment_date, 'entered_by_user_id', m.entered_by_user_id) from manual_anchor_entries m where m.participant_id = p.id and m.withdrawn_at is null) as manual,
-  case when s.datacapture_enabled then (select jsonb_build_object('form_oid', d.enrollment_instrument, 'item_oid', d.participant_field_mapping->>'enrollment_date') from datacapture_configs d where d.study_id = s.id) end as capture,
+  (select jsonb_build_object('form_oid', d.enrollment_instrument, 'item_oid', d.participant_field_mapping->>'enrollment_date') from datacapture_configs d where d.study_id = s.id) as capture,
   jsonb_build_object(
     'has_schedule', a.current_schedule_version_id is not null,
     'data_entered', exists (select from scheduled_visits v where v.participant_id = p.id and v.status = 'completed')

@@ -3,6 +3,12 @@ import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
 
 export type PushStatus = 'pending' | 'waiting' | 'synced' | 'failed' | 'skipped';
+/** What a push was sent in spite of. */
+export interface PushRemark {
+  code: string;
+  field: string;
+  message: string;
+}
 export interface PushRow {
   session_id: string;
   study_id: string;
@@ -20,8 +26,9 @@ export interface PushRow {
   error_type: string | null;
   message: string | null;
   next_attempt_at: string | null;
+  warnings: PushRemark[];
 }
-const OWN = `p.session_id, p.study_id, p.participant_id, p.status, p.requested, p.done, p.requested_at, p.attempts, p.failures, p.waits, p.unanswered, p.attempt_id, p.slot_at, p.error_type, p.message, p.next_attempt_at`;
+const OWN = `p.session_id, p.study_id, p.participant_id, p.status, p.requested, p.done, p.requested_at, p.attempts, p.failures, p.waits, p.unanswered, p.attempt_id, p.slot_at, p.error_type, p.message, p.next_attempt_at, p.warnings`;
 
 export async function lockPush(tx: Tx, sessionId: string): Promise<PushRow | undefined> {
   return (await tx.raw(`select ${OWN} from result_pushes p where p.session_id = ? for update`, [sessionId])).rows[0];
@@ -125,6 +132,7 @@ export interface PushEnding {
     message: string | null;
     records_imported: number | null;
     already_there: boolean;
+    warnings: PushRemark[];
     started_at: string;
   };
   push: {
@@ -143,6 +151,7 @@ export async function endAttempt(tx: Tx, push: PushRow, visitId: string | null, 
   const { error_type, message } = attempt;
   await tx('push_attempts').insert({
     ...attempt,
+    warnings: JSON.stringify(attempt.warnings),
     session_id: push.session_id,
     study_id: push.study_id,
     visit_id: visitId,
@@ -159,6 +168,7 @@ export async function endAttempt(tx: Tx, push: PushRow, visitId: string | null, 
       slot_at: null,
       error_type,
       message,
+      warnings: JSON.stringify(attempt.warnings),
       attempts: push.attempts + 1,
       next_attempt_at: status === 'waiting' ? ending.push.next_attempt_at : null,
     });
@@ -204,6 +214,7 @@ export interface AttemptRecord {
   message: string | null;
   records_imported: number | null;
   already_there: boolean;
+  warnings: PushRemark[];
   started_at: string;
   at: string;
   next_attempt_at: string | null;
@@ -212,7 +223,7 @@ export function listAttempts(tx: Tx, sessionId: string, at: Page): Promise<Liste
   return page(
     tx,
     tx('push_attempts as a').where('a.session_id', sessionId),
-    'a.id, a.session_id, a.visit_id, a.number, a.status, a.error_type, a.message, a.records_imported, a.already_there, a.started_at, a.at, a.next_attempt_at',
+    'a.id, a.session_id, a.visit_id, a.number, a.status, a.error_type, a.message, a.records_imported, a.already_there, a.warnings, a.started_at, a.at, a.next_attempt_at',
     at,
     { at: 'a.number' },
     'a.seq',
@@ -225,7 +236,7 @@ export type PushRecord = Omit<
 >;
 export async function pushOfSession(tx: Tx, sessionId: string): Promise<PushRecord | undefined> {
   const { rows } = await tx.raw(
-    `select p.session_id, p.study_id, p.participant_id, p.status, p.requested_at, p.attempts, p.error_type, p.message, p.next_attempt_at from result_pushes p where p.session_id = ?`,
+    `select p.session_id, p.study_id, p.participant_id, p.status, p.requested_at, p.attempts, p.error_type, p.message, p.next_attempt_at, p.warnings from result_pushes p where p.session_id = ?`,
     [sessionId],
   );
   return rows[0];
@@ -259,7 +270,7 @@ export function listFailures(
   return page(
     tx,
     found,
-    `p.session_id, p.study_id, p.participant_id, q.participant_code, s.visit_id, v.datacapture_event, p.status, p.error_type, p.message, p.attempts,
+    `p.session_id, p.study_id, p.participant_id, q.participant_code, s.visit_id, v.datacapture_event, p.status, p.error_type, p.message, p.attempts, p.warnings,
     p.status = 'failed' as final, p.requested_at, p.updated_at as failed_at, p.next_attempt_at`,
     filter,
     { failed_at: 'p.updated_at' },

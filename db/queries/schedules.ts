@@ -57,7 +57,7 @@ const EDC = `jsonb_build_object(
 const SOURCES = `coalesce((select jsonb_agg(jsonb_build_object('id', w.id, 'code', w.code, 'name', w.name, 'battery_id', w.battery_id, 'target_day', w.target_day,
          'window_before', w.window_before, 'window_after', w.window_after, 'is_baseline', w.is_baseline, 'datacapture_event', w.datacapture_event, 'sort_order', w.sort_order)
          order by w.sort_order, w.target_day, w.code) from visit_windows w where w.study_id = s.id), '[]') as windows,
-       coalesce((select d.event_battery_mapping from datacapture_configs d where d.study_id = s.id and s.datacapture_enabled), '{}') as mapping,
+       coalesce((select d.event_battery_mapping from datacapture_configs d where d.study_id = s.id), '{}') as mapping,
        case when s.config->>'scheduling_mode' = 'edc' then ${EDC} end as edc`;
 
 export async function readScheduleSources(tx: Tx, studyId: string): Promise<ScheduleSources> {

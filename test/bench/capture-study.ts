@@ -65,6 +65,12 @@ export async function connectedStudy(
     consent_mode: 'external',
     start_date: '2020-01-01',
   });
+  const battery = await stage.call<{ id: number }>('POST', '/api/batteries', {
+    study_id: study.id,
+    code: 'BASELINE',
+    name: 'Baseline',
+    modules: [{ task: 'stroop' }],
+  });
   await stage.call('PATCH', `/api/datacapture/config/${study.id}`, {
     api_url: simulator.apiUrl,
     api_token: token,
@@ -73,7 +79,7 @@ export async function connectedStudy(
     enrollment_instrument: 'enroll',
     enrollment_event: EVENT,
     participant_field_mapping: { enrollment_date: 'enrolled' },
-    event_battery_mapping: { [EVENT]: { battery_id: 1, target_day: 0 } },
+    event_battery_mapping: { [EVENT]: { battery_id: battery.id, target_day: 0 } },
   });
   await stage.call('POST', `/api/datacapture/config/${study.id}/test-connection`);
   return { id: study.id, projectId: String(projectId), token };

@@ -59,15 +59,15 @@ export async function pushFigures(): Promise<Figure[]> {
         if (pushes.pending + pushes.synced + pushes.failed !== RESULTS)
           throw new Error(`the status told of ${JSON.stringify(pushes)}, of ${RESULTS} results`);
         synced = pushes.synced;
-        if (simulator.control.records(study.projectId).length < synced)
+        if (arrived(simulator, study).size < synced)
           throw new Error('more results were called synced than had arrived');
       }
     } finally {
       clearInterval(flaps);
     }
     const landed = new Map<string, number>();
-    for (const { record, changed } of simulator.control.writes(study.projectId))
-      if (changed) landed.set(record, (landed.get(record) ?? 0) + 1);
+    for (const { record, changed, via } of simulator.control.writes(study.projectId))
+      if (changed && via !== 'load') landed.set(record, (landed.get(record) ?? 0) + 1);
     const once = records.filter((record) => landed.get(record) === 1).length;
     return [
       {
@@ -86,6 +86,15 @@ export async function pushFigures(): Promise<Figure[]> {
   }
 }
 
+/** The records that results were written to. */
+const arrived = (simulator: Simulator, { projectId }: Study): Set<string> =>
+  new Set(
+    simulator.control
+      .writes(projectId)
+      .filter(({ via }) => via !== 'load')
+      .map(({ record }) => record),
+  );
+
 /** An integrated study whose participants come with a session each. */
 class Study {
   private constructor(
@@ -93,11 +102,12 @@ class Study {
     private readonly token: string,
     readonly id: string,
     readonly projectId: number,
+    private readonly simulator: Simulator,
   ) {}
 
   static async open(service: Service, simulator: Simulator): Promise<Study> {
     const { api, admin_email, admin_password } = service.run;
-    const login = new Study(api, '', '', 0);
+    const login = new Study(api, '', '', 0, simulator);
     const { tokens } = await login.call<{ tokens: { access_token: string } }>('POST', '/api/auth/login', {
       email: admin_email,
       password: admin_password,
@@ -122,7 +132,7 @@ class Study {
         'field_name,form_name,field_type,field_label,text_validation_type_or_show_slider_number\nsubject_id,enroll,text,Subject,\nmean_rt,cognition,text,Mean,number_1dp',
       data: '',
     });
-    const admin = new Study(api, tokens.access_token, '', projectId);
+    const admin = new Study(api, tokens.access_token, '', projectId, simulator);
     const { id } = await admin.call<{ id: string }>('POST', '/api/studies', {
       study_code: `BENCH-${randomUUID().slice(0, 8)}`,
       study_name: 'Bench',
@@ -136,7 +146,7 @@ class Study {
       poll_interval_minutes: 0,
       data_field_mapping: { stroop: { datacapture_instrument: 'cognition', fields: { mean_rt: 'mean_rt' } } },
     });
-    return new Study(api, tokens.access_token, id, projectId);
+    return new Study(api, tokens.access_token, id, projectId, simulator);
   }
 
   async call<T>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
@@ -167,6 +177,7 @@ class Study {
   }
 
   private async result(record: string): Promise<void> {
+    this.simulator.control.load(this.projectId, [{ subject_id: record, redcap_event_name: 'baseline_arm_1' }]);
     const day = TODAY();
     const person = await this.call<{ id: string }>('POST', `/api/studies/${this.id}/participants`, {
       participant_code: record,

@@ -32,6 +32,8 @@ export function compareIds(a: string, b: string): number {
 /** The records of one project. Ids are texts of any kind: nothing here reads one as a number but the ordering. */
 export class RecordStore {
   readonly #records = new Map<string, StoredRecord>();
+  /** Each record by its name in lower case: names do not differ by case alone. */
+  readonly #names = new Map<string, string>();
   #sorted: string[] | undefined;
 
   /** `now` gives the server's local time. */
@@ -47,21 +49,27 @@ export class RecordStore {
     return this.#sorted;
   }
 
+  /** The name of a record as it was first given. */
+  #named(id: string): string {
+    return this.#names.get(id.toLowerCase()) ?? id;
+  }
+
   has(id: string): boolean {
-    return this.#records.has(id);
+    return this.#records.has(this.#named(id));
   }
 
   get(id: string): StoredRecord | undefined {
-    return this.#records.get(id);
+    return this.#records.get(this.#named(id));
   }
 
   row(id: string, key: RowKey): DataRow | undefined {
-    return this.#records.get(id)?.rows.get(rowKey(key));
+    return this.get(id)?.rows.get(rowKey(key));
   }
 
   #ensure(id: string): StoredRecord {
-    let record = this.#records.get(id);
+    let record = this.get(id);
     if (!record) {
+      this.#names.set(id.toLowerCase(), id);
       record = { id, group: null, rows: new Map(), locks: new Set(), modifiedAt: this.now() };
       this.#records.set(id, record);
       this.#sorted = undefined;
@@ -71,7 +79,7 @@ export class RecordStore {
 
   /** Writes values ('' erases) and makes record and row where missing; answers whether anything changed. */
   write(id: string, key: RowKey, values: ReadonlyMap<string, string>): boolean {
-    let changed = !this.#records.has(id);
+    let changed = !this.has(id);
     const record = this.#ensure(id);
     let row = record.rows.get(rowKey(key));
     if (!row) {
@@ -100,7 +108,7 @@ export class RecordStore {
   /** The highest instance in use, 0 for none. */
   lastInstance(id: string, event: string, repeatInstrument: string): number {
     let last = 0;
-    for (const row of this.#records.get(id)?.rows.values() ?? []) {
+    for (const row of this.get(id)?.rows.values() ?? []) {
       if (row.event === event && row.repeatInstrument === repeatInstrument) last = Math.max(last, row.instance);
     }
     return last;
@@ -116,12 +124,14 @@ export class RecordStore {
 
   delete(id: string): boolean {
     this.#sorted = undefined;
-    return this.#records.delete(id);
+    const name = this.#named(id);
+    this.#names.delete(id.toLowerCase());
+    return this.#records.delete(name);
   }
 
   /** Removes the rows that `gone` picks and, in the others, the columns that `columns` names for them. */
   deletePart(id: string, gone: (row: DataRow) => boolean, columns: readonly string[]): void {
-    const record = this.#records.get(id);
+    const record = this.get(id);
     if (!record) return;
     for (const [key, row] of record.rows) {
       if (!gone(row)) continue;
@@ -132,15 +142,16 @@ export class RecordStore {
   }
 
   rename(id: string, to: string): void {
-    const record = this.#records.get(id);
+    const record = this.get(id);
     if (!record) return;
-    this.#records.delete(id);
+    this.delete(id);
+    this.#names.set(to.toLowerCase(), to);
     this.#records.set(to, { ...record, id: to, modifiedAt: this.now() });
     this.#sorted = undefined;
   }
 
   lock(id: string, lock: string, locked: boolean): void {
-    const record = this.#records.get(id);
+    const record = this.get(id);
     if (locked) record?.locks.add(lock);
     else record?.locks.delete(lock);
   }

@@ -24,9 +24,6 @@ const PATTERNS: Record<string, RegExp> = {
   zipcode: /^\d{5}(-\d{4})?$/,
 };
 
-const numeric = (type: string): boolean => type === 'integer' || type.startsWith('number');
-const asNumber = (text: string): number => Number(text.replace(',', '.'));
-
 function realDate(year: number, month: number, day: number): boolean {
   const date = new Date(Date.UTC(year, month - 1, day));
   return date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
@@ -52,15 +49,10 @@ function storedDate(type: string, value: string, order: DateFormat): string | un
   return time === undefined ? iso : `${iso} ${time}`;
 }
 
-function outOfRange(field: Field, below: (limit: string) => boolean, above: (limit: string) => boolean): boolean {
-  const min = field.text_validation_min;
-  const max = field.text_validation_max;
-  return (min !== '' && below(min)) || (max !== '' && above(max));
-}
-
 /**
  * Checks one raw value for a field (`code` set: one checkbox choice) as an import does. A project's missing-data
- * codes are good in every field but a checkbox. The value comes back as it is stored.
+ * codes are good in every field but a checkbox. A field's minimum and maximum are suggestions: a value outside of them
+ * is taken. The value comes back as it is stored.
  */
 export function checkValue(
   field: Field,
@@ -84,31 +76,13 @@ export function checkValue(
   if (field.field_type !== 'text' && field.field_type !== 'slider') return { value };
 
   const type = field.field_type === 'slider' ? 'integer' : field.text_validation_type_or_show_slider_number;
-  const range = {
-    error: `The value is out of the valid range (${field.text_validation_min || 'no minimum'} to ${field.text_validation_max || 'no maximum'}).`,
-  };
   if (type.startsWith('date')) {
     const stored = storedDate(type, value, order);
     if (stored === undefined)
       return { error: `The value must be in the date format of the field (YYYY-MM-DD on import). ${FORMAT_ERROR}` };
-    return outOfRange(
-      field,
-      (min) => stored < min,
-      (max) => stored > max,
-    )
-      ? range
-      : { value: stored };
+    return { value: stored };
   }
   const pattern = PATTERNS[type];
   if (pattern && !pattern.test(value)) return { error: FORMAT_ERROR };
-  if (
-    numeric(type) &&
-    outOfRange(
-      field,
-      (min) => asNumber(value) < asNumber(min),
-      (max) => asNumber(value) > asNumber(max),
-    )
-  )
-    return range;
   return { value };
 }

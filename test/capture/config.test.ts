@@ -166,7 +166,7 @@ describe('capture-system configuration', function () {
       phone: 'code',
     });
     expect((body['event_battery_mapping'] as Record<string, unknown>)['month_3_arm_1']).to.deep.equal({
-      battery_id: 1,
+      battery_id: study.battery,
       target_day: 91,
       window_before: 7,
       window_after: 14,
@@ -176,26 +176,49 @@ describe('capture-system configuration', function () {
   it('replaces the event mapping as a whole, with the defaults of the contract', async () => {
     const study = await stage.study();
     const put = await stage.call('PUT', path(study, '/event-mapping'), {
-      event_battery_mapping: { baseline_arm_1: { battery_id: 1, target_day: 3 } },
+      event_battery_mapping: { baseline_arm_1: { battery_id: study.battery, target_day: 3 } },
     });
     expect(put.body).to.include({ status: 'updated' });
     expect((await stage.call('GET', path(study, '/event-mapping'))).body).to.deep.equal({
       study_id: study.id,
-      event_battery_mapping: { baseline_arm_1: { battery_id: 1, target_day: 3, window_before: 0, window_after: 7 } },
+      event_battery_mapping: {
+        baseline_arm_1: { battery_id: study.battery, target_day: 3, window_before: 0, window_after: 7 },
+      },
       enrollment_instrument: 'enroll',
       enrollment_event: 'baseline_arm_1',
     });
     expect(
-      (await stage.call('PUT', path(study, '/event-mapping'), { event_battery_mapping: { x: { battery_id: 1 } } }))
-        .status,
+      (
+        await stage.call('PUT', path(study, '/event-mapping'), {
+          event_battery_mapping: { x: { battery_id: study.battery } },
+        })
+      ).status,
     ).to.equal(422);
+  });
+
+  it('refuses a battery that the study does not have, by path, on every save', async () => {
+    const [study, other] = [await stage.study(), await stage.study()];
+    const before = (await stage.call('GET', path(study))).body['event_battery_mapping'];
+    const foreign = { event_battery_mapping: other.mapped({ month_3_arm_1: { target_day: 90 } }) };
+    for (const refused of [
+      await study.configure(foreign),
+      await study.configure(foreign, '?strict=true'),
+      await stage.call('PUT', path(study, '/event-mapping'), foreign),
+    ]) {
+      expect(refused.status).to.equal(422);
+      expect((refused.body.errors as object[])[0]).to.include({
+        path: 'event_battery_mapping.month_3_arm_1.battery_id',
+        code: 'UNKNOWN_BATTERY',
+      });
+    }
+    expect((await stage.call('GET', path(study))).body['event_battery_mapping']).to.deep.equal(before);
   });
 
   it('names what the capture system does not know, and refuses it when strict', async () => {
     const study = await stage.study();
     const change = {
       participant_field_mapping: { phone: 'telephone' },
-      event_battery_mapping: { month_9_arm_1: { battery_id: 1, target_day: 270 } },
+      event_battery_mapping: { month_9_arm_1: { battery_id: study.battery, target_day: 270 } },
     };
     const strict = await study.configure(change, '?strict=true');
     expect(strict.status).to.equal(400);
@@ -331,10 +354,9 @@ describe('capture-system configuration', function () {
   });
 
   it('makes visit windows of events without offsets from the days of the event mapping; one with neither is named', async () => {
-    const study = await stage.study({
-      config: {
-        event_battery_mapping: { month_3_arm_1: { battery_id: 1, target_day: 84, window_before: 5, window_after: 6 } },
-      },
+    const study = await stage.study({ connect: false });
+    await study.connect({
+      event_battery_mapping: study.mapped({ month_3_arm_1: { target_day: 84, window_before: 5, window_after: 6 } }),
     });
     stage.simulator.control.project(Number(study.projectId)).design.scheduling = false;
     const { body } = await stage.call<{ created: number; skipped: { datacapture_event: string }[] }>(
@@ -368,7 +390,7 @@ describe('capture-system configuration', function () {
     expect((await change('', 'PATCH', '"another"', { webhook_enabled: false })).status).to.equal(409);
     const changed = await change('', 'PATCH', first, { webhook_enabled: false });
     expect([changed.status, changed.headers.get('etag')]).to.deep.equal([200, await tagOf()]);
-    const mapping = { event_battery_mapping: { baseline_arm_1: { battery_id: 1, target_day: 1 } } };
+    const mapping = { event_battery_mapping: { baseline_arm_1: { battery_id: study.battery, target_day: 1 } } };
     const stale = await change('/event-mapping', 'PUT', first, mapping);
     expect([stale.status, ((await stale.json()) as { code: string }).code]).to.deep.equal([409, 'STALE']);
     expect((await change('/event-mapping', 'PUT', changed.headers.get('etag')!, mapping)).status).to.equal(200);

@@ -7,7 +7,8 @@ import { duplicateOf, isUnchanged } from '../../workflows/domain/capture/duplica
 import { checkMapping } from '../../workflows/domain/capture/mapping-check.js';
 import { missingDataCodes } from '../../workflows/domain/capture/missing-codes.js';
 import { factItems, mapParticipant, matchesGroup } from '../../workflows/domain/capture/participant.js';
-import { recordValues, rowsOfRecord } from '../../workflows/domain/capture/record.js';
+import { enrollmentOf } from '../../workflows/domain/capture/enrollment.js';
+import { rowsOfRecord } from '../../workflows/domain/capture/record.js';
 
 const none: ReadonlySet<string> = new Set();
 
@@ -125,6 +126,17 @@ describe('capture mapping: facts for the anchor', () => {
   });
 });
 
+describe('capture mapping: a missing-data code in a checkbox', () => {
+  it('says that there is no value, in whatever case its box is named', () => {
+    const mapped = (record: Record<string, string>) =>
+      mapParticipant(record, { arm: 'arms' }, new Set(['UNK', '-99'])).values;
+    expect(mapped({ arms___a: '0', arms___unk: '1' })).to.deep.equal({});
+    expect(mapped({ arms___a: '1', arms___unk: '1' })).to.deep.equal({});
+    expect(mapped({ arms____99: '1' })).to.deep.equal({});
+    expect(mapped({ arms___a: '1', arms___unk: '0' })).to.deep.equal({ arm: 'a' });
+  });
+});
+
 describe('capture mapping: rows of a record', () => {
   it('takes only rows of the record, by the first column under any name', () => {
     const rows = [
@@ -160,17 +172,19 @@ describe('capture mapping: rows of a record', () => {
     { id: '1', redcap_event_name: 'base', redcap_repeat_instrument: 'enroll', redcap_repeat_instance: 2, c: 'two' },
     { id: '1', redcap_event_name: 'base', redcap_repeat_instrument: 'other', redcap_repeat_instance: 9, c: 'other' },
   ];
+  const read = (events: string[]) =>
+    enrollmentOf(rows, { instrument: 'enroll', events, own: ['a', 'c'] })?.values ?? {};
   it('reads the event where there is one to read', () => {
-    expect(recordValues(rows, { instrument: 'enroll', event: 'base', repeatInstance: '1' }))
+    expect(read(['base']))
       .to.include({ a: 'base', c: 'one' })
       .and.not.have.property('b');
-    expect(recordValues(rows, { instrument: 'enroll', event: 'month3' })).to.include({ a: 'later' });
+    expect(read(['month3'])).to.include({ a: 'later' });
   });
-  it('fills from later events what the first leaves empty, when none is named', () => {
-    expect(recordValues(rows, { instrument: 'enroll' })).to.include({ a: 'base', b: 'later' });
+  it('when none is named, reads the form in the earliest event that has it, and other forms in any', () => {
+    expect(read([])).to.include({ a: 'base', b: 'later' });
   });
-  it('takes the highest instance of the instrument when the trigger names none', () => {
-    expect(recordValues(rows, { instrument: 'enroll', event: 'base' })['c']).to.equal('two');
+  it('takes the first instance of a repeating form', () => {
+    expect(read(['base'])['c']).to.equal('one');
   });
 });
 
@@ -275,6 +289,15 @@ describe('capture mapping: check against the dictionary', () => {
       'UNKNOWN_EVENT event_battery_mapping.z',
       'UNKNOWN_INSTRUMENT data_field_mapping.stroop.datacapture_instrument',
       'UNKNOWN_FIELD data_field_mapping.stroop.fields.mean_rt',
+    ]);
+  });
+  it('of a classic project: events of visits are nothing to tell, visits that write to the same fields are', () => {
+    const classic = { ...dictionary, longitudinal: false, events: [] };
+    const visits = { event_battery_mapping: { baseline: {}, later: {} } };
+    expect(checkMapping(visits, classic)).to.deep.equal([]);
+    const results = { stroop: { datacapture_instrument: 'enroll', fields: {} } };
+    expect(checkMapping({ ...visits, data_field_mapping: results }, classic).map(({ code }) => code)).to.deep.equal([
+      'SAME_FIELDS',
     ]);
   });
   it('says of a classic project that it has no events', () => {

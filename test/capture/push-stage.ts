@@ -17,6 +17,7 @@ export interface AttemptView {
   next_attempt_at: string | null;
   records_imported: number | null;
   already_there: boolean;
+  warnings: { code: string; field: string; message: string }[];
   number: number;
 }
 export interface StatusView {
@@ -41,6 +42,11 @@ const DICTIONARY = [
   'grade,memory,radio,Grade,"1, low | 2, high",,,',
   'score,memory,calc,Score,1,,,',
 ].join('\n');
+
+const EVENTS = [
+  { event_name: 'Baseline', day_offset: 0, offset_min: 0, offset_max: 7, forms: ['enroll', 'cognition', 'memory'] },
+  { event_name: 'Month 3', day_offset: 90, offset_min: 7, offset_max: 14, forms: ['cognition'] },
+];
 
 export const MAPPING = {
   stroop: {
@@ -82,12 +88,13 @@ export class PushStage {
 
   /**
    * An integrated study, connected to a project of its own. @param config null: no configuration @param key the field
-   * of the record id
+   * of the record id @param events none: a classic project
    */
   async study(
     config: Record<string, unknown> | null = {},
     fields: Record<string, unknown> = {},
     key = 'subject_id',
+    events: object[] = EVENTS,
   ): Promise<PushStudy> {
     const projectId = randomInt(100_000, 2_000_000_000),
       token = randomUUID().replaceAll('-', '').toUpperCase();
@@ -96,16 +103,7 @@ export class PushStage {
         project_id: projectId,
         title: 'A study of memory',
         arms: [{ arm_num: 1, name: 'Arm 1' }],
-        events: [
-          {
-            event_name: 'Baseline',
-            day_offset: 0,
-            offset_min: 0,
-            offset_max: 7,
-            forms: ['enroll', 'cognition', 'memory'],
-          },
-          { event_name: 'Month 3', day_offset: 90, offset_min: 7, offset_max: 14, forms: ['cognition'] },
-        ],
+        events,
         instruments: [
           { name: 'enroll', label: 'Enrollment' },
           { name: 'cognition', label: 'Cognition' },
@@ -125,7 +123,7 @@ export class PushStage {
       consent_mode: 'external',
       ...fields,
     });
-    const made = new PushStudy(this, study.id, projectId, token, source);
+    const made = new PushStudy(this, study.id, projectId, token, source, events.length > 0);
     if (config !== null)
       await made.configure(
         { api_url: this.simulator.apiUrl, api_token: token, data_field_mapping: MAPPING, ...config },
@@ -156,12 +154,14 @@ export interface Ended {
 }
 
 export class PushStudy {
+  private readonly records = new Set<string>();
   constructor(
     readonly stage: PushStage,
     readonly id: string,
     readonly projectId: number,
     readonly token: string,
     private readonly source: { project: object; dictionary: string; data: string },
+    private readonly longitudinal: boolean,
   ) {}
   get http(): Http {
     return this.stage.http;
@@ -182,7 +182,17 @@ export class PushStudy {
       `/api/studies/${this.id}/participants`,
       { participant_code: unique('P'), external_id: record, ...fields },
     );
+    if (made.external_id !== null) this.exists(made.external_id);
     return { id: made.id, record: made.external_id };
+  }
+
+  /** Has the capture system make the record, as whoever enrolls somebody there does. */
+  exists(record: string): void {
+    this.records.add(record);
+    const key = this.source.dictionary.split('\n')[1]!.split(',', 1)[0]!;
+    this.stage.simulator.control.load(this.projectId, [
+      { [key]: record, ...(this.longitudinal && { redcap_event_name: EVENT }) },
+    ]);
   }
 
   /** A visit of the capture system's event, open today. */
@@ -273,18 +283,24 @@ export class PushStudy {
         (call) => content === undefined || `${call.content}:${call.action}` === content || call.content === content,
       ).length;
   }
-  /** The same project with another dictionary, and without its records. */
+  /** The same project with another dictionary, and its records without values. */
   redesign(change: (dictionary: string) => string): void {
     this.stage.simulator.control.removeProject(this.projectId);
     this.stage.simulator.control.addProject({ ...this.source, dictionary: change(this.source.dictionary) });
+    for (const record of this.records) this.exists(record);
   }
   /** Accepted changes of a record, in order. */
   writes(record: string) {
-    return this.stage.simulator.control.writes(this.projectId).filter((write) => write.record === record);
+    return this.stage.simulator.control
+      .writes(this.projectId)
+      .filter((write) => write.record === record && write.via !== 'load');
   }
   /** What stands in the record at an event. */
   standing(record: string, event = EVENT): Record<string, string> | undefined {
-    return this.stage.simulator.control.record(this.projectId, record)?.rows.find((row) => row.event === event)?.values;
+    const values = this.stage.simulator.control
+      .record(this.projectId, record)
+      ?.rows.find((row) => row.event === event)?.values;
+    return values && Object.keys(values).length > 0 ? values : undefined;
   }
   /** What the participant's own portal says: has_failed_sync. */
   async portal(person: Person): Promise<() => Promise<boolean>> {

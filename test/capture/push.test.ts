@@ -144,12 +144,6 @@ describe('results are pushed to the capture system', function () {
 
   describe('what the capture system would not take is refused before it is sent, naming field and rule and no value', () => {
     const cases: [what: string, fields: Record<string, string>, summary: Record<string, number>, rule: RegExp][] = [
-      [
-        'a value out of range',
-        { accuracy: 'accuracy' },
-        { accuracy: 411.25 },
-        /accuracy: it is outside of the range from 0 to 1/,
-      ],
       ['a float for an integer', { total_trials: 'trials' }, { total_trials: 411.25 }, /trials: its type is integer/],
       ['a choice that is none', { grade: 'grade' }, { grade: 3 }, /grade: it takes only 1, 2/],
       ['a calculated field', { score: 'score' }, { score: 411.25 }, /score: a field of type calc/],
@@ -167,6 +161,60 @@ describe('results are pushed to the capture system', function () {
         expect((await of.status()).breaker).to.include({ state: 'closed', consecutive_failures: 0 });
       });
     }
+  });
+
+  it('a value outside of the range that a field suggests is sent, and the push says so', async () => {
+    const { session, record } = await study.ended({ summaries: { stroop: { accuracy: 411.25, mean_rt: 300 } } });
+    await study.synced(session);
+    expect(study.standing(record!)).to.include({ accuracy: '411.25', mean_rt: '300' });
+    const [attempt] = await study.attempts(session);
+    const warnings = [
+      {
+        code: 'OUT_OF_RANGE',
+        field: 'accuracy',
+        message: 'accuracy: it is outside of the range from 0 to 1.',
+      },
+    ];
+    expect(attempt!.warnings).to.deep.equal(warnings);
+    const shown = await study.http.expect<{ push: object }>(200, 'GET', `/api/sessions/${session}/pushes`);
+    expect(shown.push).to.deep.include({ status: 'synced', warnings });
+    const inside = await study.ended();
+    await study.synced(inside.session);
+    expect((await study.attempts(inside.session))[0]!.warnings).to.deep.equal([]);
+  });
+
+  it('a record that is not there is not made: rejected with what to do, and pushed when it is there again', async () => {
+    const of = await stage.study();
+    const { session, record } = await of.ended({ person: await of.person({ external_id: 'Gone-1' }) });
+    await of.synced(session);
+    stage.simulator.control.deleteRecord(of.projectId, record!);
+    await of.push(session);
+    const attempt = await of.attempt(session, ({ status }) => status === 'failed', 'a refused attempt');
+    expect(attempt).to.include({ error_type: 'rejected', next_attempt_at: null });
+    expect(attempt.message)
+      .to.match(/^RECORD_NOT_FOUND: /)
+      .and.not.include('Gone-1');
+    expect(stage.simulator.control.record(of.projectId, record!)).to.equal(undefined);
+    expect(of.calls('record:import')).to.equal(1);
+    of.exists('GONE-1');
+    await of.push(session);
+    await of.synced(session);
+    expect(of.standing('gone-1')).to.include({ mean_rt: '412.35' });
+  });
+
+  it('a classic project is written to without an event', async () => {
+    const of = await stage.study({}, {}, 'subject_id', []);
+    const { session, record } = await of.ended();
+    await of.synced(session);
+    expect(of.standing(record!, '')).to.include({ mean_rt: '412.35', cognition_complete: '2' });
+  });
+
+  it('an answer that begins with a byte order mark is read', async () => {
+    const of = await stage.study();
+    of.fault({ content: ['record:import'], after_write: true, body: '\uFEFF{"count": 1}' });
+    const { session } = await of.ended();
+    await of.synced(session);
+    expect(await of.attempts(session)).to.have.length(1);
   });
 
   describe('what the capture system refuses is final, with its reason, and is tried again only when somebody asks', () => {

@@ -197,12 +197,9 @@ describe('the contract of the trigger, rule by rule', function () {
     [
       'schedule: target = anchor + target_day, open window_before days before, close window_after days after, with battery, event and status',
       async () => {
-        const own = await stage.study({
-          config: {
-            event_battery_mapping: {
-              month_3_arm_1: { battery_id: 1, target_day: 90, window_before: 7, window_after: 14 },
-            },
-          },
+        const own = await stage.study({ connect: false });
+        await own.connect({
+          event_battery_mapping: own.mapped({ month_3_arm_1: { target_day: 90, window_before: 7, window_after: 14 } }),
         });
         await own.enroll('s1', { enrolled: '2026-02-01' });
         await own.settled(1);
@@ -212,7 +209,7 @@ describe('the contract of the trigger, rule by rule', function () {
           target_date: '2026-05-02',
           window_open: '2026-04-25',
           window_close: '2026-05-16',
-          battery_id: 1,
+          battery_id: own.battery,
           datacapture_event: 'month_3_arm_1',
           status: 'scheduled',
         });

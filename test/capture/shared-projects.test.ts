@@ -14,8 +14,8 @@ describe('trigger webhook: several studies of one project number', function () {
 
   /** A study more for the project of another one: the same number, and the same secret unless it brings its own. */
   async function beside(first: CaptureStudy, secret = first.secret): Promise<CaptureStudy> {
-    const { id } = await stage.study({ connect: false });
-    const study = new CaptureStudy(stage, id, first.projectId, first.token);
+    const { id, battery } = await stage.study({ connect: false });
+    const study = new CaptureStudy(stage, id, first.projectId, first.token, battery);
     await study.connect({ project_id: first.projectId, webhook_secret: secret });
     stage.simulator.control.setTrigger(Number(first.projectId), { url: null });
     return study;

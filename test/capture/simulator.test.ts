@@ -149,7 +149,6 @@ describe('The capture simulator: the records API', () => {
     expect(lines.map((line) => /^"1001","(\w+)"/.exec(line)?.[1])).to.deep.equal([
       'rt_median',
       'total_trials',
-      'accuracy',
       'dob',
       'sex',
       'mood',

@@ -131,7 +131,14 @@ export class Stage {
       ...options.study,
     });
     if (made.status !== 201) throw new Error(`the study was not made: ${made.status} ${JSON.stringify(made.body)}`);
-    const study = new CaptureStudy(this, made.body.id, String(projectId), token);
+    const battery = await this.call<{ id: number }>('POST', '/api/batteries', {
+      study_id: made.body.id,
+      code: 'VISITS',
+      name: 'What each visit asks for',
+      modules: [{ task: 'stroop' }],
+    });
+    if (battery.status !== 201) throw new Error(`the battery was not made: ${battery.status}`);
+    const study = new CaptureStudy(this, made.body.id, String(projectId), token, battery.body.id);
     if (options.connect !== false) await study.connect(options.config);
     return study;
   }
@@ -145,11 +152,21 @@ export class CaptureStudy {
     readonly id: string,
     readonly projectId: string,
     readonly token: string,
+    /** The study's battery. */
+    readonly battery: number,
   ) {}
+
+  /** An event mapping of the study's battery. */
+  mapped(events: Record<string, object>): Record<string, object> {
+    return Object.fromEntries(
+      Object.entries(events).map(([event, days]) => [event, { battery_id: this.battery, ...days }]),
+    );
+  }
 
   async connect(config: Record<string, unknown> = {}): Promise<void> {
     const saved = await this.configure({
       ...CONFIG,
+      event_battery_mapping: this.mapped(EVENTS),
       api_url: this.stage.simulator.apiUrl,
       api_token: this.token,
       webhook_secret: this.secret,
@@ -327,10 +344,11 @@ const CONFIG = {
     date_of_birth: 'dob',
     arm: 'arms',
   },
-  event_battery_mapping: {
-    baseline_arm_1: { battery_id: 1, target_day: 0 },
-    month_3_arm_1: { battery_id: 1, target_day: 90, window_before: 7, window_after: 14 },
-  },
+};
+
+const EVENTS = {
+  baseline_arm_1: { target_day: 0 },
+  month_3_arm_1: { target_day: 90, window_before: 7, window_after: 14 },
 };
 
 export interface SyncReport {

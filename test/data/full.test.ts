@@ -279,6 +279,19 @@ describe('A whole study, out and in again', () => {
     expect((await http.expect(200, 'GET', `/api/studies?search=${code}`)).total).to.equal(0);
   });
 
+  it('a battery that visits name and the document does not hold is left out, with a warning', async () => {
+    const [visit, ...others] = document.tables.scheduled_visits!;
+    const tables = { ...document.tables, scheduled_visits: [{ ...visit!, battery_id: 1_999_999_999 }, ...others] };
+    const { study_id, warnings } = (await into({ ...document, tables }, fresh())) as unknown as {
+      study_id: string;
+      warnings: { code: string; message: string }[];
+    };
+    expect(warnings.find(({ code }) => code === 'UNKNOWN_BATTERY')?.message).to.include('1999999999');
+    const copied = (await full(study_id)).tables.scheduled_visits!;
+    expect(copied.map(({ battery_id }) => battery_id)).to.not.include(1_999_999_999);
+    expect(copied).to.have.length(others.length + 1);
+  });
+
   it('a study out of reach is 404, out and in; a data manager loads into a study, and makes none', async () => {
     const study = await newStudy(http);
     const manager = await user(http, 'data_manager', { study_ids: [study.id] });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { missingFrom, planPush, valuesOf } from '../../workflows/domain/capture/push-record.js';
 import type { PushSubject } from '../../workflows/domain/capture/push-record.js';
 import { breakerWait, retryWait } from '../../workflows/domain/capture/push-retry.js';
-import { checkValue, round, written } from '../../workflows/domain/capture/push-values.js';
+import { checkValue, outOfRange, round, written } from '../../workflows/domain/capture/push-values.js';
 import type { DictionaryField } from '../../workflows/domain/capture/push-values.js';
 import { withoutValues } from '../../activities/capture/refusal.js';
 
@@ -60,8 +60,8 @@ describe('a result as the capture system wants it', () => {
   const rules: [what: Partial<DictionaryField>, text: string, rule: RegExp | undefined][] = [
     [{}, '412.35', undefined],
     [{ validation: 'number', min: '0', max: '1' }, '0.97', undefined],
-    [{ validation: 'number', min: '0', max: '1' }, '1.01', /range from 0 to 1/],
-    [{ validation: 'number', min: '5' }, '4', /range from 5 to no maximum/],
+    [{ validation: 'number', min: '0', max: '1' }, '1.01', undefined],
+    [{ validation: 'number', min: '5' }, '4', undefined],
     [{ validation: 'integer' }, '4', undefined],
     [{ validation: 'integer' }, '4.5', /no whole number/],
     [{ validation: 'date_ymd' }, '4', /date_ymd/],
@@ -74,13 +74,30 @@ describe('a result as the capture system wants it', () => {
     [{ field_type: 'radio', choices: '1, low | 2, high' }, '2', undefined],
     [{ field_type: 'dropdown', choices: '1, low | 2, high' }, '3', /only 1, 2/],
     [{ field_type: 'checkbox', choices: '1, low' }, '1', /f___<code>/],
-    [{ field_type: 'slider' }, '101', /range from 0 to 100/],
+    [{ field_type: 'slider' }, '101', undefined],
+    [{ field_type: 'slider' }, '5.5', /no whole number/],
     [{ field_type: 'slider' }, '5', undefined],
   ];
   for (const [what, text, rule] of rules) {
     it(`${JSON.stringify(what)} ${rule ? 'refuses' : 'takes'} ${text}`, () => {
       const found = checkValue('f', text, new Map([['f', field(what)]]));
       if (rule) expect(found).to.match(rule);
+      else expect(found).to.equal(undefined);
+    });
+  }
+
+  const ranges: [what: Partial<DictionaryField>, text: string, told: RegExp | undefined][] = [
+    [{ validation: 'number', min: '0', max: '1' }, '1.01', /range from 0 to 1/],
+    [{ validation: 'number_1dp_comma_decimal', min: '0,5' }, '0,4', /range from 0,5 to no maximum/],
+    [{ validation: 'integer', min: '5' }, '4', /range from 5 to no maximum/],
+    [{ validation: 'integer', min: '5' }, '5', undefined],
+    [{ field_type: 'slider' }, '101', /range from 0 to 100/],
+    [{ min: '5' }, '4', undefined],
+  ];
+  for (const [what, text, told] of ranges) {
+    it(`${text} in ${JSON.stringify(what)} is ${told ? 'told as outside of the range' : 'nothing to tell'}`, () => {
+      const found = outOfRange(field(what), text);
+      if (told) expect(found).to.match(told);
       else expect(found).to.equal(undefined);
     });
   }
@@ -147,6 +164,7 @@ describe('what is pushed of a session', () => {
     expect(valuesOf(plan, [key, field()])).to.deep.equal({
       values: { gone_complete: '2' },
       faults: [{ field: 'subject_id', rule: 'it is the record id' }],
+      warnings: [],
     });
   });
 
@@ -161,7 +179,11 @@ describe('what is pushed of a session', () => {
       ],
       instruments: ['cognition'],
     };
-    expect(valuesOf(plan, [])).to.deep.equal({ values: { f: '22', g: '1.24', cognition_complete: '2' }, faults: [] });
+    expect(valuesOf(plan, [])).to.deep.equal({
+      values: { f: '22', g: '1.24', cognition_complete: '2' },
+      faults: [],
+      warnings: [],
+    });
   });
 
   it('of what stands in the record already nothing is sent again', () => {

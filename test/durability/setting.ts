@@ -111,6 +111,12 @@ export class Setting {
     });
     const link = await Link.open(() => [simulator.port]);
     cluster.links.set('capture', link);
+    const battery = await admin.expect<{ id: number }>(201, 'POST', '/api/batteries', {
+      study_id: capture,
+      code: 'BASELINE',
+      name: 'Baseline',
+      modules: [{ task: 'stroop' }],
+    });
     await admin.expect(201, 'PATCH', `/api/datacapture/config/${capture}`, {
       api_url: `http://127.0.0.1:${link.port}/api/`,
       api_token: token,
@@ -120,7 +126,7 @@ export class Setting {
       enrollment_instrument: 'enroll',
       enrollment_event: EVENT,
       participant_field_mapping: { enrollment_date: 'enrolled' },
-      event_battery_mapping: { [EVENT]: { battery_id: 1, target_day: 0 } },
+      event_battery_mapping: { [EVENT]: { battery_id: battery.id, target_day: 0 } },
       data_field_mapping: {
         stroop: { datacapture_instrument: 'cognition', fields: { mean_rt: 'mean_rt', total_trials: 'trials' } },
       },

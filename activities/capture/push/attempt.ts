@@ -22,7 +22,7 @@ import { deliver } from './deliver.js';
  */
 export const LEASE_SECONDS = 13;
 /** All calls of an attempt together, and a margin: a probe that says nothing for so long was lost. */
-const PROBE_SECONDS = 45;
+const PROBE_SECONDS = 65;
 
 const report = (status: PushReport['status']): PushReport => ({
   status,
@@ -102,11 +102,11 @@ function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise
       };
     }
 
-    // A record that may have been written is read back: two calls.
+    // The record is looked for; one that may have been written is read back as well: two calls, or three.
     const turnIn = await slotIn(
       tx,
       push,
-      (60_000 / deps.settings.DATACAPTURE_PUSHES_PER_MINUTE) * (push.unanswered ? 2 : 1),
+      (60_000 / deps.settings.DATACAPTURE_PUSHES_PER_MINUTE) * (push.unanswered ? 3 : 2),
     );
     if (turnIn > NEAR_MS) return { turnIn };
     const target: Target = { studyId, record: plan.record, event: plan.event };

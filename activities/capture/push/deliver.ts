@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DatacaptureConfigRow } from '../../../db/queries/datacapture-configs.js';
+import { sameRecord } from '../../../workflows/domain/capture/record.js';
 import { EVENT_FIELD, missingFrom, valuesOf } from '../../../workflows/domain/capture/push-record.js';
-import type { PushPlan, Row } from '../../../workflows/domain/capture/push-record.js';
+import type { PushPlan, PushWarning, Row } from '../../../workflows/domain/capture/push-record.js';
 import type { CaptureClient } from '../client.js';
-import { clientOf, USUAL_KEY } from '../connection.js';
+import { clientOf, projectFacts, USUAL_KEY } from '../connection.js';
 import { CaptureFailure } from '../failure.js';
 import { without } from '../refusal.js';
 import type { PushDeps } from './deps.js';
@@ -47,14 +48,19 @@ export async function deliver(
     const client = await clientOf(deps, config, LIMITS);
     const send = async (row: Checked): Promise<Outcome> => {
       progress.unread = row.unread;
+      await keep();
+      const { classic } = await projectFacts(deps, { config, client });
+      const place: Place = { record: plan.record, event: classic ? null : plan.event };
+      const { warnings } = row;
+      const record = await existing(client, place, row.primaryKey, call);
       const open = unanswered
-        ? missingFrom(row.values, await standing(client, plan, row.primaryKey, row.values, call))
+        ? missingFrom(row.values, await standing(client, { ...place, record }, row.primaryKey, row.values, call))
         : row.values;
-      if (Object.keys(open).length === 0) return { kind: 'success', records: 1, alreadyThere: true };
+      if (Object.keys(open).length === 0) return { kind: 'success', records: 1, alreadyThere: true, warnings };
       await call();
       progress.sent = 'perhaps';
       const records = await client.importRecords(
-        [{ [row.primaryKey]: plan.record, [EVENT_FIELD]: plan.event, ...open }],
+        [{ [row.primaryKey]: record, ...(place.event !== null && { [EVENT_FIELD]: place.event }), ...open }],
         { overwriteBehavior: 'overwrite' },
       );
       if (records < 1)
@@ -62,7 +68,7 @@ export async function deliver(
           'invalid_response',
           'The capture system took the import and says that it imported no record.',
         );
-      return { kind: 'success', records, alreadyThere: false };
+      return { kind: 'success', records, alreadyThere: false, warnings };
     };
     const row = await checked(client, plan, connection, call);
     try {
@@ -98,6 +104,7 @@ const REFUSED_VALUES = 400;
 interface Checked {
   primaryKey: string;
   values: Row;
+  warnings: PushWarning[];
   /** By a dictionary that was read now. */
   fresh: boolean;
   unread: CaptureFailure | undefined;
@@ -112,13 +119,13 @@ async function checked(
 ): Promise<Checked> {
   let dictionary = await dictionaryOf(client, connection, call);
   let { fields } = dictionary;
-  let { values, faults } = valuesOf(plan, fields);
+  let { values, faults, warnings } = valuesOf(plan, fields);
   // What is wrong by what we remember may be right by now.
   if (faults.length > 0 && !dictionary.fresh) {
     forgetDictionary(connection);
     dictionary = await dictionaryOf(client, connection, call);
     ({ fields } = dictionary);
-    ({ values, faults } = valuesOf(plan, fields));
+    ({ values, faults, warnings } = valuesOf(plan, fields));
   }
   if (faults.length > 0)
     throw new CaptureFailure(
@@ -128,27 +135,61 @@ async function checked(
         900,
       ),
     );
-  return { primaryKey: fields[0]?.field_name ?? USUAL_KEY, values, fresh: dictionary.fresh, unread: dictionary.unread };
+  return {
+    primaryKey: fields[0]?.field_name ?? USUAL_KEY,
+    values,
+    warnings,
+    fresh: dictionary.fresh,
+    unread: dictionary.unread,
+  };
+}
+
+/** Where the results go. */
+interface Place {
+  record: string;
+  /** null: a classic project. */
+  event: string | null;
+}
+
+/**
+ * The record as the capture system names it; an import of a record that is not there would make one. @throws
+ * CaptureFailure `rejected` where there is none
+ */
+async function existing(
+  client: CaptureClient,
+  { record }: Place,
+  primaryKey: string,
+  call: () => Promise<void>,
+): Promise<string> {
+  await call();
+  const rows = await client.exportRecords({ records: [record], fields: [primaryKey] });
+  const names = rows.map((row) => String(row[primaryKey] ?? ''));
+  const name = names.find((each) => each === record) ?? names.find((each) => sameRecord(each, record));
+  if (name !== undefined) return name;
+  throw new CaptureFailure(
+    'rejected',
+    'RECORD_NOT_FOUND: The capture system has no such record, and a push makes none: it was deleted or renamed. Restore it, or correct the external_id of the participant, and push again.',
+  );
 }
 
 /** The record's rows at the event. @throws CaptureFailure */
 async function standing(
   client: CaptureClient,
-  plan: Delivery['plan'],
+  { record, event }: Place,
   primaryKey: string,
   values: Row,
   call: () => Promise<void>,
 ) {
   await call();
   const rows = await client.exportRecords({
-    records: [plan.record],
-    events: [plan.event],
+    records: [record],
+    ...(event !== null && { events: [event] }),
     fields: [primaryKey, ...Object.keys(values).map(exported)],
   });
   return rows.filter(
     (row) =>
-      String(row[primaryKey] ?? '') === plan.record &&
-      (row[EVENT_FIELD] === undefined || row[EVENT_FIELD] === plan.event),
+      String(row[primaryKey] ?? '') === record &&
+      (event === null || row[EVENT_FIELD] === undefined || row[EVENT_FIELD] === event),
   );
 }
 /** A checkbox is asked for by its field, and answered by its boxes. */

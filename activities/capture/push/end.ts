@@ -5,7 +5,7 @@ import { giveBackProbe, noteAnswered, noteFailed } from '../../../db/queries/bre
 import type { Passage } from '../../../db/queries/breakers.js';
 import { wakeWaiting } from '../../../db/queries/push-requests.js';
 import { endAttempt, lockEnding, releaseTarget } from '../../../db/queries/pushes.js';
-import type { PushEnding, PushRow, Target } from '../../../db/queries/pushes.js';
+import type { PushEnding, PushRemark, PushRow, Target } from '../../../db/queries/pushes.js';
 import { inScope } from '../../../db/transaction.js';
 import type { PushReport, PushResultsStart } from '../../../workflows/contract.js';
 import { breakerWait, retryWait } from '../../../workflows/domain/capture/push-retry.js';
@@ -22,7 +22,7 @@ export interface Attempt {
   passage: Passage | undefined;
 }
 export type Outcome =
-  | { kind: 'success'; records: number; alreadyThere: boolean }
+  | { kind: 'success'; records: number; alreadyThere: boolean; warnings: PushRemark[] }
   | { kind: 'skipped'; message: string }
   /** `retryAt`: when the breaker may be tried. */
   | { kind: 'circuit_open'; retryAt: string }
@@ -90,6 +90,7 @@ function endingOf(deps: PushDeps, push: PushRow, attempt: Attempt, outcome: Outc
     message: null,
     records_imported: null,
     already_there: false,
+    warnings: [],
     started_at: attempt.startedAt,
   };
   const over = {
@@ -102,7 +103,13 @@ function endingOf(deps: PushDeps, push: PushRow, attempt: Attempt, outcome: Outc
   switch (outcome.kind) {
     case 'success':
       return {
-        attempt: { ...base, status: 'success', records_imported: outcome.records, already_there: outcome.alreadyThere },
+        attempt: {
+          ...base,
+          status: 'success',
+          records_imported: outcome.records,
+          already_there: outcome.alreadyThere,
+          warnings: outcome.warnings,
+        },
         push: { ...over, status: 'synced', unanswered: false },
       };
     case 'skipped':

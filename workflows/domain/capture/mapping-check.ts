@@ -1,3 +1,4 @@
+import { enrollmentEvents } from './enrollment.js';
 import { participantFields } from './participant.js';
 
 /** What a capture system says of itself, as far as a mapping can be wrong about it. */
@@ -32,9 +33,8 @@ export function checkMapping(mapping: MappingFields, dictionary: Dictionary): Ma
       warn('UNKNOWN_INSTRUMENT', path, `The capture system has no instrument "${name}".`);
   };
   const event = (name: string, path: string) => {
-    if (!dictionary.longitudinal)
-      warn('UNKNOWN_EVENT', path, `The capture system's project has no events, so not "${name}" either.`);
-    else if (!dictionary.events.includes(name))
+    // In a classic project an event is the visit's own name: it is neither asked for nor sent.
+    if (dictionary.longitudinal && !dictionary.events.includes(name))
       warn('UNKNOWN_EVENT', path, `The capture system has no event "${name}".`);
   };
   const field = (name: string, path: string) => {
@@ -42,7 +42,9 @@ export function checkMapping(mapping: MappingFields, dictionary: Dictionary): Ma
   };
 
   if (mapping.enrollment_instrument) instrument(mapping.enrollment_instrument, 'enrollment_instrument');
-  if (mapping.enrollment_event) event(mapping.enrollment_event, 'enrollment_event');
+  if (mapping.enrollment_event && !dictionary.longitudinal)
+    warn('NO_EVENTS', 'enrollment_event', "The capture system's project has no events: enrollment_event is not used.");
+  else for (const name of enrollmentEvents(mapping.enrollment_event ?? null)) event(name, 'enrollment_event');
   for (const [name, target] of Object.entries(mapping.participant_field_mapping ?? {})) {
     const path = `participant_field_mapping.${name}`;
     if (!(participantFields as readonly string[]).includes(name)) {
@@ -55,6 +57,14 @@ export function checkMapping(mapping: MappingFields, dictionary: Dictionary): Ma
     field(target, path);
   }
   for (const name of Object.keys(mapping.event_battery_mapping ?? {})) event(name, `event_battery_mapping.${name}`);
+  const visits = Object.keys(mapping.event_battery_mapping ?? {});
+  if (!dictionary.longitudinal && visits.length > 1 && Object.keys(mapping.data_field_mapping ?? {}).length > 0) {
+    warn(
+      'SAME_FIELDS',
+      'event_battery_mapping',
+      'The project has no events: the results of several visits are written to the same fields of the record, and the last ones stay.',
+    );
+  }
   for (const [task, target] of Object.entries(mapping.data_field_mapping ?? {})) {
     const path = `data_field_mapping.${task}`;
     instrument(target.datacapture_instrument, `${path}.datacapture_instrument`);

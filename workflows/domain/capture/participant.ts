@@ -24,13 +24,19 @@ export interface MappedParticipant {
 
 /** The value of a capture field: missing-data codes count as empty; of a checkbox the one code that is ticked. */
 export function captureValue(record: RecordValues, field: string, missing: ReadonlySet<string>): string | undefined {
-  const value = Object.hasOwn(record, field) ? record[field] : tickedCode(record, field);
+  const value = Object.hasOwn(record, field) ? record[field] : tickedCode(record, field, missing);
   return value === undefined || value === '' || missing.has(value) ? undefined : value;
 }
 
-function tickedCode(record: RecordValues, field: string): string | undefined {
+/** What a box is named by: its code in lower case, other characters as underscores. */
+const boxOf = (code: string): string => code.toLowerCase().replace(/[^a-z0-9_]/g, '_');
+
+function tickedCode(record: RecordValues, field: string, missing: ReadonlySet<string>): string | undefined {
   const prefix = `${field}___`;
   const ticked = Object.keys(record).filter((key) => key.startsWith(prefix) && record[key] === '1');
+  // That of a missing-data code says that there is no value.
+  const codes = new Set([...missing].map(boxOf));
+  if (ticked.some((key) => codes.has(boxOf(key.slice(prefix.length))))) return undefined;
   // Two ticks are no single value: nothing is guessed.
   return ticked.length === 1 ? ticked[0]!.slice(prefix.length) : undefined;
 }

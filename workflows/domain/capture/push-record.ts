@@ -1,4 +1,4 @@
-import { checkValue, written } from './push-values.js';
+import { checkValue, outOfRange, written } from './push-values.js';
 import type { DictionaryField } from './push-values.js';
 
 /** What a push is decided from; rows of the database, as they stand at the attempt. */
@@ -73,29 +73,41 @@ export interface FieldFault {
   field: string;
   rule: string;
 }
+/** What is sent in spite of; neither record nor value in it. */
+export interface PushWarning {
+  code: 'OUT_OF_RANGE';
+  field: string;
+  message: string;
+}
 export type Row = Record<string, string>;
 export const EVENT_FIELD = 'redcap_event_name';
 
 /**
  * The row of an import, as text, checked against the capture system's dictionary: its first field is the primary key.
  * What the dictionary does not list the capture system itself is to judge.
- * @returns the row without key and event, or every field that does not take its value
+ * @returns the row without key and event, every field that does not take its value, and what is worth telling
  */
 export function valuesOf(
   plan: Extract<PushPlan, { kind: 'push' }>,
   dictionary: readonly DictionaryField[],
-): { values: Row; faults: FieldFault[] } {
+): { values: Row; faults: FieldFault[]; warnings: PushWarning[] } {
   const fields = new Map(dictionary.map((field) => [field.field_name, field]));
   const values: Row = {};
   const faults: FieldFault[] = [];
+  const warnings: PushWarning[] = [];
   for (const { field, value } of plan.metrics) {
     const text = written(value, fields.get(field));
     const rule = field === dictionary[0]?.field_name ? 'it is the record id' : checkValue(field, text, fields);
-    if (rule === undefined) values[field] = text;
-    else faults.push({ field, rule });
+    if (rule !== undefined) {
+      faults.push({ field, rule });
+      continue;
+    }
+    values[field] = text;
+    const range = outOfRange(fields.get(field), text);
+    if (range !== undefined) warnings.push({ code: 'OUT_OF_RANGE', field, message: `${field}: ${range}.` });
   }
   for (const instrument of plan.instruments) values[`${instrument}_complete`] = '2';
-  return { values, faults };
+  return { values, faults, warnings };
 }
 
 /** Of the values those that do not stand in the record yet; `standing` are the rows of its export. */

@@ -68,14 +68,20 @@ function checkField(field: DictionaryField, text: string): string | undefined {
   if (YES_NO.has(type)) return oneOf(['0', '1'], text);
   const choices = codes(field);
   if (choices.length > 0 && type !== 'slider') return oneOf(choices, text);
-  if (type === 'slider') return whole(text, 'slider') ?? inRange(text, field.min || '0', field.max || '100');
+  if (type === 'slider') return whole(text, 'slider');
   if (type !== 'text' || validation === '') return undefined;
   if (NOT_NUMBERS.test(validation)) return `its validation is ${validation}, and a result is a number`;
-  const fault = validation === 'integer' ? whole(text, validation) : undefined;
-  return (
-    fault ??
-    (validation === 'integer' || validation.startsWith('number') ? inRange(text, field.min, field.max) : undefined)
-  );
+  return validation === 'integer' ? whole(text, validation) : undefined;
+}
+
+/**
+ * The suggested range that a value is outside of, in words; undefined: it is inside, or there is none. The capture
+ * system takes such a value all the same, so it is told and sent.
+ */
+export function outOfRange(field: DictionaryField | undefined, text: string): string | undefined {
+  if (field?.field_type === 'slider') return beyond(text, field.min || '0', field.max || '100');
+  const numeric = field?.field_type === 'text' && /^(integer$|number)/.test(field.validation);
+  return numeric ? beyond(text, field.min, field.max) : undefined;
 }
 
 const whole = (text: string, type: string) =>
@@ -83,7 +89,7 @@ const whole = (text: string, type: string) =>
 const oneOf = (allowed: readonly string[], text: string) =>
   allowed.includes(text) ? undefined : `it takes only ${allowed.slice(0, 20).join(', ')}`;
 
-function inRange(text: string, min: string, max: string): string | undefined {
+function beyond(text: string, min: string, max: string): string | undefined {
   const number = (of: string) => Number(of.replace(',', '.'));
   const limit = (of: string) => of.trim() !== '' && Number.isFinite(number(of));
   if ((limit(min) && number(text) < number(min)) || (limit(max) && number(text) > number(max)))

@@ -1,7 +1,6 @@
 import { factItems, mapParticipant } from './participant.js';
 import type { MappedParticipant } from './participant.js';
-import { recordValues } from './record.js';
-import type { ExportRow, RecordValues, RowChoice } from './record.js';
+import type { RecordValues } from './record.js';
 
 /** What a record of the capture system says of its participant, whether a trigger, a sync or a poll has read it. */
 export interface Reading {
@@ -23,16 +22,17 @@ export interface ReadingRules {
   missing: ReadonlySet<string>;
 }
 
-/** Reads a record's rows. `group` stands in where the export does not name the data access group. */
+/**
+ * Reads what an enrolled record says (`enrollmentOf`). `group` stands in where the export does not name the data access
+ * group.
+ */
 export function readingOf(
   record: string,
-  rows: readonly ExportRow[],
-  choice: Omit<RowChoice, 'instrument'>,
+  values: RecordValues,
   rules: ReadingRules,
   group: string | null = null,
 ): Reading {
   const { instrument, mapping, policy, missing } = rules;
-  const values = recordValues(rows, { instrument, ...choice });
   return {
     record,
     form_complete: values[`${instrument}_complete`] === '2',
