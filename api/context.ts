@@ -8,8 +8,9 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
  * The study that a request names: by path (`study_id`), else X-Study-ID, else the query's study_id (interface, "Study
- * and site context"). Whether the caller may see it is decided with the caller.
- * @throws 400 CONTEXT_CONFLICT when two of them differ, 422 for what is no uuid
+ * and site context"; the first that is there counts: decisions, section 2). Whether the caller may see it is decided
+ * with the caller.
+ * @throws 422 for what is no uuid
  */
 export function studyContext(
   ctx: Context,
@@ -18,15 +19,9 @@ export function studyContext(
   search: URLSearchParams,
 ): string | undefined {
   if (route.studyContext === false) return params.study_id?.toLowerCase();
-  const given = [
-    params.study_id,
-    uuid(ctx.headers['x-study-id'] as string | undefined, 'header.x-study-id'),
-    uuid(single(search, 'study_id'), 'query.study_id'),
-  ]
-    .filter((id) => id !== undefined)
-    .map((id) => id.toLowerCase());
-  if (new Set(given).size > 1) throw problem('CONTEXT_CONFLICT');
-  return given[0];
+  const byHeader = uuid(ctx.headers['x-study-id'] as string | undefined, 'header.x-study-id');
+  const byQuery = uuid(single(search, 'study_id'), 'query.study_id');
+  return (params.study_id ?? byHeader ?? byQuery)?.toLowerCase();
 }
 
 /**

@@ -12,7 +12,7 @@ export interface FaultEntry {
 const registry = {
   BAD_REQUEST: [400, 'The request cannot be read.'],
   MALFORMED_JSON: [400, 'The body is not valid JSON.'],
-  CONTEXT_CONFLICT: [400, 'Path, X-Study-ID and study_id name different studies.'],
+  CONTEXT_CONFLICT: [400, 'The body names another study than X-Study-ID or the query.'],
   FILE_UNREADABLE: [400, 'The file is not of the kind that is taken here.'],
   HEADER_INVALID: [400, 'The file’s header is not usable.'],
   PASSWORD_TOO_COMMON: [400, 'The password is too common.'],

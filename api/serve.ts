@@ -32,7 +32,7 @@ import { Reply, bodySchema, takesKey } from './route.js';
 import type { Asker, Credential, Ready, RequestContext, Route } from './route.js';
 import type { Services } from './services.js';
 import { inSession, sessionIdOf } from './services/sessions-credential.js';
-import { check, declaredQuery } from './validation.js';
+import { check, declaredQuery, refuseUnknownKeys } from './validation.js';
 import { WrittenJson, WrittenStream } from './written-json.js';
 
 /** `handled`: the handler was reached; `largest`: how large a body its route takes. */
@@ -44,6 +44,8 @@ export interface State {
   handled?: boolean;
 }
 
+/** Names whom a request is about, on every route. */
+const CONTEXT_KEYS = ['study_id', 'participant_id'];
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
@@ -96,6 +98,9 @@ class Request {
 
   /** The declared keys of the query, checked. */
   query(): Record<string, unknown> {
+    // Who calls a callback adds what they like; a page's query is read by the page.
+    if (this.route.path.startsWith('/api/') && this.route.takes !== 'bytes')
+      refuseUnknownKeys(this.route.query, this.search, CONTEXT_KEYS);
     const query = declaredQuery(this.route.query, this.search);
     if (this.route.query) check(this.route.query, query, 'query');
     return query;

@@ -5,6 +5,7 @@ import type { TSchema } from 'typebox';
 import { zoneName } from '../workflows/domain/dates.js';
 import { problem } from './errors.js';
 import type { FaultEntry } from './errors.js';
+import { suggestion } from './suggestion.js';
 
 const MAX_FAULTS = 100;
 
@@ -54,6 +55,8 @@ function build(coerceTypes: boolean): Ajv2020 {
     strict: false,
     strictNumbers: true,
     addUsedSchema: false,
+    // Faults know the schema that they break: the nearest name of its fields is told.
+    verbose: true,
   });
   // The package is CommonJS: under NodeNext its function stands behind `default`.
   addFormats.default(ajv, ['date', 'date-time', 'time', 'email', 'uuid', 'uri']);
@@ -172,16 +175,23 @@ function fault(error: ErrorObject, where: Where): FaultEntry {
   if (typeof extra === 'string') parts.push(extra);
   const inside = parts.join('.');
   const path = where === 'body' ? inside || 'body' : `${where === 'query' ? 'query' : 'header'}.${inside}`;
-  const { code, sentence } = wording(error, params);
+  const { code, sentence } = wording(error, params, parts.at(-1) ?? '');
   return { path, code, message: `${path} ${sentence}` };
 }
 
-function wording(error: ErrorObject, params: Record<string, unknown>): { code: string; sentence: string } {
+function wording(
+  error: ErrorObject,
+  params: Record<string, unknown>,
+  name: string,
+): { code: string; sentence: string } {
   switch (error.keyword) {
     case 'required':
       return { code: 'REQUIRED', sentence: 'is required' };
     case 'additionalProperties':
-      return { code: 'UNKNOWN_FIELD', sentence: 'is not a field here' };
+      return {
+        code: 'UNKNOWN_FIELD',
+        sentence: `is not a field here${suggestion(name, propertiesOf(error.parentSchema))}`,
+      };
     case 'enum':
       return { code: 'ENUM', sentence: `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}` };
     case 'type':
@@ -200,6 +210,36 @@ function wording(error: ErrorObject, params: Record<string, unknown>): { code: s
   }
 }
 
+const propertiesOf = (schema: unknown): string[] =>
+  Object.keys((schema as { properties?: object } | undefined)?.properties ?? {});
+
+/**
+ * Refuses keys of a query that the route does not know: a misspelt filter would answer everything.
+ * @param further names that count beside the schema's
+ * @throws 422 with `errors[].code` UNKNOWN_PARAMETER for each
+ */
+export function refuseUnknownKeys(
+  schema: TSchema | undefined,
+  search: URLSearchParams,
+  further: readonly string[],
+): void {
+  const known = [...propertiesOf(schema), ...further];
+  const unknown = [...new Set(search.keys())].filter((name) => !known.includes(name));
+  if (unknown.length === 0) return;
+  const errors = unknown.slice(0, MAX_FAULTS).map((name) => {
+    const path = `query.${name}`;
+    const message = `${path} is not a parameter here${suggestion(name, known)}`;
+    return { path, code: 'UNKNOWN_PARAMETER', message };
+  });
+  throw problem('VALIDATION_FAILED', {
+    detail: errors
+      .slice(0, 3)
+      .map((e) => e.message)
+      .join('; '),
+    errors,
+  });
+}
+
 /**
  * A key's value, for what reads a query beside its schema. @throws 422 where it is given more than once (decisions,
  * section 2)
@@ -211,8 +251,7 @@ export function single(search: URLSearchParams, name: string): string | undefine
 }
 
 /**
- * The declared keys of a query; others are ignored, a declared one that is given twice is refused (decisions, section
- * 2).
+ * The declared keys of a query; one that is given twice is refused (decisions, section 2).
  */
 export function declaredQuery(schema: TSchema | undefined, search: URLSearchParams): Record<string, unknown> {
   const properties =

@@ -51,8 +51,8 @@ export async function run(work) {
   try {
     await work();
   } catch (fault) {
-    process.stderr.write(`${process.env.DEBUG ? fault.stack : fault.message}\n`);
-    process.exitCode = 1;
+    // What the work has opened (connections, timers) must not keep the process.
+    process.stderr.write(`${process.env.DEBUG ? fault.stack : fault.message}\n`, () => process.exit(1));
   }
 }
 

@@ -102,6 +102,7 @@ export interface Evaluate extends Sender {
    * date).
    */
   ensure_schedule?: boolean;
+  reason?: string | null;
 }
 export interface OverrideDecision {
   request_id: string;

@@ -2,7 +2,7 @@ import type { AuditTrail } from '../../db/audit.js';
 import type { Tx } from '../../db/knex.js';
 import { readScheduleInputs } from '../../db/queries/schedules.js';
 import { replaceManualEntry } from '../../db/queries/anchors.js';
-import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
+import type { AnchorOutcome, Evaluate, Sender } from '../../workflows/contract.js';
 import {
   cancelTransition,
   evaluate,
@@ -65,7 +65,7 @@ export async function carryOut(bench: Bench, command: AnchorCommand): Promise<Ca
         ? unchanged
         : reevaluate(bench, command.message);
     case 'evaluate':
-      return frozen ? withdrawnRefusal : reevaluate(bench, command.message, command.message.ensure_schedule);
+      return frozen ? withdrawnRefusal : evaluateAsked(bench, command.message);
     case 'remind':
       return remindApprovers(bench);
     case 'expire':
@@ -95,13 +95,18 @@ const withdrawnRefusal = refuse(
   'the participant has withdrawn: the anchor stays as it is',
 );
 
-/**
- * Evaluates all sources and writes what follows. `ensureSchedule`: the date that it gives makes a version also where it
- * is a proposal.
- */
-async function reevaluate(bench: Bench, sender: Sender, ensureSchedule = false): Promise<Carried> {
+/** Evaluates all sources, since one of them has changed, and writes what follows. */
+async function reevaluate(bench: Bench, sender: Sender): Promise<Carried> {
   const decision = evaluate(bench.case.policy, bench.case.facts);
-  return write(bench, decision, { ...sender, actor_type: 'workflow' }, { kind: 'evaluate' }, null, ensureSchedule);
+  return write(bench, decision, { ...sender, actor_type: 'workflow' }, { kind: 'evaluate' }, null, false);
+}
+
+/** As asked for: what a person's evaluation changes is that person's doing. */
+async function evaluateAsked(bench: Bench, message: Evaluate): Promise<Carried> {
+  const decision = evaluate(bench.case.policy, bench.case.facts);
+  const sender = message.actor_user_id ? message : { ...message, actor_type: 'workflow' as const };
+  const reason = message.reason?.trim() ? message.reason : null;
+  return write(bench, decision, sender, { kind: 'evaluate' }, reason, message.ensure_schedule ?? false);
 }
 
 async function setDate(

@@ -82,6 +82,10 @@ export async function requestOverride(bench: Bench, message: RequestOverride): P
   if (typeof message.new_enrollment_date !== 'string' || !isDate(message.new_enrollment_date))
     return refuse(422, 'INVALID_DATE', 'new_enrollment_date must be a date, YYYY-MM-DD');
   const reason = message.reason?.trim() ? message.reason : null;
+  if (permissions.override_requires_reason && (message.reason === undefined || message.reason === null))
+    return refuse(422, 'VALIDATION_FAILED', 'reason is required', {
+      errors: [{ path: 'reason', code: 'REQUIRED', message: 'reason is required: the policy asks for one' }],
+    });
   if (permissions.override_requires_reason && reason === null)
     return refuse(400, 'REASON_REQUIRED', 'the policy requires a reason', {
       errors: [{ code: 'REASON_REQUIRED', message: 'reason must not be empty' }],

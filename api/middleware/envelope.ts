@@ -6,6 +6,9 @@ import { letPass } from '../passing.js';
 import type { State } from '../serve.js';
 import type { Services } from '../services.js';
 
+/** Of a client: what else is sent is replaced, and the log says so. */
+const CORRELATION_ID = /^[\x20-\x7e]{1,200}$/;
+
 /**
  * Around every request: its ids, the headers that every answer has, faults turned into their answer, and one line in
  * the access log. The line names the route's pattern, never the path, query or body, which may hold personal data.
@@ -18,7 +21,8 @@ export function envelope(
     const started = performance.now();
     const requestId = randomUUID();
     const given = ctx.get('x-correlation-id');
-    const correlationId = /^[\x20-\x7e]{1,128}$/.test(given) ? given : randomUUID();
+    const reused = CORRELATION_ID.test(given);
+    const correlationId = reused ? given : randomUUID();
     const state = ctx.state as State;
     state.context = {
       requestId,
@@ -53,6 +57,7 @@ export function envelope(
         ms: Math.round(ms * 10) / 10,
         request_id: requestId,
         correlation_id: correlationId,
+        ...(given !== '' && !reused && { correlation_id_replaced: true }),
         ...(state.userId && { user_id: state.userId }),
       },
       'request',

@@ -17,6 +17,7 @@ import {
   AnchorWithEvaluation,
   AsOf,
   Cancel,
+  Evaluate,
   Evaluation,
   HistoryEntry,
   Override,
@@ -117,9 +118,14 @@ export const anchorRoutes = [
     tag: 'Anchor date',
     summary: 'Evaluate all sources now',
     may: inStudy('researcher', 'coordinator', 'investigator'),
+    description: 'What it changes is recorded as done by who asks, with the reason.',
+    body: Evaluate,
     answers: { 200: Evaluation, 409: undefined },
     handle: async (input) => {
-      const outcome = await send(input.services, addressOf(input), evaluate, senderOf(input.actor, input.context));
+      const outcome = await send(input.services, addressOf(input), evaluate, {
+        ...senderOf(input.actor, input.context),
+        reason: input.body.reason ?? null,
+      });
       return {
         result: outcome.result,
         ...faults(outcome),

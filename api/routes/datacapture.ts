@@ -163,14 +163,14 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
   ];
 };
 
-export const datacaptureRoutes = [
-  ...configRoutes('/api/datacapture'),
-  ...configRoutes('/api/redcap'),
+const syncEventsAt = (
+  path: '/api/studies/{study_id}/datacapture/sync-events' | '/api/studies/{study_id}/redcap/sync-events',
+) =>
   route({
     method: 'POST',
-    path: '/api/studies/{study_id}/datacapture/sync-events',
+    path,
     tag: 'Capture system',
-    summary: "Make visit windows from the capture system's events",
+    summary: `Make visit windows from the capture system's events${path.includes('/redcap/') ? ' (former path)' : ''}`,
     description:
       'A window for each event that has a day offset, or days in the event mapping, found again by its event name and brought up to date; events with neither are named in `skipped`.',
     may: configurer,
@@ -180,5 +180,11 @@ export const datacaptureRoutes = [
       const { events = [] } = await askCaptureOrRefuse(services, { kind: 'events', study_id: params.study_id });
       return syncEvents({ services, actor, context, studyId: params.study_id }, events);
     },
-  }),
+  });
+
+export const datacaptureRoutes = [
+  ...configRoutes('/api/datacapture'),
+  ...configRoutes('/api/redcap'),
+  syncEventsAt('/api/studies/{study_id}/datacapture/sync-events'),
+  syncEventsAt('/api/studies/{study_id}/redcap/sync-events'),
 ];

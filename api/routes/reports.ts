@@ -8,6 +8,7 @@ import { reportedVisits } from '../../db/queries/reports/visits.js';
 import { inStudy } from '../access.js';
 import { by } from '../record.js';
 import { route } from '../route.js';
+import { pageOf } from '../schemas/common.js';
 import {
   CompletionReport,
   EnrollmentReport,
@@ -16,6 +17,7 @@ import {
   PersonReportQuery,
   ReportQuery,
   SitesReport,
+  SitesReportQuery,
   SummaryReport,
   TotalsReport,
   VisitReportQuery,
@@ -105,10 +107,18 @@ export const reportRoutes = [
     ...keptCounts,
     path: `${ofStudy}/sites`,
     summary: 'Sites side by side',
+    query: SitesReportQuery,
     answers: { 200: SitesReport, 400: undefined },
     description:
       'Sessions and visits count for their participant’s site; participants without one stand last, with `site_code` null.',
-    handle: (given) => kept(given, 'sites', async (tx, question) => ({ items: await study.sites(tx, question) })),
+    handle: async (given) => {
+      const { skip, limit, ...filter } = given.query;
+      const all = { ...given, query: filter };
+      const { items, ...head } = await kept(all, 'sites', async (tx, question) => ({
+        items: await study.sites(tx, question),
+      }));
+      return { ...head, ...pageOf(items, { skip, limit }) };
+    },
   }),
   route({
     method: 'GET',

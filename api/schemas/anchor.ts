@@ -66,11 +66,15 @@ export const SetDate = body({
   source_type: Type.Optional(oneOf('manual_entry')),
   reason: Type.Optional(nullable(text(2000))),
 });
+export const Evaluate = body({ reason: Type.Optional(nullable(text(2000))) });
 export const Cancel = body({ reason: Type.Optional(nullable(text(2000))) });
 export const OverrideBack = body({ reason: text(2000, 1) });
 export const Override = body({
   new_enrollment_date: IsoDate,
-  reason: text(2000),
+  reason: Type.Optional({
+    ...nullable(text(2000)),
+    description: 'needed where the policy’s `override_requires_reason` is true (the default); blanks are no reason',
+  }),
   regenerate_schedule: Type.Optional(Type.Boolean({ default: true })),
   preview_hash: Type.Optional(text(64)),
 });

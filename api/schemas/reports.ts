@@ -13,6 +13,7 @@ export const reportFilters = {
   arm: Type.Optional({ ...text(100, 1), description: 'participants of this arm' }),
 };
 export const ReportQuery = Type.Object(reportFilters);
+export const SitesReportQuery = Type.Object({ ...reportFilters, ...paging });
 const Adherence = oneOf('early', 'in_window', 'late', 'missed', 'pending', 'cancelled');
 export const VisitReportQuery = Type.Object({ ...reportFilters, ...paging, adherence: Type.Optional(Adherence) });
 export const PersonReportQuery = Type.Object({ from: reportFilters.from, to: reportFilters.to });
@@ -81,6 +82,7 @@ export const ModulesReport = Type.Object({
 });
 export const SitesReport = Type.Object({
   ...head,
+  total: N,
   items: Type.Array(
     Type.Object({
       site_code: nullable(Type.String()),

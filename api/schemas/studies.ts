@@ -2,6 +2,11 @@ import { Code, Instant, IsoDate, Json, TimeZone, Type, Uuid, body, nullable, one
 
 export const StudyStatus = oneOf('draft', 'active', 'paused', 'completed', 'archived');
 const IntegrationMode = oneOf('standalone', 'datacapture');
+/** As earlier clients call the capture system. */
+const GivenIntegrationMode = {
+  ...oneOf('standalone', 'datacapture', 'redcap'),
+  description: '`redcap` is taken for `datacapture`',
+};
 const ConsentMode = oneOf('none', 'external', 'econsent');
 const config = {
   ...Json,
@@ -34,7 +39,7 @@ export const NewStudy = body({
   start_date: Type.Optional(nullable(IsoDate)),
   end_date: Type.Optional(nullable(IsoDate)),
   timezone: Type.Optional(TimeZone),
-  integration_mode: Type.Optional(IntegrationMode),
+  integration_mode: Type.Optional(GivenIntegrationMode),
   datacapture_enabled: Type.Optional(Type.Boolean()),
   consent_mode: Type.Optional(ConsentMode),
   config: Type.Optional(Type.Unsafe<Record<string, unknown>>(config)),

@@ -46,6 +46,13 @@ type Fields = Partial<
   >
 >;
 
+/** Fields as a client gives them: the capture system may be called as it was earlier. */
+type Given = Omit<Fields, 'integration_mode'> & { integration_mode?: Study['integration_mode'] | 'redcap' | undefined };
+const fieldsOf = <G extends Given>({ integration_mode: mode, ...given }: G) => ({
+  ...given,
+  ...(mode !== undefined && { integration_mode: mode === 'redcap' ? ('datacapture' as const) : mode }),
+});
+
 const unique = { studies_study_code_key: 'STUDY_CODE_TAKEN' } as const;
 /** What an anchor's decision reads of its study: a change of it is evaluated for every participant. */
 const READ_BY_ANCHORS = ['start_date', 'timezone', 'consent_mode'];
@@ -56,8 +63,9 @@ const READ_BY_ANCHORS = ['start_date', 'timezone', 'consent_mode'];
  */
 export async function createStudy(
   { tx, audit, actor, context }: Change,
-  given: Fields & { study_code: string; study_name: string },
+  asked: Given & { study_code: string; study_name: string },
 ): Promise<StudyRecord> {
+  const given = fieldsOf(asked);
   const id = randomUUID();
   requireOrder(given);
   acceptSchedulingMode(given.config);
@@ -82,9 +90,10 @@ export async function createStudy(
 export async function changeStudy(
   change: Change,
   id: string,
-  given: Fields,
+  asked: Given,
   unchangedSince: (record: Record<string, unknown>) => void,
 ): Promise<StudyRecord> {
+  const given = fieldsOf(asked);
   const { tx, audit, actor, context } = change;
   const before = await existing(tx, id, true);
   unchangedSince({ ...before });

@@ -136,10 +136,16 @@ describe('errors of the anchor date (interface, "Errors" 5 to 8)', function () {
       }
       expect(await person.anchor()).to.include({ enrollment_date: DAY, version: 2 });
       const study = await stage.study({ ...free, permissions: { override_requires_reason: false } });
-      expect((await (await finalized(study)).override('2024-03-17', undefined, { reason: '' })).status).to.equal(200);
+      for (const given of [{ reason: '' }, { reason: '  ' }, { reason: null }, {}]) {
+        const free = await finalized(study);
+        const { status, text } = await free.post('/override', { new_enrollment_date: '2024-03-17', ...given });
+        expect(status, text).to.equal(200);
+        const last = (await free.history()).at(-1)!;
+        expect([last.event_type, last.reason]).to.deep.equal(['OVERRIDDEN', null]);
+      }
     });
 
-    it('a missing reason does not fit the schema: 422 that names it', async () => {
+    it('a missing reason that the policy asks for: 422 that names it', async () => {
       const person = await finalized(plain);
       const { status, body } = await person.post('/override', { new_enrollment_date: '2024-03-17' });
       expect(status).to.equal(422);

@@ -343,11 +343,20 @@ describe('HTTP conventions', () => {
       status: 422,
     },
     {
-      title: 'two studies in one request',
+      title: 'a key of the query that the route does not know',
       method: 'GET',
-      path: () => `${participants()}?study_id=00000000-0000-4000-8000-000000000000`,
-      status: 400,
-      code: 'CONTEXT_CONFLICT',
+      path: () => '/api/visits?stauts=missed',
+      status: 422,
+      field: 'query.stauts',
+      rule: 'UNKNOWN_PARAMETER',
+    },
+    {
+      title: 'a key of the query where the route has none',
+      method: 'GET',
+      path: () => `/api/studies/${study.id}?verbose=1`,
+      status: 422,
+      field: 'query.verbose',
+      rule: 'UNKNOWN_PARAMETER',
     },
     { title: 'an id that is no uuid', method: 'GET', path: () => '/api/participants/seven', status: 404 },
     { title: 'a broken escape in the path', method: 'GET', path: () => '/api/participants/%E0%A4%A', status: 404 },
@@ -470,10 +479,43 @@ describe('HTTP conventions', () => {
     expect(pages.flatMap((p) => p.items.map((i) => i.participant_code))).to.deep.equal(['C4', 'C3', 'C2', 'C1', 'C0']);
   });
 
+  it('names the nearest known name beside an unknown one, in query and body', async () => {
+    const query = await http.get('/api/visits?stauts=missed&Target-Date=2024-01-01');
+    expect(query.body.errors.map((e) => e.message)).to.deep.include(
+      'query.stauts is not a parameter here; did you mean status?',
+    );
+    const sent = await http.post('/api/studies', { study_code: 'NEAR', studyname: 'Near' });
+    expect(sent.status).to.equal(422);
+    expect(sent.body.errors.map((e) => e.message)).to.include(
+      'studyname is not a field here; did you mean study_name?',
+    );
+    // What is like nothing gets no advice.
+    expect((await http.get('/api/visits?zzzzzz=1')).body.detail).to.equal('query.zzzzzz is not a parameter here');
+  });
+
+  it('takes the study from the path, else the header, else the query, and refuses nothing where they differ', async () => {
+    const [second, third] = [await newStudy(http), await newStudy(http)];
+    await newParticipant(http, second, { participant_code: 'SECOND' });
+    await newParticipant(http, third, { participant_code: 'THIRD' });
+    const codes = async (path: string, header?: Loose) => {
+      const { items } = await http.expect<{ items: Loose[] }>(200, 'GET', path, undefined, {
+        ...(header && { headers: { 'X-Study-ID': header.id } }),
+      });
+      return items.map(({ participant_code }) => participant_code);
+    };
+    const inPath = `/api/studies/${second.id}/participants`;
+    expect(await codes(`${inPath}?study_id=${third.id}`)).to.deep.equal(['SECOND']);
+    expect(await codes(inPath, third)).to.deep.equal(['SECOND']);
+    expect(await codes(`/api/participants?study_id=${second.id}`, third)).to.deep.equal(['THIRD']);
+    expect(await codes(`/api/participants?study_id=${second.id}`)).to.deep.equal(['SECOND']);
+  });
+
   it('gives ids to every answer and reuses the client’s correlation id', async () => {
     const one = await http.get('/api/studies', { headers: { 'X-Correlation-ID': 'trace 42' } });
-    const two = await http.get('/api/studies', { headers: { 'X-Correlation-ID': 'x'.repeat(129) } });
+    const two = await http.get('/api/studies', { headers: { 'X-Correlation-ID': 'x'.repeat(201) } });
     expect(one.headers.get('x-correlation-id')).to.equal('trace 42');
+    const long = await http.get('/api/studies', { headers: { 'X-Correlation-ID': 'x'.repeat(200) } });
+    expect(long.headers.get('x-correlation-id')).to.equal('x'.repeat(200));
     expect(two.headers.get('x-correlation-id')).to.match(/^[0-9a-f-]{36}$/);
     expect(one.headers.get('x-request-id'))
       .to.match(/^[0-9a-f-]{36}$/)

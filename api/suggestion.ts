@@ -1,0 +1,37 @@
+/** Names that are further from each other than this share of their letters are not alike. */
+const LARGEST_DIFFERENCE = 0.4;
+
+/**
+ * "; did you mean …?" with the known name that is most like the given one, or nothing where none is like it. Names that
+ * differ in case, `_` and `-` alone are the same.
+ */
+export function suggestion(given: string, known: readonly string[]): string {
+  let nearest: string | undefined;
+  let least = Infinity;
+  // Whoever sends a text of thousands of letters meant none of the names.
+  if (given.length <= 100)
+    for (const name of known) {
+      const difference = editDistance(plain(given), plain(name)) / Math.max(given.length, name.length);
+      if (difference < least) [nearest, least] = [name, difference];
+    }
+  return nearest !== undefined && least <= LARGEST_DIFFERENCE ? `; did you mean ${nearest}?` : '';
+}
+
+const plain = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '');
+
+/** Letters to insert, delete, replace or exchange with their neighbour (optimal string alignment). */
+function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = last[j - 1]! + Number(a[i - 1] !== b[j - 1]);
+      const exchanged =
+        i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? beforeLast[j - 2]! + 1 : Infinity;
+      row.push(Math.min(last[j]! + 1, row[j - 1]! + 1, replaced, exchanged));
+    }
+    [beforeLast, last] = [last, row];
+  }
+  return last[b.length]!;
+}
