@@ -26,6 +26,12 @@ export const SessionItem = body({
 export const ResponseItem = body({
   id: LocalId,
   sessionId: Type.String({ minLength: 1, maxLength: 200, description: 'local or server id' }),
+  deviceId: Type.Optional(
+    nullable({
+      ...LocalId,
+      description: 'the device of the session: tells sessions of several devices apart that have the same local id',
+    }),
+  ),
   task: TaskName,
   summary: Type.Optional(TaskSummary),
   trials: Type.Optional(

@@ -2,18 +2,35 @@ import { randomUUID } from 'node:crypto';
 import { nowMs } from '../../db/clock.js';
 import { hashOf } from '../../db/hashing.js';
 import type { Tx } from '../../db/knex.js';
-import { sessionsByLocalId, syncBatteries, syncParticipants, syncVisits } from '../../db/queries/offline.js';
-import type { SyncParticipantRow } from '../../db/queries/offline.js';
+import {
+  sessionsByLocalId,
+  sessionsKeptBeside,
+  syncBatteries,
+  syncParticipants,
+  syncVisits,
+} from '../../db/queries/offline.js';
+import type { LocalSessionRow, SyncParticipantRow } from '../../db/queries/offline.js';
 import type { KnownModules } from '../../workflows/domain/assessment/submission.js';
-import { contentOf, decideResponse, decideSession, sessionKey } from '../../workflows/domain/assessment/sync.js';
+import {
+  NOT_OF_START,
+  contentOf,
+  decideResponse,
+  decideSession,
+  keptWithSession,
+  sessionKey,
+} from '../../workflows/domain/assessment/sync.js';
 import type { OfflineSession, SyncDecision, SyncState } from '../../workflows/domain/assessment/sync.js';
 import { dateAt } from '../../workflows/domain/dates.js';
 import type { SessionCaller } from './sessions-caller.js';
 import { contentFaults } from './sessions-content.js';
 import { modulesOf } from './sessions-submit.js';
 import type { Item, SessionGiven } from './sync-items.js';
-import { personOf, refOf, sessionsNamed } from './sync-named.js';
-import type { Claim, ResponseItem, SessionFacts } from './sync-named.js';
+import { noteOutcomes } from './sync-claims.js';
+import type { Claim } from './sync-claims.js';
+import { sessionsNamed } from './sync-named.js';
+import type { ResponseItem } from './sync-named.js';
+import { personOf, refOf } from './sync-refs.js';
+import type { SessionFacts } from './sync-refs.js';
 
 export interface Decided {
   item: Item;
@@ -21,6 +38,8 @@ export interface Decided {
   offline?: OfflineSession;
   session?: SessionFacts;
   modules?: KnownModules | null;
+  /** Of a response that is kept with its session's conflict: that session. */
+  refused?: Decided;
 }
 
 /** Of a set of items: what became of its sessions, and its responses, to be decided in their order. */
@@ -51,6 +70,7 @@ export async function decideItems(
     now,
     lock,
   );
+  noteOutcomes(claims, sessions);
   const responses = items.filter((item) => item.kind === 'response');
   return { sessions, responses, decide: await responsesOf(tx, responses, sessions, claims, caller, now, lock) };
 }
@@ -76,7 +96,7 @@ async function decideSessions(
     if (person) offline.set(item, offlineSession(item.given, person));
   }
   const state = await readState(tx, [...offline.values()], people, lock);
-  return items.map((item) => {
+  const decided = items.map((item): Decided => {
     const session = offline.get(item);
     if (!session)
       return {
@@ -91,13 +111,29 @@ async function decideSessions(
       decision,
       offline: session,
       session: {
-        id: decision.server_id,
+        id: decision.server_id!,
         study_id: session.study_id,
         participant_id: session.participant_id,
         battery_id: write?.battery_id ?? null,
         battery_version: write?.battery_version ?? null,
       },
     };
+  });
+  return keptBeside(tx, decided);
+}
+
+/** What was refused, and is beside the server's since somebody resolved the conflict for both, is known there. */
+async function keptBeside(tx: Tx, decided: readonly Decided[]): Promise<Decided[]> {
+  const refused = ({ decision }: Decided) => decision.status === 'conflict' && decision.write === null;
+  const beside = await sessionsKeptBeside(
+    tx,
+    decided.flatMap((one) => (refused(one) && one.offline ? [one.offline] : [])),
+  );
+  return decided.map((one) => {
+    const id = refused(one) && one.offline ? beside.get(one.offline.content_hash) : undefined;
+    return id === undefined || !one.session
+      ? one
+      : { ...one, decision: { status: 'duplicate', server_id: id }, session: { ...one.session, id } };
   });
 }
 
@@ -125,7 +161,8 @@ function offlineSession(given: SessionGiven, person: SyncParticipantRow): Offlin
     // Only needed to find the visit where none is named.
     local_date: base.visit_id === null ? dateAt(started, base.timezone ?? person.zone) : '',
     content_hash: hashOf(contentOf(base)),
-    start_hash: hashOf({ ...contentOf(base), status: null, completedAt: null }),
+    start_hash: hashOf({ ...contentOf(base), ...NOT_OF_START }),
+    former_start_hash: hashOf({ ...contentOf(base), status: null, completedAt: null }),
   };
 }
 
@@ -149,20 +186,29 @@ async function readState(
     participants: new Map(people.map((person) => [person.id, person])),
     visits,
     batteries: new Map(batteries.map((battery) => [battery.id, battery])),
-    sessions: new Map(
-      known.map((row) => [
-        sessionKey(row.participant_id, row.local_id),
-        {
-          id: row.id,
-          participant_id: row.participant_id,
-          status: row.status,
-          content_hash: row.content_hash,
-          start_hash: row.start_hash,
-          content: contentOf(row as unknown as OfflineSession),
-        },
-      ]),
-    ),
+    sessions: knownOf(known),
   };
+}
+
+function knownOf(rows: readonly LocalSessionRow[]): SyncState['sessions'] {
+  const known: SyncState['sessions'] = new Map();
+  for (const row of rows) {
+    const key = sessionKey(row.participant_id, row.local_id);
+    const { id, participant_id, status, completed_at, device_id, started_device_id, content_hash, start_hash } = row;
+    const content = contentOf(row as unknown as OfflineSession);
+    const session = {
+      id,
+      participant_id,
+      status,
+      completed_at,
+      device_id,
+      started_device_id,
+      content_hash,
+      start_hash,
+    };
+    known.set(key, [...(known.get(key) ?? []), { ...session, content }]);
+  }
+  return known;
 }
 
 async function responsesOf(
@@ -187,7 +233,7 @@ async function responsesOf(
         decision: {
           status: 'rejected',
           code: 'UNKNOWN_SESSION',
-          message: 'the session is not known: send it before its responses, or with them',
+          message: 'the session is not known, or was rejected: send it before its responses, or with them',
         },
       };
     if (session === 'ambiguous')
@@ -196,11 +242,17 @@ async function responsesOf(
         decision: {
           status: 'rejected',
           code: 'AMBIGUOUS_SESSION',
-          message: 'sessionId may be of several sessions: name the server id that the answer to the session gave',
+          message:
+            'sessionId may be of several sessions: send the session with it, name its deviceId, or the server id that the answer to the session gave',
         },
       };
+    if ('refused' in session) {
+      const [fault] = timeFaults(item, now);
+      if (fault) return { item, decision: { status: 'rejected', code: fault.code, message: fault.message } };
+      return { item, decision: keptWithSession(), session: session.refused.session!, refused: session.refused };
+    }
     const known = modules.get(batteryOf(session))!;
-    const [fault] = contentFaults([item.given.content], known, now, { task: () => 'task', trial: () => 'trials' });
+    const [fault] = contentFaults([item.given.content], known, now, PLACES);
     if (!tasks.has(session.id)) tasks.set(session.id, new Map());
     const decision: SyncDecision = fault
       ? { status: 'rejected', code: fault.code, message: fault.message }
@@ -212,3 +264,8 @@ async function responsesOf(
     return { item, decision, session, modules: known };
   };
 }
+
+const PLACES = { task: () => 'task', trial: () => 'trials' };
+/** Which tasks the session's battery has is not known of one that was refused. */
+const timeFaults = (item: ResponseItem, now: number) =>
+  contentFaults([item.given.content], null, now, PLACES).filter(({ code }) => code !== 'UNKNOWN_TASK');

@@ -22,6 +22,7 @@ export type SessionGiven = Static<typeof SessionItem>;
 export interface ResponseGiven {
   id: string;
   sessionId: string;
+  deviceId: string | null;
   task: string;
   readonly content: TaskContent;
 }
@@ -90,6 +91,7 @@ function readResponse(raw: Static<typeof ResponseItem>, index: number): Item | I
     given: {
       id: raw.id,
       sessionId: raw.sessionId,
+      deviceId: raw.deviceId ?? null,
       task: raw.task,
       get content() {
         return (content ??= readTask(raw.task, raw.summary ?? {}, trials));

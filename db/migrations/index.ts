@@ -47,6 +47,7 @@ import * as failingWorkflows from './0048-failing-workflows.js';
 import * as localIds from './0049-local-ids.js';
 import * as movedByHand from './0050-moved-by-hand.js';
 import * as changedByHand from './0051-changed-by-hand.js';
+import * as deviceIds from './0060-device-ids.js';
 
 export interface SqlMigration {
   name: string;
@@ -104,5 +105,6 @@ export const migrations: readonly SqlMigration[] = [
   localIds,
   movedByHand,
   changedByHand,
+  deviceIds,
 ];
 export const latestRevision = migrations.at(-1)!.name;

@@ -27,7 +27,10 @@ export interface OfflineSession {
   timezone: string | null;
   device_id: string | null;
   content_hash: string;
+  /** What does not change while a session goes on: zone, language and device may. */
   start_hash: string;
+  /** The same as releases before 0060 wrote it, with them. */
+  former_start_hash: string;
 }
 export interface SyncParticipant {
   id: string;
@@ -56,6 +59,10 @@ export interface KnownSession {
   id: string;
   participant_id: string;
   status: string;
+  completed_at: string | null;
+  device_id: string | null;
+  /** The device on which it began, where it went on on another. */
+  started_device_id: string | null;
   content_hash: string | null;
   start_hash: string | null;
   content: Record<string, unknown>;
@@ -63,8 +70,8 @@ export interface KnownSession {
 
 export interface SyncState {
   participants: ReadonlyMap<string, SyncParticipant>;
-  /** By participant and local id (`sessionKey`): another's session under the same id has nothing to do with it. */
-  sessions: Map<string, KnownSession>;
+  /** By participant and local id (`sessionKey`): of several devices there are several. */
+  sessions: Map<string, KnownSession[]>;
   visits: Map<string, SyncVisit[]>;
   batteries: ReadonlyMap<number, SyncBattery>;
 }
@@ -79,7 +86,15 @@ export interface SyncConflict {
 export type SyncDecision =
   | { status: 'rejected'; code: string; message: string }
   | { status: 'duplicate'; server_id: string }
-  | { status: 'created' | 'conflict'; server_id: string; conflicts: SyncConflict[]; write: SessionWrite | null };
+  | {
+      status: 'created' | 'conflict';
+      /** Null: of a response that is kept with the conflict of its session. */
+      server_id: string | null;
+      conflicts: SyncConflict[];
+      write: SessionWrite | null;
+      /** Of a session that is refused: it began when the server's did. */
+      same_start?: boolean;
+    };
 
 export interface SessionWrite {
   /** `advance`: an unfinished session of ours goes on as the device has ended it. */
@@ -91,6 +106,8 @@ export interface SessionWrite {
   battery_id: number | null;
   battery_version: number | null;
   language: string | null;
+  device_id: string | null;
+  started_device_id: string | null;
   /** The visit that this session completes. */
   completes: SyncVisit | null;
 }
@@ -115,10 +132,9 @@ export function decideSession(
   const fault = badTimes(session, now);
   if (fault) return fault;
   const key = sessionKey(participant.id, session.local_id);
-  const known = state.sessions.get(key);
-  const unfinished =
-    known?.status === 'active' && known.start_hash === session.start_hash && session.status !== 'active';
-  if (known && !unfinished) return again(session, known);
+  const others = state.sessions.get(key) ?? [];
+  const known = sameSession(session, others);
+  if (known && !goesOn(session, known)) return again(session, known);
 
   const visits = state.visits.get(participant.id) ?? [];
   const visit = visitOf(session, visits);
@@ -147,14 +163,19 @@ export function decideSession(
     done && !withdrawn && visit && ['scheduled', 'open', 'missed'].includes(visit.status) ? { ...visit } : null;
   if (completes && visit) visit.status = 'completed';
   const id = known?.id ?? newId();
-  state.sessions.set(key, {
-    id,
-    participant_id: participant.id,
-    status: session.status,
-    content_hash: session.content_hash,
-    start_hash: session.start_hash,
-    content: contentOf(session),
-  });
+  state.sessions.set(key, [
+    ...others.filter((other) => other !== known),
+    {
+      id,
+      participant_id: participant.id,
+      status: session.status,
+      completed_at: session.completed_at,
+      ...devicesOf(session, known),
+      content_hash: session.content_hash,
+      start_hash: session.start_hash,
+      content: contentOf(session),
+    },
+  ]);
   return {
     status: conflicts.length > 0 ? 'conflict' : 'created',
     server_id: id,
@@ -168,6 +189,7 @@ export function decideSession(
       battery_id: battery?.id ?? null,
       battery_version: session.battery_version ?? battery?.current_version ?? null,
       language: session.language ?? participant.preferred_language,
+      ...devicesOf(session, known),
       completes,
     },
   };
@@ -187,15 +209,52 @@ function badTimes(session: OfflineSession, now: number): SyncDecision | undefine
   return undefined;
 }
 
+const startsAlike = (session: OfflineSession, known: KnownSession): boolean =>
+  known.start_hash === session.start_hash || known.start_hash === session.former_start_hash;
+
+/** An unfinished session that was ended since, or one that was given up and finished after all. */
+const goesOn = (session: OfflineSession, known: KnownSession): boolean =>
+  startsAlike(session, known) &&
+  known.content_hash !== session.content_hash &&
+  (known.status === 'active'
+    ? session.status !== 'active'
+    : known.status !== 'completed' && session.status === 'completed');
+
+/**
+ * Which of the participant's sessions under a local id an item is: devices count alike, so it is the one of its device.
+ * Where one side names no device, or an unfinished session was carried to another one, it is told by how it began.
+ */
+function sameSession(session: OfflineSession, known: readonly KnownSession[]): KnownSession | undefined {
+  const of = (device: string | null) => (one: KnownSession) =>
+    one.device_id === device || (device !== null && one.started_device_id === device);
+  const own = known.find(of(session.device_id));
+  if (own) return own;
+  const alike = known.filter((one) => startsAlike(session, one));
+  return (
+    alike.find((one) => session.device_id === null || one.device_id === null) ??
+    alike.find((one) => goesOn(session, one))
+  );
+}
+
+/** The device that a session is on now, and the one on which it began. */
+const devicesOf = (session: OfflineSession, known: KnownSession | undefined) => ({
+  device_id: session.device_id ?? known?.device_id ?? null,
+  started_device_id:
+    known?.started_device_id ??
+    (session.device_id !== null && known && known.device_id !== session.device_id ? known.device_id : null),
+});
+
 /** The same id again: the same content, an earlier state of it, or other content. */
 function again(session: OfflineSession, known: KnownSession): SyncDecision {
   if (known.content_hash === session.content_hash) return { status: 'duplicate', server_id: known.id };
-  if (session.status === 'active' && known.start_hash === session.start_hash)
-    return { status: 'duplicate', server_id: known.id };
+  const same_start = startsAlike(session, known);
+  const same_end = session.status === known.status && session.completed_at === known.completed_at;
+  if (same_start && (session.status === 'active' || same_end)) return { status: 'duplicate', server_id: known.id };
   return {
     status: 'conflict',
     server_id: known.id,
     write: null,
+    same_start,
     conflicts: [
       {
         conflict_type: 'duplicate_session',
@@ -207,8 +266,26 @@ function again(session: OfflineSession, known: KnownSession): SyncDecision {
   };
 }
 
+/** What becomes of the responses that came with a session that the server did not take. */
+export const keptWithSession = (): SyncDecision => ({
+  status: 'conflict',
+  server_id: null,
+  write: null,
+  conflicts: [
+    {
+      conflict_type: 'duplicate_session',
+      resolution: 'server_wins',
+      message: 'its session is there with other content: the response is kept with the conflict of its session',
+      server_content: null,
+    },
+  ],
+});
+
 /** The visit that is named, on the schedule as it stands now; else the one whose window holds the local start date. */
-function visitOf(session: OfflineSession, visits: readonly SyncVisit[]): SyncVisit | null | 'unknown' {
+export function visitOf(
+  session: Pick<OfflineSession, 'visit_id' | 'local_date'>,
+  visits: readonly SyncVisit[],
+): SyncVisit | null | 'unknown' {
   const isLive = (visit: SyncVisit) => visit.status !== 'superseded' && visit.status !== 'cancelled';
   if (session.visit_id !== null) {
     const named = visits.find((visit) => visit.id === session.visit_id);
@@ -224,9 +301,21 @@ function visitOf(session: OfflineSession, visits: readonly SyncVisit[]): SyncVis
   return open.length === 1 ? open[0]! : null;
 }
 
+/** What may be said otherwise while a session goes on. */
+export const NOT_OF_START = {
+  status: null,
+  completedAt: null,
+  language: null,
+  timezone: null,
+  deviceId: null,
+} as const;
+
 /** What a device says of a session; `syncStatus` and `syncAttempts` are not content. */
 export const contentOf = (
-  session: Omit<OfflineSession, 'content_hash' | 'start_hash' | 'started_ms' | 'completed_ms' | 'local_date'>,
+  session: Omit<
+    OfflineSession,
+    'content_hash' | 'start_hash' | 'former_start_hash' | 'started_ms' | 'completed_ms' | 'local_date'
+  >,
 ): Record<string, unknown> => ({
   id: session.local_id,
   participantId: session.participant_id,
