@@ -3,6 +3,8 @@ import { Instant, Json, Language, TimeZone, Type, Uuid, body, nullable, oneOf, t
 const Remark = Type.Object({ code: Type.String(), task: Type.String(), message: Type.String(), count: Type.Integer() });
 const Warning = Type.Object({ code: Type.String(), message: Type.String() });
 const Summary = Type.Record(Type.String(), Type.Number());
+/** The client's summary counts; where it gave none, the one that its trials give. */
+export const SummarySource = oneOf('client', 'computed');
 export const SessionStatus = oneOf('active', 'completed', 'expired', 'abandoned');
 const Sync = nullable(oneOf('pending', 'synced', 'failed'));
 
@@ -29,6 +31,7 @@ const session = {
   sync_status: Sync,
   synced_at: nullable(Instant),
   task_summaries: Type.Record(Type.String(), Summary),
+  summary_sources: Type.Record(Type.String(), SummarySource),
   trial_count: Type.Integer(),
   created_at: Instant,
   updated_at: Instant,
@@ -42,6 +45,7 @@ export const SessionDetails = Type.Object({
         task: Type.String(),
         local_id: nullable(Type.String()),
         summary: Summary,
+        summary_source: SummarySource,
         computed_summary: Summary,
         summary_difference: Summary,
         quality_flags: Type.Array(Remark),

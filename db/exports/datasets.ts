@@ -1,4 +1,4 @@
-import { reportingShift, sessionStatus, visitStatus } from '../effective.js';
+import { reportingShift, sessionStatus, summarySource, taskSummary, visitStatus } from '../effective.js';
 
 /**
  * What a column holds, which says how it is written and what becomes of it in a de-identified export:
@@ -157,7 +157,7 @@ export const datasets = {
     ],
   },
   task_summaries: {
-    from: `session_tasks k join assessment_sessions t on t.id = k.session_id join participants p on p.id = t.participant_id left join sites st on st.id = p.site_id cross join lateral jsonb_each(k.summary) m`,
+    from: `session_tasks k join assessment_sessions t on t.id = k.session_id join participants p on p.id = t.participant_id left join sites st on st.id = p.site_id cross join lateral jsonb_each(${taskSummary('k')}) m`,
     study: 'k.study_id',
     date: utcDate('t.started_at'),
     order: 't.started_at, t.id, k.task, m.key',
@@ -169,6 +169,11 @@ export const datasets = {
       text('task', 'cognitive task', 'k.task'),
       text('metric', 'name of the metric', 'm.key'),
       number('value', 'its value', `case when jsonb_typeof(m.value) = 'number' then (m.value)::numeric end`),
+      word(
+        'summary_source',
+        'client, or computed: from the trials, where the client gave no summary',
+        summarySource('k'),
+      ),
       instant('submitted_at', 'when it came', 'k.submitted_at'),
     ],
   },

@@ -1,4 +1,4 @@
-import { sessionStatus } from '../effective.js';
+import { sessionStatus, summarySource, taskSummary } from '../effective.js';
 import type { Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
 import { page } from './paging.js';
@@ -26,6 +26,8 @@ export interface SessionRecord {
   sync_status: 'pending' | 'synced' | 'failed' | null;
   synced_at: string | null;
   task_summaries: Record<string, Record<string, number>>;
+  /** Whether a task's summary is the client's or, where it gave none, computed from its trials. */
+  summary_sources: Record<string, 'client' | 'computed'>;
   trial_count: number;
   created_at: string;
   updated_at: string;
@@ -35,8 +37,8 @@ export interface SessionRecord {
 const STATUS = sessionStatus('s');
 const OWN = `s.id, s.study_id, s.site_id, s.participant_id, s.visit_id, s.battery_id, s.battery_version, s.language, ${STATUS} as status, s.source, s.local_id, s.device_id,
   s.clock_skew_ms, s.started_at, s.expires_at, s.completed_at, s.timezone, s.sync_status, s.synced_at`;
-const COLUMNS = `${OWN}, coalesce(k.task_summaries, '{}') as task_summaries, coalesce(k.trial_count, 0)::integer as trial_count, s.created_at, s.updated_at`;
-const TASKS = `(select jsonb_object_agg(t.task, t.summary) as task_summaries, sum(t.trial_count) as trial_count from session_tasks t where t.session_id = s.id) as k`;
+const COLUMNS = `${OWN}, coalesce(k.task_summaries, '{}') as task_summaries, coalesce(k.summary_sources, '{}') as summary_sources, coalesce(k.trial_count, 0)::integer as trial_count, s.created_at, s.updated_at`;
+const TASKS = `(select jsonb_object_agg(t.task, ${taskSummary('t')}) as task_summaries, jsonb_object_agg(t.task, ${summarySource('t')}) as summary_sources, sum(t.trial_count) as trial_count from session_tasks t where t.session_id = s.id) as k`;
 
 export interface SessionFilter extends Page {
   studyId?: string | undefined;
@@ -89,7 +91,10 @@ export async function sessionById(tx: Tx, id: string): Promise<SessionRecord | u
   return rows[0];
 }
 
-export type SessionRow = Omit<SessionRecord, 'task_summaries' | 'trial_count' | 'created_at' | 'updated_at'>;
+export type SessionRow = Omit<
+  SessionRecord,
+  'task_summaries' | 'summary_sources' | 'trial_count' | 'created_at' | 'updated_at'
+>;
 /** The session's own row, locked until the commit: whatever is submitted to one session takes turns. */
 export async function lockSession(tx: Tx, id: string): Promise<SessionRow | undefined> {
   return (

@@ -145,11 +145,18 @@ describe('Offline sync: several devices of one participant count alike', functio
       language: 'en',
       device_id: 'b',
     });
-    for (const more of [{}, { timezone: 'UTC' }, { deviceId: 'a' }, { deviceId: null }])
-      expect(await send(site.item('1', { ...end, ...more })), JSON.stringify(more)).to.include({
+    const { completedAt, ...open } = { ...end, status: 'active' };
+    for (const again of [
+      end,
+      open,
+      { ...base, status: 'in_progress', completedAt: null },
+      { ...open, timezone: 'UTC' },
+    ])
+      expect(await send(site.item('1', { completedAt: null, ...again })), JSON.stringify(again)).to.include({
         status: 'duplicate',
         server_id: began.server_id,
       });
+    expect(Date.parse(completedAt)).to.be.below(Date.now());
     expect((await site.conflicts()).total).to.equal(0);
   });
 

@@ -88,6 +88,9 @@ export function orderWarnings(task: string, trials: readonly Trial[]): Remark[] 
   return warnings;
 }
 
+/** No test yields a larger value (decisions: kept, exported, in no statistics). */
+export const PLAUSIBLE_LIMIT = 1e12;
+
 const never = (value: number): boolean => value < 0;
 const noShare = (value: number): boolean => value < 0 || value > 1;
 const noCount = (value: number): boolean => value < 0 || !Number.isInteger(value);
@@ -113,14 +116,13 @@ export function summaryFlags(task: string, summary: Summary): Remark[] {
   const found = Object.keys(summary)
     .filter((metric) => Object.hasOwn(IMPOSSIBLE, metric) && IMPOSSIBLE[metric]!(summary[metric]!))
     .sort();
-  return found.length === 0
-    ? []
-    : [
-        {
-          code: 'SUMMARY_IMPLAUSIBLE',
-          task,
-          count: found.length,
-          message: `metrics that cannot be: ${found.join(', ')}`,
-        },
-      ];
+  const huge = Object.keys(summary)
+    .filter((metric) => Math.abs(summary[metric]!) > PLAUSIBLE_LIMIT)
+    .sort();
+  const flag = (code: string, metrics: readonly string[], message: string): Remark[] =>
+    metrics.length === 0 ? [] : [{ code, task, count: metrics.length, message: `${message}: ${metrics.join(', ')}` }];
+  return [
+    ...flag('SUMMARY_IMPLAUSIBLE', found, 'metrics that cannot be'),
+    ...flag('IMPLAUSIBLE', huge, 'metrics that no test yields, left out of statistics'),
+  ];
 }

@@ -248,8 +248,7 @@ const devicesOf = (session: OfflineSession, known: KnownSession | undefined) => 
 function again(session: OfflineSession, known: KnownSession): SyncDecision {
   if (known.content_hash === session.content_hash) return { status: 'duplicate', server_id: known.id };
   const same_start = startsAlike(session, known);
-  const same_end = session.status === known.status && session.completed_at === known.completed_at;
-  if (same_start && (session.status === 'active' || same_end)) return { status: 'duplicate', server_id: known.id };
+  if (same_start && session.status === 'active') return { status: 'duplicate', server_id: known.id };
   return {
     status: 'conflict',
     server_id: known.id,
