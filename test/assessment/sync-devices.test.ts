@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { newStudy } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { enterPortal } from '../support/portal.js';
 import { Random } from '../support/random.js';
@@ -124,6 +125,16 @@ describe('Offline sync: several devices of one participant count alike', functio
     await site.http.expect(200, 'POST', `${at}/erase`, { reason: 'asked for it' });
     const { items } = await site.http.expect(200, 'GET', `/api/sessions?study_id=${site.study.id}`);
     expect(items.map(({ device_id, local_id }) => [device_id, local_id])).to.deep.equal([
+      [null, '1'],
+      [null, '1'],
+    ]);
+    const whole = await site.http.get(`/api/exports/studies/${site.study.id}/full`);
+    const copy = await newStudy(site.http);
+    await site.http.expect(201, 'POST', `/api/studies/import/full?study_id=${copy.id}`, undefined, {
+      raw: { type: 'application/json', content: whole.text },
+    });
+    const there = await site.http.expect(200, 'GET', `/api/sessions?study_id=${copy.id}`);
+    expect(there.items.map(({ device_id, local_id }) => [device_id, local_id])).to.deep.equal([
       [null, '1'],
       [null, '1'],
     ]);
