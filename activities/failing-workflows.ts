@@ -22,15 +22,13 @@ const MOST = 1_000;
 /** A task that a worker took along when it died is given again: its second attempt is no sign of anything. */
 const ATTEMPTS = 3;
 /**
- * Runs that are asked for one by one in a look: five a second of those that run, and of those that are known to fail.
+ * Runs that are asked for one by one in a look: at the default interval five a second of those that run, and of those that are known to fail.
  */
 const PAGE = 300;
 const AGAIN = 200;
 const AT_ONCE = 4;
 /** How far back the event of the last failure lies: after it stand messages that came since. */
 const EVENTS = 50;
-/** It is no hurry: the tasks of such a run are given again after ten seconds and later. */
-const EVERY_MS = 60_000;
 const CALL_MS = 5_000;
 /** As many are named in the log at a time. */
 const TOLD = 20;
@@ -44,14 +42,16 @@ type Run = Omit<FailingWorkflow, 'problem'>;
  *
  * A server that marks such runs (from 1.30 on, where its operator has not turned it off) is asked for the marked ones:
  * one call. An older one is asked run by run, a page of those that run in each look, and then the next: of ten thousand
- * each comes round within some 35 minutes. Nothing in the database tells them apart: a signal that was delivered leaves
+ * each comes round within some 35 minutes at the default interval. Nothing in the database tells them apart: a signal that was delivered leaves
  * no row.
  */
 export class FailingWorkflows {
   /** Where the next look goes on, on an older server; empty: at the beginning. */
   private place: Uint8Array = new Uint8Array();
 
-  constructor(private readonly deps: { database: Database; client: Client; taskQueue: string; log: Logger }) {}
+  constructor(
+    private readonly deps: { database: Database; client: Client; taskQueue: string; log: Logger; everySeconds: number },
+  ) {}
 
   private timer: NodeJS.Timeout | undefined;
   private underWay: Promise<void> | undefined;
@@ -64,7 +64,7 @@ export class FailingWorkflows {
       });
     };
     look();
-    this.timer = setInterval(look, EVERY_MS);
+    this.timer = setInterval(look, this.deps.everySeconds * 1000);
   }
 
   async stop(): Promise<void> {

@@ -164,7 +164,13 @@ const ensureJobs = async (keep: boolean) => {
 };
 const reconciler = new Reconciler({ database, client, taskQueue, log, ensureJobs: () => ensureJobs(true) });
 reconciler.start();
-const failingWorkflows = new FailingWorkflows({ database, client, taskQueue, log });
+const failingWorkflows = new FailingWorkflows({
+  database,
+  client,
+  taskQueue,
+  log,
+  everySeconds: settings.FAILING_WORKFLOWS_INTERVAL_SECONDS,
+});
 failingWorkflows.start();
 const checkpointer =
   settings.AUDIT_SIGNING_KEY === undefined

@@ -32,6 +32,7 @@ export async function build(root) {
   const bundled = before.bundle === bundle && existsSync(join(dist, WORKFLOW_BUNDLE));
   if (changed.length === 0 && gone.length === 0 && bundled) return false;
   await step(`building (${changed.length} of ${Object.keys(sources).length} files)`, async () => {
+    const outputs = await translate(root, dist, changed);
     // The manifest comes last; without it what lies in dist is unknown (a migration deleted since would still be run).
     if (Object.keys(before.sources).length === 0) await emptyFolder(dist);
     await Promise.all(
@@ -39,7 +40,7 @@ export async function build(root) {
         .flatMap((path) => [outputOf(dist, path), `${outputOf(dist, path)}.map`])
         .map((file) => rm(file, { force: true })),
     );
-    await translate(root, dist, changed);
+    await write(outputs);
     if (!bundled) await bundleWorkflows(dist);
     await writeWhole(join(dist, '.build.json'), JSON.stringify({ tools, sources, bundle }));
   });
@@ -61,12 +62,12 @@ async function translate(root, dist, paths) {
     moduleResolution: ts.ModuleResolutionKind.Bundler,
   };
   const faults = [];
+  const outputs = [];
   for (const [index, path] of paths.entries()) {
     const from = join(root, path);
     const to = outputOf(dist, path);
-    await mkdir(dirname(to), { recursive: true });
     if (extname(path) !== '.ts') {
-      await copyFile(from, to);
+      outputs.push({ from, to });
       continue;
     }
     const { outputText, sourceMapText, diagnostics } = ts.transpileModule(await readFile(from, 'utf8'), {
@@ -83,12 +84,25 @@ async function translate(root, dist, paths) {
         }),
       );
     const map = { ...JSON.parse(sourceMapText), sources: [relative(dirname(to), from).split(sep).join('/')] };
-    await writeWhole(`${to}.map`, JSON.stringify(map));
-    await writeWhole(to, outputText);
+    outputs.push({ to, text: outputText, map: JSON.stringify(map) });
     // Lets timers run: progress lines and the heartbeat of the lock.
     if (index % 20 === 19) await new Promise((resolve) => setImmediate(resolve));
   }
+  // Before anything is written: a program that runs from dist, or is started again, goes on with what it was.
   if (faults.length > 0) throw new Error(`The sources do not compile:\n${faults.join('\n').trim()}`);
+  return outputs;
+}
+
+async function write(outputs) {
+  for (const { from, to, text, map } of outputs) {
+    await mkdir(dirname(to), { recursive: true });
+    if (from !== undefined) {
+      await copyFile(from, to);
+      continue;
+    }
+    await writeWhole(`${to}.map`, map);
+    await writeWhole(to, text);
+  }
 }
 
 async function bundleWorkflows(dist) {
@@ -124,14 +138,8 @@ const bundleKey = (tools, sources) =>
 
 async function sourceHashes(root) {
   const hashes = {};
-  const visit = async (path) => {
-    const entries = await readdir(join(root, path), { withFileTypes: true }).catch((fault) => {
-      if (fault.code === 'ENOENT') return [];
-      throw fault;
-    });
-    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-      const inside = `${path}/${entry.name}`;
-      if (entry.name.startsWith('.') || SKIPPED.has(entry.name)) continue;
+  const visit = async (folder) => {
+    for (const { inside, entry } of await entriesOf(root, folder)) {
       if (entry.isDirectory()) await visit(inside);
       else if (!NOT_COPIED.has(extname(entry.name)) && !entry.name.endsWith('.d.ts'))
         hashes[inside] = await hashOf(root, [inside]);
@@ -142,6 +150,27 @@ async function sourceHashes(root) {
     else await visit(source);
   }
   return hashes;
+}
+
+/** The folders whose files are built. */
+export async function sourceFolders(root) {
+  const below = async (folder) => {
+    const folders = (await entriesOf(root, folder)).filter(({ entry }) => entry.isDirectory());
+    return [folder, ...(await Promise.all(folders.map(({ inside }) => below(inside)))).flat()];
+  };
+  const tops = SOURCES.filter((source) => !source.endsWith('.ts') && existsSync(join(root, source)));
+  return (await Promise.all(tops.map(below))).flat();
+}
+
+async function entriesOf(root, folder) {
+  const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((fault) => {
+    if (fault.code === 'ENOENT') return [];
+    throw fault;
+  });
+  return entries
+    .filter(({ name }) => !name.startsWith('.') && !SKIPPED.has(name))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map((entry) => ({ entry, inside: `${folder}/${entry.name}` }));
 }
 
 async function hashOf(root, paths) {
@@ -164,6 +193,9 @@ async function emptyFolder(dist) {
   const names = (await readdir(dist)).filter((name) => name !== '.tsbuildinfo');
   await Promise.all(names.map((name) => rm(join(dist, name), { recursive: true, force: true })));
 }
+
+/** The hash of each source that lies in dist, by its path. */
+export const builtSources = async (root) => (await readManifest(join(root, 'dist'))).sources;
 
 /** A reader sees the old file or the new one, never half of it: a service may be running from dist. */
 async function writeWhole(path, text) {

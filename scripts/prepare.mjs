@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from './compile.mjs';
 import { ensureInstalled } from './ensure-install.mjs';
@@ -8,6 +8,9 @@ import { withSetupLock } from './setup-lock.mjs';
 
 /** The checkout. */
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** Held by whoever installs packages or builds. */
+export const setupLock = join(root, '.cache', 'setup.lock');
 
 /** Settings in .env count where the real environment does not name them (an empty one does name it). */
 export function loadEnvFile() {
@@ -21,7 +24,7 @@ export function loadEnvFile() {
  */
 export function prepare() {
   return withSetupLock(
-    join(root, '.cache', 'setup.lock'),
+    setupLock,
     async () => {
       await ensureInstalled(root);
       return build(root);
@@ -40,12 +43,26 @@ export async function run(work) {
   }
 }
 
-/** Node's version is looked at before anything newer than that version is used. */
+/** Refuses a version of Node that is not supported, before anything is used that it may not have. */
 export function requireNode() {
-  const [major, minor] = process.versions.node.split('.').map(Number);
-  if (major > 20 || (major === 20 && minor >= 19)) return;
-  process.stderr.write(`Node.js 20.19 or newer is needed; this is ${process.versions.node} (${process.execPath}).\n`);
+  const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const refusal = nodeRefusal(process.versions.node, engines.node);
+  if (refusal === undefined) return;
+  process.stderr.write(`${refusal} (${process.execPath}).\n`);
   process.exit(1);
+}
+
+/**
+ * @param {string} version of Node
+ * @param {string} engines what package.json names, as "^20.19.0 || ^24.0.0"
+ * @returns {string | undefined} why this version is refused, without a full stop
+ */
+export function nodeRefusal(version, engines) {
+  const supported = engines.split('||').map((range) => range.trim().slice(1).split('.').map(Number));
+  const [major, minor] = version.split('.').map(Number);
+  if (supported.some(([line, least]) => major === line && minor >= least)) return undefined;
+  const names = supported.map(([line, least]) => (least > 0 ? `${line} (${line}.${least} or newer)` : String(line)));
+  return `Node.js ${names.slice(0, -1).join(', ')} or ${names.at(-1)} is needed; this is ${version}`;
 }
 
 /**

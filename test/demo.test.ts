@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { expect } from 'chai';
 import { root } from './support/environment.js';
+import { compiled } from './support/program.js';
 import { service, temporaryDataDir } from './support/service.js';
 
 /** Runs the demo's program, as `npm run demo` does once everything is built. */
 async function demo(dataDir: string): Promise<{ code: number | null; output: string; faults: string }> {
-  const child = spawn(process.execPath, ['--import', 'tsx', join(root, 'scripts', 'demo.ts')], {
+  const child = spawn(process.execPath, [compiled('scripts/demo')], {
     cwd: root,
     env: { ...process.env, DATA_DIR: dataDir, ADMIN_PASSWORD: '' },
     stdio: ['ignore', 'pipe', 'pipe'],

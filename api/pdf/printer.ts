@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { problem } from '../errors.js';
 import { findChromium } from './chromium.js';
 import { pagesOfAnchors } from './destinations.js';
-import { giveWay, sessionGivesWay } from './give-way.js';
+import { sessionGivesWay, treeGivesWay } from './give-way.js';
 import { fontFile } from '../reports/fonts.js';
 
 export type PageSize = 'letter' | 'a4';
@@ -138,18 +138,11 @@ export class Printer {
    * it prints all the same.
    */
   private async lowered(browser: Browser): Promise<void> {
-    try {
-      const session = await browser.target().createCDPSession();
-      try {
-        const { processInfo } = await session.send('SystemInfo.getProcessInfo');
-        await giveWay(processInfo.map(({ id }) => id));
-      } finally {
-        await session.detach();
-      }
-    } catch (fault) {
-      if (isGone(fault)) throw fault;
-      this.options.log.debug({ err: fault }, 'the browser keeps its priority');
-    }
+    const pid = browser.process()?.pid;
+    if (pid === undefined) return;
+    for (const given of await Promise.allSettled([sessionGivesWay(pid), treeGivesWay(pid)]))
+      if (given.status === 'rejected')
+        this.options.log.debug({ err: given.reason as unknown }, 'the browser keeps its priority');
   }
 
   private async launch(): Promise<Browser> {
@@ -177,17 +170,14 @@ export class Printer {
         '--no-first-run',
         '--disable-extensions',
         '--disable-background-networking',
+        // A process for the next page, kept ready from the first one on.
+        '--disable-features=SpareRendererForSitePerProcess',
         '--font-render-hinting=none',
       ],
     });
     browser.once('disconnected', () => {
       this.browser = undefined;
     });
-    const pid = browser.process()?.pid;
-    if (pid !== undefined)
-      await sessionGivesWay(pid).catch((fault: unknown) => {
-        log.debug({ err: fault }, 'the browser’s session keeps its priority');
-      });
     return browser;
   }
 }

@@ -100,7 +100,7 @@ export const reasons: Record<string, Reason> = {
   eslint: { why: 'style, and the direction of imports' },
   'eslint-plugin-import-x': { why: 'the rules on imports: zones, no circles' },
   'fast-check': { why: 'property tests' },
-  mocha: { why: 'runs the tests', by: 'scripts/test.mjs' },
+  mocha: { why: 'runs the tests' },
   'openapi-fetch': { why: 'the client that the contract test generates: its calls' },
   'openapi-typescript': {
     why: 'the client that the contract test generates: its types',
@@ -109,7 +109,6 @@ export const reasons: Record<string, Reason> = {
   prettier: { why: 'one form for all code, so that no change is about layout', by: 'package.json' },
   'pg-boss': { why: 'the job queue that the sweep of reminders is measured against' },
   standardwebhooks: { why: 'checks our signed events as a subscriber does' },
-  tsx: { why: 'runs TypeScript as it is, in tests', by: 'scripts/test.mjs' },
   typescript: { why: 'the compiler' },
   'typescript-eslint': { why: 'ESLint on TypeScript' },
   yaml: { why: 'reads the alert rules in their test' },

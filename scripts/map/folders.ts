@@ -55,6 +55,7 @@ export const folders: Record<string, string> = {
   'scripts/map': 'this map',
   'scripts/runtime': '`npm start`: parts, ports, locks, restarts, the mail catcher',
   'scripts/simulate': 'simulation from a file',
+  'scripts/test': '`npm test`: options, order of the files, runners side by side, report',
   'scripts/temporal-postgres': 'the Temporal server of production: built, configured, started',
 
   test: 'a folder for each kind of guarantee',
@@ -82,7 +83,8 @@ export const folders: Record<string, string> = {
   'test/property': 'properties under random histories',
   'test/replay': 'recorded histories under the present code',
   'test/reports': 'reports agree with each other; documents',
-  'test/runtime': '`npm start` in every situation',
+  'test/runtime': '`npm start` and `npm test` in every situation',
+  'test/runtime/runner-files': 'files that the runner’s own test has run: they fail, crash, leave something open',
   'test/security': 'bad input over the wire, leaks, filters that were forgotten',
   'test/support': 'what tests are written with',
   'test/telemetry': 'traces as a receiver sees them',

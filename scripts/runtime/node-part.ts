@@ -5,14 +5,22 @@ import type { PartName, PartPlan } from './part.js';
 /**
  * A part that is a Node program of ours. It says `{ready: true}` over its channel when it serves; the channel's end
  * tells it that the supervisor is gone, so that it drains and goes as well.
+ * @param inspect the port of its inspector; none without
  */
-export function nodePart(name: PartName, program: string, env: NodeJS.ProcessEnv, log: string): PartPlan {
+export function nodePart(
+  name: PartName,
+  program: string,
+  env: NodeJS.ProcessEnv,
+  log: string,
+  inspect?: number,
+): PartPlan {
+  const debugged = inspect === undefined ? [] : [`--inspect=127.0.0.1:${inspect}`];
   return {
     name,
     log,
     // Detached: Ctrl-C at the terminal reaches the supervisor alone, which orders the stop.
     spawn: (output) =>
-      spawn(process.execPath, ['--enable-source-maps', program], {
+      spawn(process.execPath, ['--enable-source-maps', ...debugged, program], {
         env,
         detached: true,
         stdio: ['ignore', output, output, 'ipc'],

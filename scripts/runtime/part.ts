@@ -40,6 +40,10 @@ export class Part {
   #identity: Identity | undefined;
   #stopping = new AbortController();
   #keepingUp: Promise<void> | undefined;
+  /** Ends the pause before the next attempt. */
+  #wake = new AbortController();
+  /** Who has asked for a restart and waits for its outcome. */
+  #asked: ((fault?: Error) => void)[] = [];
 
   constructor(
     private readonly plan: PartPlan,
@@ -62,9 +66,24 @@ export class Part {
     this.#keepingUp = this.#keepUp(child);
   }
 
+  /**
+   * Ends the process and starts the program again, without a pause.
+   * @throws StartError with the part's last words when it does not come up; it is tried again with back-off
+   */
+  async restart(): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    const outcome = new Promise<void>((resolve, reject) => {
+      this.#asked.push((fault) => (fault ? reject(fault) : resolve()));
+    });
+    const child = this.#child;
+    this.#wake.abort();
+    await Promise.all([outcome, child && this.#end(child)]);
+  }
+
   /** Drains and ends the part; after its grace it is killed with everything it started. */
   async stop(): Promise<void> {
     this.#stopping.abort();
+    this.#wake.abort();
     const child = this.#child;
     if (child) await this.#end(child);
     await this.#keepingUp;
@@ -73,6 +92,7 @@ export class Part {
   /** At once, without a word to the part: for the impatient second Ctrl-C. */
   kill(): void {
     this.#stopping.abort();
+    this.#wake.abort();
     if (this.#child?.pid !== undefined) signal(-this.#child.pid, 'SIGKILL');
   }
 
@@ -107,6 +127,14 @@ export class Part {
   }
 
   async #keepUp(first: ChildProcess): Promise<void> {
+    try {
+      await this.#restartWhenItEnds(first);
+    } finally {
+      this.#answer(this.#asked.splice(0));
+    }
+  }
+
+  async #restartWhenItEnds(first: ChildProcess): Promise<void> {
     let child: ChildProcess | undefined = first;
     let pause = FIRST_PAUSE;
     const { name } = this.plan;
@@ -117,18 +145,42 @@ export class Part {
         this.#forget(child);
         if (this.#stopping.signal.aborted) return;
         if (performance.now() - since > SETTLED) pause = FIRST_PAUSE;
-        this.events.say(`${name} ended ${how}; starting it again in ${pause / 1000} s`);
+        if (this.#asked.length === 0) this.events.say(`${name} ended ${how}; starting it again in ${pause / 1000} s`);
       }
+      if (this.#asked.length === 0) await this.#pause(pause);
+      if (this.#stopping.signal.aborted) return;
+      pause = Math.min(pause * 2, LONGEST_PAUSE);
+      const asked = this.#asked.splice(0);
+      if (asked.length > 0) pause = FIRST_PAUSE;
       try {
-        await sleep(pause, undefined, { signal: this.#stopping.signal });
-        pause = Math.min(pause * 2, LONGEST_PAUSE);
         child = await this.#attempt();
-        this.events.say(`${name} is back (process ${child.pid})`);
+        this.#answer(asked);
+        if (asked.length === 0) this.events.say(`${name} is back (process ${child.pid})`);
+        // Asked for before this process was there to be ended.
+        if (this.#asked.length > 0) await this.#end(child);
       } catch (fault) {
-        if (this.#stopping.signal.aborted) return;
         child = undefined;
-        this.events.say(`${(fault as Error).message}\n${name}: trying again in ${pause / 1000} s`);
+        this.#answer(asked, fault as Error);
+        if (this.#stopping.signal.aborted) return;
+        if (asked.length === 0)
+          this.events.say(`${(fault as Error).message}\n${name}: trying again in ${pause / 1000} s`);
       }
+    }
+  }
+
+  #answer(asked: ((fault?: Error) => void)[], fault?: Error): void {
+    for (const answer of asked) answer(fault);
+  }
+
+  /** Lets time pass, until the part is to be restarted or stopped. */
+  async #pause(ms: number): Promise<void> {
+    this.#wake = new AbortController();
+    const { signal: woken } = this.#wake;
+    if (this.#stopping.signal.aborted) return;
+    try {
+      await sleep(ms, undefined, { signal: woken });
+    } catch (fault) {
+      if (!woken.aborted) throw fault;
     }
   }
 

@@ -25,6 +25,19 @@ export const SUPERUSER = 'postgres';
 export const DATABASE = 'research';
 const ARCHIVE_SECONDS = 60;
 
+/**
+ * Of our environment: no secret of the service is in it. With the clock that tests may have given this process: the
+ * time of everything is the database's.
+ */
+const environment = (): NodeJS.ProcessEnv => ({
+  LC_ALL: 'C',
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => name === 'PATH' || name === 'LD_PRELOAD' || /^FAKETIME(?!_SHARED$)/.test(name),
+    ),
+  ),
+});
+
 export const postgresUrl = (host: string, port: number, password: string, database = DATABASE): string =>
   `postgres://${SUPERUSER}:${encodeURIComponent(password)}@${reach(host)}:${port}/${database}`;
 
@@ -65,7 +78,7 @@ export async function prepareCluster(place: PostgresPlace, password: string, can
         '--encoding=UTF8',
         '--locale=C',
       ],
-      { ...place.user, cwd: '/', signal: cancelled, env: { PATH: process.env.PATH, LC_ALL: 'C' } },
+      { ...place.user, cwd: '/', signal: cancelled, env: environment() },
     );
   } catch (fault) {
     rmSync(draft, { recursive: true, force: true });
@@ -150,7 +163,7 @@ export function postgresPart(
           ...place.user,
           cwd: dirname(realpathSync(place.data)),
           detached: true,
-          env: { PATH: process.env.PATH, LC_ALL: 'C' },
+          env: environment(),
           stdio: ['ignore', output, output],
         },
       ),

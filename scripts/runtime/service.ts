@@ -16,6 +16,9 @@ import { temporalPart } from './temporal-server.js';
 
 export type PortName = 'PORT' | 'POSTGRES_PORT' | 'TEMPORAL_PORT' | 'TEMPORAL_UI_PORT' | 'MAIL_PORT' | 'MAIL_UI_PORT';
 
+/** Where a debugger reaches the Node programs. */
+export type NodeInspector = Partial<Record<'api' | 'worker', number>>;
+
 export interface ServiceContext {
   settings: Settings;
   dir: DataDir;
@@ -25,6 +28,7 @@ export interface ServiceContext {
   cancelled: AbortSignal;
   /** Makes a part known to the supervisor, which stops it in the end, and starts it. */
   start: (plan: PartPlan) => Promise<Part>;
+  inspect: NodeInspector | undefined;
   say: (line: string) => void;
   /** Runs a step and says what it is and how long it took. */
   step: <T>(what: string, work: () => Promise<T>) => Promise<T>;
@@ -53,7 +57,7 @@ const catchesMail = (settings: Settings): boolean => settings.SMTP_URL === undef
  * @throws StartError, SchemaError with one sentence for the person at the terminal
  */
 export async function startService(context: ServiceContext): Promise<Omit<RunJson, 'pids'>> {
-  const { settings, dir, secrets, ports, cancelled, start, say, step } = context;
+  const { settings, dir, secrets, ports, cancelled, start, inspect, say, step } = context;
   const release =
     (...names: PortName[]) =>
     async () => {
@@ -157,8 +161,10 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
         }),
   });
   await Promise.all([
-    step('worker', () => start(nodePart('worker', program('activities/main.js'), env, log('worker')))),
-    step('API', () => start({ ...nodePart('api', program('api/main.js'), env, log('api')), before: release('PORT') })),
+    step('worker', () => start(nodePart('worker', program('activities/main.js'), env, log('worker'), inspect?.worker))),
+    step('API', () =>
+      start({ ...nodePart('api', program('api/main.js'), env, log('api'), inspect?.api), before: release('PORT') }),
+    ),
   ]);
   return {
     api: url('PORT'),

@@ -9,19 +9,39 @@ import { reservePorts, type Reservation } from './ports.js';
 import type { Identity } from './processes.js';
 import { removeRunJson, writeRunJson, type RunJson } from './run-json.js';
 import { StartError } from './start-error.js';
-import { neededPorts, startService, type PortName } from './service.js';
+import { neededPorts, startService, type NodeInspector, type PortName } from './service.js';
 import { readyText, say, step } from './terminal.js';
 import { usableSettings } from './usable-settings.js';
 
 /** The API first, so that nothing new comes in; then who works on it; the stores last. */
 const STOP_ORDER: PartName[][] = [['api'], ['worker'], ['temporal', 'mail'], ['postgres']];
 
+/** The service, as a program sees it that runs beside it in the supervisor's process. */
+export interface RunningService {
+  databaseUrl: string;
+  /**
+   * Starts these Node programs again, on the same ports.
+   * @throws StartError with the last output of one that does not start; it is retried with back-off
+   */
+  restart: (names: ('api' | 'worker')[]) => Promise<void>;
+  say: (line: string) => void;
+  /** Aborted when the service is to stop. */
+  stopped: AbortSignal;
+}
+
+export interface SuperviseOptions {
+  /** The port of each Node program's inspector; 0 takes a free one. */
+  inspect?: NodeInspector;
+  /** Runs from the moment at which the service is ready until `stopped`. */
+  whileRunning?: (service: RunningService) => Promise<void>;
+}
+
 /**
  * Runs the whole service in this process and its children until it is told to stop (SIGINT, SIGTERM, SIGHUP, or the
  * end of the channel to the process that started it).
  * @returns the exit code: 0 after a stop, 1 when it could not start
  */
-export async function supervise(): Promise<number> {
+export async function supervise({ inspect, whileRunning }: SuperviseOptions = {}): Promise<number> {
   const stop = listenForStop();
   let supervision: Supervision | undefined;
   try {
@@ -50,6 +70,7 @@ export async function supervise(): Promise<number> {
       ports: supervision.ports,
       cancelled: supervision.cancelled,
       start,
+      inspect,
       say,
       step,
     });
@@ -58,7 +79,11 @@ export async function supervise(): Promise<number> {
       supervision.ready(run);
       // What production prints is collected by others.
       process.stdout.write(readyText(settings.production ? { ...run, admin_password: null } : run, dir));
-      await aborted(stop.signal);
+      const { restart } = supervision;
+      await Promise.all([
+        aborted(stop.signal),
+        whileRunning?.({ databaseUrl: run.database_url, restart, say, stopped: stop.signal }),
+      ]);
     } else {
       // Whatever was about to start hears of the stop through its part.
       started.catch((fault: Error) => say(`stopped while starting: ${fault.message.split('\n')[0]}`));
@@ -97,6 +122,10 @@ class Supervision {
     this.cancelled.throwIfAborted();
     await part.start();
     return part;
+  };
+
+  readonly restart = async (names: PartName[]): Promise<void> => {
+    await Promise.all(names.map((name) => this.#parts.get(name)?.restart()));
   };
 
   get cancelled(): AbortSignal {

@@ -8,6 +8,7 @@ import { expect } from 'chai';
 import { plotNames, plotSvg } from '../../workflows/domain/simulation/plots.js';
 import type { SimulationResult } from '../../workflows/domain/simulation/result.js';
 import { root } from '../support/environment.js';
+import { compiled } from '../support/program.js';
 import { newStudy, unique, user } from '../support/http.js';
 import { until } from '../support/service.js';
 import { allHold, exact, run, text, window } from './simulated.js';
@@ -25,11 +26,7 @@ describe('npm run simulate', function () {
     try {
       return {
         code: 0,
-        ...(await promisify(execFile)(
-          process.execPath,
-          ['--import', 'tsx', join(root, 'scripts', 'simulate.ts'), ...args],
-          { cwd: root },
-        )),
+        ...(await promisify(execFile)(process.execPath, [compiled('scripts/simulate'), ...args], { cwd: root })),
       };
     } catch (fault) {
       return fault as { code: number; stdout: string; stderr: string };

@@ -248,24 +248,22 @@ describe('What bounds a request’s time', function suite() {
   });
 
   it('files in and out have limits of their own: an import and an export wait longer', async () => {
-    const longer = async <T>(sql: string, work: () => Promise<T>): Promise<T> => {
-      let running: Promise<T> | undefined;
-      await whileLocked(sql, async () => {
-        running = work();
-        running.catch(() => undefined);
-        await until(waiting, { what: 'it to wait' });
-        // No condition to wait for: nothing is to happen for so long.
-        await sleep((STATEMENT + 1) * 1000);
-      });
-      return running!;
-    };
-    expect(await longer(lockedStudy(), () => imported(http, study.id, 'participant_code\nL-1\n'))).to.include({
-      success: true,
-      imported_count: 1,
+    // Both at once, each with a lock of its own to wait for.
+    const begun = await whileLocked(lockedStudy(), async () => {
+      await outside.query('lock table scheduled_visits in access exclusive mode');
+      const running = Promise.all([
+        imported(http, study.id, 'participant_code\nL-1\n'),
+        http.post('/api/exports/csv', { study_id: study.id, dataset: 'visits' }),
+      ]);
+      running.catch(() => undefined);
+      await until(async () => (await waiting()) === 2, { what: 'both to wait' });
+      // No condition to wait for: nothing is to happen for so long.
+      await sleep((STATEMENT + 1) * 1000);
+      expect(await waiting(), 'both wait longer than a statement of a request may take').to.equal(2);
+      return { running };
     });
-    const exported = await longer('lock table scheduled_visits in access exclusive mode', () =>
-      http.post('/api/exports/csv', { study_id: study.id, dataset: 'visits' }),
-    );
+    const [report, exported] = await begun.running;
+    expect(report).to.include({ success: true, imported_count: 1 });
     expect(exported.status, exported.text).to.equal(200);
     expect(exported.text).to.contain('participant_code');
   });

@@ -11,7 +11,7 @@ import type { Database, Tx } from '../../db/knex.js';
 import { migrate } from '../../db/migrate.js';
 import { inScope } from '../../db/transaction.js';
 import { root, testEnvironment } from '../support/environment.js';
-import { ran } from '../support/program.js';
+import { compiled, ran } from '../support/program.js';
 import { unique } from '../support/http.js';
 import { service } from '../support/service.js';
 
@@ -89,7 +89,7 @@ export class Ledger {
   verify(
     known: Record<string, string> = { AUDIT_SIGNING_KEY: SECRET, AUDIT_CHECKPOINT_DIR: this.folder.path },
   ): Promise<{ code: number; output: string }> {
-    return ran(['--import', 'tsx', 'scripts/audit-verify.ts'], testEnvironment({ DATABASE_URL: this.url, ...known }));
+    return ran([compiled('scripts/audit-verify')], testEnvironment({ DATABASE_URL: this.url, ...known }));
   }
 
   /** The offline verifier over an export of the database as it is, with nothing but the export and the key. */

@@ -124,7 +124,7 @@ const usual = (name: string, pairs: Pair[], what: string): Figure => ({
 
 async function bareUpdates({ service, load }: Stage): Promise<Bare> {
   const { temporal, temporal_namespace, database_url } = service.run;
-  const worker = await startChild(import.meta.url.endsWith('.ts') ? 'bare/worker.ts' : 'bare/worker.js', {
+  const worker = await startChild('bare/worker.js', {
     ...process.env,
     BARE_DATABASE_URL: database_url,
     BARE_TEMPORAL: temporal,
@@ -154,15 +154,12 @@ async function bareUpdates({ service, load }: Stage): Promise<Bare> {
 async function besideDbos(stage: Stage, studyId: string, rounds: number): Promise<Figure[]> {
   const url = new URL(stage.service.run.database_url);
   url.pathname = '/bench_dbos';
-  const dbos = await startChild<object, object, { url: string }>(
-    import.meta.url.endsWith('.ts') ? 'bare/dbos.ts' : 'bare/dbos.js',
-    {
-      ...process.env,
-      BARE_DATABASE_URL: stage.service.run.database_url,
-      BARE_DBOS_URL: url.href,
-      BARE_ADMIN: stage.adminId,
-    },
-  );
+  const dbos = await startChild<object, object, { url: string }>('bare/dbos.js', {
+    ...process.env,
+    BARE_DATABASE_URL: stage.service.run.database_url,
+    BARE_DBOS_URL: url.href,
+    BARE_ADMIN: stage.adminId,
+  });
   const beside = async (concurrency: number, count: number) => {
     const participants = await enrollInBulk(stage, studyId, (rounds + 1) * count);
     const pairs = await setAnchors(

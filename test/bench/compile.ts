@@ -45,15 +45,12 @@ export async function compileFigures(stage: Stage, rounds: number): Promise<Figu
   const bytes = Buffer.from(await (await fetch(`${stage.service.run.api}${path}`, { headers })).arrayBuffer());
   const folder = mkdtempSync(join(tmpdir(), 'bench-'));
   writeFileSync(join(folder, 'bytes'), bytes);
-  const bare = await startChild<object, object, { url: string }>(
-    import.meta.url.endsWith('.ts') ? 'bare/api.ts' : 'bare/api.js',
-    {
-      ...process.env,
-      BARE_DATABASE_URL: stage.service.run.database_url,
-      BARE_SECRET: 'not asked for',
-      BARE_BYTES_FILE: join(folder, 'bytes'),
-    },
-  );
+  const bare = await startChild<object, object, { url: string }>('bare/api.js', {
+    ...process.env,
+    BARE_DATABASE_URL: stage.service.run.database_url,
+    BARE_SECRET: 'not asked for',
+    BARE_BYTES_FILE: join(folder, 'bytes'),
+  });
   try {
     const ours: Stream = {
       kind: 'stream',

@@ -24,14 +24,11 @@ export async function listingFigures(stage: Stage, rounds: number): Promise<Figu
   await enrollInBulk(stage, studyId, PARTICIPANTS);
   await stage.sql.query('analyze participants');
   const headers = await coordinatorOf(stage, studyId);
-  const bare = await startChild<object, object, { url: string }>(
-    import.meta.url.endsWith('.ts') ? 'bare/api.ts' : 'bare/api.js',
-    {
-      ...process.env,
-      BARE_DATABASE_URL: stage.service.run.database_url,
-      BARE_SECRET: 'not asked for',
-    },
-  );
+  const bare = await startChild<object, object, { url: string }>('bare/api.js', {
+    ...process.env,
+    BARE_DATABASE_URL: stage.service.run.database_url,
+    BARE_SECRET: 'not asked for',
+  });
   try {
     const pages = Array.from({ length: PARTICIPANTS / PAGE }, (_, page) => `skip=${page * PAGE}&limit=${PAGE}`);
     const ours: Stream = {

@@ -16,7 +16,7 @@ import type { Stage } from './stage.js';
 
 /** A claim of the worker that is killed is over after so long; its rows wait until then. */
 const LEASE_SECONDS = 10;
-const program = (name: string) => `${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`;
+const program = (name: string) => `${name}.js`;
 type Sweeper = Child<'sweep', SweepReport>;
 type Sink = Child<'count' | 'clear', Caught> & { ready: { url: string } };
 

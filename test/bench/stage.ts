@@ -46,10 +46,7 @@ export async function setStage(): Promise<Stage> {
   const { api, admin_email, admin_password, database_url } = service.run;
   const sql = new pg.Pool({ connectionString: database_url, max: 4 });
   await sql.query(SCHEMA);
-  const load = await startChild<Load, Measured, object>(
-    import.meta.url.endsWith('.ts') ? 'load.ts' : 'load.js',
-    process.env,
-  );
+  const load = await startChild<Load, Measured, object>('load.js', process.env);
   const login = await answered<{ user: { id: string }; tokens: { access_token: string } }>(
     `${api}/api/auth/login`,
     'POST',

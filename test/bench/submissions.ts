@@ -20,14 +20,11 @@ const LARGE = 50_000,
  */
 export async function submissionFigures(stage: Stage, rounds: number): Promise<Figure[]> {
   const studyId = await studyWithWindows(stage, 0);
-  const bare = await startChild<object, object, { url: string }>(
-    import.meta.url.endsWith('.ts') ? 'bare/api.ts' : 'bare/api.js',
-    {
-      ...process.env,
-      BARE_DATABASE_URL: stage.service.run.database_url,
-      BARE_SECRET: 'not asked for',
-    },
-  );
+  const bare = await startChild<object, object, { url: string }>('bare/api.js', {
+    ...process.env,
+    BARE_DATABASE_URL: stage.service.run.database_url,
+    BARE_SECRET: 'not asked for',
+  });
   try {
     const batch = async (url: string): Promise<Batch> => ({
       kind: 'batch',

@@ -19,14 +19,11 @@ const CONNECTIONS = 64,
 export async function triggerFigures(stage: Stage, rounds: number): Promise<Figure[]> {
   const simulator = await startSimulator({ port: 0, projects: [] });
   const secret = `s-${randomUUID()}`;
-  const bare = await startChild<object, object, { url: string }>(
-    import.meta.url.endsWith('.ts') ? 'bare/api.ts' : 'bare/api.js',
-    {
-      ...process.env,
-      BARE_DATABASE_URL: stage.service.run.database_url,
-      BARE_SECRET: secret,
-    },
-  );
+  const bare = await startChild<object, object, { url: string }>('bare/api.js', {
+    ...process.env,
+    BARE_DATABASE_URL: stage.service.run.database_url,
+    BARE_SECRET: secret,
+  });
   try {
     const { projectId } = await connectedStudy(stage, simulator, secret, RECORDS);
     const requests = Array.from({ length: RECORDS }, (_, i) => trigger(projectId, recordId(i), secret));

@@ -25,9 +25,7 @@ class Workers {
 
   /** @param dies after so many written commands; 0: never. @param slow which command takes its time; 0: none */
   async start({ run }: Stage, queue: string, dies: number, slow = 0): Promise<ChildProcess> {
-    const program = fileURLToPath(
-      new URL(`mortal-worker${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
-    );
+    const program = fileURLToPath(new URL('mortal-worker.js', import.meta.url));
     const child = fork(program, [], {
       execArgv: process.execArgv,
       env: {

@@ -39,16 +39,38 @@ const one = fc.record({
   zone: fc.constantFrom(...ZONES),
 });
 
+/** What a clock on the wall of a zone shows at an instant, to the minute. */
+const wall = (at: number, zone: string): string => walls.get(zone)!.format(at);
+const walls = new Map(
+  ZONES.map((timeZone) => [
+    timeZone,
+    new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' }),
+  ]),
+);
+
 describe('When a reminder is due', function due() {
   let desk: Desk;
+  /** Days of a zone that PostgreSQL and this Node.js know differently: governments change rules, releases lag behind. */
+  const disputed = new Set<string>();
   before(async () => {
     desk = await Desk.open();
+    const known = await desk.stage.sql<{ zone: string; at: string; wall: string }>(
+      `select zone, at, to_char(at at time zone zone, 'YYYY-MM-DD HH24:MI') as wall
+         from unnest(?::text[]) zone, generate_series('2023-12-30Z'::timestamptz, '2037-09-15Z', '6 hours') at`,
+      [ZONES],
+    );
+    for (const { zone, at, wall: theirs } of known)
+      if (wall(Date.parse(at), zone) !== theirs)
+        for (const days of [-2, -1, 0, 1, 2])
+          disputed.add(`${zone} ${new Date(Date.parse(at) + days * 86_400_000).toISOString().slice(0, 10)}`);
   });
   after(() => desk.close());
 
   it('is the same in the plan of one and in the database’s plan of many, whatever zone, clock change and quiet hours', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(one, { minLength: 200, maxLength: 200 }), async (cases) => {
+      fc.asyncProperty(fc.array(one, { minLength: 200, maxLength: 200 }), async (all) => {
+        const cases = all.filter((c) => !disputed.has(`${c.zone} ${c.date}`));
+        expect(cases.length).to.be.greaterThan(all.length / 2);
         const rows = await desk.stage.sql<{ due: string }>(
           `select reminder_due(x.date, x.send_at, x.quiet_from, x.quiet_to, x.zone) as due
          from jsonb_to_recordset(?::jsonb) as x(n integer, date date, send_at time, quiet_from time, quiet_to time, zone text) order by x.n`,

@@ -32,14 +32,14 @@ const retentionDays = async (run: RunJson): Promise<number> => {
 
 const runs = (pid: number | undefined) => pid !== undefined && identify(pid) !== undefined;
 
-describe('a running service', function () {
+describe('a service that runs, is stopped or killed', function () {
   this.timeout(120_000);
   let service: Service;
   before(async () => {
     service = await startService();
   });
   after(async () => {
-    await service.stop();
+    await service?.stop();
   });
 
   it('tells in run.json, for its owner only, where everything is', async () => {
@@ -117,12 +117,9 @@ describe('a running service', function () {
       if (name === 'api') await until(async () => (await fetch(`${now.api}/api/health`)).ok);
     });
   }
-});
-
-describe('a service that is stopped or killed', function () {
-  this.timeout(120_000);
 
   it('stops without a process or run.json left, and goes on with its data after every kind of end', async () => {
+    const beside = service.current();
     const first = await startService();
     const { dataDir } = first;
     const everything = Object.values(first.run.pids);
@@ -152,10 +149,9 @@ describe('a service that is stopped or killed', function () {
     const { rows } = await query(fourth.run, 'select step from kept order by step');
     expect(rows.map(({ step }) => step)).to.deep.equal(['killed supervisor', 'killed whole', 'stopped']);
 
-    const beside = await startService();
-    expect((await fetch(`${beside.run.api}/api/health`)).status).to.equal(200);
-    expect((await fetch(`${fourth.run.api}/api/health`)).status).to.equal(200);
-    expect(await beside.stop()).to.equal(0);
+    // All the time beside the one of the tests above, whose processes nobody has touched.
+    for (const { run } of [service, fourth]) expect((await fetch(`${run.api}/api/health`)).status).to.equal(200);
+    expect(service.current()).to.deep.equal(beside);
 
     await query(
       fourth.run,
@@ -177,14 +173,13 @@ describe('a service that is stopped or killed', function () {
     expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).to.equal(false);
   });
 
-  it('refuses a schema that is newer than the program', async () => {
-    const newer = await startService();
+  it('ends with 0, and does not start again when its schema has become newer than the program', async () => {
     await query(
-      newer.run,
+      service.run,
       `insert into knex_migrations (name, batch, migration_time) values ('9999-of-tomorrow', 99, now())`,
     );
-    expect(await newer.stop()).to.equal(0);
-    const { code, output } = await failedStart({ DATA_DIR: newer.dataDir });
+    expect(await service.stop()).to.equal(0);
+    const { code, output } = await failedStart({ DATA_DIR: service.dataDir });
     expect(code).to.equal(1);
     expect(output)
       .to.contain('The database schema is newer than this program (it holds 9999-of-tomorrow)')

@@ -7,6 +7,7 @@ import { createTransport } from 'nodemailer';
 import type { StoredMail } from '../../scripts/runtime/mail-store.js';
 import { reservePorts } from '../../scripts/runtime/ports.js';
 import { root, testEnvironment } from '../support/environment.js';
+import { compiled } from '../support/program.js';
 import { temporaryDataDir } from '../support/service.js';
 
 describe('the mail catcher', () => {
@@ -17,7 +18,7 @@ describe('the mail catcher', () => {
 
   const start = async () => {
     const env = testEnvironment({ DATA_DIR: dataDir, ...ports });
-    catcher = spawn(process.execPath, ['--import', 'tsx', 'scripts/runtime/mail-catcher.ts'], {
+    catcher = spawn(process.execPath, [compiled('scripts/runtime/mail-catcher')], {
       cwd: root,
       env,
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { freePort } from '../support/api-process.js';
 import { testEnvironment } from '../support/environment.js';
 import { unique } from '../support/http.js';
-import { ran } from '../support/program.js';
+import { compiled, ran } from '../support/program.js';
 import { failedStart, service, temporaryDataDir } from '../support/service.js';
 
 const good = {
@@ -141,7 +141,7 @@ describe('npm start in production', function suite() {
   it('the job of a deployment names all of it as well, of the servers that it works on', async () => {
     const port = await freePort();
     const { code, output } = await ran(
-      ['--import', 'tsx', 'scripts/runtime/deploy.ts'],
+      [compiled('scripts/runtime/deploy')],
       testEnvironment({
         ...faulty,
         ADMIN_PASSWORD: '',

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { failedApi, freePort, startApi } from '../support/api-process.js';
 import { Http, unique } from '../support/http.js';
 import { testEnvironment } from '../support/environment.js';
-import { ran } from '../support/program.js';
+import { compiled, ran } from '../support/program.js';
 import { service, startService } from '../support/service.js';
 
 const good = {
@@ -151,7 +151,7 @@ describe('The API process in production', function suite() {
         password: own.run.admin_password,
       });
       expect([answer.status, answer.body.mfa_setup_required]).to.deep.equal([200, true]);
-      const migrated = await ran(['--import', 'tsx', 'scripts/migrate.ts'], testEnvironment({ DATA_DIR: own.dataDir }));
+      const migrated = await ran([compiled('scripts/migrate')], testEnvironment({ DATA_DIR: own.dataDir }));
       expect([migrated.code, migrated.output]).to.satisfy(
         () => migrated.code === 0 && migrated.output.includes('Schema is at'),
       );

@@ -22,9 +22,11 @@ register(
     const change = name && forgotten[name];
     if (!change || !loaded.source) return loaded;
     const source = String(loaded.source);
-    if (!source.includes(change[0])) throw new Error('there is no such filter in ' + url);
+    // The compiler breaks lines where it likes.
+    const filter = new RegExp(change[0].replace(/[.*+?^$\\x7b\\x7d()|[\\]\\\\]/g, '\\\\$&').replace(/ |(?=\\\\\\.)/g, '\\\\s*'));
+    if (!filter.test(source)) throw new Error('there is no such filter in ' + url);
     appendFileSync(${JSON.stringify(process.env.WITHOUT_FILTERS ?? '/dev/null')}, name + '\\n');
-    return { ...loaded, source: source.replace(change[0], change[1]) };
+    return { ...loaded, source: source.replace(filter, () => change[1]) };
   }
 `)}`,
 );

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { root, testEnvironment } from './environment.js';
+import { compiled } from './program.js';
 import { service } from './service.js';
 
 export interface ApiProcess {
@@ -36,7 +36,7 @@ export async function apiEnvironment(overrides: Record<string, string> = {}): Pr
 }
 
 const spawnApi = (env: NodeJS.ProcessEnv) => {
-  const child = spawn(process.execPath, ['--import', 'tsx', join(root, 'api', 'main.ts')], {
+  const child = spawn(process.execPath, ['--enable-source-maps', compiled('api/main')], {
     cwd: root,
     env,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

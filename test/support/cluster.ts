@@ -23,6 +23,7 @@ import { buildServer } from '../../scripts/temporal-postgres/programs.js';
 import { readSettings } from '../../settings.js';
 import { root, testEnvironment } from './environment.js';
 import { Link } from './link.js';
+import { copyTemplate } from './template.js';
 import { removeDataRoot, temporaryDataDir } from './service.js';
 
 export interface ClusterOptions {
@@ -122,7 +123,10 @@ export class Cluster {
   ) {}
 
   static async start(options: ClusterOptions = {}): Promise<Cluster> {
-    const cluster = new Cluster(openDataDir(temporaryDataDir()), options);
+    const dataDir = temporaryDataDir();
+    // Another release makes its own database, and another folder is not copied to.
+    if (!options.release && options.postgresAt === undefined) copyTemplate(dataDir, options.settings);
+    const cluster = new Cluster(openDataDir(dataDir), options);
     try {
       await cluster.begin();
       return cluster;

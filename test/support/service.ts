@@ -9,6 +9,7 @@ import type { SupervisorRecord } from '../../scripts/runtime/lock.js';
 import { end, gone, identify, signal } from '../../scripts/runtime/processes.js';
 import type { RunJson } from '../../scripts/runtime/run-json.js';
 import { root, testEnvironment } from './environment.js';
+import { copyTemplate } from './template.js';
 import { until } from './until.js';
 
 export type { RunJson };
@@ -59,9 +60,14 @@ export async function failedStart(
 /**
  * Starts a whole service of the test's own, on free ports. Each costs seconds: most tests share `service()`.
  * @param overrides settings; a DATA_DIR of before goes on where that one stopped
+ * @param options fresh: it makes its database and secrets itself, as on a new machine
  */
-export async function startService(overrides: Record<string, string> = {}): Promise<Service> {
+export async function startService(
+  overrides: Record<string, string> = {},
+  { fresh = false }: { fresh?: boolean } = {},
+): Promise<Service> {
   const dataDir = overrides.DATA_DIR ?? temporaryDataDir();
+  if (overrides.DATA_DIR === undefined && !fresh) copyTemplate(dataDir, overrides);
   const { child, output } = spawnSupervisor(
     testEnvironment({ ...onOtherTemporal(dataDir), ...overrides, DATA_DIR: dataDir }),
   );

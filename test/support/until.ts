@@ -3,6 +3,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Long enough for a machine that is busy with other things: how fast something is, a benchmark says. */
 const PATIENCE_MS = 45_000;
 
+let waiters = 0;
+let waitedSoFarMs = 0;
+let waitingSince = 0;
+
+/** Milliseconds in which at least one `until` of this process was polling. */
+export const waitedMs = (): number => waitedSoFarMs + (waiters > 0 ? performance.now() - waitingSince : 0);
+
+function beginWaiting(): void {
+  if (waiters === 0) waitingSince = performance.now();
+  waiters += 1;
+}
+
+function endWaiting(): void {
+  waiters -= 1;
+  if (waiters === 0) waitedSoFarMs += performance.now() - waitingSince;
+}
+
 /**
  * Polls until `look` answers something truthy, and returns that. What it throws counts as "not yet" and is told when
  * the time is up.
@@ -18,18 +35,23 @@ export async function until<T>(
 ): Promise<NonNullable<T>> {
   const deadline = performance.now() + timeout;
   let last: unknown;
-  for (;;) {
-    try {
-      const found = await look();
-      if (found) return found;
-      last = found;
-    } catch (fault) {
-      last = fault;
+  beginWaiting();
+  try {
+    for (;;) {
+      try {
+        const found = await look();
+        if (found) return found;
+        last = found;
+      } catch (fault) {
+        last = fault;
+      }
+      if (performance.now() > deadline)
+        throw new Error(
+          `waited in vain for ${what} (${timeout} ms); at last: ${last instanceof Error ? last.message : JSON.stringify(last)}`,
+        );
+      await sleep(interval);
     }
-    if (performance.now() > deadline)
-      throw new Error(
-        `waited in vain for ${what} (${timeout} ms); at last: ${last instanceof Error ? last.message : JSON.stringify(last)}`,
-      );
-    await sleep(interval);
+  } finally {
+    endWaiting();
   }
 }

@@ -13,9 +13,7 @@ const logger = new DefaultLogger('WARN');
 Runtime.install({ shutdownSignals: [], logger });
 const pool = new pg.Pool({ connectionString: BARE_DATABASE_URL, max: 20 });
 const connection = await NativeConnection.connect({ address: BARE_TEMPORAL });
-const workflowsPath = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? 'workflow.ts' : 'workflow.js', import.meta.url),
-);
+const workflowsPath = fileURLToPath(new URL('workflow.js', import.meta.url));
 const worker = await Worker.create({
   connection,
   namespace: BARE_NAMESPACE,

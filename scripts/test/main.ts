@@ -1,0 +1,107 @@
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../../test/support/environment.js';
+import { prepareTemplate } from '../../test/support/template.js';
+import { cleanUp, removeDataRoot } from '../../test/support/service.js';
+import { createDataRoot, removeAbandonedRoots } from './data-root.js';
+import { selectFiles, shuffled, slowestFirst } from './files.js';
+import { Lane } from './lane.js';
+import type { FileResult } from './messages.js';
+import { readOptions } from './options.js';
+import type { TestOptions } from './options.js';
+import { describeFailure, describeFile, durationsJson, resultLines, slowestFiles, totals } from './report.js';
+
+export interface Counts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+/** With so few files each test is named. */
+const VERBOSE_UP_TO_FILES = 3;
+
+/**
+ * Runs the tests that the arguments name: as many lanes side by side as asked for, each with a service of its own on
+ * free ports and a folder of its own; everything is removed again.
+ * @param stopped ends it early, with everything that was started
+ * @throws Error for arguments that can't be used, or when a service does not start
+ */
+export async function runTests(args: readonly string[], stopped: AbortSignal): Promise<Counts> {
+  const options = readOptions(args);
+  const selected = selectFiles(root, options.paths);
+  const queue = options.seed === undefined ? slowestFirst(root, selected) : shuffled(selected, options.seed);
+  await removeAbandonedRoots();
+  const dataRoot = createDataRoot();
+  process.env.TEST_DATA_ROOT = dataRoot;
+  process.env.TEST_TEMPLATE = join(dataRoot, 'template');
+  try {
+    await prepareTemplate(process.env.TEST_TEMPLATE);
+    const work = new Run(options, queue, dataRoot, stopped);
+    return await Promise.race([work.finish(), aborted(stopped).then(() => work.counts())]);
+  } finally {
+    await cleanUp();
+    await removeDataRoot(dataRoot);
+  }
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+class Run {
+  private readonly results: FileResult[] = [];
+  private readonly leftOpen: string[] = [];
+  private readonly began = performance.now();
+  private readonly total: number;
+
+  constructor(
+    private readonly options: TestOptions,
+    private readonly queue: string[],
+    private readonly dataRoot: string,
+    private readonly stopped: AbortSignal,
+  ) {
+    this.total = queue.length;
+    if (options.results !== undefined) writeFileSync(options.results, '');
+  }
+
+  counts(): Counts {
+    const { passed, failed, skipped } = totals(this.results);
+    return { passed, failed: failed + this.leftOpen.length, skipped };
+  }
+
+  async finish(): Promise<Counts> {
+    const { runners, seed, durations } = this.options;
+    const lanes = Math.min(runners, this.total);
+    const order = seed === undefined ? 'slowest first' : `in random order (--seed ${seed})`;
+    print(`${this.total} test files, ${order}, ${lanes} side by side`);
+    await Promise.all(Array.from({ length: lanes }, (_, index) => this.work(`runner ${index + 1}`)));
+    if (durations !== undefined) writeFileSync(durations, durationsJson(this.results));
+    const failures = this.results.flatMap(({ tests }) => tests.filter(({ state }) => state === 'failed'));
+    if (this.total > 1) print(`\n${slowestFiles(this.results)}`);
+    if (failures.length > 0 && this.total > 1) print(`\nFailed:\n${failures.map(describeFailure).join('')}`);
+    for (const sentence of this.leftOpen) print(`\n${sentence}`);
+    print(`\n${((performance.now() - this.began) / 1000).toFixed(0)} s in all`);
+    return this.counts();
+  }
+
+  private async work(name: string): Promise<void> {
+    const lane = await Lane.start(name, this.dataRoot, print);
+    this.stopped.addEventListener('abort', () => lane.kill(), { once: true });
+    const { grep = null, verbose, results } = this.options;
+    for (let file = this.queue.shift(); file !== undefined && !this.stopped.aborted; file = this.queue.shift()) {
+      const result = await lane.run({ file, grep, forbidOnly: Boolean(process.env.CI) });
+      this.results.push(result);
+      if (results !== undefined) appendFileSync(results, resultLines(result));
+      const position = `[${String(this.results.length).padStart(String(this.total).length)}/${this.total}]`;
+      // A pattern leaves most files without a test: these are not worth a line.
+      if (result.tests.length > 0) print(describeFile(result, position, verbose || this.total <= VERBOSE_UP_TO_FILES));
+    }
+    this.leftOpen.push(...(await lane.end()).map((sentence) => `${name}: ${sentence}`));
+  }
+}
+
+const print = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
