@@ -170,6 +170,7 @@ create table assessment_sessions (
   updated_at timestamp with time zone not null default clock_timestamp(),
   started_device_id character varying(200),
   device_key character varying(20),
+  quality_flags jsonb not null default '[]'::jsonb,
   constraint assessment_sessions_check CHECK ((((status)::text = 'completed'::text) = (completed_at IS NOT NULL))),
   constraint assessment_sessions_check1 CHECK ((((source)::text = 'online'::text) OR ((local_id IS NOT NULL) AND (content_hash IS NOT NULL)))),
   constraint assessment_sessions_check2 CHECK ((((source)::text = 'offline'::text) OR (expires_at IS NOT NULL))),

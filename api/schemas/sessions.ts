@@ -1,7 +1,11 @@
 import { Instant, Json, Language, TimeZone, Type, Uuid, body, nullable, oneOf, text } from './common.js';
 
 const Remark = Type.Object({ code: Type.String(), task: Type.String(), message: Type.String(), count: Type.Integer() });
-const Warning = Type.Object({ code: Type.String(), message: Type.String() });
+export const Warning = Type.Object({
+  code: Type.String(),
+  message: Type.String(),
+  visit_ids: Type.Optional(Type.Array(Uuid, { description: 'of SEVERAL_OPEN_VISITS: each may be named as the visit' })),
+});
 const Summary = Type.Record(Type.String(), Type.Number());
 /** The client's summary counts; where it gave none, the one that its trials give. */
 export const SummarySource = oneOf('client', 'computed');
@@ -24,6 +28,9 @@ const session = {
   clock_skew_ms: nullable(
     Type.Integer({ description: 'how far the device’s clock was ahead when it sent the session' }),
   ),
+  quality_flags: Type.Array(Type.Object({ code: Type.String(), message: Type.String() }), {
+    description: 'times that are not plausible: kept as they were sent',
+  }),
   started_at: Instant,
   expires_at: nullable(Instant),
   completed_at: nullable(Instant),
@@ -81,11 +88,12 @@ export const Started = Type.Object({
 });
 
 const TaskKey = Type.String({ minLength: 1, maxLength: 64, pattern: '^[^\\u0000-\\u001f\\u007f]+$' });
-const Metrics = Type.Unsafe<Record<string, number>>({
+/** null: not measured, as if it was not there. */
+const Metrics = Type.Unsafe<Record<string, number | null>>({
   type: 'object',
   maxProperties: 200,
   propertyNames: { minLength: 1, maxLength: 100 },
-  additionalProperties: { type: 'number' },
+  additionalProperties: { type: ['number', 'null'], description: 'null: not measured' },
 });
 export const RawTrial = body({
   task: TaskKey,
@@ -101,7 +109,7 @@ export const RawTrial = body({
     }),
   ),
 });
-export const TaskSummaries = Type.Unsafe<Record<string, Record<string, number>>>({
+export const TaskSummaries = Type.Unsafe<Record<string, Record<string, number | null>>>({
   type: 'object',
   maxProperties: 200,
   propertyNames: TaskKey,

@@ -15,6 +15,7 @@ import { lockSession } from '../../db/queries/sessions.js';
 import type { SessionRow } from '../../db/queries/sessions.js';
 import { hashOf } from '../../db/hashing.js';
 import { NOT_OF_START, visitOf } from '../../workflows/domain/assessment/sync.js';
+import { countedEnd, timeFlags } from '../../workflows/domain/assessment/times.js';
 import { dateAt } from '../../workflows/domain/dates.js';
 import { problem } from '../errors.js';
 import { by } from '../record.js';
@@ -22,7 +23,7 @@ import { held } from './participants.js';
 import type { Change } from './studies.js';
 import { putAside, writeKept } from './sync-conflicts-results.js';
 import type { KeptResponse } from './sync-conflicts-results.js';
-import { refOf } from './sync-refs.js';
+import { refOf, timesOf } from './sync-refs.js';
 import { retell, takeBack, tellVisit } from './sync-conflicts-visit.js';
 
 export type Keep = 'server' | 'local' | 'both';
@@ -95,7 +96,11 @@ function carryOut(change: Change, { conflict, session, participant }: Case, keep
           : besideSession(change, { conflict, session, participant });
     // The server took these beside what it had; the choice is whether they count.
     case 'visit_already_completed':
-      return keep === 'local' ? countsNow(change, session) : keep === 'server' ? setAside(change, session) : nothing();
+      return keep === 'local'
+        ? countsNow(change, session, conflict)
+        : keep === 'server'
+          ? setAside(change, session)
+          : nothing();
     default:
       return keep === 'server' ? setAside(change, session) : nothing();
   }
@@ -149,7 +154,12 @@ interface LocalSession {
 }
 /** What the device said of the session alone. */
 const contentOfLocal = ({ responses: _, ...local }: LocalSession): Omit<LocalSession, 'responses'> => local;
-const fieldsOf = (local: LocalSession) => ({
+const endOf = (times: Parameters<typeof timesOf>[0], { detected_at }: ConflictRecord): string =>
+  new Date(countedEnd(timesOf(times), Date.parse(detected_at))).toISOString();
+const fieldsOf = (local: LocalSession, { detected_at }: ConflictRecord) => ({
+  quality_flags: JSON.stringify(
+    timeFlags(timesOf({ started_at: local.startedAt, completed_at: local.completedAt }), Date.parse(detected_at)),
+  ),
   status: local.status,
   started_at: local.startedAt,
   completed_at: local.completedAt,
@@ -178,7 +188,7 @@ async function replaceWhole(change: Change, { conflict, session, participant }: 
   if (local.visitId !== null && !(await isVisitOf(tx, local.visitId, session.participant_id)))
     throw refused('The device’s session names a visit that the participant does not have.', 'UNKNOWN_VISIT');
   await replaceSession(tx, session.id, {
-    ...fieldsOf(local),
+    ...fieldsOf(local, conflict),
     ...(await batteryOf(tx, local, session)),
     visit_id: visitId,
     // As long from its start as before: one that goes on is not over because the server's side began earlier.
@@ -196,7 +206,7 @@ async function replaceWhole(change: Change, { conflict, session, participant }: 
   await writeKept(tx, { ...session, ...(await batteryOf(tx, local, session)) }, responses, conflict.detected_at);
   const done = completes(local, participant);
   if (!done || visitId !== session.visit_id) await takeBack(change, session);
-  if (done && visitId !== null) await tellVisit(change, session, visitId, local.completedAt!);
+  if (done && visitId !== null) await tellVisit(change, session, visitId, endOf(fieldsOf(local, conflict), conflict));
   if (responses.length > 0) await requestPushes(tx, [session.id]);
   return tasks.length === 0 ? conflict.server_content : { ...conflict.server_content, tasks };
 }
@@ -228,7 +238,7 @@ async function besideSession(change: Change, { conflict, session, participant }:
   const found = await visitBeside(tx, local);
   const visitId = found === session.visit_id ? null : found;
   const fields = {
-    ...fieldsOf(local),
+    ...fieldsOf(local, conflict),
     ...(await batteryOf(tx, local, session)),
     participant_id: local.participantId,
     visit_id: visitId,
@@ -241,7 +251,7 @@ async function besideSession(change: Change, { conflict, session, participant }:
       change,
       { id: beside, study_id: session.study_id, participant_id: local.participantId },
       visitId,
-      local.completedAt!,
+      endOf(fields, conflict),
     );
   return { ...conflict.server_content, beside_session_id: beside };
 }
@@ -257,11 +267,11 @@ async function visitBeside(tx: Tx, local: LocalSession): Promise<string | null> 
 }
 
 /** The visit is told by the device's session from now on. */
-async function countsNow(change: Change, session: SessionRow): Promise<PutAside> {
+async function countsNow(change: Change, session: SessionRow, conflict: ConflictRecord): Promise<PutAside> {
   const before =
     session.visit_id === null || session.completed_at === null
       ? undefined
-      : await retell(change, session, session.visit_id, session.completed_at);
+      : await retell(change, session, session.visit_id, endOf(session, conflict));
   return before ? { visit_id: session.visit_id, ...before } : null;
 }
 

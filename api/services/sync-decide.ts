@@ -4,6 +4,7 @@ import { hashOf } from '../../db/hashing.js';
 import type { Tx } from '../../db/knex.js';
 import {
   sessionsByLocalId,
+  sessionsByServerId,
   sessionsKeptBeside,
   syncBatteries,
   syncParticipants,
@@ -11,15 +12,9 @@ import {
 } from '../../db/queries/offline.js';
 import type { LocalSessionRow, SyncParticipantRow } from '../../db/queries/offline.js';
 import type { KnownModules } from '../../workflows/domain/assessment/submission.js';
-import {
-  NOT_OF_START,
-  contentOf,
-  decideResponse,
-  decideSession,
-  keptWithSession,
-  sessionKey,
-} from '../../workflows/domain/assessment/sync.js';
-import type { OfflineSession, SyncDecision, SyncState } from '../../workflows/domain/assessment/sync.js';
+import { NOT_OF_START, contentOf, decideSession, sessionKey } from '../../workflows/domain/assessment/sync.js';
+import { decideResponse, keptWithSession } from '../../workflows/domain/assessment/sync-responses.js';
+import type { KnownSession, OfflineSession, SyncDecision, SyncState } from '../../workflows/domain/assessment/sync.js';
 import { dateAt } from '../../workflows/domain/dates.js';
 import type { SessionCaller } from './sessions-caller.js';
 import { contentFaults } from './sessions-content.js';
@@ -29,7 +24,7 @@ import { noteOutcomes } from './sync-claims.js';
 import type { Claim } from './sync-claims.js';
 import { sessionsNamed } from './sync-named.js';
 import type { ResponseItem } from './sync-named.js';
-import { personOf, refOf } from './sync-refs.js';
+import { UUID, personOf, refOf, timesOf } from './sync-refs.js';
 import type { SessionFacts } from './sync-refs.js';
 
 export interface Decided {
@@ -72,7 +67,7 @@ export async function decideItems(
   );
   noteOutcomes(claims, sessions);
   const responses = items.filter((item) => item.kind === 'response');
-  return { sessions, responses, decide: await responsesOf(tx, responses, sessions, claims, caller, now, lock) };
+  return { sessions, responses, decide: await responsesOf(tx, responses, sessions, claims, caller, lock) };
 }
 
 async function decideSessions(
@@ -173,6 +168,12 @@ async function readState(
   lock: boolean,
 ): Promise<SyncState> {
   const known = await sessionsByLocalId(tx, sessions);
+  const own = await sessionsByServerId(
+    tx,
+    sessions.flatMap(({ local_id }) => (UUID.test(local_id) ? [local_id.toLowerCase()] : [])),
+    people.map(({ id }) => id),
+    lock,
+  );
   const rows = await syncVisits(
     tx,
     people.map(({ id }) => id),
@@ -187,6 +188,7 @@ async function readState(
     visits,
     batteries: new Map(batteries.map((battery) => [battery.id, battery])),
     sessions: knownOf(known),
+    serverSessions: new Map(own.map((row) => [row.id, knownSession(row)])),
   };
 }
 
@@ -194,22 +196,23 @@ function knownOf(rows: readonly LocalSessionRow[]): SyncState['sessions'] {
   const known: SyncState['sessions'] = new Map();
   for (const row of rows) {
     const key = sessionKey(row.participant_id, row.local_id);
-    const { id, participant_id, status, completed_at, device_id, started_device_id, content_hash, start_hash } = row;
-    const content = contentOf(row as unknown as OfflineSession);
-    const session = {
-      id,
-      participant_id,
-      status,
-      completed_at,
-      device_id,
-      started_device_id,
-      content_hash,
-      start_hash,
-    };
-    known.set(key, [...(known.get(key) ?? []), { ...session, content }]);
+    known.set(key, [...(known.get(key) ?? []), knownSession(row)]);
   }
   return known;
 }
+
+const knownSession = (row: LocalSessionRow): KnownSession => ({
+  id: row.id,
+  participant_id: row.participant_id,
+  status: row.status,
+  ...timesOf(row),
+  visit_id: row.visit_id,
+  device_id: row.device_id,
+  started_device_id: row.started_device_id,
+  content_hash: row.content_hash,
+  start_hash: row.start_hash,
+  content: contentOf(row as unknown as OfflineSession),
+});
 
 async function responsesOf(
   tx: Tx,
@@ -217,7 +220,6 @@ async function responsesOf(
   sessions: readonly Decided[],
   claims: readonly Claim[],
   caller: SessionCaller,
-  now: number,
   lock: boolean,
 ): Promise<Deciding['decide']> {
   const { all, tasks, named } = await sessionsNamed(tx, items, sessions, claims, caller, lock);
@@ -247,12 +249,12 @@ async function responsesOf(
         },
       };
     if ('refused' in session) {
-      const [fault] = timeFaults(item, now);
+      const [fault] = timeFaults(item);
       if (fault) return { item, decision: { status: 'rejected', code: fault.code, message: fault.message } };
       return { item, decision: keptWithSession(), session: session.refused.session!, refused: session.refused };
     }
     const known = modules.get(batteryOf(session))!;
-    const [fault] = contentFaults([item.given.content], known, now, PLACES);
+    const [fault] = contentFaults([item.given.content], known, PLACES);
     if (!tasks.has(session.id)) tasks.set(session.id, new Map());
     const decision: SyncDecision = fault
       ? { status: 'rejected', code: fault.code, message: fault.message }
@@ -267,5 +269,5 @@ async function responsesOf(
 
 const PLACES = { task: () => 'task', trial: () => 'trials' };
 /** Which tasks the session's battery has is not known of one that was refused. */
-const timeFaults = (item: ResponseItem, now: number) =>
-  contentFaults([item.given.content], null, now, PLACES).filter(({ code }) => code !== 'UNKNOWN_TASK');
+const timeFaults = (item: ResponseItem) =>
+  contentFaults([item.given.content], null, PLACES).filter(({ code }) => code !== 'UNKNOWN_TASK');

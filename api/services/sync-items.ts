@@ -16,6 +16,14 @@ export interface ItemResult {
   resolution?: string;
   code?: string;
   message?: string;
+  warnings?: Notice[];
+  quality_flags?: Notice[];
+}
+/** Something that is said of an item that was taken. */
+export interface Notice {
+  code: string;
+  message: string;
+  visit_ids?: string[];
 }
 export type SessionGiven = Static<typeof SessionItem>;
 /** `content` is worked out when it is first asked for: most of the time that a response takes. */
@@ -84,6 +92,8 @@ function readResponse(raw: Static<typeof ResponseItem>, index: number): Item | I
       'INVALID_ITEM',
       `trials has one of the task ${strange.task}, the response is of ${raw.task}`,
     );
+  if (trials.length === 0 && Object.keys(raw.summary ?? {}).length === 0)
+    return rejection('response', raw.id, 'EMPTY', 'has neither a metric in summary nor a trial');
   let content: TaskContent | undefined;
   return {
     kind: 'response',

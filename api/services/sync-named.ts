@@ -2,7 +2,7 @@ import type { Tx } from '../../db/knex.js';
 import { localIdHolders, sessionsOfResponses, sessionsWithResponses } from '../../db/queries/offline.js';
 import type { LocalIdHolders, ResponseSessionRow } from '../../db/queries/offline.js';
 import { taskHashes } from '../../db/queries/submissions.js';
-import type { KnownTask } from '../../workflows/domain/assessment/sync.js';
+import type { KnownTask } from '../../workflows/domain/assessment/sync-responses.js';
 import type { SessionCaller } from './sessions-caller.js';
 import { claimsByLocalId, ofClaims } from './sync-claims.js';
 import type { Claim, Refused } from './sync-claims.js';

@@ -1,4 +1,5 @@
 import type { ParticipantRef, SyncParticipantRow } from '../../db/queries/offline.js';
+import type { SessionTimes } from '../../workflows/domain/assessment/times.js';
 import type { ResponseGiven } from './sync-items.js';
 
 /** What may be compared with an id in the database. */
@@ -11,6 +12,12 @@ export interface SessionFacts {
   battery_id: number | null;
   battery_version: number | null;
 }
+/** Start and end in milliseconds since 1970. */
+export const timesOf = (session: { started_at: string; completed_at: string | null }): SessionTimes => ({
+  started_ms: Date.parse(session.started_at),
+  completed_ms: session.completed_at === null ? null : Date.parse(session.completed_at),
+});
+
 /** A participant by id or code. */
 export const refOf = (studyId: string, ref: string): ParticipantRef => ({
   study_id: studyId.toLowerCase(),

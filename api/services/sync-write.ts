@@ -94,6 +94,7 @@ function sessionRow({ id, session, ...write }: SessionWrite, { caller, minutes, 
     local_id: session.local_id,
     device_id: write.device_id,
     clock_skew_ms: clockSkewMs,
+    quality_flags: write.quality_flags,
     content_hash: session.content_hash,
     start_hash: session.start_hash,
     started_by_id: caller.userId,
@@ -122,6 +123,7 @@ async function writeSessions(tx: Tx, writes: readonly SessionWrite[], writing: W
         device_id: write.device_id,
         started_device_id: write.started_device_id,
         clock_skew_ms: writing.clockSkewMs,
+        quality_flags: JSON.stringify(write.quality_flags),
         ...(session.timezone !== null && { timezone: session.timezone }),
         ...(session.language !== null && { language: session.language }),
       });
@@ -150,9 +152,17 @@ async function complete(tx: Tx, writes: readonly SessionWrite[], { caller, conte
 }
 
 const completions = (writes: readonly SessionWrite[]) =>
-  writes.flatMap(({ id, session, completes }) =>
+  writes.flatMap(({ id, session, completes, visit_completed_ms }) =>
     completes
-      ? [{ id: completes.id, session_id: id, completed_at: session.completed_at!, session, before: completes }]
+      ? [
+          {
+            id: completes.id,
+            session_id: id,
+            completed_at: new Date(visit_completed_ms).toISOString(),
+            session,
+            before: completes,
+          },
+        ]
       : [],
   );
 
@@ -292,7 +302,13 @@ function resultOf({ item, decision }: Decided): ItemResult {
   const about = { kind: item.kind, local_id: item.given.id };
   if (decision.status === 'rejected')
     return { ...about, server_id: null, status: 'rejected', code: decision.code, message: decision.message };
-  if (decision.status !== 'conflict') return { ...about, server_id: decision.server_id, status: decision.status };
+  const write = 'write' in decision ? decision.write : null;
+  const said = {
+    ...(write && write.warnings.length > 0 && { warnings: write.warnings }),
+    ...(write && write.quality_flags.length > 0 && { quality_flags: write.quality_flags }),
+  };
+  if (decision.status !== 'conflict')
+    return { ...about, server_id: decision.server_id, status: decision.status, ...said };
   const [first] = decision.conflicts;
   return {
     ...about,
@@ -301,5 +317,6 @@ function resultOf({ item, decision }: Decided): ItemResult {
     conflict_type: first!.conflict_type,
     resolution: first!.resolution,
     message: first!.message,
+    ...said,
   };
 }

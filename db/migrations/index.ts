@@ -48,6 +48,7 @@ import * as localIds from './0049-local-ids.js';
 import * as movedByHand from './0050-moved-by-hand.js';
 import * as changedByHand from './0051-changed-by-hand.js';
 import * as deviceIds from './0060-device-ids.js';
+import * as sessionFlags from './0061-session-flags.js';
 
 export interface SqlMigration {
   name: string;
@@ -106,5 +107,6 @@ export const migrations: readonly SqlMigration[] = [
   movedByHand,
   changedByHand,
   deviceIds,
+  sessionFlags,
 ];
 export const latestRevision = migrations.at(-1)!.name;

@@ -1,3 +1,4 @@
+import { sessionStatus } from '../effective.js';
 import type { Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
 import { insertRows } from '../rows.js';
@@ -120,6 +121,23 @@ export async function sessionsByLocalId(
   return rows.filter((row) => asked.has(`${row.participant_id} ${row.local_id}`));
 }
 
+/** Sessions of these participants by the server's own ids, as they are at this moment. */
+export async function sessionsByServerId(
+  tx: Tx,
+  ids: readonly string[],
+  participantIds: readonly string[],
+  lock: boolean,
+): Promise<LocalSessionRow[]> {
+  if (ids.length === 0) return [];
+  return prepared(
+    tx,
+    `select s.id, s.study_id, s.id::text as local_id, s.participant_id, ${sessionStatus('s')} as status, s.content_hash, s.start_hash, s.started_at, s.completed_at, s.visit_id, s.battery_id,
+       s.battery_version, s.language, s.timezone, s.device_id, s.started_device_id
+     from assessment_sessions s where s.id = any($1::uuid[]) and s.participant_id = any($2::uuid[]) order by s.id ${lock ? 'for update of s' : ''}`,
+    [[...ids], [...participantIds]],
+  );
+}
+
 /** Who has sessions under these local ids in a study, of participants that the caller sees. */
 export async function sessionsInStudies(
   tx: Tx,
@@ -240,6 +258,7 @@ export interface OfflineSessionRow extends Omit<LocalSessionRow, 'status' | 'sta
   site_id: string | null;
   expires_at: string;
   clock_skew_ms: number | null;
+  quality_flags: readonly object[];
   started_by_id: string | null;
 }
 export async function insertOfflineSessions(tx: Tx, rows: readonly OfflineSessionRow[]): Promise<void> {
@@ -260,6 +279,7 @@ export async function insertOfflineSessions(tx: Tx, rows: readonly OfflineSessio
       'local_id',
       'device_id',
       'clock_skew_ms',
+      'quality_flags',
       'content_hash',
       'start_hash',
       'started_by_id',
@@ -280,7 +300,7 @@ export async function advanceSession(
   row: Pick<
     LocalSessionRow,
     'id' | 'status' | 'completed_at' | 'content_hash' | 'start_hash' | 'visit_id' | 'device_id' | 'started_device_id'
-  > & { clock_skew_ms: number | null; timezone?: string; language?: string },
+  > & { quality_flags: string; clock_skew_ms: number | null; timezone?: string; language?: string },
 ): Promise<void> {
   const { id, ...change } = row;
   await tx('assessment_sessions').where({ id }).update(change);

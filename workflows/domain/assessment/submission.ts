@@ -23,8 +23,6 @@ export interface TaskResult {
   warnings: Remark[];
 }
 
-/** A device's clock may be ahead by this much before its times are refused (decisions, section 4: 24 h). */
-export const MAX_AHEAD_MS = 24 * 3_600_000;
 export const MAX_TRIALS = 50_000;
 
 /** A task of the registry, or a module of the battery by its task or name (a study's own task is told by its name). */
