@@ -6,6 +6,7 @@ import { problem } from '../errors.js';
 import type { RequestContext } from '../route.js';
 import type { SessionCaller } from './sessions-caller.js';
 import { decideItems } from './sync-decide.js';
+import { deliverable } from './sync-late.js';
 import { readItems, rejection } from './sync-items.js';
 import type { Item, ItemResult } from './sync-items.js';
 import { claimsOf } from './sync-claims.js';
@@ -35,7 +36,8 @@ export interface Sent {
  */
 export async function sync({ tx, audit, caller, context, minutes }: Syncing, sent: Sent): Promise<ItemResult[]> {
   requireFew(sent);
-  const { items, results } = readItems(sent.sessions, sent.responses);
+  const { items: read, results } = readItems(sent.sessions, sent.responses);
+  const items = await deliverable(tx, caller, read, results);
   const skew = sent.deviceTime === undefined ? NaN : Date.parse(sent.deviceTime) - nowMs();
   const writing: Writing = {
     audit,
@@ -110,7 +112,8 @@ export async function checkConflicts(
   sent: Omit<Sent, 'deviceTime'>,
 ): Promise<ConflictReport> {
   requireFew(sent);
-  const { items, results } = readItems(sent.sessions, sent.responses);
+  const { items: read, results } = readItems(sent.sessions, sent.responses);
+  const items = await deliverable(tx, caller, read, results);
   const { sessions, responses, decide } = await decideItems(tx, items, claimsOf(sent.sessions), caller, false);
   const decided = [...sessions, ...responses.map(decide)];
   const found = (kind: Item['kind']): ConflictFound[] =>
