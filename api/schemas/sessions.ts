@@ -134,6 +134,24 @@ export const Submitted = Type.Object({
   warnings: Type.Array(Remark),
   quality_flags: Type.Array(Remark),
 });
+export const SessionState = Type.Object({
+  session_id: Uuid,
+  status: SessionStatus,
+  expires_at: nullable(Instant),
+  completed_at: nullable(Instant),
+  visit_id: nullable(Uuid),
+  server_time: Instant,
+  tasks: Type.Array(
+    Type.Object({
+      task: Type.String(),
+      trials: Type.Integer(),
+      checksum: Type.String({
+        description: 'SHA-256, hex, of the canonical JSON (RFC 8785) of {summary, trials} of the task',
+      }),
+      submitted_at: Instant,
+    }),
+  ),
+});
 export const End = body({ session_id: Type.String({ minLength: 1, maxLength: 100 }) });
 export const Ended = Type.Object({
   session_id: Uuid,

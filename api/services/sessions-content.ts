@@ -156,9 +156,10 @@ export function taskRows(
   of: { session_id: string; study_id: string; local_id: string | null },
   modules: KnownModules | null,
   now: number,
+  since: number | null = null,
 ): { row: TaskRow; trials: TrialsOf; remarks: { warnings: Remark[]; flags: Remark[] } } {
   const { task, summary, trials, at, hash } = content;
-  const result: TaskResult = taskResult({ task, summary, trials, at }, modules, now);
+  const result: TaskResult = taskResult({ task, summary, trials, at }, modules, { now, since });
   return {
     row: {
       ...of,

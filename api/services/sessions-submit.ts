@@ -56,7 +56,13 @@ export async function submit(
   const now = nowMs();
   refuseFaults(given, fresh, modules);
   const rows = fresh.map((content) =>
-    taskRows(content, { session_id: session.id, study_id: session.study_id, local_id: null }, modules, now),
+    taskRows(
+      content,
+      { session_id: session.id, study_id: session.study_id, local_id: null },
+      modules,
+      now,
+      Date.parse(session.started_at),
+    ),
   );
   await insertTasks(
     tx,

@@ -64,6 +64,18 @@ export interface TaskRecord extends Omit<TaskRow, 'session_id' | 'study_id'> {
   submitted_at: string;
 }
 
+/** What has arrived of each task of a session, by name. */
+export async function arrivedTasks(
+  tx: Tx,
+  sessionId: string,
+): Promise<{ task: string; trials: number; checksum: string; submitted_at: string }[]> {
+  return prepared(
+    tx,
+    'select task, trial_count as trials, content_hash as checksum, submitted_at from session_tasks where session_id = $1 order by task',
+    [sessionId],
+  );
+}
+
 /** What each task of a session gave, by name. */
 export async function tasksOfSession(tx: Tx, sessionId: string): Promise<TaskRecord[]> {
   return tx('session_tasks as t')

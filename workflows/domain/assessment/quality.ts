@@ -1,3 +1,4 @@
+import { answersDiffer } from './tasks.js';
 import type { Remark, Summary, Trial } from './types.js';
 
 /** Nobody reacts faster to what was seen. */
@@ -6,14 +7,26 @@ const SLOWEST_MS = 60_000;
 /** Fewer trials than this say nothing of a pattern. */
 const PATTERN_TRIALS = 10;
 const JUMP_MS = 3_600_000;
+/** A device may have recorded before it came on line; so long before its session no trial was. */
+const BEHIND_MS = 2 * 86_400_000;
+/** What trials are held against: the server's clock, and when it started their session; null: a device did. */
+export interface TrialTimes {
+  now: number;
+  since: number | null;
+}
 /** A clock that is ahead by less is right. */
 export const AHEAD_MS = 60_000;
 
 /**
- * Values of one task that are not plausible (decisions, section 4: kept, flagged). `at` and `now` in milliseconds since
+ * Values of one task that are not plausible (decisions, section 4: kept, flagged). `at` and times in milliseconds since
  * 1970.
  */
-export function qualityFlags(task: string, trials: readonly Trial[], at: readonly number[], now: number): Remark[] {
+export function qualityFlags(
+  task: string,
+  trials: readonly Trial[],
+  at: readonly number[],
+  { now, since }: TrialTimes,
+): Remark[] {
   const flags: Remark[] = [];
   const flag = (code: string, count: number, message: string) => {
     if (count > 0) flags.push({ code, task, count, message });
@@ -26,7 +39,8 @@ export function qualityFlags(task: string, trials: readonly Trial[], at: readonl
     right = 0,
     back = 0,
     jumps = 0,
-    ahead = 0;
+    ahead = 0,
+    behind = 0;
   trials.forEach(({ rt, correct, data }, i) => {
     if (rt !== null) {
       times.see(rt);
@@ -41,15 +55,17 @@ export function qualityFlags(task: string, trials: readonly Trial[], at: readonl
     if (step < 0) back++;
     else if (step > JUMP_MS) jumps++;
     if (at[i]! > now + AHEAD_MS) ahead++;
+    if (since !== null && at[i]! < since - BEHIND_MS) behind++;
   });
   flag('RT_TOO_FAST', fast, `reaction times under ${FASTEST_MS} ms`);
   flag('RT_TOO_SLOW', slow, `reaction times over ${SLOWEST_MS / 1000} s`);
   if (times.pattern) flag('RT_CONSTANT', times.seen, 'every reaction time is the same');
-  if (answers.pattern) flag('ONE_ANSWER', answers.seen, 'every answer is the same');
+  if (answers.pattern && answersDiffer(task)) flag('ONE_ANSWER', answers.seen, 'every answer is the same');
   if (judged >= PATTERN_TRIALS && right === 0) flag('ALL_WRONG', judged, 'no answer is right');
   flag('CLOCK_BACKWARDS', back, 'the clock ran backwards between trials');
   flag('CLOCK_JUMP', jumps, 'more than an hour lies between trials');
   flag('CLOCK_AHEAD', ahead, 'trials lie ahead of the server’s clock');
+  flag('CLOCK_BEHIND', behind, 'trials lie more than two days before the session’s start');
   return flags;
 }
 
