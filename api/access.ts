@@ -1,7 +1,8 @@
 import type { CaregiverCallerRow, PortalCallerRow, PortalCaregiver } from '../db/queries/portal.js';
 import type { CallerRow } from '../db/request.js';
 import type { Scope } from '../db/transaction.js';
-import { problem } from './errors.js';
+import { problem, problemOf } from './errors.js';
+import type { Problem } from './errors.js';
 
 export type Role = CallerRow['role'];
 export const allRoles: readonly Role[] = ['admin', 'researcher', 'coordinator', 'investigator', 'data_manager'];
@@ -153,7 +154,8 @@ export interface Participant {
   study_id: string;
   participant_code: string;
   preferred_language: string | null;
-  status: 'enrolled';
+  /** `withdrawn`: only where the route says so. */
+  status: 'enrolled' | 'withdrawn';
   /** What transactions of this request may see: its study. Queries name the participant besides. */
   scope: string;
   /** Who calls, where it is not the participant itself. */
@@ -183,24 +185,30 @@ export interface Named {
 }
 const other = (given: string | undefined, own: string | null) => given !== undefined && given.toLowerCase() !== own;
 
+/** What a participant who has withdrawn is told: its token says who it is, and is good for nothing more. */
+export const withdrawn = (): Problem =>
+  problemOf(403, 'PARTICIPANT_WITHDRAWN', 'The participant of this portal token has withdrawn.');
+
 /**
  * Lets the participant in or refuses. It sees itself alone: whom else the request names is not there.
- * @throws 401 withdrawn or no more there, 404 another study, site or participant
+ * @param late one who has withdrawn is let in
+ * @throws 401 no more there, 403 PARTICIPANT_WITHDRAWN, 404 another study, site or participant
  */
-export function admitParticipant(row: PortalCallerRow | undefined, named: Named): Participant {
-  if (!row || row.status !== 'enrolled')
+export function admitParticipant(row: PortalCallerRow | undefined, named: Named, late = false): Participant {
+  if (!row)
     throw problem('INVALID_TOKEN', { detail: 'The participant of this portal token does not take part (any more).' });
+  if (row.status !== 'enrolled' && !late) throw withdrawn();
   if (other(named.studyId, row.study_id)) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
   if (other(named.siteId, row.site_id)) throw problem('NOT_FOUND', { detail: 'There is no such site.' });
   if (other(named.participantId, row.id)) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
-  const { id, study_id, participant_code, preferred_language } = row;
+  const { id, study_id, participant_code, preferred_language, status } = row;
   return {
     id,
     role: 'participant',
     study_id,
     participant_code,
     preferred_language,
-    status: 'enrolled',
+    status,
     scope: study_id,
   };
 }

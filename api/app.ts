@@ -23,7 +23,7 @@ export function createApp(services: Services, routes: readonly Route[], isDraini
   const router = new Router(routes);
   if (services.tracing) app.use(services.tracing.middleware);
   app.use(envelope(services, isDraining));
-  app.use(cors(services.settings.CORS_ORIGINS ?? []));
+  app.use(cors(services.settings.CORS_ORIGINS ?? [], routes));
   app.use(compress);
   app.use(async (ctx) => {
     const match = router.match(ctx.method, ctx.path);

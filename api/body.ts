@@ -2,6 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { Problem, problem } from './errors.js';
+import { MANY_DIGITS, inexactNumbers } from './exact-numbers.js';
+import type { Place } from './exact-numbers.js';
 
 const MAX_DEPTH = 64;
 /** Half a character: UTF-8, and so the database, has no form for it. */
@@ -52,11 +54,19 @@ export function arrived<T>(request: IncomingMessage, seconds: number, reading: (
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
-/** Reads a body's bytes. @throws 413 as soon as it is known to be longer than `limit`, 415 when it is compressed */
+const ENCODINGS = ['', 'identity', 'gzip', 'deflate'];
+
+/** Reads a body's bytes. @throws 413 as soon as it is known to be longer than `limit`, 415 when it is compressed by another way than these, 400 what does not inflate */
 export async function readBytes(ctx: Context, limit: number): Promise<Buffer> {
-  const encoding = ctx.get('content-encoding');
-  if (encoding !== '' && encoding !== 'identity')
-    throw problem('UNSUPPORTED_MEDIA_TYPE', { detail: 'Compressed bodies are not taken.' });
+  // A compressed one is inflated while it is read: `limit` is that of what comes out.
+  const encoding = ctx.get('content-encoding').trim().toLowerCase();
+  if (!ENCODINGS.includes(encoding))
+    throw problem('UNSUPPORTED_MEDIA_TYPE', {
+      detail: 'Content-Encoding must be gzip, deflate or identity.',
+      headers: { 'Accept-Encoding': 'gzip, deflate' },
+    });
+  // The reader knows them in lower case alone.
+  if (encoding !== '') ctx.req.headers['content-encoding'] = encoding;
   if (!hasBody(ctx.req)) return Buffer.alloc(0);
   if (Number(ctx.get('content-length')) > limit) throw tooLarge(limit);
   let read = readers.get(limit);
@@ -86,7 +96,7 @@ export function parseJson(bytes: Buffer, itemwise?: Itemwise): unknown {
   } catch (fault) {
     throw problem('MALFORMED_JSON', { detail: 'The body is not UTF-8.', cause: fault });
   }
-  const { deep, huge } = outline(source, MAX_DEPTH);
+  const { deep, huge, precise } = outline(source, MAX_DEPTH);
   if (deep) throw problem('MALFORMED_JSON', { detail: `The body is nested deeper than ${MAX_DEPTH} levels.` });
   let value: unknown;
   try {
@@ -97,6 +107,7 @@ export function parseJson(bytes: Buffer, itemwise?: Itemwise): unknown {
   // Only an escape can bring in what the scan below looks for, the name itself, or a number that is written so: most
   // bodies are not walked.
   if (huge || source.includes('\\u') || source.includes('__proto__')) lookThrough(value, itemwise);
+  if (precise) for (const place of inexactNumbers(source, endOfString)) refuseInexact(value, place, itemwise);
   return value;
 }
 
@@ -135,17 +146,42 @@ function noteUnstorable(item: unknown): void {
   }
 }
 
+/** A number that would be stored as another one. */
+function refuseInexact(value: unknown, place: Place, itemwise: Itemwise | undefined): void {
+  const [list, index] = place;
+  const [item, inside] =
+    itemwise === 'body'
+      ? [value, place]
+      : itemwise?.includes(String(list)) && typeof index === 'number'
+        ? [(value as Record<string, unknown[]>)[list!]?.[index], place.slice(2)]
+        : [undefined, place];
+  const fault = unstorable(
+    inside.join('.'),
+    'NUMBER_NOT_EXACT',
+    'has more digits than can be stored: send it as a string',
+  );
+  if (typeof item !== 'object' || item === null) throw fault;
+  if (!unstorableItems.has(item)) unstorableItems.set(item, fault.message);
+}
+
 /** A number of fewer digits, and with fewer in its exponent, is a number to every program: the largest has 309. */
-const MANY_DIGITS = 200;
+const HUGE_DIGITS = 200;
 const LONG_EXPONENT = /[eE]\+?\d{3}/y;
 
 /**
  * What is outside of strings, over which it leaps: whether its brackets are nested deeper than `depth`, down which a
- * parser would go by recursion, and whether a number may be too large to be one.
+ * parser would go by recursion, whether a number may be too large to be one, and whether one may have more digits than
+ * we keep.
  */
-function outline(source: string, depth: number): { deep: boolean; huge: boolean } {
+function outline(source: string, depth: number): { deep: boolean; huge: boolean; precise: boolean } {
   let level = 0,
-    huge = false;
+    huge = false,
+    precise = false;
+  // Between two of these signs stands one number at most, which is looked at where there is room for many digits.
+  const look = (from: number, to: number): void => {
+    if (to - from > HUGE_DIGITS) huge = true;
+    if (!precise && to - from >= 16) precise = MANY_DIGITS.test(source.slice(from, to));
+  };
   // No number goes over these: it begins after the last of them.
   let last = 0;
   for (let i = 0; i < source.length; i++) {
@@ -155,17 +191,18 @@ function outline(source: string, depth: number): { deep: boolean; huge: boolean 
       if (i < 0) break;
       last = i;
     } else if (c === 44 || c === 123 || c === 91 || c === 125 || c === 93) {
-      if (i - last > MANY_DIGITS) huge = true;
+      look(last, i);
       last = i;
       if (c === 123 || c === 91) {
-        if (++level > depth) return { deep: true, huge };
+        if (++level > depth) return { deep: true, huge, precise };
       } else if (c !== 44) level--;
     } else if ((c === 101 || c === 69) && !huge) {
       LONG_EXPONENT.lastIndex = i;
       huge = LONG_EXPONENT.test(source);
     }
   }
-  return { deep: false, huge: huge || source.length - last > MANY_DIGITS };
+  look(last, source.length);
+  return { deep: false, huge, precise };
 }
 
 /**

@@ -43,6 +43,7 @@ const registry = {
   IDEMPOTENCY_IN_PROGRESS: [409, 'A request with this Idempotency-Key is still running.'],
   STUDY_CODE_TAKEN: [409, 'Another study has this study_code.'],
   TEMPLATE_ID_TAKEN: [409, 'Another template has this template_id.'],
+  EMPTY: [422, 'The submission has no result.'],
   STUDY_NOT_EMPTY: [409, 'The study has participants and cannot be deleted.'],
   SITE_CODE_TAKEN: [409, 'Another site of the study has this site_code.'],
   PARTICIPANT_CODE_TAKEN: [409, 'Another participant of the study has this participant_code.'],

@@ -252,6 +252,10 @@ const sendsTag = ({ answers, etag }: Route, status: number): boolean =>
 const answersUnchanged = (route: Route): boolean =>
   route.method === 'GET' && 200 in route.answers && sendsTag(route, 200);
 
+/** The headers that a request to the route may have, by its contract. */
+export const headerNames = (route: Route): string[] =>
+  parameters(route).flatMap((parameter) => (parameter.in === 'header' ? [String(parameter.name)] : []));
+
 /** The properties of an object schema as parameters. */
 function declared(of: TSchema | undefined, where: 'query' | 'header'): Json[] {
   if (!of) return [];

@@ -147,6 +147,8 @@ export interface RouteDefinition<
    * not refused with the whole body, but asked for by `unstorableIn`.
    */
   itemwise?: Itemwise;
+  /** A participant who has withdrawn is let in by its token: the handler says for what. */
+  afterWithdrawal?: true;
   /** Schemas by status; undefined: no body. The standard errors are added to the document by the kind of route. */
   answers: Record<number, TSchema | undefined>;
   /** Its handler gives its success an ETag. A record with a version has one without that (see `etagOf`). */

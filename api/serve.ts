@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { changeAs, loadCaller, onceAs, pageAs, readAs } from '../db/request.js';
 import type { Caller, CallerRow } from '../db/request.js';
-import { changeAsPortal, loadPortalCaller, readAsPortal } from '../db/queries/portal.js';
+import { changeAsPortal, enterStudy, loadPortalCaller, readAsPortal } from '../db/queries/portal.js';
 import type { CaregiverCallerRow, PortalAsker, PortalCallerRow } from '../db/queries/portal.js';
 import type { SessionRow } from '../db/queries/sessions.js';
 import type { Statement } from '../db/one-trip.js';
@@ -252,8 +252,16 @@ async function asPortalCaller(request: Request, holder: PortalHolder, named: Nam
   } = request;
   const { studyId, participantId } = named;
   const door = <Row>(asker: PortalAsker, enter: (row: Row | undefined) => Participant | Caregiver): Door => ({
-    change: (work) => changeAsPortal(database, asker, enter, work),
-    read: (work) => readAsPortal(database, asker, enter, work),
+    change: (work) =>
+      changeAsPortal(database, asker, enter, async (opened, actor) => {
+        await seeAfterWithdrawal(opened.tx, actor);
+        return work(opened, actor);
+      }),
+    read: (work) =>
+      readAsPortal(database, asker, enter, async (tx, actor) => {
+        await seeAfterWithdrawal(tx, actor);
+        return work(tx, actor);
+      }),
     load: async () => enter(await loadPortalCaller<Row>(database, asker)),
   });
   if (holder.kind === 'caregiver') {
@@ -267,13 +275,18 @@ async function asPortalCaller(request: Request, holder: PortalHolder, named: Nam
       ),
     );
   }
-  const enter = (row: PortalCallerRow | undefined) => admitParticipant(row, named);
+  const enter = (row: PortalCallerRow | undefined) => admitParticipant(row, named, route.afterWithdrawal);
   const ready = await readyFor(request, { kind: 'participant', id: holder.id });
   if (ready?.kind === 'participant') {
     enter(ready.caller);
     if (ready.answer) return ready.answer;
   }
   return through(request, holder, studyId, door({ kind: 'participant', id: holder.id }, enter));
+}
+
+/** One who has withdrawn is shown nothing by the look for it; the route that lets it in works in its study. */
+async function seeAfterWithdrawal(tx: Tx, actor: Participant | Caregiver): Promise<void> {
+  if (actor.role === 'participant' && actor.status === 'withdrawn') await enterStudy(tx, actor.study_id);
 }
 
 /** What does not fit the schema is left to the handler's way, as below. */

@@ -44,13 +44,12 @@ function hasYearInUtc(value: string): boolean {
   return value.startsWith('0') ? at >= 0 : at < 86_400 - 0.000_000_5;
 }
 
-function build(coerceTypes: boolean): Ajv2020 {
+function build(): Ajv2020 {
   // JSON has numbers that are none here (1e999): they are no number to any schema.
   // A schema with an $id may be checked on its own and as a part of another: it must not be added under that id twice.
   const ajv = new Ajv2020({
     allErrors: true,
     useDefaults: true,
-    coerceTypes,
     removeAdditional: false,
     strict: false,
     strictNumbers: true,
@@ -112,13 +111,11 @@ function nearer(value: string): string {
   const at = Date.parse(`${day}T${time}Z`) - (Number(hours) * 60 + Math.sign(Number(hours)) * Number(minutes)) * 60_000;
   return Number.isNaN(at) ? value : new Date(at).toISOString().replace('.000Z', `${fraction}Z`);
 }
-// Text becomes a number or a boolean only where everything is text: in query and headers.
-const strictAjv = build(false);
-const textAjv = build(true);
+const ajv = build();
 
 const compiled = new WeakMap<TSchema, ValidateFunction>();
 /** Compiled at its first use: a process that serves few routes does not pay for all. */
-function validator(schema: TSchema, ajv: Ajv2020): ValidateFunction {
+function validator(schema: TSchema): ValidateFunction {
   let validate = compiled.get(schema);
   if (!validate) compiled.set(schema, (validate = ajv.compile(schema)));
   return validate;
@@ -131,7 +128,7 @@ export type Where = 'body' | 'query' | 'headers';
  * @throws Problem 422 VALIDATION_FAILED with `errors: [{path, code, message}]`
  */
 export function check(schema: TSchema, value: unknown, where: Where): void {
-  const validate = validator(schema, where === 'body' ? strictAjv : textAjv);
+  const validate = validator(schema);
   if (validate(value)) return;
   const errors = faults(validate.errors ?? [], where);
   throw problem('VALIDATION_FAILED', {
@@ -148,7 +145,7 @@ export function check(schema: TSchema, value: unknown, where: Where): void {
  * place.
  */
 export function faultsIn(schema: TSchema, value: unknown): FaultEntry[] {
-  const validate = validator(schema, strictAjv);
+  const validate = validator(schema);
   return validate(value) ? [] : faults(validate.errors ?? [], 'body');
 }
 
@@ -264,21 +261,29 @@ export function declaredQuery(schema: TSchema | undefined, search: URLSearchPara
     if (property.type === 'array') query[name] = values.flatMap((v) => v.split(','));
     else {
       const value = single(search, name)!;
-      query[name] = property['x-any-case']
-        ? value.toLowerCase()
-        : property.type === 'boolean'
-          ? asBoolean(value)
-          : value;
+      query[name] = property['x-any-case'] ? value.toLowerCase() : typed(value, property.type);
     }
   }
   return query;
 }
 
-/** True, FALSE, 1 and 0 as their programs write them; anything else is left to the schema. */
-function asBoolean(value: string): string {
-  const word = value.toLowerCase();
-  return word === '1' ? 'true' : word === '0' ? 'false' : word;
+/** Text of a query as the type that its schema names; what is none of it stays text, which the schema refuses. */
+function typed(value: string, type: unknown): string | number | boolean {
+  if (type === 'boolean') return BOOLEANS.get(value.toLowerCase()) ?? value;
+  return (type === 'integer' || type === 'number') && DECIMAL.test(value) ? asNumber(value) : value;
 }
+
+/** True, FALSE, 1 and 0, as their programs write them. */
+const BOOLEANS = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+/** As JSON writes a number, with a plus where one likes: neither `Infinity` nor `0x10` nor blanks around it. */
+const DECIMAL = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+/** A number too large for a double (`1e999`) stays text. */
+const asNumber = (text: string): number | string => (Number.isFinite(Number(text)) ? Number(text) : text);
 
 const refused = (name: string, code: string, sentence: string) =>
   problem('VALIDATION_FAILED', {

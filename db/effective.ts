@@ -28,3 +28,13 @@ export const sessionStatus = (session: string): string =>
 /** By how many days a re-anchoring moved the target that a visit is reported against. */
 export const reportingShift = (visit: string): string =>
   `coalesce(${visit}.reporting_target_date - ${visit}.target_date, 0)`;
+
+/** What counts as a task's summary: the client's or, where it gave none, the one that its trials give. */
+export const taskSummary = (task: string): string =>
+  `(case when ${task}.summary = '{}' then ${task}.computed_summary else ${task}.summary end)`;
+/** Which of the two it is. */
+export const summarySource = (task: string): string =>
+  `(case when ${task}.summary = '{}' and ${task}.computed_summary <> '{}' then 'computed' else 'client' end)`;
+
+/** No test yields such a value: it is kept and exported, and left out of statistics. */
+export const PLAUSIBLE_LIMIT = 1e12;

@@ -168,6 +168,9 @@ create table assessment_sessions (
   synced_at timestamp with time zone,
   created_at timestamp with time zone not null default clock_timestamp(),
   updated_at timestamp with time zone not null default clock_timestamp(),
+  started_device_id character varying(200),
+  device_key character varying(20),
+  quality_flags jsonb not null default '[]'::jsonb,
   constraint assessment_sessions_check CHECK ((((status)::text = 'completed'::text) = (completed_at IS NOT NULL))),
   constraint assessment_sessions_check1 CHECK ((((source)::text = 'online'::text) OR ((local_id IS NOT NULL) AND (content_hash IS NOT NULL)))),
   constraint assessment_sessions_check2 CHECK ((((source)::text = 'offline'::text) OR (expires_at IS NOT NULL))),
@@ -186,8 +189,9 @@ CREATE INDEX assessment_sessions_expiring ON public.assessment_sessions USING bt
 CREATE INDEX assessment_sessions_listing ON public.assessment_sessions USING btree (study_id, started_at, id);
 CREATE INDEX assessment_sessions_participant ON public.assessment_sessions USING btree (participant_id, started_at);
 CREATE INDEX assessment_sessions_visit ON public.assessment_sessions USING btree (visit_id) WHERE (visit_id IS NOT NULL);
-CREATE UNIQUE INDEX assessment_sessions_own ON public.assessment_sessions USING btree (participant_id, local_id) WHERE (local_id IS NOT NULL);
+CREATE UNIQUE INDEX assessment_sessions_device ON public.assessment_sessions USING btree (participant_id, local_id, COALESCE(device_key, ((hashtextextended((device_id)::text, (0)::bigint))::text)::character varying, ''::character varying)) WHERE (local_id IS NOT NULL);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER keep_device_key BEFORE UPDATE OF device_id ON public.assessment_sessions FOR EACH ROW WHEN (((old.device_id IS NOT NULL) AND (new.device_id IS NULL))) EXECUTE FUNCTION keep_device_key();
 CREATE TRIGGER touch BEFORE UPDATE ON public.assessment_sessions FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
 
 -- no row-level security; research_app may: SELECT
@@ -1925,6 +1929,16 @@ begin
     'create policy study_isolation on %s using ((select app_sees_all()) or %I = (select app_study()) or %I = any ((select app_studies())::uuid[]))',
     relation, study_column, study_column);
   execute format('grant select, insert, update, delete on %s to research_app', relation);
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.keep_device_key()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.device_key := coalesce(old.device_key, hashtextextended(old.device_id, 0)::text);
+  new.started_device_id := null;
+  return new;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.keep_erased()

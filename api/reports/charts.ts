@@ -1,6 +1,7 @@
 import type { EChartsCoreOption } from 'echarts/core';
 import type { MetricCourse } from '../../db/queries/reports/participant.js';
 import type { TaskReport } from '../../db/queries/reports/study.js';
+import { PLAUSIBLE_LIMIT } from '../../workflows/domain/assessment/quality.js';
 import type { Plot } from './data.js';
 import type { Speech } from './words.js';
 
@@ -58,9 +59,22 @@ function telling<T extends { task: string; metric: string }>(all: readonly T[]):
 const distributions = (modules: readonly TaskReport[]) =>
   telling(
     modules.flatMap(({ task, metrics }) =>
-      Object.entries(metrics).map(([metric, found]) => ({ task, metric, ...found })),
+      Object.entries(metrics).flatMap(([metric, found]) => (found.n > 0 ? [{ task, metric, ...found }] : [])),
     ),
   );
+/** A value as far as it is seen: between the smallest that there are an axis finds no steps. */
+const drawable = (value: number | null): number =>
+  value === null || Math.abs(value) < 1e-9 ? 0 : Number(value.toPrecision(7));
+/** Courses without the values that are in no statistics: an axis that holds them shows nothing else. */
+const courses = (all: readonly MetricCourse[]): MetricCourse[] =>
+  all
+    .map((one) => ({
+      ...one,
+      points: one.points.flatMap((point) =>
+        Math.abs(point.value) <= PLAUSIBLE_LIMIT ? [{ ...point, value: drawable(point.value) }] : [],
+      ),
+    }))
+    .filter(({ points }) => points.length > 0);
 
 /** Small plots side by side, two in a row. */
 function panels(count: number, height: number) {
@@ -106,7 +120,7 @@ export const isEmpty = ({ name, data }: Plot): boolean =>
   (name === 'enrollment'
     ? data.by_month
     : name === 'course'
-      ? data.metrics
+      ? courses(data.metrics)
       : name === 'metrics'
         ? distributions(data)
         : name === 'adherence'
@@ -274,7 +288,7 @@ function metrics(modules: readonly TaskReport[], speech: Speech): Chart {
         type: 'boxplot',
         xAxisIndex: i,
         yAxisIndex: i,
-        data: [[min, p25, median, p75, max]],
+        data: [[min, p25, median, p75, max].map(drawable)],
         itemStyle: { color: color.band, borderColor: color.blue },
       })),
     },
@@ -299,9 +313,14 @@ function course(
   }: { participant_code: string; metrics: readonly MetricCourse[]; modules: readonly TaskReport[] },
   speech: Speech,
 ): Chart {
-  const shown = telling(all);
+  const shown = telling(courses(all));
   const { grid, height, titles } = panels(shown.length, 170);
-  const reference = ({ task, metric }: MetricCourse) => modules.find((m) => m.task === task)?.metrics[metric];
+  const reference = ({ task, metric }: MetricCourse) => {
+    const found = modules.find((m) => m.task === task)?.metrics[metric];
+    return found && found.p25 !== null && found.p75 !== null
+      ? { p25: drawable(found.p25), p75: drawable(found.p75) }
+      : undefined;
+  };
   return {
     title: speech.words.plotCourse,
     description: speech.say('plotCourseText', shown.length, participant_code),

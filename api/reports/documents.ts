@@ -111,7 +111,14 @@ function study(
       title: w.metrics,
       html:
         (modules.length === 0 ? '' : plot({ name: 'metrics', data: modules })) +
-        table([w.task, w.metric, w.n, w.mean, w.sd, w.min, w.p25, w.median, w.p75, w.max], metricRows(modules), speech),
+        table(
+          [w.task, w.metric, w.n, w.mean, w.sd, w.min, w.p25, w.median, w.p75, w.max],
+          metricRows(modules),
+          speech,
+        ) +
+        (modules.some(({ metrics: all }) => Object.values(all).some(({ excluded }) => excluded > 0))
+          ? `<p>${escaped(w.excluded)}</p>`
+          : ''),
     },
     { title: w.method, html: `<p>${escaped(w.methodText)}</p>` },
   ];
@@ -137,12 +144,23 @@ const metricRows = (modules: readonly TaskReport[]) =>
   modules.flatMap(({ task, metrics }) =>
     Object.entries(metrics)
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([metric, d]) => [task, metric, d.n, d.mean, d.sd, d.min, d.p25, d.median, d.p75, d.max]),
+      .map(([metric, d]) => [
+        task,
+        metric,
+        d.excluded > 0 ? `${d.n} (+${d.excluded})` : d.n,
+        d.mean,
+        d.sd,
+        d.min,
+        d.p25,
+        d.median,
+        d.p75,
+        d.max,
+      ]),
   );
 
 const band = (modules: readonly TaskReport[], task: string, metric: string, speech: Speech): string => {
   const found = modules.find((m) => m.task === task)?.metrics[metric];
-  return found ? `${speech.number(found.p25)} – ${speech.number(found.p75)}` : '–';
+  return found && found.n > 0 ? `${speech.number(found.p25)} – ${speech.number(found.p75)}` : '–';
 };
 
 function participant(

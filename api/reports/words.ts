@@ -120,6 +120,7 @@ const en = {
   plotMetricsText: 'Minimum, quartiles and maximum of {0} metrics over all sessions.',
   plotCourse: 'Course of a participant',
   plotCourseText: '{0} metrics of participant {1} over time; the band is the middle half of the study.',
+  excluded: 'n (+ k): k values that no test yields (above 10¹²) are kept and left out of the statistics.',
   methodText:
     'A visit is due when it is completed or its window has closed on the calendar of the participant’s site or study. Superseded and cancelled visits are never due; visits of withdrawn participants count. Adherence is the share of due visits that were completed inside their window; completion the share completed at all. Days off target are negative before the target. The standard deviation is the sample’s. The checksum is the SHA-256 of the canonical JSON (RFC 8785) of the report’s data; the audit head names the last record of the study’s audit chain when the data were read.',
 };
@@ -246,6 +247,7 @@ const de: Words = {
   plotMetricsText: 'Minimum, Quartile und Maximum von {0} Kennwerten über alle Sitzungen.',
   plotCourse: 'Verlauf einer teilnehmenden Person',
   plotCourseText: '{0} Kennwerte von {1} im Verlauf; das Band ist die mittlere Hälfte der Studie.',
+  excluded: 'n (+ k): k Werte, die kein Test ergibt (über 10¹²), sind aufbewahrt und in keiner Statistik enthalten.',
   methodText:
     'Ein Termin ist fällig, wenn er abgeschlossen ist oder sein Zeitfenster nach dem Kalender des Zentrums oder der Studie geschlossen hat. Ersetzte und abgesagte Termine sind nie fällig; Termine Ausgeschiedener zählen. Einhaltung ist der Anteil der fälligen Termine, die im Zeitfenster abgeschlossen wurden; Durchführung der Anteil der überhaupt abgeschlossenen. Tage vom Ziel sind davor negativ. Die Standardabweichung ist die der Stichprobe. Die Prüfsumme ist der SHA-256 des kanonischen JSON (RFC 8785) der Daten des Berichts; das Ende des Prüfprotokolls nennt den letzten Eintrag der Studie, als die Daten gelesen wurden.',
 };
@@ -259,9 +261,11 @@ export type ReportLanguage = keyof typeof languages;
 export class Speech {
   readonly words: Words;
   private readonly numbers: Intl.NumberFormat;
+  private readonly extreme: Intl.NumberFormat;
   constructor(readonly language: ReportLanguage) {
     this.words = languages[language];
     this.numbers = new Intl.NumberFormat(language, { maximumSignificantDigits: 5 });
+    this.extreme = new Intl.NumberFormat(language, { maximumSignificantDigits: 5, notation: 'scientific' });
   }
 
   say(key: keyof Words, ...values: (string | number)[]): string {
@@ -276,7 +280,10 @@ export class Speech {
     return from !== null ? this.say('since', this.date(from)) : to !== null ? this.say('until', this.date(to)) : '–';
   }
   number(value: number | null): string {
-    return value === null ? '–' : this.numbers.format(value);
+    if (value === null) return '–';
+    const size = Math.abs(value);
+    // Written out, such a number has hundreds of digits.
+    return (size >= 1e12 || (size > 0 && size < 1e-6) ? this.extreme : this.numbers).format(value);
   }
   count(value: number): string {
     return new Intl.NumberFormat(this.language).format(value);

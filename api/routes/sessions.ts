@@ -1,5 +1,6 @@
+import { nowIso } from '../../db/clock.js';
 import { listSessions } from '../../db/queries/sessions.js';
-import { tasksOfSession } from '../../db/queries/submissions.js';
+import { arrivedTasks, tasksOfSession } from '../../db/queries/submissions.js';
 import { anyone, inStudy } from '../access.js';
 import { created, route, tagged } from '../route.js';
 import { IsoDate, Type, Uuid, listOf, oneOf, paging, sorting, text } from '../schemas/common.js';
@@ -8,6 +9,7 @@ import {
   Ended,
   Session,
   SessionDetails,
+  SessionState,
   SessionStatus,
   Start,
   Started,
@@ -63,6 +65,27 @@ export const sessionRoutes = [
       requireNamed(session, body.session_id);
       return endSession({ tx, audit }, session, context);
     },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/session/state',
+    tag: 'Sessions',
+    summary: 'What has arrived of a session',
+    may: anyone,
+    within: 'session',
+    description:
+      'The session id in the header `X-Session-ID` is the credential (unknown or missing 401). An expired or ended session answers, too: its `status` says so.',
+    headers: sessionHeader,
+    answers: { 200: SessionState, 401: undefined, 503: undefined },
+    handle: async ({ tx, session }) => ({
+      session_id: session.id,
+      status: session.status,
+      expires_at: session.expires_at,
+      completed_at: session.completed_at,
+      visit_id: session.visit_id,
+      server_time: nowIso(),
+      tasks: await arrivedTasks(tx, session.id),
+    }),
   }),
   route({
     method: 'POST',

@@ -21,7 +21,7 @@ import { MAX_ITEMS, checkConflicts, counted, sync } from '../services/sync.js';
 import { existingConflict, resolve } from '../services/sync-conflicts.js';
 
 const items =
-  'An item is checked by itself (its schema stands in `x-item`): `created`, `duplicate`, `conflict` (kept: see the study’s sync-conflicts) or `rejected` with code and message, always with 200. The same again changes nothing. A local id is the participant’s: of staff, a response whose local `sessionId` may be of several participants is rejected with AMBIGUOUS_SESSION, and taken by the server id.';
+  'An item is checked by itself (its schema stands in `x-item`): `created`, `duplicate`, `conflict` (kept: see the study’s sync-conflicts) or `rejected` with code and message, always with 200. The same again changes nothing. A local id belongs to the participant and, where `deviceId` is given, to that device: two devices’ sessions of one id are two. A session that goes on may change zone, language and device. A response belongs to the session item that it came with: what came with a refused session is kept with its conflict, what came with a rejected one is rejected. One that comes without its session and may be of several is rejected with AMBIGUOUS_SESSION: send the session with it, its `deviceId`, or the server id as `sessionId`. For 30 days after a withdrawal the participant’s own token delivers what was recorded before it; anything recorded later is rejected with PARTICIPANT_WITHDRAWN.';
 const deviceTime = (headers: Record<string, unknown>): string | undefined =>
   typeof headers['x-device-time'] === 'string' ? headers['x-device-time'] : undefined;
 
@@ -42,6 +42,7 @@ export const syncRoutes = [
     summary: 'One offline session',
     description: items,
     may: sessionCallers,
+    afterWithdrawal: true,
     within: 'change',
     headers: deviceClock,
     large: true,
@@ -63,6 +64,7 @@ export const syncRoutes = [
     summary: 'One offline response',
     description: items,
     may: sessionCallers,
+    afterWithdrawal: true,
     within: 'change',
     headers: deviceClock,
     large: true,
@@ -83,6 +85,7 @@ export const syncRoutes = [
     tag: 'Offline sync',
     summary: 'Many items',
     may: sessionCallers,
+    afterWithdrawal: true,
     within: 'change',
     description: `At most 1,000 items (413). They may refer to each other in any order; \`results\` come in the order sent, sessions before responses. ${items}`,
     headers: deviceClock,
@@ -106,6 +109,7 @@ export const syncRoutes = [
     description:
       'Changes nothing. At most 1,000 items (413). Items that a sync would reject stand in `rejected`, with code and message; a session that cannot be read while its id is known is a `duplicate_session` besides.',
     may: sessionCallers,
+    afterWithdrawal: true,
     within: 'read',
     large: true,
     itemwise: ['sessions', 'responses'],
@@ -157,7 +161,7 @@ export const syncRoutes = [
     may: staff.participants,
     within: 'change',
     description:
-      '`server` leaves the server’s side (a session that was taken beside it is set aside), `local` puts the device’s in its place (the visit follows: one that it no longer completes is to do again), `both` keeps the device’s beside it. What gives way stays in the conflict. Once: 409 CONFLICT_RESOLVED after.',
+      '`server` leaves the server’s side (a session that was taken beside it is set aside), `local` puts the device’s in its place (the visit follows: one that it no longer completes is to do again), `both` keeps the device’s beside it, with the responses that came with it. What gives way stays in the conflict. Once: 409 CONFLICT_RESOLVED after.',
     body: Resolve,
     answers: { 200: Conflict },
     handle: ({ tx, audit, actor, context, params, body }) =>

@@ -1,3 +1,4 @@
+import { SummarySource } from './sessions.js';
 import { Instant, IsoDate, Type, Uuid, body, nullable, oneOf, text } from './common.js';
 
 export const MagicLink = body(
@@ -69,6 +70,7 @@ export const PortalResult = Type.Object(
         task: Type.String(),
         title: Type.Optional(Type.String({ description: 'of the module, where it has one' })),
         metrics: Type.Record(Type.String(), Type.Number()),
+        summary_source: SummarySource,
         metric_titles: Type.Optional(
           Type.Record(Type.String(), Type.String(), {
             description: 'of those metrics that the module’s `result_schema` gives one',

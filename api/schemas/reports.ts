@@ -1,6 +1,7 @@
 import { Anchor } from './anchor.js';
 import { Instant, IsoDate, Json, Type, Uuid, nullable, oneOf, paging, text } from './common.js';
 import { VisitStatus } from './schedules.js';
+import { SummarySource } from './sessions.js';
 
 export const reportFilters = {
   from: Type.Optional({
@@ -66,13 +67,16 @@ export const CompletionReport = Type.Object({
 });
 const Distribution = Type.Object({
   n: N,
-  mean: Type.Number(),
+  excluded: Type.Integer({
+    description: 'values that no test yields (absolute value above 10¹²): kept, exported, and in no other figure here',
+  }),
+  mean: nullable(Type.Number({ description: 'null, as all below: there is no value that counts' })),
   sd: nullable(Type.Number()),
-  median: Type.Number(),
-  p25: Type.Number(),
-  p75: Type.Number(),
-  min: Type.Number(),
-  max: Type.Number(),
+  median: nullable(Type.Number()),
+  p25: nullable(Type.Number()),
+  p75: nullable(Type.Number()),
+  min: nullable(Type.Number()),
+  max: nullable(Type.Number()),
 });
 export const ModulesReport = Type.Object({
   ...head,
@@ -122,6 +126,7 @@ const ReportedSession = Type.Object({
   started_at: Instant,
   completed_at: nullable(Instant),
   task_summaries: Type.Record(Type.String(), Json),
+  summary_sources: Type.Record(Type.String(), SummarySource),
   trial_count: N,
 });
 export const ParticipantReport = Type.Object({

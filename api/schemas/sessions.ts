@@ -1,8 +1,14 @@
 import { Instant, Json, Language, TimeZone, Type, Uuid, body, nullable, oneOf, text } from './common.js';
 
 const Remark = Type.Object({ code: Type.String(), task: Type.String(), message: Type.String(), count: Type.Integer() });
-const Warning = Type.Object({ code: Type.String(), message: Type.String() });
+export const Warning = Type.Object({
+  code: Type.String(),
+  message: Type.String(),
+  visit_ids: Type.Optional(Type.Array(Uuid, { description: 'of SEVERAL_OPEN_VISITS: each may be named as the visit' })),
+});
 const Summary = Type.Record(Type.String(), Type.Number());
+/** The client's summary counts; where it gave none, the one that its trials give. */
+export const SummarySource = oneOf('client', 'computed');
 export const SessionStatus = oneOf('active', 'completed', 'expired', 'abandoned');
 const Sync = nullable(oneOf('pending', 'synced', 'failed'));
 
@@ -22,6 +28,9 @@ const session = {
   clock_skew_ms: nullable(
     Type.Integer({ description: 'how far the device’s clock was ahead when it sent the session' }),
   ),
+  quality_flags: Type.Array(Type.Object({ code: Type.String(), message: Type.String() }), {
+    description: 'times that are not plausible: kept as they were sent',
+  }),
   started_at: Instant,
   expires_at: nullable(Instant),
   completed_at: nullable(Instant),
@@ -29,6 +38,7 @@ const session = {
   sync_status: Sync,
   synced_at: nullable(Instant),
   task_summaries: Type.Record(Type.String(), Summary),
+  summary_sources: Type.Record(Type.String(), SummarySource),
   trial_count: Type.Integer(),
   created_at: Instant,
   updated_at: Instant,
@@ -42,6 +52,7 @@ export const SessionDetails = Type.Object({
         task: Type.String(),
         local_id: nullable(Type.String()),
         summary: Summary,
+        summary_source: SummarySource,
         computed_summary: Summary,
         summary_difference: Summary,
         quality_flags: Type.Array(Remark),
@@ -77,11 +88,12 @@ export const Started = Type.Object({
 });
 
 const TaskKey = Type.String({ minLength: 1, maxLength: 64, pattern: '^[^\\u0000-\\u001f\\u007f]+$' });
-const Metrics = Type.Unsafe<Record<string, number>>({
+/** null: not measured, as if it was not there. */
+const Metrics = Type.Unsafe<Record<string, number | null>>({
   type: 'object',
   maxProperties: 200,
   propertyNames: { minLength: 1, maxLength: 100 },
-  additionalProperties: { type: 'number' },
+  additionalProperties: { type: ['number', 'null'], description: 'null: not measured' },
 });
 export const RawTrial = body({
   task: TaskKey,
@@ -97,7 +109,7 @@ export const RawTrial = body({
     }),
   ),
 });
-export const TaskSummaries = Type.Unsafe<Record<string, Record<string, number>>>({
+export const TaskSummaries = Type.Unsafe<Record<string, Record<string, number | null>>>({
   type: 'object',
   maxProperties: 200,
   propertyNames: TaskKey,
@@ -121,6 +133,24 @@ export const Submitted = Type.Object({
   }),
   warnings: Type.Array(Remark),
   quality_flags: Type.Array(Remark),
+});
+export const SessionState = Type.Object({
+  session_id: Uuid,
+  status: SessionStatus,
+  expires_at: nullable(Instant),
+  completed_at: nullable(Instant),
+  visit_id: nullable(Uuid),
+  server_time: Instant,
+  tasks: Type.Array(
+    Type.Object({
+      task: Type.String(),
+      trials: Type.Integer(),
+      checksum: Type.String({
+        description: 'SHA-256, hex, of the canonical JSON (RFC 8785) of {summary, trials} of the task',
+      }),
+      submitted_at: Instant,
+    }),
+  ),
 });
 export const End = body({ session_id: Type.String({ minLength: 1, maxLength: 100 }) });
 export const Ended = Type.Object({

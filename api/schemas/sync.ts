@@ -1,5 +1,5 @@
 import { Instant, Json, Language, Reason, TimeZone, Type, Uuid, body, nullable, oneOf, text } from './common.js';
-import { RawTrial, TaskName, TaskSummary } from './sessions.js';
+import { RawTrial, TaskName, TaskSummary, Warning } from './sessions.js';
 
 const LocalId = text(200, 1);
 const notContent = {
@@ -26,6 +26,12 @@ export const SessionItem = body({
 export const ResponseItem = body({
   id: LocalId,
   sessionId: Type.String({ minLength: 1, maxLength: 200, description: 'local or server id' }),
+  deviceId: Type.Optional(
+    nullable({
+      ...LocalId,
+      description: 'the device of the session: tells sessions of several devices apart that have the same local id',
+    }),
+  ),
   task: TaskName,
   summary: Type.Optional(TaskSummary),
   trials: Type.Optional(
@@ -67,6 +73,8 @@ export const ItemResult = Type.Object({
   resolution: Type.Optional(Resolution),
   code: Type.Optional(Type.String()),
   message: Type.Optional(Type.String()),
+  warnings: Type.Optional(Type.Array(Warning)),
+  quality_flags: Type.Optional(Type.Array(Warning)),
 });
 export const BulkResult = Type.Object({
   results: Type.Array(ItemResult),

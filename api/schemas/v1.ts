@@ -141,6 +141,7 @@ export const V1Session = Type.Object(
     timezone: nullable(Type.String()),
     sync_status: nullable(Type.String()),
     task_summaries: Json,
+    summary_sources: Json,
     trial_count: Type.Integer(),
     created_at: Instant,
     updated_at: Instant,

@@ -10,9 +10,13 @@ export interface SessionCaller {
   userId: string | null;
   /** The participant that the caller is; null: staff, who act for everybody that they see. */
   participantId: string | null;
+  /** It has withdrawn: what it recorded before that is taken, for a while. */
+  withdrawn: boolean;
 }
 export const callerOf = (actor: Actor | Participant): SessionCaller =>
-  actor.role === 'participant' ? { userId: null, participantId: actor.id } : { userId: actor.id, participantId: null };
+  actor.role === 'participant'
+    ? { userId: null, participantId: actor.id, withdrawn: actor.status === 'withdrawn' }
+    : { userId: actor.id, participantId: null, withdrawn: false };
 
 /** A participant's study is its own: it need not name it beside a code. */
 export const studyOf = (actor: Actor | Participant, named: string | undefined): string | undefined =>

@@ -2,7 +2,7 @@ import { hash as digest } from 'node:crypto';
 import { canonicalJson } from '../../db/canonical-json.js';
 import type { TaskRow } from '../../db/queries/submissions.js';
 import type { TrialsOf } from '../../db/queries/trials.js';
-import { MAX_AHEAD_MS, isKnownTask, taskResult } from '../../workflows/domain/assessment/submission.js';
+import { isKnownTask, taskResult } from '../../workflows/domain/assessment/submission.js';
 import type { KnownModules, TaskResult } from '../../workflows/domain/assessment/submission.js';
 import type { Remark } from '../../workflows/domain/assessment/types.js';
 import type { FaultEntry } from '../errors.js';
@@ -19,7 +19,11 @@ export interface Trial {
 export interface RawTrial extends Trial {
   task: string;
 }
-export type Summaries = Record<string, Record<string, number>>;
+export type Summaries = Record<string, SentSummary>;
+/** As it was sent: null is a metric that was not measured. */
+export type SentSummary = Record<string, number | null>;
+const measured = (summary: SentSummary): Record<string, number> =>
+  Object.fromEntries(Object.entries(summary).filter((entry): entry is [string, number] => entry[1] !== null));
 
 /** One task of a submission or of an offline response: what is stored of it, and what its repetition is known by. */
 export interface TaskContent {
@@ -53,11 +57,11 @@ export function readContent(summaries: Summaries, trials: readonly RawTrial[]): 
 }
 
 /** The same of one task alone, whose trials need not name it. */
-export function readTask(task: string, summary: Record<string, number>, trials: readonly Trial[]): TaskContent {
+export function readTask(task: string, sent: SentSummary, trials: readonly Trial[]): TaskContent {
   const name = JSON.stringify(task);
   return contentOf(
     task,
-    summary,
+    measured(sent),
     trials,
     trials.map((trial) => canonicalTrial(trial, name)),
   );
@@ -100,7 +104,7 @@ function byTask(
   const tasks = new Map(
     Object.entries(summaries).map(([task, summary]) => [
       task,
-      { summary, trials: [] as RawTrial[], texts: [] as string[] },
+      { summary: measured(summary), trials: [] as RawTrial[], texts: [] as string[] },
     ]),
   );
   trials.forEach((trial, i) => {
@@ -122,7 +126,6 @@ export interface Places {
 export function contentFaults(
   contents: readonly TaskContent[],
   modules: KnownModules | null,
-  now: number,
   places: Places,
 ): FaultEntry[] {
   const faults: FaultEntry[] = [];
@@ -135,13 +138,12 @@ export function contentFaults(
         message: `${task} is not a task${modules ? ' of the battery' : ''}`,
       });
     for (let i = 0; i < at.length && faults.length < MAX_FAULTS; i++) {
-      if (at[i]! <= now + MAX_AHEAD_MS) continue;
+      if (!Number.isNaN(at[i])) continue;
       const trial = trials[i]!;
-      const code = Number.isNaN(at[i]) ? 'FORMAT' : 'IN_FUTURE';
       faults.push({
         path: `${places.trial(trial)}.timestamp`,
-        code,
-        message: `timestamp of trial ${trial.trial_index} of ${task} ${code === 'FORMAT' ? 'is no time' : 'lies more than 24 hours ahead'}`,
+        code: 'FORMAT',
+        message: `timestamp of trial ${trial.trial_index} of ${task} is no time`,
       });
     }
   }
@@ -154,9 +156,10 @@ export function taskRows(
   of: { session_id: string; study_id: string; local_id: string | null },
   modules: KnownModules | null,
   now: number,
+  since: number | null = null,
 ): { row: TaskRow; trials: TrialsOf; remarks: { warnings: Remark[]; flags: Remark[] } } {
   const { task, summary, trials, at, hash } = content;
-  const result: TaskResult = taskResult({ task, summary, trials, at }, modules, now);
+  const result: TaskResult = taskResult({ task, summary, trials, at }, modules, { now, since });
   return {
     row: {
       ...of,

@@ -4,7 +4,7 @@ import { enterStudyOf, lockSession } from '../../db/queries/sessions.js';
 import type { SessionRow } from '../../db/queries/sessions.js';
 import { inScope } from '../../db/transaction.js';
 import type { Work } from '../../db/transaction.js';
-import { problem } from '../errors.js';
+import { Problem, problem } from '../errors.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -22,7 +22,8 @@ export function requireNamed(session: SessionRow, bodyId: string): void {
 
 /**
  * Works on a session whose id is the credential (decisions, section 4, "Submit"). The one look for it sees every study;
- * everything after that sees the session's own. The session is locked until the commit.
+ * everything after that sees the session's own. The session is locked until the commit. Of an expired one only what was
+ * taken before is answered again: whatever else is wrong, that it expired is said first.
  * @throws 401 SESSION_UNKNOWN or SESSION_EXPIRED
  */
 export async function inSession<T>(
@@ -34,8 +35,12 @@ export async function inSession<T>(
     if (!(await enterStudyOf(opened.tx, id))) throw problem('SESSION_UNKNOWN');
     const session = await lockSession(opened.tx, id);
     if (!session) throw problem('SESSION_UNKNOWN');
-    if (session.status === 'expired')
-      throw problem('SESSION_EXPIRED', { detail: `The session expired at ${session.expires_at}.` });
-    return work(opened, session);
+    if (session.status !== 'expired') return work(opened, session);
+    try {
+      return await work(opened, session);
+    } catch (fault) {
+      if (!(fault instanceof Problem) || fault.status >= 500) throw fault;
+      throw problem('SESSION_EXPIRED', { detail: `The session expired at ${session.expires_at}.`, cause: fault });
+    }
   });
 }

@@ -29,8 +29,9 @@ export interface Submitted {
 
 /**
  * Takes a submission whole or not at all (decisions, section 4, "Submit"). Tasks that are there already with the same
- * content are skipped; when all are, nothing is written and the answer is `duplicate`, also after the session's end.
- * @throws 409 TASK_CONFLICT or SESSION_ENDED, 413 more than 50,000 trials, 422 an unknown task, 400 times ahead
+ * content are skipped; when all are, nothing is written and the answer is `duplicate`, also after the session's end or
+ * expiry.
+ * @throws 409 TASK_CONFLICT or SESSION_ENDED, 413 more than 50,000 trials, 422 an unknown task, EMPTY
  */
 export async function submit(
   { tx, audit }: Work,
@@ -43,19 +44,25 @@ export async function submit(
     throw problem('TOO_LARGE', {
       detail: `raw_trials has ${trials.length} items: at most ${MAX_TRIALS} are taken in one submission.`,
     });
+  refuseEmpty(given, trials);
   const { tasks: contents, checksum } = readContent(given.task_summaries, trials);
   const answer = { session_id: session.id, tasks: contents.length, trials: trials.length, checksum };
   const fresh = await newTasks(tx, session.id, contents);
-  if (fresh.length === 0 && contents.length > 0)
-    return { ...answer, status: 'duplicate', warnings: [], quality_flags: [] };
+  if (fresh.length === 0) return { ...answer, status: 'duplicate', warnings: [], quality_flags: [] };
   if (session.status !== 'active')
     throw problem('SESSION_ENDED', { detail: `The session is ${session.status}: nothing new is taken.` });
 
   const modules = await modulesOf(tx, session);
   const now = nowMs();
-  refuseFaults(given, fresh, modules, now);
+  refuseFaults(given, fresh, modules);
   const rows = fresh.map((content) =>
-    taskRows(content, { session_id: session.id, study_id: session.study_id, local_id: null }, modules, now),
+    taskRows(
+      content,
+      { session_id: session.id, study_id: session.study_id, local_id: null },
+      modules,
+      now,
+      Date.parse(session.started_at),
+    ),
   );
   await insertTasks(
     tx,
@@ -87,6 +94,24 @@ export async function submit(
   };
 }
 
+/** Results that say nothing would stand in the way of those that do. @throws 422 EMPTY */
+function refuseEmpty({ task_summaries }: SubmissionBody, trials: readonly RawTrial[]): void {
+  const said = new Set(trials.map(({ task }) => task));
+  const empty = Object.keys(task_summaries).filter(
+    (task) => Object.keys(task_summaries[task]!).length === 0 && !said.has(task),
+  );
+  const fault = (path: string, what: string) => ({
+    path,
+    code: 'EMPTY',
+    message: `${path} has no metric, and ${what}`,
+  });
+  const errors =
+    trials.length === 0 && Object.keys(task_summaries).length === 0
+      ? [fault('task_summaries', 'raw_trials has no trial')]
+      : empty.map((task) => fault(`task_summaries.${task}`, 'raw_trials has no trial of it'));
+  if (errors.length > 0) throw problem('EMPTY', { detail: errors.map(({ message }) => message).join('; '), errors });
+}
+
 /** The tasks that are not there yet. @throws 409 TASK_CONFLICT naming each that is there with other content */
 async function newTasks(tx: Tx, sessionId: string, contents: readonly TaskContent[]): Promise<TaskContent[]> {
   const known = new Map((await taskHashes(tx, [sessionId])).map((row) => [row.task, row.content_hash]));
@@ -107,11 +132,10 @@ function refuseFaults(
   { task_summaries, raw_trials = [] }: SubmissionBody,
   contents: readonly TaskContent[],
   modules: KnownModules | null,
-  now: number,
 ): void {
   // Looked for only where there is a fault: a content's trials are those of the body.
   const place = (trial: unknown): string => `raw_trials.${raw_trials.indexOf(trial as RawTrial)}`;
-  const errors = contentFaults(contents, modules, now, {
+  const errors = contentFaults(contents, modules, {
     task: ({ task, trials }) =>
       Object.hasOwn(task_summaries, task) ? `task_summaries.${task}` : `${place(trials[0])}.task`,
     trial: place,
@@ -121,10 +145,7 @@ function refuseFaults(
     .slice(0, 3)
     .map((fault) => fault.message)
     .join('; ');
-  throw problem(errors.some((fault) => fault.code !== 'IN_FUTURE') ? 'VALIDATION_FAILED' : 'RULE_VIOLATED', {
-    detail,
-    errors,
-  });
+  throw problem('VALIDATION_FAILED', { detail, errors });
 }
 
 /** The modules that the session's battery has; null without a battery. */

@@ -7,6 +7,7 @@ import type { SessionRecord, StartVisit } from '../../db/queries/sessions.js';
 import { siteByCode, siteById } from '../../db/queries/sites.js';
 import { tasksOfSession } from '../../db/queries/submissions.js';
 import type { TaskRecord } from '../../db/queries/submissions.js';
+import { severalOpenVisits } from '../../workflows/domain/assessment/sync.js';
 import { invalid, problem } from '../errors.js';
 import type { RequestContext } from '../route.js';
 import { held } from './participants.js';
@@ -30,7 +31,7 @@ export interface Started {
   visitId: string | null;
   batteryId: number | null;
   batteryVersion: number | null;
-  warnings: { code: string; message: string }[];
+  warnings: { code: string; message: string; visit_ids?: string[] }[];
 }
 export interface Starting {
   tx: Tx;
@@ -58,10 +59,17 @@ export async function startSession(
   const participant = await held(tx, participantId);
   if (participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
   const siteId = given.site_id ? await siteOf(tx, given.site_id, participant.study_id) : participant.site_id;
+  const open = given.visit_id ? [] : await openVisits(tx, participant.id);
   const visit = given.visit_id
     ? await namedVisit(tx, participant.id, given.visit_id)
-    : await theOpenVisit(tx, participant.id);
-  const warnings = visit ? windowWarnings(visit, caller) : [];
+    : open.length === 1
+      ? open[0]!
+      : null;
+  const warnings = visit
+    ? windowWarnings(visit, caller)
+    : open.length > 1
+      ? [severalOpenVisits(open.map(({ id }) => id))]
+      : [];
   const battery = await batteryOf(
     tx,
     given.battery_id ?? visit?.battery_id ?? null,
@@ -133,11 +141,6 @@ async function namedVisit(tx: Tx, participantId: string, visitId: string): Promi
   if (visit.status === 'superseded' || visit.status === 'cancelled')
     throw problem('VISIT_CLOSED', { detail: `The visit is ${visit.status}.` });
   return visit;
-}
-
-async function theOpenVisit(tx: Tx, participantId: string): Promise<StartVisit | null> {
-  const open = await openVisits(tx, participantId);
-  return open.length === 1 ? open[0]! : null;
 }
 
 /** Staff may hold a session outside the window and are told; a participant may not. */

@@ -8,22 +8,22 @@ import {
 } from '../../db/queries/offline-conflicts.js';
 import type { ConflictRecord } from '../../db/queries/offline-conflicts.js';
 import { lockAnchors } from '../../db/queries/anchors.js';
-import { syncBatteries } from '../../db/queries/offline.js';
+import { syncBatteries, syncParticipants, syncVisits } from '../../db/queries/offline.js';
 import type { ParticipantRecord } from '../../db/queries/participants.js';
 import { requestPushes } from '../../db/queries/push-requests.js';
 import { lockSession } from '../../db/queries/sessions.js';
 import type { SessionRow } from '../../db/queries/sessions.js';
-import { deleteTask, insertTasks, tasksOfSession } from '../../db/queries/submissions.js';
-import { deleteTrials, insertTrials, nextTrials } from '../../db/queries/trials.js';
-import type { StoredTrial } from '../../db/queries/trials.js';
 import { hashOf } from '../../db/hashing.js';
+import { NOT_OF_START, visitOf } from '../../workflows/domain/assessment/sync.js';
+import { countedEnd, timeFlags } from '../../workflows/domain/assessment/times.js';
+import { dateAt } from '../../workflows/domain/dates.js';
 import { problem } from '../errors.js';
 import { by } from '../record.js';
-import { readTask, taskRows } from './sessions-content.js';
-import type { Trial } from './sessions-content.js';
-import { modulesOf } from './sessions-submit.js';
 import { held } from './participants.js';
 import type { Change } from './studies.js';
+import { putAside, writeKept } from './sync-conflicts-results.js';
+import type { KeptResponse } from './sync-conflicts-results.js';
+import { refOf, timesOf } from './sync-refs.js';
 import { retell, takeBack, tellVisit } from './sync-conflicts-visit.js';
 
 export type Keep = 'server' | 'local' | 'both';
@@ -96,51 +96,34 @@ function carryOut(change: Change, { conflict, session, participant }: Case, keep
           : besideSession(change, { conflict, session, participant });
     // The server took these beside what it had; the choice is whether they count.
     case 'visit_already_completed':
-      return keep === 'local' ? countsNow(change, session) : keep === 'server' ? setAside(change, session) : nothing();
+      return keep === 'local'
+        ? countsNow(change, session, conflict)
+        : keep === 'server'
+          ? setAside(change, session)
+          : nothing();
     default:
       return keep === 'server' ? setAside(change, session) : nothing();
   }
 }
 const nothing = async (): Promise<PutAside> => null;
 
-async function writeResponse(tx: Tx, conflict: ConflictRecord, session: SessionRow, sessionId: string): Promise<void> {
-  const { task, summary, trials } = conflict.local_content as {
-    task: string;
-    summary: Record<string, number>;
-    trials: Trial[];
-  };
-  const rows = taskRows(
-    readTask(task, summary, trials),
-    { session_id: sessionId, study_id: session.study_id, local_id: conflict.local_id },
-    await modulesOf(tx, session),
-    Date.parse(conflict.detected_at),
-  );
-  await insertTasks(tx, [rows.row]);
-  await insertTrials(tx, [rows.trials]);
-}
-
 /** The device's values take the place of the server's, which go into the conflict. */
 async function replaceResponse(tx: Tx, conflict: ConflictRecord, session: SessionRow): Promise<PutAside> {
-  const task = conflict.task!;
-  const before = (await tasksOfSession(tx, session.id)).find((one) => one.task === task);
-  const trials: StoredTrial[] = [];
-  for (
-    let at = await nextTrials(tx, session.id, null, task);
-    at;
-    at = await nextTrials(tx, session.id, at.cursor, task)
-  )
-    trials.push(...at.trials);
-  await deleteTask(tx, session.id, task);
-  await deleteTrials(tx, session.id, task);
-  await writeResponse(tx, conflict, session, session.id);
+  const [before] = await putAside(tx, session.id, conflict.task!);
+  await writeKept(tx, session, [conflict.local_content as unknown as KeptResponse], conflict.detected_at);
   await requestPushes(tx, [session.id]);
-  return before ? { ...before, trials } : {};
+  return { ...before };
 }
 
 /** The device's values as a session of their own, beside the server's. */
 async function besideResponse(tx: Tx, conflict: ConflictRecord, session: SessionRow): Promise<PutAside> {
   const beside = await copySession(tx, session.id, besideIds(conflict));
-  await writeResponse(tx, conflict, session, beside);
+  await writeKept(
+    tx,
+    { ...session, id: beside },
+    [conflict.local_content as unknown as KeptResponse],
+    conflict.detected_at,
+  );
   return { beside_session_id: beside };
 }
 
@@ -156,6 +139,7 @@ const besideIds = (conflict: ConflictRecord) => {
 
 interface LocalSession {
   participantId: string;
+  studyId: string;
   status: string;
   startedAt: string;
   completedAt: string | null;
@@ -165,8 +149,17 @@ interface LocalSession {
   language: string | null;
   timezone: string | null;
   deviceId: string | null;
+  /** Those that came with it, and were refused with it. */
+  responses?: KeptResponse[];
 }
-const fieldsOf = (local: LocalSession) => ({
+/** What the device said of the session alone. */
+const contentOfLocal = ({ responses: _, ...local }: LocalSession): Omit<LocalSession, 'responses'> => local;
+const endOf = (times: Parameters<typeof timesOf>[0], { detected_at }: ConflictRecord): string =>
+  new Date(countedEnd(timesOf(times), Date.parse(detected_at))).toISOString();
+const fieldsOf = (local: LocalSession, { detected_at }: ConflictRecord) => ({
+  quality_flags: JSON.stringify(
+    timeFlags(timesOf({ started_at: local.startedAt, completed_at: local.completedAt }), Date.parse(detected_at)),
+  ),
   status: local.status,
   started_at: local.startedAt,
   completed_at: local.completedAt,
@@ -195,7 +188,7 @@ async function replaceWhole(change: Change, { conflict, session, participant }: 
   if (local.visitId !== null && !(await isVisitOf(tx, local.visitId, session.participant_id)))
     throw refused('The device’s session names a visit that the participant does not have.', 'UNKNOWN_VISIT');
   await replaceSession(tx, session.id, {
-    ...fieldsOf(local),
+    ...fieldsOf(local, conflict),
     ...(await batteryOf(tx, local, session)),
     visit_id: visitId,
     // As long from its start as before: one that goes on is not over because the server's side began earlier.
@@ -204,13 +197,18 @@ async function replaceWhole(change: Change, { conflict, session, participant }: 
         Date.parse(session.expires_at) + Date.parse(local.startedAt) - Date.parse(session.started_at),
       ).toISOString(),
     }),
-    content_hash: hashOf(local),
-    start_hash: hashOf({ ...local, status: null, completedAt: null }),
+    content_hash: hashOf(contentOfLocal(local)),
+    start_hash: hashOf({ ...contentOfLocal(local), ...NOT_OF_START }),
   });
+  // Results of its own are of another session than the server's: those go into the conflict, whole.
+  const responses = local.responses ?? [];
+  const tasks = responses.length === 0 ? [] : await putAside(tx, session.id);
+  await writeKept(tx, { ...session, ...(await batteryOf(tx, local, session)) }, responses, conflict.detected_at);
   const done = completes(local, participant);
   if (!done || visitId !== session.visit_id) await takeBack(change, session);
-  if (done && visitId !== null) await tellVisit(change, session, visitId, local.completedAt!);
-  return conflict.server_content;
+  if (done && visitId !== null) await tellVisit(change, session, visitId, endOf(fieldsOf(local, conflict), conflict));
+  if (responses.length > 0) await requestPushes(tx, [session.id]);
+  return tasks.length === 0 ? conflict.server_content : { ...conflict.server_content, tasks };
 }
 
 /** After the withdrawal a session completes nothing, as when it comes without a conflict. */
@@ -230,38 +228,50 @@ async function batteryOf(
   return { battery_id: batteryId, battery_version: batteryVersion ?? battery.current_version };
 }
 
-/** The device's session beside the server's; it has a visit where it names another one than the server's has. */
+/**
+ * The device's session beside the server's, with the results that came with it. It has the visit that it would have had
+ * without the conflict, unless that is the server's own.
+ */
 async function besideSession(change: Change, { conflict, session, participant }: Case): Promise<PutAside> {
   const { tx } = change;
   const local = conflict.local_content as unknown as LocalSession;
-  const visitId =
-    local.visitId !== null &&
-    local.visitId !== session.visit_id &&
-    (await isVisitOf(tx, local.visitId, local.participantId))
-      ? local.visitId
-      : null;
-  const beside = await copySession(tx, session.id, {
-    ...fieldsOf(local),
+  const found = await visitBeside(tx, local);
+  const visitId = found === session.visit_id ? null : found;
+  const fields = {
+    ...fieldsOf(local, conflict),
+    ...(await batteryOf(tx, local, session)),
     participant_id: local.participantId,
     visit_id: visitId,
     ...besideIds(conflict),
-  });
+  };
+  const beside = await copySession(tx, session.id, fields);
+  await writeKept(tx, { ...session, ...fields, id: beside }, local.responses ?? [], conflict.detected_at);
   if (visitId !== null && completes(local, participant))
     await tellVisit(
       change,
       { id: beside, study_id: session.study_id, participant_id: local.participantId },
       visitId,
-      local.completedAt!,
+      endOf(fields, conflict),
     );
   return { ...conflict.server_content, beside_session_id: beside };
 }
 
+/** The visit that a session names or, where it names none, the one whose window holds its start. */
+async function visitBeside(tx: Tx, local: LocalSession): Promise<string | null> {
+  if (local.visitId !== null) return (await isVisitOf(tx, local.visitId, local.participantId)) ? local.visitId : null;
+  const [person] = await syncParticipants(tx, [refOf(local.studyId, local.participantId)], false);
+  if (!person) return null;
+  const local_date = dateAt(Date.parse(local.startedAt), local.timezone ?? person.zone);
+  const visit = visitOf({ visit_id: null, local_date }, await syncVisits(tx, [person.id], false));
+  return visit === 'unknown' ? null : (visit?.id ?? null);
+}
+
 /** The visit is told by the device's session from now on. */
-async function countsNow(change: Change, session: SessionRow): Promise<PutAside> {
+async function countsNow(change: Change, session: SessionRow, conflict: ConflictRecord): Promise<PutAside> {
   const before =
     session.visit_id === null || session.completed_at === null
       ? undefined
-      : await retell(change, session, session.visit_id, session.completed_at);
+      : await retell(change, session, session.visit_id, endOf(session, conflict));
   return before ? { visit_id: session.visit_id, ...before } : null;
 }
 

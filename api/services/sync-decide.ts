@@ -2,18 +2,30 @@ import { randomUUID } from 'node:crypto';
 import { nowMs } from '../../db/clock.js';
 import { hashOf } from '../../db/hashing.js';
 import type { Tx } from '../../db/knex.js';
-import { sessionsByLocalId, syncBatteries, syncParticipants, syncVisits } from '../../db/queries/offline.js';
-import type { SyncParticipantRow } from '../../db/queries/offline.js';
+import {
+  sessionsByLocalId,
+  sessionsByServerId,
+  sessionsKeptBeside,
+  syncBatteries,
+  syncParticipants,
+  syncVisits,
+} from '../../db/queries/offline.js';
+import type { LocalSessionRow, SyncParticipantRow } from '../../db/queries/offline.js';
 import type { KnownModules } from '../../workflows/domain/assessment/submission.js';
-import { contentOf, decideResponse, decideSession, sessionKey } from '../../workflows/domain/assessment/sync.js';
-import type { OfflineSession, SyncDecision, SyncState } from '../../workflows/domain/assessment/sync.js';
+import { NOT_OF_START, contentOf, decideSession, sessionKey } from '../../workflows/domain/assessment/sync.js';
+import { decideResponse, keptWithSession } from '../../workflows/domain/assessment/sync-responses.js';
+import type { KnownSession, OfflineSession, SyncDecision, SyncState } from '../../workflows/domain/assessment/sync.js';
 import { dateAt } from '../../workflows/domain/dates.js';
 import type { SessionCaller } from './sessions-caller.js';
 import { contentFaults } from './sessions-content.js';
 import { modulesOf } from './sessions-submit.js';
 import type { Item, SessionGiven } from './sync-items.js';
-import { personOf, refOf, sessionsNamed } from './sync-named.js';
-import type { Claim, ResponseItem, SessionFacts } from './sync-named.js';
+import { noteOutcomes } from './sync-claims.js';
+import type { Claim } from './sync-claims.js';
+import { sessionsNamed } from './sync-named.js';
+import type { ResponseItem } from './sync-named.js';
+import { UUID, personOf, refOf, timesOf } from './sync-refs.js';
+import type { SessionFacts } from './sync-refs.js';
 
 export interface Decided {
   item: Item;
@@ -21,6 +33,8 @@ export interface Decided {
   offline?: OfflineSession;
   session?: SessionFacts;
   modules?: KnownModules | null;
+  /** Of a response that is kept with its session's conflict: that session. */
+  refused?: Decided;
 }
 
 /** Of a set of items: what became of its sessions, and its responses, to be decided in their order. */
@@ -51,8 +65,9 @@ export async function decideItems(
     now,
     lock,
   );
+  noteOutcomes(claims, sessions);
   const responses = items.filter((item) => item.kind === 'response');
-  return { sessions, responses, decide: await responsesOf(tx, responses, sessions, claims, caller, now, lock) };
+  return { sessions, responses, decide: await responsesOf(tx, responses, sessions, claims, caller, lock) };
 }
 
 async function decideSessions(
@@ -76,7 +91,7 @@ async function decideSessions(
     if (person) offline.set(item, offlineSession(item.given, person));
   }
   const state = await readState(tx, [...offline.values()], people, lock);
-  return items.map((item) => {
+  const decided = items.map((item): Decided => {
     const session = offline.get(item);
     if (!session)
       return {
@@ -91,13 +106,29 @@ async function decideSessions(
       decision,
       offline: session,
       session: {
-        id: decision.server_id,
+        id: decision.server_id!,
         study_id: session.study_id,
         participant_id: session.participant_id,
         battery_id: write?.battery_id ?? null,
         battery_version: write?.battery_version ?? null,
       },
     };
+  });
+  return keptBeside(tx, decided);
+}
+
+/** What was refused, and is beside the server's since somebody resolved the conflict for both, is known there. */
+async function keptBeside(tx: Tx, decided: readonly Decided[]): Promise<Decided[]> {
+  const refused = ({ decision }: Decided) => decision.status === 'conflict' && decision.write === null;
+  const beside = await sessionsKeptBeside(
+    tx,
+    decided.flatMap((one) => (refused(one) && one.offline ? [one.offline] : [])),
+  );
+  return decided.map((one) => {
+    const id = refused(one) && one.offline ? beside.get(one.offline.content_hash) : undefined;
+    return id === undefined || !one.session
+      ? one
+      : { ...one, decision: { status: 'duplicate', server_id: id }, session: { ...one.session, id } };
   });
 }
 
@@ -125,7 +156,8 @@ function offlineSession(given: SessionGiven, person: SyncParticipantRow): Offlin
     // Only needed to find the visit where none is named.
     local_date: base.visit_id === null ? dateAt(started, base.timezone ?? person.zone) : '',
     content_hash: hashOf(contentOf(base)),
-    start_hash: hashOf({ ...contentOf(base), status: null, completedAt: null }),
+    start_hash: hashOf({ ...contentOf(base), ...NOT_OF_START }),
+    former_start_hash: hashOf({ ...contentOf(base), status: null, completedAt: null }),
   };
 }
 
@@ -136,6 +168,12 @@ async function readState(
   lock: boolean,
 ): Promise<SyncState> {
   const known = await sessionsByLocalId(tx, sessions);
+  const own = await sessionsByServerId(
+    tx,
+    sessions.flatMap(({ local_id }) => (UUID.test(local_id) ? [local_id.toLowerCase()] : [])),
+    people.map(({ id }) => id),
+    lock,
+  );
   const rows = await syncVisits(
     tx,
     people.map(({ id }) => id),
@@ -149,21 +187,32 @@ async function readState(
     participants: new Map(people.map((person) => [person.id, person])),
     visits,
     batteries: new Map(batteries.map((battery) => [battery.id, battery])),
-    sessions: new Map(
-      known.map((row) => [
-        sessionKey(row.participant_id, row.local_id),
-        {
-          id: row.id,
-          participant_id: row.participant_id,
-          status: row.status,
-          content_hash: row.content_hash,
-          start_hash: row.start_hash,
-          content: contentOf(row as unknown as OfflineSession),
-        },
-      ]),
-    ),
+    sessions: knownOf(known),
+    serverSessions: new Map(own.map((row) => [row.id, knownSession(row)])),
   };
 }
+
+function knownOf(rows: readonly LocalSessionRow[]): SyncState['sessions'] {
+  const known: SyncState['sessions'] = new Map();
+  for (const row of rows) {
+    const key = sessionKey(row.participant_id, row.local_id);
+    known.set(key, [...(known.get(key) ?? []), knownSession(row)]);
+  }
+  return known;
+}
+
+const knownSession = (row: LocalSessionRow): KnownSession => ({
+  id: row.id,
+  participant_id: row.participant_id,
+  status: row.status,
+  ...timesOf(row),
+  visit_id: row.visit_id,
+  device_id: row.device_id,
+  started_device_id: row.started_device_id,
+  content_hash: row.content_hash,
+  start_hash: row.start_hash,
+  content: contentOf(row as unknown as OfflineSession),
+});
 
 async function responsesOf(
   tx: Tx,
@@ -171,7 +220,6 @@ async function responsesOf(
   sessions: readonly Decided[],
   claims: readonly Claim[],
   caller: SessionCaller,
-  now: number,
   lock: boolean,
 ): Promise<Deciding['decide']> {
   const { all, tasks, named } = await sessionsNamed(tx, items, sessions, claims, caller, lock);
@@ -187,7 +235,7 @@ async function responsesOf(
         decision: {
           status: 'rejected',
           code: 'UNKNOWN_SESSION',
-          message: 'the session is not known: send it before its responses, or with them',
+          message: 'the session is not known, or was rejected: send it before its responses, or with them',
         },
       };
     if (session === 'ambiguous')
@@ -196,11 +244,17 @@ async function responsesOf(
         decision: {
           status: 'rejected',
           code: 'AMBIGUOUS_SESSION',
-          message: 'sessionId may be of several sessions: name the server id that the answer to the session gave',
+          message:
+            'sessionId may be of several sessions: send the session with it, name its deviceId, or the server id that the answer to the session gave',
         },
       };
+    if ('refused' in session) {
+      const [fault] = timeFaults(item);
+      if (fault) return { item, decision: { status: 'rejected', code: fault.code, message: fault.message } };
+      return { item, decision: keptWithSession(), session: session.refused.session!, refused: session.refused };
+    }
     const known = modules.get(batteryOf(session))!;
-    const [fault] = contentFaults([item.given.content], known, now, { task: () => 'task', trial: () => 'trials' });
+    const [fault] = contentFaults([item.given.content], known, PLACES);
     if (!tasks.has(session.id)) tasks.set(session.id, new Map());
     const decision: SyncDecision = fault
       ? { status: 'rejected', code: fault.code, message: fault.message }
@@ -212,3 +266,8 @@ async function responsesOf(
     return { item, decision, session, modules: known };
   };
 }
+
+const PLACES = { task: () => 'task', trial: () => 'trials' };
+/** Which tasks the session's battery has is not known of one that was refused. */
+const timeFaults = (item: ResponseItem) =>
+  contentFaults([item.given.content], null, PLACES).filter(({ code }) => code !== 'UNKNOWN_TASK');

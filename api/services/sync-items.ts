@@ -16,12 +16,21 @@ export interface ItemResult {
   resolution?: string;
   code?: string;
   message?: string;
+  warnings?: Notice[];
+  quality_flags?: Notice[];
+}
+/** Something that is said of an item that was taken. */
+export interface Notice {
+  code: string;
+  message: string;
+  visit_ids?: string[];
 }
 export type SessionGiven = Static<typeof SessionItem>;
 /** `content` is worked out when it is first asked for: most of the time that a response takes. */
 export interface ResponseGiven {
   id: string;
   sessionId: string;
+  deviceId: string | null;
   task: string;
   readonly content: TaskContent;
 }
@@ -83,6 +92,8 @@ function readResponse(raw: Static<typeof ResponseItem>, index: number): Item | I
       'INVALID_ITEM',
       `trials has one of the task ${strange.task}, the response is of ${raw.task}`,
     );
+  if (trials.length === 0 && Object.keys(raw.summary ?? {}).length === 0)
+    return rejection('response', raw.id, 'EMPTY', 'has neither a metric in summary nor a trial');
   let content: TaskContent | undefined;
   return {
     kind: 'response',
@@ -90,6 +101,7 @@ function readResponse(raw: Static<typeof ResponseItem>, index: number): Item | I
     given: {
       id: raw.id,
       sessionId: raw.sessionId,
+      deviceId: raw.deviceId ?? null,
       task: raw.task,
       get content() {
         return (content ??= readTask(raw.task, raw.summary ?? {}, trials));

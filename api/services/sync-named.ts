@@ -1,84 +1,37 @@
 import type { Tx } from '../../db/knex.js';
-import {
-  localIdHolders,
-  sessionsOfResponses,
-  sessionsWithResponses,
-  syncParticipants,
-} from '../../db/queries/offline.js';
-import type { LocalIdHolders, ParticipantRef, SyncParticipantRow } from '../../db/queries/offline.js';
+import { localIdHolders, sessionsOfResponses, sessionsWithResponses } from '../../db/queries/offline.js';
+import type { LocalIdHolders, ResponseSessionRow } from '../../db/queries/offline.js';
 import { taskHashes } from '../../db/queries/submissions.js';
-import type { KnownTask } from '../../workflows/domain/assessment/sync.js';
+import type { KnownTask } from '../../workflows/domain/assessment/sync-responses.js';
 import type { SessionCaller } from './sessions-caller.js';
+import { claimsByLocalId, ofClaims } from './sync-claims.js';
+import type { Claim, Refused } from './sync-claims.js';
 import type { Decided } from './sync-decide.js';
 import type { Item, ResponseGiven } from './sync-items.js';
+import { UUID, alone } from './sync-refs.js';
+import type { SessionFacts } from './sync-refs.js';
 
-/** What may be compared with an id in the database. */
-export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-/** Text that may be compared with what the database has. */
-const STORABLE = /^[^\0\p{Surrogate}]+$/u;
-
-export interface SessionFacts {
-  id: string;
-  study_id: string;
-  participant_id: string;
-  battery_id: number | null;
-  battery_version: number | null;
-}
 export type ResponseItem = Item & { kind: 'response' };
 
-/** A participant by id or code. */
-export const refOf = (studyId: string, ref: string): ParticipantRef => ({
-  study_id: studyId.toLowerCase(),
-  ref,
-  as_id: UUID.test(ref) ? ref.toLowerCase() : null,
-});
-
-/** Whom a reference names, of those that were found: by id before by code. */
-export const personOf = (
-  people: readonly SyncParticipantRow[],
-  { study_id, ref, as_id }: ParticipantRef,
-): SyncParticipantRow | undefined => {
-  const own = people.filter((person) => person.study_id === study_id);
-  return own.find((person) => person.id === as_id) ?? own.find((person) => person.participant_code === ref);
-};
-
-/**
- * A session that the call has, as far as it can be read: its local id, in which study, and whose it says that it is.
- */
-export interface Claim {
-  local_id: string;
-  study_id: string | null;
-  ref: ParticipantRef | null;
-  /** It names nobody at all. */ nobody: boolean;
-}
-
-/** What session items say of themselves, also those that do not fit their schema. */
-export function claimOf(raw: unknown): Claim | undefined {
-  const { id, studyId, participantId } = (raw ?? {}) as { id?: unknown; studyId?: unknown; participantId?: unknown };
-  if (typeof id !== 'string' || !STORABLE.test(id)) return undefined;
-  const study = typeof studyId === 'string' && UUID.test(studyId) ? studyId.toLowerCase() : null;
-  const person =
-    study !== null && typeof participantId === 'string' && STORABLE.test(participantId)
-      ? refOf(study, participantId)
-      : null;
-  return { local_id: id, study_id: study, ref: person, nobody: participantId === undefined || participantId === null };
-}
-
-type Candidate = SessionFacts & { local_id: string | null; started_by_id?: string | null };
+export type Candidate = SessionFacts &
+  Partial<Pick<ResponseSessionRow, 'started_by_id' | 'device_id' | 'started_device_id' | 'contested'>> & {
+    local_id: string | null;
+  };
 type Tasks = Map<string, Map<string, KnownTask>>;
-
 /** Which session a response is of; `ambiguous`: it may be of several, and is written to none of them. */
+export type Named = SessionFacts | Refused | 'unknown' | 'ambiguous';
+
 export interface NamedSessions {
   all: readonly Candidate[];
   tasks: Tasks;
-  named: (given: ResponseGiven) => SessionFacts | 'unknown' | 'ambiguous';
+  named: (given: ResponseGiven) => Named;
 }
 
 /**
- * The sessions that responses name, by server id, else by local id. A local id is unique for its participant alone: a
- * participant's response is of its own session. Of staff, who act for many, it is of the session that the same call has
- * under that id, whether it was taken or not; else of the only one there is, of the one that has this very response,
- * or of the one that the caller synced: in the study in which it did so last, where it is one alone.
+ * The sessions that responses name, by server id, else by local id. A response belongs to the session item that it came
+ * with, whatever became of that one: taken, refused or rejected. One that comes without is of the participant's session
+ * under that id, on the device that it names; of staff, who act for many, of the only one there is, of the one that has
+ * this very response, or of the one that the caller synced: in the study in which it did so last, where it is one alone.
  */
 export async function sessionsNamed(
   tx: Tx,
@@ -89,27 +42,24 @@ export async function sessionsNamed(
   lock: boolean,
 ): Promise<NamedSessions> {
   if (items.length === 0) return { all: [], tasks: new Map(), named: () => 'unknown' };
-  const names = new Set(items.map(({ given }) => given.sessionId));
-  const claimants =
-    caller.participantId === null
-      ? await claimantsOf(
-          tx,
-          claims.filter(({ local_id }) => names.has(local_id)),
-          sessions,
-        )
-      : new Map([...names].map((name) => [name, new Set([caller.participantId])]));
-  const holders = await holdersOf(
-    tx,
-    items.filter(({ given }) => !claimants.has(given.sessionId)),
-    caller,
-  );
+  const claimed = claimsByLocalId(claims, new Set(items.map(({ given }) => given.sessionId)));
+  const open = items.filter(({ given }) => !claimed.has(given.sessionId));
+  const own = caller.participantId;
+  const holders = own === null ? await holdersOf(tx, open, caller) : NO_HOLDERS;
+  const taken = [...claimed.values()].flatMap((some) => some.flatMap(({ outcome }) => outcome.session?.id ?? []));
   const stored = await sessionsOfResponses(
     tx,
     {
-      ids: [...[...names].filter((name) => UUID.test(name)), ...holders.ids],
-      localIds: [...claimants.keys()],
-      own: caller.participantId,
-      participants: [...new Set([...claimants.values()].flatMap((people) => [...people].flatMap((id) => id ?? [])))],
+      ids: [
+        ...new Set([
+          ...items.flatMap(({ given }) => (UUID.test(given.sessionId) ? [given.sessionId.toLowerCase()] : [])),
+          ...taken,
+          ...holders.ids,
+        ]),
+      ],
+      localIds: own === null ? [] : [...new Set(open.map(({ given }) => given.sessionId))],
+      own,
+      participants: own === null ? [] : [own],
     },
     lock,
   );
@@ -117,59 +67,52 @@ export async function sessionsNamed(
   // The row knows the battery of a session that was there before.
   for (const { session, offline } of sessions)
     if (session && offline && !byId.has(session.id)) byId.set(session.id, { ...session, local_id: offline.local_id });
-  const all = [...byId.values()];
-  const byClaim = new Map<string, Candidate[]>();
-  for (const session of all) {
-    if (session.local_id === null || !claimants.get(session.local_id)?.has(session.participant_id)) continue;
-    byClaim.set(session.local_id, [...(byClaim.get(session.local_id) ?? []), session]);
-  }
   const tasks = await tasksOf(
     tx,
     stored.map(({ id }) => id),
   );
   const hasIt =
     (given: ResponseGiven) =>
-    ({ id }: Candidate) => {
+    ({ id }: SessionFacts): boolean => {
       const known = tasks.get(id)?.get(given.task);
       return known?.local_id === given.id && known.content_hash === given.content.hash;
     };
-  const answeredBy = (given: ResponseGiven) =>
+  const having = (given: ResponseGiven) =>
     holders.answered
       .flatMap((id) => byId.get(id) ?? [])
       .filter((session) => session.local_id === given.sessionId && hasIt(given)(session))
       .map((session) => ({ ...session, own: session.started_by_id === caller.userId }));
-  const named = (given: ResponseGiven) => {
+  const named = (given: ResponseGiven): Named => {
     const itself = byId.get(given.sessionId.toLowerCase());
     if (itself) return itself;
-    const people = claimants.get(given.sessionId);
-    if (people) return ofClaimants(byClaim.get(given.sessionId) ?? [], people.size, given, hasIt(given));
-    return ofHolders(holders.byLocalId.get(given.sessionId) ?? [], byId, given, answeredBy(given));
+    const came = claimed.get(given.sessionId);
+    if (came) return ofClaims(came, given, (id) => byId.get(id), hasIt(given));
+    if (own !== null) return ofOwn(stored, given, hasIt(given));
+    return ofHolders(
+      holders.byLocalId.get(holderKey(given.sessionId, given.deviceId)) ?? [],
+      byId,
+      given,
+      having(given),
+    );
   };
-  return { all, tasks, named };
+  return { all: [...byId.values()], tasks, named };
 }
 
-/** Of each local id, whose sessions of this call bear it; null: somebody who is not known. */
-async function claimantsOf(
-  tx: Tx,
-  claims: readonly Claim[],
-  sessions: readonly Decided[],
-): Promise<Map<string, Set<string | null>>> {
-  const key = ({ study_id, ref }: ParticipantRef) => `${study_id} ${ref}`;
-  const known = new Map<string, string | null>();
-  for (const { item, offline } of sessions)
-    if (item.kind === 'session')
-      known.set(key(refOf(item.given.studyId, item.given.participantId)), offline?.participant_id ?? null);
-  const open = claims.flatMap(({ ref }) => (ref !== null && !known.has(key(ref)) ? [ref] : []));
-  const people = open.length === 0 ? [] : await syncParticipants(tx, open, false);
-  for (const ref of open) known.set(key(ref), personOf(people, ref)?.id ?? null);
-  const found = new Map<string, Set<string | null>>();
-  for (const { local_id, ref } of claims) {
-    const person = ref === null ? null : (known.get(key(ref)) ?? null);
-    const others = found.get(local_id);
-    if (others) others.add(person);
-    else found.set(local_id, new Set([person]));
-  }
-  return found;
+/** Of the participant's sessions under a local id: that of the device which is named, or the only one. */
+function ofOwn(
+  stored: readonly Candidate[],
+  given: ResponseGiven,
+  hasIt: (session: Candidate) => boolean,
+): Candidate | 'unknown' | 'ambiguous' {
+  const own = stored.filter(({ local_id }) => local_id === given.sessionId);
+  const { deviceId } = given;
+  const meant =
+    deviceId === null
+      ? own
+      : own.filter(({ device_id, started_device_id }) => device_id === deviceId || started_device_id === deviceId);
+  const [only, another] = meant;
+  if (!only) return 'unknown';
+  return alone(meant.filter(hasIt), given) ?? (another || only.contested ? 'ambiguous' : only);
 }
 
 /** Of local ids that the call itself has no session for, where their sessions are, and which are to be looked at. */
@@ -178,13 +121,28 @@ interface Holders {
   ids: string[];
   answered: readonly string[];
 }
+const NO_HOLDERS: Holders = { byLocalId: new Map(), ids: [], answered: [] };
+/** A device's sessions are counted by themselves. */
+const holderKey = (localId: string, deviceId: string | null): string => JSON.stringify([localId, deviceId]);
+
 async function holdersOf(tx: Tx, items: readonly ResponseItem[], caller: SessionCaller): Promise<Holders> {
+  if (items.length === 0) return NO_HOLDERS;
   const byLocalId = new Map<string, LocalIdHolders[]>();
-  if (items.length === 0) return { byLocalId, ids: [], answered: [] };
-  for (const row of await localIdHolders(tx, [...new Set(items.map(({ given }) => given.sessionId))], caller.userId)) {
-    byLocalId.set(row.local_id, [...(byLocalId.get(row.local_id) ?? []), row]);
+  const asked = [
+    ...new Map(
+      items.map(({ given: { sessionId, deviceId } }) => [
+        holderKey(sessionId, deviceId),
+        { local_id: sessionId, device_id: deviceId },
+      ]),
+    ).values(),
+  ];
+  for (const row of await localIdHolders(tx, asked, caller.userId)) {
+    const key = holderKey(row.local_id, row.device_id);
+    byLocalId.set(key, [...(byLocalId.get(key) ?? []), row]);
   }
-  const doubtful = items.filter(({ given }) => count(byLocalId.get(given.sessionId) ?? []) > 1);
+  const doubtful = items.filter(
+    ({ given }) => count(byLocalId.get(holderKey(given.sessionId, given.deviceId)) ?? []) > 1,
+  );
   const answered =
     doubtful.length === 0
       ? []
@@ -201,19 +159,6 @@ async function holdersOf(tx: Tx, items: readonly ResponseItem[], caller: Session
 
 const count = (rows: readonly LocalIdHolders[]): number => rows.reduce((sum, { sessions }) => sum + sessions, 0);
 
-function ofClaimants(
-  pool: readonly Candidate[],
-  people: number,
-  given: ResponseGiven,
-  hasIt: (session: Candidate) => boolean,
-): Candidate | 'unknown' | 'ambiguous' {
-  const [first] = pool;
-  if (!first) return 'unknown';
-  if (people === 1) return first;
-  const having = pool.filter(hasIt);
-  return alone(having, given) ?? (having.length === people ? first : 'ambiguous');
-}
-
 /** @param having those that have this very response */
 function ofHolders(
   rows: readonly LocalIdHolders[],
@@ -223,20 +168,15 @@ function ofHolders(
 ): Candidate | 'unknown' | 'ambiguous' {
   const [latest] = rows;
   if (!latest) return 'unknown';
-  if (count(rows) === 1) return byId.get(latest.id) ?? 'unknown';
+  const unless = (session: Candidate | undefined) =>
+    session === undefined ? 'unknown' : session.contested ? 'ambiguous' : session;
   const repeated = alone(having, given);
   if (repeated) return repeated;
-  if (latest.own === 1) return byId.get(latest.own_id!) ?? 'unknown';
+  if (count(rows) === 1) return unless(byId.get(latest.id));
+  if (latest.own === 1) return unless(byId.get(latest.own_id!));
   const own = having.filter((session) => session.study_id === latest.study_id && session.own);
   return latest.own > 1 && own.length >= latest.own ? own[0]! : 'ambiguous';
 }
-
-/**
- * The one session that has a response already. A summary without trials, whose times are nobody else's, may be
- * another's by chance.
- */
-const alone = (having: readonly Candidate[], given: ResponseGiven): Candidate | undefined =>
-  having.length === 1 && given.content.trials.length > 0 ? having[0] : undefined;
 
 async function tasksOf(tx: Tx, sessionIds: readonly string[]): Promise<Tasks> {
   const tasks: Tasks = new Map();

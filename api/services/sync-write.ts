@@ -18,7 +18,7 @@ import { inTurn } from './in-turn.js';
 import type { SessionCaller } from './sessions-caller.js';
 import { taskRows } from './sessions-content.js';
 import type { Decided, Deciding } from './sync-decide.js';
-import type { ItemResult } from './sync-items.js';
+import type { ItemResult, ResponseGiven } from './sync-items.js';
 
 /**
  * Responses that are written at a time: a statement costs a millisecond or two by itself, and the last is waited for.
@@ -68,7 +68,7 @@ export async function writeDecided(
       for (const chunks of trialInserts(rows.map(({ trials }) => trials))) add(() => insertChunks(tx, chunks));
     }
     add(() => requestPushes(tx, finished(writes, decided)));
-    add(() => insertConflicts(tx, decided.flatMap(conflictRows)));
+    add(() => insertConflicts(tx, conflictsOf(decided)));
     // What is long is put together while the last portion is written.
     records = [...completionRecords(writes, writing), ...syncRecords(decided, writing)].map((entry) =>
       writing.audit.written(entry),
@@ -92,8 +92,9 @@ function sessionRow({ id, session, ...write }: SessionWrite, { caller, minutes, 
     language: write.language,
     status: session.status,
     local_id: session.local_id,
-    device_id: session.device_id,
+    device_id: write.device_id,
     clock_skew_ms: clockSkewMs,
+    quality_flags: write.quality_flags,
     content_hash: session.content_hash,
     start_hash: session.start_hash,
     started_by_id: caller.userId,
@@ -117,8 +118,14 @@ async function writeSessions(tx: Tx, writes: readonly SessionWrite[], writing: W
         status: session.status,
         completed_at: session.completed_at,
         content_hash: session.content_hash,
+        start_hash: session.start_hash,
         visit_id: write.visit_id,
+        device_id: write.device_id,
+        started_device_id: write.started_device_id,
         clock_skew_ms: writing.clockSkewMs,
+        quality_flags: JSON.stringify(write.quality_flags),
+        ...(session.timezone !== null && { timezone: session.timezone }),
+        ...(session.language !== null && { language: session.language }),
       });
     }
   }
@@ -145,9 +152,17 @@ async function complete(tx: Tx, writes: readonly SessionWrite[], { caller, conte
 }
 
 const completions = (writes: readonly SessionWrite[]) =>
-  writes.flatMap(({ id, session, completes }) =>
+  writes.flatMap(({ id, session, completes, visit_completed_ms }) =>
     completes
-      ? [{ id: completes.id, session_id: id, completed_at: session.completed_at!, session, before: completes }]
+      ? [
+          {
+            id: completes.id,
+            session_id: id,
+            completed_at: new Date(visit_completed_ms).toISOString(),
+            session,
+            before: completes,
+          },
+        ]
       : [],
   );
 
@@ -178,19 +193,38 @@ function responseRows(decided: readonly Decided[], now: number): ReturnType<type
   );
 }
 
-/** What the server did not take, as it was sent. */
-function conflictRows({ item, decision, session, offline }: Decided): NewConflict[] {
+/** What the server did not take, as it was sent; responses of a refused session with that one. */
+function conflictsOf(decided: readonly Decided[]): NewConflict[] {
+  const rows = new Map<string, NewConflict>();
+  for (const each of decided)
+    for (const row of conflictRows(each)) {
+      const key = JSON.stringify([row.study_id, row.kind, row.conflict_type, row.local_id, row.content_hash]);
+      const before = rows.get(key);
+      rows.set(
+        key,
+        before ? { ...before, local_content: withResponses(before.local_content, row.local_content) } : row,
+      );
+    }
+  return [...rows.values()];
+}
+
+type Content = Record<string, unknown> & { responses?: readonly { id: string; sha256: string }[] };
+function withResponses(before: Content, { responses = [] }: Content): Content {
+  const known = before.responses ?? [];
+  const more = responses.filter(({ id, sha256 }) => !known.some((one) => one.id === id && one.sha256 === sha256));
+  return more.length === 0 ? before : { ...before, responses: [...known, ...more] };
+}
+
+function conflictRows({ item, decision, session, offline, refused }: Decided): NewConflict[] {
   if (decision.status !== 'conflict' || !session) return [];
-  const response =
-    item.kind === 'response'
-      ? {
-          id: item.given.id,
-          sessionId: item.given.sessionId,
-          task: item.given.task,
-          summary: item.given.content.summary,
-          trials: item.given.content.trials,
-        }
-      : null;
+  if (item.kind === 'response' && refused) {
+    const response = { ...contentOfResponse(item.given), sha256: item.given.content.hash };
+    return conflictRows(refused).map((row) => ({
+      ...row,
+      local_content: { ...row.local_content, responses: [response] },
+    }));
+  }
+  const response = item.kind === 'response' ? contentOfResponse(item.given) : null;
   return decision.conflicts.map((conflict) => ({
     study_id: session.study_id,
     participant_id: session.participant_id,
@@ -198,17 +232,23 @@ function conflictRows({ item, decision, session, offline }: Decided): NewConflic
     conflict_type: conflict.conflict_type,
     resolution: conflict.resolution,
     local_id: item.given.id,
-    session_id: decision.server_id,
+    session_id: session.id,
     task: response?.task ?? null,
     message: conflict.message,
     local_content: response ?? contentOf(offline!),
     server_content: conflict.server_content,
     content_hash:
-      item.kind === 'response'
-        ? hashOf([decision.server_id, item.given.task, item.given.content.hash])
-        : offline!.content_hash,
+      item.kind === 'response' ? hashOf([session.id, item.given.task, item.given.content.hash]) : offline!.content_hash,
   }));
 }
+
+const contentOfResponse = ({ id, sessionId, task, content }: ResponseGiven) => ({
+  id,
+  sessionId,
+  task,
+  summary: content.summary,
+  trials: content.trials,
+});
 
 const completionRecords = (writes: readonly SessionWrite[], { caller, context }: Writing): AuditEntry[] =>
   completions(writes).map(({ id, session_id, completed_at, session, before }) => ({
@@ -262,7 +302,13 @@ function resultOf({ item, decision }: Decided): ItemResult {
   const about = { kind: item.kind, local_id: item.given.id };
   if (decision.status === 'rejected')
     return { ...about, server_id: null, status: 'rejected', code: decision.code, message: decision.message };
-  if (decision.status !== 'conflict') return { ...about, server_id: decision.server_id, status: decision.status };
+  const write = 'write' in decision ? decision.write : null;
+  const said = {
+    ...(write && write.warnings.length > 0 && { warnings: write.warnings }),
+    ...(write && write.quality_flags.length > 0 && { quality_flags: write.quality_flags }),
+  };
+  if (decision.status !== 'conflict')
+    return { ...about, server_id: decision.server_id, status: decision.status, ...said };
   const [first] = decision.conflicts;
   return {
     ...about,
@@ -271,5 +317,6 @@ function resultOf({ item, decision }: Decided): ItemResult {
     conflict_type: first!.conflict_type,
     resolution: first!.resolution,
     message: first!.message,
+    ...said,
   };
 }

@@ -6,10 +6,12 @@ import { problem } from '../errors.js';
 import type { RequestContext } from '../route.js';
 import type { SessionCaller } from './sessions-caller.js';
 import { decideItems } from './sync-decide.js';
+import { deliverable } from './sync-late.js';
 import { readItems, rejection } from './sync-items.js';
 import type { Item, ItemResult } from './sync-items.js';
-import { claimOf, personOf } from './sync-named.js';
-import type { Claim } from './sync-named.js';
+import { claimsOf } from './sync-claims.js';
+import type { Claim } from './sync-claims.js';
+import { personOf } from './sync-refs.js';
 import { writeDecided } from './sync-write.js';
 import type { Writing } from './sync-write.js';
 
@@ -34,7 +36,8 @@ export interface Sent {
  */
 export async function sync({ tx, audit, caller, context, minutes }: Syncing, sent: Sent): Promise<ItemResult[]> {
   requireFew(sent);
-  const { items, results } = readItems(sent.sessions, sent.responses);
+  const { items: read, results } = readItems(sent.sessions, sent.responses);
+  const items = await deliverable(tx, caller, read, results);
   const skew = sent.deviceTime === undefined ? NaN : Date.parse(sent.deviceTime) - nowMs();
   const writing: Writing = {
     audit,
@@ -43,11 +46,9 @@ export async function sync({ tx, audit, caller, context, minutes }: Syncing, sen
     minutes,
     clockSkewMs: Number.isFinite(skew) ? Math.round(skew) : null,
   };
-  for (const [index, result] of await apply(tx, items, claimsOf(sent), writing)) results[index] = result;
+  for (const [index, result] of await apply(tx, items, claimsOf(sent.sessions), writing)) results[index] = result;
   return results;
 }
-
-const claimsOf = ({ sessions }: Pick<Sent, 'sessions'>): Claim[] => sessions.flatMap((raw) => claimOf(raw) ?? []);
 
 /**
  * All items in one set behind a savepoint. Where the database refuses the set for what is in it, halves are tried, so
@@ -68,6 +69,7 @@ async function apply(
     if (!isBadValue(fault)) throw fault;
     if (items.length === 1) {
       const [item] = items;
+      for (const claim of claims) if (claim.index === item!.index) claim.outcome = { kind: 'rejected' };
       return new Map([
         [item!.index, rejection(item!.kind, item!.given.id, 'INVALID_VALUE', 'has a value that cannot be stored')],
       ]);
@@ -110,8 +112,9 @@ export async function checkConflicts(
   sent: Omit<Sent, 'deviceTime'>,
 ): Promise<ConflictReport> {
   requireFew(sent);
-  const { items, results } = readItems(sent.sessions, sent.responses);
-  const { sessions, responses, decide } = await decideItems(tx, items, claimsOf(sent), caller, false);
+  const { items: read, results } = readItems(sent.sessions, sent.responses);
+  const items = await deliverable(tx, caller, read, results);
+  const { sessions, responses, decide } = await decideItems(tx, items, claimsOf(sent.sessions), caller, false);
   const decided = [...sessions, ...responses.map(decide)];
   const found = (kind: Item['kind']): ConflictFound[] =>
     decided
@@ -154,7 +157,7 @@ async function conflictsOfUnreadable(
   sessions: readonly unknown[],
   caller: SessionCaller,
 ): Promise<ConflictFound[]> {
-  const claims = claimsOf({ sessions }).flatMap((claim) =>
+  const claims = claimsOf(sessions).flatMap((claim) =>
     claim.study_id === null ? [] : [{ ...claim, study_id: claim.study_id }],
   );
   if (claims.length === 0) return [];

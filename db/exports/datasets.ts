@@ -1,4 +1,4 @@
-import { reportingShift, sessionStatus, visitStatus } from '../effective.js';
+import { reportingShift, sessionStatus, summarySource, taskSummary, visitStatus } from '../effective.js';
 
 /**
  * What a column holds, which says how it is written and what becomes of it in a de-identified export:
@@ -59,6 +59,14 @@ export const whose = [
 const ofParticipant = (table: string) =>
   `${table} t join participants p on p.id = t.participant_id left join sites st on st.id = p.site_id`;
 export const utcDate = (sql: string) => `(${sql} at time zone 'UTC')::date`;
+
+/** Of a session and all of its tasks, by task. */
+const remarksOf = (column: string, own: string) =>
+  `(${own} || coalesce((select jsonb_agg(r order by x.task, i) from session_tasks x cross join lateral jsonb_array_elements(x.${column}) with ordinality e(r, i) where x.session_id = t.id), '[]'))`;
+const REMARKS_OF = {
+  quality_flags: remarksOf('quality_flags', 't.quality_flags'),
+  warnings: remarksOf('warnings', `'[]'::jsonb`),
+};
 
 export const datasets = {
   participants: {
@@ -143,6 +151,8 @@ export const datasets = {
       word('status', 'active, completed, expired or abandoned', sessionStatus('t')),
       word('source', 'online or offline'),
       personal(text('local_id', 'id on the device')),
+      personal(text('device_id', 'the device')),
+      number('clock_skew_ms', 'how far the device’s clock was ahead when it sent the session, milliseconds'),
       instant('started_at', 'start'),
       instant('expires_at', 'end of its life'),
       instant('completed_at', 'end'),
@@ -154,10 +164,16 @@ export const datasets = {
       ),
       word('sync_status', 'pending, synced or failed'),
       instant('synced_at', 'when its results were pushed'),
+      json(
+        'quality_flags',
+        'what is not plausible: of its times, and of what its tasks gave',
+        REMARKS_OF.quality_flags,
+      ),
+      json('warnings', 'what else was noticed of its tasks', REMARKS_OF.warnings),
     ],
   },
   task_summaries: {
-    from: `session_tasks k join assessment_sessions t on t.id = k.session_id join participants p on p.id = t.participant_id left join sites st on st.id = p.site_id cross join lateral jsonb_each(k.summary) m`,
+    from: `session_tasks k join assessment_sessions t on t.id = k.session_id join participants p on p.id = t.participant_id left join sites st on st.id = p.site_id cross join lateral jsonb_each(${taskSummary('k')}) m`,
     study: 'k.study_id',
     date: utcDate('t.started_at'),
     order: 't.started_at, t.id, k.task, m.key',
@@ -169,7 +185,22 @@ export const datasets = {
       text('task', 'cognitive task', 'k.task'),
       text('metric', 'name of the metric', 'm.key'),
       number('value', 'its value', `case when jsonb_typeof(m.value) = 'number' then (m.value)::numeric end`),
+      word(
+        'summary_source',
+        'client, or computed: from the trials, where the client gave no summary',
+        summarySource('k'),
+      ),
       instant('submitted_at', 'when it came', 'k.submitted_at'),
+      number(
+        'computed_value',
+        'the value of the metric that the trials give',
+        `case when jsonb_typeof(k.computed_summary->m.key) = 'number' then (k.computed_summary->m.key)::numeric end`,
+      ),
+      json('computed_summary', 'every metric that the trials of the task give', 'k.computed_summary'),
+      json('quality_flags', 'what is not plausible of the task', 'k.quality_flags'),
+      json('warnings', 'what else was noticed of the task', 'k.warnings'),
+      personal(text('device_id', 'the device of the session')),
+      number('clock_skew_ms', 'how far its clock was ahead when it sent the session, milliseconds'),
     ],
   },
   raw_trials: {

@@ -50,6 +50,8 @@ import * as changedByHand from './0051-changed-by-hand.js';
 import * as pushWarnings from './0052-push-warnings.js';
 import * as reminderTargetDates from './0056-reminder-target-dates.js';
 import * as loadedErasedItems from './0057-loaded-erased-items.js';
+import * as deviceIds from './0060-device-ids.js';
+import * as sessionFlags from './0061-session-flags.js';
 
 export interface SqlMigration {
   name: string;
@@ -110,5 +112,7 @@ export const migrations: readonly SqlMigration[] = [
   pushWarnings,
   reminderTargetDates,
   loadedErasedItems,
+  deviceIds,
+  sessionFlags,
 ];
 export const latestRevision = migrations.at(-1)!.name;

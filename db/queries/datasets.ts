@@ -1,4 +1,4 @@
-import { PRESENT_STATUS, visitStatus } from '../effective.js';
+import { PRESENT_STATUS, summarySource, taskSummary, visitStatus } from '../effective.js';
 import type { Tx } from '../knex.js';
 import { TRIAL_ROWS } from './trials.js';
 
@@ -99,7 +99,8 @@ export const datasets = {
   sessions: {
     columns: `s.id, s.participant_id, p.participant_code, s.visit_id, s.battery_id, s.battery_version, s.language,
       case when s.status = 'active' and s.source = 'online' and s.expires_at <= now() then 'expired' else s.status end as status, s.source, s.started_at, s.completed_at, s.timezone, s.sync_status,
-      coalesce((select jsonb_object_agg(k.task, k.summary) from session_tasks k where k.session_id = s.id), '{}') as task_summaries,
+      coalesce((select jsonb_object_agg(k.task, ${taskSummary('k')}) from session_tasks k where k.session_id = s.id), '{}') as task_summaries,
+      coalesce((select jsonb_object_agg(k.task, ${summarySource('k')}) from session_tasks k where k.session_id = s.id), '{}') as summary_sources,
       coalesce((select sum(k.trial_count) from session_tasks k where k.session_id = s.id), 0)::integer as trial_count, s.created_at, s.updated_at`,
     from: `assessment_sessions s ${PERSON} s.participant_id`,
     study: 's.study_id',

@@ -1,3 +1,4 @@
+import { sessionStatus } from '../effective.js';
 import type { Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
 import { insertRows } from '../rows.js';
@@ -94,24 +95,47 @@ export interface LocalSessionRow {
   language: string | null;
   timezone: string | null;
   device_id: string | null;
+  started_device_id: string | null;
 }
 /**
- * Sessions of participants that are known under these local ids. Each list by itself: joined as pairs, a table that has
+ * Sessions of participants that are known under these local ids, of whichever device. Each list by itself: joined as pairs, a table that has
  * no statistics yet is read once for every pair.
  */
 export async function sessionsByLocalId(
   tx: Tx,
-  keys: readonly { participant_id: string; local_id: string }[],
+  keys: readonly { participant_id: string; local_id: string; device_id?: string | null }[],
 ): Promise<LocalSessionRow[]> {
   const rows = await prepared<LocalSessionRow>(
     tx,
     `select s.id, s.study_id, s.local_id, s.participant_id, s.status, s.content_hash, s.start_hash, s.started_at, s.completed_at, s.visit_id, s.battery_id, s.battery_version,
-       s.language, s.timezone, s.device_id
+       s.language, s.timezone, coalesce(s.device_id, case when s.device_key is not null then (select d from unnest($3::text[]) d where hashtextextended(d, 0)::text = s.device_key limit 1) end) as device_id,
+       s.started_device_id
      from assessment_sessions s where s.participant_id = any($1::uuid[]) and s.local_id is not null and s.local_id = any($2::text[])`,
-    [[...new Set(keys.map((key) => key.participant_id))], [...new Set(keys.map((key) => key.local_id))]],
+    [
+      [...new Set(keys.map((key) => key.participant_id))],
+      [...new Set(keys.map((key) => key.local_id))],
+      [...new Set(keys.flatMap((key) => key.device_id ?? []))],
+    ],
   );
   const asked = new Set(keys.map((key) => `${key.participant_id} ${key.local_id}`));
   return rows.filter((row) => asked.has(`${row.participant_id} ${row.local_id}`));
+}
+
+/** Sessions of these participants by the server's own ids, as they are at this moment. */
+export async function sessionsByServerId(
+  tx: Tx,
+  ids: readonly string[],
+  participantIds: readonly string[],
+  lock: boolean,
+): Promise<LocalSessionRow[]> {
+  if (ids.length === 0) return [];
+  return prepared(
+    tx,
+    `select s.id, s.study_id, s.id::text as local_id, s.participant_id, ${sessionStatus('s')} as status, s.content_hash, s.start_hash, s.started_at, s.completed_at, s.visit_id, s.battery_id,
+       s.battery_version, s.language, s.timezone, s.device_id, s.started_device_id
+     from assessment_sessions s where s.id = any($1::uuid[]) and s.participant_id = any($2::uuid[]) order by s.id ${lock ? 'for update of s' : ''}`,
+    [[...ids], [...participantIds]],
+  );
 }
 
 /** Who has sessions under these local ids in a study, of participants that the caller sees. */
@@ -132,9 +156,13 @@ export interface ResponseSessionRow {
   study_id: string;
   local_id: string | null;
   participant_id: string;
+  device_id: string | null;
+  started_device_id: string | null;
   battery_id: number | null;
   battery_version: number | null;
   started_by_id: string | null;
+  /** Another session came under its local id and was refused: what is said of that id may be of either. */
+  contested: boolean;
 }
 /**
  * Sessions that responses name by server id, or by the local id of one of `participants`.
@@ -147,7 +175,10 @@ export async function sessionsOfResponses(
 ): Promise<ResponseSessionRow[]> {
   return prepared(
     tx,
-    `select s.id, s.study_id, s.local_id, s.participant_id, s.battery_id, s.battery_version, s.started_by_id from assessment_sessions s join participants p on p.id = s.participant_id
+    `select s.id, s.study_id, s.local_id, s.participant_id, s.battery_id, s.battery_version, s.started_by_id, s.device_id, s.started_device_id,
+       s.local_id is not null and exists (select from sync_conflicts c where c.participant_id = s.participant_id and c.session_id = s.id and c.conflict_type = 'duplicate_session'
+         and (c.local_content->>'startedAt')::timestamptz <> s.started_at) as contested
+     from assessment_sessions s join participants p on p.id = s.participant_id
      where (s.id = any($1::uuid[]) or (s.participant_id = any($3::uuid[]) and s.local_id is not null and s.local_id = any($2::text[]))) and ($4::uuid is null or s.participant_id = $4)
      order by s.id ${lock ? 'for update of s' : ''}`,
     [[...named.ids], [...named.localIds], [...named.participants], named.own],
@@ -160,6 +191,8 @@ export async function sessionsOfResponses(
  */
 export interface LocalIdHolders {
   local_id: string;
+  /** As it was asked for; null: of whichever device. */
+  device_id: string | null;
   study_id: string;
   sessions: number;
   id: string;
@@ -173,16 +206,18 @@ export interface LocalIdHolders {
  */
 export async function localIdHolders(
   tx: Tx,
-  localIds: readonly string[],
+  asked: readonly { local_id: string; device_id: string | null }[],
   userId: string | null,
 ): Promise<LocalIdHolders[]> {
   return prepared(
     tx,
-    `select s.local_id, s.study_id, count(*)::integer as sessions, (array_agg(s.id))[1] as id, (count(*) filter (where s.started_by_id = $2))::integer as own,
+    `select a.local_id, a.device_id, s.study_id, count(*)::integer as sessions, (array_agg(s.id))[1] as id, (count(*) filter (where s.started_by_id = $2))::integer as own,
        (array_agg(s.id order by s.created_at desc, s.id) filter (where s.started_by_id = $2))[1] as own_id, max(s.created_at) filter (where s.started_by_id = $2) as own_newest
-     from assessment_sessions s join participants p on p.id = s.participant_id where s.local_id is not null and s.local_id = any($1::text[])
-     group by s.local_id, s.study_id order by own_newest desc nulls last, s.study_id`,
-    [[...localIds], userId],
+     from unnest($1::text[], $3::text[]) as a(local_id, device_id)
+       join assessment_sessions s on s.local_id is not null and s.local_id = a.local_id and (a.device_id is null or a.device_id in (s.device_id, s.started_device_id))
+       join participants p on p.id = s.participant_id
+     group by a.local_id, a.device_id, s.study_id order by own_newest desc nulls last, s.study_id`,
+    [asked.map(({ local_id }) => local_id), userId, asked.map(({ device_id }) => device_id)],
   );
 }
 
@@ -201,11 +236,29 @@ export async function sessionsWithResponses(
   return rows.map(({ id }) => id);
 }
 
-export interface OfflineSessionRow extends Omit<LocalSessionRow, 'status'> {
+/** Where refused sessions are now that were kept beside the server's: by participant, local id and content. */
+export async function sessionsKeptBeside(
+  tx: Tx,
+  keys: readonly { participant_id: string; local_id: string; content_hash: string }[],
+): Promise<ReadonlyMap<string, string>> {
+  if (keys.length === 0) return new Map();
+  const rows = await prepared<{ content_hash: string; beside: string }>(
+    tx,
+    `select c.content_hash, c.server_content->>'beside_session_id' as beside from sync_conflicts c
+     where c.participant_id = any($1::uuid[]) and c.local_id = any($2::text[]) and c.content_hash = any($3::text[])
+       and c.kind = 'session' and c.conflict_type = 'duplicate_session' and c.keep = 'both'`,
+    [keys.map((key) => key.participant_id), keys.map((key) => key.local_id), keys.map((key) => key.content_hash)],
+  );
+  // Its content names participant and local id: the hash is of these alone.
+  return new Map(rows.map((row) => [row.content_hash, row.beside]));
+}
+
+export interface OfflineSessionRow extends Omit<LocalSessionRow, 'status' | 'started_device_id'> {
   status: string;
   site_id: string | null;
   expires_at: string;
   clock_skew_ms: number | null;
+  quality_flags: readonly object[];
   started_by_id: string | null;
 }
 export async function insertOfflineSessions(tx: Tx, rows: readonly OfflineSessionRow[]): Promise<void> {
@@ -226,6 +279,7 @@ export async function insertOfflineSessions(tx: Tx, rows: readonly OfflineSessio
       'local_id',
       'device_id',
       'clock_skew_ms',
+      'quality_flags',
       'content_hash',
       'start_hash',
       'started_by_id',
@@ -243,7 +297,10 @@ export async function insertOfflineSessions(tx: Tx, rows: readonly OfflineSessio
 /** An unfinished offline session goes on as its device has ended it. */
 export async function advanceSession(
   tx: Tx,
-  row: Pick<OfflineSessionRow, 'id' | 'status' | 'completed_at' | 'content_hash' | 'visit_id' | 'clock_skew_ms'>,
+  row: Pick<
+    LocalSessionRow,
+    'id' | 'status' | 'completed_at' | 'content_hash' | 'start_hash' | 'visit_id' | 'device_id' | 'started_device_id'
+  > & { quality_flags: string; clock_skew_ms: number | null; timezone?: string; language?: string },
 ): Promise<void> {
   const { id, ...change } = row;
   await tx('assessment_sessions').where({ id }).update(change);
@@ -259,18 +316,24 @@ export interface NewConflict {
   session_id: string;
   task: string | null;
   message: string;
-  local_content: unknown;
+  local_content: Record<string, unknown>;
   server_content: unknown;
   content_hash: string;
 }
-/** Keeps what the server did not take. The same item again is the same conflict. */
+/**
+ * Keeps what the server did not take. The same item again is the same conflict; responses of a refused session are kept
+ * with it, also those that come later.
+ */
 export async function insertConflicts(tx: Tx, rows: readonly NewConflict[]): Promise<void> {
   if (rows.length === 0) return;
   const columns =
     'study_id, participant_id, kind, conflict_type, resolution, local_id, session_id, task, message, local_content, server_content, content_hash';
   await tx.raw(
-    `insert into sync_conflicts (${columns}) select ${columns} from jsonb_populate_recordset(null::sync_conflicts, ?::jsonb)
-     on conflict (study_id, kind, conflict_type, local_id, content_hash) do nothing`,
+    `insert into sync_conflicts as k (${columns}) select ${columns} from jsonb_populate_recordset(null::sync_conflicts, ?::jsonb)
+     on conflict (study_id, kind, conflict_type, local_id, content_hash) do update set local_content = k.local_content || jsonb_build_object('responses',
+       coalesce(k.local_content->'responses', '[]') || (select jsonb_agg(r) from jsonb_array_elements(excluded.local_content->'responses') r where ${NOT_KEPT}))
+     where exists (select from jsonb_array_elements(excluded.local_content->'responses') r where ${NOT_KEPT})`,
     [JSON.stringify(rows)],
   );
 }
+const NOT_KEPT = `not coalesce(k.local_content->'responses', '[]') @> jsonb_build_array(jsonb_build_object('id', r->'id', 'sha256', r->'sha256'))`;

@@ -1,3 +1,4 @@
+import { summarySource, taskSummary } from '../effective.js';
 import type { Tx } from '../knex.js';
 import type { Listed, Page } from './paging.js';
 
@@ -7,7 +8,7 @@ export interface PortalResult {
   visit_name: string | null;
   visit_code: string | null;
   completed_at: string;
-  tasks: { task: string; metrics: Record<string, number> }[];
+  tasks: { task: string; metrics: Record<string, number>; summary_source: 'client' | 'computed' }[];
   /** Of the session's battery as it was then, what its modules say of their results. */
   modules: { task: string; name: string; title: unknown; properties: unknown }[] | null;
 }
@@ -34,7 +35,7 @@ export async function portalResults(
   const { rows } = await tx.raw(
     `select t.total, x.* from (select count(*) as total ${found}) t left join lateral (
        select x.id as session_id, x.visit_id, v.name as visit_name, w.code as visit_code, x.completed_at,
-         (select jsonb_agg(jsonb_build_object('task', k.task, 'metrics', k.summary) order by k.task) from session_tasks k where k.session_id = x.id) as tasks,
+         (select jsonb_agg(jsonb_build_object('task', k.task, 'metrics', ${taskSummary('k')}, 'summary_source', ${summarySource('k')}) order by k.task) from session_tasks k where k.session_id = x.id) as tasks,
          (select jsonb_agg(jsonb_build_object('task', m.task, 'name', m.name, 'title', m.settings -> 'title', 'properties', m.settings #> '{result_schema,properties}') order by m.position)
           from battery_modules m where m.battery_id = x.battery_id and m.version = x.battery_version) as modules
        from (select x.* ${found} order by x.completed_at desc, x.id desc offset :skip limit :limit) x

@@ -88,6 +88,20 @@ export async function changeAsPortal<Row, A, T>(
   });
 }
 
+/** Narrows the transaction, which sees nothing, to a study. */
+export async function enterStudy(tx: Tx, studyId: string): Promise<void> {
+  await tx.raw(`select set_config('app.studies', ?, true)`, [studyId]);
+}
+
+/** When a participant withdrew, in milliseconds since 1970. */
+export async function withdrawalOf(tx: Tx, participantId: string): Promise<number | null> {
+  const { rows } = await tx.raw(
+    'select (extract(epoch from withdrawn_at) * 1000)::double precision as at from participants where id = ?',
+    [participantId],
+  );
+  return (rows as { at: number | null }[])[0]?.at ?? null;
+}
+
 /** What an audit record says of the caregiver who did it for a participant. */
 export const asCaregiver = (id: string) => ({ actor_type: 'caregiver', caregiver_id: id }) as const;
 

@@ -1,3 +1,4 @@
+import { taskSummary } from '../effective.js';
 import type { Tx } from '../knex.js';
 import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
@@ -51,7 +52,7 @@ export async function pushFacts(tx: Tx, sessionId: string): Promise<PushFacts | 
   const { rows } = await tx.raw(
     `select t.datacapture_enabled as integrated, s.status as session_status, s.source, p.external_id, coalesce(s.started_at > p.withdrawn_at, false) as began_after_withdrawal,
        v.id as visit_id, v.status as visit_status, v.datacapture_event as visit_event, v.session_id as visit_session_id,
-       (select jsonb_object_agg(k.task, k.summary) from session_tasks k where k.session_id = s.id) as summaries
+       (select jsonb_object_agg(k.task, ${taskSummary('k')}) from session_tasks k where k.session_id = s.id) as summaries
      from assessment_sessions s join studies t on t.id = s.study_id join participants p on p.id = s.participant_id left join scheduled_visits v on v.id = s.visit_id
      where s.id = ?`,
     [sessionId],

@@ -1,4 +1,4 @@
-import { sessionStatus } from '../effective.js';
+import { sessionStatus, summarySource, taskSummary } from '../effective.js';
 import type { Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
 import { page } from './paging.js';
@@ -19,6 +19,7 @@ export interface SessionRecord {
   local_id: string | null;
   device_id: string | null;
   clock_skew_ms: number | null;
+  quality_flags: { code: string; message: string }[];
   started_at: string;
   expires_at: string | null;
   completed_at: string | null;
@@ -26,6 +27,8 @@ export interface SessionRecord {
   sync_status: 'pending' | 'synced' | 'failed' | null;
   synced_at: string | null;
   task_summaries: Record<string, Record<string, number>>;
+  /** Whether a task's summary is the client's or, where it gave none, computed from its trials. */
+  summary_sources: Record<string, 'client' | 'computed'>;
   trial_count: number;
   created_at: string;
   updated_at: string;
@@ -34,9 +37,9 @@ export interface SessionRecord {
 /** A session whose time is up is expired from that moment; the sweep writes it down a little later. */
 const STATUS = sessionStatus('s');
 const OWN = `s.id, s.study_id, s.site_id, s.participant_id, s.visit_id, s.battery_id, s.battery_version, s.language, ${STATUS} as status, s.source, s.local_id, s.device_id,
-  s.clock_skew_ms, s.started_at, s.expires_at, s.completed_at, s.timezone, s.sync_status, s.synced_at`;
-const COLUMNS = `${OWN}, coalesce(k.task_summaries, '{}') as task_summaries, coalesce(k.trial_count, 0)::integer as trial_count, s.created_at, s.updated_at`;
-const TASKS = `(select jsonb_object_agg(t.task, t.summary) as task_summaries, sum(t.trial_count) as trial_count from session_tasks t where t.session_id = s.id) as k`;
+  s.clock_skew_ms, s.quality_flags, s.started_at, s.expires_at, s.completed_at, s.timezone, s.sync_status, s.synced_at`;
+const COLUMNS = `${OWN}, coalesce(k.task_summaries, '{}') as task_summaries, coalesce(k.summary_sources, '{}') as summary_sources, coalesce(k.trial_count, 0)::integer as trial_count, s.created_at, s.updated_at`;
+const TASKS = `(select jsonb_object_agg(t.task, ${taskSummary('t')}) as task_summaries, jsonb_object_agg(t.task, ${summarySource('t')}) as summary_sources, sum(t.trial_count) as trial_count from session_tasks t where t.session_id = s.id) as k`;
 
 export interface SessionFilter extends Page {
   studyId?: string | undefined;
@@ -89,7 +92,10 @@ export async function sessionById(tx: Tx, id: string): Promise<SessionRecord | u
   return rows[0];
 }
 
-export type SessionRow = Omit<SessionRecord, 'task_summaries' | 'trial_count' | 'created_at' | 'updated_at'>;
+export type SessionRow = Omit<
+  SessionRecord,
+  'task_summaries' | 'summary_sources' | 'trial_count' | 'created_at' | 'updated_at'
+>;
 /** The session's own row, locked until the commit: whatever is submitted to one session takes turns. */
 export async function lockSession(tx: Tx, id: string): Promise<SessionRow | undefined> {
   return (
@@ -181,7 +187,7 @@ export async function visitToStart(tx: Tx, participantId: string, visitId: strin
 export async function openVisits(tx: Tx, participantId: string): Promise<StartVisit[]> {
   return (
     await tx.raw(
-      `select * from (${VISIT} where v.participant_id = ? and v.status in ('scheduled', 'open')) v where v.window_open <= v.today and v.today <= v.window_close limit 2`,
+      `select * from (${VISIT} where v.participant_id = ? and v.status in ('scheduled', 'open')) v where v.window_open <= v.today and v.today <= v.window_close order by v.id`,
       [participantId],
     )
   ).rows;

@@ -1,4 +1,4 @@
-import { reportingShift, sessionStatus, visitStatus } from '../effective.js';
+import { reportingShift, sessionStatus, taskSummary, visitStatus } from '../effective.js';
 import type { Tx } from '../knex.js';
 
 /**
@@ -83,7 +83,7 @@ select json_build_object('id', p.id, 'code', p.participant_code, 'status', p.sta
   )},
   'sessions', ${list(
     `select s.id, s.visit_id, ${sessionStatus('s')} as status, s.language, s.source, ${at('s.started_at')} as started_at, ${at('s.completed_at')} as completed_at,
-    coalesce((select json_object_agg(t.task, t.summary order by t.task) from session_tasks t where t.session_id = s.id), '{}') as tasks from assessment_sessions s where s.participant_id = p.id`,
+    coalesce((select json_object_agg(t.task, ${taskSummary('t')} order by t.task) from session_tasks t where t.session_id = s.id), '{}') as tasks from assessment_sessions s where s.participant_id = p.id`,
     'x.started_at, x.id',
   )}
 ) as subject
@@ -136,7 +136,7 @@ export async function studyShape(tx: Tx, studyId: string): Promise<StudyShape> {
         select f.form_oid, v.key as item_oid, array_agg(distinct jsonb_typeof(v.value)) as kinds, max(length(v.value #>> '{}')) as length
         from form_instances f join participants p on p.id = f.participant_id cross join lateral jsonb_each(f.items) v where f.study_id = :study and jsonb_typeof(v.value) <> 'null' group by 1, 2) i) as items,
       (select coalesce(json_agg(row_to_json(m) order by m.task, m.metric), '[]') from (
-        select distinct t.task, v.key as metric from session_tasks t join assessment_sessions s on s.id = t.session_id join participants p on p.id = s.participant_id cross join lateral jsonb_each(t.summary) v where t.study_id = :study and jsonb_typeof(v.value) = 'number') m) as metrics`,
+        select distinct t.task, v.key as metric from session_tasks t join assessment_sessions s on s.id = t.session_id join participants p on p.id = s.participant_id cross join lateral jsonb_each(${taskSummary('t')}) v where t.study_id = :study and jsonb_typeof(v.value) = 'number') m) as metrics`,
     { study: studyId },
   );
   return rows[0];

@@ -1,3 +1,4 @@
+import { summarySource } from '../effective.js';
 import type { Tx } from '../knex.js';
 import { asLines, linesAt } from '../lines.js';
 import { prepared } from '../prepared.js';
@@ -59,12 +60,25 @@ export async function taskHashes(
 }
 
 export interface TaskRecord extends Omit<TaskRow, 'session_id' | 'study_id'> {
+  summary_source: 'client' | 'computed';
   submitted_at: string;
+}
+
+/** What has arrived of each task of a session, by name. */
+export async function arrivedTasks(
+  tx: Tx,
+  sessionId: string,
+): Promise<{ task: string; trials: number; checksum: string; submitted_at: string }[]> {
+  return prepared(
+    tx,
+    'select task, trial_count as trials, content_hash as checksum, submitted_at from session_tasks where session_id = $1 order by task',
+    [sessionId],
+  );
 }
 
 /** What each task of a session gave, by name. */
 export async function tasksOfSession(tx: Tx, sessionId: string): Promise<TaskRecord[]> {
-  return tx('session_tasks')
+  return tx('session_tasks as t')
     .where({ session_id: sessionId })
     .orderBy('task')
     .select(
@@ -78,6 +92,7 @@ export async function tasksOfSession(tx: Tx, sessionId: string): Promise<TaskRec
       'trial_count',
       'content_hash',
       'submitted_at',
+      tx.raw(`${summarySource('t')} as summary_source`),
     );
 }
 

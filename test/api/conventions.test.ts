@@ -227,11 +227,11 @@ describe('HTTP conventions', () => {
       code: 'UNSUPPORTED_MEDIA_TYPE',
     },
     {
-      title: 'a compressed body',
+      title: 'a body compressed by another way than gzip and deflate',
       method: 'POST',
       path: studies,
       body: () => ({}),
-      options: { headers: { 'Content-Encoding': 'gzip' } },
+      options: { headers: { 'Content-Encoding': 'br' } },
       status: 415,
     },
     {

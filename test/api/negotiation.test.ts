@@ -117,6 +117,17 @@ describe('What client and service agree on', () => {
         expect(asked.headers['access-control-allow-headers'])
           .to.include('Authorization')
           .and.include('Idempotency-Key');
+        // Whatever the contract has for a header of a request may be sent by such a page.
+        const document = (await nobody.get('/openapi.json')).body as unknown as {
+          paths: Record<string, Record<string, { parameters?: { name: string; in: string }[] }>>;
+        };
+        const contract = Object.values(document.paths)
+          .flatMap((path) => Object.values(path).flatMap(({ parameters = [] }) => parameters))
+          .flatMap(({ name, in: where }) => (where === 'header' ? [name.toLowerCase()] : []));
+        const allowed = asked.headers['access-control-allow-headers']!.toLowerCase().split(', ');
+        expect(allowed)
+          .to.include.members([...new Set(contract)])
+          .and.include.members(['x-device-time', 'last-event-id', 'range', 'if-range', 'content-encoding']);
         const answer = await wire(nobody, '/api/studies', { Origin: 'http://localhost:3000' });
         expect([
           answer.status,

@@ -33,8 +33,10 @@ describe('A number in a body', () => {
     ['{"n":1e308}', { n: 1e308 }],
     ['{"n":1.7976931348623157E+308}', { n: Number.MAX_VALUE }],
     ['{"n":1e-400}', { n: 0 }],
-    ['[9007199254740993]', [9007199254740992]],
-    [`[${'1'.repeat(300)}]`, [Number('1'.repeat(300))]],
+    ['[9007199254740993.0e-17,9007199254740994]', [0.09007199254740993, 9007199254740994]],
+    ['{"n":0.10000000000000001,"m":0.30000000000000004}', { n: 0.1, m: 0.1 + 0.2 }],
+    ['{"n":1764040331123456800,"s":"1764040331123456789"}', { n: 1764040331123456800, s: '1764040331123456789' }],
+    [`[1${'0'.repeat(300)},0.${'0'.repeat(30)}1]`, [1e300, 1e-31]],
     ['{"n":"1e400","e999":"Infinity"}', { n: '1e400', e999: 'Infinity' }],
     [`["${'9'.repeat(400)}"]`, ['9'.repeat(400)]],
     [`[1,${' '.repeat(300)}2]`, [1, 2]],
@@ -42,6 +44,20 @@ describe('A number in a body', () => {
   ];
   for (const [text, value] of numbers)
     it(`${text.slice(0, 40)} stays what it is`, () => expect(read(text)).to.deep.equal(value));
+
+  const inexact: [text: string, ...places: string[]][] = [
+    ['{"data":{"t_ns":1764040331123456789}}', 'data.t_ns'],
+    ['[9007199254740993]', '0'],
+    ['[[1, -9007199254740993 ]]', '0.1'],
+    ['9007199254740993', 'body'],
+    ['{"a":"\\",","b,":[{"c":1,"n":0.12345678901234567}]}', 'b,.0.n'],
+    [`[1,${'1'.repeat(300)}]`, '1'],
+    ['{"n":1764040331.123456789123}', 'n'],
+    ['{"n":3.14159265358979323846e5}', 'n'],
+  ];
+  for (const [text, path] of inexact)
+    it(`${text.slice(0, 40)} cannot be kept as it is, which is told by ${path}`, () =>
+      expect(read(text)).to.deep.equal([[path, 'NUMBER_NOT_EXACT']]));
 
   it('does not hide nesting without end, nor JSON that breaks off', () => {
     expect(read(`[1e400,${'['.repeat(100)}`)).to.equal('MALFORMED_JSON');

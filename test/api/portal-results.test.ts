@@ -83,14 +83,14 @@ describe('A participant’s own results', function results() {
       visit_name: 'Week 4',
       visit_code: null,
       tasks: [
-        { task: 'n_back', metrics: { hits: 7 } },
-        { task: 'stroop', metrics: { accuracy: 0.875, mean_rt: 512.25 } },
+        { task: 'n_back', metrics: { hits: 7 }, summary_source: 'client' },
+        { task: 'stroop', metrics: { accuracy: 0.875, mean_rt: 512.25 }, summary_source: 'client' },
       ],
     });
     expect(items[0]).to.deep.include({
       visit_id: null,
       visit_name: null,
-      tasks: [{ task: 'stroop', metrics: { accuracy: 1 } }],
+      tasks: [{ task: 'stroop', metrics: { accuracy: 1 }, summary_source: 'client' }],
     });
     expect(await seen('?skip=1&limit=1')).to.deep.equal({ items: [items[1]!], total: 2 });
     expect(await seen('?skip=5')).to.deep.equal({ items: [], total: 2 });

@@ -184,11 +184,12 @@ describe('The portal', function portal() {
       const [first, second] = [await entered(gone), await entered(deleted)];
       await gone.withdraw();
       await setting.stage.admin.expect(204, 'DELETE', `/api/participants/${deleted.id}`);
-      for (const http of [first, second]) {
-        for (const path of ['/api/portal/me', '/api/portal/visits', '/api/portal/data-status'])
-          expect((await http.get(path)).status, path).to.equal(401);
+      for (const path of ['/api/portal/me', '/api/portal/visits', '/api/portal/data-status']) {
+        const refused = await first.get(path);
+        expect([refused.status, refused.body.code], path).to.deep.equal([403, 'PARTICIPANT_WITHDRAWN']);
+        expect((await second.get(path)).status, path).to.equal(401);
       }
-      expect((await gone.set(DAY, first)).status).to.equal(401);
+      expect((await gone.set(DAY, first)).status).to.equal(403);
       expect(
         await setting.stage.sql('select 1 from portal_links where participant_id = ?', [deleted.id]),
       ).to.deep.equal([]);

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { Http, Loose } from '../support/http.js';
 import { enterPortal } from '../support/portal.js';
-import { Site, trials } from './stage.js';
-import type { BulkView } from './stage.js';
+import { DAY_MS, HOUR, Site, instant, trials } from './stage.js';
+import type { BulkView, ItemView } from './stage.js';
 
 describe('a participant’s own device', function () {
   let site: Site;
@@ -98,8 +98,56 @@ describe('a participant’s own device', function () {
     const leaving = await site.newParticipant();
     const theirs = await enterPortal(site.http, leaving.id);
     await site.http.expect(200, 'POST', `/api/participants/${leaving.id}/withdraw`, { reason: 'moved away' });
-    expect((await theirs.post('/api/session/start', { participant_id: leaving.id, language: 'en' })).status).to.equal(
-      401,
+    const refused = await theirs.post('/api/session/start', { participant_id: leaving.id, language: 'en' });
+    expect([refused.status, refused.body.code]).to.deep.equal([403, 'PARTICIPANT_WITHDRAWN']);
+  });
+
+  it('a withdrawn participant’s device delivers what it recorded before, for 30 days, and nothing else', async () => {
+    const leaving = async (days: number) => {
+      const person = await site.newParticipant();
+      const device = await enterPortal(site.http, person.id);
+      const withdrawn_at = instant(-days * DAY_MS - 60_000);
+      await site.http.expect(200, 'POST', `/api/participants/${person.id}/withdraw`, { reason: 'moved', withdrawn_at });
+      return { person, device };
+    };
+    const { person, device } = await leaving(2);
+    const at = (days: number) => ({ startedAt: instant(-days * DAY_MS), completedAt: instant(-days * DAY_MS + HOUR) });
+    const answer = (id: string, sessionId: string, days: number) => ({
+      id,
+      sessionId,
+      task: 'stroop',
+      trials: trials('stroop', 1, { timestamp: instant(-days * DAY_MS) }),
+    });
+    const bulk = {
+      sessions: [
+        site.item('before', { participantId: person.id, ...at(3) }),
+        site.item('after', { participantId: person.id, ...at(1) }),
+        site.item('other', at(3)),
+      ],
+      responses: [answer('r1', 'before', 3), answer('r2', 'before', 1), answer('r3', 'after', 3)],
+    };
+    const { results } = await device.expect<BulkView>(200, 'POST', '/api/sync/bulk', bulk);
+    expect(results.map(({ local_id, status, code }) => [local_id, code ?? status])).to.deep.equal([
+      ['before', 'created'],
+      ['after', 'PARTICIPANT_WITHDRAWN'],
+      ['other', 'UNKNOWN_PARTICIPANT'],
+      ['r1', 'created'],
+      ['r2', 'PARTICIPANT_WITHDRAWN'],
+      ['r3', 'UNKNOWN_SESSION'],
+    ]);
+    expect(await site.trials(results[0]!.server_id!)).to.have.length(1);
+    expect((await device.expect<BulkView>(200, 'POST', '/api/sync/bulk', bulk)).duplicates).to.equal(2);
+    const report = await device.expect<Loose & { rejected: ItemView[] }>(
+      200,
+      'POST',
+      '/api/sync/check-conflicts',
+      bulk,
     );
+    expect(report.rejected.map(({ local_id }) => local_id)).to.deep.equal(['after', 'other', 'r2', 'r3']);
+    const late = (await leaving(31)).device;
+    for (const path of ['/api/sync/bulk', '/api/sync/check-conflicts']) {
+      const refused = await late.post(path, bulk);
+      expect([refused.status, refused.body.code]).to.deep.equal([403, 'PARTICIPANT_WITHDRAWN']);
+    }
   });
 });

@@ -313,7 +313,6 @@ describe('Offline sync', () => {
     });
 
     for (const [title, fields, code] of [
-      ['an end before it', { completedAt: '2020-01-01T00:00:00Z' }, 'END_BEFORE_START'],
       ['no end of a completed session', { completedAt: null }, 'COMPLETED_AT_REQUIRED'],
       ['an end of a session that has none', { status: 'abandoned' }, 'NOT_COMPLETED'],
       ['a visit that is not the participant’s', { visitId: '00000000-0000-4000-8000-000000000000' }, 'UNKNOWN_VISIT'],

@@ -1,3 +1,4 @@
+import { summarySource, taskSummary } from '../../effective.js';
 import type { Tx } from '../../knex.js';
 import { DUE, ask } from './base.js';
 import type { Asked } from './base.js';
@@ -52,6 +53,7 @@ export async function studyHead(tx: Tx, studyId: string): Promise<StudyHead | un
 export interface SessionTask {
   task: string;
   summary: Record<string, number>;
+  summary_source: 'client' | 'computed';
   computed_summary: Record<string, number>;
   quality_flags: unknown[];
   trial_count: number;
@@ -59,10 +61,17 @@ export interface SessionTask {
 
 /** What a session's tasks say, and what their trials say, task by task. */
 export const sessionTasks = (tx: Tx, sessionId: string): Promise<SessionTask[]> =>
-  tx('session_tasks')
+  tx('session_tasks as t')
     .where({ session_id: sessionId })
     .orderBy('task')
-    .select('task', 'summary', 'computed_summary', 'quality_flags', 'trial_count');
+    .select(
+      'task',
+      tx.raw(`${taskSummary('t')} as summary`),
+      tx.raw(`${summarySource('t')} as summary_source`),
+      'computed_summary',
+      'quality_flags',
+      'trial_count',
+    );
 
 /** The participant of a session of the study; undefined: none in sight. */
 export async function participantOfSession(tx: Tx, studyId: string, sessionId: string): Promise<string | undefined> {

@@ -1,3 +1,4 @@
+import { summarySource, taskSummary } from '../../effective.js';
 import type { Tx } from '../../knex.js';
 import { together } from '../../one-trip.js';
 import type { Statement } from '../../one-trip.js';
@@ -40,6 +41,7 @@ export interface ReportedSession {
   started_at: string;
   completed_at: string | null;
   task_summaries: Record<string, Record<string, number>>;
+  summary_sources: Record<string, 'client' | 'computed'>;
   trial_count: number;
 }
 
@@ -50,9 +52,9 @@ function sessionsOf(asked: Asked, sessionId?: string): Statement {
     ['people', 'sessions'],
     `
     select s.id, a.visit_id, a.battery_id, a.battery_version, a.language, s.status, a.source, s.started_at, a.completed_at,
-      coalesce(k.task_summaries, '{}') as task_summaries, coalesce(k.trial_count, 0)::integer as trial_count
+      coalesce(k.task_summaries, '{}') as task_summaries, coalesce(k.summary_sources, '{}') as summary_sources, coalesce(k.trial_count, 0)::integer as trial_count
     from sessions s join assessment_sessions a on a.id = s.id
-    left join lateral (select jsonb_object_agg(t.task, t.summary) as task_summaries, sum(t.trial_count) as trial_count from session_tasks t where t.session_id = s.id) k on true
+    left join lateral (select jsonb_object_agg(t.task, ${taskSummary('t')}) as task_summaries, jsonb_object_agg(t.task, ${summarySource('t')}) as summary_sources, sum(t.trial_count) as trial_count from session_tasks t where t.session_id = s.id) k on true
     ${sessionId ? 'where s.id = :session' : ''} order by s.started_at, s.id`,
     sessionId ? { session: sessionId } : {},
   );

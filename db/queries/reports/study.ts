@@ -1,3 +1,4 @@
+import { PLAUSIBLE_LIMIT, taskSummary } from '../../effective.js';
 import type { Tx } from '../../knex.js';
 import { together } from '../../one-trip.js';
 import type { Statement } from '../../one-trip.js';
@@ -147,13 +148,15 @@ export function completion(tx: Tx, asked: Asked): Promise<WindowCompletion[]> {
 
 export interface Distribution {
   n: number;
-  mean: number;
+  /** Values that are left out of all other figures. */
+  excluded: number;
+  mean: number | null;
   sd: number | null;
-  median: number;
-  p25: number;
-  p75: number;
-  min: number;
-  max: number;
+  median: number | null;
+  p25: number | null;
+  p75: number | null;
+  min: number | null;
+  max: number | null;
 }
 export interface TaskReport {
   task: string;
@@ -166,7 +169,7 @@ export interface TaskReport {
  * which one is run: with `or` between them the sessions would be looked through task by task in a study of very many.
  */
 function tasksOf(asked: Asked): string {
-  const tasks = 'select k.task, k.summary from session_tasks k where k.study_id = :study';
+  const tasks = `select k.task, ${taskSummary('k')} as summary from session_tasks k where k.study_id = :study`;
   const ofSessions = `k.session_id in (select t.id from assessment_sessions t where ${counted(asked, 't.started_at')})`;
   return isUnfiltered(asked)
     ? `${tasks} and (select app_all_sites()) union all ${tasks} and not (select app_all_sites()) and ${ofSessions}`
@@ -185,9 +188,9 @@ export function modules(tx: Tx, asked: Asked): Promise<TaskReport[]> {
     [],
     `with tasks as not materialized (${tasksOf(asked)}
     ), metrics as (
-      select t.task, m.key as metric, m.value::float8 as value from tasks t cross join lateral jsonb_each(t.summary) m where jsonb_typeof(m.value) = 'number'
+      select t.task, m.key as metric, case when abs(m.value::numeric) <= ${PLAUSIBLE_LIMIT} then m.value::float8 end as value from tasks t cross join lateral jsonb_each(t.summary) m where jsonb_typeof(m.value) = 'number'
     ), distributions as (
-      select task, metric, jsonb_build_object('n', count(*), 'mean', avg(value), 'sd', stddev_samp(value),
+      select task, metric, jsonb_build_object('n', count(value), 'excluded', count(*) - count(value), 'mean', avg(value), 'sd', stddev_samp(value),
         'median', percentile_cont(0.5) within group (order by value), 'p25', percentile_cont(0.25) within group (order by value),
         'p75', percentile_cont(0.75) within group (order by value), 'min', min(value), 'max', max(value)) as distribution
       from metrics group by task, metric

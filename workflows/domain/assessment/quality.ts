@@ -1,3 +1,4 @@
+import { answersDiffer } from './tasks.js';
 import type { Remark, Summary, Trial } from './types.js';
 
 /** Nobody reacts faster to what was seen. */
@@ -6,13 +7,26 @@ const SLOWEST_MS = 60_000;
 /** Fewer trials than this say nothing of a pattern. */
 const PATTERN_TRIALS = 10;
 const JUMP_MS = 3_600_000;
-const AHEAD_MS = 60_000;
+/** A device may have recorded before it came on line; so long before its session no trial was. */
+const BEHIND_MS = 2 * 86_400_000;
+/** What trials are held against: the server's clock, and when it started their session; null: a device did. */
+export interface TrialTimes {
+  now: number;
+  since: number | null;
+}
+/** A clock that is ahead by less is right. */
+export const AHEAD_MS = 60_000;
 
 /**
- * Values of one task that are not plausible (decisions, section 4: kept, flagged). `at` and `now` in milliseconds since
+ * Values of one task that are not plausible (decisions, section 4: kept, flagged). `at` and times in milliseconds since
  * 1970.
  */
-export function qualityFlags(task: string, trials: readonly Trial[], at: readonly number[], now: number): Remark[] {
+export function qualityFlags(
+  task: string,
+  trials: readonly Trial[],
+  at: readonly number[],
+  { now, since }: TrialTimes,
+): Remark[] {
   const flags: Remark[] = [];
   const flag = (code: string, count: number, message: string) => {
     if (count > 0) flags.push({ code, task, count, message });
@@ -25,7 +39,8 @@ export function qualityFlags(task: string, trials: readonly Trial[], at: readonl
     right = 0,
     back = 0,
     jumps = 0,
-    ahead = 0;
+    ahead = 0,
+    behind = 0;
   trials.forEach(({ rt, correct, data }, i) => {
     if (rt !== null) {
       times.see(rt);
@@ -40,15 +55,17 @@ export function qualityFlags(task: string, trials: readonly Trial[], at: readonl
     if (step < 0) back++;
     else if (step > JUMP_MS) jumps++;
     if (at[i]! > now + AHEAD_MS) ahead++;
+    if (since !== null && at[i]! < since - BEHIND_MS) behind++;
   });
   flag('RT_TOO_FAST', fast, `reaction times under ${FASTEST_MS} ms`);
   flag('RT_TOO_SLOW', slow, `reaction times over ${SLOWEST_MS / 1000} s`);
   if (times.pattern) flag('RT_CONSTANT', times.seen, 'every reaction time is the same');
-  if (answers.pattern) flag('ONE_ANSWER', answers.seen, 'every answer is the same');
+  if (answers.pattern && answersDiffer(task)) flag('ONE_ANSWER', answers.seen, 'every answer is the same');
   if (judged >= PATTERN_TRIALS && right === 0) flag('ALL_WRONG', judged, 'no answer is right');
   flag('CLOCK_BACKWARDS', back, 'the clock ran backwards between trials');
   flag('CLOCK_JUMP', jumps, 'more than an hour lies between trials');
   flag('CLOCK_AHEAD', ahead, 'trials lie ahead of the server’s clock');
+  flag('CLOCK_BEHIND', behind, 'trials lie more than two days before the session’s start');
   return flags;
 }
 
@@ -88,6 +105,9 @@ export function orderWarnings(task: string, trials: readonly Trial[]): Remark[] 
   return warnings;
 }
 
+/** No test yields a larger value (decisions: kept, exported, in no statistics). */
+export const PLAUSIBLE_LIMIT = 1e12;
+
 const never = (value: number): boolean => value < 0;
 const noShare = (value: number): boolean => value < 0 || value > 1;
 const noCount = (value: number): boolean => value < 0 || !Number.isInteger(value);
@@ -113,14 +133,13 @@ export function summaryFlags(task: string, summary: Summary): Remark[] {
   const found = Object.keys(summary)
     .filter((metric) => Object.hasOwn(IMPOSSIBLE, metric) && IMPOSSIBLE[metric]!(summary[metric]!))
     .sort();
-  return found.length === 0
-    ? []
-    : [
-        {
-          code: 'SUMMARY_IMPLAUSIBLE',
-          task,
-          count: found.length,
-          message: `metrics that cannot be: ${found.join(', ')}`,
-        },
-      ];
+  const huge = Object.keys(summary)
+    .filter((metric) => Math.abs(summary[metric]!) > PLAUSIBLE_LIMIT)
+    .sort();
+  const flag = (code: string, metrics: readonly string[], message: string): Remark[] =>
+    metrics.length === 0 ? [] : [{ code, task, count: metrics.length, message: `${message}: ${metrics.join(', ')}` }];
+  return [
+    ...flag('SUMMARY_IMPLAUSIBLE', found, 'metrics that cannot be'),
+    ...flag('IMPLAUSIBLE', huge, 'metrics that no test yields, left out of statistics'),
+  ];
 }

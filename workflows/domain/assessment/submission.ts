@@ -1,4 +1,5 @@
 import { orderWarnings, qualityFlags, summaryFlags } from './quality.js';
+import type { TrialTimes } from './quality.js';
 import { difference, summarise } from './summary.js';
 import { isTask } from './tasks.js';
 import type { Remark, Summary, Trial } from './types.js';
@@ -23,19 +24,17 @@ export interface TaskResult {
   warnings: Remark[];
 }
 
-/** A device's clock may be ahead by this much before its times are refused (decisions, section 4: 24 h). */
-export const MAX_AHEAD_MS = 24 * 3_600_000;
 export const MAX_TRIALS = 50_000;
 
 /** A task of the registry, or a module of the battery by its task or name (a study's own task is told by its name). */
 export const isKnownTask = (task: string, modules: KnownModules | null): boolean =>
   isTask(task) || (modules !== null && (modules.tasks.includes(task) || modules.names.includes(task)));
 
-/** Everything that is worked out from what was sent of a task. `now` in milliseconds since 1970. */
+/** Everything that is worked out from what was sent of a task. */
 export function taskResult(
   { task, summary, trials, at }: TaskSent,
   modules: KnownModules | null,
-  now: number,
+  times: TrialTimes,
 ): TaskResult {
   const computed = trials.length > 0 ? summarise(trials) : {};
   const warnings = orderWarnings(task, trials);
@@ -45,7 +44,7 @@ export function taskResult(
   return {
     computed_summary: computed,
     summary_difference: difference(summary, computed),
-    quality_flags: [...summaryFlags(task, summary), ...qualityFlags(task, trials, at, now)],
+    quality_flags: [...summaryFlags(task, summary), ...qualityFlags(task, trials, at, times)],
     warnings,
   };
 }

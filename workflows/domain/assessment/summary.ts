@@ -1,6 +1,7 @@
 import type { Summary, Trial } from './types.js';
 
-const round = (value: number): number => Math.round(value * 1e6) / 1e6;
+/** To six decimals; what is too large for them has none. */
+const round = (value: number): number => (Math.abs(value) < 1e9 ? Math.round(value * 1e6) / 1e6 : value);
 
 /**
  * The summary that the raw trials themselves give; metrics without a value are left out. Times in milliseconds, shares

@@ -1,3 +1,6 @@
+import { MAX_AHEAD_MS, countedEnd, timeFlags } from './times.js';
+import type { SessionRemark } from './times.js';
+
 /** What becomes of an offline session (decisions, section 4, "Offline sync"): pure, over what the database says. */
 export type OfflineStatus = 'active' | 'completed' | 'expired' | 'abandoned';
 export type ConflictType =
@@ -27,7 +30,10 @@ export interface OfflineSession {
   timezone: string | null;
   device_id: string | null;
   content_hash: string;
+  /** What does not change while a session goes on: zone, language and device may. */
   start_hash: string;
+  /** The same as releases before 0060 wrote it, with them. */
+  former_start_hash: string;
 }
 export interface SyncParticipant {
   id: string;
@@ -56,6 +62,12 @@ export interface KnownSession {
   id: string;
   participant_id: string;
   status: string;
+  started_ms: number;
+  completed_ms: number | null;
+  visit_id: string | null;
+  device_id: string | null;
+  /** The device on which it began, where it went on on another. */
+  started_device_id: string | null;
   content_hash: string | null;
   start_hash: string | null;
   content: Record<string, unknown>;
@@ -63,8 +75,10 @@ export interface KnownSession {
 
 export interface SyncState {
   participants: ReadonlyMap<string, SyncParticipant>;
-  /** By participant and local id (`sessionKey`): another's session under the same id has nothing to do with it. */
-  sessions: Map<string, KnownSession>;
+  /** By participant and local id (`sessionKey`): of several devices there are several. */
+  sessions: Map<string, KnownSession[]>;
+  /** Those that items name by the server's id. */
+  serverSessions: Map<string, KnownSession>;
   visits: Map<string, SyncVisit[]>;
   batteries: ReadonlyMap<number, SyncBattery>;
 }
@@ -79,7 +93,15 @@ export interface SyncConflict {
 export type SyncDecision =
   | { status: 'rejected'; code: string; message: string }
   | { status: 'duplicate'; server_id: string }
-  | { status: 'created' | 'conflict'; server_id: string; conflicts: SyncConflict[]; write: SessionWrite | null };
+  | {
+      status: 'created' | 'conflict';
+      /** Null: of a response that is kept with the conflict of its session. */
+      server_id: string | null;
+      conflicts: SyncConflict[];
+      write: SessionWrite | null;
+      /** Of a session that is refused: it began when the server's did. */
+      same_start?: boolean;
+    };
 
 export interface SessionWrite {
   /** `advance`: an unfinished session of ours goes on as the device has ended it. */
@@ -91,34 +113,37 @@ export interface SessionWrite {
   battery_id: number | null;
   battery_version: number | null;
   language: string | null;
+  device_id: string | null;
+  started_device_id: string | null;
   /** The visit that this session completes. */
   completes: SyncVisit | null;
+  /** When it completes that. */
+  visit_completed_ms: number;
+  quality_flags: SessionRemark[];
+  warnings: VisitWarning[];
 }
 
-/** A start further ahead than this is no clock that is a little wrong. */
-export const MAX_START_AHEAD_MS = 24 * 3_600_000;
 const rejected = (code: string, message: string): SyncDecision => ({ status: 'rejected', code, message });
 
 /**
  * Decides one offline session and notes in `state` what comes of it, so that the next one of the same bulk meets it.
  * @param now milliseconds since 1970; `newId` makes the id of a new session
  */
-export function decideSession(
-  session: OfflineSession,
-  state: SyncState,
-  now: number,
-  newId: () => string,
-): SyncDecision {
-  const participant = state.participants.get(session.participant_id);
-  if (!participant || participant.study_id !== session.study_id)
+export function decideSession(given: OfflineSession, state: SyncState, now: number, newId: () => string): SyncDecision {
+  const participant = state.participants.get(given.participant_id);
+  if (!participant || participant.study_id !== given.study_id)
     return rejected('UNKNOWN_PARTICIPANT', 'the study has no such participant');
-  const fault = badTimes(session, now);
+  const fault = badTimes(given, now);
   if (fault) return fault;
-  const key = sessionKey(participant.id, session.local_id);
-  const known = state.sessions.get(key);
-  const unfinished =
-    known?.status === 'active' && known.start_hash === session.start_hash && session.status !== 'active';
-  if (known && !unfinished) return again(session, known);
+  const key = sessionKey(participant.id, given.local_id);
+  const others = state.sessions.get(key) ?? [];
+  const own = sameSession(given, others);
+  const named = own ? undefined : state.serverSessions.get(given.local_id.toLowerCase());
+  const server = named?.participant_id === participant.id ? named : undefined;
+  const known = own ?? server;
+  if (own && !goesOn(given, own)) return again(given, own);
+  if (server && !endsServers(given, server)) return againServers(given, server);
+  const session = server ? asServers(given, server) : given;
 
   const visits = state.visits.get(participant.id) ?? [];
   const visit = visitOf(session, visits);
@@ -145,16 +170,26 @@ export function decideSession(
   }
   const completes =
     done && !withdrawn && visit && ['scheduled', 'open', 'missed'].includes(visit.status) ? { ...visit } : null;
+  const warnings = visit === null ? visitWarnings(session, visits) : [];
   if (completes && visit) visit.status = 'completed';
   const id = known?.id ?? newId();
-  state.sessions.set(key, {
+  const devices = server ? { ...server, device_id: session.device_id } : devicesOf(session, known);
+  const { device_id, started_device_id } = devices;
+  const next: KnownSession = {
     id,
     participant_id: participant.id,
     status: session.status,
+    started_ms: session.started_ms,
+    completed_ms: session.completed_ms,
+    visit_id: visit?.id ?? null,
+    device_id,
+    started_device_id,
     content_hash: session.content_hash,
     start_hash: session.start_hash,
     content: contentOf(session),
-  });
+  };
+  if (server) state.serverSessions.set(id, next);
+  else state.sessions.set(key, [...others.filter((other) => other !== known), next]);
   return {
     status: conflicts.length > 0 ? 'conflict' : 'created',
     server_id: id,
@@ -168,34 +203,96 @@ export function decideSession(
       battery_id: battery?.id ?? null,
       battery_version: session.battery_version ?? battery?.current_version ?? null,
       language: session.language ?? participant.preferred_language,
+      device_id,
+      started_device_id,
       completes,
+      visit_completed_ms: countedEnd(session, now),
+      quality_flags: timeFlags(session, now),
+      warnings,
     },
   };
 }
 
 function badTimes(session: OfflineSession, now: number): SyncDecision | undefined {
-  if (session.started_ms > now + MAX_START_AHEAD_MS)
+  if (session.started_ms > now + MAX_AHEAD_MS)
     return rejected('START_IN_FUTURE', 'startedAt lies more than 24 hours ahead');
   if (session.status === 'completed' && session.completed_at === null)
     return rejected('COMPLETED_AT_REQUIRED', 'completedAt is required for a completed session');
   if (session.status !== 'completed' && session.completed_at !== null)
     return rejected('NOT_COMPLETED', `completedAt is for completed sessions; this one is ${session.status}`);
-  if (session.completed_ms === null) return undefined;
-  const end = session.completed_ms;
-  if (end < session.started_ms) return rejected('END_BEFORE_START', 'completedAt lies before startedAt');
-  if (end > now + MAX_START_AHEAD_MS) return rejected('END_IN_FUTURE', 'completedAt lies more than 24 hours ahead');
   return undefined;
 }
+
+const startsAlike = (session: OfflineSession, known: KnownSession): boolean =>
+  known.start_hash === session.start_hash || known.start_hash === session.former_start_hash;
+
+/** An unfinished session that was ended since, or one that was given up and finished after all. */
+const goesOn = (session: OfflineSession, known: KnownSession): boolean =>
+  startsAlike(session, known) &&
+  known.content_hash !== session.content_hash &&
+  (known.status === 'active'
+    ? session.status !== 'active'
+    : known.status !== 'completed' && session.status === 'completed');
+
+/**
+ * Which of the participant's sessions under a local id an item is: devices count alike, so it is the one of its device.
+ * Where one side names no device, or an unfinished session was carried to another one, it is told by how it began.
+ */
+function sameSession(session: OfflineSession, known: readonly KnownSession[]): KnownSession | undefined {
+  const of = (device: string | null) => (one: KnownSession) =>
+    one.device_id === device || (device !== null && one.started_device_id === device);
+  const own = known.find(of(session.device_id));
+  if (own) return own;
+  const alike = known.filter((one) => startsAlike(session, one));
+  return (
+    alike.find((one) => session.device_id === null || one.device_id === null) ??
+    alike.find((one) => goesOn(session, one))
+  );
+}
+
+/** Whether an item that names the server's session ends it: also one that expired while the device was off line. */
+const endsServers = (session: OfflineSession, server: KnownSession): boolean =>
+  session.status === 'completed'
+    ? server.status !== 'completed'
+    : session.status !== 'active' && server.status === 'active';
+
+/** What is known of the server's session stays as it is: its start, its visit, what it was known by. */
+const asServers = (session: OfflineSession, server: KnownSession): OfflineSession => ({
+  ...session,
+  started_ms: server.started_ms,
+  visit_id: session.visit_id ?? server.visit_id,
+  content_hash: server.content_hash ?? session.content_hash,
+  start_hash: server.start_hash ?? session.start_hash,
+  device_id: server.content_hash === null ? (session.device_id ?? server.device_id) : server.device_id,
+});
+
+/** Only another end of a session that a device has ended already is another content. */
+const againServers = (session: OfflineSession, server: KnownSession): SyncDecision =>
+  session.status === 'completed' &&
+  server.content_hash !== null &&
+  server.content_hash !== session.content_hash &&
+  server.completed_ms !== session.completed_ms
+    ? again(session, server)
+    : { status: 'duplicate', server_id: server.id };
+
+/** The device that a session is on now, and the one on which it began. */
+const devicesOf = (session: OfflineSession, known: KnownSession | undefined) => ({
+  device_id: session.device_id ?? known?.device_id ?? null,
+  started_device_id:
+    known?.started_device_id ??
+    (session.device_id !== null && known && known.device_id !== session.device_id ? known.device_id : null),
+});
 
 /** The same id again: the same content, an earlier state of it, or other content. */
 function again(session: OfflineSession, known: KnownSession): SyncDecision {
   if (known.content_hash === session.content_hash) return { status: 'duplicate', server_id: known.id };
-  if (session.status === 'active' && known.start_hash === session.start_hash)
-    return { status: 'duplicate', server_id: known.id };
+  const same_start = startsAlike(session, known);
+  if (same_start && session.status === 'active') return { status: 'duplicate', server_id: known.id };
   return {
     status: 'conflict',
     server_id: known.id,
     write: null,
+    same_start,
     conflicts: [
       {
         conflict_type: 'duplicate_session',
@@ -208,8 +305,10 @@ function again(session: OfflineSession, known: KnownSession): SyncDecision {
 }
 
 /** The visit that is named, on the schedule as it stands now; else the one whose window holds the local start date. */
-function visitOf(session: OfflineSession, visits: readonly SyncVisit[]): SyncVisit | null | 'unknown' {
-  const isLive = (visit: SyncVisit) => visit.status !== 'superseded' && visit.status !== 'cancelled';
+export function visitOf(
+  session: Pick<OfflineSession, 'visit_id' | 'local_date'>,
+  visits: readonly SyncVisit[],
+): SyncVisit | null | 'unknown' {
   if (session.visit_id !== null) {
     const named = visits.find((visit) => visit.id === session.visit_id);
     if (!named) return 'unknown';
@@ -218,15 +317,49 @@ function visitOf(session: OfflineSession, visits: readonly SyncVisit[]): SyncVis
       ? named
       : (visits.find((visit) => visit.visit_key === named.visit_key && isLive(visit)) ?? named);
   }
-  const open = visits.filter(
-    (visit) => isLive(visit) && visit.window_open <= session.local_date && session.local_date <= visit.window_close,
-  );
+  const open = openVisits(session.local_date, visits);
   return open.length === 1 ? open[0]! : null;
 }
 
+const isLive = (visit: SyncVisit) => visit.status !== 'superseded' && visit.status !== 'cancelled';
+const openVisits = (date: string, visits: readonly SyncVisit[]): SyncVisit[] =>
+  visits.filter((visit) => isLive(visit) && visit.window_open <= date && date <= visit.window_close);
+
+/** Where no visit is named and several may be meant, the session has none of them: the caller is told which they are. */
+export function visitWarnings(
+  session: Pick<OfflineSession, 'visit_id' | 'local_date'>,
+  visits: readonly SyncVisit[],
+): VisitWarning[] {
+  const open = session.visit_id === null ? openVisits(session.local_date, visits) : [];
+  return open.length > 1 ? [severalOpenVisits(open.map(({ id }) => id))] : [];
+}
+
+export interface VisitWarning {
+  code: 'SEVERAL_OPEN_VISITS';
+  message: string;
+  visit_ids: string[];
+}
+export const severalOpenVisits = (ids: readonly string[]): VisitWarning => ({
+  code: 'SEVERAL_OPEN_VISITS',
+  message: `${ids.length} visits are open and none is named: the session has no visit`,
+  visit_ids: [...ids].sort(),
+});
+
+/** What may be said otherwise while a session goes on. */
+export const NOT_OF_START = {
+  status: null,
+  completedAt: null,
+  language: null,
+  timezone: null,
+  deviceId: null,
+} as const;
+
 /** What a device says of a session; `syncStatus` and `syncAttempts` are not content. */
 export const contentOf = (
-  session: Omit<OfflineSession, 'content_hash' | 'start_hash' | 'started_ms' | 'completed_ms' | 'local_date'>,
+  session: Omit<
+    OfflineSession,
+    'content_hash' | 'start_hash' | 'former_start_hash' | 'started_ms' | 'completed_ms' | 'local_date'
+  >,
 ): Record<string, unknown> => ({
   id: session.local_id,
   participantId: session.participant_id,
@@ -241,37 +374,3 @@ export const contentOf = (
   timezone: session.timezone,
   deviceId: session.device_id,
 });
-
-/** A task of a session as it stands on the server. */
-export interface KnownTask {
-  content_hash: string;
-  local_id: string | null;
-}
-export interface OfflineResponse {
-  local_id: string;
-  task: string;
-  content_hash: string;
-}
-
-/** Decides a response for a session that is known; `tasks` are that session's, and get what is created. */
-export function decideResponse(
-  response: OfflineResponse,
-  sessionId: string,
-  tasks: Map<string, KnownTask>,
-): Exclude<SyncDecision, { status: 'rejected' }> {
-  const conflict = (message: string): Exclude<SyncDecision, { status: 'rejected' }> => ({
-    status: 'conflict',
-    server_id: sessionId,
-    write: null,
-    conflicts: [{ conflict_type: 'duplicate_response', resolution: 'server_wins', message, server_content: null }],
-  });
-  const known = tasks.get(response.task);
-  if (known)
-    return known.content_hash === response.content_hash
-      ? { status: 'duplicate', server_id: sessionId }
-      : conflict('the session has other values for this task');
-  for (const [task, other] of tasks)
-    if (other.local_id === response.local_id) return conflict(`a response with this id is there for the task ${task}`);
-  tasks.set(response.task, { content_hash: response.content_hash, local_id: response.local_id });
-  return { status: 'created', server_id: sessionId, conflicts: [], write: null };
-}

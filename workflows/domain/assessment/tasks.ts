@@ -8,6 +8,11 @@ export interface TaskDefinition {
   estimated_minutes: number;
   /** Metrics that a client usually reports, beside those computed from raw trials. */
   metrics: readonly string[];
+  /**
+   * Whether its answers differ from trial to trial: then always the same one is flagged ONE_ANSWER. With one key there
+   * is but one answer.
+   */
+  answers_differ: boolean;
 }
 
 const count = (maximum: number, minimum = 1): JsonSchema => ({ type: 'integer', minimum, maximum });
@@ -58,6 +63,7 @@ export const TASKS = {
     title: 'Simple reaction time',
     estimated_minutes: 3,
     metrics: [...RT, 'lapses'],
+    answers_differ: false,
     settings: settings({
       trials: count(1_000),
       min_delay_ms: milliseconds(),
@@ -70,6 +76,7 @@ export const TASKS = {
     title: 'N-back',
     estimated_minutes: 6,
     metrics: [...RT, 'hits', 'false_alarms', 'd_prime'],
+    answers_differ: false,
     settings: settings({
       n: count(9),
       trials: count(1_000),
@@ -83,6 +90,7 @@ export const TASKS = {
     title: 'Stroop',
     estimated_minutes: 5,
     metrics: [...RT, 'interference'],
+    answers_differ: true,
     settings: settings({ trials: count(1_000), congruent_ratio: share, timeout_ms: milliseconds() }),
     defaults: { trials: 60, practice_trials: 6, congruent_ratio: 0.5, timeout_ms: 3_000 },
   },
@@ -90,6 +98,7 @@ export const TASKS = {
     title: 'Flanker',
     estimated_minutes: 5,
     metrics: [...RT, 'interference'],
+    answers_differ: true,
     settings: settings({
       trials: count(1_000),
       congruent_ratio: share,
@@ -102,6 +111,7 @@ export const TASKS = {
     title: 'Trail making',
     estimated_minutes: 5,
     metrics: ['completion_time', 'errors', 'total_trials'],
+    answers_differ: false,
     settings: settings({ part: { enum: ['A', 'B', 'both'] }, targets: count(100, 2), timeout_ms: milliseconds() }),
     defaults: { part: 'both', targets: 25, practice_trials: 8, timeout_ms: 300_000 },
   },
@@ -109,6 +119,7 @@ export const TASKS = {
     title: 'Digit span',
     estimated_minutes: 5,
     metrics: ['max_span', 'accuracy', 'total_trials'],
+    answers_differ: true,
     settings: settings({
       direction: { enum: ['forward', 'backward', 'both'] },
       start_length: count(20),
@@ -122,6 +133,7 @@ export const TASKS = {
     title: 'Symbol search',
     estimated_minutes: 3,
     metrics: RT,
+    answers_differ: true,
     settings: settings({ trials: count(1_000), symbols: count(20, 2), duration_ms: milliseconds() }),
     defaults: { trials: 60, practice_trials: 4, symbols: 5, duration_ms: 120_000 },
   },
@@ -129,6 +141,7 @@ export const TASKS = {
     title: 'Continuous performance',
     estimated_minutes: 8,
     metrics: [...RT, 'omissions', 'commissions'],
+    answers_differ: false,
     settings: settings({
       trials: count(5_000),
       target_ratio: share,
@@ -141,10 +154,14 @@ export const TASKS = {
     title: 'A task of the study’s own',
     estimated_minutes: 5,
     metrics: [],
+    answers_differ: false,
     settings: settings({}),
     defaults: {},
   },
 } as const satisfies Record<string, TaskDefinition>;
+
+/** A task of the study's own is not known well enough. */
+export const answersDiffer = (name: string): boolean => isTask(name) && TASKS[name].answers_differ;
 
 export type TaskName = keyof typeof TASKS;
 export const taskNames = Object.keys(TASKS) as TaskName[];

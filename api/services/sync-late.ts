@@ -1,0 +1,40 @@
+import { nowMs } from '../../db/clock.js';
+import type { Tx } from '../../db/knex.js';
+import { withdrawalOf } from '../../db/queries/portal.js';
+import { withdrawn } from '../access.js';
+import type { SessionCaller } from './sessions-caller.js';
+import { rejection } from './sync-items.js';
+import type { Item, ItemResult } from './sync-items.js';
+
+/** How long after a withdrawal its devices may deliver what they recorded before it. */
+const DELIVERY_DAYS = 30;
+
+/**
+ * Of items of a participant who has withdrawn, those that were recorded before; the others are answered in `results`.
+ * @throws 403 PARTICIPANT_WITHDRAWN 30 days after the withdrawal
+ */
+export async function deliverable(
+  tx: Tx,
+  { participantId, withdrawn: late }: SessionCaller,
+  items: readonly Item[],
+  results: ItemResult[],
+): Promise<readonly Item[]> {
+  if (!late || participantId === null) return items;
+  const end = await withdrawalOf(tx, participantId);
+  if (end === null || nowMs() > end + DELIVERY_DAYS * 86_400_000) throw withdrawn();
+  return items.filter((item) => {
+    if (timesIn(item).every((at) => at <= end)) return true;
+    results[item.index] = rejection(
+      item.kind,
+      item.given.id,
+      'PARTICIPANT_WITHDRAWN',
+      'was recorded after the participant had withdrawn',
+    );
+    return false;
+  });
+}
+
+const timesIn = (item: Item): number[] =>
+  item.kind === 'response'
+    ? item.given.content.at
+    : [item.given.startedAt, item.given.completedAt ?? item.given.startedAt].map((at) => Date.parse(at));

@@ -1,0 +1,7 @@
+/** What is not plausible in the times of a session: it is kept, and flagged. */
+export const name = '0061-session-flags';
+export const up = `
+alter table assessment_sessions
+  -- [{code, message}]
+  add column quality_flags jsonb not null default '[]';
+`;

@@ -1,0 +1,128 @@
+import { expect } from 'chai';
+import type { Loose } from '../support/http.js';
+import { DAY_MS, HOUR, Site, day, instant, trials } from './stage.js';
+import type { ItemView } from './stage.js';
+
+/** Times that are not plausible are flagged; nothing that came with them is lost. */
+describe('Clocks of devices', () => {
+  let site: Site;
+  beforeEach(async () => {
+    site = await Site.open();
+  });
+  const recorded = trials('stroop', 3);
+  const codes = (flags: unknown) => (flags as { code: string }[]).map(({ code }) => code);
+  const response = (fields: Record<string, unknown> = {}) => ({
+    id: 'r',
+    sessionId: 's',
+    task: 'stroop',
+    summary: { accuracy: 1 },
+    trials: recorded,
+    ...fields,
+  });
+  const bulk = (item: Record<string, unknown>, headers: Record<string, string> = {}) =>
+    site.http.expect<{ results: (ItemView & { quality_flags?: unknown })[] }>(
+      200,
+      'POST',
+      '/api/sync/bulk',
+      { sessions: [item], responses: [response()] },
+      { headers },
+    );
+
+  for (const [title, fields, flags] of [
+    [
+      'is set back during a session',
+      { startedAt: instant(-HOUR), completedAt: instant(-2 * HOUR) },
+      ['CLOCK_SET_BACK'],
+    ],
+    ['is set back by decades', { startedAt: instant(-HOUR), completedAt: '1970-01-01T00:00:00Z' }, ['CLOCK_SET_BACK']],
+    ['jumps ahead by years', { completedAt: '2199-01-01T00:00:00Z' }, ['CLOCK_AHEAD']],
+  ] as const) {
+    it(`a clock that ${title}: session and results are kept and flagged, the visit is done at the start`, async () => {
+      const visit = await site.visit({}, [-3, 3]);
+      const item = site.item('s', { visitId: visit.id, ...fields });
+      const { results } = await bulk(item);
+      expect(results.map(({ status }) => status)).to.deep.equal(['created', 'created']);
+      expect(codes(results[0]!.quality_flags)).to.deep.equal(flags);
+      const seen = await site.see(results[0]!.server_id!);
+      expect(codes(seen.quality_flags)).to.deep.equal(flags);
+      expect(seen).to.include({ status: 'completed', trial_count: 3 });
+      expect(Date.parse(seen.completed_at as string)).to.equal(Date.parse(fields.completedAt));
+      const done = await site.seeVisit(visit.id);
+      expect([done.status, Date.parse(done.completed_at as string)]).to.deep.equal([
+        'completed',
+        Date.parse(item.startedAt as string),
+      ]);
+      expect((await bulk(item)).results.map(({ status }) => status)).to.deep.equal(['duplicate', 'duplicate']);
+    });
+  }
+
+  it('a clock that goes on in order is not flagged', async () => {
+    const { results } = await bulk(site.item('s'));
+    expect(results[0]).not.to.have.property('quality_flags');
+    expect((await site.see(results[0]!.server_id!)).quality_flags).to.deep.equal([]);
+  });
+
+  it('trials of years to come are kept and flagged, on both ways', async () => {
+    const ahead = trials('stroop', 2, { timestamp: instant(400 * DAY_MS) });
+    const id = await site.session();
+    const answer = await site.submit(id, { task_summaries: {}, raw_trials: ahead });
+    expect([answer.status, codes(answer.body.quality_flags)], answer.text).to.deep.equal([200, ['CLOCK_AHEAD']]);
+    const { results } = await site.bulk({ sessions: [site.item('s')], responses: [response({ trials: ahead })] });
+    expect(results.map(({ status }) => status)).to.deep.equal(['created', 'created']);
+    for (const session of [id, results[0]!.server_id!]) {
+      const [task] = (await site.see(session)).tasks as Loose[];
+      expect(codes(task!.quality_flags)).to.include('CLOCK_AHEAD');
+      expect(await site.trials(session)).to.deep.equal(ahead);
+    }
+  });
+
+  it('a clock that shows another decade while it sends loses nothing', async () => {
+    for (const [n, shown] of ['1970-01-01T00:00:00Z', '9999-12-31T23:59:59Z'].entries()) {
+      const { results } = await bulk(site.item(`s${n}`), { 'X-Device-Time': shown });
+      expect(results[0]!.status).to.equal('created');
+      const { clock_skew_ms } = await site.see(results[0]!.server_id!);
+      expect(Math.abs((clock_skew_ms as unknown as number) - (Date.parse(shown) - Date.now()))).to.be.below(600_000);
+    }
+  });
+
+  it('a refused session of a clock that was set back is kept beside the server’s, flagged', async () => {
+    await site.bulk({ sessions: [site.item('s')] });
+    const other = site.item('s', { startedAt: instant(-3 * HOUR), completedAt: instant(-4 * HOUR) });
+    expect((await site.bulk({ sessions: [other], responses: [response()] })).conflicts).to.equal(2);
+    const [conflict] = (await site.conflicts()).items;
+    const resolved = await site.http.expect<Loose>(
+      200,
+      'POST',
+      `/api/studies/${site.study.id}/sync-conflicts/${conflict!.id}/resolve`,
+      { keep: 'both', reason: 'the notes say so' },
+    );
+    const beside = (resolved.server_content as unknown as { beside_session_id: string }).beside_session_id;
+    const seen = await site.see(beside);
+    expect(codes(seen.quality_flags)).to.deep.equal(['CLOCK_SET_BACK']);
+    expect(seen.trial_count).to.equal(3);
+  });
+
+  it('several open visits and none named: a warning names them, on both ways', async () => {
+    const ids = [(await site.visit({}, [-2, 2])).id, (await site.visit({ name: 'Another' }, [-2, 2])).id].sort();
+    const started = await site.start();
+    const warning = (warnings: unknown) =>
+      (warnings as { code: string; visit_ids: string[] }[]).map((one) => [one.code, one.visit_ids]);
+    expect([started.body.visitId, warning(started.body.warnings)]).to.deep.equal([
+      null,
+      [['SEVERAL_OPEN_VISITS', ids]],
+    ]);
+    const { results } = await site.bulk({
+      sessions: [
+        site.item('s'),
+        site.item('t', { visitId: ids[0] }),
+        site.item('u', { startedAt: `${day(-9)}T10:00:00Z` }),
+      ],
+    });
+    expect(results.map((one) => warning((one as { warnings?: unknown }).warnings ?? []))).to.deep.equal([
+      [['SEVERAL_OPEN_VISITS', ids]],
+      [],
+      [],
+    ]);
+    expect((await site.see(results[0]!.server_id!)).visit_id).to.equal(null);
+  });
+});

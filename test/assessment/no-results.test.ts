@@ -1,0 +1,63 @@
+import { expect } from 'chai';
+import type { Loose } from '../support/http.js';
+import { Site, trials } from './stage.js';
+import type { ItemView } from './stage.js';
+
+describe('Results that were not measured, and submissions of nothing', () => {
+  let site: Site;
+  before(async () => {
+    site = await Site.open();
+  });
+
+  it('a metric that is null was not measured: the rest is taken, and the same without it is the same', async () => {
+    const id = await site.session();
+    const raw = trials('stroop', 20);
+    const summary = { mean_rt: null, accuracy: 0.75 };
+    const sent = await site.submit(id, { task_summaries: { stroop: summary }, raw_trials: raw });
+    expect([sent.status, sent.body.status], sent.text).to.deep.equal([200, 'accepted']);
+    const seen = await site.see(id);
+    expect([seen.task_summaries, seen.trial_count]).to.deep.equal([{ stroop: { accuracy: 0.75 } }, 20]);
+    const again = await site.submit(id, { task_summaries: { stroop: { accuracy: 0.75 } }, raw_trials: raw });
+    expect(again.body.status).to.equal('duplicate');
+    const { results } = await site.bulk({
+      sessions: [site.item('s')],
+      responses: [{ id: 'r', sessionId: 's', task: 'stroop', summary: { mean_rt: null }, trials: raw }],
+    });
+    expect(results.map(({ status }) => status)).to.deep.equal(['created', 'created']);
+    const offline = await site.see(results[0]!.server_id!);
+    const [task] = offline.tasks as Loose[];
+    expect([task!.summary, task!.summary_source, task!.trial_count]).to.deep.equal([{}, 'computed', 20]);
+  });
+
+  for (const [title, body] of [
+    ['nothing at all', { task_summaries: {} }],
+    ['a task without metrics and trials', { task_summaries: { stroop: {} } }],
+    ['such a task beside another', { task_summaries: { stroop: {}, flanker: { accuracy: 1 } } }],
+  ] as const) {
+    it(`a submission of ${title} is refused each time, also after the end: 422 EMPTY`, async () => {
+      const id = await site.session();
+      const send = async () => {
+        const { status, body: answer } = await site.submit(id, body);
+        return [status, answer.code, answer.errors.map((one) => one.code)];
+      };
+      const refused = [422, 'EMPTY', ['EMPTY']];
+      expect([await send(), await send()]).to.deep.equal([refused, refused]);
+      expect((await site.see(id)).task_summaries).to.deep.equal({});
+      await site.end(id);
+      expect(await send()).to.deep.equal(refused);
+    });
+  }
+
+  it('a response of nothing is rejected, and the real one is taken after it', async () => {
+    const item = { id: 'r', sessionId: 'e', task: 'stroop' };
+    await site.bulk({ sessions: [site.item('e')] });
+    for (const nothing of [item, { ...item, summary: {} }, { ...item, summary: {}, trials: [] }]) {
+      const answer = await site.http.expect<ItemView>(200, 'POST', '/api/sync/responses', nothing);
+      expect(answer).to.include({ status: 'rejected', code: 'EMPTY' });
+    }
+    const real = { ...item, trials: trials('stroop', 2) };
+    expect(await site.http.expect<ItemView>(200, 'POST', '/api/sync/responses', real)).to.include({
+      status: 'created',
+    });
+  });
+});

@@ -1,0 +1,50 @@
+import type { SyncDecision } from './sync.js';
+
+/** A task of a session as it stands on the server. */
+export interface KnownTask {
+  content_hash: string;
+  local_id: string | null;
+}
+export interface OfflineResponse {
+  local_id: string;
+  task: string;
+  content_hash: string;
+}
+
+/** Decides a response for a session that is known; `tasks` are that session's, and get what is created. */
+export function decideResponse(
+  response: OfflineResponse,
+  sessionId: string,
+  tasks: Map<string, KnownTask>,
+): Exclude<SyncDecision, { status: 'rejected' }> {
+  const conflict = (message: string): Exclude<SyncDecision, { status: 'rejected' }> => ({
+    status: 'conflict',
+    server_id: sessionId,
+    write: null,
+    conflicts: [{ conflict_type: 'duplicate_response', resolution: 'server_wins', message, server_content: null }],
+  });
+  const known = tasks.get(response.task);
+  if (known)
+    return known.content_hash === response.content_hash
+      ? { status: 'duplicate', server_id: sessionId }
+      : conflict('the session has other values for this task');
+  for (const [task, other] of tasks)
+    if (other.local_id === response.local_id) return conflict(`a response with this id is there for the task ${task}`);
+  tasks.set(response.task, { content_hash: response.content_hash, local_id: response.local_id });
+  return { status: 'created', server_id: sessionId, conflicts: [], write: null };
+}
+
+/** What becomes of the responses that came with a session that the server did not take. */
+export const keptWithSession = (): SyncDecision => ({
+  status: 'conflict',
+  server_id: null,
+  write: null,
+  conflicts: [
+    {
+      conflict_type: 'duplicate_session',
+      resolution: 'server_wins',
+      message: 'its session is there with other content: the response is kept with the conflict of its session',
+      server_content: null,
+    },
+  ],
+});

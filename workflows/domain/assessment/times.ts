@@ -1,0 +1,31 @@
+import { AHEAD_MS } from './quality.js';
+
+/** Something about a session's times that is reported and changes nothing: everything sent is kept. */
+export interface SessionRemark {
+  code: 'CLOCK_SET_BACK' | 'CLOCK_AHEAD';
+  message: string;
+}
+/** A session's start and end, in milliseconds since 1970. */
+export interface SessionTimes {
+  started_ms: number;
+  completed_ms: number | null;
+}
+/** A time further ahead than this is no clock that is a little wrong. */
+export const MAX_AHEAD_MS = 24 * 3_600_000;
+
+/** Times of a session that a device's clock cannot have shown, if it was right all the time. */
+export function timeFlags({ started_ms, completed_ms }: SessionTimes, now: number): SessionRemark[] {
+  const flags: SessionRemark[] = [];
+  if (completed_ms !== null && completed_ms < started_ms)
+    flags.push({
+      code: 'CLOCK_SET_BACK',
+      message: 'completedAt is before startedAt: the clock was set back meanwhile',
+    });
+  if (Math.max(started_ms, completed_ms ?? started_ms) > now + AHEAD_MS)
+    flags.push({ code: 'CLOCK_AHEAD', message: 'startedAt or completedAt is ahead of the server’s clock' });
+  return flags;
+}
+
+/** When a session counts as ended: at its end or, where that cannot be right, at its start. */
+export const countedEnd = ({ started_ms, completed_ms }: SessionTimes, now: number): number =>
+  completed_ms !== null && completed_ms >= started_ms && completed_ms <= now + MAX_AHEAD_MS ? completed_ms : started_ms;
