@@ -353,7 +353,7 @@ describe('HTTP conventions', () => {
     {
       title: 'a key of the query where the route has none',
       method: 'GET',
-      path: () => `/api/studies/${study.id}?verbose=1`,
+      path: () => `/api/studies/${study}?verbose=1`,
       status: 422,
       field: 'query.verbose',
       rule: 'UNKNOWN_PARAMETER',
@@ -495,8 +495,8 @@ describe('HTTP conventions', () => {
 
   it('takes the study from the path, else the header, else the query, and refuses nothing where they differ', async () => {
     const [second, third] = [await newStudy(http), await newStudy(http)];
-    await newParticipant(http, second, { participant_code: 'SECOND' });
-    await newParticipant(http, third, { participant_code: 'THIRD' });
+    await newParticipant(http, second.id, { participant_code: 'SECOND' });
+    await newParticipant(http, third.id, { participant_code: 'THIRD' });
     const codes = async (path: string, header?: Loose) => {
       const { items } = await http.expect<{ items: Loose[] }>(200, 'GET', path, undefined, {
         ...(header && { headers: { 'X-Study-ID': header.id } }),

@@ -15,6 +15,8 @@ export interface Fault {
   code: string;
   message: string;
   rule?: string;
+  /** Of the message's field that is at fault. */
+  path?: string;
 }
 
 /** A date as a source or a person gives it, with what is known of its precision. */
