@@ -74,9 +74,15 @@ class Run {
   async finish(): Promise<Counts> {
     const { runners, seed, durations } = this.options;
     const lanes = Math.min(runners, this.total);
-    const order = seed === undefined ? 'slowest first' : `in random order (--seed ${seed})`;
+    const order = seed === undefined ? 'the slowest and the quickest first' : `in random order (--seed ${seed})`;
     print(`${this.total} test files, ${order}, ${lanes} side by side`);
-    await Promise.all(Array.from({ length: lanes }, (_, index) => this.work(`runner ${index + 1}`)));
+    // The slow files start services of their own. One runner begins at the quick end, so that not all do so at once.
+    const quick = lanes > 2 ? lanes - 1 : undefined;
+    await Promise.all(
+      Array.from({ length: lanes }, (_, index) =>
+        this.work(`runner ${index + 1}`, () => (index === quick ? this.queue.pop() : this.queue.shift())),
+      ),
+    );
     if (durations !== undefined) writeFileSync(durations, durationsJson(this.results));
     const failures = this.results.flatMap(({ tests }) => tests.filter(({ state }) => state === 'failed'));
     if (this.total > 1) print(`\n${slowestFiles(this.results)}`);
@@ -86,11 +92,11 @@ class Run {
     return this.counts();
   }
 
-  private async work(name: string): Promise<void> {
+  private async work(name: string, next: () => string | undefined): Promise<void> {
     const lane = await Lane.start(name, this.dataRoot, print);
     this.stopped.addEventListener('abort', () => lane.kill(), { once: true });
     const { grep = null, verbose, results } = this.options;
-    for (let file = this.queue.shift(); file !== undefined && !this.stopped.aborted; file = this.queue.shift()) {
+    for (let file = next(); file !== undefined && !this.stopped.aborted; file = next()) {
       const result = await lane.run({ file, grep, forbidOnly: Boolean(process.env.CI) });
       this.results.push(result);
       if (results !== undefined) appendFileSync(results, resultLines(result));

@@ -27,6 +27,8 @@ describe('Two API and three worker processes on one PostgreSQL and one Temporal'
       workers: 3,
       settings: {
         ...SETTINGS,
+        // On a busy machine all together take longer than anybody should wait.
+        REQUEST_TIMEOUT_SECONDS: '60',
         RATE_LIMIT_PER_MINUTE: '1900',
         DATACAPTURE_BREAKER_FAILURES: '3',
         DATACAPTURE_BREAKER_COOLDOWN_SECONDS: '600',

@@ -4,6 +4,7 @@ import { newParticipant, newStudy } from '../support/http.js';
 import type { Http } from '../support/http.js';
 
 const CLIENTS = 6;
+const ATTEMPTS = 3;
 const FINAL_AT_ONCE = {
   prerequisites: { require_consent_signed: false },
   sources: [{ type: 'manual_entry', priority: 1, is_active: true }],
@@ -54,12 +55,12 @@ export class Traffic {
   }
 
   /**
-   * As a proxy's client does it: a connection that is closed under a request is tried once more, an answer is an
-   * answer.
+   * As a proxy's client does it: a request whose connection is closed under it is tried again, an answer is an answer.
    */
   private async send(method: string, path: string, body: unknown, key: string) {
     this.requests += 1;
-    for (const attempt of [1, 2]) {
+    // Each connection that the client keeps may have been closed.
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       try {
         const answer = await this.http.send<{ id: string }>(method, path, body, {
           headers: key === '' ? {} : { 'Idempotency-Key': key },
@@ -67,7 +68,7 @@ export class Traffic {
         if (answer.status >= 400) this.failed.push(`${method} ${path} answered ${answer.status}: ${answer.text}`);
         return answer;
       } catch (fault) {
-        if (!(fault instanceof TypeError) || attempt === 2) {
+        if (!(fault instanceof TypeError) || attempt === ATTEMPTS) {
           this.failed.push(`${method} ${path}: ${String(fault)}`);
           return undefined;
         }
