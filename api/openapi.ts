@@ -4,7 +4,7 @@ import { CSRF_HEADER, PORTAL_COOKIE } from './auth/portal.js';
 import { registered } from './errors.js';
 import { describesTagged } from './etag.js';
 import { answersJsonOnly } from './negotiation.js';
-import { bodySchema, takesKey } from './route.js';
+import { bodySchema, knowsItsQuery, takesKey } from './route.js';
 import type { Route } from './route.js';
 import { ErrorBody } from './schemas/common.js';
 import { Event, eventCatalogue } from './schemas/events.js';
@@ -318,7 +318,7 @@ function standardErrors(route: Route): number[] {
           ? [400, 408, 413, 415, 422]
           : []),
     ...(answersJsonOnly(route) ? [406] : []),
-    ...(route.query || route.headers ? [422] : []),
+    ...(knowsItsQuery(route) || route.query || route.headers ? [422] : []),
     ...((may.signed && route.studyContext !== false) || forParticipant(route) ? [400] : []),
     ...(takesKey(route) || takesTag(route) || (route.method !== 'GET' && route.within === 'change') ? [409] : []),
     ...(route.limit === 'none' ? [] : [429]),

@@ -258,3 +258,7 @@ export function route<
 export function pageRoute<P extends string, Q extends TSchema>(definition: PageDefinition<P, Q>): Route {
   return { ...definition, method: 'GET' } as unknown as Route;
 }
+
+/** Refuses other keys of a query than its own. Who calls a callback adds some; a page reads its query itself. */
+export const knowsItsQuery = ({ path, takes }: Pick<Route, 'path' | 'takes'>): boolean =>
+  path.startsWith('/api/') && takes !== 'bytes';

@@ -28,7 +28,7 @@ import { compressAhead } from './middleware/compress.js';
 import { count } from './middleware/count.js';
 import { participantContext, studyContext } from './context.js';
 import { recordingForbidden } from './refusals.js';
-import { Reply, bodySchema, takesKey } from './route.js';
+import { Reply, bodySchema, knowsItsQuery, takesKey } from './route.js';
 import type { Asker, Credential, Ready, RequestContext, Route } from './route.js';
 import type { Services } from './services.js';
 import { inSession, sessionIdOf } from './services/sessions-credential.js';
@@ -98,9 +98,7 @@ class Request {
 
   /** The declared keys of the query, checked. */
   query(): Record<string, unknown> {
-    // Who calls a callback adds what they like; a page's query is read by the page.
-    if (this.route.path.startsWith('/api/') && this.route.takes !== 'bytes')
-      refuseUnknownKeys(this.route.query, this.search, CONTEXT_KEYS);
+    if (knowsItsQuery(this.route)) refuseUnknownKeys(this.route.query, this.search, CONTEXT_KEYS);
     const query = declaredQuery(this.route.query, this.search);
     if (this.route.query) check(this.route.query, query, 'query');
     return query;

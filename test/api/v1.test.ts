@@ -189,7 +189,11 @@ describe('/api/v1', () => {
       expect((await all.put(of('batteries/B', other), { name: 'x' })).status).to.equal(404);
       expect((await all.expect(200, 'GET', '/api/v1/studies')).items.map((one) => one.id)).to.deep.equal([mine.id]);
       expect((await all.get('/api/v1/studies', { headers: { 'X-Study-ID': other.id } })).status).to.equal(404);
-      expect((await all.get(of('participants'), { headers: { 'X-Study-ID': other.id } })).status).to.equal(400);
+      // The path names the study, whatever the header says.
+      const named = await all.expect(200, 'GET', of('participants'), undefined, {
+        headers: { 'X-Study-ID': other.id },
+      });
+      expect(named).to.deep.equal(await all.expect(200, 'GET', of('participants')));
       const byAdmin = bearer(await mint(root));
       expect((await byAdmin.expect(200, 'GET', '/api/v1/studies')).total).to.equal(1);
       expect((await byAdmin.get(of('participants', other))).status).to.equal(404);
@@ -233,9 +237,9 @@ describe('/api/v1', () => {
         await root.expect(200, 'PATCH', `/api/users/${minter.userId}`, { status });
       expect((await bearer(minted).get('/api/v1/studies')).body.code).to.equal('INVALID_TOKEN');
       expect((await root.get(`/api/v1/tokens/${minted.id}`)).status).to.equal(404);
-      const records = (
-        await root.expect(200, 'GET', `/api/audit?action=api_token_revoked&limit=500&sort=-seq`)
-      ).items.filter(({ resource_id }) => resource_id === minted.id);
+      const records = (await root.expect(200, 'GET', `/api/audit?action=api_token_revoked&limit=500`)).items.filter(
+        ({ resource_id }) => resource_id === minted.id,
+      );
       expect(records.map(({ user_id, audit_metadata }) => [user_id, audit_metadata])).to.deep.equal([
         [root.userId, { user_id: minter.userId }],
       ]);

@@ -63,6 +63,8 @@ describe('Temporal’s database is lost altogether', function () {
     const captured = await person(studies.capture, 'C-1'),
       day = dayIn('UTC');
     await admin.expect(200, 'PATCH', `/api/participants/${captured.id}`, { external_id: 'R-0' });
+    // A push makes no record: it is there.
+    await setting.saved('R-0', day);
     const visit = await admin.expect<Loose>(201, 'POST', '/api/schedules/visits', {
       participant_id: captured.id,
       name: 'Tested',

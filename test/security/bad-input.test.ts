@@ -252,7 +252,12 @@ const cases: Case[] = [
         '',
       ),
   },
-  { title: 'a body packed as something else', status: 415, text: post('/api/studies', '{}', 'Content-Encoding: gzip') },
+  { title: 'a body packed as something else', status: 415, text: post('/api/studies', '{}', 'Content-Encoding: br') },
+  {
+    title: 'a body that is not packed as it says',
+    status: 400,
+    text: post('/api/studies', '{}', 'Content-Encoding: gzip'),
+  },
 ];
 
 describe('Bad input', () => {
