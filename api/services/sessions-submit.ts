@@ -94,22 +94,11 @@ export async function submit(
   };
 }
 
-/** Results that say nothing would stand in the way of those that do. @throws 422 EMPTY */
+/** A submission in which no task has a metric or a trial. A task without either beside others is taken. @throws 422 EMPTY */
 function refuseEmpty({ task_summaries }: SubmissionBody, trials: readonly RawTrial[]): void {
-  const said = new Set(trials.map(({ task }) => task));
-  const empty = Object.keys(task_summaries).filter(
-    (task) => Object.keys(task_summaries[task]!).length === 0 && !said.has(task),
-  );
-  const fault = (path: string, what: string) => ({
-    path,
-    code: 'EMPTY',
-    message: `${path} has no metric, and ${what}`,
-  });
-  const errors =
-    trials.length === 0 && Object.keys(task_summaries).length === 0
-      ? [fault('task_summaries', 'raw_trials has no trial')]
-      : empty.map((task) => fault(`task_summaries.${task}`, 'raw_trials has no trial of it'));
-  if (errors.length > 0) throw problem('EMPTY', { detail: errors.map(({ message }) => message).join('; '), errors });
+  if (trials.length > 0 || Object.values(task_summaries).some((summary) => Object.keys(summary).length > 0)) return;
+  const message = 'task_summaries has no metric, and raw_trials has no trial';
+  throw problem('EMPTY', { detail: message, errors: [{ path: 'task_summaries', code: 'EMPTY', message }] });
 }
 
 /** The tasks that are not there yet. @throws 409 TASK_CONFLICT naming each that is there with other content */

@@ -357,7 +357,7 @@ describe('Batteries', () => {
     await site.http.expect(200, 'PATCH', `/api/users/${account!.id}`, { status: 'inactive' });
     expect((await coordinator.get(path)).status).to.equal(401);
     await site.http.expect(200, 'POST', `/api/participants/${person.id}/withdraw`, { reason: 'x' });
-    expect((await participant.get(path)).status).to.equal(401);
+    expect((await participant.get(path)).status).to.equal(403);
   });
 
   it('are of their study: another study’s is not there', async () => {

@@ -32,7 +32,7 @@ describe('Results that were not measured, and submissions of nothing', () => {
   for (const [title, body] of [
     ['nothing at all', { task_summaries: {} }],
     ['a task without metrics and trials', { task_summaries: { stroop: {} } }],
-    ['such a task beside another', { task_summaries: { stroop: {}, flanker: { accuracy: 1 } } }],
+    ['several of them', { task_summaries: { stroop: {}, flanker: {} }, raw_trials: [] }],
   ] as const) {
     it(`a submission of ${title} is refused each time, also after the end: 422 EMPTY`, async () => {
       const id = await site.session();
@@ -47,6 +47,12 @@ describe('Results that were not measured, and submissions of nothing', () => {
       expect(await send()).to.deep.equal(refused);
     });
   }
+
+  it('a task without metrics and trials beside one that has some is taken', async () => {
+    const id = await site.session();
+    const { status, body } = await site.submit(id, { task_summaries: { stroop: {}, flanker: { accuracy: 1 } } });
+    expect([status, body.status, body.tasks]).to.deep.equal([200, 'accepted', 2]);
+  });
 
   it('a response of nothing is rejected, and the real one is taken after it', async () => {
     const item = { id: 'r', sessionId: 'e', task: 'stroop' };
