@@ -140,7 +140,7 @@ describe('errors of the anchor date (interface, "Errors" 5 to 8)', function () {
         const person = await finalized(study);
         const { status, text } = await person.post('/override', { new_enrollment_date: '2024-03-17', ...given });
         expect(status, text).to.equal(200);
-        const overridden = (await person.history()).find(({ event_type }) => event_type === 'OVERRIDDEN');
+        const overridden = (await person.history()).find(({ event_type }) => event_type === 'OVERRIDE_GRANTED');
         expect(overridden).to.include({ reason: null });
       }
     });
