@@ -93,12 +93,24 @@ export class RateLimit {
     }
     const allowed = lease.left > 0;
     if (allowed) lease.left -= 1;
+    return this.allowance(lease, allowed);
+  }
+
+  /** The refusal of a `key` whose minute this process knows to be used up; takes nothing, asks nobody. */
+  spent(key: string): Allowance | undefined {
+    const lease = this.leases.get(key);
+    if (!lease?.refused || lease.endsAt <= performance.now()) return undefined;
+    return this.allowance(lease, false);
+  }
+
+  private allowance(lease: Lease, allowed: boolean): Allowance {
+    const leftMs = lease.endsAt - performance.now();
     return {
       allowed,
       limit: this.limit,
       remaining: allowed ? lease.stored + lease.left : 0,
-      resetAt: Math.ceil((nowMs() + lease.endsAt - performance.now()) / 1000),
-      retryAfterSeconds: Math.max(1, Math.ceil((lease.endsAt - performance.now()) / 1000)),
+      resetAt: Math.ceil((nowMs() + leftMs) / 1000),
+      retryAfterSeconds: Math.max(1, Math.ceil(leftMs / 1000)),
     };
   }
 

@@ -65,18 +65,19 @@ function remember<V>(map: Map<string, V>, key: string, value: V): void {
 export async function receiveTrigger(services: Services, request: IncomingTrigger): Promise<string> {
   assertAllowedAddress(request.ip, services.settings.WEBHOOK_ALLOWED_IPS);
   const trigger = await parseTrigger(request.raw, request.headers['content-type'] ?? '');
-  const signed: SignedRequest = {
+  const signed = {
     raw: request.raw,
     headers: request.headers,
     urlSignature: request.urlSignature,
     projectId: trigger.project_id,
+    ip: request.ip,
   };
 
   let checked = signedFor(services, signed, memoryOf(services).takers.get(trigger.project_id) ?? []).signed;
   if (checked.length === 0) {
-    // Nothing known, or a secret that was changed elsewhere: only now is the database asked. Whoever sends such
-    // triggers is counted by address, so that nobody uses up a project's own limit.
-    refuse(await services.rateLimits.webhook.take(`ip:${request.ip}`));
+    // Nothing known, or a secret that was changed elsewhere: only now is the database asked.
+    const spent = services.rateLimits.webhook.spent(sender(request.ip));
+    if (spent) refuse(spent);
     checked = await checkAnew(services, signed);
     if (checked.length === 0) return trigger.record;
   }
@@ -108,12 +109,21 @@ async function commit(
   return checked.filter((_, index) => !taken[index]);
 }
 
-/** Who takes the trigger by what the database says now; empty: nobody knows the project. @throws 401, 503 */
-async function checkAnew(services: Services, request: SignedRequest): Promise<TriggerTaker[]> {
+/**
+ * Triggers that no secret vouches for are counted by address: nobody uses up a project's own limit, and a project that
+ * this process has not met yet does not use up the limit of the address that its neighbours send from.
+ */
+const sender = (ip: string) => `ip:${ip}`;
+
+/**
+ * Who takes the trigger by what the database says now; empty: nobody knows the project. @throws 401, 429 by address, 503
+ */
+async function checkAnew(services: Services, request: SignedRequest & { ip: string }): Promise<TriggerTaker[]> {
   const takers = await triggerTakers(services.database, request.projectId);
   const known = memoryOf(services).takers;
   if (takers.length === 0) {
     known.delete(request.projectId);
+    refuse(await services.rateLimits.webhook.take(sender(request.ip)));
     return [];
   }
   remember(known, request.projectId, takers);
@@ -129,6 +139,7 @@ async function checkAnew(services: Services, request: SignedRequest): Promise<Tr
       headers: { 'Retry-After': '60' },
     });
   }
+  refuse(await services.rateLimits.webhook.take(sender(request.ip)));
   throw problemOf(401, 'INVALID_SIGNATURE', 'The trigger is not signed with the webhook secret of its project.');
 }
 

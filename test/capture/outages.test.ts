@@ -128,6 +128,26 @@ describe('triggers on a bad day of the service', function () {
     expect((await other.trigger({ record: 'x', instrument: 'cognition' })).status).to.equal(200);
     expect(await study.settled(LIMIT, 90_000)).to.have.length(LIMIT);
   });
+
+  it('an address that sends triggers which no secret vouches for is refused, and projects behind it go on', async () => {
+    const study = await stage.study();
+    const unsigned = (n: number) =>
+      study.trigger(
+        {},
+        {
+          body: `project_id=${study.projectId}&instrument=enroll&record=f${n}`,
+          headers: { 'x-forwarded-for': '10.1.9.9', 'x-webhook-signature': '0'.repeat(64) },
+        },
+      );
+    const statuses: number[] = [];
+    for (let n = 0; n < LIMIT + 2; n += 1) statuses.push((await unsigned(n)).status);
+    expect([statuses.filter((status) => status === 401).length, statuses.slice(LIMIT)]).to.deep.equal([
+      LIMIT,
+      [429, 429],
+    ]);
+    expect((await signed(study, 'from elsewhere', '10.1.9.8')).status).to.equal(200);
+    expect((await signed(study, 'from there', '10.1.9.9')).status).to.equal(200);
+  });
 });
 
 describe('ALLOW_PRIVATE_URLS=false', function () {
