@@ -50,6 +50,7 @@ const registry = {
   DUPLICATE_EXTERNAL_ID: [409, 'Another participant of the study has this external_id.'],
   PARTICIPANT_HAS_DATA: [409, 'The participant has data: withdraw instead of deleting.'],
   PARTICIPANT_ERASED: [409, 'The participant’s identity was erased: it is not erased again, nor taken anew.'],
+  NOT_WITHDRAWN: [409, 'The participant has not withdrawn.'],
   PARTICIPANT_WITHDRAWN: [409, 'The participant has withdrawn.'],
   ALREADY_RANDOMIZED: [409, 'The participant is randomized already.'],
   INVALID_TRANSITION: [409, 'The record cannot go from its present state to that one.'],

@@ -7,6 +7,7 @@ import type { TxWithMark } from './transaction.js';
  * - participant-start: the participant's workflow is to run
  * - sources-changed: a fact that an anchor may depend on changed
  * - participant-withdrawn: nothing moves from here on
+ * - participant-reinstated: a withdrawal was taken back, and everything moves again
  * - trigger: a capture-system trigger waits to be worked off
  * - study-changed: a study's policy, windows or calendar changed
  * - notification: a message to a person waits to be sent
@@ -23,6 +24,7 @@ export type OutboxTopic =
   | 'participant-start'
   | 'sources-changed'
   | 'participant-withdrawn'
+  | 'participant-reinstated'
   | 'trigger'
   | 'study-changed'
   | 'notification'

@@ -47,6 +47,7 @@ export interface AnchorMessages {
   start(participant: Participant): Promise<void>;
   sourcesChanged(participant: Participant, sender: Sender): Promise<void>;
   withdrawn(participant: Participant, sender: Sender): Promise<void>;
+  reinstated(participant: Participant, sender: Sender): Promise<void>;
 }
 
 /**
@@ -155,6 +156,7 @@ export function createAnchorMessages(
       });
     },
     sourcesChanged: (participant, sender) => signal(contract.sourcesChanged, participant, sender),
+    reinstated: (participant, sender) => signal(contract.reinstated, participant, sender),
     withdrawn: async (participant, sender) => {
       // A workflow that is not there has nothing to end.
       try {

@@ -120,7 +120,7 @@ export interface OverrideDecision {
 /** What came of a message. `refused` carries the HTTP status and code that decisions.md gives the case. */
 export interface AnchorOutcome {
   result:
-    EvaluationResult | 'applied' | 'pending_approval' | 'denied' | 'cancelled' | 'reverted' | 'withdrawn' | 'refused';
+    EvaluationResult | 'applied' | 'pending_approval' | 'denied' | 'cancelled' | 'reverted' | 'withdrawn' | 'reinstated' | 'refused';
   refused?: { status: number; code: string; detail: string; preview?: unknown };
   errors: Fault[];
   warnings: Fault[];
@@ -140,10 +140,17 @@ export interface WaitingState {
   /** e.g. ["consent", "eligibility"], ["approval"], ["date"]; empty: nothing. */
   waiting_for: string[];
   since: string;
+  /** The last message that changed something, and what it came to. */
   last_decision: string;
+  /** The last entry of the anchor's history, where a run that has just begun needs to know it. */
+  last_change?: string | null;
+  /** The last message, where it changed nothing: it was refused, or there was nothing to do. */
+  last_message?: string | null;
   /** The participant has left or is gone: nothing moves any more. */
   closed: boolean;
   pending_override: { request_id: string; remind_at: string | null; expires_at: string } | null;
+  /** A source's date that lies ahead: it is evaluated again when its day begins in the policy's zone. */
+  date_ahead?: { date: string; begins_at: string; wait_ms: number } | null;
 }
 
 export const setEnrollmentDate = defineUpdate<AnchorOutcome, [SetEnrollmentDate]>('setEnrollmentDate');
@@ -156,6 +163,7 @@ export const evaluate = defineUpdate<AnchorOutcome, [Evaluate]>('evaluate');
 export const sourcesChanged = defineSignal<[Sender?]>('sourcesChanged');
 export const overrideDecision = defineSignal<[OverrideDecision]>('overrideDecision');
 export const withdrawn = defineSignal<[Sender?]>('withdrawn');
+export const reinstated = defineSignal<[Sender?]>('reinstated');
 export const anchorState = defineQuery<WaitingState | null>('anchorState');
 
 // --- a study's change

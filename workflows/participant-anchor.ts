@@ -31,6 +31,18 @@ const { applyAnchorCommand } = proxyLocalActivities<AnchorActivities>({
  */
 const LONG_RUN = 200;
 
+/** A day that lies further ahead is waited for in several steps: a timer has a limit. */
+const MAX_WAIT_MS = 365 * 86_400_000;
+
+/** What a message comes to that leaves the anchor as it was. */
+const CHANGED_NOTHING: readonly AnchorOutcome['result'][] = [
+  'unchanged',
+  'none',
+  'validation_failed',
+  'override_required',
+  'refused',
+];
+
 const studyId = defineSearchAttributeKey('StudyId', SearchAttributeType.KEYWORD);
 const awaitingSince = defineSearchAttributeKey('AwaitingSince', SearchAttributeType.DATETIME);
 const anchorStatus = defineSearchAttributeKey('AnchorStatus', SearchAttributeType.KEYWORD);
@@ -105,6 +117,9 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
   setHandler(contract.withdrawn, asSignal('withdrawn'), {
     description: 'The participant has withdrawn: nothing moves any more',
   });
+  setHandler(contract.reinstated, asSignal('reinstated'), {
+    description: 'The withdrawal was a mistake: the schedule goes on as a new version',
+  });
   setHandler(contract.anchorState, () => state, { description: 'What the anchor is and what it waits for' });
 
   // The first message may come with the start; where none does, the sources are evaluated as they stand.
@@ -133,7 +148,7 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
     const next = queue.shift()!;
     try {
       const outcome = await next.within(() => applyAnchorCommand(next.command));
-      state = outcome.waiting;
+      state = stateAfter(outcome, state);
       // The facts and the trace stand in the history with the activity's result; who asked needs the answer alone.
       const {
         facts: _facts,
@@ -188,12 +203,28 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
 
   async function nextMessageOrDeadline(): Promise<void> {
     const pending = state?.pending_override;
+    const day = state?.date_ahead;
     const arrived = () => queue.length > 0 || untold.length > 0;
-    if (!pending) return condition(arrived);
-    const deadline = pending.remind_at ?? pending.expires_at;
-    const wait = Math.max(Date.parse(deadline) - Date.now(), 1);
-    if (!(await condition(arrived, wait))) asSignal(pending.remind_at ? 'remind' : 'expire')({});
+    if (!pending && !day) return condition(arrived);
+    const deadline = pending && (pending.remind_at ?? pending.expires_at);
+    const untilDeadline = deadline ? Math.max(Date.parse(deadline) - Date.now(), 1) : Infinity;
+    const untilDay = day && patched('waits-for-the-day') ? Math.min(day.wait_ms, MAX_WAIT_MS) : Infinity;
+    const wait = Math.min(untilDeadline, untilDay);
+    if (wait === Infinity) return condition(arrived);
+    if (await condition(arrived, wait)) return;
+    if (untilDay <= untilDeadline) asSignal('day_came')({ actor_type: 'workflow' });
+    else asSignal(pending!.remind_at ? 'remind' : 'expire')({});
   }
+}
+
+/** What changed nothing leaves the last decision as it was, and is told beside it. */
+function stateAfter({ result, refused, waiting }: AnchorOutcome, before: WaitingState | null): WaitingState {
+  if (!refused && !CHANGED_NOTHING.includes(result)) return { ...waiting, last_message: null };
+  return {
+    ...waiting,
+    last_decision: before?.last_decision ?? waiting.last_change ?? 'none',
+    last_message: waiting.last_decision,
+  };
 }
 
 const isLong = (): boolean => workflowInfo().continueAsNewSuggested || workflowInfo().historyLength > LONG_RUN;
@@ -217,6 +248,8 @@ function showOperators(state: WaitingState, shown: string): string {
       waiting,
       `since: ${state.since}`,
       `last decision: ${state.last_decision}`,
+      ...(state.last_message ? [`last message, which changed nothing: ${state.last_message}`] : []),
+      ...(state.date_ahead ? [`the date ${state.date_ahead.date} counts from ${state.date_ahead.begins_at} on`] : []),
       ...(state.pending_override
         ? [`override request ${state.pending_override.request_id}, expires ${state.pending_override.expires_at}`]
         : []),

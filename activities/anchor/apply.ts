@@ -1,7 +1,7 @@
 import { log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Database } from '../../db/knex.js';
-import { StaleAnchor, lockAnchor, rememberCommands } from '../../db/queries/anchors.js';
+import { StaleAnchor, lastChange, lockAnchor, rememberCommands } from '../../db/queries/anchors.js';
 import { asCaregiver } from '../../db/queries/portal.js';
 import { inScope } from '../../db/transaction.js';
 import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
@@ -97,6 +97,9 @@ async function applied(database: Database, given: AnchorCommand): Promise<Anchor
             ? (await readCases(tx, [command.participant_id]))[0]!
             : current;
         const outcome: AnchorOutcome = { ...told, waiting: waitingState(after, inWords(command, carried)) };
+        // A run that has just begun knows no decision of before; the others remember the last one that they were told.
+        if ((command.kind === 'resume' || refused) && current.row.anchor.version > 1)
+          outcome.waiting.last_change = await lastChange(tx, command.participant_id);
         await rememberCommands(tx, [
           {
             id: command.id,
@@ -131,6 +134,7 @@ function inWords(command: AnchorCommand, carried: Carried): string {
   const what = {
     resume: 'started',
     sources_changed: 'a source changed',
+    day_came: 'the day of a date came',
     evaluate: 'evaluated',
     set: 'date entered by hand',
     override: 'override asked for',
@@ -138,6 +142,7 @@ function inWords(command: AnchorCommand, carried: Carried): string {
     cancel: 'proposal cancelled',
     override_back: 'override taken back',
     withdrawn: 'withdrawn',
+    reinstated: 'reinstated',
     remind: 'approvers reminded',
     expire: 'deadline of the override',
   }[command.kind];

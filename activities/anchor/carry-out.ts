@@ -61,9 +61,12 @@ export async function carryOut(bench: Bench, command: AnchorCommand): Promise<Ca
     case 'resume':
       return frozen || bench.case.facts.anchor.reopened ? unchanged : reevaluate(bench, command.message);
     case 'sources_changed':
+    case 'day_came':
       return frozen || restsReopened(bench.case.policy, bench.case.facts)
         ? unchanged
         : reevaluate(bench, command.message);
+    case 'reinstated':
+      return frozen ? unchanged : reinstate(bench, command.message);
     case 'evaluate':
       return frozen ? withdrawnRefusal : evaluateAsked(bench, command.message);
     case 'remind':
@@ -99,6 +102,37 @@ const withdrawnRefusal = refuse(
 async function reevaluate(bench: Bench, sender: Sender): Promise<Carried> {
   const decision = evaluate(bench.case.policy, bench.case.facts);
   return write(bench, decision, { ...sender, actor_type: 'workflow' }, { kind: 'evaluate' }, null, false);
+}
+
+/**
+ * A withdrawal was taken back: the sources are evaluated, for they may have changed meanwhile, and the schedule goes on
+ * as a new version, the same plan included.
+ */
+async function reinstate(bench: Bench, sender: Sender): Promise<Carried> {
+  const { row, policy, facts } = bench.case;
+  const evaluated = evaluate(policy, facts);
+  const decision = restsReopened(policy, facts) ? { ...evaluated, transitions: [] } : evaluated;
+  const hasCurrent = row.anchor.current_schedule_version_id !== null;
+  const inputs = (await readScheduleInputs(bench.tx, row.study_id, [row.participant_id])).get(row.participant_id)!;
+  const date = decision.transitions.at(-1)?.value?.date ?? facts.anchor.date ?? inputs.current_date;
+  const follows = date !== null && (hasCurrent || scheduleFollows(decision, policy, hasCurrent));
+  const [written] = await writeOutcomes(bench.tx, bench.audit, row.study_id, [
+    {
+      case: bench.case,
+      transitions: decision.transitions,
+      trace: decision.trace,
+      command: { kind: 'evaluate' },
+      sender: { ...sender, actor_type: 'workflow' },
+      reason: null,
+      ...(follows && { schedule: { inputs, date, reason: 'reinstated' } }),
+    },
+  ]);
+  return {
+    result: 'reinstated',
+    errors: decision.errors,
+    warnings: decision.warnings,
+    schedule_version_id: written!.schedule_version_id ?? null,
+  };
 }
 
 /** As asked for: what a person's evaluation changes is that person's doing. */

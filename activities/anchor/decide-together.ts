@@ -1,7 +1,7 @@
 import { lockAnchors } from '../../db/queries/anchors.js';
 import { readScheduleInputs } from '../../db/queries/schedules.js';
 import type { Work } from '../../db/transaction.js';
-import { evaluate, restsReopened } from '../../workflows/domain/decide.js';
+import { dateAhead, evaluate, restsReopened } from '../../workflows/domain/decide.js';
 import type { ScheduleInputs } from '../../workflows/domain/regeneration.js';
 import { scheduleFollows } from '../../workflows/domain/regeneration.js';
 import type { Decision, Fault } from '../../workflows/domain/types.js';
@@ -15,7 +15,7 @@ export interface Decided {
   result: Decision['result'] | 'withdrawn';
   errors: Fault[];
   candidate: string | null;
-  /** The anchor's status is another one, so that its process waits for other things. */
+  /** The anchor's status is another one, or its date lies ahead, so that its process waits for other things. */
   changed: boolean;
   /** The date of an anchor that was finalized before, and the zone in which days are told; null: it was not. */
   final: { date: string; zone: string } | null;
@@ -75,7 +75,7 @@ function decidedOf({ facts: { anchor, zone } }: Case, decision: Decision): Decid
     result: decision.result,
     errors: decision.errors,
     candidate: decision.candidate?.date ?? null,
-    changed: last !== undefined && last.status_after !== anchor.status,
+    changed: dateAhead(decision) !== null || (last !== undefined && last.status_after !== anchor.status),
     final: anchor.status === 'finalized' && anchor.date !== null ? { date: anchor.date, zone } : null,
   };
 }
@@ -123,9 +123,10 @@ export async function wouldDecide({ tx }: Work, participantId: string): Promise<
   const [each] = await readCases(tx, [participantId]);
   if (!each || each.row.participant.status === 'withdrawn') return { needed: true, decided: WITHDRAWN };
   const decision = decisionOf(each);
-  // In `edc` mode a schedule follows the participant's site as well.
+  // In `edc` mode a schedule follows the participant's site as well. A date ahead is waited for by the workflow.
   return {
-    needed: decision.transitions.length > 0 || each.row.study.scheduling_mode === 'edc',
+    needed:
+      decision.transitions.length > 0 || dateAhead(decision) !== null || each.row.study.scheduling_mode === 'edc',
     decided: decidedOf(each, decision),
   };
 }

@@ -5,6 +5,7 @@ import { followBaseline, newerChanges, readScheduleInputs, readScheduleSources }
 import { putOutbox } from '../../db/outbox.js';
 import { portions } from '../../db/portions.js';
 import { inScope, readInScope } from '../../db/transaction.js';
+import { dateAhead, evaluate } from '../../workflows/domain/decide.js';
 import { policyOf } from '../../workflows/domain/facts.js';
 import type { Policy } from '../../workflows/domain/policy-schema.js';
 import { prerequisites } from '../../workflows/domain/prerequisites.js';
@@ -106,9 +107,9 @@ const reanchorPiece = async (
     const awake: string[] = [];
     for (const each of cases) {
       const id = each.row.participant_id;
-      const outcome = outcomeFor(each, inputs.get(id)!, change, causes.get(id) ?? change.kind);
+      const { outcome, ahead } = outcomeFor(each, inputs.get(id)!, change, causes.get(id) ?? change.kind);
       if (outcome) outcomes.push(outcome);
-      if (changesStatus(outcome) || (former && waitsForOther(each, former))) awake.push(id);
+      if (ahead || changesStatus(outcome) || (former && waitsForOther(each, former))) awake.push(id);
     }
     await turn.taken();
     await writeOutcomes(tx, audit, change.study_id, outcomes, turn.passOn);
@@ -127,23 +128,23 @@ const reanchorPiece = async (
     };
   });
 
+/** `ahead`: the date of a source lies ahead, and its process is to wait for that day. */
 function outcomeFor(
   each: Case,
   inputs: NonNullable<Outcome['schedule']>['inputs'],
   change: StudyChange,
   cause: string,
-): Outcome | null {
-  const {
-    decision: { transitions, trace },
-    schedule,
-  } = SCHEDULE_ONLY.includes(change.kind)
+): { outcome: Outcome | null; ahead: boolean } {
+  const { decision, schedule } = SCHEDULE_ONLY.includes(change.kind)
     ? {
-        decision: { transitions: [], trace: noTrace },
+        decision: null,
         schedule: reschedule(each.policy, each.facts, inputs, each.keyOf),
       }
     : reanchor(each.policy, each.facts, inputs, each.keyOf);
-  if (transitions.length === 0 && schedule === null) return null;
-  return {
+  const { transitions, trace } = decision ?? { transitions: [], trace: noTrace };
+  const ahead = decision !== null && dateAhead(decision) !== null;
+  if (transitions.length === 0 && schedule === null) return { outcome: null, ahead };
+  const outcome: Outcome = {
     case: each,
     transitions,
     trace,
@@ -152,6 +153,7 @@ function outcomeFor(
     reason: null,
     ...(schedule !== null && { schedule: { inputs, ...schedule, reason: `${cause}_changed`.slice(0, 200) } }),
   };
+  return { outcome, ahead };
 }
 
 /**
@@ -182,7 +184,10 @@ async function formerPolicy(tx: Tx, studyId: string): Promise<Policy | null> {
   return row ? policyOf(row.policy) : null;
 }
 
-/** Whether a proposal waits for other things under the new policy than under the former one. */
+/**
+ * Whether a proposal waits for other things under the new policy than under the former one: other prerequisites, or no
+ * longer for a day ahead.
+ */
 function waitsForOther(each: Case, former: Policy): boolean {
   if (each.facts.anchor.status === 'finalized') return false;
   const unmet = (policy: Policy) =>
@@ -190,5 +195,5 @@ function waitsForOther(each: Case, former: Policy): boolean {
       .filter((p) => !p.met)
       .map((p) => p.name)
       .join();
-  return unmet(former) !== unmet(each.policy);
+  return unmet(former) !== unmet(each.policy) || dateAhead(evaluate(former, each.facts)) !== null;
 }

@@ -37,12 +37,25 @@ export async function writeSchedules(
   const completed: CompletedWrite[] = [];
   const ended = new Map<
     string,
-    { reason: string; visitStatus: 'superseded' | 'cancelled'; participants: string[]; visitIds: string[] }
+    {
+      reason: string;
+      visitStatus: 'superseded' | 'cancelled';
+      participants: string[];
+      visitIds: string[];
+      reconciled: string[];
+    }
   >();
   const end = (order: ScheduleOrder, visitStatus: 'superseded' | 'cancelled', visitIds: string[]) => {
-    const group = ended.get(order.reason) ?? { reason: order.reason, visitStatus, participants: [], visitIds: [] };
+    const group = ended.get(order.reason) ?? {
+      reason: order.reason,
+      visitStatus,
+      participants: [],
+      visitIds: [],
+      reconciled: [],
+    };
     group.participants.push(order.case.row.participant_id);
     group.visitIds.push(...visitIds);
+    if (finalDateMoved(order)) group.reconciled.push(order.case.row.participant_id);
     ended.set(order.reason, group);
   };
   for (const order of orders) {
@@ -111,6 +124,10 @@ export async function writeSchedules(
   );
   return made;
 }
+
+/** A final date that moves, by an override above all, leaves the visits of its version reconciled. */
+const finalDateMoved = ({ case: { facts }, date, inputs }: ScheduleOrder): boolean =>
+  facts.anchor.status === 'finalized' && date !== null && anchorMoved(date, inputs);
 
 /**
  * What `completed_visit_handling` asks beyond the mark. A visit is looked at again only where its target would have

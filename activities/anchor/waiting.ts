@@ -1,5 +1,7 @@
 import type { WaitingState } from '../../workflows/contract.js';
-import { evaluate } from '../../workflows/domain/decide.js';
+import { epochOf, startOfDay } from '../../workflows/domain/dates.js';
+import { dateAhead, evaluate, restsReopened } from '../../workflows/domain/decide.js';
+import type { Decision } from '../../workflows/domain/types.js';
 import type { Case } from './context.js';
 
 /**
@@ -13,10 +15,13 @@ export function waitingState(current: Case, lastDecision: string): WaitingState 
   const closed = row.participant.status === 'withdrawn';
   const waiting: string[] = [];
   if (!closed && pending) waiting.push('approval');
-  if (!closed && anchor.status !== 'finalized') {
-    const { candidate, trace } = evaluate(policy, facts);
-    if (!candidate) waiting.push('date');
-    waiting.push(...trace.prerequisites.filter((p) => !p.met).map((p) => p.name));
+  let ahead: WaitingState['date_ahead'] = null;
+  if (!closed && (anchor.status !== 'finalized' || mayFollowConsent(current))) {
+    const decision = evaluate(policy, facts);
+    ahead = restsReopened(policy, facts) ? null : awaitedDay(current, decision);
+    if (ahead || (!decision.candidate && anchor.status !== 'finalized')) waiting.push('date');
+    if (anchor.status !== 'finalized')
+      waiting.push(...decision.trace.prerequisites.filter((p) => !p.met).map((p) => p.name));
     if (waiting.length === 0 && anchor.reopened) waiting.push('evaluation');
   }
   return {
@@ -28,12 +33,25 @@ export function waitingState(current: Case, lastDecision: string): WaitingState 
     since: pending?.requested_at ?? anchor.updated_at,
     last_decision: lastDecision,
     closed,
+    date_ahead: ahead,
     pending_override: pending && {
       request_id: pending.id,
       remind_at: pending.reminded_at === null ? pending.remind_at : null,
       expires_at: pending.expires_at,
     },
   };
+}
+
+/** A final date moves by itself only where a later consent moves it. */
+const mayFollowConsent = ({ policy: { multi_consent } }: Case): boolean =>
+  multi_consent.anchor_consent === 'latest' && multi_consent.reconsent_updates_anchor;
+
+/** How long it is until the day of a source's date begins, by the database's clock alone. */
+function awaitedDay({ facts }: Case, decision: Decision): WaitingState['date_ahead'] {
+  const date = dateAhead(decision);
+  if (date === null) return null;
+  const begins_at = startOfDay(date, facts.zone);
+  return { date, begins_at, wait_ms: Math.max(epochOf(begins_at) - epochOf(facts.now), 1) };
 }
 
 /** The state of a participant whose record is gone. */

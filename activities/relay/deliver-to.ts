@@ -44,6 +44,8 @@ export function deliverTo(deps: {
           return deps.anchors.sourcesChanged(participant, sender);
         case 'participant-withdrawn':
           return deps.anchors.withdrawn(participant, sender);
+        case 'participant-reinstated':
+          return deps.anchors.reinstated(participant, sender);
         case 'trigger': {
           // A failed one that is tried again at once may meet the run that has just said so and is about to close: it
           // waits for its end.

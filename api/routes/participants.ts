@@ -7,9 +7,10 @@ import {
   Participant,
   ParticipantChange,
   ParticipantStatus,
+  Reinstatement,
   Withdrawal,
 } from '../schemas/participants.js';
-import { changeParticipant, enroll, existing, removeParticipant, withdraw } from '../services/participants.js';
+import { changeParticipant, enroll, existing, reinstate, removeParticipant, withdraw } from '../services/participants.js';
 
 const filters = Type.Object({
   ...paging,
@@ -108,5 +109,19 @@ export const participantRoutes = [
     answers: { 200: Participant },
     handle: ({ tx, audit, actor, context, params, body }) =>
       withdraw({ tx, audit, actor, context }, params.participant_id, body),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/participants/{participant_id}/reinstate',
+    tag: 'Participants',
+    summary: 'Take a withdrawal back',
+    may: staff.participants,
+    within: 'change',
+    description:
+      'For a withdrawal by mistake. The enrollment date is evaluated again, the schedule goes on as a new version, and reminders of what lies ahead are planned. A participant who has not withdrawn is 409 NOT_WITHDRAWN, one whose identity was erased 409 PARTICIPANT_ERASED.',
+    body: Reinstatement,
+    answers: { 200: Participant },
+    handle: ({ tx, audit, actor, context, params, body }) =>
+      reinstate({ tx, audit, actor, context }, params.participant_id, body),
   }),
 ];

@@ -1,7 +1,7 @@
 import { Instant, IsoDate, Json, Type, Uuid, body, nullable, oneOf, partial, text } from './common.js';
 import type { TSchema } from './common.js';
 
-/** The events of the interface ("Events"); `data` of each holds what is required of it there. */
+/** The events of the interface, and beside them those of a participant's leaving and return ("Events"); `data` of each holds what is required of it there. */
 export const eventTypes = [
   'ENROLLMENT_DATE_PROPOSED',
   'ENROLLMENT_DATE_SET',
@@ -10,6 +10,8 @@ export const eventTypes = [
   'ENROLLMENT_DATE_OVERRIDE_REQUESTED',
   'ENROLLMENT_DATE_OVERRIDE_GRANTED',
   'ENROLLMENT_DATE_OVERRIDE_DENIED',
+  'PARTICIPANT_WITHDRAWN',
+  'PARTICIPANT_REINSTATED',
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 export const EventType = oneOf(...eventTypes);
@@ -75,6 +77,20 @@ export const eventCatalogue: Record<EventType, { when: string; data: TSchema }> 
       approver: nullable(Uuid),
       denial_reason: nullable(Type.String()),
       reason: nullable({ ...Type.String(), description: 'the same as denial_reason' }),
+    }),
+  },
+  PARTICIPANT_WITHDRAWN: {
+    when: 'A participant withdrew.',
+    data: Type.Object({ status: oneOf('withdrawn'), withdrawn_at: Instant, reason: Type.String(), actor: Actor }),
+  },
+  PARTICIPANT_REINSTATED: {
+    when: 'A withdrawal was taken back.',
+    data: Type.Object({
+      status: oneOf('enrolled'),
+      withdrawn_at: { ...Instant, description: 'of the withdrawal that was taken back' },
+      withdrawal_reason: nullable(Type.String()),
+      reason: Type.String(),
+      actor: Actor,
     }),
   },
 };

@@ -33,6 +33,7 @@ export const Participant = Type.Object({
   arm: nullable(Type.String()),
   withdrawn_at: nullable(Instant),
   withdrawal_reason: nullable(Type.String()),
+  reinstated_at: nullable({ ...Instant, description: 'when the last withdrawal was taken back' }),
   created_at: Instant,
   updated_at: Instant,
 });
@@ -52,4 +53,5 @@ export const NewParticipant = body({
   arm: Type.Optional(nullable(text(100, 1))),
 });
 export const ParticipantChange = partial(NewParticipant);
+export const Reinstatement = body({ reason: Reason });
 export const Withdrawal = body({ reason: Reason, withdrawn_at: Type.Optional(Instant) });

@@ -1,9 +1,11 @@
 import { nowMs, nowIso } from '../../db/clock.js';
+import { intoEvents } from '../../db/events.js';
 import { putOutbox } from '../../db/outbox.js';
 import type { OutboxMessage } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
 import { lockAnchors } from '../../db/queries/anchors.js';
-import { IDENTITY } from '../../db/queries/erasure.js';
+import { insertTogether } from '../../db/rows.js';
+import { IDENTITY, erasedAt } from '../../db/queries/erasure.js';
 import type { Participant } from '../../db/models/records.js';
 import {
   deleteParticipant,
@@ -173,6 +175,16 @@ export async function withdraw(
     resource_id: id,
     metadata: { withdrawn_at: at },
   });
+  await insertTogether(tx, [
+    intoEvents([
+      {
+        type: 'PARTICIPANT_WITHDRAWN',
+        study_id: before.study_id,
+        participant_id: id,
+        data: { status: 'withdrawn', withdrawn_at: at, reason: given.reason, actor: actorOf(actor) },
+      },
+    ]),
+  ]);
   await putOutbox(tx, [
     {
       topic: 'participant-withdrawn',
@@ -183,6 +195,59 @@ export async function withdraw(
   ]);
   return existing(tx, id);
 }
+
+/**
+ * Takes a withdrawal back. The schedule goes on as a new version, in the participant's workflow; reminders of what lies
+ * ahead are planned again by the database.
+ * @throws 404, 409 NOT_WITHDRAWN or PARTICIPANT_ERASED
+ */
+export async function reinstate(
+  { tx, audit, actor, context }: Change,
+  id: string,
+  given: { reason: string },
+): Promise<ParticipantRecord> {
+  await lockAnchors(tx, [id]);
+  const before = await locked(tx, id);
+  if (before.status !== 'withdrawn') throw problem('NOT_WITHDRAWN');
+  if (await erasedAt(tx, id))
+    throw problem('PARTICIPANT_ERASED', { detail: 'The participant’s identity was erased: the record stays closed.' });
+  await updateParticipant(tx, id, {
+    status: 'enrolled',
+    withdrawn_at: null,
+    withdrawal_reason: null,
+    reinstated_at: nowIso(),
+  });
+  const { withdrawn_at, withdrawal_reason } = before;
+  audit.record({
+    ...by(actor, context),
+    study_id: before.study_id,
+    action: 'participant_reinstated',
+    resource_type: 'participant',
+    resource_id: id,
+    metadata: { reason: given.reason, withdrawn_at },
+  });
+  await insertTogether(tx, [
+    intoEvents([
+      {
+        type: 'PARTICIPANT_REINSTATED',
+        study_id: before.study_id,
+        participant_id: id,
+        data: { status: 'enrolled', withdrawn_at, withdrawal_reason, reason: given.reason, actor: actorOf(actor) },
+      },
+    ]),
+  ]);
+  await putOutbox(tx, [
+    {
+      topic: 'participant-reinstated',
+      studyId: before.study_id,
+      subject: id,
+      payload: { actor_user_id: actor.id, request_id: context.requestId },
+    },
+  ]);
+  return existing(tx, id);
+}
+
+const actorOf = ({ id }: Actor) => ({ user_id: id, type: 'user' });
 
 /**
  * The instant of an act that was done, in UTC as the database writes it.

@@ -53,6 +53,7 @@ export class Participant extends Row {
   declare arm: string | null;
   declare withdrawn_at: string | null;
   declare withdrawal_reason: string | null;
+  declare reinstated_at: string | null;
 }
 
 export class Consent extends Row {

@@ -44,6 +44,17 @@ export async function rememberCommands(
   await insertRows(tx, 'anchor_commands', ['id', 'study_id', 'participant_id', 'kind', 'outcome'], commands);
 }
 
+/** The last entry of a participant's history, in words: what it was, the date that it gave, and when. */
+export async function lastChange(tx: Tx, participantId: string): Promise<string | null> {
+  const [entry] = await prepared<{ words: string }>(
+    tx,
+    `select concat_ws(' ', event_type, enrollment_date_value::text, to_char(created_at at time zone 'UTC', '"at" YYYY-MM-DD"T"HH24:MI:SS"Z"')) as words
+     from anchor_date_history where participant_id = $1 order by seq desc limit 1`,
+    [participantId],
+  );
+  return entry?.words ?? null;
+}
+
 /** An anchor as it is to stand; `expected_version` is the one that was decided from. */
 export interface AnchorWrite {
   participant_id: string;

@@ -21,12 +21,13 @@ export type ParticipantRecord = Pick<
   | 'arm'
   | 'withdrawn_at'
   | 'withdrawal_reason'
+  | 'reinstated_at'
   | 'created_at'
   | 'updated_at'
 > & { site_code: string | null };
 
 const COLUMNS = `p.id, p.study_id, p.participant_code, p.external_id, p.site_id, s.site_code, p.preferred_language, p.status, p.enrollment_date,
-  p.email, p.phone, p.timezone, p.date_of_birth, p.arm, p.withdrawn_at, p.withdrawal_reason, p.created_at, p.updated_at`;
+  p.email, p.phone, p.timezone, p.date_of_birth, p.arm, p.withdrawn_at, p.withdrawal_reason, p.reinstated_at, p.created_at, p.updated_at`;
 const SORTS = {
   created_at: 'p.created_at',
   participant_code: 'p.participant_code',

@@ -240,11 +240,14 @@ export interface VisitWrite {
   changed_from?: VisitContent | null;
 }
 
-/** Ends the current versions of these participants; their visits that are not done give way as `visitStatus`. */
+/**
+ * Ends the current versions of these participants; their visits that are not done give way as `visitStatus`. Those of
+ * `reconciled` had a final date that moved: every visit of theirs that came of the version is marked so.
+ */
 export async function supersedeVersions(
   tx: Tx,
   participantIds: readonly string[],
-  how: { reason: string; visitStatus: 'superseded' | 'cancelled'; visitIds: readonly string[] },
+  how: { reason: string; visitStatus: 'superseded' | 'cancelled'; visitIds: readonly string[]; reconciled: readonly string[] },
 ): Promise<void> {
   await prepared(
     tx,
@@ -254,6 +257,14 @@ export async function supersedeVersions(
      )
      update scheduled_visits set status = $3, status_reason = $1::text, updated_at = clock_timestamp() where id = any($4) and status in ('scheduled', 'open', 'missed')`,
     [how.reason, [...participantIds], how.visitStatus, [...how.visitIds]],
+  );
+  if (how.reconciled.length === 0) return;
+  await prepared(
+    tx,
+    `update scheduled_visits v set anchor_reconciled = true, anchor_reconciled_at = clock_timestamp()
+     from (select distinct on (participant_id) id from schedule_versions where participant_id = any($1) order by participant_id, version_number desc) ended
+     where v.schedule_version_id = ended.id`,
+    [[...how.reconciled]],
   );
 }
 

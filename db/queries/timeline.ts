@@ -74,6 +74,11 @@ const SOURCES = `
   select p.created_at as at, 0 as rank, 0::bigint as seq, 'participant' as kind, 'enrolled' as what, p.id, jsonb_build_object('participant_code', p.participant_code) as data, false as planned
     from participants p where p.id = $1
   union all select p.withdrawn_at, 0, 1, 'participant', 'withdrawn', p.id, jsonb_build_object('reason', p.withdrawal_reason), false from participants p where p.id = $1 and p.withdrawn_at is not null
+  -- a withdrawal that was taken back is known by the event of that alone
+  union all select (e.data->>'withdrawn_at')::timestamptz, 0, 1, 'participant', 'withdrawn', p.id, jsonb_build_object('reason', e.data->'withdrawal_reason'), false
+    from domain_events e join participants p on p.id = e.participant_id where e.participant_id = $1 and e.type = 'PARTICIPANT_REINSTATED'
+  union all select e.occurred_at, 0, 2, 'participant', 'reinstated', p.id, jsonb_build_object('reason', e.data->'reason'), false
+    from domain_events e join participants p on p.id = e.participant_id where e.participant_id = $1 and e.type = 'PARTICIPANT_REINSTATED'
   union all select c.signed_at, 2, 0, 'consent', 'signed', c.id, jsonb_build_object('consent_version_id', c.consent_version_id, 'purpose', c.purpose, 'status', c.status), false
     from consents c where c.participant_id = $1 and c.signed_at is not null
   union all select case c.status when 'pending' then c.created_at else coalesce(c.revoked_at, c.updated_at) end, 2, 1, 'consent', c.status, c.id, jsonb_build_object('consent_version_id', c.consent_version_id, 'purpose', c.purpose, 'status', c.status), false

@@ -234,6 +234,30 @@ describe('the participant’s workflow, by a Temporal client that is not the API
     expect(searchAttributes).to.deep.include({ AnchorStatus: ['provisional'], StudyId: [plain.id] });
   });
 
+  it('a message that changes nothing leaves the last decision as it was, and stands on a line of its own', async () => {
+    const { person, request } = await asked();
+    const decide = (by: Http) =>
+      stage.handle(person.id).executeUpdate(decideOverride, {
+        args: [{ request_id: request, decision: 'approve', actor_user_id: by.userId, reason: 'x' } as OverrideDecision],
+      });
+    await decide(approver);
+    const applied = await state(person);
+    expect(applied).to.include({ last_decision: 'override decided: applied', last_message: null });
+    await decide(asker);
+    expect(await state(person)).to.include({
+      last_decision: 'override decided: applied',
+      last_message: 'override decided: refused, SELF_APPROVAL',
+    });
+    const details = (await stage.handle(person.id).query<{ currentDetails: string }>('__temporal_workflow_metadata'))
+      .currentDetails;
+    expect(details).to.contain('last decision: override decided: applied\n');
+    expect(details).to.contain('last message, which changed nothing: override decided: refused, SELF_APPROVAL');
+    // A run that begins anew knows it from the record.
+    await stage.handle(person.id).terminate('to be started again');
+    await person.set('2024-03-20');
+    expect((await state(person))!.last_decision).to.match(/^OVERRIDE_GRANTED 2024-03-17 at 20/);
+  });
+
   it('signal overrideDecision by an approver: applied as by REST', async () => {
     const { person, request } = await asked();
     await stage.handle(person.id).signal(overrideDecision, {

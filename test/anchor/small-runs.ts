@@ -21,11 +21,12 @@ export async function workflowBundle(): Promise<{ codePath: string }> {
 
 /**
  * A Temporal server of its own that asks for a continue-as-new after a few events, with a worker on the service's
- * database: what takes months on the real one takes a second here. Answers null where there is no Temporal command.
+ * database, or with a connection of its own to it: what takes months on the real one takes a second here. Answers null where there is no Temporal command.
  */
 export async function withSmallRuns<T>(
   stage: Stage,
   work: (environment: TestWorkflowEnvironment, messages: ReturnType<typeof createAnchorMessages>) => Promise<T>,
+  database = stage.database,
 ): Promise<T | null> {
   const { temporal_cli: path } = stage.run;
   if (!path || !existsSync(path)) return null;
@@ -46,7 +47,7 @@ export async function withSmallRuns<T>(
       connection: environment.nativeConnection,
       taskQueue,
       workflowBundle: await workflowBundle(),
-      activities: createAnchorActivities({ database: stage.database }),
+      activities: createAnchorActivities({ database }),
     });
     return await worker.runUntil(() =>
       work(environment, createAnchorMessages(environment.client, { taskQueue, timeoutSeconds: 20 })),

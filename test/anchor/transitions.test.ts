@@ -268,7 +268,7 @@ describe('states and transitions of the anchor date', function () {
     expect((await finalized.post('/cancel')).body.code).to.equal('NOT_PROVISIONAL');
   });
 
-  it('finalized, override_change, allowed with reason → finalized; one entry OVERRIDE_GRANTED with the delta; schedule regenerated; completed visits reconciled', async () => {
+  it('finalized, override_change, allowed with reason → finalized; one entry OVERRIDE_GRANTED with the delta; schedule regenerated; all visits of the old version reconciled', async () => {
     const person = await consentless.person();
     await person.set(DAY);
     const [first] = await person.standing();
@@ -316,6 +316,16 @@ describe('states and transitions of the anchor date', function () {
       visits.filter((v) => v.visit_key === first!.visit_key),
       'its window is not to do again',
     ).to.have.length(1);
+    const superseded = visits.filter((v) => v.schedule_version_id === first!.schedule_version_id);
+    expect(superseded).to.have.length(2);
+    for (const visit of superseded) {
+      expect(visit.anchor_reconciled, visit.name).to.equal(true);
+      expect(visit.anchor_reconciled_at, visit.name).to.be.a('string');
+    }
+    expect(
+      visits.filter((v) => v.schedule_version_id !== first!.schedule_version_id).map((v) => v.anchor_reconciled),
+      'those of the new version are not',
+    ).to.deep.equal([false]);
     const listed = await stage.admin.expect<{ visits: { id: string; carried: boolean }[] }>(
       200,
       'GET',

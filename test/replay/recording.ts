@@ -1,5 +1,6 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import {
+  anchorState,
   auditVerificationId,
   overrideDecision,
   participantAnchorId,
@@ -87,6 +88,21 @@ export class Recording {
           what: 'the request to expire',
         });
       }),
+    'anchor-date-ahead': async () =>
+      this.anchor(
+        'anchor-date-ahead',
+        async (person) => {
+          const { id } = await person.consent(new Date(Date.now() + 2 * 86_400_000).toISOString());
+          await until(async () => (await this.stage.handle(person.id).query(anchorState))?.date_ahead, {
+            what: 'the day to be waited for',
+          });
+          await this.stage.admin.expect(200, 'PATCH', `${person.path}/consents/${id}`, { status: 'revoked' });
+          await until(async () => (await this.stage.handle(person.id).query(anchorState))?.date_ahead === null, {
+            what: 'the day to be waited for no more',
+          });
+        },
+        await this.stage.study({ sources: [{ type: 'consent_workflow' }] }),
+      ),
     'anchor-withdrawn-with-a-pending-override': () =>
       this.anchor('anchor-withdrawn-with-a-pending-override', async (person) => {
         await this.requested(person);
@@ -113,8 +129,12 @@ export class Recording {
     'audit-verification': () => this.verification(),
   };
 
-  private async anchor(name: string, life: (person: Person) => Promise<void>): Promise<void> {
-    const person = await this.study.person();
+  private async anchor(
+    name: string,
+    life: (person: Person) => Promise<void>,
+    study = this.study,
+  ): Promise<void> {
+    const person = await study.person();
     await life(person);
     await until(
       async () => (await this.stage.sql('select id from outbox where subject = ?', [person.id])).length === 0,

@@ -40,6 +40,7 @@ describe('workflows that run already', function () {
       'anchor-override-approved',
       'anchor-override-denied-after-refused-decisions',
       'anchor-override-reminded-and-expired',
+      'anchor-date-ahead',
       'anchor-withdrawn-with-a-pending-override',
       'anchor-continued-as-new',
       'anchor-task-given-again',

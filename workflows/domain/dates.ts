@@ -67,6 +67,10 @@ export const dateIn = (instant: string, zone: string): string => dateAt(epochOf(
 /** The same of an instant in milliseconds since 1970. */
 export const dateAt = (at: number, zone: string): string => dayOf(Math.floor((at + offsetAt(zone, at)) / MS_PER_DAY));
 
+/** The instant at which a date begins in `zone`, ISO 8601 UTC: midnight, or the first moment after a skipped one. */
+export const startOfDay = (date: string, zone: string): string =>
+  plain(date).toZonedDateTime(zone).toInstant().toString();
+
 /** 1 is Monday, 7 is Sunday. */
 export const dayOfWeek = (date: string): number => plain(date).dayOfWeek;
 

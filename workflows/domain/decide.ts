@@ -186,6 +186,15 @@ export function judgeOverrideBack(
 export const reopenedGuards = (policy: Policy, facts: Facts): Fault[] =>
   facts.anchor.reopened ? reAnchoringGuards(policy, facts) : [];
 
+/**
+ * The date of a source that is refused for nothing but lying ahead; null: there is none. It is evaluated again when its
+ * day has come, which is no change of any source.
+ */
+export const dateAhead = ({ result, candidate, errors }: Decision): string | null =>
+  result === 'validation_failed' && candidate !== null && errors.every(({ code }) => code === 'FUTURE_DATE')
+    ? candidate.date
+    : null;
+
 /** What moves a reopened anchor, as one text: its sources, and which prerequisites are met. */
 export function standingFacts(policy: Policy, facts: Facts): string {
   const sight = new Sight(policy, facts);

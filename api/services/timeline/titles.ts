@@ -50,7 +50,11 @@ const channels: Record<string, string> = { sms: 'text message', push: 'push mess
 
 const titles: Record<TimelineRow['kind'], (what: string, data: Data) => string> = {
   participant: (what, d) =>
-    what === 'withdrawn' ? `Withdrawn${because(d.reason)}` : `${String(d.participant_code)} enrolled in the study`,
+    what === 'withdrawn'
+      ? `Withdrawn${because(d.reason)}`
+      : what === 'reinstated'
+        ? `Withdrawal taken back${because(d.reason)}`
+        : `${String(d.participant_code)} enrolled in the study`,
   consent: (what, d) => `Consent ${what}${d.consent_version_id ? ` (${String(d.consent_version_id)})` : ''}`,
   eligibility: (what, d) => `Eligibility: ${what}${d.has_waiver ? ', with a waiver' : ''}`,
   randomization: (_what, d) => `Randomized to ${String(d.arm)}`,
