@@ -225,6 +225,20 @@ const roleList = (group: string, doc: string): Definition<string[] | undefined> 
   },
 });
 
+/** Names of audit actions, by commas. */
+const actionList = (group: string, doc: string, fallback: string): Definition<string[]> => ({
+  group,
+  doc,
+  fallback,
+  parse: (raw) => {
+    const named = list(group, doc).parse(raw ?? fallback) ?? [];
+    const wrong = named.filter((name) => !/^[a-z][a-z0-9_]{0,99}$/.test(name));
+    if (wrong.length > 0)
+      throw new Error(`may hold lower-case letters, digits and _ in each name, but has ${wrong.join(', ')}`);
+    return named;
+  },
+});
+
 export const definitions = {
   NODE_ENV: text('General', 'development or production; production demands real secrets', 'development'),
   HOST: text('General', 'address that everything listens on', '127.0.0.1'),
@@ -360,6 +374,11 @@ export const definitions = {
     'roles that must use a second factor, by commas, or none; default: admin in production, none else',
   ),
 
+  COMPLIANCE_ACTIONS: actionList(
+    'Switches',
+    'actions that an admin may record in the audit log by POST /api/audit/records, by commas',
+    'cutover_signoff',
+  ),
   METRICS_TOKEN: bearerToken(
     'Switches',
     'lets a monitoring system read /api/metrics/prometheus as its bearer token; at least 32 characters',

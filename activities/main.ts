@@ -25,6 +25,7 @@ import { createSyncActivities } from './capture/sync.js';
 import { EventDispatcher } from './events/dispatcher.js';
 import { createEventActivities } from './events/index.js';
 import { FailingWorkflows } from './failing-workflows.js';
+import { LifeSigns } from './life-signs.js';
 import { createAnchorActivities } from './index.js';
 import { activityMetrics, serveWorkerMetrics } from './metrics.js';
 import { openMessaging } from './notify/index.js';
@@ -172,6 +173,8 @@ const failingWorkflows = new FailingWorkflows({
   everySeconds: settings.FAILING_WORKFLOWS_INTERVAL_SECONDS,
 });
 failingWorkflows.start();
+const lifeSigns = new LifeSigns({ database, taskQueue, log });
+lifeSigns.start();
 const checkpointer =
   settings.AUDIT_SIGNING_KEY === undefined
     ? undefined
@@ -206,6 +209,7 @@ await checkpointer?.stop();
 stopClock();
 await reconciler.stop();
 await failingWorkflows.stop();
+await lifeSigns.stop();
 await dispatcher.stop();
 await relay.stop();
 messaging.close();

@@ -120,7 +120,15 @@ export interface OverrideDecision {
 /** What came of a message. `refused` carries the HTTP status and code that decisions.md gives the case. */
 export interface AnchorOutcome {
   result:
-    EvaluationResult | 'applied' | 'pending_approval' | 'denied' | 'cancelled' | 'reverted' | 'withdrawn' | 'reinstated' | 'refused';
+    | EvaluationResult
+    | 'applied'
+    | 'pending_approval'
+    | 'denied'
+    | 'cancelled'
+    | 'reverted'
+    | 'withdrawn'
+    | 'reinstated'
+    | 'refused';
   refused?: { status: number; code: string; detail: string; preview?: unknown };
   errors: Fault[];
   warnings: Fault[];
@@ -149,6 +157,8 @@ export interface WaitingState {
   /** The participant has left or is gone: nothing moves any more. */
   closed: boolean;
   pending_override: { request_id: string; remind_at: string | null; expires_at: string } | null;
+  /** Rules of the policy that could not be run when it was last looked. */
+  rule_errors?: Fault[];
   /** A source's date that lies ahead: it is evaluated again when its day begins in the policy's zone. */
   date_ahead?: { date: string; begins_at: string; wait_ms: number } | null;
 }

@@ -249,6 +249,7 @@ function showOperators(state: WaitingState, shown: string): string {
       `since: ${state.since}`,
       `last decision: ${state.last_decision}`,
       ...(state.last_message ? [`last message, which changed nothing: ${state.last_message}`] : []),
+      ...(state.rule_errors ?? []).map(({ message }) => `a rule can't be run: ${message}`),
       ...(state.date_ahead ? [`the date ${state.date_ahead.date} counts from ${state.date_ahead.begins_at} on`] : []),
       ...(state.pending_override
         ? [`override request ${state.pending_override.request_id}, expires ${state.pending_override.expires_at}`]

@@ -140,6 +140,18 @@ async function evaluateAsked(bench: Bench, message: Evaluate): Promise<Carried> 
   const decision = evaluate(bench.case.policy, bench.case.facts);
   const sender = message.actor_user_id ? message : { ...message, actor_type: 'workflow' as const };
   const reason = message.reason?.trim() ? message.reason : null;
+  // Without an entry of the history nothing else keeps what somebody asked for and was told.
+  const failed = [...decision.errors, ...decision.warnings].filter(({ code }) => code === 'RULE_ERROR');
+  if (message.actor_user_id && failed.length > 0)
+    bench.audit.record({
+      study_id: bench.case.row.study_id,
+      user_id: message.actor_user_id,
+      action: 'anchor_rule_failed',
+      resource_type: 'participant',
+      resource_id: bench.case.row.participant_id,
+      request_id: message.request_id?.slice(0, 36) ?? null,
+      metadata: { result: decision.result, rules: failed.map(({ rule }) => rule), trace: decision.trace },
+    });
   return write(bench, decision, sender, { kind: 'evaluate' }, reason, message.ensure_schedule ?? false);
 }
 

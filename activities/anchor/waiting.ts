@@ -1,7 +1,7 @@
 import type { WaitingState } from '../../workflows/contract.js';
 import { epochOf, startOfDay } from '../../workflows/domain/dates.js';
 import { dateAhead, evaluate, restsReopened } from '../../workflows/domain/decide.js';
-import type { Decision } from '../../workflows/domain/types.js';
+import type { Decision, Fault } from '../../workflows/domain/types.js';
 import type { Case } from './context.js';
 
 /**
@@ -16,8 +16,10 @@ export function waitingState(current: Case, lastDecision: string): WaitingState 
   const waiting: string[] = [];
   if (!closed && pending) waiting.push('approval');
   let ahead: WaitingState['date_ahead'] = null;
+  let ruleErrors: Fault[] = [];
   if (!closed && (anchor.status !== 'finalized' || mayFollowConsent(current))) {
     const decision = evaluate(policy, facts);
+    ruleErrors = [...decision.errors, ...decision.warnings].filter(({ code }) => code === 'RULE_ERROR');
     ahead = restsReopened(policy, facts) ? null : awaitedDay(current, decision);
     if (ahead || (!decision.candidate && anchor.status !== 'finalized')) waiting.push('date');
     if (anchor.status !== 'finalized')
@@ -34,6 +36,7 @@ export function waitingState(current: Case, lastDecision: string): WaitingState 
     last_decision: lastDecision,
     closed,
     date_ahead: ahead,
+    ...(ruleErrors.length > 0 && { rule_errors: ruleErrors }),
     pending_override: pending && {
       request_id: pending.id,
       remind_at: pending.reminded_at === null ? pending.remind_at : null,

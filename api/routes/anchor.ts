@@ -30,15 +30,18 @@ import {
 } from '../schemas/anchor.js';
 import { Type } from '../schemas/common.js';
 import type { TSchema } from '../schemas/common.js';
-import { anchorNow, existing, previewOverride, send, senderOf } from '../services/anchors.js';
+import { anchorNow, anchorOf, existing, previewOverride, send, senderOf } from '../services/anchors.js';
 import { anchorAt } from '../services/as-of.js';
-import { participantSender } from '../services/portal.js';
+import { participantSender, requireOwnDate } from '../services/portal.js';
 import { currentVersion } from '../services/schedule-versions.js';
 
 const path = '/api/studies/{study_id}/participants/{participant_id}/anchor-date';
 const canSet = noting(inStudy(), 'and the policy’s can_set');
 const canSetOwn = staffOrParticipant(
   noting(inStudy(), 'and the policy’s can_set; the participant where participant_can_set is true'),
+);
+const canReadOwn = staffOrParticipant(
+  noting(inStudy(), 'the participant where the policy’s participant_can_set is true'),
 );
 const canOverride = noting(inStudy(), 'and the policy’s can_override');
 
@@ -78,14 +81,19 @@ export const anchorRoutes = [
     path,
     tag: 'Anchor date',
     summary: 'The anchor date, now or as it was believed to be at an instant',
-    may: inStudy(),
+    may: canReadOwn,
     within: 'once',
     answers: { 200: Anchor, 400: undefined },
-    description: `${asOf} With \`as_of\` the anchor is as its history told it then.`,
+    description: `${asOf} With \`as_of\` the anchor is as its history told it then. The participant’s own portal token reads it where the policy’s \`participant_can_set\` is true.`,
     query: AsOf,
     first: ({ params, query }) => (query.as_of === undefined ? [anchorStatement(params.participant_id)] : undefined),
-    handle: ({ tx, first: [rows], params, query }) =>
-      tx ? anchorAt(tx, params.participant_id, query.as_of) : existing(rows![0] as AnchorResponse | undefined),
+    handle: async ({ tx, first: [rows], params, query, actor }) => {
+      if (!tx) return existing(rows![0] as AnchorResponse | undefined);
+      if (actor.role === 'participant') await requireOwnDate(tx, params.study_id);
+      return query.as_of === undefined
+        ? anchorOf(tx, params.participant_id)
+        : anchorAt(tx, params.participant_id, query.as_of);
+    },
   }),
   route({
     method: 'POST',

@@ -2,12 +2,14 @@ import { listAudit } from '../../db/queries/audit.js';
 import { listCheckpoints } from '../../db/queries/audit-checkpoints.js';
 import { anyone, roles } from '../access.js';
 import { endOf, startOf } from '../moments.js';
+import { publicUrl } from '../public-url.js';
 import { accepted, created, reply, route, tagged } from '../route.js';
 import {
   AuditRecord,
   Checkpoint,
   ConsistencyProof,
   InclusionProof,
+  NewAuditRecord,
   NewCheckpoints,
   PublicKey,
   Verdict,
@@ -24,6 +26,7 @@ import {
   signer,
   verify,
 } from '../services/audit.js';
+import { recordAction } from '../services/audit-actions.js';
 import { orderVerification, verification } from '../services/audit-verifications.js';
 
 /** A deleted study’s chain stays: its id is looked for, not required to be a study’s. */
@@ -63,6 +66,18 @@ export const auditRoutes = [
   }),
   route({
     ...admin,
+    method: 'POST',
+    path: '/api/audit/records',
+    summary: 'Record a compliance action',
+    description:
+      'For what is done outside the service and belongs into its chain, such as the sign-off of a cut-over. `action` is one of those that the deployment names (COMPLIANCE_ACTIONS), another is 400 UNKNOWN_ACTION. With a study it goes into that study’s chain, else into the service’s own. Write nothing of a person into it: a record is never changed or removed.',
+    body: NewAuditRecord,
+    answers: { 201: AuditRecord, 400: undefined },
+    handle: async ({ services, actor, context, body, studyId }) =>
+      created(await recordAction(services, actor, context, { ...body, study_id: body.study_id ?? studyId })),
+  }),
+  route({
+    ...admin,
     method: 'GET',
     path: '/api/audit/verify',
     summary: 'Recompute a study’s chain, or every chain, and hold it against its checkpoints',
@@ -80,8 +95,11 @@ export const auditRoutes = [
       'As `GET /api/audit/verify`, in parts and with progress: for logs that take longer than a request may. Each part sees its chain at one instant, with the records that were added meanwhile.',
     body: NewCheckpoints,
     answers: { 202: VerificationAccepted },
-    handle: async ({ tx, audit, actor, context, body, studyId }) =>
-      accepted(await orderVerification({ tx, audit, actor, context }, body.study_id?.toLowerCase() ?? studyId)),
+    handle: async ({ tx, audit, actor, context, services, body, studyId }) => {
+      const study = body.study_id?.toLowerCase() ?? studyId;
+      const ordered = await orderVerification({ tx, audit, actor, context }, study);
+      return accepted({ ...ordered, status_url: publicUrl(services.settings, ordered.status_url) });
+    },
   }),
   route({
     ...admin,

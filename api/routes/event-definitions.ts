@@ -2,8 +2,15 @@ import { listEventDefinitions, listEventInstances } from '../../db/queries/event
 import { inStudy, staff } from '../access.js';
 import { created, noContent, route } from '../route.js';
 import { Type, Uuid, listOf, paging, sorting } from '../schemas/common.js';
-import { EventDefinition, EventDefinitionChange, EventInstance, NewEventDefinition } from '../schemas/edc.js';
+import {
+  ChangedEventDefinition,
+  EventDefinition,
+  EventDefinitionChange,
+  EventInstance,
+  NewEventDefinition,
+} from '../schemas/edc.js';
 import { VisitStatus } from '../schemas/schedules.js';
+import { withEarlierOverrides } from '../services/earlier-overrides.js';
 import {
   changeEventDefinition,
   createEventDefinition,
@@ -41,9 +48,11 @@ export const eventDefinitionRoutes = [
     within: 'change',
     description: `A repeating event comes \`count\` times, the first on \`target_day\`. ${regenerates}`,
     body: NewEventDefinition,
-    answers: { 201: EventDefinition },
-    handle: async ({ tx, audit, actor, context, params, body }) =>
-      created(await createEventDefinition({ tx, audit, actor, context }, params.study_id, body)),
+    answers: { 201: ChangedEventDefinition },
+    handle: async ({ tx, audit, actor, context, params, body }) => {
+      const event = await createEventDefinition({ tx, audit, actor, context }, params.study_id, body);
+      return created(await withEarlierOverrides(tx, event.study_id, event));
+    },
   }),
   route({
     method: 'GET',
@@ -64,9 +73,12 @@ export const eventDefinitionRoutes = [
     may: staff.configure,
     within: 'change',
     body: EventDefinitionChange,
-    answers: { 200: EventDefinition },
-    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
-      changeEventDefinition({ tx, audit, actor, context }, params.event_definition_id, body, unchangedSince),
+    answers: { 200: ChangedEventDefinition },
+    handle: async ({ tx, audit, actor, context, params, body, unchangedSince }) => {
+      const change = { tx, audit, actor, context };
+      const event = await changeEventDefinition(change, params.event_definition_id, body, unchangedSince);
+      return withEarlierOverrides(tx, event.study_id, event);
+    },
   }),
   route({
     method: 'DELETE',

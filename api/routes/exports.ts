@@ -48,7 +48,7 @@ export const exportRoutes = [
     within: 'read',
     answers: { 200: ExportStatus },
     etag: true,
-    handle: async ({ tx, params }) => tagged(await exportStatus(tx, params.export_id)),
+    handle: async ({ tx, params, services }) => tagged(await exportStatus(tx, services.settings, params.export_id)),
   }),
   route({
     method: 'GET',

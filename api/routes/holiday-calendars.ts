@@ -2,7 +2,8 @@ import { listCalendars } from '../../db/queries/holiday-calendars.js';
 import { inStudy, staff } from '../access.js';
 import { created, noContent, route } from '../route.js';
 import { Type, listOf, paging, sorting } from '../schemas/common.js';
-import { HolidayCalendar, HolidayCalendarChange, NewHolidayCalendar } from '../schemas/edc.js';
+import { ChangedHolidayCalendar, HolidayCalendar, HolidayCalendarChange, NewHolidayCalendar } from '../schemas/edc.js';
+import { withEarlierOverrides } from '../services/earlier-overrides.js';
 import { changeCalendar, createCalendar, existingCalendar, removeCalendar } from '../services/holiday-calendars.js';
 
 const tag = 'Holiday calendars';
@@ -35,9 +36,11 @@ export const holidayCalendarRoutes = [
     within: 'change',
     description: `A calendar with \`site_id\` serves that site’s participants, the default one all others. A new default takes the mark from the former; a study’s first calendar is its default unless it says otherwise. ${regenerates}`,
     body: NewHolidayCalendar,
-    answers: { 201: HolidayCalendar },
-    handle: async ({ tx, audit, actor, context, params, body }) =>
-      created(await createCalendar({ tx, audit, actor, context }, params.study_id, body)),
+    answers: { 201: ChangedHolidayCalendar },
+    handle: async ({ tx, audit, actor, context, params, body }) => {
+      const calendar = await createCalendar({ tx, audit, actor, context }, params.study_id, body);
+      return created(await withEarlierOverrides(tx, calendar.study_id, calendar));
+    },
   }),
   route({
     method: 'GET',
@@ -58,9 +61,11 @@ export const holidayCalendarRoutes = [
     within: 'change',
     description: `\`weekend_days\` and \`holidays\` are replaced as a whole. ${regenerates}`,
     body: HolidayCalendarChange,
-    answers: { 200: HolidayCalendar },
-    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
-      changeCalendar({ tx, audit, actor, context }, params.calendar_id, body, unchangedSince),
+    answers: { 200: ChangedHolidayCalendar },
+    handle: async ({ tx, audit, actor, context, params, body, unchangedSince }) => {
+      const calendar = await changeCalendar({ tx, audit, actor, context }, params.calendar_id, body, unchangedSince);
+      return withEarlierOverrides(tx, calendar.study_id, calendar);
+    },
   }),
   route({
     method: 'DELETE',

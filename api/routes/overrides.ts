@@ -4,7 +4,7 @@ import type { OverrideDecision } from '../../workflows/contract.js';
 import { inStudy, noting } from '../access.js';
 import { route } from '../route.js';
 import { OverrideApplied, OverrideDenied, OverrideRequest } from '../schemas/anchor.js';
-import { Paged, Type, body, listOf, nullable, oneOf, paging, text } from '../schemas/common.js';
+import { Paged, Type, Uuid, body, listOf, nullable, oneOf, paging, text } from '../schemas/common.js';
 import { anchorNow, send, senderOf } from '../services/anchors.js';
 import { currentVersion } from '../services/schedule-versions.js';
 
@@ -90,6 +90,28 @@ export const overrideRoutes = [
     handle: ({ tx, params, query }) =>
       listRequests(tx, {
         study_id: params.study_id,
+        status: query.status,
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+      }),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/approvals',
+    tag: 'Anchor date',
+    summary: 'An approver’s inbox over all studies that the caller may see, oldest first',
+    may: inStudy(),
+    within: 'read',
+    description: 'Narrowed by a study context, as every list.',
+    query: Type.Object({
+      ...paging,
+      study_id: Type.Optional(Uuid),
+      status: Type.Optional(oneOf('pending', 'approved', 'denied')),
+    }),
+    answers: { 200: listOf(OverrideRequest) },
+    handle: ({ tx, studyId, query }) =>
+      listRequests(tx, {
+        study_id: studyId,
         status: query.status,
         skip: query.skip ?? 0,
         limit: query.limit ?? 50,

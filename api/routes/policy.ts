@@ -2,8 +2,9 @@ import { Policy, PolicyInput } from '../../workflows/domain/policy-schema.js';
 import { inStudy, staff } from '../access.js';
 import { problem } from '../errors.js';
 import { reply, route, tagged } from '../route.js';
-import { Instant, Paged, Type, Uuid, listOf, nullable, oneOf, pageOf } from '../schemas/common.js';
+import { Instant, Paged, Type, Uuid, earlierOverrides, listOf, nullable, oneOf, pageOf } from '../schemas/common.js';
 import type { Static } from '../schemas/common.js';
+import { withEarlierOverrides } from '../services/earlier-overrides.js';
 import { acceptPolicy, currentPolicy, policyVersions, savePolicy } from '../services/policy.js';
 import { dryRunPolicy, outcomes } from '../services/policy-dry-run.js';
 import { reanchoring } from '../services/reanchorings.js';
@@ -12,7 +13,10 @@ const counts = Type.Object(Object.fromEntries(outcomes.map((outcome) => [outcome
 const examples = Type.Partial(
   Type.Object(
     Object.fromEntries(
-      [...outcomes, 'schedules_regenerated'].map((kind) => [kind, Type.Array(Uuid, { maxItems: 20 })]),
+      [...outcomes, 'schedules_regenerated', 'moved_by_earlier_override'].map((kind) => [
+        kind,
+        Type.Array(Uuid, { maxItems: 20 }),
+      ]),
     ),
   ),
 );
@@ -24,10 +28,16 @@ const DryRun = Type.Object(
     would_change: Type.Integer(),
     counts,
     schedules_regenerated: Type.Integer(),
+    moved_by_earlier_override: Type.Integer({
+      description:
+        'of them, those whose visits all move since an override with `regenerate_schedule: false` had left them on the former date',
+    }),
     examples,
   },
   { $id: 'PolicyDryRun' },
 );
+/** As saving it is answered. */
+const SavedPolicy = Type.Object({ ...Policy.properties, ...earlierOverrides });
 const Reanchoring = Type.Object({
   change_id: Type.String(),
   status: oneOf('pending', 'running', 'completed', 'failed'),
@@ -67,12 +77,16 @@ export const policyRoutes = [
       'What is left out or null has its default. A new version is evaluated for every participant in the background: the header X-Change-Id names the change, whose progress is at /api/studies/{study_id}/reanchorings/{change_id}. With `dry_run=true` nothing is stored and the answer says what would change for how many. Expressions are CEL; a fault is a 422 that names its path.',
     query: Type.Object({ dry_run: Type.Optional(Type.Boolean({ default: false })) }),
     body: PolicyInput,
-    answers: { 200: Type.Unsafe<Static<typeof Policy> | Static<typeof DryRun>>({ anyOf: [Policy, DryRun] }) },
+    answers: {
+      200: Type.Unsafe<Static<typeof SavedPolicy> | Static<typeof DryRun>>({ anyOf: [SavedPolicy, DryRun] }),
+    },
     handle: async ({ tx, audit, actor, context, params, query, body }) => {
       const policy = acceptPolicy(body);
       if (query.dry_run) return dryRunPolicy(tx, params.study_id, policy);
       const saved = await savePolicy({ tx, audit, actor, context }, params.study_id, policy);
-      return reply(200, saved.policy, saved.change_id ? { 'X-Change-Id': saved.change_id } : {});
+      if (saved.change_id === null) return reply(200, saved.policy);
+      const answer = await withEarlierOverrides(tx, params.study_id, saved.policy);
+      return reply(200, answer, { 'X-Change-Id': saved.change_id });
     },
   }),
   route({

@@ -1,5 +1,6 @@
 import { listSimulations } from '../../db/queries/simulations.js';
 import { inStudy, staff } from '../access.js';
+import { publicUrl } from '../public-url.js';
 import { accepted, reply, route } from '../route.js';
 import { Type, listOf, paging, sorting } from '../schemas/common.js';
 import { NewSimulation, Simulation, SimulationAccepted, SimulationSummary } from '../schemas/simulations.js';
@@ -20,9 +21,9 @@ export const simulationRoutes = [
       'Lives through the study with made-up participants, day by day, by the rules that decide anchors and plan schedules: policy, windows or events, calendars and sites as they stand now. Nothing of the study is changed.',
     body: NewSimulation,
     answers: { 202: SimulationAccepted },
-    handle: async ({ tx, audit, actor, context, params, body }) => {
+    handle: async ({ tx, audit, actor, context, services, params, body }) => {
       const made = await orderSimulation({ tx, audit, actor, context }, params.study_id, body);
-      return accepted(made);
+      return accepted({ ...made, status_url: publicUrl(services.settings, made.status_url) });
     },
   }),
   route({

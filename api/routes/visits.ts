@@ -1,9 +1,10 @@
-import { listVisits } from '../../db/queries/visits.js';
+import { listVisits, visitSorts } from '../../db/queries/visits.js';
 import { listWindows } from '../../db/queries/windows.js';
 import { inStudy, staff } from '../access.js';
 import { created, noContent, route } from '../route.js';
 import { IsoDate, Type, Uuid, listOf, paging, sorting, text } from '../schemas/common.js';
 import {
+  ChangedVisitWindow,
   Completion,
   NewVisit,
   NewVisitWindow,
@@ -14,6 +15,7 @@ import {
   VisitWindow,
   VisitWindowChange,
 } from '../schemas/schedules.js';
+import { withEarlierOverrides } from '../services/earlier-overrides.js';
 import { reviewVisit } from '../services/visit-review.js';
 import { changeVisit, completeVisit, existingVisit, scheduleVisit } from '../services/visits.js';
 import { changeWindow, createWindow, existingWindow, removeWindow } from '../services/windows.js';
@@ -47,9 +49,11 @@ export const visitRoutes = [
     may: inStudy('researcher'),
     within: 'change',
     body: NewVisitWindow,
-    answers: { 201: VisitWindow },
-    handle: async ({ tx, audit, actor, context, studyId, body }) =>
-      created(await createWindow({ tx, audit, actor, context }, studyId, body)),
+    answers: { 201: ChangedVisitWindow },
+    handle: async ({ tx, audit, actor, context, studyId, body }) => {
+      const window = await createWindow({ tx, audit, actor, context }, studyId, body);
+      return created(await withEarlierOverrides(tx, window.study_id, window));
+    },
   }),
   route({
     method: 'GET',
@@ -70,9 +74,11 @@ export const visitRoutes = [
     may: inStudy('researcher'),
     within: 'change',
     body: VisitWindowChange,
-    answers: { 200: VisitWindow },
-    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
-      changeWindow({ tx, audit, actor, context }, params.window_id, body, unchangedSince),
+    answers: { 200: ChangedVisitWindow },
+    handle: async ({ tx, audit, actor, context, params, body, unchangedSince }) => {
+      const window = await changeWindow({ tx, audit, actor, context }, params.window_id, body, unchangedSince);
+      return withEarlierOverrides(tx, window.study_id, window);
+    },
   }),
   route({
     method: 'DELETE',
@@ -95,15 +101,22 @@ export const visitRoutes = [
     summary: 'List visits',
     may: inStudy(),
     within: 'read',
-    description: '`from` and `to` are inclusive target dates.',
+    description:
+      '`from` and `to` are target dates; all days are inclusive. What is due in a week: `window_open_to` its last day, `window_close_from` its first.',
     query: Type.Object({
       ...paging,
-      sort: sorting('target_date', 'status', 'created_at'),
+      sort: sorting(...visitSorts),
       study_id: Type.Optional(Uuid),
       participant_id: Type.Optional(Uuid),
       status: Type.Optional(VisitStatus),
       from: Type.Optional(IsoDate),
       to: Type.Optional(IsoDate),
+      window_open_from: Type.Optional(IsoDate),
+      window_open_to: Type.Optional(IsoDate),
+      window_close_from: Type.Optional(IsoDate),
+      window_close_to: Type.Optional(IsoDate),
+      needs_review: Type.Optional(Type.Boolean()),
+      participant_code: Type.Optional(text(64, 1)),
       site_code: Type.Optional(text(64, 1)),
     }),
     answers: { 200: listOf(Visit) },
@@ -112,8 +125,11 @@ export const visitRoutes = [
         studyId,
         participantId: query.participant_id,
         status: query.status,
-        from: query.from,
-        to: query.to,
+        target: { from: query.from, to: query.to },
+        windowOpen: { from: query.window_open_from, to: query.window_open_to },
+        windowClose: { from: query.window_close_from, to: query.window_close_to },
+        needsReview: query.needs_review,
+        participantCode: query.participant_code,
         siteCode: query.site_code,
         skip: query.skip ?? 0,
         limit: query.limit ?? 50,

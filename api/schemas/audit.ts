@@ -1,4 +1,4 @@
-import { Instant, Type, Uuid, body, nullable, oneOf } from './common.js';
+import { Instant, Json, Reason, Type, Uuid, body, nullable, oneOf, text } from './common.js';
 
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
 export const AuditRecord = Type.Object(
@@ -20,6 +20,15 @@ export const AuditRecord = Type.Object(
   },
   { $id: 'AuditRecord' },
 );
+
+export const NewAuditRecord = body({
+  action: text(100, 1),
+  study_id: Type.Optional(Uuid),
+  resource_type: text(60, 1),
+  resource_id: text(200, 1),
+  reason: Reason,
+  metadata: Type.Optional({ ...Json, description: 'what belongs to it, up to 10,000 characters of JSON' }),
+});
 
 export const Verdict = Type.Object({
   valid: Type.Boolean(),

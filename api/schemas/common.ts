@@ -74,6 +74,16 @@ export const pageOf = <T>(
   { skip = 0, limit = 50 }: { skip?: number | undefined; limit?: number | undefined },
 ): { items: T[]; total: number } => ({ items: all.slice(skip, skip + limit), total: all.length });
 
+/** Of answers to changes that schedules follow. */
+export const earlierOverrides = {
+  moved_by_earlier_override: Type.Optional(
+    Type.Integer({
+      description:
+        'participants whose visits all move with this change, since an override with `regenerate_schedule: false` had left them on the former date; not there where there are none',
+    }),
+  ),
+};
+
 /** `sort=field` or `sort=-field`. */
 export const sorting = <const F extends readonly string[]>(...fields: F) =>
   Type.Optional(

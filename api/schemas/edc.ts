@@ -1,4 +1,4 @@
-import { Instant, IsoDate, Type, Uuid, body, nullable, partial, text } from './common.js';
+import { Instant, IsoDate, Type, Uuid, body, earlierOverrides, nullable, partial, text } from './common.js';
 import type { Static } from './common.js';
 import { VisitStatus } from './schedules.js';
 
@@ -28,6 +28,8 @@ export const EventDefinition = Type.Object({
   created_at: Instant,
   updated_at: Instant,
 });
+/** As a change of it is answered. */
+export const ChangedEventDefinition = Type.Object({ ...EventDefinition.properties, ...earlierOverrides });
 export const NewEventDefinition = body({
   event_oid: text(200, 1),
   name: text(300, 1),
@@ -68,6 +70,8 @@ export const HolidayCalendar = Type.Object({
   created_at: Instant,
   updated_at: Instant,
 });
+/** As a change of it is answered. */
+export const ChangedHolidayCalendar = Type.Object({ ...HolidayCalendar.properties, ...earlierOverrides });
 const calendarFields = {
   name: text(200, 1),
   is_default: Type.Optional(Type.Boolean()),

@@ -1,4 +1,17 @@
-import { Code, Instant, IsoDate, Reason, Type, Uuid, body, nullable, oneOf, partial, text } from './common.js';
+import {
+  Code,
+  Instant,
+  IsoDate,
+  Reason,
+  Type,
+  Uuid,
+  body,
+  earlierOverrides,
+  nullable,
+  oneOf,
+  partial,
+  text,
+} from './common.js';
 
 const Day = Type.Integer({ minimum: -36_500, maximum: 36_500, description: 'days from the anchor date' });
 const Days = Type.Integer({ minimum: 0, maximum: 3_650 });
@@ -20,6 +33,8 @@ export const VisitWindow = Type.Object({
   created_at: Instant,
   updated_at: Instant,
 });
+/** As a change of it is answered. */
+export const ChangedVisitWindow = Type.Object({ ...VisitWindow.properties, ...earlierOverrides });
 const windowFields = {
   code: Code,
   name: text(300, 1),
@@ -41,6 +56,8 @@ export const Visit = Type.Object({
   visit_key: Uuid,
   study_id: Uuid,
   participant_id: Uuid,
+  participant_code: Type.String(),
+  site_code: nullable(Type.String()),
   visit_window_id: nullable(Uuid),
   schedule_version_id: nullable(Uuid),
   name: Type.String(),

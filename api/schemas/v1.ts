@@ -1,6 +1,19 @@
 import { scopes } from '../access.js';
 import { Battery, NewModule } from './batteries.js';
-import { Code, Instant, IsoDate, Json, Type, Uuid, body, nullable, oneOf, paging, text } from './common.js';
+import {
+  Code,
+  Instant,
+  IsoDate,
+  Json,
+  Type,
+  Uuid,
+  body,
+  earlierOverrides,
+  nullable,
+  oneOf,
+  paging,
+  text,
+} from './common.js';
 import type { TSchema } from './common.js';
 import { VisitWindow } from './schedules.js';
 
@@ -206,4 +219,4 @@ const authored = {
 };
 /** With `dry_run` the record is what stands there now; null: nothing yet. */
 export const AuthoredBattery = Type.Object({ ...authored, battery: nullable(Battery) });
-export const AuthoredWindow = Type.Object({ ...authored, visit_window: nullable(VisitWindow) });
+export const AuthoredWindow = Type.Object({ ...authored, visit_window: nullable(VisitWindow), ...earlierOverrides });

@@ -4,6 +4,7 @@ import { putOutbox } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
 import type { Eligibility } from '../../db/models/records.js';
 import { eligibilityOf, putEligibility as put } from '../../db/queries/eligibility.js';
+import type { Actor } from '../access.js';
 import { problem } from '../errors.js';
 import { by, changedFields } from '../record.js';
 import type { PutEligibility } from '../schemas/facts.js';
@@ -47,7 +48,8 @@ export async function putEligibility(
   requireWaiverGrounds(waiver, given);
   const newlyConfirmed =
     confirmed && !(same && Date.parse(confirmed_at ?? '') === Date.parse(before.confirmed_at ?? ''));
-  const newlyWaived = waiver && !before?.has_waiver;
+  const newlyWaived = waiver && !sameWaiver(before, given);
+  const waived = waiverOf(waiver ? (newlyWaived ? undefined : before) : null, actor);
   if ((newlyConfirmed || newlyWaived) && !mayConfirm.includes(actor.role)) {
     throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not confirm eligibility.` });
   }
@@ -62,8 +64,7 @@ export async function putEligibility(
     has_waiver: waiver,
     waiver_criteria_ids: given.waiver_criteria_ids ?? [],
     waiver_reason: given.waiver_reason ?? null,
-    waiver_approved_by_id: !waiver ? null : newlyWaived ? actor.id : (before?.waiver_approved_by_id ?? null),
-    waiver_approved_at: !waiver ? null : newlyWaived ? nowIso() : (before?.waiver_approved_at ?? null),
+    ...waived,
     source_documents: given.source_documents ?? [],
   };
   const fields = changedFields({ ...before }, assessment);
@@ -81,10 +82,35 @@ export async function putEligibility(
       status_before: before?.status ?? null,
       status_after: status,
       confirmed_at,
+      ...(waived.waiver_approved_by_id !== null && { waiver_approved_by_id: waived.waiver_approved_by_id }),
     },
   });
   await putOutbox(tx, [sourcesChanged(participant, actor, context)]);
   return stored;
+}
+
+type Waiver = Pick<Eligibility, 'waiver_requested_by_id' | 'waiver_approved_by_id' | 'waiver_approved_at'>;
+
+/** Whether the assessment had the same waiver already: of the same criteria, for the same reason. */
+const sameWaiver = (before: Eligibility | undefined, given: Static<typeof PutEligibility>): boolean =>
+  before?.has_waiver === true &&
+  before.waiver_reason === given.waiver_reason &&
+  [...before.waiver_criteria_ids].sort().join('\0') === [...(given.waiver_criteria_ids ?? [])].sort().join('\0');
+
+/**
+ * Who wrote the waiver and who approved it. Putting the same waiver approves it, by another person who may confirm.
+ * @param before the same waiver; undefined: it is a new one; null: there is none
+ */
+function waiverOf(before: Eligibility | null | undefined, actor: Actor): Waiver {
+  const none = { waiver_approved_by_id: null, waiver_approved_at: null };
+  if (before === null) return { waiver_requested_by_id: null, ...none };
+  if (before === undefined) return { waiver_requested_by_id: actor.id, ...none };
+  const { waiver_requested_by_id, waiver_approved_by_id, waiver_approved_at } = before;
+  const approves =
+    waiver_approved_by_id === null && waiver_requested_by_id !== actor.id && mayConfirm.includes(actor.role);
+  return approves
+    ? { waiver_requested_by_id, waiver_approved_by_id: actor.id, waiver_approved_at: nowIso() }
+    : { waiver_requested_by_id, waiver_approved_by_id, waiver_approved_at };
 }
 
 /** A waiver says which criteria it waives, and why. @throws 400 */

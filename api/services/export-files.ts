@@ -5,7 +5,9 @@ import { contentTypes } from '../../db/exports/write.js';
 import type { Tx } from '../../db/knex.js';
 import { exportById } from '../../db/queries/exports.js';
 import type { ExportRecord } from '../../db/queries/exports.js';
+import type { Settings } from '../../settings.js';
 import { problem } from '../errors.js';
+import { publicUrl } from '../public-url.js';
 import { reply } from '../route.js';
 import type { Reply } from '../route.js';
 import { fileName } from './exports.js';
@@ -13,7 +15,7 @@ import { fileName } from './exports.js';
 const downloadPath = (id: string): string => `/api/exports/${id}/download`;
 
 /** How far an export in the background is. @throws 404 */
-export async function exportStatus(tx: Tx, id: string) {
+export async function exportStatus(tx: Tx, settings: Pick<Settings, 'PUBLIC_URL'>, id: string) {
   const {
     study_id,
     dataset,
@@ -42,7 +44,7 @@ export async function exportStatus(tx: Tx, id: string) {
     created_at,
     completed_at,
     expires_at,
-    download_url: status === 'completed' ? downloadPath(id) : null,
+    download_url: status === 'completed' ? publicUrl(settings, downloadPath(id)) : null,
   };
 }
 

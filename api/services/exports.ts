@@ -17,6 +17,7 @@ import type { Tx } from '../../db/knex.js';
 import { admit, exporters } from '../access.js';
 import type { Actor } from '../access.js';
 import { invalid, problem } from '../errors.js';
+import { publicUrl } from '../public-url.js';
 import { by } from '../record.js';
 import { accepted, reply } from '../route.js';
 import type { Reply, RequestContext } from '../route.js';
@@ -40,7 +41,7 @@ export interface Asked {
  */
 export async function exportData(asked: Asked, format: ExportFormat, given: Static<typeof NewExport>): Promise<Reply> {
   const {
-    services: { database },
+    services: { database, settings },
     actor,
     context,
   } = asked;
@@ -90,7 +91,7 @@ export async function exportData(asked: Asked, format: ExportFormat, given: Stat
       return found;
     },
   );
-  if (background) return accepted({ export_id: id, status_url: `/api/exports/${id}` });
+  if (background) return accepted({ export_id: id, status_url: publicUrl(settings, `/api/exports/${id}`) });
   const about = { study_code: study.study_code, exported_at: nowIso() };
   const sink = new PassThrough();
   const body = streamed(asked.services, sink, () =>

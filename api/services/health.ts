@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { measured } from '../temporal.js';
 import type { Probe } from '../temporal.js';
 import type { Services } from '../services.js';
+import { secondsSinceSign } from '../../db/queries/worker-signs.js';
 import { failingWorkflows } from './failing-workflows.js';
 
 /** The release, as package.json names it; beside this file's folder in the sources, one further up in the build. */
@@ -73,13 +74,36 @@ async function checkMail({ settings }: Services): Promise<Health> {
   );
 }
 
+/** A worker shows a sign of life every three seconds; what has shown none for so long is frozen or gone. */
+const SILENT_SECONDS = 10;
+
+/**
+ * Down when no worker asks Temporal for work, or none has shown a sign of life lately. Temporal alone notices after a
+ * minute. While the database is away nothing is known of signs: Temporal's answer counts.
+ */
+async function checkWorker({ database, settings, temporal, log }: Services): Promise<Health> {
+  const [asks, silent] = await Promise.all([
+    temporal.probeWorker(),
+    within(secondsSinceSign(database, settings.TEMPORAL_TASK_QUEUE), PROBE_MS).catch((fault: unknown) => {
+      log.debug({ fault: fault instanceof Error ? fault.name : 'fault' }, 'signs of workers could not be read');
+      return null;
+    }),
+  ]);
+  if (!asks.up || silent === null || silent <= SILENT_SECONDS) return health(asks);
+  return {
+    status: 'down',
+    latency_ms: asks.latencyMs,
+    detail: `no worker has shown a sign of life for ${Math.round(silent)} seconds`,
+  };
+}
+
 /** All dependencies at once. `down`: one that is needed is; `degraded`: one that is not. */
 export async function checkAll(services: Services) {
   const { settings, temporal } = services;
   const [database, server, worker, redis, mail] = await Promise.all([
     checkDatabase(services),
     temporal.probeServer(),
-    temporal.probeWorker(),
+    checkWorker(services),
     checkRedis(services),
     checkMail(services),
   ]);
@@ -90,8 +114,8 @@ export async function checkAll(services: Services) {
     temporal: health(server),
     redis,
     worker: {
-      ...health(worker),
-      ...(worker.up && failing > 0 && { detail: `workflow tasks fail again and again: ${failing}` }),
+      ...worker,
+      ...(worker.status === 'ok' && failing > 0 && { detail: `workflow tasks fail again and again: ${failing}` }),
     },
     mail,
   };

@@ -23,6 +23,8 @@ export const outcomes = [
 ] as const;
 export type Outcome = (typeof outcomes)[number];
 
+type Example = Outcome | 'schedules_regenerated' | 'moved_by_earlier_override';
+
 export interface DryRun {
   dry_run: true;
   /** The policy as it would be stored, defaults filled in. */
@@ -33,8 +35,10 @@ export interface DryRun {
   would_change: number;
   counts: Record<Outcome, number>;
   schedules_regenerated: number;
+  /** Of them, those whom an override had left on the former date: all of their visits move. */
+  moved_by_earlier_override: number;
   /** Up to 20 participants of each kind; `unchanged` is left out. */
-  examples: Partial<Record<Outcome | 'schedules_regenerated', string[]>>;
+  examples: Partial<Record<Example, string[]>>;
 }
 
 /**
@@ -48,10 +52,11 @@ export async function dryRunPolicy(tx: Tx, studyId: string, policy: Policy): Pro
     total: 0,
     would_change: 0,
     schedules_regenerated: 0,
+    moved_by_earlier_override: 0,
     examples: {},
     counts: Object.fromEntries(outcomes.map((outcome) => [outcome, 0])) as Record<Outcome, number>,
   };
-  const example = (of: Outcome | 'schedules_regenerated', id: string) => {
+  const example = (of: Example, id: string) => {
     const list = (run.examples[of] ??= []);
     if (list.length < MOST_EXAMPLES) list.push(id);
   };
@@ -80,6 +85,11 @@ export async function dryRunPolicy(tx: Tx, studyId: string, policy: Policy): Pro
       if (schedule !== null) {
         run.schedules_regenerated += 1;
         example('schedules_regenerated', id);
+        const { current_date } = inputs.get(id)!;
+        if (decision.transitions.length === 0 && current_date !== null && current_date !== schedule.date) {
+          run.moved_by_earlier_override += 1;
+          example('moved_by_earlier_override', id);
+        }
       }
     }
   }

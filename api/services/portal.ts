@@ -21,6 +21,7 @@ import { invalid, problem } from '../errors.js';
 import { by } from '../record.js';
 import type { RequestContext } from '../route.js';
 import type { Services } from '../services.js';
+import { currentPolicy } from './policy.js';
 import type { Change } from './studies.js';
 
 const addresses = { email: 'email', sms: 'phone' } as const;
@@ -173,6 +174,13 @@ export async function household(tx: Tx, actor: Participant | Caregiver, range: {
   const { id, study_id, participant_code, preferred_language, status } = actor;
   const all = [{ id, study_id, participant_code, preferred_language, status, relationship: null }];
   return { caregiver: null, items: all.slice(range.skip, range.skip + range.limit), total: 1 };
+}
+
+/** @throws 403 where the policy lets no participant set, and so see, the enrollment date */
+export async function requireOwnDate(tx: Tx, studyId: string): Promise<void> {
+  const { permissions } = await currentPolicy(tx, studyId);
+  if (!permissions.participant_can_set)
+    throw problem('FORBIDDEN', { detail: 'The policy does not let participants set the enrollment date.' });
 }
 
 /**

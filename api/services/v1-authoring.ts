@@ -10,6 +10,7 @@ import { differences } from './authoring-diff.js';
 import type { Difference } from './authoring-diff.js';
 import { acceptModules, changeBattery, createBattery } from './batteries.js';
 import type { GivenModule } from './batteries.js';
+import { withEarlierOverrides } from './earlier-overrides.js';
 import type { Change } from './studies.js';
 import { changeWindow, createWindow, requireBattery } from './windows.js';
 
@@ -124,7 +125,8 @@ export async function putWindow(
   const standing =
     before && Object.fromEntries(Object.keys(fields).map((key) => [key, before[key as keyof typeof fields]]));
   const changes = differences(standing ?? null, fields);
-  const answer = (window: VisitWindow | null) => answered(before, changes, dryRun, { visit_window: window });
+  const moved = changes.length > 0 ? await withEarlierOverrides(change.tx, studyId, {}) : {};
+  const answer = (window: VisitWindow | null) => answered(before, changes, dryRun, { visit_window: window, ...moved });
   if (dryRun || changes.length === 0) return answer(before ?? null);
   const window = before
     ? await changeWindow(change, before.id, fields, () => undefined)

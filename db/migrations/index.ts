@@ -53,6 +53,8 @@ import * as loadedErasedItems from './0057-loaded-erased-items.js';
 import * as deviceIds from './0060-device-ids.js';
 import * as sessionFlags from './0061-session-flags.js';
 import * as reinstatement from './0072-reinstatement.js';
+import * as workerSigns from './0073-worker-signs.js';
+import * as waiverApproval from './0074-waiver-approval.js';
 
 export interface SqlMigration {
   name: string;
@@ -116,5 +118,7 @@ export const migrations: readonly SqlMigration[] = [
   deviceIds,
   sessionFlags,
   reinstatement,
+  workerSigns,
+  waiverApproval,
 ];
 export const latestRevision = migrations.at(-1)!.name;

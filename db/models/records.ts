@@ -85,6 +85,7 @@ export class Eligibility extends Row {
   declare has_waiver: boolean;
   declare waiver_criteria_ids: string[];
   declare waiver_reason: string | null;
+  declare waiver_requested_by_id: string | null;
   declare waiver_approved_by_id: string | null;
   declare waiver_approved_at: string | null;
   declare source_documents: unknown[];

@@ -80,6 +80,9 @@ export interface FactRow {
 /** An instant as text that sorts and parses everywhere; JSON of the server would write an offset. */
 const iso = (expression: string) => `to_char(${expression} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
+/** Eligible by a waiver that nobody has approved yet. */
+const UNAPPROVED = `(e.status = 'eligible' and e.has_waiver and e.waiver_approved_by_id is null)`;
+
 const facts = (whose: string) => `
 select p.id as participant_id, p.study_id, p.site_id, ${iso('clock_timestamp()')} as now, s.policy_version,
   s.config->'enrollment_date_policy' as policy,
@@ -92,7 +95,7 @@ select p.id as participant_id, p.study_id, p.site_id, ${iso('clock_timestamp()')
     'current_schedule_version_id', a.current_schedule_version_id, 'updated_at', ${iso('a.updated_at')}) as anchor,
   coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'consent_version_id', c.consent_version_id, 'status', c.status, 'signed_at', ${iso('c.signed_at')}) order by c.created_at, c.id)
     from consents c where c.participant_id = p.id), '[]') as consents,
-  (select jsonb_build_object('id', e.id, 'status', e.status, 'confirmed_at', ${iso('e.confirmed_at')}) from eligibility_assessments e where e.participant_id = p.id) as eligibility,
+  (select jsonb_build_object('id', e.id, 'status', case when ${UNAPPROVED} then 'pending' else e.status end, 'confirmed_at', case when not ${UNAPPROVED} then ${iso('e.confirmed_at')} end) from eligibility_assessments e where e.participant_id = p.id) as eligibility,
   case when r.id is null then null else jsonb_build_object('id', r.id, 'arm', r.arm, 'randomized_at', ${iso('r.randomized_at')}) end as randomization,
   coalesce((select jsonb_agg(jsonb_build_object('id', f.id, 'form_oid', f.form_oid, 'status', f.status, 'origin', f.origin, 'created_at', ${iso('f.created_at')}, 'items', f.items) order by f.created_at, f.id)
     from form_instances f where f.participant_id = p.id), '[]') as forms,

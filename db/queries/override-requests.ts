@@ -25,7 +25,8 @@ const requests = (tx: Tx) =>
     );
 
 export interface RequestFilter {
-  study_id: string;
+  /** Not set: of every study that the caller may see. */
+  study_id: string | undefined;
   participant_id?: string;
   status?: string | undefined;
   newestFirst?: boolean;
@@ -34,7 +35,7 @@ export interface RequestFilter {
 }
 export async function listRequests(tx: Tx, filter: RequestFilter): Promise<{ items: unknown[]; total: number }> {
   const matching = (query: ReturnType<typeof requests>) => {
-    void query.where('o.study_id', filter.study_id);
+    if (filter.study_id) void query.where('o.study_id', filter.study_id);
     if (filter.participant_id) void query.where('o.participant_id', filter.participant_id);
     if (filter.status) void query.where('o.status', filter.status);
     return query;

@@ -241,13 +241,32 @@ export interface VisitWrite {
 }
 
 /**
+ * Participants whose schedule follows another date than their anchor has: an override left it as it was. With the next
+ * change of what schedules are made from, all of their visits move.
+ */
+export async function countOffAnchor(tx: Tx, studyId: string): Promise<number> {
+  const [row] = await prepared<{ count: number }>(
+    tx,
+    `select count(*)::int as count from schedule_versions v join participants p on p.id = v.participant_id join anchor_dates a on a.participant_id = v.participant_id
+     where v.study_id = $1 and v.is_current and p.status = 'enrolled' and a.enrollment_date_value is not null and a.enrollment_date_value <> v.anchor_date_used`,
+    [studyId],
+  );
+  return row!.count;
+}
+
+/**
  * Ends the current versions of these participants; their visits that are not done give way as `visitStatus`. Those of
  * `reconciled` had a final date that moved: every visit of theirs that came of the version is marked so.
  */
 export async function supersedeVersions(
   tx: Tx,
   participantIds: readonly string[],
-  how: { reason: string; visitStatus: 'superseded' | 'cancelled'; visitIds: readonly string[]; reconciled: readonly string[] },
+  how: {
+    reason: string;
+    visitStatus: 'superseded' | 'cancelled';
+    visitIds: readonly string[];
+    reconciled: readonly string[];
+  },
 ): Promise<void> {
   await prepared(
     tx,

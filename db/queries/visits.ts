@@ -6,7 +6,7 @@ import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
 import { statusToday } from './visit-statuses.js';
 
-const COLUMNS = `v.id, v.visit_key, v.study_id, v.participant_id, v.visit_window_id, v.schedule_version_id, v.name, v.battery_id, v.target_date,
+const COLUMNS = `v.id, v.visit_key, v.study_id, v.participant_id, p.participant_code, w.site_code, v.visit_window_id, v.schedule_version_id, v.name, v.battery_id, v.target_date,
   v.window_open, v.window_close, v.datacapture_event, v.is_baseline, z.status, v.status_reason, v.completed_at, v.session_id, v.data_sync_status, v.synced_at,
   v.anchor_reconciled, v.anchor_reconciled_at, v.needs_review, v.reporting_target_date, v.reviewed_at, v.reviewed_by_id, v.review_resolution, v.moved_from, v.changed_from,
   visit_adherence(z.status, v.completed_at, v.window_open + z.shift, v.window_close + z.shift, z.zone) as adherence,
@@ -18,18 +18,51 @@ const CALENDAR = `join studies y on y.id = v.study_id left join sites w on w.id 
   cross join lateral (select coalesce(w.timezone, y.timezone) as zone, ${reportingShift('v')} as shift) c
   cross join lateral (select c.zone, c.shift, ${visitStatus('v', '(now() at time zone c.zone)::date', 'p.status')} as status) z`;
 
-export type VisitRecord = ScheduledVisit & { adherence: string | null; days_off_target: number | null };
+export type VisitRecord = ScheduledVisit & {
+  participant_code: string;
+  site_code: string | null;
+  adherence: string | null;
+  days_off_target: number | null;
+};
+/** Days between which a date of a visit lies, both inclusive. */
+export interface DayRange {
+  from?: string | undefined;
+  to?: string | undefined;
+}
 
 export interface VisitFilter extends Page {
   studyId?: string | undefined;
   participantId?: string | undefined;
   status?: string | undefined;
-  from?: string | undefined;
-  to?: string | undefined;
+  target?: DayRange;
+  windowOpen?: DayRange;
+  windowClose?: DayRange;
   siteCode?: string | undefined;
+  participantCode?: string | undefined;
+  needsReview?: boolean | undefined;
 }
+const SORTS = {
+  target_date: 'v.target_date',
+  window_open: 'v.window_open',
+  window_close: 'v.window_close',
+  status: 'z.status',
+  participant_code: 'p.participant_code',
+  site_code: 'w.site_code',
+  name: 'v.name',
+  created_at: 'v.created_at',
+};
+export const visitSorts = [
+  'target_date',
+  'window_open',
+  'window_close',
+  'status',
+  'participant_code',
+  'site_code',
+  'name',
+  'created_at',
+] as const satisfies (keyof typeof SORTS)[];
 
-/** Visits by target date; `from` and `to` are inclusive. */
+/** Visits by target date. */
 export function listVisits(tx: Tx, filter: VisitFilter): Promise<Listed<VisitRecord>> {
   const found = tx(FROM)
     .join('participants as p', 'p.id', 'v.participant_id')
@@ -38,18 +71,19 @@ export function listVisits(tx: Tx, filter: VisitFilter): Promise<Listed<VisitRec
       if (filter.studyId) q.where('v.study_id', filter.studyId);
       if (filter.participantId) q.where('v.participant_id', filter.participantId);
       if (filter.status) q.where('z.status', filter.status);
-      if (filter.from) q.where('v.target_date', '>=', filter.from);
-      if (filter.to) q.where('v.target_date', '<=', filter.to);
+      for (const [column, days] of [
+        ['v.target_date', filter.target],
+        ['v.window_open', filter.windowOpen],
+        ['v.window_close', filter.windowClose],
+      ] as const) {
+        if (days?.from) q.where(column, '>=', days.from);
+        if (days?.to) q.where(column, '<=', days.to);
+      }
+      if (filter.participantCode) q.where('p.participant_code', filter.participantCode);
+      if (filter.needsReview !== undefined) q.where('v.needs_review', filter.needsReview);
       if (filter.siteCode) q.whereRaw('p.site_id in (select id from sites where site_code = ?)', [filter.siteCode]);
     });
-  return page(
-    tx,
-    found,
-    COLUMNS,
-    filter,
-    { target_date: 'v.target_date', status: 'z.status', created_at: 'v.created_at' },
-    'v.id',
-  );
+  return page(tx, found, COLUMNS, filter, SORTS, 'v.id');
 }
 
 /** The SEQUENCE in calendars of each of a participant's visits, by visit key; and whether the participant has withdrawn. */

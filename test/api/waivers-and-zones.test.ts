@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { admin, newParticipant, newStudy } from '../support/http.js';
+import { admin, newParticipant, newStudy, user } from '../support/http.js';
 import type { Http } from '../support/http.js';
 
 describe('What is stored of a time zone and of a waiver', () => {
@@ -43,5 +43,48 @@ describe('What is stored of a time zone and of a waiver', () => {
       waiver_reason: 'agreed with the sponsor',
     });
     expect(stored).to.include({ has_waiver: true, status: 'eligible' });
+  });
+
+  it('a waiver counts when another person with the right has approved it: by putting the same once more', async () => {
+    const study = await newStudy(http, {
+      config: {
+        enrollment_date_policy: {
+          sources: [{ type: 'manual_entry' }],
+          prerequisites: { require_consent_signed: false, require_eligibility_confirmed: true },
+        },
+      },
+    });
+    const { id } = await newParticipant(http, study.id);
+    const of = `/api/studies/${study.id}/participants/${id}`;
+    const waiver = {
+      status: 'eligible',
+      has_waiver: true,
+      waiver_criteria_ids: ['AGE', 'BMI'],
+      waiver_reason: 'agreed with the sponsor',
+    };
+    const put = (by: Http, more: object = {}) => by.expect(200, 'PUT', `${of}/eligibility`, { ...waiver, ...more });
+    await http.expect(200, 'POST', `${of}/anchor-date`, { enrollment_date: '2024-03-10' });
+    const written = await put(http);
+    expect(written).to.include({ waiver_requested_by_id: http.userId, waiver_approved_by_id: null });
+    expect(written.waiver_approved_at).to.equal(null);
+    expect(await put(http), 'not by who wrote it').to.include({ waiver_approved_by_id: null });
+    const status = async () =>
+      (await http.expect<{ anchor: { status: string } }>(200, 'POST', `${of}/anchor-date/evaluate`)).anchor.status;
+    expect(await status()).to.equal('provisional');
+    const second = await user(http, 'investigator', { study_ids: [study.id] });
+    const approved = await put(second, { waiver_criteria_ids: ['BMI', 'AGE'] });
+    expect(approved).to.include({ waiver_requested_by_id: http.userId, waiver_approved_by_id: second.userId });
+    expect(approved.waiver_approved_at).to.be.a('string');
+    expect(await status()).to.equal('finalized');
+    expect(await put(http), 'stays approved').to.include({ waiver_approved_by_id: second.userId });
+    expect(await put(second, { waiver_reason: 'another one' }), 'another waiver').to.include({
+      waiver_requested_by_id: second.userId,
+      waiver_approved_by_id: null,
+    });
+    expect(await put(http, { waiver_reason: 'another one' })).to.include({ waiver_approved_by_id: http.userId });
+    expect(await put(http, { has_waiver: false })).to.include({
+      waiver_requested_by_id: null,
+      waiver_approved_by_id: null,
+    });
   });
 });

@@ -14,6 +14,7 @@ import type {
   Fault,
   HistoryType,
   SourceType,
+  Trace,
   Transition,
 } from './types.js';
 import { reAnchoringGuards, validate } from './validation.js';
@@ -32,7 +33,7 @@ export function evaluate(policy: Policy, facts: Facts): Decision {
     result: 'none',
     transitions: [],
     errors: [],
-    warnings: [],
+    warnings: ruleErrors(sources, needed),
     candidate,
     prerequisites_met: met,
     trace: { sources, validation: [], prerequisites: needed },
@@ -50,7 +51,7 @@ export function evaluate(policy: Policy, facts: Facts): Decision {
 
   const validation = validate(candidate, policy, facts, sight);
   decision.trace.validation = validation.trace;
-  decision.warnings = validation.warnings;
+  decision.warnings = [...decision.warnings, ...validation.warnings];
   if (validation.errors.length > 0) return { ...decision, result: 'validation_failed', errors: validation.errors };
 
   if (anchor.status === 'unset') {
@@ -69,6 +70,16 @@ export function evaluate(policy: Policy, facts: Facts): Decision {
   if (met) transitions.push(move(current, 'FINALIZED', 'finalized', candidate));
   return { ...decision, result: met ? 'finalized' : transitions.length > 0 ? 'changed' : 'unchanged', transitions };
 }
+
+/** Rules that could not be run: they count as no source, or as not met, and somebody has to look at them. */
+const ruleErrors = (sources: Trace['sources'], needed: Trace['prerequisites']): Fault[] => [
+  ...sources
+    .filter(({ outcome }) => outcome === 'error')
+    .map(({ type, reason }) => ({ code: 'RULE_ERROR', rule: type, message: `${type}: ${reason}` })),
+  ...needed.flatMap(({ name, reason }) =>
+    reason === undefined ? [] : [{ code: 'RULE_ERROR', rule: name, message: `${name}: ${reason}` }],
+  ),
+];
 
 /** A finalized date moves by override only (rule 6), but for a re-consent that the policy lets move it (rule 11). */
 function decideFinalized(
@@ -91,7 +102,7 @@ function decideFinalized(
   const validation = validate(candidate, policy, facts, sight);
   const errors = [...validation.errors, ...reAnchoringGuards(policy, facts)];
   decision.trace.validation = validation.trace;
-  decision.warnings = validation.warnings;
+  decision.warnings = [...decision.warnings, ...validation.warnings];
   if (errors.length > 0) return { ...decision, result: 'validation_failed', errors };
   return { ...decision, result: 'changed', transitions: [move(anchor, 'CHANGED', 'finalized', candidate)] };
 }

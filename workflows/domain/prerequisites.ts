@@ -3,6 +3,13 @@ import type { Policy } from './policy-schema.js';
 import { Sight } from './sight.js';
 import type { Candidate, Facts } from './types.js';
 
+/** `reason`: why the rule could not be run. */
+export interface Prerequisite {
+  name: string;
+  met: boolean;
+  reason?: string;
+}
+
 /**
  * What must be there before a date is final (rule 9). Where consent is managed elsewhere (`consent_mode` external or
  * none) its prerequisite counts as met (decisions, section 5).
@@ -12,7 +19,7 @@ export function prerequisites(
   facts: Facts,
   candidate: Candidate | null,
   sight = new Sight(policy, facts),
-): { name: string; met: boolean }[] {
+): Prerequisite[] {
   const {
     require_consent_signed,
     require_eligibility_confirmed,
@@ -20,7 +27,7 @@ export function prerequisites(
     require_baseline_visit,
     custom_rule,
   } = policy.prerequisites;
-  const list: { name: string; met: boolean }[] = [];
+  const list: Prerequisite[] = [];
   if (require_consent_signed)
     list.push({ name: 'consent', met: facts.study.consent_mode !== 'econsent' || sight.consent !== null });
   if (require_eligibility_confirmed) list.push({ name: 'eligibility', met: facts.eligibility?.status === 'eligible' });
@@ -29,7 +36,11 @@ export function prerequisites(
     list.push({ name: 'baseline_visit', met: facts.baseline.some((visit) => visit.status === 'completed') });
   if (custom_rule !== undefined) {
     const outcome = runExpression(custom_rule, sight.expressions(candidate));
-    list.push({ name: 'custom_rule', met: outcome.ok && outcome.value === true });
+    list.push({
+      name: 'custom_rule',
+      met: outcome.ok && outcome.value === true,
+      ...(!outcome.ok && { reason: outcome.reason }),
+    });
   }
   return list;
 }

@@ -120,7 +120,7 @@ export interface SourceTrace {
 export interface Trace {
   sources: SourceTrace[];
   validation: { rule: string; passed: boolean }[];
-  prerequisites: { name: string; met: boolean }[];
+  prerequisites: { name: string; met: boolean; reason?: string }[];
 }
 
 /** One line of the state table as it was taken: becomes one history entry. */

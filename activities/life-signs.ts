@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Database } from '../db/knex.js';
+import { endSigns, showSign } from '../db/queries/worker-signs.js';
+
+const EVERY_MS = 3_000;
+
+/**
+ * Tells the database every few seconds that this worker is alive. A process that is frozen, or whose event loop hangs,
+ * stops telling: health judges by that, not by whether the process is there.
+ */
+export class LifeSigns {
+  private readonly id = randomUUID();
+  private timer: NodeJS.Timeout | undefined;
+  private telling: Promise<void> = Promise.resolve();
+
+  constructor(private readonly deps: { database: Database; taskQueue: string; log: Logger }) {}
+
+  start(): void {
+    this.tell();
+    this.timer = setInterval(() => {
+      this.tell();
+    }, EVERY_MS);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await this.telling;
+    await endSigns(this.deps.database, this.id).catch((fault: unknown) => {
+      this.noteFault(fault);
+    });
+  }
+
+  private tell(): void {
+    const { database, taskQueue } = this.deps;
+    this.telling = showSign(database, this.id, taskQueue).catch((fault: unknown) => {
+      this.noteFault(fault);
+    });
+  }
+
+  /** The database is away: that is told by its own health. */
+  private noteFault(fault: unknown): void {
+    this.deps.log.debug({ fault: fault instanceof Error ? fault.name : 'fault' }, 'sign of life not written');
+  }
+}

@@ -1,0 +1,6 @@
+/** Who wrote a waiver: its approver is another person. */
+export const name = '0074-waiver-approval';
+export const up = `
+-- Null: written before there was the column, by whoever approved it.
+alter table eligibility_assessments add column waiver_requested_by_id uuid references users;
+`;

@@ -1,0 +1,84 @@
+import { expect } from 'chai';
+import type { Loose } from '../support/http.js';
+import { until } from '../support/until.js';
+import { DAY, Stage } from './stage.js';
+import type { AnchorStudy, Person } from './stage.js';
+
+const policy = { sources: [{ type: 'manual_entry' }], prerequisites: { require_consent_signed: false } };
+const LATER = '2024-04-10';
+
+describe('A change of the plan after an override that left the schedule as it was', () => {
+  let stage: Stage;
+  let study: AnchorStudy;
+  let left: Person;
+  before(async () => {
+    stage = await Stage.open();
+    study = await stage.study(policy);
+    left = await study.person();
+    const other = await study.person();
+    for (const person of [left, other]) await person.set(DAY);
+    expect((await left.override(LATER, undefined, { regenerate_schedule: false })).status).to.equal(200);
+    expect((await other.override(LATER)).status).to.equal(200);
+  });
+  after(() => stage.close());
+
+  it('the dry run of a policy says beforehand whose visits all move', async () => {
+    const run = await stage.admin.expect(
+      200,
+      'POST',
+      `/api/studies/${study.id}/config/enrollment-policy?dry_run=true`,
+      { ...policy, re_anchoring: { max_shift_days: 50 } },
+    );
+    expect(run).to.include({ schedules_regenerated: 1, moved_by_earlier_override: 1, would_change: 0 });
+    expect(run.examples).to.deep.include({
+      schedules_regenerated: [left.id],
+      moved_by_earlier_override: [left.id],
+    });
+  });
+
+  it('the answer to an unrelated window says so; afterwards there is nothing left to say', async () => {
+    const window = await study.window(90);
+    expect(window.moved_by_earlier_override).to.equal(1);
+    const versions = await until(async () => {
+      const all = await left.versions();
+      return all.length === 2 ? all : undefined;
+    });
+    expect(versions.find((v) => v.is_current)!.anchor_date_used).to.equal(LATER);
+    const { body } = await stage.admin.patch(`/api/schedules/windows/${window.id as string}`, { name: 'Three months' });
+    expect(body).to.include({ name: 'Three months' }).and.not.to.have.property('moved_by_earlier_override');
+  });
+
+  it('so do events, calendars and a saved policy', async () => {
+    const person = await study.person();
+    await person.set(DAY);
+    const ofStudy = `/api/studies/${study.id}`;
+    const changes: [date: string, answer: () => Promise<Loose>][] = [
+      [
+        '2024-04-10',
+        () =>
+          stage.admin.expect(201, 'POST', `${ofStudy}/event-definitions`, {
+            event_oid: 'E1',
+            name: 'E1',
+            target_day: 0,
+          }),
+      ],
+      [
+        '2024-05-10',
+        () => stage.admin.expect(201, 'POST', `${ofStudy}/holiday-calendars`, { name: 'Holidays', holidays: [] }),
+      ],
+      [
+        '2024-06-10',
+        () =>
+          stage.admin.expect(200, 'POST', `${ofStudy}/config/enrollment-policy`, {
+            ...policy,
+            re_anchoring: { max_shift_days: 60 },
+          }),
+      ],
+    ];
+    for (const [date, change] of changes) {
+      await person.override(date, undefined, { regenerate_schedule: false });
+      expect((await change()).moved_by_earlier_override, date).to.equal(1);
+      await until(async () => (await person.versions()).some((v) => v.is_current && v.anchor_date_used === date));
+    }
+  });
+});

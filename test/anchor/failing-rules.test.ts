@@ -1,0 +1,51 @@
+import { expect } from 'chai';
+import { anchorState } from '../../workflows/contract.js';
+import { Stage } from './stage.js';
+
+describe('A rule of the policy that fails when it is run', () => {
+  let stage: Stage;
+  before(async () => {
+    stage = await Stage.open();
+  });
+  after(() => stage.close());
+
+  it('as a source: none, and RULE_ERROR with its name in the warnings, in anchorState and in the audit log', async () => {
+    const study = await stage.study({
+      sources: [{ type: 'computed_rule', computed_rule: { expression: 'addDays(randomization.date, 7)' } }],
+    });
+    const person = await study.person();
+    const { status, body } = await person.post('/evaluate', { reason: 'asked for' });
+    expect(status).to.equal(200);
+    expect(body).to.include({ result: 'none' });
+    const [warning] = body.warnings as { code: string; rule: string; message: string }[];
+    expect(warning).to.include({ code: 'RULE_ERROR', rule: 'computed_rule' });
+    const state = await stage.handle(person.id).query(anchorState);
+    expect(state!.rule_errors).to.deep.equal([warning]);
+    const [record] = await study.audit('anchor_rule_failed');
+    expect(record).to.include({ user_id: stage.admin.userId, resource_id: person.id });
+    expect(record!.audit_metadata).to.deep.include({ result: 'none', rules: ['computed_rule'] });
+    expect(record!.audit_metadata.trace).to.have.nested.property('sources[0].outcome', 'error');
+  });
+
+  it('as a prerequisite: it counts as not met, and the proposal says why', async () => {
+    const study = await stage.study({
+      sources: [{ type: 'manual_entry' }],
+      prerequisites: { require_consent_signed: false, custom_rule: 'randomization.arm == "A"' },
+    });
+    const person = await study.person();
+    const { body } = await person.set('2024-03-10');
+    expect(body.evaluation).to.include({ result: 'proposed' });
+    expect(body.evaluation.warnings.map(({ code, rule }) => [code, rule])).to.deep.equal([
+      ['RULE_ERROR', 'custom_rule'],
+    ]);
+    const state = await stage.handle(person.id).query(anchorState);
+    expect(state).to.deep.include({ waiting_for: ['custom_rule'] });
+    expect(state!.rule_errors!.map(({ rule }) => rule)).to.deep.equal(['custom_rule']);
+    await stage.admin.expect(201, 'POST', `${person.path}/randomization`, {
+      arm: 'A',
+      randomized_at: '2024-03-09T10:00:00Z',
+    });
+    await person.becomes({ status: 'finalized' });
+    expect((await stage.handle(person.id).query(anchorState))!.rule_errors).to.equal(undefined);
+  });
+});
