@@ -27,6 +27,7 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
+COPY docs/expressions.md docs/expressions.md
 USER research
 VOLUME /data
 EXPOSE 8000

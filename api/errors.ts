@@ -160,9 +160,19 @@ export const problemOf = (status: number, code: string, detail: string, options:
     status === 503 ? { ...options, headers: { 'Retry-After': '1', ...options.headers } } : options,
   );
 
-/** One field's fault, as a problem of its own. */
+/** One field that does not fit its schema, as a problem of its own. */
 export const invalid = (path: string, code: string, message: string): Problem =>
   problem('VALIDATION_FAILED', {
+    detail: `${path} ${message}`,
+    errors: [{ path, code, message: `${path} ${message}` }],
+  });
+
+/**
+ * A field that fits its schema and breaks a rule: it names what the study does not have, or goes against what is stored
+ * or against another field.
+ */
+export const brokenRule = (path: string, code: string, message: string): Problem =>
+  problem('RULE_VIOLATED', {
     detail: `${path} ${message}`,
     errors: [{ path, code, message: `${path} ${message}` }],
   });

@@ -114,7 +114,7 @@ export const accountRoutes = [
     within: 'change',
     studyContext: false,
     description:
-      'The link is in the mail alone, good once, for INVITATION_DAYS. Each of `site_ids` must be of one of `study_ids` (422 SITE_OF_OTHER_STUDY).',
+      'The link is in the mail alone, good once, for INVITATION_DAYS. Each of `site_ids` must be of one of `study_ids` (400 SITE_OF_OTHER_STUDY).',
     body: Invite,
     answers: { 201: User },
     handle: async ({ tx, audit, actor, context, body: given }) =>

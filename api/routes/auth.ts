@@ -81,7 +81,7 @@ export const authRoutes = [
     path: '/api/auth/register',
     tag: 'Authentication',
     summary: 'Register a user',
-    description: 'Each of `site_ids` must be of one of `study_ids` (422 SITE_OF_OTHER_STUDY).',
+    description: 'Each of `site_ids` must be of one of `study_ids` (400 SITE_OF_OTHER_STUDY).',
     may: roles('admin'),
     within: 'change',
     limit: 'auth',

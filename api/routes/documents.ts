@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { anyone } from '../access.js';
 import { problem } from '../errors.js';
 import { openapi } from '../openapi.js';
@@ -69,10 +71,20 @@ export function documentRoutes(described: readonly Route[]): Route[] {
     page('/docs', 'Interactive documentation', () => swaggerPage, 'text/html; charset=utf-8'),
     page('/docs/start.js', 'Starts the documentation', () => swaggerStart, TYPES.js!),
     page('/redoc', 'Reference documentation', () => redocPage, 'text/html; charset=utf-8'),
+    page('/docs/expressions', 'Names and functions of expressions', expressionsPage, 'text/markdown; charset=utf-8'),
     ...Object.entries(files).map(([path, file]) =>
       page(path, 'A file of the documentation', () => readFile(file), TYPES[path.slice(path.lastIndexOf('.') + 1)]!),
     ),
   ];
+}
+
+/** docs/expressions.md: two folders up from here in the sources, three in the build. */
+async function expressionsPage(): Promise<Buffer> {
+  const [found] = ['../../docs/expressions.md', '../../../docs/expressions.md']
+    .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+    .filter((path) => existsSync(path));
+  if (found === undefined) throw problem('NOT_FOUND', { detail: 'The page is not a part of this installation.' });
+  return readFile(found);
 }
 
 function requireEnabled({ settings }: Services): void {

@@ -1,7 +1,7 @@
 import { deleteModule, insertModules, orderModules, updateModule } from '../../db/queries/batteries.js';
 import type { BatteryRecord, ModuleRow } from '../../db/queries/batteries.js';
 import { isTask } from '../../workflows/domain/assessment/tasks.js';
-import { invalid, problem } from '../errors.js';
+import { brokenRule, problem } from '../errors.js';
 import { mergePatch } from '../merge-patch.js';
 import { by } from '../record.js';
 import { acceptModules, editable, existingBattery } from './batteries.js';
@@ -12,12 +12,12 @@ import type { Change } from './studies.js';
 type Unchanged = (record: Record<string, unknown>) => void;
 export type ModuleOfBattery = ModuleRow & { battery_id: number; version: number };
 
-/** Adds a module, last or at a position. @throws 404, 409 BATTERY_RETIRED, 422 bad settings or more than 100 modules */
+/** Adds a module, last or at a position. @throws 404, 409 BATTERY_RETIRED, 422 bad settings, 400 more than 100 modules */
 export async function addModule(change: Change, id: number, given: GivenModule): Promise<ModuleOfBattery> {
   const battery = await editable(change, await existingBattery(change.tx, id, true));
   const of = { battery_id: id, version: battery.version };
   const [module] = await acceptModules(change.tx, battery.study_id, [given], 'module');
-  if (battery.modules.length >= 100) throw invalid('modules', 'TOO_MANY', 'has 100 modules already');
+  if (battery.modules.length >= 100) throw brokenRule('modules', 'TOO_MANY', 'has 100 modules already');
   await insertModules(change.tx, { ...of, study_id: battery.study_id }, [
     { ...module!, position: battery.modules.length + 1 },
   ]);
@@ -33,7 +33,7 @@ export async function addModule(change: Change, id: number, given: GivenModule):
   return found(after, added.id);
 }
 
-/** Puts the modules in order: each once, none left out. @throws 404, 409 BATTERY_RETIRED or STALE, 422 */
+/** Puts the modules in order: each once, none left out. @throws 404, 409 BATTERY_RETIRED or STALE, 400, 422 */
 export async function reorderModules(
   change: Change,
   id: number,
@@ -43,11 +43,11 @@ export async function reorderModules(
   const before = await existingBattery(change.tx, id, true);
   unchangedSince({ ...before });
   const ids = given.map((one) => one.toLowerCase());
-  if (new Set(ids).size !== ids.length) throw invalid('module_ids', 'DUPLICATE', 'names a module twice');
+  if (new Set(ids).size !== ids.length) throw brokenRule('module_ids', 'DUPLICATE', 'names a module twice');
   const own = new Set(before.modules.map((module) => module.id));
   const strange = ids.findIndex((one) => !own.has(one));
-  if (strange >= 0) throw invalid(`module_ids.${strange}`, 'UNKNOWN_MODULE', 'is not a module of the battery');
-  if (ids.length !== own.size) throw invalid('module_ids', 'INCOMPLETE', `names ${ids.length} of ${own.size} modules`);
+  if (strange >= 0) throw brokenRule(`module_ids.${strange}`, 'UNKNOWN_MODULE', 'is not a module of the battery');
+  if (ids.length !== own.size) throw brokenRule('module_ids', 'INCOMPLETE', `names ${ids.length} of ${own.size} modules`);
   if (ids.every((one, index) => before.modules[index]!.id === one)) return before;
   const battery = await editable(change, before);
   await orderModules(change.tx, { battery_id: id, version: battery.version }, ids);
@@ -55,7 +55,7 @@ export async function reorderModules(
   return existingBattery(change.tx, id);
 }
 
-/** Changes a module; `settings` are merged. @throws 404, 409 BATTERY_RETIRED or STALE, 422 */
+/** Changes a module; `settings` are merged. @throws 404, 409 BATTERY_RETIRED or STALE, 400, 422 */
 export async function changeModule(
   change: Change,
   id: number,

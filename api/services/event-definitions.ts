@@ -16,7 +16,7 @@ import { requireBattery } from './windows.js';
 
 const unique = { event_definitions_study_id_event_oid_key: 'EVENT_OID_TAKEN' } as const;
 
-/** @throws 409 EVENT_OID_TAKEN, 422 UNKNOWN_BATTERY */
+/** @throws 409 EVENT_OID_TAKEN, 400 UNKNOWN_BATTERY */
 export async function createEventDefinition(
   change: Change,
   studyId: string,
@@ -30,7 +30,7 @@ export async function createEventDefinition(
   return made;
 }
 
-/** @throws 404, 409 EVENT_OID_TAKEN or STALE, 422 UNKNOWN_BATTERY */
+/** @throws 404, 409 EVENT_OID_TAKEN or STALE, 400 UNKNOWN_BATTERY */
 export async function changeEventDefinition(
   change: Change,
   id: string,

@@ -12,7 +12,7 @@ import {
 } from '../../db/queries/holiday-calendars.js';
 import type { HolidayCalendarFields, HolidayCalendarRecord } from '../../db/queries/holiday-calendars.js';
 import { asHoliday } from '../../workflows/domain/edc/calendar.js';
-import { invalid, problem } from '../errors.js';
+import { brokenRule, problem } from '../errors.js';
 import { onViolation } from '../faults.js';
 import { by, changedFields } from '../record.js';
 import type { HolidayCalendarChange, NewHolidayCalendar } from '../schemas/edc.js';
@@ -33,7 +33,7 @@ const fieldsOf = ({ holidays, ...fields }: Given): HolidayCalendarFields => ({
 
 /**
  * Adds a calendar. The study's first one is its default where nothing else is said. @throws 409 CALENDAR_NAME_TAKEN or
- * SITE_HAS_CALENDAR, 422
+ * SITE_HAS_CALENDAR, 400
  */
 export async function createCalendar(
   change: Change,
@@ -57,7 +57,7 @@ export async function createCalendar(
   return made;
 }
 
-/** @throws 404, 409 CALENDAR_NAME_TAKEN, SITE_HAS_CALENDAR or STALE, 422 */
+/** @throws 404, 409 CALENDAR_NAME_TAKEN, SITE_HAS_CALENDAR or STALE, 400 */
 export async function changeCalendar(
   change: Change,
   id: string,
@@ -105,15 +105,15 @@ async function requireSense(
   before: HolidayCalendarRecord | null,
 ): Promise<void> {
   if (given.site_id && !(await siteIsOf(tx, given.site_id, studyId)))
-    throw invalid('site_id', 'UNKNOWN_SITE', 'is not a site of the study');
+    throw brokenRule('site_id', 'UNKNOWN_SITE', 'is not a site of the study');
   const site = given.site_id === undefined ? (before?.site_id ?? null) : given.site_id;
   if (site !== null && (given.is_default ?? before?.is_default))
-    throw invalid('is_default', 'SITE_CALENDAR', 'cannot be true for the calendar of a site');
+    throw brokenRule('is_default', 'SITE_CALENDAR', 'cannot be true for the calendar of a site');
   const seen = new Set<string>();
   for (const [i, holiday] of (given.holidays ?? []).entries()) {
     const { date } = asHoliday(holiday);
     if (seen.has(date))
-      throw invalid(
+      throw brokenRule(
         typeof holiday === 'string' ? `holidays.${i}` : `holidays.${i}.date`,
         'DUPLICATE',
         `names ${date} a second time`,

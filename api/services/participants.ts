@@ -19,7 +19,7 @@ import {
 import type { ParticipantRecord } from '../../db/queries/participants.js';
 import { siteByCode, siteById, siteInReach } from '../../db/queries/sites.js';
 import type { Actor } from '../access.js';
-import { invalid, problem } from '../errors.js';
+import { brokenRule, problem } from '../errors.js';
 import { onViolation } from '../faults.js';
 import { by, changedFields } from '../record.js';
 import type { RequestContext } from '../route.js';
@@ -61,7 +61,7 @@ export const sourcesChanged = (
 
 /**
  * Enrolls a participant: the record, its anchor (`unset`, version 1) and the start of its workflow commit together.
- * @throws 409 PARTICIPANT_CODE_TAKEN, DUPLICATE_EXTERNAL_ID; 422 unknown site; 403 SITE_NOT_ASSIGNED
+ * @throws 409 PARTICIPANT_CODE_TAKEN, DUPLICATE_EXTERNAL_ID; 400 unknown site; 403 SITE_NOT_ASSIGNED
  */
 export async function enroll(
   { tx, audit, actor, context }: Change,
@@ -90,7 +90,7 @@ export async function enroll(
   return existing(tx, id);
 }
 
-/** @throws 404, 409 as `enroll`, STALE or PARTICIPANT_ERASED, 422 unknown site, 403 SITE_NOT_ASSIGNED */
+/** @throws 404, 409 as `enroll`, STALE or PARTICIPANT_ERASED, 400 unknown site, 403 SITE_NOT_ASSIGNED */
 export async function changeParticipant(
   { tx, audit, actor, context }: Change,
   id: string,
@@ -305,11 +305,11 @@ async function resolveSite(tx: Tx, studyId: string, given: Fields) {
   const { site_id, site_code, ...fields } = given;
   if (site_id === undefined && site_code === undefined) return { fields, siteId: undefined };
   const byId = site_id ? await siteById(tx, site_id) : undefined;
-  if (site_id && byId?.study_id !== studyId) throw invalid('site_id', 'UNKNOWN_SITE', 'is not a site of the study');
+  if (site_id && byId?.study_id !== studyId) throw brokenRule('site_id', 'UNKNOWN_SITE', 'is not a site of the study');
   const byCode = site_code ? await siteByCode(tx, studyId, site_code) : undefined;
-  if (site_code && !byCode) throw invalid('site_code', 'UNKNOWN_SITE', 'is not a site of the study');
+  if (site_code && !byCode) throw brokenRule('site_code', 'UNKNOWN_SITE', 'is not a site of the study');
   if (site_id && site_code && byId?.id !== byCode?.id)
-    throw invalid('site_code', 'SITE_CONFLICT', 'names another site than site_id');
+    throw brokenRule('site_code', 'SITE_CONFLICT', 'names another site than site_id');
   const site = byId ?? byCode;
   return { fields, siteId: site?.id ?? null };
 }

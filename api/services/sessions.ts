@@ -8,7 +8,7 @@ import { siteByCode, siteById } from '../../db/queries/sites.js';
 import { tasksOfSession } from '../../db/queries/submissions.js';
 import type { TaskRecord } from '../../db/queries/submissions.js';
 import { severalOpenVisits } from '../../workflows/domain/assessment/sync.js';
-import { invalid, problem } from '../errors.js';
+import { brokenRule, invalid, problem } from '../errors.js';
 import type { RequestContext } from '../route.js';
 import { held } from './participants.js';
 import { requireOwn } from './sessions-caller.js';
@@ -43,8 +43,8 @@ export interface Starting {
 
 /**
  * Starts a session, for the visit that is named or the participant's one open visit (decisions, section 4).
- * @throws 404, 409 PARTICIPANT_WITHDRAWN, VISIT_COMPLETED, VISIT_CLOSED, VISIT_NOT_OPEN, 422 a code without a study, an
- * unknown site or battery
+ * @throws 404, 409 PARTICIPANT_WITHDRAWN, VISIT_COMPLETED, VISIT_CLOSED, VISIT_NOT_OPEN, 422 a code without a study, 400
+ * an unknown site or battery
  */
 export async function startSession(
   { tx, audit, caller, context, minutes }: Starting,
@@ -130,7 +130,7 @@ async function participantOf(tx: Tx, idOrCode: string, studyId: string | undefin
 async function siteOf(tx: Tx, idOrCode: string, studyId: string): Promise<string> {
   const site =
     (UUID.test(idOrCode) ? await siteById(tx, idOrCode) : undefined) ?? (await siteByCode(tx, studyId, idOrCode));
-  if (!site || site.study_id !== studyId) throw invalid('site_id', 'UNKNOWN_SITE', 'is not a site of the study');
+  if (!site || site.study_id !== studyId) throw brokenRule('site_id', 'UNKNOWN_SITE', 'is not a site of the study');
   return site.id;
 }
 
@@ -158,7 +158,7 @@ async function batteryOf(
   named: boolean,
 ): Promise<{ id: number; version: number } | undefined> {
   const battery = id === null ? undefined : await currentBattery(tx, id, studyId);
-  if (named && !battery) throw invalid('battery_id', 'UNKNOWN_BATTERY', 'is not a battery of the study');
+  if (named && !battery) throw brokenRule('battery_id', 'UNKNOWN_BATTERY', 'is not a battery of the study');
   return battery;
 }
 

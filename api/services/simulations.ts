@@ -9,7 +9,7 @@ import { visitsPerParticipant } from '../../workflows/domain/simulation/inputs.j
 import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
 import { isPlotName, plotNames, plotSvg } from '../../workflows/domain/simulation/plots.js';
 import type { SimulationResult } from '../../workflows/domain/simulation/result.js';
-import { invalid, problem } from '../errors.js';
+import { brokenRule, invalid, problem } from '../errors.js';
 import { by } from '../record.js';
 import type { Change } from './studies.js';
 
@@ -31,7 +31,7 @@ export const simulationPath = (studyId: string, id: string): string => `/api/stu
 
 /**
  * Takes a study as it stands for a simulation, which a workflow then computes. Nothing of the study is changed.
- * @throws 404, 409 TOO_MANY_SIMULATIONS, 422 a start out of range or too many visits
+ * @throws 404, 409 TOO_MANY_SIMULATIONS, 422 a start out of range, 400 too many visits
  */
 export async function orderSimulation(
   { tx, audit, actor, context }: Change,
@@ -45,7 +45,7 @@ export async function orderSimulation(
     throw invalid('start_date', 'OUT_OF_RANGE', `must lie between ${EARLIEST} and ${LATEST}`);
   const visits = visitsPerParticipant(inputs) * inputs.participants;
   if (visits > MOST_VISITS)
-    throw invalid(
+    throw brokenRule(
       'participants',
       'TOO_LARGE',
       `would have ${visits} planned visits in all; at most ${MOST_VISITS} are simulated`,

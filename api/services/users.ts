@@ -17,7 +17,7 @@ import {
 import type { UserRow } from '../../db/queries/users.js';
 import type { Actor } from '../access.js';
 import { requireUncommon } from '../auth/password-rule.js';
-import { invalid, problem } from '../errors.js';
+import { brokenRule, problem } from '../errors.js';
 import { onViolation } from '../faults.js';
 import { by, changedFields } from '../record.js';
 import type { RequestContext } from '../route.js';
@@ -30,7 +30,7 @@ interface Change {
 }
 
 /**
- * Registers a user. @throws 409 EMAIL_TAKEN, 400 for a common password, 422 for an unknown study or site, or a site of
+ * Registers a user. @throws 409 EMAIL_TAKEN, 400 for a common password, an unknown study or site, or a site of
  * another study
  */
 export async function register(
@@ -63,7 +63,7 @@ export async function register(
 
 /**
  * Changes role, status, studies or sites; a deactivated user's sessions and tokens end. @throws 404, 409 LAST_ADMIN,
- * 422 as `register`
+ * 400 as `register`
  */
 export async function changeUser(
   { tx, audit, actor, context }: Change,
@@ -128,9 +128,9 @@ async function existing(tx: Tx, id: string): Promise<UserRow> {
 async function requireKnown(tx: Tx, given: { study_ids?: string[]; site_ids?: string[] }): Promise<void> {
   const studies = given.study_ids ? await missingIds(tx, 'studies', given.study_ids) : [];
   if (studies.length > 0)
-    throw invalid('study_ids', 'UNKNOWN_STUDY', `names studies that do not exist: ${studies.join(', ')}`);
+    throw brokenRule('study_ids', 'UNKNOWN_STUDY', `names studies that do not exist: ${studies.join(', ')}`);
   const sites = given.site_ids ? await missingIds(tx, 'sites', given.site_ids) : [];
-  if (sites.length > 0) throw invalid('site_ids', 'UNKNOWN_SITE', `names sites that do not exist: ${sites.join(', ')}`);
+  if (sites.length > 0) throw brokenRule('site_ids', 'UNKNOWN_SITE', `names sites that do not exist: ${sites.join(', ')}`);
 }
 
 /**
@@ -172,7 +172,7 @@ async function requireSitesWithin(tx: Tx, siteIds: readonly string[], studyIds: 
         ]
       : [],
   );
-  throw problem('VALIDATION_FAILED', {
+  throw problem('RULE_VIOLATED', {
     detail: `site_ids must be sites of the user’s studies (study_ids): ${outside.join(', ')} ${outside.length === 1 ? 'is' : 'are'} not`,
     errors,
   });

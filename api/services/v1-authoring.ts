@@ -2,7 +2,7 @@ import type { BatteryRecord } from '../../db/queries/batteries.js';
 import { batteryByCode } from '../../db/queries/batteries.js';
 import { windowByCode } from '../../db/queries/windows.js';
 import type { VisitWindow } from '../../db/models/records.js';
-import { invalid } from '../errors.js';
+import { brokenRule } from '../errors.js';
 import { by } from '../record.js';
 import { reply } from '../route.js';
 import type { Reply } from '../route.js';
@@ -44,7 +44,7 @@ export interface WantedWindow {
 /**
  * Makes a battery what the body says, the whole of it: what is left out is the default. The same body again changes
  * nothing. A published battery that differs gets its next version, which `publish` publishes.
- * @throws 409 BATTERY_RETIRED or STALE, 422 bad settings, another code than the path's
+ * @throws 409 BATTERY_RETIRED or STALE, 422 bad settings, 400 another code than the path's
  */
 export async function putBattery(
   change: Change,
@@ -85,7 +85,7 @@ export async function putBattery(
 
 function assertSame(code: string, given: string | undefined): void {
   if (given !== undefined && given !== code)
-    throw invalid('code', 'CODE_MISMATCH', 'must be the code of the path, or left out');
+    throw brokenRule('code', 'CODE_MISMATCH', 'must be the code of the path, or left out');
 }
 
 const contentOf = ({ name, description, modules }: BatteryRecord) => ({
@@ -97,7 +97,7 @@ const differs = (battery: BatteryRecord, wanted: object): boolean => differences
 
 /**
  * Makes a visit window what the body says, the whole of it; `battery_code` names a battery of the study. @throws 409
- * STALE, 422 an unknown battery
+ * STALE, 400 an unknown battery
  */
 export async function putWindow(
   change: Change,
@@ -108,7 +108,7 @@ export async function putWindow(
   const batteryId = battery_code
     ? (await batteryByCode(change.tx, studyId, battery_code))?.id
     : (wanted.battery_id ?? null);
-  if (batteryId === undefined) throw invalid('battery_code', 'UNKNOWN_BATTERY', 'is not a battery of the study');
+  if (batteryId === undefined) throw brokenRule('battery_code', 'UNKNOWN_BATTERY', 'is not a battery of the study');
   await requireBattery(change.tx, batteryId, studyId);
   const fields = {
     name: wanted.name,

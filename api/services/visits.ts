@@ -12,7 +12,7 @@ import type { VisitRecord } from '../../db/queries/visits.js';
 import type { VisitContent, VisitDays } from '../../db/models/records.js';
 import { addDays, isDate } from '../../workflows/domain/dates.js';
 import { CONTENT, windowIdentity } from '../../workflows/domain/schedule.js';
-import { invalid, problem } from '../errors.js';
+import { brokenRule, invalid, problem } from '../errors.js';
 import { by, changedFields } from '../record.js';
 import type { Completion, NewVisit, VisitChange } from '../schemas/schedules.js';
 import { held, pastInstant, requireMovable, sourcesChanged } from './participants.js';
@@ -32,7 +32,7 @@ export async function scheduleVisit(
   if (given.visit_window_id) await lockAnchors(tx, [given.participant_id]);
   const participant = await held(tx, given.participant_id);
   if (given.study_id && given.study_id.toLowerCase() !== participant.study_id)
-    throw invalid('study_id', 'OTHER_STUDY', 'is not the study of the participant');
+    throw brokenRule('study_id', 'OTHER_STUDY', 'is not the study of the participant');
   requireMovable(participant);
   const window = given.visit_window_id ? await existingWindow(tx, given.visit_window_id) : undefined;
   if (window && window.study_id !== participant.study_id)
@@ -46,7 +46,7 @@ export async function scheduleVisit(
     window_close: given.window_close ?? (window ? addDays(given.target_date, window.window_after) : given.target_date),
   };
   if (!isDate(dates.window_open) || !isDate(dates.window_close))
-    throw invalid(
+    throw brokenRule(
       'target_date',
       'OUT_OF_RANGE',
       'is so near to an end of the calendar (years 0001 to 9999) that its window does not lie within it',

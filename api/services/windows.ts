@@ -9,7 +9,7 @@ import {
   windowById,
   windowHasCompletedVisits,
 } from '../../db/queries/windows.js';
-import { invalid, problem } from '../errors.js';
+import { brokenRule, invalid, problem } from '../errors.js';
 import { onViolation } from '../faults.js';
 import { by, changedFields } from '../record.js';
 import { existing as existingStudy } from './studies.js';
@@ -33,7 +33,7 @@ const unique = { visit_windows_study_id_code_key: 'WINDOW_CODE_TAKEN' } as const
 
 /**
  * Adds a window to the study that the body or the context names. @throws 400 two studies, 404, 409 WINDOW_CODE_TAKEN,
- * 422 no study or an unknown battery
+ * 422 no study, 400 an unknown battery
  */
 export async function createWindow(
   change: Change,
@@ -60,7 +60,7 @@ export async function createWindow(
   return window;
 }
 
-/** @throws 404, 409 WINDOW_CODE_TAKEN or STALE, 422 an unknown battery */
+/** @throws 404, 409 WINDOW_CODE_TAKEN or STALE, 400 an unknown battery */
 export async function changeWindow(
   change: Change,
   id: string,
@@ -129,8 +129,8 @@ async function regenerate(
   ]);
 }
 
-/** @throws 422 UNKNOWN_BATTERY */
+/** @throws 400 UNKNOWN_BATTERY */
 export async function requireBattery(tx: Tx, batteryId: number | null | undefined, studyId: string): Promise<void> {
   if (batteryId && !(await batteryIsOf(tx, batteryId, studyId)))
-    throw invalid('battery_id', 'UNKNOWN_BATTERY', 'is not a battery of the study');
+    throw brokenRule('battery_id', 'UNKNOWN_BATTERY', 'is not a battery of the study');
 }

@@ -300,7 +300,7 @@ describe('simulations over HTTP', function () {
       });
     }
 
-    it('more planned visits than can be simulated: 422 that names the number', async () => {
+    it('more planned visits than can be simulated: 400 that names the number', async () => {
       const { id } = await newStudy(stage.admin, { config: { scheduling_mode: 'edc' } });
       await stage.admin.expect(201, 'POST', `/api/studies/${id}/event-definitions`, {
         event_oid: 'DAILY',
@@ -309,7 +309,7 @@ describe('simulations over HTTP', function () {
         repeating: { count: 366, every_days: 1 },
       });
       const answer = await order(id, { participants: 5000, months: 1, seed: 1 });
-      expect([answer.status, answer.body.errors[0]!.code]).to.deep.equal([422, 'TOO_LARGE']);
+      expect([answer.status, answer.body.errors[0]!.code]).to.deep.equal([400, 'TOO_LARGE']);
     });
 
     it('a plot of another name 404, of a simulation that has no result yet 409, a simulation of another study 404', async () => {

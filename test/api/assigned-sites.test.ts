@@ -26,7 +26,7 @@ describe('The sites that a user is assigned to', () => {
   const change = (id: string, body: object) => root.patch(`/api/users/${id}`, body);
   function refused({ status, body }: { status: number; body: Loose }, ...sites: [number, Loose][]) {
     expect([status, body.errors?.map(({ path, code }) => [path, code])]).to.deep.equal([
-      422,
+      400,
       sites.map(([at]) => [`site_ids.${at}`, 'SITE_OF_OTHER_STUDY']),
     ]);
     for (const [, site] of sites) expect(body.detail).to.contain(site.id);
@@ -50,7 +50,7 @@ describe('The sites that a user is assigned to', () => {
       '/api/auth/register',
       person({ study_ids: [one.id], site_ids: ['00000000-0000-4000-8000-000000000000'], password: goodPassword }),
     );
-    expect([status, body.errors[0]!.code]).to.deep.equal([422, 'UNKNOWN_SITE']);
+    expect([status, body.errors[0]!.code]).to.deep.equal([400, 'UNKNOWN_SITE']);
   });
 
   it('are so after every change: of the sites, of the studies, of both', async () => {

@@ -123,7 +123,7 @@ describe('HTTP conventions', () => {
       method: 'POST',
       path: participants,
       body: () => ({ participant_code: unique(), site_code: 'nowhere' }),
-      status: 422,
+      status: 400,
       field: 'site_code',
       rule: 'UNKNOWN_SITE',
     },

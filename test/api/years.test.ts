@@ -189,7 +189,7 @@ describe('Years that no column can hold', function suite() {
         expect(
           [answer.status, answer.body.errors?.map((fault) => [fault.path, fault.code])],
           answer.text,
-        ).to.deep.equal([422, [['target_date', 'OUT_OF_RANGE']]]);
+        ).to.deep.equal([400, [['target_date', 'OUT_OF_RANGE']]]);
       }
     });
   });

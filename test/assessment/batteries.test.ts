@@ -246,7 +246,7 @@ describe('Batteries', () => {
       [...ids.slice(1), '00000000-0000-4000-8000-000000000000'],
       [],
     ])
-      expect((await put(bad)).status).to.equal(422);
+      expect((await put(bad)).status).to.equal(400);
   });
 
   it('changes and takes out modules; settings are merged, positions close up', async () => {

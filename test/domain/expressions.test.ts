@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { evaluate } from '../../workflows/domain/decide.js';
 import {
   checkExpression,
   expressionContext,
+  expressionNames,
   fieldsOf,
   formItemsOf,
   runExpression,
@@ -11,6 +14,7 @@ import type { ExpressionKind } from '../../workflows/domain/expressions.js';
 import { completePolicy } from '../../workflows/domain/policy.js';
 import type { Facts } from '../../workflows/domain/types.js';
 import { emptyFacts } from '../property/model.js';
+import { root } from '../support/environment.js';
 
 const facts: Facts = {
   ...emptyFacts('Europe/Berlin'),
@@ -199,5 +203,40 @@ describe('expressions of a policy', () => {
     const began = performance.now();
     run(worst);
     expect(performance.now() - began).to.be.below(500);
+  });
+});
+
+describe('docs/expressions.md', () => {
+  const page = readFileSync(join(root, 'docs', 'expressions.md'), 'utf8');
+  const examples = page.slice(page.indexOf('## Examples'));
+  const rows = [...examples.matchAll(/^\| `(.*)` \| `(.*)` \|$/gm)].map(
+    ([, expression, gives]) => [expression!.replaceAll('\\|', '|'), gives!] as const,
+  );
+  it('has examples', () => expect(rows.length).to.be.above(12));
+  for (const [expression, gives] of rows)
+    it(expression, () => {
+      expect(checkExpression(expression, /^(true|false)$/.test(gives) ? 'rule' : 'date')?.message ?? '').to.match(
+        /^$|gives int/,
+      );
+      expect(String(run(expression))).to.equal(gives);
+    });
+
+  it('names each variable and each function that there is', () => {
+    const named = new Set([...page.matchAll(/`([a-z]+)[(.]/gi)].map(([, name]) => name!));
+    const fields = [...page.matchAll(/^\| `([a-z_.]+)` \|/gm)].map(([, name]) => name!);
+    const context = expressionContext(
+      { ...facts, study: { ...facts.study, start_date: '2024-01-01' } },
+      completePolicy({}),
+      null,
+    );
+    for (const [variable, value] of Object.entries(context)) {
+      expect(named, variable).to.include(variable);
+      if (variable === 'forms' || variable === 'visits') continue;
+      for (const field of Object.keys(value as object)) expect(fields).to.include(`${variable}.${field}`);
+    }
+    const { functions } = expressionNames();
+    const own = functions.map(({ name }) => name).filter((name) => /^(date|add|days?|year|month|ear|lat)/.test(name));
+    expect(own).to.include.members(['addDays', 'dateOf', 'latest']);
+    for (const name of own) expect(named, name).to.include(name);
   });
 });

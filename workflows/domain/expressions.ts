@@ -58,6 +58,9 @@ const environment = new Environment({
   .registerFunction('latest(string, string): string', (a: string, b: string) => (date(a) > date(b) ? a : b))
   .registerFunction('dateOf(string, string): string', (instant: string, zone: string) => dateIn(instant, zone));
 
+/** What an expression may name: what docs/expressions.md describes. */
+export const expressionNames = () => environment.getDefinitions();
+
 export type ExpressionKind = 'rule' | 'date';
 export interface ExpressionFault {
   message: string;
