@@ -153,9 +153,7 @@ async function holdersOf(tx: Tx, items: readonly ResponseItem[], caller: Session
           doubtful.map(({ given }) => given.sessionId),
           doubtful.map(({ given }) => ({ id: given.id, hash: given.content.hash })),
         );
-  const taken = [...byLocalId.values()].flatMap((rows) =>
-    rows[0]!.own === 1 ? [rows[0]!.own_id!] : [],
-  );
+  const taken = [...byLocalId.values()].flatMap((rows) => (rows[0]!.own === 1 ? [rows[0]!.own_id!] : []));
   return { byLocalId, ids: [...taken, ...answered], answered };
 }
 
