@@ -206,12 +206,13 @@ describe('Offline sync: local ids belong to the participant', () => {
 
   it('a lone response of staff never goes into a session that a colleague synced; that one sent again is a duplicate', async () => {
     const id = unique('lone');
+    const lone = response('r', id);
     const colleague = await user(site.http, 'coordinator', { study_ids: [site.study.id] });
     const { server_id } = await session(theirs(id), colleague);
-    expect(await respond(response('r', id))).to.include({ status: 'rejected', code: 'UNKNOWN_SESSION' });
+    expect(await respond(lone)).to.include({ status: 'rejected', code: 'UNKNOWN_SESSION' });
     expect(await summaries(server_id!)).to.deep.equal({});
-    expect(await respond(response('r', id), colleague)).to.include({ status: 'created', server_id });
-    expect(await respond(response('r', id))).to.include({ status: 'duplicate', server_id });
+    expect(await respond(lone, colleague)).to.include({ status: 'created', server_id });
+    expect(await respond(lone)).to.include({ status: 'duplicate', server_id });
   });
 
   it('the same id of both at once, many times over, is one session each', async () => {
