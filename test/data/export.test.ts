@@ -295,6 +295,47 @@ describe('Exports', () => {
     expect(shift).to.be.within(-364, -1);
   });
 
+  it('as a workbook: dates and times are those of a spreadsheet, the header stays in view and filters', async () => {
+    for (const [dataset, dates, instants] of [
+      ['visits', ['target_date', 'window_open'], []],
+      ['sessions', [], ['started_at']],
+      ['participants', ['enrollment_date'], []],
+    ] as const) {
+      const answer = await fetch(`${http.base}/api/exports/xlsx`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ study_id: filled.study.id, dataset }),
+      });
+      const book = new excel.Workbook();
+      await book.xlsx.load(await answer.arrayBuffer());
+      const sheet = book.worksheets[0]!;
+      const names = (sheet.getRow(1).values as string[]).slice(1);
+      expect(sheet.views[0]).to.include({ state: 'frozen', ySplit: 1 });
+      expect(sheet.autoFilter).to.equal(`A1:${sheet.getRow(1).getCell(names.length).address}`);
+      const rows = await json(dataset);
+      expect(sheet.rowCount).to.equal(rows.length + 1);
+      for (const [i, row] of rows.entries())
+        for (const [name, length] of [
+          ...dates.map((d) => [d, 10] as const),
+          ...instants.map((d) => [d, 23] as const),
+        ]) {
+          const { value } = sheet.getRow(i + 2).getCell(names.indexOf(name) + 1);
+          const told = row[name] as string | null;
+          if (told === null) expect(value).to.equal(null);
+          else
+            expect((value as Date).toISOString().slice(0, length), name).to.equal(
+              told.slice(0, length).replace('Z', ''),
+            );
+        }
+      const complete = rows.findIndex((row) => [...dates, ...instants].every((name) => row[name] !== null));
+      expect(complete).to.be.at.least(0);
+      const formats = [...dates, ...instants].map(
+        (name) => sheet.getRow(complete + 2).getCell(names.indexOf(name) + 1).numFmt,
+      );
+      expect(formats).to.deep.equal([...dates.map(() => 'yyyy-mm-dd'), ...instants.map(() => 'yyyy-mm-dd hh:mm:ss')]);
+    }
+  });
+
   it('as a workbook, as lines, and as a zip with a dictionary', async () => {
     const bytes = async (format: string) =>
       new Uint8Array(
