@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import type { Column } from './datasets.js';
+import type { Column } from './columns.js';
 
 /** What a sheet holds, less its header. */
 export const MAX_SHEET_ROWS = 1_048_575;

@@ -5,7 +5,9 @@ import { parse } from 'csv-parse/sync';
 import { expect } from 'chai';
 import excel from 'exceljs';
 import pg from 'pg';
-import { admin, newStudy, user } from '../support/http.js';
+import { datasetNames } from '../../db/exports/datasets.js';
+import { unzipped } from '../support/archive.js';
+import { admin, newStudy, unique, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';
@@ -26,6 +28,10 @@ const DATASETS = [
   'schedule_versions',
   'notifications',
   'audit',
+  'consents',
+  'eligibility',
+  'randomization',
+  'forms',
 ];
 
 describe('Exports', () => {
@@ -333,6 +339,82 @@ describe('Exports', () => {
         (name) => sheet.getRow(complete + 2).getCell(names.indexOf(name) + 1).numFmt,
       );
       expect(formats).to.deep.equal([...dates.map(() => 'yyyy-mm-dd'), ...instants.map(() => 'yyyy-mm-dd hh:mm:ss')]);
+    }
+  });
+
+  it('consents, eligibility, randomization and forms are datasets of their own', async () => {
+    const person = filled.people[0]!;
+    const path = `/api/studies/${filled.study.id}/participants/${person.id}`;
+    const form_oid = unique('form');
+    await http.expect(201, 'POST', `${path}/forms`, {
+      form_oid,
+      status: 'complete',
+      items: { AGE: 61, NOTE: '=1+1', DONE: true },
+    });
+    const all = await json('forms');
+    expect(
+      all
+        .filter((row) => row.form_oid === form_oid)
+        .map(({ participant_code, item_oid, value, status }) => [participant_code, item_oid, value, status]),
+    ).to.deep.equal([
+      [person.participant_code, 'AGE', '61', 'complete'],
+      [person.participant_code, 'DONE', 'true', 'complete'],
+      [person.participant_code, 'NOTE', '=1+1', 'complete'],
+    ]);
+    expect((await ask('csv', 'forms')).text).to.include(",'=1+1,");
+    for (const [dataset, listed] of [
+      ['consents', 'consents'],
+      ['eligibility', 'eligibility'],
+      ['randomization', 'randomization'],
+    ] as const) {
+      const rows = (await json(dataset)).filter(({ participant_id }) => participant_id === person.id);
+      const told = (await http.get(`${path}/${listed}`)).body as Loose & { items?: Loose[] };
+      const records = told.items ?? (told['id'] === undefined ? [] : [told]);
+      expect(rows.map(({ id, status, arm }) => [id, status ?? arm])).to.have.deep.members(
+        records.map((record) => [record['id'], record['status'] ?? record['arm']]),
+      );
+    }
+    const hidden = await json('forms', { deidentify: true });
+    expect(hidden).to.have.length(all.length);
+    expect(hidden[0]).not.to.have.any.keys('value');
+  });
+
+  it('the dictionary lists the values that a column can have, and no row has another', async () => {
+    for (const dataset of datasetNames) {
+      const archive = unzipped(
+        Buffer.from(
+          await (
+            await fetch(`${http.base}/api/exports/zip`, {
+              method: 'POST',
+              headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': 'application/json' },
+              body: JSON.stringify({ study_id: filled.study.id, dataset }),
+            })
+          ).arrayBuffer(),
+        ),
+      );
+      const rows = await json(dataset);
+      const dictionary = parse(archive.get('data-dictionary.csv')!, { columns: true }) as Record<string, string>[];
+      for (const { column, allowed_values } of dictionary) {
+        if (allowed_values === '') continue;
+        const allowed = new Set(allowed_values!.split('|'));
+        const found = new Set(
+          rows
+            .map((row) => row[column!])
+            .filter((value) => value !== null)
+            .map(String),
+        );
+        expect(
+          [...found].filter((value) => !allowed.has(value)),
+          `${dataset}.${column!}`,
+        ).to.deep.equal([]);
+      }
+      const named = (name: string) => dictionary.find(({ column }) => column === name)?.allowed_values;
+      if (dataset === 'visits')
+        expect([named('status'), named('is_baseline'), named('target_date')]).to.deep.equal([
+          'scheduled|open|completed|missed|superseded|cancelled',
+          'true|false',
+          '',
+        ]);
     }
   });
 
