@@ -116,7 +116,9 @@ describe('Exports', () => {
 
   it('the file has a name, and JSON says what it is', async () => {
     const answer = await ask('json', 'sessions');
-    expect(answer.headers.get('content-disposition')).to.match(/^attachment; filename="[\w-]+-sessions\.json"$/);
+    expect(answer.headers.get('content-disposition')).to.match(
+      /^attachment; filename="[\w-]+-sessions-\d{8}T\d{6}Z-[\da-f]{8}\.json"$/,
+    );
     expect(answer.body).to.include({ dataset: 'sessions', study_code: filled.study.study_code });
     expect((await ask('csv', 'sessions')).headers.get('content-type')).to.equal('text/csv; charset=utf-8');
   });
@@ -287,7 +289,7 @@ describe('Exports', () => {
     ])
       expect(text.includes(secret), secret).to.equal(false);
     expect(again.text).to.include(String(first.participant_code));
-    expect(again.headers.get('content-disposition')).to.include('"deidentified-participants.csv"');
+    expect(again.headers.get('content-disposition')).to.include('"deidentified-participants-');
     const real = (await json('visits')).filter(({ participant_id }) => participant_id === filled.people[0]!.id);
     const moved = visits.filter(({ participant_id }) => participant_id === first.id);
     const days = (a: unknown, b: unknown) => (Date.parse(String(a)) - Date.parse(String(b))) / 86_400_000;

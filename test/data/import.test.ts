@@ -247,7 +247,9 @@ describe('Importing participants from CSV', () => {
       `${HEADER}F-1,,NOWHERE,\n=cmd(),,NOWHERE,\nF-2,,,\n`,
       '?answer=failed_rows',
     );
-    expect(answer.headers.get('content-disposition')).to.equal('attachment; filename="failed-rows.csv"');
+    expect(answer.headers.get('content-disposition')).to.match(
+      /^attachment; filename="failed-rows-\d{8}T\d{6}Z-[\da-f]{8}\.csv"$/,
+    );
     expect(answer.text.split('\n').slice(0, 3)).to.deep.equal([
       'participant_code,external_id,site_code,preferred_language,import_row,import_field,import_code,import_message',
       'F-1,,NOWHERE,,2,site_code,UNKNOWN_SITE,site_code is not a site of the study',
