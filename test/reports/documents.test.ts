@@ -53,6 +53,7 @@ describe('Reports as PDF', function () {
       expect(read)
         .to.include({ language, tagged: true })
         .and.to.have.deep.property('box', [...box]);
+      expect(new Set(read.fonts.map((font) => font.replace(/-.*/, '')))).to.deep.equal(new Set(['NotoSans']));
       expect(read.bookmarks).to.include.members([...headings]);
       expect(read.text)
         .to.match(new RegExp(`1\\s*/\\s*${read.pages}`))
