@@ -22,7 +22,7 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --uid 10001 --user-group --no-create-home --home-dir /nonexistent research \
  && install -d -o research -g research -m 700 /data
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=8000 DATA_DIR=/data CHROMIUM_PATH=/usr/bin/chromium
+ENV NODE_ENV=production HOST=0.0.0.0 WORKER_METRICS_HOST=0.0.0.0 PORT=8000 DATA_DIR=/data CHROMIUM_PATH=/usr/bin/chromium
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules

@@ -241,7 +241,7 @@ const actionList = (group: string, doc: string, fallback: string): Definition<st
 
 export const definitions = {
   NODE_ENV: text('General', 'development or production; production demands real secrets', 'development'),
-  HOST: text('General', 'address that everything listens on', '127.0.0.1'),
+  HOST: text('General', 'address that the API listens on', '127.0.0.1'),
   DATA_DIR: text('General', 'database, Temporal file, logs, keys, run.json', '.data'),
   LOG_LEVEL: text('General', 'trace, debug, info, warn, error', 'info'),
   PUBLIC_URL: optional('General', 'base URL that people reach the API by (links in mails); default: where it listens'),
@@ -251,6 +251,9 @@ export const definitions = {
   POSTGRES_PORT: port('embedded PostgreSQL', 5433),
   TEMPORAL_PORT: port('embedded Temporal server', 7233),
   TEMPORAL_UI_PORT: port('Temporal Web UI', 8233),
+  POSTGRES_HOST: text('Ports', 'address that the embedded PostgreSQL listens on', '127.0.0.1'),
+  TEMPORAL_HOST: text('Ports', 'address that the embedded Temporal server and its Web UI listen on', '127.0.0.1'),
+  MAIL_HOST: text('Ports', 'address that the mail catcher listens on', '127.0.0.1'),
   MAIL_PORT: port('mail catcher, SMTP', 1025),
   MAIL_UI_PORT: port('mail catcher, page and JSON', 1080),
 
@@ -385,8 +388,9 @@ export const definitions = {
   ),
   WORKER_METRICS_PORT: optionalPort(
     'Switches',
-    'the worker’s metrics for Prometheus, at /metrics on HOST (behind METRICS_TOKEN where that is set); not set: not served',
+    'the worker’s metrics for Prometheus, at /metrics (behind METRICS_TOKEN where that is set); not set: not served',
   ),
+  WORKER_METRICS_HOST: text('Switches', 'address that the worker’s metrics are served on', '127.0.0.1'),
   OTEL_EXPORTER_OTLP_ENDPOINT: address(
     'Switches',
     'where OpenTelemetry traces are sent (OTLP over HTTP, such as http://collector:4318); not set: no traces',
@@ -426,6 +430,17 @@ export function isKnownDefault(value: string): boolean {
   return own !== lower && new Set(own.replaceAll(COUNTED, '').replaceAll(/[^\p{L}\p{N}]/gu, '')).size < FEWEST_SIGNS;
 }
 
+/** Programs of the service that are given their settings by another one. */
+export type Program = 'api' | 'worker';
+/**
+ * What a program has no use for and is not given: the worker checks no access token, and only migrations are done as the
+ * owner of the database.
+ */
+export const WITHHELD: Readonly<Record<Program, readonly string[]>> = {
+  api: ['ADMIN_PASSWORD', 'DATABASE_APP_PASSWORD'],
+  worker: ['ADMIN_PASSWORD', 'DATABASE_APP_PASSWORD', 'JWT_SECRET'],
+};
+
 const SECRETS = [
   'JWT_SECRET',
   'SESSION_SECRET',
@@ -436,9 +451,10 @@ const SECRETS = [
 
 /**
  * Reads and validates the environment. An empty value counts as not set.
+ * @param program whose settings they are: what it is not given is not missed
  * @throws SettingsError naming every fault at once (decisions, "settings").
  */
-export function readSettings(env: Record<string, string | undefined> = process.env): Settings {
+export function readSettings(env: Record<string, string | undefined> = process.env, program?: Program): Settings {
   const faults: string[] = [];
   const read: Record<string, unknown> = {};
   for (const [name, definition] of Object.entries(definitions)) {
@@ -457,19 +473,19 @@ export function readSettings(env: Record<string, string | undefined> = process.e
   if (settings.DATACAPTURE_ENCRYPTION_KEY !== undefined && !encryptionKeyBytes(settings.DATACAPTURE_ENCRYPTION_KEY)) {
     faults.push('DATACAPTURE_ENCRYPTION_KEY must be 32 bytes, written as hex (64 characters) or base64');
   }
-  if (settings.production) faults.push(...productionFaults(settings));
+  if (settings.production) faults.push(...productionFaults(settings, program && WITHHELD[program]));
   if (faults.length > 0) throw new SettingsError(faults, settings);
   return settings;
 }
 
-function productionFaults(settings: Settings): string[] {
+function productionFaults(settings: Settings, withheld: readonly string[] = []): string[] {
   const faults: string[] = [];
   const seen = new Map<string, string>();
   for (const name of SECRETS) {
     const value = settings[name];
     const least = name === 'ADMIN_PASSWORD' ? 12 : 32;
     if (value === undefined) {
-      faults.push(`${name} is required in production`);
+      if (!withheld.includes(name)) faults.push(`${name} is required in production`);
       continue;
     }
     if (value.length < least) faults.push(`${name} is shorter than ${least} characters`);

@@ -41,7 +41,7 @@ import { ensureVisitSchedules } from './visits/schedules.js';
 // What a burst leaves behind has outlived the engine's young space: by itself the engine lets it grow to four times
 // what is in use before it looks, here and in the thread of the workflows. Measured: 2,000 triggers, 300 MB of it.
 setFlagsFromString('--heap-growing-percent=40');
-const settings = readSettings();
+const settings = readSettings(process.env, 'worker');
 const log = pino({ level: settings.LOG_LEVEL, base: { part: 'worker' } });
 if (!settings.DATABASE_URL || !settings.TEMPORAL_ADDRESS)
   throw new Error('DATABASE_URL and TEMPORAL_ADDRESS must be set for the worker ("npm start" sets them)');
@@ -86,7 +86,7 @@ const metrics =
   settings.WORKER_METRICS_PORT === undefined
     ? undefined
     : await serveWorkerMetrics({
-        host: settings.HOST,
+        host: settings.WORKER_METRICS_HOST,
         port: settings.WORKER_METRICS_PORT,
         token: settings.METRICS_TOKEN,
         database,

@@ -106,7 +106,7 @@ function gathered(): DestinationStream {
  */
 async function usable(draining: AbortSignal): Promise<Settings> {
   try {
-    return readSettings();
+    return readSettings(process.env, 'api');
   } catch (fault) {
     if (!(fault instanceof SettingsError) || !fault.read?.production) throw fault;
     // Nobody is served with what is wrong: it is enough to ask the servers by.

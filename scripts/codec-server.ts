@@ -1,7 +1,7 @@
 /**
  * Shows sealed payloads to the Temporal Web UI and CLI: `npm run codec-server [-- --port 8234]`. It opens and seals
  * with the keys that are set (TEMPORAL_PAYLOAD_KEY, TEMPORAL_PAYLOAD_FORMER_KEYS). Its address ends with a secret that
- * is new at each start: who knows it reads everything. It listens on HOST and answers pages of the UI alone.
+ * is new at each start: who knows it reads everything. It listens on TEMPORAL_HOST and answers pages of the UI alone.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -32,7 +32,7 @@ const path = `/${randomBytes(24).toString('base64url')}`;
 const uiAddress =
   settings.TEMPORAL_UI_URL ??
   runningOn(settings.DATA_DIR)?.temporal_ui ??
-  `http://${reach(settings.HOST)}:${settings.TEMPORAL_UI_PORT}`;
+  `http://${reach(settings.TEMPORAL_HOST)}:${settings.TEMPORAL_UI_PORT}`;
 const ui = new URL(uiAddress).origin;
 
 const server = createServer((request, response) => {
@@ -101,13 +101,13 @@ const written = (payloads: Payload[]): Sent => ({
 
 server.once('error', (fault: NodeJS.ErrnoException) => {
   console.error(
-    `The codec server cannot listen at ${settings.HOST}:${port} (${fault.code ?? fault.message}): give another --port.`,
+    `The codec server cannot listen at ${settings.TEMPORAL_HOST}:${port} (${fault.code ?? fault.message}): give another --port.`,
   );
   process.exit(1);
 });
-server.listen(Number(port), settings.HOST, () => {
+server.listen(Number(port), settings.TEMPORAL_HOST, () => {
   const address = server.address() as { port: number };
-  console.log(`Codec server for ${ui}: http://${reach(settings.HOST)}:${address.port}${path}`);
+  console.log(`Codec server for ${ui}: http://${reach(settings.TEMPORAL_HOST)}:${address.port}${path}`);
   console.log('Web UI: the glasses at the top right, "Remote Codec Endpoint". CLI: --codec-endpoint. Ctrl-C ends it.');
 });
 for (const name of ['SIGINT', 'SIGTERM'] as const)

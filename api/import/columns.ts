@@ -27,6 +27,11 @@ export interface Header {
   columns: (ImportColumn | undefined)[];
   unknown: string[];
 }
+/** The row that a header is, and what may be the reason where it is none. */
+export interface HeaderPlace {
+  row: number;
+  remarks: readonly string[];
+}
 const MAX_COLUMNS = 500;
 
 /** Case, blanks, underscores and hyphens do not matter. */
@@ -41,7 +46,7 @@ const byAlias = new Map(
  * known is left out and told.
  * @throws 400 HEADER_INVALID: participant_code is missing, a column stands there twice, there are more than 500
  */
-export function readHeader(cells: readonly string[]): Header {
+export function readHeader(cells: readonly string[], at: HeaderPlace): Header {
   if (cells.length > MAX_COLUMNS)
     throw problem('HEADER_INVALID', {
       detail: `The header has ${cells.length} columns; at most ${MAX_COLUMNS} are taken.`,
@@ -51,9 +56,9 @@ export function readHeader(cells: readonly string[]): Header {
   const columns = names.map((name) => byName.get(name) ?? (own.has(byAlias.get(name)) ? undefined : byAlias.get(name)));
   const keys = names.map((name, i) => columns[i] ?? name).filter((key) => key !== '');
   const twice = keys.find((key, i) => keys.indexOf(key) !== i);
-  if (twice !== undefined) throw refused(twice.slice(0, 64), 'DUPLICATE_COLUMN', 'stands in the header twice');
+  if (twice !== undefined) throw refused(twice.slice(0, 64), 'DUPLICATE_COLUMN', 'stands in the header twice', at);
   if (!columns.includes('participant_code'))
-    throw refused('participant_code', 'REQUIRED', 'is missing in the header, which is the first row');
+    throw refused('participant_code', 'REQUIRED', 'is missing in the header, which is the first row with content', at);
   return {
     columns,
     unknown: cells
@@ -62,8 +67,12 @@ export function readHeader(cells: readonly string[]): Header {
   };
 }
 
-const refused = (field: string, code: string, sentence: string) =>
+/** Whether a row could be the header: one of its cells is the column that each file needs. */
+export const hasParticipantCode = (cells: readonly string[]): boolean =>
+  cells.some((cell) => byName.get(plain(cell)) === 'participant_code');
+
+const refused = (field: string, code: string, sentence: string, { row, remarks }: HeaderPlace) =>
   problem('HEADER_INVALID', {
-    detail: `The column ${field} ${sentence}.`,
-    errors: [{ path: field, row: 1, code, message: `The column ${field} ${sentence}` }],
+    detail: [`The column ${field} ${sentence}.`, ...remarks].join(' '),
+    errors: [{ path: field, row, code, message: `The column ${field} ${sentence}` }],
   });

@@ -11,16 +11,23 @@ const MAX_RECORD = 256 * 1024;
 const SEPARATORS = [',', ';', '\t'] as const;
 const NAMES: Record<string, string> = { ',': 'comma', ';': 'semicolon', '\t': 'tab' };
 
+/** What spreadsheet programs write in front to name the separator: `sep=;`, also in quotes. */
+const NAMED_SEPARATOR = /^"?sep=([,;\t])"?[,;\t]*(?=[\r\n])/i;
+
 /**
- * Reads CSV: comma, semicolon or tab, found out from the header; quoted cells may hold line breaks. Rows are counted as
+ * Reads CSV: comma, semicolon or tab, named in a first line `sep=;` or found out from the header; quoted cells may hold
+ * line breaks. Rows are counted as
  * a spreadsheet counts them: the header is row 1, a quoted line break is within its row, an empty line is a row.
  * @throws 400 FILE_UNREADABLE for what cannot be taken apart, also while rows are read
  */
 export function readCsv(bytes: Buffer): Sheet {
-  const { text, encoding } = decode(bytes);
-  requireLines(text);
-  const separator = separatorOf(text);
-  return { rows: () => rowsOf(text, separator), notes: { encoding, separator: NAMES[separator]! } };
+  const decoded = decode(bytes);
+  requireLines(decoded.text);
+  const named = NAMED_SEPARATOR.exec(decoded.text);
+  // The line stays as an empty one: rows are counted as a spreadsheet program counts them.
+  const text = named ? decoded.text.slice(named[0].length) : decoded.text;
+  const separator = named?.[1] ?? separatorOf(text);
+  return { rows: () => rowsOf(text, separator), notes: { encoding: decoded.encoding, separator: NAMES[separator]! } };
 }
 
 /** A line of millions of separators would be as many cells before anybody could count them. */
@@ -38,7 +45,8 @@ function requireLines(text: string): void {
 function separatorOf(text: string): string {
   const counts = new Map<string, number>(SEPARATORS.map((one) => [one, 0]));
   let quoted = false;
-  for (let i = 0; i < Math.min(text.length, MAX_RECORD); i += 1) {
+  const first = text.search(/[^\r\n]/);
+  for (let i = Math.max(first, 0); i < Math.min(text.length, first + MAX_RECORD); i += 1) {
     const c = text[i]!;
     if (c === '"') quoted = !quoted;
     else if (!quoted && (c === '\n' || c === '\r')) break;

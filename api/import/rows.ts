@@ -1,8 +1,9 @@
 import { problem } from '../errors.js';
 import { NewParticipant } from '../schemas/participants.js';
 import { faultsIn } from '../validation.js';
-import { readHeader } from './columns.js';
+import { hasParticipantCode, readHeader } from './columns.js';
 import type { Header, ImportColumn } from './columns.js';
+import { NOT_CALCULATED } from './sheet.js';
 import type { Sheet, SheetRow } from './sheet.js';
 
 export type RowFields = { [K in ImportColumn]?: string };
@@ -22,6 +23,8 @@ export interface ReadRow {
 export interface FileOutline {
   header: Header;
   headerCells: string[];
+  /** The number of its row: rows above it are empty. */
+  headerRow: number;
   rows: number;
 }
 
@@ -35,36 +38,63 @@ const MAX_ROWS = 100_000;
 export async function outlineOf(sheet: Sheet): Promise<FileOutline> {
   let header: Header | undefined;
   let headerCells: string[] = [];
+  let headerRow = 0;
   let rows = 0;
-  for await (const { cells } of sheet.rows()) {
+  for await (const { row, cells } of sheet.rows()) {
+    if (!isFilled(cells)) continue;
     if (!header) {
-      header = readHeader(cells);
+      header = await headerOf(sheet, row, cells);
       headerCells = cells;
-    } else if (isFilled(cells)) {
+      headerRow = row;
+    } else {
       if (rows === MAX_ROWS)
         throw problem('TOO_LARGE', { detail: `The file has more than ${MAX_ROWS} rows: divide it.` });
       rows += 1;
     }
   }
-  return { header: header ?? readHeader([]), headerCells, rows };
+  return { header: header ?? (await headerOf(sheet, 1, [])), headerCells, headerRow, rows };
+}
+
+/** Rows that are searched for a header where the first one is none. */
+const SEARCHED = 50;
+
+/** @throws 400 HEADER_INVALID, which names what stands in the header's place, as far as that can be seen */
+async function headerOf(sheet: Sheet, row: number, cells: readonly string[]): Promise<Header> {
+  if (hasParticipantCode(cells)) return readHeader(cells, { row, remarks: [] });
+  return readHeader(cells, {
+    row,
+    remarks: [
+      ...(cells.includes(NOT_CALCULATED) ? ['A cell of the header is a formula without a stored value.'] : []),
+      ...(await titleAbove(sheet, row)),
+      ...(sheet.caution === undefined ? [] : [sheet.caution]),
+    ],
+  });
+}
+
+async function titleAbove(sheet: Sheet, first: number): Promise<string[]> {
+  let searched = 0;
+  for await (const { row, cells } of sheet.rows()) {
+    if (row > first && hasParticipantCode(cells))
+      return [`Row ${row} looks like the header: the rows above it have to go.`];
+    if ((searched += 1) > SEARCHED) break;
+  }
+  return [];
 }
 
 /** A file's rows in its order, `size` at a time, each held against the rules of a participant's own fields. */
 export async function* portionsOf(
   sheet: Sheet,
-  { header, headerCells }: FileOutline,
+  { header, headerCells, headerRow }: FileOutline,
   size: number,
 ): AsyncGenerator<ReadRow[]> {
   let portion: ReadRow[] = [];
-  let first = true;
   for await (const one of sheet.rows()) {
-    if (!first && isFilled(one.cells))
+    if (one.row > headerRow && isFilled(one.cells))
       portion.push(
         isSame(one.cells, headerCells)
           ? { row: one.row, fields: {}, faults: [REPEATED], cells: one.cells }
           : readRow(one, header),
       );
-    first = false;
     if (portion.length < size) continue;
     yield portion;
     portion = [];
@@ -108,11 +138,14 @@ const FORMULA_ERROR =
   /^#(?:N\/A|DIV\/0!|REF!|VALUE!|NAME\?|NUM!|NULL!|GETTING_DATA|SPILL!|CALC!|FIELD!|BLOCKED!|CONNECT!|UNKNOWN!|BUSY!|PYTHON!|EXTERNAL!)$/i;
 const formulaErrors = (fields: RowFields): RowFault[] =>
   Object.entries(fields)
-    .filter(([, value]) => FORMULA_ERROR.test(value))
+    .filter(([, value]) => value === NOT_CALCULATED || FORMULA_ERROR.test(value))
     .map(([field, value]) => ({
       field,
       code: 'FORMULA_ERROR',
-      message: `${field} is ${value}: the formula of the cell has no value`,
+      message:
+        value === NOT_CALCULATED
+          ? `${field} is a formula without a stored value: open the file in a spreadsheet program and save it there`
+          : `${field} is ${value}: the formula of the cell has no value`,
     }));
 
 /** Half a character, and the one that no column can hold. */

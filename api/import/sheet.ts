@@ -6,9 +6,13 @@ export interface SheetRow {
 
 /**
  * A file that was opened. `rows` reads it from its beginning each time; `notes`: what was found out about it (encoding,
- * separator, name of the sheet).
+ * separator, name of the sheet); `caution`: a sentence on where the rows are from, for who finds the wrong ones.
  */
 export interface Sheet {
   rows: () => AsyncIterable<SheetRow>;
   notes: Record<string, string>;
+  caution?: string;
 }
+
+/** Stands in a cell whose formula has no stored value: the program that wrote the file calculates nothing. */
+export const NOT_CALCULATED = '#NOT_CALCULATED!';

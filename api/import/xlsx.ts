@@ -1,6 +1,7 @@
 import type { Sheet } from './sheet.js';
 import { readInThread } from './workbook/in-thread.js';
 import type { Reading } from './workbook/in-thread.js';
+import type { SheetRead } from './workbook/read.js';
 import { unpacked } from './workbook/packed.js';
 
 /**
@@ -10,5 +11,12 @@ import { unpacked } from './workbook/packed.js';
  */
 export async function readXlsx(bytes: Buffer, reading: Reading): Promise<Sheet> {
   const { sheet, pieces } = await readInThread(bytes, reading);
-  return { rows: () => unpacked(pieces), notes: { sheet } };
+  return { rows: () => unpacked(pieces), notes: { sheet: sheet.name }, ...cautionOf(sheet) };
+}
+
+function cautionOf({ name, sheets, hidden }: SheetRead): { caution?: string } {
+  if (sheets === 1 && !hidden) return {};
+  return {
+    caution: `The first sheet is read: “${name}”, ${hidden ? 'which is hidden' : `one of ${sheets}`}.`,
+  };
 }

@@ -2,7 +2,9 @@ import type { EChartsCoreOption } from 'echarts/core';
 import type { MetricCourse } from '../../db/queries/reports/participant.js';
 import type { TaskReport } from '../../db/queries/reports/study.js';
 import { PLAUSIBLE_LIMIT } from '../../workflows/domain/assessment/quality.js';
+import { rangeOfMetric } from '../../workflows/domain/assessment/metric-ranges.js';
 import type { Plot } from './data.js';
+import { BOLD } from './fonts.js';
 import type { Speech } from './words.js';
 
 /** A plot ready to be drawn, and what it says to those who do not see it. */
@@ -93,7 +95,7 @@ function panels(count: number, height: number) {
         text,
         left: grid[i]!.left - 40,
         top: grid[i]!.top - 32,
-        textStyle: { fontSize: 12, color: color.ink },
+        textStyle: { fontSize: 12, fontWeight: BOLD, color: color.ink },
       })),
   };
 }
@@ -282,7 +284,11 @@ function metrics(modules: readonly TaskReport[], speech: Speech): Chart {
     option: {
       title: titles(shown.map(({ task, metric, n }) => `${task}: ${metric} (n = ${n})`)),
       grid,
-      xAxis: shown.map((_, gridIndex) => ({ gridIndex, type: 'value', scale: true, splitNumber: 4, ...axis })),
+      xAxis: shown.map(({ metric, min, max }, gridIndex) => ({
+        gridIndex,
+        splitNumber: 4,
+        ...around(metric, [min, max].map(drawable), speech),
+      })),
       yAxis: shown.map((_, gridIndex) => ({ gridIndex, type: 'category', data: [''], axisTick: { show: false } })),
       series: shown.map(({ min, p25, median, p75, max }, i) => ({
         type: 'boxplot',
@@ -296,13 +302,29 @@ function metrics(modules: readonly TaskReport[], speech: Speech): Chart {
 }
 
 /**
- * Where an axis begins and ends, with some room about what it shows; its ends are no round numbers and bear no label.
+ * An axis with some room about what it shows, and no place for what the metric cannot be. An end that is no round number
+ * bears no label.
  */
-function around(values: readonly number[]): { min: number; max: number } {
+function around(metric: string, values: readonly number[], speech: Speech) {
   const low = Math.min(...values),
     high = Math.max(...values),
     room = (high - low || Math.abs(high) || 1) / 8;
-  return { min: low - room, max: high + room };
+  const range = rangeOfMetric(metric) ?? { min: low >= 0 ? 0 : -Infinity, max: Infinity };
+  // A value that the metric cannot have is shown all the same.
+  const atMin = low >= range.min && low - room <= range.min,
+    atMax = high <= range.max && high + room >= range.max;
+  return {
+    type: 'value',
+    min: atMin ? range.min : low - room,
+    max: atMax ? range.max : high + room,
+    ...axis,
+    axisLabel: {
+      ...axis.axisLabel,
+      showMinLabel: atMin,
+      showMaxLabel: atMax,
+      formatter: (value: number) => speech.number(Number(value.toPrecision(4))),
+    },
+  };
 }
 
 function course(
@@ -342,17 +364,8 @@ function course(
           values = one.points.map(({ value }) => value);
         return {
           gridIndex,
-          type: 'value',
-          scale: true,
           splitNumber: 3,
-          ...(band && around([...values, band.p25, band.p75])),
-          ...axis,
-          axisLabel: {
-            ...axis.axisLabel,
-            showMinLabel: false,
-            showMaxLabel: false,
-            formatter: (value: number) => speech.number(Number(value.toPrecision(4))),
-          },
+          ...around(one.metric, band ? [...values, band.p25, band.p75] : values, speech),
         };
       }),
       series: shown.map((one, i) => {

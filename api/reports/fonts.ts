@@ -3,14 +3,30 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 const require = createRequire(import.meta.url);
-/** Noto Sans has Latin, Greek, Cyrillic and more; its sisters the characters of Japanese, Chinese and Korean. */
-const families = ['noto-sans', 'noto-sans-jp', 'noto-sans-sc', 'noto-sans-kr'].map((name) => ({
+interface Family {
+  name: string;
+  folder: string;
+  /** Its style sheets, of a weight each. */
+  sheets: readonly string[];
+}
+const family = (scope: string, name: string, sheets: readonly string[]): Family => ({
   name,
-  folder: dirname(require.resolve(`@fontsource-variable/${name}/package.json`)),
-}));
+  folder: dirname(require.resolve(`${scope}/${name}/package.json`)),
+  sheets,
+});
+/**
+ * Noto Sans has Latin, Greek, Cyrillic and more: in static cuts, which a PDF embeds as fonts with names. Its sisters
+ * have the characters of Japanese, Chinese and Korean; their static cuts are 200 MB, so they are variable, and the
+ * browser puts them into a PDF as drawings of each character.
+ */
+const families = [
+  family('@fontsource', 'noto-sans', ['400.css', '600.css']),
+  ...['noto-sans-jp', 'noto-sans-sc', 'noto-sans-kr'].map((name) => family('@fontsource-variable', name, ['wght.css'])),
+];
 /** Without quotes: also inside an attribute. */
-export const FONT_NAMES =
-  'Noto Sans Variable, Noto Sans JP Variable, Noto Sans SC Variable, Noto Sans KR Variable, sans-serif';
+export const FONT_NAMES = 'Noto Sans, Noto Sans JP Variable, Noto Sans SC Variable, Noto Sans KR Variable, sans-serif';
+/** The heavier of the two weights that there are. */
+export const BOLD = 600;
 const FILE = /^[a-z0-9-]+\.woff2$/;
 
 interface Face {
@@ -33,11 +49,13 @@ function face(css: string): Face {
   return { css, ranges: ranges.map(([from, to = from]) => [from!, to!] as const) };
 }
 
-const facesOf = async ({ folder, name }: (typeof families)[number]): Promise<Face[]> =>
-  (await readFile(join(folder, 'wght.css'), 'utf8'))
-    .replaceAll('./files/', `/fonts/${name}/`)
-    .match(/@font-face \{[^}]*\}/g)!
-    .map(face);
+const facesOf = async ({ folder, name, sheets }: Family): Promise<Face[]> =>
+  (await Promise.all(sheets.map((sheet) => readFile(join(folder, sheet), 'utf8')))).flatMap((css) =>
+    css
+      .replaceAll('./files/', `/fonts/${name}/`)
+      .match(/@font-face \{[^}]*\}/g)!
+      .map(face),
+  );
 let faces: Promise<Face[][]> | undefined;
 
 /** Signs and what comes behind them: a font may lack one of a range that it is for, and the next family has it. */

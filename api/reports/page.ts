@@ -1,5 +1,5 @@
 import type { Imprint } from './data.js';
-import { FONT_NAMES, fontCss } from './fonts.js';
+import { BOLD, FONT_NAMES, fontCss } from './fonts.js';
 import { escaped } from './markup.js';
 import type { Speech } from './words.js';
 
@@ -8,6 +8,9 @@ export interface Section {
   html: string;
 }
 export type Cell = string | number | null;
+
+/** A table of so many rows is not divided between pages. */
+const KEPT_WHOLE = 15;
 
 /** A table; columns of numbers stand to the right. Cells are text, never markup. */
 export function table(head: readonly string[], rows: readonly (readonly Cell[])[], speech: Speech): string {
@@ -22,7 +25,7 @@ export function table(head: readonly string[], rows: readonly (readonly Cell[])[
   );
   const cell = (value: Cell | undefined) => escaped(typeof value === 'number' ? speech.number(value) : (value ?? '–'));
   const side = (at: number) => (right[at] ? ' class="r"' : '');
-  return `<table><thead><tr>${head.map((name, at) => `<th scope="col"${side(at)}>${escaped(name)}</th>`).join('')}</tr></thead>
+  return `<table${rows.length <= KEPT_WHOLE ? ' class="whole"' : ''}><thead><tr>${head.map((name, at) => `<th scope="col"${side(at)}>${escaped(name)}</th>`).join('')}</tr></thead>
 <tbody>${rows.map((row) => `<tr>${head.map((_, at) => (at === 0 ? `<th scope="row"${side(at)}>${cell(row[at])}</th>` : `<td${side(at)}>${cell(row[at])}</td>`)).join('')}</tr>`).join('\n')}</tbody></table>`;
 }
 
@@ -63,15 +66,15 @@ export async function document(
 @page :first { @top-left { content: none; } }
 * { box-sizing: border-box; }
 body { font: 9.5pt/1.45 ${FONT_NAMES}; color: #222; margin: 0; }
-h1 { font-size: 26pt; line-height: 1.2; margin: 0 0 3mm; overflow-wrap: anywhere; } h2 { font-size: 15pt; margin: 0 0 4mm; color: #0b3c5d; break-after: avoid; } h3 { font-size: 11pt; margin: 6mm 0 2mm; break-after: avoid; }
-.cover { break-after: page; padding-top: 45mm; } .cover .kind { font-size: 12pt; color: #0b3c5d; font-weight: 600; margin: 0 0 3mm; } .cover .sub { font-size: 13pt; color: #444; margin: 0 0 14mm; overflow-wrap: anywhere; }
+h1, h2, h3 { font-weight: ${BOLD}; } h1 { font-size: 26pt; line-height: 1.2; margin: 0 0 3mm; overflow-wrap: anywhere; } h2 { font-size: 15pt; margin: 0 0 4mm; color: #0b3c5d; break-after: avoid; } h3 { font-size: 11pt; margin: 6mm 0 2mm; break-after: avoid; }
+.cover { break-after: page; padding-top: 45mm; } .cover .kind { font-size: 12pt; color: #0b3c5d; font-weight: ${BOLD}; margin: 0 0 3mm; } .cover .sub { font-size: 13pt; color: #444; margin: 0 0 14mm; overflow-wrap: anywhere; }
 nav { break-after: page; } nav ol { padding: 0; list-style: none; font-size: 11pt; line-height: 2; } nav a { display: flex; align-items: baseline; gap: 2mm; color: inherit; text-decoration: none; } nav i { flex: 1; border-bottom: 0.3mm dotted #999; } nav b { min-width: 8mm; text-align: right; font-weight: 400; font-variant-numeric: tabular-nums; }
 section { margin-bottom: 10mm; } p { break-inside: avoid; }
 dl { margin: 0; } dl div { display: flex; gap: 4mm; padding: 1mm 0; border-bottom: 0.2mm solid #e2e2e2; } dt { width: 45mm; flex: none; color: #555; } dd { margin: 0; font-size: 9pt; overflow-wrap: anywhere; min-width: 0; }
-table { border-collapse: collapse; width: 100%; margin: 2mm 0 5mm; font-size: 8.5pt; } thead { display: table-header-group; } tr { break-inside: avoid; }
-th, td { text-align: left; padding: 1.1mm 1.6mm; border-bottom: 0.2mm solid #ddd; font-weight: 400; overflow-wrap: anywhere; } thead th { font-weight: 600; border-bottom: 0.35mm solid #555; color: #333; } .r { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+table { border-collapse: collapse; width: 100%; margin: 2mm 0 5mm; font-size: 8.5pt; } thead { display: table-header-group; } tr { break-inside: avoid; } .whole { break-inside: avoid; } tbody tr:first-child, tbody tr:nth-last-child(2) { break-after: avoid; }
+th, td { text-align: left; padding: 1.1mm 1.6mm; border-bottom: 0.2mm solid #ddd; font-weight: 400; overflow-wrap: anywhere; } thead th { font-weight: ${BOLD}; border-bottom: 0.35mm solid #555; color: #333; } .r { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 figure { margin: 0 0 4mm; break-inside: avoid; } figure svg { width: 100%; height: auto; } .none { color: #555; font-style: italic; }
-.figures { display: grid; grid-template-columns: repeat(4, 1fr); gap: 3mm; margin: 0 0 6mm; } .figures div { border: 0.25mm solid #cfd8dc; border-radius: 1.5mm; padding: 3mm; } .figures b { display: block; font-size: 17pt; font-weight: 600; color: #0b3c5d; }
+.figures { display: grid; grid-template-columns: repeat(4, 1fr); gap: 3mm; margin: 0 0 6mm; } .figures div { border: 0.25mm solid #cfd8dc; border-radius: 1.5mm; padding: 3mm; } .figures b { display: block; font-size: 17pt; font-weight: ${BOLD}; color: #0b3c5d; }
 </style></head><body>
 <div class="cover"><p class="kind">${escaped(cover.kind)}</p><h1>${escaped(cover.title)}</h1><p class="sub">${escaped(cover.subtitle)}</p>
 ${facts([...cover.facts, [words.generated, speech.instant(imprint.generated_at)], [words.filters, filters], [words.checksum, imprint.checksum], [words.auditHead, `#${imprint.audit.seq} ${imprint.audit.head}`]])}</div>

@@ -261,10 +261,12 @@ export type ReportLanguage = keyof typeof languages;
 export class Speech {
   readonly words: Words;
   private readonly numbers: Intl.NumberFormat;
+  private readonly whole: Intl.NumberFormat;
   private readonly extreme: Intl.NumberFormat;
   constructor(readonly language: ReportLanguage) {
     this.words = languages[language];
     this.numbers = new Intl.NumberFormat(language, { maximumSignificantDigits: 5 });
+    this.whole = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
     this.extreme = new Intl.NumberFormat(language, { maximumSignificantDigits: 5, notation: 'scientific' });
   }
 
@@ -283,10 +285,12 @@ export class Speech {
     if (value === null) return '–';
     const size = Math.abs(value);
     // Written out, such a number has hundreds of digits.
-    return (size >= 1e12 || (size > 0 && size < 1e-6) ? this.extreme : this.numbers).format(value);
+    if (size >= 1e12 || (size > 0 && size < 1e-6)) return this.extreme.format(value);
+    // Five digits would round a count of many.
+    return (size >= 10_000 ? this.whole : this.numbers).format(value);
   }
   count(value: number): string {
-    return new Intl.NumberFormat(this.language).format(value);
+    return this.whole.format(value);
   }
   percent(share: number | null): string {
     return share === null

@@ -1,3 +1,5 @@
+import { nowIso } from '../../db/clock.js';
+import { attachment } from '../file-names.js';
 import { listAudit } from '../../db/queries/audit.js';
 import { listCheckpoints } from '../../db/queries/audit-checkpoints.js';
 import { anyone, roles } from '../access.js';
@@ -159,7 +161,7 @@ export const auditRoutes = [
     handle: async ({ services, actor, context, studyId }) =>
       reply(200, await exportAudit(services, actor, context, studyId), {
         'Content-Type': 'application/x-ndjson',
-        'Content-Disposition': `attachment; filename="audit-${studyId ?? 'all'}.ndjson"`,
+        'Content-Disposition': attachment(['audit', studyId ?? 'all'], 'ndjson', nowIso()),
       }),
   }),
   route({

@@ -1,3 +1,5 @@
+import { nowIso } from '../../db/clock.js';
+import { attachment } from '../file-names.js';
 import { exportedParts } from '../../db/queries/erasure.js';
 import { inStudy } from '../access.js';
 import { reply, route } from '../route.js';
@@ -59,7 +61,7 @@ export const erasureRoutes = [
     },
     handle: async ({ tx, audit, actor, context, params }) =>
       reply(200, await dataExport({ tx, audit, actor, context }, params.participant_id), {
-        'Content-Disposition': `attachment; filename="participant-${params.participant_id}.json"`,
+        'Content-Disposition': attachment(['participant'], 'json', nowIso(), params.participant_id),
       }),
   }),
 ];

@@ -1,3 +1,5 @@
+import { nowIso } from '../../db/clock.js';
+import { attachment } from '../file-names.js';
 import { createHash, randomUUID } from 'node:crypto';
 import type { Static } from 'typebox';
 import { importById, listImports } from '../../db/queries/imports.js';
@@ -77,7 +79,7 @@ const importing = (
       if (options.answer === 'result') return answer;
       return reply(200, answer, {
         'Content-Type': 'text/csv; charset=utf-8',
-        'Content-Disposition': 'attachment; filename="failed-rows.csv"',
+        'Content-Disposition': attachment(['failed-rows'], 'csv', nowIso()),
       });
     },
   });

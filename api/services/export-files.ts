@@ -8,9 +8,10 @@ import type { ExportRecord } from '../../db/queries/exports.js';
 import type { Settings } from '../../settings.js';
 import { problem } from '../errors.js';
 import { publicUrl } from '../public-url.js';
+import { attachment } from '../file-names.js';
 import { reply } from '../route.js';
 import type { Reply } from '../route.js';
-import { fileName } from './exports.js';
+import { nameOf } from './exports.js';
 
 const downloadPath = (id: string): string => `/api/exports/${id}/download`;
 
@@ -75,7 +76,12 @@ export async function exportDownload(
     'Content-Type': contentTypes[found.format],
     'Accept-Ranges': 'bytes',
     ETag: tag,
-    'Content-Disposition': `attachment; filename="${fileName(found.study_code, { dataset: found.dataset, deidentify: found.filters.deidentify, layout: found.filters.layout }, found.format)}"`,
+    'Content-Disposition': attachment(
+      nameOf(found.study_code, { ...found.filters, dataset: found.dataset }),
+      found.format,
+      found.completed_at ?? found.created_at,
+      id,
+    ),
   };
   const part = range === undefined || (ifRange !== undefined && ifRange !== tag) ? undefined : rangeOf(range, size);
   if (!part) return reply(200, createReadStream(path), { ...headers, 'Content-Length': String(size) });

@@ -18,6 +18,7 @@ import { admit, exporters } from '../access.js';
 import type { Actor } from '../access.js';
 import { invalid, problem } from '../errors.js';
 import { publicUrl } from '../public-url.js';
+import { attachment, safeName } from '../file-names.js';
 import { by } from '../record.js';
 import { accepted, reply } from '../route.js';
 import type { Reply, RequestContext } from '../route.js';
@@ -99,7 +100,7 @@ export async function exportData(asked: Asked, format: ExportFormat, given: Stat
   );
   return reply(200, body, {
     'Content-Type': contentTypes[format],
-    'Content-Disposition': `attachment; filename="${fileName(study.study_code, request, format)}"`,
+    'Content-Disposition': attachment(nameOf(study.study_code, request), format, about.exported_at, id),
   });
 }
 
@@ -144,18 +145,8 @@ const broken = (path: string, code: string, sentence: string) =>
     errors: [{ path, code, message: `${path} ${sentence}` }],
   });
 
-/** Without a code that tells where it is from when it is de-identified. */
-export function fileName(
+/** What an export's file is called; de-identified without a code that tells where it is from. */
+export const nameOf = (
   studyCode: string,
   { dataset, deidentify, layout }: Pick<ExportRequest, 'dataset' | 'deidentify' | 'layout'>,
-  format: ExportFormat,
-): string {
-  return `${deidentify ? 'deidentified' : safeName(studyCode)}-${dataset}${layout === 'wide' ? '-wide' : ''}.${format}`;
-}
-
-/** A code as the part of a file's name that every system takes. */
-export const safeName = (code: string): string =>
-  code
-    .normalize('NFKD')
-    .replaceAll(/[^A-Za-z0-9_-]+/g, '-')
-    .slice(0, 64);
+): string[] => [deidentify ? 'deidentified' : safeName(studyCode), dataset, ...(layout === 'wide' ? ['wide'] : [])];

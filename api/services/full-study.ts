@@ -25,7 +25,7 @@ import { seal } from '../secrets.js';
 import type { Services } from '../services.js';
 import { check } from '../validation.js';
 import type { Asked } from './exports.js';
-import { safeName } from './exports.js';
+import { attachment, safeName } from '../file-names.js';
 import { acceptPolicy } from './policy.js';
 import { streamed } from './streamed.js';
 import { createStudy, existing } from './studies.js';
@@ -60,7 +60,7 @@ export async function exportStudy({ services, actor, context }: Asked, studyId: 
   );
   return reply(200, body, {
     'Content-Type': 'application/json; charset=utf-8',
-    'Content-Disposition': `attachment; filename="${safeName(study.study_code)}-full.json"`,
+    'Content-Disposition': attachment([safeName(study.study_code), 'full'], 'json', nowIso()),
   });
 }
 

@@ -20,6 +20,7 @@ import { inScope, unhurried } from '../../db/transaction.js';
 import { Turns } from '../pdf/turns.js';
 import { admit, staff } from '../access.js';
 import type { Actor } from '../access.js';
+import { attachment } from '../file-names.js';
 import { problem } from '../errors.js';
 import { by } from '../record.js';
 import { studyPlots } from '../reports/data.js';
@@ -187,19 +188,9 @@ async function printed(
   });
   return reply(200, pdf, {
     'Content-Type': 'application/pdf',
-    'Content-Disposition': attachment(`${name.join('-')}-${imprint.generated_at.slice(0, 10)}.pdf`),
+    'Content-Disposition': attachment(name, 'pdf', imprint.generated_at),
     'Cache-Control': 'private, no-store',
   });
-}
-
-/** A file name for every client: plain for the old, the whole for the others (RFC 6266). */
-function attachment(name: string): string {
-  const plain = name.replaceAll(/[^A-Za-z0-9._-]+/g, '_');
-  const encoded = encodeURIComponent(name.replaceAll(/[/\\]/g, '_')).replaceAll(
-    /['()*]/g,
-    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-  return `attachment; filename="${plain}"${plain === name ? '' : `; filename*=UTF-8''${encoded}`}`;
 }
 
 /** A plot of a study, as its reports print it. @throws 404 another name, 422 a course of nobody */

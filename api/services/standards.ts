@@ -12,7 +12,7 @@ import type { Reply } from '../route.js';
 import type { Services } from '../services.js';
 import { fhirBundle } from '../standards/fhir.js';
 import { writeOdm } from '../standards/odm/document.js';
-import { safeName } from './exports.js';
+import { attachment, safeName } from '../file-names.js';
 import type { Asked } from './exports.js';
 import { streamed } from './streamed.js';
 import { existing } from './studies.js';
@@ -51,7 +51,7 @@ export async function exportOdm({ services, actor, context, siteId }: Asked, stu
   );
   return reply(200, body, {
     'Content-Type': 'application/xml; charset=utf-8',
-    'Content-Disposition': `attachment; filename="${safeName(study.study_code)}-odm.xml"`,
+    'Content-Disposition': attachment([safeName(study.study_code), 'odm'], 'xml', nowIso()),
   });
 }
 

@@ -30,8 +30,9 @@ export interface NamedSessions {
 /**
  * The sessions that responses name, by server id, else by local id. A response belongs to the session item that it came
  * with, whatever became of that one: taken, refused or rejected. One that comes without is of the participant's session
- * under that id, on the device that it names; of staff, who act for many, of the only one there is, of the one that has
- * this very response, or of the one that the caller synced: in the study in which it did so last, where it is one alone.
+ * under that id, on the device that it names; of staff, who act for many, of the one that has this very response, or of
+ * the one that the caller synced: in the study in which it did so last, where it is one alone. Another person's session
+ * is never meant by a local id: devices count alike.
  */
 export async function sessionsNamed(
   tx: Tx,
@@ -140,9 +141,10 @@ async function holdersOf(tx: Tx, items: readonly ResponseItem[], caller: Session
     const key = holderKey(row.local_id, row.device_id);
     byLocalId.set(key, [...(byLocalId.get(key) ?? []), row]);
   }
-  const doubtful = items.filter(
-    ({ given }) => count(byLocalId.get(holderKey(given.sessionId, given.deviceId)) ?? []) > 1,
-  );
+  const doubtful = items.filter(({ given }) => {
+    const rows = byLocalId.get(holderKey(given.sessionId, given.deviceId)) ?? [];
+    return count(rows) > 1 || rows[0]?.own === 0;
+  });
   const answered =
     doubtful.length === 0
       ? []
@@ -151,9 +153,7 @@ async function holdersOf(tx: Tx, items: readonly ResponseItem[], caller: Session
           doubtful.map(({ given }) => given.sessionId),
           doubtful.map(({ given }) => ({ id: given.id, hash: given.content.hash })),
         );
-  const taken = [...byLocalId.values()].flatMap((rows) =>
-    count(rows) === 1 ? [rows[0]!.id] : rows[0]!.own === 1 ? [rows[0]!.own_id!] : [],
-  );
+  const taken = [...byLocalId.values()].flatMap((rows) => (rows[0]!.own === 1 ? [rows[0]!.own_id!] : []));
   return { byLocalId, ids: [...taken, ...answered], answered };
 }
 
@@ -172,7 +172,7 @@ function ofHolders(
     session === undefined ? 'unknown' : session.contested ? 'ambiguous' : session;
   const repeated = alone(having, given);
   if (repeated) return repeated;
-  if (count(rows) === 1) return unless(byId.get(latest.id));
+  if (count(rows) === 1 && latest.own === 0) return 'unknown';
   if (latest.own === 1) return unless(byId.get(latest.own_id!));
   const own = having.filter((session) => session.study_id === latest.study_id && session.own);
   return latest.own > 1 && own.length >= latest.own ? own[0]! : 'ambiguous';

@@ -1,4 +1,4 @@
-import type { Column, Dataset } from './datasets.js';
+import type { Column, Dataset } from './columns.js';
 import { columnsOf } from './statement.js';
 import type { ExportRequest } from './statement.js';
 
@@ -25,11 +25,16 @@ const FORMULA = /^[\t\n\r+\-=@]/;
 export const csvHeader = (columns: readonly Column[]): string =>
   `${columns.map(({ name }) => quoted(FORMULA.test(name) ? `'${name}` : name)).join(',')}\n`;
 
-/** The columns of an export in their order: name, how it is written, what it means. */
+/**
+ * The columns of an export in their order: name, how it is written, what it means, and, where there is a closed list,
+ * the values that it can have, with `|` between them.
+ */
 export const dictionaryCsv = (of: Dataset, { deidentify }: ExportRequest): string =>
   [
-    'column,written_as,meaning',
-    ...columnsOf(of, deidentify).map(({ name, type, about }) => [name, WRITTEN[type]!, about].map(quoted).join(',')),
+    'column,written_as,meaning,allowed_values',
+    ...columnsOf(of, deidentify).map(({ name, type, about, values = type === 'boolean' ? ['true', 'false'] : [] }) =>
+      [name, WRITTEN[type]!, about, values.join('|')].map(quoted).join(','),
+    ),
   ].join('\n') + '\n';
 
 /** What whoever finds the file a year later needs to know. */
@@ -39,7 +44,7 @@ export const readme = (
 ): string => `${dataset}, of the study ${deidentify ? '(de-identified)' : study_code}, as of ${exported_at}.
 
 ${dataset}.csv          the data: UTF-8, comma, header in the first row; an empty cell is no value
-data-dictionary.csv   what its columns are
+data-dictionary.csv   what its columns are, and which values they can have
 
 A text that a spreadsheet would run as a formula begins with an apostrophe.
 ${

@@ -1,64 +1,40 @@
 import { reportingShift, sessionStatus, summarySource, taskSummary, visitStatus } from '../effective.js';
-
-/**
- * What a column holds, which says how it is written and what becomes of it in a de-identified export:
- * - text: what people wrote; a spreadsheet must not run it. Left out de-identified where `personal`
- * - word: one of the program's own words; kept
- * - code, id: of a person, place or record; pseudonyms de-identified
- * - date, instant: moved by the participant's days de-identified
- */
-export type ColumnType = 'text' | 'word' | 'code' | 'id' | 'number' | 'boolean' | 'date' | 'instant' | 'json';
-export interface Column {
-  name: string;
-  type: ColumnType;
-  sql: string;
-  about: string;
-  personal?: true;
-}
-export interface Dataset {
-  columns: readonly Column[];
-  /**
-   * With the aliases that the columns use; `p` is the participant, `st` its site. Rows of what has no participant have
-   * null there.
-   */
-  from: string;
-  /**
-   * A row of `from` stands for many, those of this select: columns of `r` are theirs, and come last. They are left out
-   * of `from`.
-   */
-  each?: string;
-  study: string;
-  /** What `from` and `to` are held against: an expression of type date, in UTC. */
-  date: string;
-  /** Empty: as `from` gives them, by ids that say nothing. */
-  order: string;
-  /** It cannot be de-identified: why. */
-  identified?: string;
-}
-
-const column =
-  (type: ColumnType) =>
-  (name: string, about: string, sql = `t.${name}`): Column => ({ name, type, sql, about });
-export const text = column('text'),
-  code = column('code'),
-  id = column('id'),
-  date = column('date'),
-  instant = column('instant');
-const word = column('word'),
-  number = column('number'),
-  boolean = column('boolean'),
-  json = column('json');
-const personal = (one: Column): Column => ({ ...one, personal: true });
-
-/** Of every row about a participant, in front. */
-export const whose = [
-  id('participant_id', 'the participant', 'p.id'),
-  code('participant_code', 'its code', 'p.participant_code'),
-  code('site_code', 'its site', 'st.site_code'),
-];
-const ofParticipant = (table: string) =>
-  `${table} t join participants p on p.id = t.participant_id left join sites st on st.id = p.site_id`;
-export const utcDate = (sql: string) => `(${sql} at time zone 'UTC')::date`;
+import { clinicalDatasets } from './clinical-datasets.js';
+import {
+  boolean,
+  code,
+  date,
+  id,
+  instant,
+  json,
+  number,
+  ofParticipant,
+  oneOf,
+  personal,
+  text,
+  utcDate,
+  whose,
+  word,
+} from './columns.js';
+import type { Dataset } from './columns.js';
+import {
+  ADHERENCE,
+  ANCHOR_EVENTS,
+  ANCHOR_STATUS,
+  ACTOR_TYPES,
+  CHANNELS,
+  MESSAGE_STATUS,
+  PARTICIPANT_STATUS,
+  PRECISIONS,
+  SCHEDULING_MODES,
+  SESSION_ORIGINS,
+  SESSION_STATUS,
+  SOURCE_TYPES,
+  SUMMARY_SOURCES,
+  SYNC_STATUS,
+  VERSION_STATUS,
+  VISIT_STATUS,
+} from './words.js';
 
 /** Of a session and all of its tasks, by task. */
 const remarksOf = (column: string, own: string) =>
@@ -80,7 +56,7 @@ export const datasets = {
       personal(text('external_id', 'its record in the capture system', 'p.external_id')),
       code('site_code', 'its site', 'st.site_code'),
       word('preferred_language', 'BCP 47', 'p.preferred_language'),
-      word('status', 'enrolled or withdrawn', 'p.status'),
+      oneOf(PARTICIPANT_STATUS, 'status', 'whether it takes part', 'p.status'),
       date('enrollment_date', 'mirrors the anchor date', 'p.enrollment_date'),
       personal(text('email', 'address', 'p.email')),
       personal(text('phone', 'number', 'p.phone')),
@@ -112,10 +88,11 @@ export const datasets = {
       date('target_date', 'due on'),
       date('window_open', 'first day'),
       date('window_close', 'last day'),
-      word('status', 'scheduled, open, completed, missed, superseded or cancelled', 'o.status'),
-      word(
+      oneOf(VISIT_STATUS, 'status', 'how it stands', 'o.status'),
+      oneOf(
+        ADHERENCE,
         'adherence',
-        'early, in_window, late, missed, pending or cancelled',
+        'how the visit keeps to its window',
         `visit_adherence(o.status, t.completed_at, t.window_open + z.shift, t.window_close + z.shift, z.zone)`,
       ),
       number(
@@ -127,7 +104,7 @@ export const datasets = {
       id('session_id', 'the session that completed it'),
       boolean('is_baseline', 'the baseline visit'),
       text('datacapture_event', 'event in the capture system'),
-      word('data_sync_status', 'pending, synced or failed'),
+      oneOf(SYNC_STATUS, 'data_sync_status', 'how the push of its results stands'),
       instant('synced_at', 'when its results were pushed'),
       boolean('anchor_reconciled', 'completed under an older anchor date'),
       instant('anchor_reconciled_at', 'since when'),
@@ -148,8 +125,8 @@ export const datasets = {
       code('battery_code', 'its battery', 'b.code'),
       number('battery_version', 'of this version'),
       word('language', 'BCP 47'),
-      word('status', 'active, completed, expired or abandoned', sessionStatus('t')),
-      word('source', 'online or offline'),
+      oneOf(SESSION_STATUS, 'status', 'how it stands', sessionStatus('t')),
+      oneOf(SESSION_ORIGINS, 'source', 'where it was recorded'),
       personal(text('local_id', 'id on the device')),
       personal(text('device_id', 'the device')),
       number('clock_skew_ms', 'how far the device’s clock was ahead when it sent the session, milliseconds'),
@@ -162,7 +139,7 @@ export const datasets = {
         'raw trials',
         '(select coalesce(sum(x.trial_count), 0) from session_tasks x where x.session_id = t.id)',
       ),
-      word('sync_status', 'pending, synced or failed'),
+      oneOf(SYNC_STATUS, 'sync_status', 'how the push of its results stands'),
       instant('synced_at', 'when its results were pushed'),
       json(
         'quality_flags',
@@ -185,7 +162,8 @@ export const datasets = {
       text('task', 'cognitive task', 'k.task'),
       text('metric', 'name of the metric', 'm.key'),
       number('value', 'its value', `case when jsonb_typeof(m.value) = 'number' then (m.value)::numeric end`),
-      word(
+      oneOf(
+        SUMMARY_SOURCES,
         'summary_source',
         'client, or computed: from the trials, where the client gave no summary',
         summarySource('k'),
@@ -234,10 +212,10 @@ export const datasets = {
       ...whose,
       date('enrollment_date', 'the anchor date', 't.enrollment_date_value'),
       instant('enrollment_datetime', 'with precision datetime', 't.enrollment_datetime_value'),
-      word('precision', 'date, datetime, partial_year or partial_month'),
+      oneOf(PRECISIONS, 'precision', 'how exact the date is'),
       personal(word('timezone', 'IANA zone')),
-      word('status', 'unset, provisional or finalized'),
-      word('source_type', 'where the date comes from'),
+      oneOf(ANCHOR_STATUS, 'status', 'how far it is decided'),
+      oneOf(SOURCE_TYPES, 'source_type', 'where the date comes from'),
       personal(json('source_ref', 'the record that it comes from')),
       boolean('is_override', 'overridden'),
       personal(text('override_reason', 'why')),
@@ -256,18 +234,18 @@ export const datasets = {
     columns: [
       id('id', 'the entry'),
       ...whose,
-      word('event_type', 'what happened'),
+      oneOf(ANCHOR_EVENTS, 'event_type', 'what happened'),
       number('anchor_version', 'version after it'),
       date('enrollment_date_value', 'date after it'),
-      word('precision', 'date, datetime, partial_year or partial_month'),
-      word('status_before', 'status before'),
-      word('status_after', 'status after'),
-      word('source_type', 'where the date comes from'),
+      oneOf(PRECISIONS, 'precision', 'how exact the date is'),
+      oneOf(ANCHOR_STATUS, 'status_before', 'status before'),
+      oneOf(ANCHOR_STATUS, 'status_after', 'status after'),
+      oneOf(SOURCE_TYPES, 'source_type', 'where the date comes from'),
       date('previous_enrollment_date', 'date before'),
-      word('previous_source_type', 'source before'),
+      oneOf(SOURCE_TYPES, 'previous_source_type', 'source before'),
       number('change_delta_days', 'days moved'),
       id('actor_user_id', 'who'),
-      word('actor_type', 'user, system, participant or workflow'),
+      oneOf(ACTOR_TYPES, 'actor_type', 'what kind of actor'),
       personal(text('reason', 'why')),
       id('schedule_version_created_id', 'schedule version that it made'),
       instant('created_at', 'when'),
@@ -285,8 +263,8 @@ export const datasets = {
       boolean('is_current', 'in force'),
       date('anchor_date_used', 'made from this date'),
       number('anchor_version', 'of this version of the anchor'),
-      word('scheduling_mode', 'legacy or edc'),
-      word('status', 'active, superseded or reconciled'),
+      oneOf(SCHEDULING_MODES, 'scheduling_mode', 'by whose rules'),
+      oneOf(VERSION_STATUS, 'status', 'how it stands'),
       number('visits_generated', 'new visits'),
       json('generation_warnings', 'what was to be said'),
       instant('generated_at', 'when'),
@@ -307,8 +285,8 @@ export const datasets = {
       id('user_id', 'staff that it is for'),
       id('visit_id', 'the visit that it is about'),
       word('kind', 'what it says'),
-      word('channel', 'email, sms or push'),
-      word('status', 'pending, sent, failed, cancelled or suppressed'),
+      oneOf(CHANNELS, 'channel', 'by which way'),
+      oneOf(MESSAGE_STATUS, 'status', 'how it stands'),
       instant('due_at', 'to be sent at'),
       instant('sent_at', 'sent at'),
       number('attempts', 'attempts'),
@@ -317,6 +295,7 @@ export const datasets = {
       instant('created_at', 'when it was planned'),
     ],
   },
+  ...clinicalDatasets,
   audit: {
     from: `audit_log t left join participants p on t.resource_type = 'participant' and p.id::text = t.resource_id left join sites st on st.id = p.site_id`,
     study: 't.study_id',

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import type { Column } from './datasets.js';
+import type { Column } from './columns.js';
 
 /** What a sheet holds, less its header. */
 export const MAX_SHEET_ROWS = 1_048_575;
@@ -10,8 +10,16 @@ const HIGH_WATER = 4 * 1024 * 1024;
 
 export class TooManyRows extends Error {}
 
+const FORMATS: Partial<Record<Column['type'], string>> = { date: 'yyyy-mm-dd', instant: 'yyyy-mm-dd hh:mm:ss' };
+const WIDTHS: Partial<Record<Column['type'], number>> = { id: 38, date: 12, instant: 20, number: 12, boolean: 10 };
+const WIDTH = 20;
+/** Spreadsheets count days from 1900, and take 1900 for a leap year: what lies before is no date of theirs. */
+const FIRST_DAY = '1900-03-01';
+const LAST = Date.UTC(9999, 11, 31);
+
 /**
- * Lines of JSON as the sheet of a workbook, written as they come. Texts stay texts in it: nothing of them is run.
+ * Lines of JSON as the sheet of a workbook, written as they come. Dates and instants (in UTC) are the spreadsheet's own;
+ * the header stays in view and can be filtered by. Texts stay texts in it: nothing of them is run.
  * @throws TooManyRows
  */
 export async function writeSheet(
@@ -23,11 +31,18 @@ export async function writeSheet(
   const { default: excel } = await import('exceljs');
   const workbook = new excel.stream.xlsx.WorkbookWriter({
     stream: sink as never,
-    useStyles: false,
+    useStyles: true,
     useSharedStrings: false,
   });
-  const sheet = workbook.addWorksheet(name);
-  sheet.addRow(columns.map((column) => column.name)).commit();
+  const sheet = workbook.addWorksheet(name, { views: [{ state: 'frozen', ySplit: 1 }] });
+  sheet.columns = columns.map(({ type }) => ({
+    width: WIDTHS[type] ?? WIDTH,
+    ...(FORMATS[type] && { style: { numFmt: FORMATS[type] } }),
+  }));
+  sheet.autoFilter = { from: { row: 1, column: 1 }, to: { row: 1, column: columns.length } };
+  const header = sheet.addRow(columns.map((column) => column.name));
+  header.font = { bold: true };
+  header.commit();
   const done = finished(sink);
   done.catch(() => {
     lines.destroy();
@@ -61,8 +76,13 @@ export async function writeSheet(
   await done;
 }
 
-function cellOf(value: unknown, type: Column['type']): string | number | boolean | null {
+function cellOf(value: unknown, type: Column['type']): string | number | boolean | Date | null {
   if (value === null || value === undefined) return null;
   if (typeof value === 'number' || typeof value === 'boolean') return value;
+  if ((type === 'date' || type === 'instant') && typeof value === 'string' && value >= FIRST_DAY) {
+    const at = new Date(value);
+    // A year of more than four digits is none for a spreadsheet either.
+    if (at.getTime() <= LAST) return at;
+  }
   return (type === 'json' ? JSON.stringify(value) : String(value)).slice(0, MAX_CELL);
 }

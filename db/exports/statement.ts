@@ -1,7 +1,8 @@
 import pg from 'pg';
 import type { Tx } from '../knex.js';
 import { datasetOf } from './datasets.js';
-import type { Column, Dataset, DatasetName } from './datasets.js';
+import type { Column, Dataset } from './columns.js';
+import type { DatasetName } from './datasets.js';
 import { wideSummaries } from './wide.js';
 import type { WideMetric } from './wide.js';
 

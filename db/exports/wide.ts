@@ -1,8 +1,8 @@
 import { taskSummary } from '../effective.js';
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { code, date, id, instant, text, utcDate, whose } from './datasets.js';
-import type { Column, Dataset } from './datasets.js';
+import { code, date, id, instant, text, utcDate, whose } from './columns.js';
+import type { Column, Dataset } from './columns.js';
 
 /** A metric of a task: in a wide export it has a column of its own. */
 export interface WideMetric {

@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Tx } from '../knex.js';
 import { pseudonymKey, pseudonymOf } from '../queries/exports.js';
-import type { Dataset } from './datasets.js';
+import type { Dataset } from './columns.js';
 import { columnsOf, copySql, shapeOf } from './statement.js';
 import type { ExportRequest } from './statement.js';
 import { commas, copyOut, unwrapped } from './stream.js';

@@ -98,8 +98,8 @@ export interface LocalSessionRow {
   started_device_id: string | null;
 }
 /**
- * Sessions of participants that are known under these local ids, of whichever device. Each list by itself: joined as pairs, a table that has
- * no statistics yet is read once for every pair.
+ * Sessions of participants that are known under these local ids, of whichever device. Each list by itself: joined as
+ * pairs, a table that has no statistics yet is read once for every pair.
  */
 export async function sessionsByLocalId(
   tx: Tx,
@@ -195,7 +195,6 @@ export interface LocalIdHolders {
   device_id: string | null;
   study_id: string;
   sessions: number;
-  id: string;
   own: number;
   own_id: string | null;
   own_newest: string | null;
@@ -211,7 +210,7 @@ export async function localIdHolders(
 ): Promise<LocalIdHolders[]> {
   return prepared(
     tx,
-    `select a.local_id, a.device_id, s.study_id, count(*)::integer as sessions, (array_agg(s.id))[1] as id, (count(*) filter (where s.started_by_id = $2))::integer as own,
+    `select a.local_id, a.device_id, s.study_id, count(*)::integer as sessions, (count(*) filter (where s.started_by_id = $2))::integer as own,
        (array_agg(s.id order by s.created_at desc, s.id) filter (where s.started_by_id = $2))[1] as own_id, max(s.created_at) filter (where s.started_by_id = $2) as own_newest
      from unnest($1::text[], $3::text[]) as a(local_id, device_id)
        join assessment_sessions s on s.local_id is not null and s.local_id = a.local_id and (a.device_id is null or a.device_id in (s.device_id, s.started_device_id))

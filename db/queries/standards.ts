@@ -120,10 +120,26 @@ export async function standardStudy(tx: Tx, studyId: string): Promise<StandardSt
 export interface StudyShape {
   events: { kind: 'window' | 'event'; code: string; name: string }[];
   sites: { site_code: string; name: string | null }[];
-  /** `kinds`: the JSON types that its values have; `length` of the longest. */
-  items: { form_oid: string; item_oid: string; kinds: string[]; length: number }[];
-  metrics: { task: string; metric: string }[];
+  /** `kinds`: what its values are; `length` of the longest. */
+  items: { form_oid: string; item_oid: string; kinds: ValueKind[]; length: number }[];
+  metrics: { task: string; metric: string; kinds: ValueKind[]; length: number }[];
 }
+/** `number`: not whole, or too large to be written out digit by digit. */
+export type ValueKind = 'integer' | 'number' | 'boolean' | 'date' | 'datetime' | 'text';
+
+/** Below it a whole number is written in digits, and exactly. */
+const WRITTEN_OUT = '1e15';
+/** SQL for the kind of a JSON value; null of what is empty. */
+const kindOf = (value: string): string => `case jsonb_typeof(${value})
+  when 'number' then case when (${value})::numeric = trunc((${value})::numeric) and abs((${value})::numeric) < ${WRITTEN_OUT} then 'integer' else 'number' end
+  when 'boolean' then 'boolean' when 'string' then case
+    when ${value} #>> '{}' = '' then null
+    when ${value} #>> '{}' ~ '^\\d{4}-\\d\\d-\\d\\d$' and pg_input_is_valid(${value} #>> '{}', 'date') then 'date'
+    when ${value} #>> '{}' ~ '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+){0,1}(Z|[+-]\\d\\d:\\d\\d){0,1}$' and pg_input_is_valid(${value} #>> '{}', 'timestamptz') then 'datetime'
+    else 'text' end
+  else 'text' end`;
+const kindsOf = (value: string): string =>
+  `coalesce(array_agg(distinct ${kindOf(value)}) filter (where ${kindOf(value)} is not null), '{}') as kinds, max(length(${value} #>> '{}')) as length`;
 
 export async function studyShape(tx: Tx, studyId: string): Promise<StudyShape> {
   const { rows } = await tx.raw(
@@ -133,10 +149,10 @@ export async function studyShape(tx: Tx, studyId: string): Promise<StudyShape> {
         union all select 'event', event_oid, name, sort_order, target_day from event_definitions where study_id = :study) e) as events,
       (select coalesce(json_agg(json_build_object('site_code', site_code, 'name', name) order by site_code), '[]') from sites where study_id = :study) as sites,
       (select coalesce(json_agg(row_to_json(i) order by i.form_oid, i.item_oid), '[]') from (
-        select f.form_oid, v.key as item_oid, array_agg(distinct jsonb_typeof(v.value)) as kinds, max(length(v.value #>> '{}')) as length
+        select f.form_oid, v.key as item_oid, ${kindsOf('v.value')}
         from form_instances f join participants p on p.id = f.participant_id cross join lateral jsonb_each(f.items) v where f.study_id = :study and jsonb_typeof(v.value) <> 'null' group by 1, 2) i) as items,
       (select coalesce(json_agg(row_to_json(m) order by m.task, m.metric), '[]') from (
-        select distinct t.task, v.key as metric from session_tasks t join assessment_sessions s on s.id = t.session_id join participants p on p.id = s.participant_id cross join lateral jsonb_each(${taskSummary('t')}) v where t.study_id = :study and jsonb_typeof(v.value) = 'number') m) as metrics`,
+        select t.task, v.key as metric, ${kindsOf('v.value')} from session_tasks t join assessment_sessions s on s.id = t.session_id join participants p on p.id = s.participant_id cross join lateral jsonb_each(${taskSummary('t')}) v where t.study_id = :study and jsonb_typeof(v.value) = 'number' group by 1, 2) m) as metrics`,
     { study: studyId },
   );
   return rows[0];

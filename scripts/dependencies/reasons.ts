@@ -10,7 +10,7 @@ export interface Reason {
 const types = (of: string): Reason => ({ why: `types of ${of}`, by: 'tsconfig.json' });
 
 export const reasons: Record<string, Reason> = {
-  '@fontsource-variable/noto-sans': {
+  '@fontsource/noto-sans': {
     why: 'letters of reports in Latin, Greek, Cyrillic and more, whatever fonts a server has',
     by: 'api/reports/fonts.ts',
   },

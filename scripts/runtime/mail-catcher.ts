@@ -37,7 +37,7 @@ endsWithSupervisor(async () => {
     smtp.close(done);
   });
 });
-http.listen({ host: settings.HOST, port: settings.MAIL_UI_PORT });
-smtp.listen({ host: settings.HOST, port: settings.MAIL_PORT });
+http.listen({ host: settings.MAIL_HOST, port: settings.MAIL_UI_PORT });
+smtp.listen({ host: settings.MAIL_HOST, port: settings.MAIL_PORT });
 await Promise.all([once(http, 'listening'), once(smtp.server, 'listening')]);
 process.send?.({ ready: true });

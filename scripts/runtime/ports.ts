@@ -17,16 +17,17 @@ const AUTO = { from: 20_000, to: 32_000 };
 
 /**
  * Reserves all ports or none.
- * @param wanted setting name → number or `auto`
+ * @param hostOf the address of each, or of all of them @param wanted setting name → number or `auto`
  * @throws StartError naming every taken port and its setting at once
  */
 export async function reservePorts<Name extends string>(
-  host: string,
+  hostOf: string | ((name: Name) => string),
   wanted: Record<Name, number | 'auto'>,
 ): Promise<Record<Name, Reservation>> {
   const held: Partial<Record<Name, Reservation>> = {};
   const faults: string[] = [];
   for (const [name, port] of Object.entries(wanted) as [Name, number | 'auto'][]) {
+    const host = typeof hostOf === 'string' ? hostOf : hostOf(name);
     try {
       held[name] = port === 'auto' ? await reserveAny(host) : await reserve(host, port);
     } catch (fault) {
@@ -45,7 +46,7 @@ function faultOf(name: string, port: number | 'auto', host: string, fault: unkno
     return `Port ${port} on ${host} is taken by another program: set ${name} to another one, or to auto.`;
   if (errorCode(fault) === 'EACCES')
     return `Port ${port} on ${host} may not be used by this user: set ${name} to one above 1023, or to auto.`;
-  return `${name} ${port} cannot be used on HOST ${host}: ${(fault as Error).message}.`;
+  return `${name} ${port} cannot be used on the address ${host}: ${(fault as Error).message}.`;
 }
 
 async function reserveAny(host: string): Promise<Reservation> {

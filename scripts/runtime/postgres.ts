@@ -13,6 +13,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { plainEnvironment } from './environments.js';
 import { readIfThere } from './files.js';
 import type { PartPlan } from './part.js';
 import type { PostgresPlace } from './postgres-place.js';
@@ -25,21 +26,19 @@ export const SUPERUSER = 'postgres';
 export const DATABASE = 'research';
 const ARCHIVE_SECONDS = 60;
 
-/**
- * Of our environment: no secret of the service is in it. With the clock that tests may have given this process: the
- * time of everything is the database's.
- */
-const environment = (): NodeJS.ProcessEnv => ({
-  LC_ALL: 'C',
-  ...Object.fromEntries(
-    Object.entries(process.env).filter(
-      ([name]) => name === 'PATH' || name === 'LD_PRELOAD' || /^FAKETIME(?!_SHARED$)/.test(name),
-    ),
-  ),
-});
+const environment = (): NodeJS.ProcessEnv => ({ ...plainEnvironment(), LC_ALL: 'C' });
 
 export const postgresUrl = (host: string, port: number, password: string, database = DATABASE): string =>
   `postgres://${SUPERUSER}:${encodeURIComponent(password)}@${reach(host)}:${port}/${database}`;
+
+/** The URL of the application role, for those who change no schema. */
+export function applicationUrl(ownerUrl: string, appPassword: string | undefined): string {
+  if (appPassword === undefined) return ownerUrl;
+  const url = new URL(ownerUrl);
+  url.username = 'research_app';
+  url.password = encodeURIComponent(appPassword);
+  return url.toString();
+}
 
 /**
  * Makes the database cluster where there is none. It comes into being under another name: one cut short is not taken

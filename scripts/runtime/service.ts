@@ -3,12 +3,13 @@ import { fileURLToPath } from 'node:url';
 import { reach, type Settings } from '../../settings.js';
 import { prepareLog } from '../backup/folder.js';
 import type { DataDir } from './data-dir.js';
+import { environmentOf, plainEnvironment } from './environments.js';
 import { adminPasswords, keep, keepAdminPassword, type Secrets } from './keys.js';
 import { nodePart } from './node-part.js';
 import type { Part, PartPlan } from './part.js';
 import type { Reservation } from './ports.js';
 import { placePostgres } from './postgres-place.js';
-import { postgresPart, postgresUrl, prepareCluster } from './postgres.js';
+import { applicationUrl, postgresPart, postgresUrl, prepareCluster } from './postgres.js';
 import { prepareDatabase, workingPassword } from './prepare-database.js';
 import type { RunJson } from './run-json.js';
 import { findTemporal } from './temporal-binary.js';
@@ -49,6 +50,22 @@ export function neededPorts(settings: Settings): Partial<Record<PortName, number
   };
 }
 
+/** The address that whatever has this port listens on. */
+export function hostOf(name: PortName, settings: Settings): string {
+  switch (name) {
+    case 'PORT':
+      return settings.HOST;
+    case 'POSTGRES_PORT':
+      return settings.POSTGRES_HOST;
+    case 'TEMPORAL_PORT':
+    case 'TEMPORAL_UI_PORT':
+      return settings.TEMPORAL_HOST;
+    case 'MAIL_PORT':
+    case 'MAIL_UI_PORT':
+      return settings.MAIL_HOST;
+  }
+}
+
 /** In production a mail that nobody sends on would be lost without a word: there the catcher is never started. */
 const catchesMail = (settings: Settings): boolean => settings.SMTP_URL === undefined && !settings.production;
 
@@ -65,7 +82,7 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
     };
   const at = (name: PortName) => ports[name]?.port ?? 0;
   const log = (name: string) => join(dir.logs, `${name}.log`);
-  const url = (name: PortName) => `http://${reach(settings.HOST)}:${at(name)}`;
+  const url = (host: string, name: PortName) => `http://${reach(host)}:${at(name)}`;
 
   const database = async (): Promise<string> => {
     if (settings.DATABASE_URL !== undefined) return settings.DATABASE_URL;
@@ -73,7 +90,7 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
     const password = keep(dir.keys, 'POSTGRES_PASSWORD');
     await prepareCluster(place, password, cancelled);
     const archive = settings.BACKUP_DIR === undefined ? undefined : prepareLog(settings.BACKUP_DIR, place.user);
-    const where = { host: settings.HOST, port: at('POSTGRES_PORT'), password };
+    const where = { host: settings.POSTGRES_HOST, port: at('POSTGRES_PORT'), password };
     await step('PostgreSQL', () =>
       start(postgresPart(place, { ...where, archive, log: log('postgres'), release: release('POSTGRES_PORT') })),
     );
@@ -114,7 +131,7 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
       start(
         temporalPart({
           cli,
-          host: settings.HOST,
+          host: settings.TEMPORAL_HOST,
           port: at('TEMPORAL_PORT'),
           uiPort: at('TEMPORAL_UI_PORT'),
           file: join(dir.path, 'temporal.db'),
@@ -126,29 +143,42 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
       ),
     );
     return {
-      address: `${reach(settings.HOST)}:${at('TEMPORAL_PORT')}`,
+      address: `${reach(settings.TEMPORAL_HOST)}:${at('TEMPORAL_PORT')}`,
       cli,
-      ui: settings.TEMPORAL_UI_URL ?? url('TEMPORAL_UI_PORT'),
+      ui: settings.TEMPORAL_UI_URL ?? url(settings.TEMPORAL_HOST, 'TEMPORAL_UI_PORT'),
     };
   };
+  const portsOf: Partial<Record<PortName, string>> = Object.fromEntries(
+    Object.entries(ports).map(([name, reservation]) => [name, String(reservation.port)]),
+  );
   const env: NodeJS.ProcessEnv = {
     ...process.env,
     ...secrets,
     NODE_ENV: settings.NODE_ENV,
     HOST: settings.HOST,
     DATA_DIR: dir.path,
-    ...Object.fromEntries(Object.entries(ports).map(([name, reservation]) => [name, String(reservation.port)])),
+    ...portsOf,
   };
   const mail = async (): Promise<{ smtp: string | null; ui: string | null }> => {
     if (!catchesMail(settings)) return { smtp: settings.SMTP_URL ?? null, ui: null };
-    const plan = nodePart('mail', program('scripts/runtime/mail-catcher.js'), { ...env }, log('mail'));
+    const { MAIL_PORT, MAIL_UI_PORT } = portsOf;
+    const own = { NODE_ENV: settings.NODE_ENV, DATA_DIR: dir.path, MAIL_HOST: settings.MAIL_HOST };
+    const plan = nodePart(
+      'mail',
+      program('scripts/runtime/mail-catcher.js'),
+      { ...plainEnvironment(), ...own, MAIL_PORT, MAIL_UI_PORT },
+      log('mail'),
+    );
     await step('mail catcher', () => start({ ...plan, before: release('MAIL_PORT', 'MAIL_UI_PORT') }));
-    return { smtp: `smtp://${reach(settings.HOST)}:${at('MAIL_PORT')}`, ui: url('MAIL_UI_PORT') };
+    return {
+      smtp: `smtp://${reach(settings.MAIL_HOST)}:${at('MAIL_PORT')}`,
+      ui: url(settings.MAIL_HOST, 'MAIL_UI_PORT'),
+    };
   };
 
   const [databaseUrl, temporalAt, mailAt] = await Promise.all([migrated(), temporal(), mail()]);
   Object.assign(env, {
-    DATABASE_URL: databaseUrl,
+    DATABASE_URL: applicationUrl(databaseUrl, secrets.DATABASE_APP_PASSWORD),
     TEMPORAL_ADDRESS: temporalAt.address,
     ...(temporalAt.ui === null ? {} : { TEMPORAL_UI_URL: temporalAt.ui }),
     ...(mailAt.smtp === null ? {} : { SMTP_URL: mailAt.smtp }),
@@ -161,14 +191,21 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
         }),
   });
   await Promise.all([
-    step('worker', () => start(nodePart('worker', program('activities/main.js'), env, log('worker'), inspect?.worker))),
+    step('worker', () =>
+      start(
+        nodePart('worker', program('activities/main.js'), environmentOf('worker', env), log('worker'), inspect?.worker),
+      ),
+    ),
     step('API', () =>
-      start({ ...nodePart('api', program('api/main.js'), env, log('api'), inspect?.api), before: release('PORT') }),
+      start({
+        ...nodePart('api', program('api/main.js'), environmentOf('api', env), log('api'), inspect?.api),
+        before: release('PORT'),
+      }),
     ),
   ]);
   return {
-    api: url('PORT'),
-    docs: `${url('PORT')}/docs`,
+    api: url(settings.HOST, 'PORT'),
+    docs: `${url(settings.HOST, 'PORT')}/docs`,
     database_url: databaseUrl,
     temporal: temporalAt.address,
     temporal_namespace: settings.TEMPORAL_NAMESPACE,

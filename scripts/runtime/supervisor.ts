@@ -9,7 +9,7 @@ import { reservePorts, type Reservation } from './ports.js';
 import type { Identity } from './processes.js';
 import { removeRunJson, writeRunJson, type RunJson } from './run-json.js';
 import { StartError } from './start-error.js';
-import { neededPorts, startService, type NodeInspector, type PortName } from './service.js';
+import { hostOf, neededPorts, startService, type NodeInspector, type PortName } from './service.js';
 import { readyText, say, step } from './terminal.js';
 import { usableSettings } from './usable-settings.js';
 
@@ -58,7 +58,7 @@ export async function supervise({ inspect, whileRunning }: SuperviseOptions = {}
     for (const warning of embeddedInProduction(settings)) say(`warning: ${warning}`);
     await checkOwn(settings);
     supervision.ports = await reservePorts<PortName>(
-      settings.HOST,
+      (name) => hostOf(name, settings),
       neededPorts(settings) as Record<PortName, number | 'auto'>,
     );
     stop.signal.throwIfAborted();

@@ -1,6 +1,7 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { promisify } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { plainEnvironment } from './environments.js';
 import type { PartPlan } from './part.js';
 import { reach } from '../../settings.js';
 
@@ -64,7 +65,8 @@ export function temporalPart(server: TemporalServer): PartPlan {
     name: 'temporal',
     log: server.log,
     before: server.release,
-    spawn: (output) => spawn(server.cli, args, { detached: true, stdio: ['ignore', output, output] }),
+    spawn: (output) =>
+      spawn(server.cli, args, { detached: true, env: plainEnvironment(), stdio: ['ignore', output, output] }),
     ready: (_child: ChildProcess, cancelled) => servesWithRetention(server, cancelled),
     readyWithinSeconds: 60,
     stopSignal: 'SIGTERM',

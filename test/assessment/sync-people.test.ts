@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { newStudy, user } from '../support/http.js';
+import { newStudy, unique, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { enterPortal } from '../support/portal.js';
 import { Site, instant, trials } from './stage.js';
@@ -200,8 +200,19 @@ describe('Offline sync: local ids belong to the participant', () => {
     });
     const there = await user(site.http, 'coordinator', { study_ids: [elsewhere.study.id] });
     expect(await respond(response('r', '1'), there), 'what the caller does not see is no candidate').to.include({
-      status: 'created',
+      code: 'UNKNOWN_SESSION',
     });
+  });
+
+  it('a lone response of staff never goes into a session that a colleague synced; that one sent again is a duplicate', async () => {
+    const id = unique('lone');
+    const lone = response('r', id);
+    const colleague = await user(site.http, 'coordinator', { study_ids: [site.study.id] });
+    const { server_id } = await session(theirs(id), colleague);
+    expect(await respond(lone)).to.include({ status: 'rejected', code: 'UNKNOWN_SESSION' });
+    expect(await summaries(server_id!)).to.deep.equal({});
+    expect(await respond(lone, colleague)).to.include({ status: 'created', server_id });
+    expect(await respond(lone)).to.include({ status: 'duplicate', server_id });
   });
 
   it('the same id of both at once, many times over, is one session each', async () => {

@@ -18,6 +18,10 @@ const DATASETS = [
   'anchor_history',
   'schedule_versions',
   'notifications',
+  'consents',
+  'eligibility',
+  'randomization',
+  'forms',
 ];
 const FORMATS = ['csv', 'json', 'ndjson', 'xlsx', 'zip'] as const;
 /** Workbooks bear the names of their format’s extensions, in braces. */

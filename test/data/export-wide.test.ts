@@ -74,7 +74,7 @@ describe('A wide export of task summaries', function () {
 
   it('as CSV it has the same columns; in a zip the dictionary says what each is', async () => {
     const [{ body }, csv] = [await ask('json'), await ask('csv')];
-    expect(csv.headers.get('content-disposition')).to.match(/-task_summaries-wide\.csv"$/);
+    expect(csv.headers.get('content-disposition')).to.match(/-task_summaries-wide-\d{8}T\d{6}Z-[\da-f]{8}\.csv"$/);
     const [header, ...rows] = parse(csv.text) as string[][];
     expect(header).to.deep.equal(Object.keys(body.rows[0]!));
     expect(rows.map((cells) => cells[header!.indexOf('stroop.mean_rt')])).to.deep.equal(['512.25', '480']);

@@ -5,7 +5,9 @@ import { parse } from 'csv-parse/sync';
 import { expect } from 'chai';
 import excel from 'exceljs';
 import pg from 'pg';
-import { admin, newStudy, user } from '../support/http.js';
+import { datasetNames } from '../../db/exports/datasets.js';
+import { unzipped } from '../support/archive.js';
+import { admin, newStudy, unique, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';
@@ -26,6 +28,10 @@ const DATASETS = [
   'schedule_versions',
   'notifications',
   'audit',
+  'consents',
+  'eligibility',
+  'randomization',
+  'forms',
 ];
 
 describe('Exports', () => {
@@ -110,7 +116,9 @@ describe('Exports', () => {
 
   it('the file has a name, and JSON says what it is', async () => {
     const answer = await ask('json', 'sessions');
-    expect(answer.headers.get('content-disposition')).to.match(/^attachment; filename="[\w-]+-sessions\.json"$/);
+    expect(answer.headers.get('content-disposition')).to.match(
+      /^attachment; filename="[\w-]+-sessions-\d{8}T\d{6}Z-[\da-f]{8}\.json"$/,
+    );
     expect(answer.body).to.include({ dataset: 'sessions', study_code: filled.study.study_code });
     expect((await ask('csv', 'sessions')).headers.get('content-type')).to.equal('text/csv; charset=utf-8');
   });
@@ -281,7 +289,7 @@ describe('Exports', () => {
     ])
       expect(text.includes(secret), secret).to.equal(false);
     expect(again.text).to.include(String(first.participant_code));
-    expect(again.headers.get('content-disposition')).to.include('"deidentified-participants.csv"');
+    expect(again.headers.get('content-disposition')).to.include('"deidentified-participants-');
     const real = (await json('visits')).filter(({ participant_id }) => participant_id === filled.people[0]!.id);
     const moved = visits.filter(({ participant_id }) => participant_id === first.id);
     const days = (a: unknown, b: unknown) => (Date.parse(String(a)) - Date.parse(String(b))) / 86_400_000;
@@ -293,6 +301,123 @@ describe('Exports', () => {
       (await json('participants', { participant_ids: [filled.people[0]!.id] }))[0]!.enrollment_date,
     );
     expect(shift).to.be.within(-364, -1);
+  });
+
+  it('as a workbook: dates and times are those of a spreadsheet, the header stays in view and filters', async () => {
+    for (const [dataset, dates, instants] of [
+      ['visits', ['target_date', 'window_open'], []],
+      ['sessions', [], ['started_at']],
+      ['participants', ['enrollment_date'], []],
+    ] as const) {
+      const answer = await fetch(`${http.base}/api/exports/xlsx`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ study_id: filled.study.id, dataset }),
+      });
+      const book = new excel.Workbook();
+      await book.xlsx.load(await answer.arrayBuffer());
+      const sheet = book.worksheets[0]!;
+      const names = (sheet.getRow(1).values as string[]).slice(1);
+      expect(sheet.views[0]).to.include({ state: 'frozen', ySplit: 1 });
+      expect(sheet.autoFilter).to.equal(`A1:${sheet.getRow(1).getCell(names.length).address}`);
+      const rows = await json(dataset);
+      expect(sheet.rowCount).to.equal(rows.length + 1);
+      for (const [i, row] of rows.entries())
+        for (const [name, length] of [
+          ...dates.map((d) => [d, 10] as const),
+          ...instants.map((d) => [d, 23] as const),
+        ]) {
+          const { value } = sheet.getRow(i + 2).getCell(names.indexOf(name) + 1);
+          const told = row[name] as string | null;
+          if (told === null) expect(value).to.equal(null);
+          else
+            expect((value as Date).toISOString().slice(0, length), name).to.equal(
+              told.slice(0, length).replace('Z', ''),
+            );
+        }
+      const complete = rows.findIndex((row) => [...dates, ...instants].every((name) => row[name] !== null));
+      expect(complete).to.be.at.least(0);
+      const formats = [...dates, ...instants].map(
+        (name) => sheet.getRow(complete + 2).getCell(names.indexOf(name) + 1).numFmt,
+      );
+      expect(formats).to.deep.equal([...dates.map(() => 'yyyy-mm-dd'), ...instants.map(() => 'yyyy-mm-dd hh:mm:ss')]);
+    }
+  });
+
+  it('consents, eligibility, randomization and forms are datasets of their own', async () => {
+    const person = filled.people[0]!;
+    const path = `/api/studies/${filled.study.id}/participants/${person.id}`;
+    const form_oid = unique('form');
+    await http.expect(201, 'POST', `${path}/forms`, {
+      form_oid,
+      status: 'complete',
+      items: { AGE: 61, NOTE: '=1+1', DONE: true },
+    });
+    const all = await json('forms');
+    expect(
+      all
+        .filter((row) => row.form_oid === form_oid)
+        .map(({ participant_code, item_oid, value, status }) => [participant_code, item_oid, value, status]),
+    ).to.deep.equal([
+      [person.participant_code, 'AGE', '61', 'complete'],
+      [person.participant_code, 'DONE', 'true', 'complete'],
+      [person.participant_code, 'NOTE', '=1+1', 'complete'],
+    ]);
+    expect((await ask('csv', 'forms')).text).to.include(",'=1+1,");
+    for (const [dataset, listed] of [
+      ['consents', 'consents'],
+      ['eligibility', 'eligibility'],
+      ['randomization', 'randomization'],
+    ] as const) {
+      const rows = (await json(dataset)).filter(({ participant_id }) => participant_id === person.id);
+      const told = (await http.get(`${path}/${listed}`)).body as Loose & { items?: Loose[] };
+      const records = told.items ?? (told['id'] === undefined ? [] : [told]);
+      expect(rows.map(({ id, status, arm }) => [id, status ?? arm])).to.have.deep.members(
+        records.map((record) => [record['id'], record['status'] ?? record['arm']]),
+      );
+    }
+    const hidden = await json('forms', { deidentify: true });
+    expect(hidden).to.have.length(all.length);
+    expect(hidden[0]).not.to.have.any.keys('value');
+  });
+
+  it('the dictionary lists the values that a column can have, and no row has another', async () => {
+    for (const dataset of datasetNames) {
+      const archive = unzipped(
+        Buffer.from(
+          await (
+            await fetch(`${http.base}/api/exports/zip`, {
+              method: 'POST',
+              headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': 'application/json' },
+              body: JSON.stringify({ study_id: filled.study.id, dataset }),
+            })
+          ).arrayBuffer(),
+        ),
+      );
+      const rows = await json(dataset);
+      const dictionary = parse(archive.get('data-dictionary.csv')!, { columns: true }) as Record<string, string>[];
+      for (const { column, allowed_values } of dictionary) {
+        if (allowed_values === '') continue;
+        const allowed = new Set(allowed_values!.split('|'));
+        const found = new Set(
+          rows
+            .map((row) => row[column!])
+            .filter((value) => value !== null)
+            .map(String),
+        );
+        expect(
+          [...found].filter((value) => !allowed.has(value)),
+          `${dataset}.${column!}`,
+        ).to.deep.equal([]);
+      }
+      const named = (name: string) => dictionary.find(({ column }) => column === name)?.allowed_values;
+      if (dataset === 'visits')
+        expect([named('status'), named('is_baseline'), named('target_date')]).to.deep.equal([
+          'scheduled|open|completed|missed|superseded|cancelled',
+          'true|false',
+          '',
+        ]);
+    }
   });
 
   it('as a workbook, as lines, and as a zip with a dictionary', async () => {

@@ -1,10 +1,10 @@
 import { deflateRawSync } from 'node:zlib';
 import { expect } from 'chai';
 import excel from 'exceljs';
-import { admin, newStudy } from '../support/http.js';
+import { admin, newStudy, unique } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { imported, sendFile } from './stage.js';
-import { archive } from './workbooks.js';
+import { HEADER, archive, bookOf, handmade, text } from './workbooks.js';
 
 async function workbook(fill: (sheet: excel.Worksheet, book: excel.Workbook) => void): Promise<Uint8Array> {
   const book = new excel.Workbook();
@@ -75,6 +75,46 @@ describe('Importing participants from a workbook', function () {
     ]);
     expect(result.imported_participants.map(({ participant_code }) => participant_code)).to.deep.equal(['P-4']);
     expect((await http.expect<{ total: number }>(200, 'GET', `/api/studies/${own.id}/sites`)).total).to.equal(0);
+  });
+
+  it('a formula that nobody calculated is an error that says so, and an empty result is no value', async () => {
+    const bytes = await handmade(
+      `<row r="1">${text('A1', 'participant_code')}${text('B1', 'external_id')}</row>` +
+        `<row r="2"><c r="A2"><f>CONCAT("P","1")</f></c></row>` +
+        `<row r="3">${text('A3', 'P-2')}<c r="B3"><f>C3&amp;"x"</f><v></v></c></row>` +
+        `<row r="4">${text('A4', unique('P'))}<c r="B4" t="str"><f>""</f><v></v></c></row>`,
+    );
+    const result = await imported(http, study.id, bytes, '', 'excel');
+    expect(result.errors.map(({ row, field, code }) => [row, field, code])).to.deep.equal([
+      [2, 'participant_code', 'FORMULA_ERROR'],
+      [3, 'external_id', 'FORMULA_ERROR'],
+    ]);
+    expect(result.errors[0]!.message).to.match(/without a stored value: open the file in a spreadsheet program/);
+    expect(result.imported_count).to.equal(1);
+  });
+
+  it('a refused header names the title above it, the hidden sheet that was read, a formula in it', async () => {
+    const refusal = async (bytes: Uint8Array) => {
+      const answer = await sendFile(http, study.id, bytes, '', 'excel');
+      expect([answer.status, answer.body['code']]).to.deep.equal([400, 'HEADER_INVALID']);
+      return String(answer.body['detail']);
+    };
+    const rows = `<row r="1">${text('A1', 'Cohort of spring')}</row><row r="4">${text('B4', 'Participant code')}</row>`;
+    expect(await refusal(await handmade(rows))).to.match(/Row 4 looks like the header/);
+    const sheets = bookOf({ Lists: 'worksheets/sheet1.xml', People: 'worksheets/sheet2.xml' });
+    const hidden = {
+      ...sheets,
+      'xl/workbook.xml': sheets['xl/workbook.xml'].replace('name="Lists"', 'name="Lists" state="hidden"'),
+      'xl/worksheets/sheet1.xml': `<worksheet><sheetData><row r="1">${text('A1', 'BER')}</row></sheetData></worksheet>`,
+      'xl/worksheets/sheet2.xml': `<worksheet><sheetData>${HEADER}</sheetData></worksheet>`,
+    };
+    expect(await refusal(await archive(hidden))).to.match(/The first sheet is read: “Lists”, which is hidden\./);
+    expect(await refusal(await archive({ ...hidden, 'xl/workbook.xml': sheets['xl/workbook.xml'] }))).to.match(
+      /The first sheet is read: “Lists”, one of 2\./,
+    );
+    expect(await refusal(await handmade('<row r="1"><c r="A1"><f>B9</f></c></row>'))).to.match(
+      /A cell of the header is a formula without a stored value\./,
+    );
   });
 
   it('the template comes in both formats and goes back in, the sites to choose from', async () => {

@@ -110,7 +110,7 @@ describe('A workbook that is imported row by row', function () {
       [3, '1960-02-29', '1960-02-29', '1960-02-29', '1960-02-29', '21975'],
       [4, 'true', 'false', '#DIV/0!', '1000', "'-3"],
       [5, '2', 'ax', 'true', '#DIV/0!', '1960-02-29'],
-      [6, '', '00007', 'soon', '', ''],
+      [6, '#NOT_CALCULATED!', '00007', 'soon', '', ''],
     ]);
     const read1904 = await read(await handmade(rows, { 'xl/styles.xml': STYLES }, '<workbookPr date1904="1"/>'));
     expect(read1904[1]).to.deep.equal([3, '1964-03-01', '1964-03-01', '1964-03-01', '1960-02-29', '21975']);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { admin, newParticipant, newStudy, user } from '../support/http.js';
+import { admin, newParticipant, newStudy, unique, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';
@@ -126,6 +126,36 @@ describe('Importing participants from CSV', () => {
     expect((await participants()).map((p) => p.participant_code)).to.deep.equal(['A-1', 'A-7']);
   });
 
+  for (const [name, front, separator] of [
+    ['sep=; alone', 'sep=;\r\n', ';'],
+    ['SEP=, in quotes, padded to the width of the sheet', '"SEP=,",,,\r\n', ','],
+    ['a tab by name, behind a byte order mark', '\ufeffsep=\t\r\n', '\t'],
+    ['empty lines and a row of empty cells', '\r\n\r\n;;;\r\n', ';'],
+  ] as const)
+    it(`a header may have in front: ${name}; rows are counted with it`, async () => {
+      const line = (...cells: string[]) => `${cells.join(separator)}\r\n`;
+      const [taken, refused] = [unique('S'), unique('S')];
+      const above = front.split('\r\n').length - 1;
+      const result = await imported(
+        http,
+        study.id,
+        front +
+          line('participant_code', 'external_id', 'site_code') +
+          line(taken, unique('E'), 'BER') +
+          line(refused, '', 'NOWHERE'),
+      );
+      expect(faults(result)).to.deep.equal([[above + 3, 'site_code', 'UNKNOWN_SITE']]);
+      expect(result.imported_participants.map(({ row, participant_code }) => [row, participant_code])).to.deep.equal([
+        [above + 2, taken],
+      ]);
+    });
+
+  it('a title above the header is named as what it is', async () => {
+    const answer = await sendFile(http, study.id, 'Participants of spring\n\nparticipant_code,site_code\nT-1,BER\n');
+    expect([answer.status, answer.body['code']]).to.deep.equal([400, 'HEADER_INVALID']);
+    expect(answer.body['detail']).to.match(/Row 3 looks like the header: the rows above it have to go\./);
+  });
+
   it('a quoted line break is within its row, an empty line is a row without a participant', async () => {
     const result = await imported(
       http,
@@ -217,7 +247,9 @@ describe('Importing participants from CSV', () => {
       `${HEADER}F-1,,NOWHERE,\n=cmd(),,NOWHERE,\nF-2,,,\n`,
       '?answer=failed_rows',
     );
-    expect(answer.headers.get('content-disposition')).to.equal('attachment; filename="failed-rows.csv"');
+    expect(answer.headers.get('content-disposition')).to.match(
+      /^attachment; filename="failed-rows-\d{8}T\d{6}Z-[\da-f]{8}\.csv"$/,
+    );
     expect(answer.text.split('\n').slice(0, 3)).to.deep.equal([
       'participant_code,external_id,site_code,preferred_language,import_row,import_field,import_code,import_message',
       'F-1,,NOWHERE,,2,site_code,UNKNOWN_SITE,site_code is not a site of the study',

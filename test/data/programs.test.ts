@@ -100,7 +100,9 @@ describe('Programs that this project did not write', function () {
       { row: 2, participant_code: '0001', external_id: '12', site_code: 'BER' },
       { row: 3, participant_code: '007', external_id: 'R-2', site_code: null },
     ]);
-    expect(result.errors.map(({ row, code }) => [row, code])).to.deep.equal([[5, 'UNKNOWN_SITE']]);
+    expect(result.errors.map(({ row, field, code }) => [row, field, code])).to.deep.equal([
+      [5, 'external_id', 'FORMULA_ERROR'],
+    ]);
     expect(await imported(http, study.id, await readFile(join(folder, 'pandas.xlsx')), '', 'excel')).to.include({
       success: true,
       imported_count: 2,
@@ -131,7 +133,29 @@ describe('Programs that this project did not write', function () {
     await http.expect(201, 'POST', `/api/studies/${filled.study.id}/participants/${filled.people[1]!.id}/forms`, {
       form_oid: 'odd <&"> form',
       status: 'draft',
-      items: { form_status: 'its own', n: 1.5, yes: true, text: 'a\u0001b\n<c>', list: [1, 2], nothing: null },
+      items: {
+        form_status: 'its own',
+        n: 1.5,
+        whole: 61,
+        day: '2024-02-29',
+        noDay: '2024-02-30',
+        moment: '2024-02-29T08:30:00+01:00',
+        empty: '',
+        yes: true,
+        text: 'a\u0001b\n<c>',
+        list: [1, 2],
+        nothing: null,
+      },
+    });
+    await http.expect(201, 'POST', `/api/studies/${filled.study.id}/participants/${filled.people[0]!.id}/forms`, {
+      form_oid: 'odd <&"> form',
+      status: 'draft',
+      items: { n: 2, whole: -3, day: '', mixed: 1 },
+    });
+    await http.expect(201, 'POST', `/api/studies/${filled.study.id}/participants/${filled.people[0]!.id}/forms`, {
+      form_oid: 'odd <&"> form',
+      status: 'draft',
+      items: { mixed: 'one', whole: 1e20 / 1e18 },
     });
     await fetched(`/api/exports/studies/${filled.study.id}/odm`, 'study.xml');
     expect(await python.run('odm.py', [join(folder, 'study.xml')])).to.equal(
@@ -150,6 +174,20 @@ describe('Programs that this project did not write', function () {
       'Value="[1,2]"',
     ])
       expect(xml, datum).to.include(datum);
+    const types = Object.fromEntries(
+      [...xml.matchAll(/<ItemDef OID="I\.FORM\.odd[^"]*ITEM\.(\w+)"[^>]* DataType="(\w+)"(?: Length="(\d+)")?/g)].map(
+        ([, name, type, length]) => [name, length === undefined ? type : `${type} ${length}`],
+      ),
+    );
+    expect(types).to.include({
+      n: 'float',
+      whole: 'integer 3',
+      day: 'date',
+      noDay: 'text 10',
+      moment: 'datetime',
+      yes: 'boolean',
+      mixed: 'text 3',
+    });
     expect(xml).not.to.match(/one@example\.org|1960-02-29|\+49 30/);
     const empty = await newStudy(http, { study_name: 'nobody yet' });
     await writeFile(join(folder, 'empty.xml'), (await http.get(`/api/exports/studies/${empty.id}/odm`)).text);

@@ -47,12 +47,13 @@ describe('Reports as PDF', function () {
       expect(status, bytes.toString('latin1').slice(0, 200)).to.equal(200);
       expect(headers.get('content-type')).to.equal('application/pdf');
       expect(headers.get('content-disposition')).to.match(
-        /^attachment; filename="S-[\w-]+-summary-\d{4}-\d\d-\d\d\.pdf"$/,
+        /^attachment; filename="S-[\w-]+-summary-\d{8}T\d{6}Z-[\da-f]{8}\.pdf"$/,
       );
       const read = readPdf(bytes);
       expect(read)
         .to.include({ language, tagged: true })
         .and.to.have.deep.property('box', [...box]);
+      expect(new Set(read.fonts.map((font) => font.replace(/-.*/, '')))).to.deep.equal(new Set(['NotoSans']));
       expect(read.bookmarks).to.include.members([...headings]);
       expect(read.text)
         .to.match(new RegExp(`1\\s*/\\s*${read.pages}`))

@@ -35,6 +35,9 @@ describe('docker-compose.yml', () => {
       'PORT',
       'DATA_DIR',
       'POSTGRES_PORT',
+      'POSTGRES_HOST',
+      'TEMPORAL_HOST',
+      'MAIL_HOST',
       'TEMPORAL_PORT',
       'TEMPORAL_UI_PORT',
       'MAIL_PORT',
@@ -46,7 +49,7 @@ describe('docker-compose.yml', () => {
       'BACKUP_DIR',
     ];
     const passed = new Set(
-      [...readFileSync(join(root, 'docker-compose.yml'), 'utf8').matchAll(/^ {4}([A-Z_\d]+): /gm)].map(
+      [...readFileSync(join(root, 'docker-compose.yml'), 'utf8').matchAll(/^ {4,6}([A-Z_\d]+): /gm)].map(
         ([, name]) => name,
       ),
     );

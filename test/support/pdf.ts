@@ -7,6 +7,8 @@ export interface PdfRead {
   pages: number;
   box: [number, number];
   bookmarks: string[];
+  /** Names of the fonts that it embeds; `Type3` of one that is only drawings of characters. */
+  fonts: string[];
   text: string;
 }
 
@@ -46,6 +48,9 @@ export function readPdf(bytes: Buffer): PdfRead {
     language: /\/Lang \((\w+)\)/.exec(raw)?.[1] ?? '',
     tagged: /\/Marked true/.test(raw),
     pages: pages.length,
+    fonts: [...objects.values()]
+      .filter((body) => /\/Type \/Font\b(?!Desc)/.test(body))
+      .map((body) => /\/BaseFont \/(?:[A-Z]{6}\+)?([\w-]+)/.exec(body)?.[1] ?? /\/Subtype \/(\w+)/.exec(body)![1]!),
     box: [Math.round(Number(box[1])), Math.round(Number(box[2]))],
     text,
   };

@@ -8,6 +8,9 @@ import { prefixed, readXml } from './xml.js';
 export interface Book {
   sheet: Part;
   name: string;
+  /** How many the workbook has. */
+  sheets: number;
+  hidden: boolean;
   date1904: boolean;
   strings: Part | undefined;
   styles: Part | undefined;
@@ -26,11 +29,16 @@ const FOLDER = 'xl/';
  * @throws 400 FILE_UNREADABLE
  */
 export async function openBook(parts: Map<string, Part>): Promise<Book> {
-  const sheets: { name: string; id: string | undefined }[] = [];
+  const sheets: { name: string; id: string | undefined; hidden: boolean }[] = [];
   let date1904 = false;
   await readXml(contentOf(parts.get(`${FOLDER}workbook.xml`)!), {
     open: (name, attributes) => {
-      if (name === 'sheet') sheets.push({ name: attributes.name ?? '', id: prefixed(attributes, 'id') });
+      if (name === 'sheet')
+        sheets.push({
+          name: attributes.name ?? '',
+          id: prefixed(attributes, 'id'),
+          hidden: (attributes.state ?? 'visible') !== 'visible',
+        });
       else if (name === 'workbookPr') date1904 = attributes.date1904 === '1' || attributes.date1904 === 'true';
     },
   });
@@ -40,12 +48,14 @@ export async function openBook(parts: Map<string, Part>): Promise<Book> {
       .filter((one) => one.kind === kind && (id === undefined || one.id === id))
       .flatMap(({ target }) => parts.get(target) ?? [])
       .at(0);
-  for (const { name, id } of sheets) {
+  for (const { name, id, hidden } of sheets) {
     const sheet = id === undefined ? undefined : partOf('worksheet', id);
     if (sheet)
       return {
         sheet,
         name,
+        sheets: sheets.length,
+        hidden,
         date1904,
         strings: partOf('sharedstrings') ?? parts.get(`${FOLDER}sharedstrings.xml`),
         styles: partOf('styles') ?? parts.get(`${FOLDER}styles.xml`),

@@ -1,12 +1,13 @@
 import { problem } from '../../errors.js';
 import { Turns } from '../../pdf/turns.js';
 import { threadOf } from '../../../db/thread-of.js';
+import type { SheetRead } from './read.js';
 import type { ThreadData, ThreadMessage } from './thread.js';
 import { unreadable } from './unreadable.js';
 
 /** What was read of a workbook: its rows, packed. */
 export interface Contents {
-  sheet: string;
+  sheet: SheetRead;
   pieces: Uint8Array[];
 }
 

@@ -1,5 +1,6 @@
 import { shown } from './cell.js';
 import type { Meaning } from './cell.js';
+import { NOT_CALCULATED } from '../sheet.js';
 import type { Merged } from './merged.js';
 import { columnOf } from './modest.js';
 import { Text } from './text.js';
@@ -89,7 +90,11 @@ export class Rows implements Reader {
     const { t, s } = this.cell ?? {};
     this.cell = undefined;
     const value = this.value.end();
-    const text = shown(value, t, this.meaning.formats[Number(s ?? 0)], this.meaning);
+    // An empty text is a result as well, and says that it is a text.
+    const text =
+      this.formula && value === '' && t !== 'str'
+        ? NOT_CALCULATED
+        : shown(value, t, this.meaning.formats[Number(s ?? 0)], this.meaning);
     this.merged.note(this.row, this.column, text);
     const filled = value !== '' || this.formula;
     // A cell that is only coloured counts as one, though it is empty.

@@ -2,13 +2,14 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Problem } from '../../errors.js';
 import { readWorkbook } from './read.js';
+import type { SheetRead } from './read.js';
 
 /**
- * What the thread tells: rows, packed; at last the sheet's name, or why there is none. A refusal is one that the caller
+ * What the thread tells: rows, packed; at last which sheet it was, or why there is none. A refusal is one that the caller
  * is told.
  */
 export type ThreadMessage =
-  { piece: Uint8Array<ArrayBuffer> } | { sheet: string } | { refused: string; cause: string } | { fault: string };
+  { piece: Uint8Array<ArrayBuffer> } | { sheet: SheetRead } | { refused: string; cause: string } | { fault: string };
 export interface ThreadData {
   bytes: Uint8Array;
 }

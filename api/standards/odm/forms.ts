@@ -1,4 +1,4 @@
-import type { StudyShape, Subject } from '../../../db/queries/standards.js';
+import type { StudyShape, Subject, ValueKind } from '../../../db/queries/standards.js';
 
 export type DataType = 'text' | 'integer' | 'float' | 'date' | 'datetime' | 'boolean';
 /**
@@ -95,8 +95,16 @@ export const filledIn = (item: string): string => `item ${item}`;
 export const keyed = (values: Values, key: (name: string) => string): Values =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [key(name), value]));
 
-const typeOf = (kinds: readonly string[]): DataType =>
-  kinds.length > 1 ? 'text' : kinds[0] === 'number' ? 'float' : kinds[0] === 'boolean' ? 'boolean' : 'text';
+/** The narrowest type that all of an item's values have. */
+function typeOf(kinds: readonly ValueKind[]): DataType {
+  const [first, ...others] = kinds;
+  if (first === undefined) return 'text';
+  if (others.length === 0) return first === 'number' ? 'float' : first;
+  return kinds.every((kind) => kind === 'integer' || kind === 'number') ? 'float' : 'text';
+}
+/** Texts and integers say how long they are. */
+const lengthOf = (type: DataType, length: number): { length?: number } =>
+  type === 'text' || type === 'integer' ? { length: Math.max(1, length) } : {};
 const groups = <T>(rows: readonly T[], key: (row: T) => string): Map<string, T[]> => {
   const found = new Map<string, T[]>();
   for (const row of rows) found.set(key(row), [...(found.get(key(row)) ?? []), row]);
@@ -113,11 +121,12 @@ export function formsOf(shape: StudyShape): { tasks: Map<string, Form>; forms: M
         ...base,
         items: [
           ...base.items,
-          ...metrics.map(({ metric }): Item => ({
+          ...metrics.map(({ metric, kinds, length }): Item => ({
             oid: `I.TASK.${task}.METRIC.${metric}`,
             name: metric,
             key: measured(metric),
-            type: 'float',
+            type: typeOf(kinds),
+            ...lengthOf(typeOf(kinds), length),
           })),
         ],
       },
@@ -136,7 +145,7 @@ export function formsOf(shape: StudyShape): { tasks: Map<string, Form>; forms: M
             name: item_oid,
             key: filledIn(item_oid),
             type: typeOf(kinds),
-            ...(typeOf(kinds) === 'text' && { length: Math.max(1, length) }),
+            ...lengthOf(typeOf(kinds), length),
           })),
         ],
       },

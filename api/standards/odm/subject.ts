@@ -86,7 +86,7 @@ function formData(filled: readonly Filled[]): string[] {
     repeats.set(form.oid, key);
     const items = form.items.flatMap(({ oid, key: name, type }) => {
       const value = values[name];
-      return value === null || value === undefined
+      return value === null || value === undefined || (value === '' && type !== 'text')
         ? []
         : [
             element('ItemData', {

@@ -177,6 +177,13 @@ function tasksOf(asked: Asked): string {
 }
 
 /**
+ * 0 for what is far smaller than the values that it is made of: what is left of sums of floating-point numbers. Compared
+ * as decimals, which have no smallest number.
+ */
+const exact = (sum: string): string =>
+  `case when abs(${sum})::numeric < 1e-12 * max(abs(value))::numeric then 0 else ${sum} end`;
+
+/**
  * Of each task what the sessions' summaries say, by metric; `sd` is the sample's, null where there is one value alone.
  * The tasks are not materialized: keeping 4 MB of summaries aside takes longer than reading their names again by an
  * index.
@@ -190,7 +197,7 @@ export function modules(tx: Tx, asked: Asked): Promise<TaskReport[]> {
     ), metrics as (
       select t.task, m.key as metric, case when abs(m.value::numeric) <= ${PLAUSIBLE_LIMIT} then m.value::float8 end as value from tasks t cross join lateral jsonb_each(t.summary) m where jsonb_typeof(m.value) = 'number'
     ), distributions as (
-      select task, metric, jsonb_build_object('n', count(value), 'excluded', count(*) - count(value), 'mean', avg(value), 'sd', stddev_samp(value),
+      select task, metric, jsonb_build_object('n', count(value), 'excluded', count(*) - count(value), 'mean', ${exact('avg(value)')}, 'sd', ${exact('stddev_samp(value)')},
         'median', percentile_cont(0.5) within group (order by value), 'p25', percentile_cont(0.25) within group (order by value),
         'p75', percentile_cont(0.75) within group (order by value), 'min', min(value), 'max', max(value)) as distribution
       from metrics group by task, metric

@@ -1,3 +1,4 @@
+import { isPossible } from './metric-ranges.js';
 import { answersDiffer } from './tasks.js';
 import type { Remark, Summary, Trial } from './types.js';
 
@@ -108,30 +109,10 @@ export function orderWarnings(task: string, trials: readonly Trial[]): Remark[] 
 /** No test yields a larger value (decisions: kept, exported, in no statistics). */
 export const PLAUSIBLE_LIMIT = 1e12;
 
-const never = (value: number): boolean => value < 0;
-const noShare = (value: number): boolean => value < 0 || value > 1;
-const noCount = (value: number): boolean => value < 0 || !Number.isInteger(value);
-/** What a metric of these names cannot be, whatever the task: times in milliseconds, shares from 0 to 1, counts. */
-const IMPOSSIBLE: Readonly<Record<string, (value: number) => boolean>> = {
-  mean_rt: never,
-  median_rt: never,
-  sd_rt: never,
-  completion_time: never,
-  accuracy: noShare,
-  total_trials: noCount,
-  hits: noCount,
-  false_alarms: noCount,
-  lapses: noCount,
-  errors: noCount,
-  omissions: noCount,
-  commissions: noCount,
-  max_span: noCount,
-};
-
 /** Metrics of a client's summary that no trials could have given: they are kept, and flagged. */
 export function summaryFlags(task: string, summary: Summary): Remark[] {
   const found = Object.keys(summary)
-    .filter((metric) => Object.hasOwn(IMPOSSIBLE, metric) && IMPOSSIBLE[metric]!(summary[metric]!))
+    .filter((metric) => !isPossible(metric, summary[metric]!))
     .sort();
   const huge = Object.keys(summary)
     .filter((metric) => Math.abs(summary[metric]!) > PLAUSIBLE_LIMIT)

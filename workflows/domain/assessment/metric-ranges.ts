@@ -1,0 +1,36 @@
+/** What a metric can be, whatever the task; `whole`: it counts something. */
+export interface MetricRange {
+  min: number;
+  max: number;
+  whole: boolean;
+}
+
+const DURATION: MetricRange = { min: 0, max: Infinity, whole: false };
+const SHARE: MetricRange = { min: 0, max: 1, whole: false };
+const COUNT: MetricRange = { min: 0, max: Infinity, whole: true };
+
+const RANGES: ReadonlyMap<string, MetricRange> = new Map([
+  ['mean_rt', DURATION],
+  ['median_rt', DURATION],
+  ['sd_rt', DURATION],
+  ['completion_time', DURATION],
+  ['accuracy', SHARE],
+  ['total_trials', COUNT],
+  ['hits', COUNT],
+  ['false_alarms', COUNT],
+  ['lapses', COUNT],
+  ['errors', COUNT],
+  ['omissions', COUNT],
+  ['commissions', COUNT],
+  ['max_span', COUNT],
+]);
+
+/** The range of a metric of this name: times in milliseconds, shares from 0 to 1, counts; undefined: not known. */
+export const rangeOfMetric = (metric: string): MetricRange | undefined => RANGES.get(metric);
+
+/** Whether the metric can have this value. A metric whose range is not known can have any. */
+export function isPossible(metric: string, value: number): boolean {
+  const range = rangeOfMetric(metric);
+  if (!range) return true;
+  return value >= range.min && value <= range.max && (!range.whole || Number.isInteger(value));
+}
