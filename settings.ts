@@ -133,6 +133,20 @@ const flag = (group: string, doc: string, fallback: boolean): Definition<boolean
     throw new Error(`must be true or false, not "${raw}"`);
   },
 });
+const oneOfWords = <Word extends string>(
+  group: string,
+  words: readonly Word[],
+  doc: string,
+): Definition<Word | undefined> => ({
+  group,
+  doc: `${words.join(' or ')}: ${doc}`,
+  fallback: undefined,
+  parse: (raw) => {
+    if (raw !== undefined && !words.includes(raw as Word))
+      throw new Error(`must be ${words.join(' or ')}, not "${raw}"`);
+    return raw as Word | undefined;
+  },
+});
 const optionalFlag = (group: string, doc: string): Definition<boolean | undefined> => ({
   group,
   doc,
@@ -296,6 +310,10 @@ export const definitions = {
   ),
 
   JWT_SECRET: secret('Secrets', 'signs access tokens; at least 32 characters'),
+  MESSAGE_SIGNING_KEY: secret(
+    'Secrets',
+    'seed of the Ed25519 key by which the API signs messages to workflows for the persons who send them; not set: derived from JWT_SECRET',
+  ),
   SESSION_SECRET: secret('Secrets', 'signs portal cookies and links; at least 32 characters'),
   DATACAPTURE_ENCRYPTION_KEY: secret('Secrets', '32 bytes, hex or base64: encrypts capture-system tokens and secrets'),
   VAPID_PRIVATE_KEY: vapidKey(
@@ -382,6 +400,11 @@ export const definitions = {
     'actions that an admin may record in the audit log by POST /api/audit/records, by commas',
     'cutover_signoff',
   ),
+  UNSIGNED_MESSAGES: oneOfWords<'accept' | 'refuse'>(
+    'Switches',
+    ['accept', 'refuse'],
+    'messages to workflows that name a person without an authorization of the API; default: refused in production, else accepted',
+  ),
   METRICS_TOKEN: bearerToken(
     'Switches',
     'lets a monitoring system read /api/metrics/prometheus as its bearer token; at least 32 characters',
@@ -438,7 +461,7 @@ export type Program = 'api' | 'worker';
  */
 export const WITHHELD: Readonly<Record<Program, readonly string[]>> = {
   api: ['ADMIN_PASSWORD', 'DATABASE_APP_PASSWORD'],
-  worker: ['ADMIN_PASSWORD', 'DATABASE_APP_PASSWORD', 'JWT_SECRET'],
+  worker: ['ADMIN_PASSWORD', 'DATABASE_APP_PASSWORD', 'JWT_SECRET', 'MESSAGE_SIGNING_KEY'],
 };
 
 const SECRETS = [
@@ -495,9 +518,15 @@ function productionFaults(settings: Settings, withheld: readonly string[] = []):
     seen.set(value, name);
   }
   // These may be left out; where they are given they must be good as well.
-  for (const name of ['DATABASE_APP_PASSWORD', 'METRICS_TOKEN', 'TEMPORAL_PAYLOAD_KEY'] as const) {
+  for (const name of [
+    'DATABASE_APP_PASSWORD',
+    'METRICS_TOKEN',
+    'TEMPORAL_PAYLOAD_KEY',
+    'MESSAGE_SIGNING_KEY',
+  ] as const) {
     const value = settings[name];
     if (value === undefined) continue;
+    if (name === 'MESSAGE_SIGNING_KEY' && value.length < 32) faults.push(`${name} is shorter than 32 characters`);
     if (name === 'DATABASE_APP_PASSWORD' && value.length < 12) faults.push(`${name} is shorter than 12 characters`);
     if (isKnownDefault(value)) faults.push(`${name} is a known default or too simple`);
     const twin = seen.get(value);
@@ -530,6 +559,13 @@ export const payloadKeys = ({
   current: TEMPORAL_PAYLOAD_KEY === undefined ? undefined : encryptionKeyBytes(TEMPORAL_PAYLOAD_KEY),
   former: (TEMPORAL_PAYLOAD_FORMER_KEYS ?? []).map((one) => encryptionKeyBytes(one)!),
 });
+
+/** What becomes of messages that claim a person and do not prove it. */
+export const unsignedMessages = ({
+  UNSIGNED_MESSAGES,
+  production,
+}: Pick<Settings, 'UNSIGNED_MESSAGES' | 'production'>): 'accept' | 'refuse' =>
+  UNSIGNED_MESSAGES ?? (production ? 'refuse' : 'accept');
 
 /** Address to connect to, for something that listens on HOST. */
 export const reach = (host: string): string => {

@@ -1,18 +1,27 @@
 import type { Database } from '../db/knex.js';
 import { readInScope } from '../db/transaction.js';
 import { applyAnchorCommand } from './anchor/apply.js';
+import type { UnsignedMessages } from './anchor/authorization.js';
 import { reanchorBatch } from './anchor/reanchor.js';
 
-/** `heartbeat`: tells Temporal that an activity of a whole study lives. */
+/**
+ * `heartbeat`: tells Temporal that an activity of a whole study lives. `unsigned`: what becomes of messages that claim a
+ * person and do not prove it; accepted unless told.
+ */
 export interface ActivityDependencies {
   database: Database;
   heartbeat?: () => void;
+  unsigned?: UnsignedMessages;
 }
 
 /** The activities of the anchor's processes: one participant's, and a study's as a whole. */
-export const createAnchorActivities = ({ database, heartbeat = () => undefined }: ActivityDependencies) => ({
-  applyAnchorCommand: applyAnchorCommand(database),
-  reanchorBatch: reanchorBatch(database, heartbeat),
+export const createAnchorActivities = ({
+  database,
+  heartbeat = () => undefined,
+  unsigned = 'accept',
+}: ActivityDependencies) => ({
+  applyAnchorCommand: applyAnchorCommand(database, unsigned),
+  reanchorBatch: reanchorBatch(database, heartbeat, unsigned),
   countParticipants: (studyId: string): Promise<number> =>
     readInScope(database, studyId, async (tx) => {
       const row = await tx('participants').where({ study_id: studyId, status: 'enrolled' }).count({ n: '*' }).first();

@@ -13,7 +13,7 @@ import { openDatabase } from '../db/knex.js';
 import { noteChange } from '../db/queries/open-work.js';
 import { inScope } from '../db/transaction.js';
 import { assertLatestRevision } from '../db/migrate.js';
-import { checkpointFolder, payloadKeys, readSettings } from '../settings.js';
+import { checkpointFolder, payloadKeys, readSettings, unsignedMessages } from '../settings.js';
 import { createAnchorMessages } from '../workflows/client.js';
 import { createAuditActivities } from './audit/index.js';
 import { dataConverterOf } from '../workflows/payloads.js';
@@ -107,7 +107,7 @@ const worker = await Worker.create({
     ? { workflowBundle: { codePath: bundle } }
     : { workflowsPath: workflows }),
   activities: {
-    ...createAnchorActivities({ database, heartbeat }),
+    ...createAnchorActivities({ database, heartbeat, unsigned: unsignedMessages(settings) }),
     ...createExportActivities({ database, settings }),
     ...createSimulationActivities({ database }),
     ...createVisitActivities({ database, heartbeat }),
@@ -146,6 +146,7 @@ const relay = new Relay({
   listenUrl: settings.DATABASE_URL,
   deliver: deliverTo({
     ...eager,
+    unsigned: unsignedMessages(settings),
     taskQueue,
     setPoll: (studyId) => setPoll({ client, database, taskQueue }, studyId),
     sendNotification: messaging.send,

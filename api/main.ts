@@ -9,6 +9,7 @@ import { SchemaError, assertLatestRevision } from '../db/migrate.js';
 import { sweepKeys } from '../db/queries/idempotency.js';
 import { sweepPoints } from '../db/queries/rate-limits.js';
 import { SettingsError, readSettings } from '../settings.js';
+import { MessageSigning } from './services/message-signing.js';
 import type { Settings } from '../settings.js';
 import { createAnchorMessages } from '../workflows/client.js';
 import { jwtSecret } from './auth/tokens.js';
@@ -79,6 +80,7 @@ async function openServices(settings: Settings, draining: AbortSignal): Promise<
     redis,
     temporal,
     anchors,
+    signing: new MessageSigning(database, settings),
     rateLimits: rateLimits(settings, database, redis),
     metrics: new RequestMetrics(),
     drawing: new Drawing(),

@@ -10,6 +10,7 @@ import type { Printer } from './pdf/printer.js';
 import type { RateLimits } from './rate-limits.js';
 import type { ReportCache } from './reports/cache.js';
 import type { Drawing } from './reports/drawing.js';
+import type { MessageSigning } from './services/message-signing.js';
 import type { Temporal } from './temporal.js';
 
 /** A span around each request, and what passes the trace on to Temporal. */
@@ -26,6 +27,8 @@ export interface Services {
   temporal: Temporal;
   /** Messages to the participants' workflows. */
   anchors: AnchorMessages;
+  /** Signs them for the persons who ask for them. */
+  signing: MessageSigning;
   redis: Redis | undefined;
   rateLimits: RateLimits;
   metrics: RequestMetrics;

@@ -1,4 +1,5 @@
 import { createHash, createPrivateKey, createPublicKey, hkdfSync, sign, verify } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { canonicalJson } from './canonical-json.js';
 
 /** What a checkpoint states of a chain, and its signature. Times are ISO 8601, hashes hex. */
@@ -47,13 +48,19 @@ export interface AuditSigner {
 
 const PKCS8_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** The Ed25519 key whose seed is derived (HKDF-SHA-256) from AUDIT_SIGNING_KEY, a text of any form. */
-export function auditSigner(secret: string): AuditSigner {
-  const seed = Buffer.from(hkdfSync('sha256', secret, '', 'research-assessment audit checkpoints', 32));
+/** The Ed25519 key whose seed is derived (HKDF-SHA-256) from a secret, a text of any form, for one purpose. */
+export function keyPairOf(secret: string, purpose: string): { key: KeyObject; keyId: string; publicKey: string } {
+  const seed = Buffer.from(hkdfSync('sha256', secret, '', purpose, 32));
   const key = createPrivateKey({ key: Buffer.concat([PKCS8_ED25519, seed]), format: 'der', type: 'pkcs8' });
   const publicKey = createPublicKey(key).export({ format: 'pem', type: 'spki' }).toString();
+  return { key, keyId: keyIdOf(publicKey), publicKey };
+}
+
+/** The key that AUDIT_SIGNING_KEY gives. */
+export function auditSigner(secret: string): AuditSigner {
+  const { key, keyId, publicKey } = keyPairOf(secret, 'research-assessment audit checkpoints');
   return {
-    keyId: keyIdOf(publicKey),
+    keyId,
     publicKey,
     sign: (text) => sign(null, Buffer.from(text), key).toString('base64'),
   };

@@ -68,6 +68,8 @@ export interface Sender {
   actor_user_id?: string | null;
   /** The participant's own wish, from the portal. */
   actor_type?: 'user' | 'participant' | 'system' | 'workflow';
+  /** Signed by the API for the person who sends it; see docs/temporal.md. */
+  authorization?: string | null;
   /** Who said it for the participant, for the audit log. */
   caregiver_id?: string | null;
   request_id?: string | null;
@@ -112,6 +114,7 @@ export interface OverrideDecision {
   approver_user_id: string;
   reason?: string | null;
   preview_hash?: string | null;
+  authorization?: string | null;
   http_request_id?: string | null;
   ip_address?: string | null;
   user_agent?: string | null;

@@ -5,6 +5,8 @@ import { StaleAnchor, lastChange, lockAnchor, rememberCommands } from '../../db/
 import { asCaregiver } from '../../db/queries/portal.js';
 import { inScope } from '../../db/transaction.js';
 import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
+import { provenanceOf } from './authorization.js';
+import type { UnsignedMessages } from './authorization.js';
 import { carryOut, refuse } from './carry-out.js';
 import type { Carried } from './carry-out.js';
 import { faultOfMessage, faultOfSender, withPlainIds } from './commands.js';
@@ -26,14 +28,14 @@ export type AppliedCommand = AnchorOutcome & { command_id: string; told_at_rest:
  * in the workflow's history, with the facts and the trace that it was decided from.
  */
 export const applyAnchorCommand =
-  (database: Database) =>
+  (database: Database, unsigned: UnsignedMessages) =>
   async (given: AnchorCommand): Promise<AppliedCommand> => ({
-    ...(await applied(database, given)),
+    ...(await applied(database, given, unsigned)),
     command_id: given.id,
     told_at_rest: true,
   });
 
-async function applied(database: Database, given: AnchorCommand): Promise<AnchorOutcome> {
+async function applied(database: Database, given: AnchorCommand, unsigned: UnsignedMessages): Promise<AnchorOutcome> {
   const command = withPlainIds(given);
   try {
     return await inScope(
@@ -61,9 +63,15 @@ async function applied(database: Database, given: AnchorCommand): Promise<Anchor
         const malformed = faultOfMessage(command.message) ?? faultOfSender(command);
         const { actor_type, caregiver_id } = command.message as Sender;
         if (!malformed && actor_type === 'participant' && caregiver_id) audit.inEach(asCaregiver(caregiver_id));
-        const carried = malformed
-          ? refuse(422, 'INVALID_MESSAGE', malformed)
-          : await carryOut({ tx, audit, case: current }, command);
+        const provenance = malformed
+          ? { code: 'INVALID_MESSAGE', detail: malformed }
+          : await provenanceOf(tx, command, unsigned, current.facts.now);
+        if ('via' in provenance)
+          audit.inEach({ via: provenance.via, ...(provenance.identity && { identity: provenance.identity }) });
+        const carried =
+          'code' in provenance
+            ? refuse(malformed ? 422 : 403, provenance.code, provenance.detail)
+            : await carryOut({ tx, audit, case: current }, command);
         const { refused } = carried;
         if (refused) {
           const sender =
@@ -107,6 +115,7 @@ async function applied(database: Database, given: AnchorCommand): Promise<Anchor
             participant_id: command.participant_id,
             kind: command.kind,
             outcome,
+            authorization_id: ('via' in provenance ? provenance.authorization_id : undefined) ?? null,
           },
         ]);
         return outcome;

@@ -1,5 +1,6 @@
 import type { Tx } from '../../db/knex.js';
 import { prepared } from '../../db/prepared.js';
+import { approverRoles } from '../../workflows/domain/approvers.js';
 import type { Policy } from '../../workflows/domain/policy-schema.js';
 import type { FactRow } from '../../db/queries/facts.js';
 
@@ -38,10 +39,6 @@ export const maySet = (standing: Standing | null, policy: Policy): boolean =>
 export const mayOverride = (standing: Standing | null, policy: Policy): boolean =>
   member(standing) && (policy.permissions.can_override as string[]).includes(standing.role);
 
-/** The roles that approve: `override_approver_roles`, or `can_override` where that is empty (decisions, section 5). */
-export const approverRoles = (policy: Policy): string[] => {
-  const named = policy.permissions.override_approver_roles ?? [];
-  return named.length > 0 ? named : policy.permissions.can_override;
-};
+/** The policy's approvers. */
 export const mayApprove = (standing: Standing | null, policy: Policy): boolean =>
   member(standing) && approverRoles(policy).includes(standing.role);

@@ -1,6 +1,6 @@
 import type { Database, Tx } from '../../db/knex.js';
 import { lockAnchors } from '../../db/queries/anchors.js';
-import { closeChange } from '../../db/queries/open-work.js';
+import { closeChange, makerOfChange } from '../../db/queries/open-work.js';
 import { followBaseline, newerChanges, readScheduleInputs, readScheduleSources } from '../../db/queries/schedules.js';
 import { putOutbox } from '../../db/outbox.js';
 import { portions } from '../../db/portions.js';
@@ -10,6 +10,7 @@ import { policyOf } from '../../workflows/domain/facts.js';
 import type { Policy } from '../../workflows/domain/policy-schema.js';
 import { prerequisites } from '../../workflows/domain/prerequisites.js';
 import { reanchor, reschedule } from '../../workflows/domain/reanchoring.js';
+import type { UnsignedMessages } from './authorization.js';
 import { noTrace } from './carry-out.js';
 import { readCases } from './context.js';
 import type { Case } from './context.js';
@@ -56,8 +57,9 @@ const FIRST = 25;
  * through, changes nothing: who is where the facts put him has nothing to write.
  */
 export const reanchorBatch =
-  (database: Database, heartbeat: () => void) =>
-  async ({ change, after, size, change_id }: Batch): Promise<BatchReport> => {
+  (database: Database, heartbeat: () => void, unsigned: UnsignedMessages = 'accept') =>
+  async ({ change: given, after, size, change_id }: Batch): Promise<BatchReport> => {
+    const change = await provenChange(database, given, change_id, unsigned);
     const ids = await readInScope(database, change.study_id, async (tx): Promise<string[]> =>
       tx('participants')
         .where({ study_id: change.study_id, status: 'enrolled' })
@@ -88,6 +90,21 @@ export const reanchorBatch =
       schedules: done.reduce((sum, { schedules }) => sum + schedules, 0),
     };
   };
+
+/** Who made the change is what the database has noted, and not what a workflow was started with. */
+async function provenChange(
+  database: Database,
+  change: StudyChange,
+  changeId: string | undefined,
+  unsigned: UnsignedMessages,
+): Promise<StudyChange> {
+  const maker =
+    changeId === undefined
+      ? undefined
+      : await readInScope(database, change.study_id, (tx) => makerOfChange(tx, change.study_id, changeId));
+  if (maker !== undefined) return { ...change, actor_user_id: maker };
+  return unsigned === 'accept' ? change : { ...change, actor_user_id: null };
+}
 
 const reanchorPiece = async (
   database: Database,

@@ -20,6 +20,7 @@ export function deliverTo(deps: {
   anchors: AnchorMessages;
   taskQueue: string;
   eager?: boolean;
+  unsigned?: 'accept' | 'refuse';
   sendNotification: (id: string) => Promise<void>;
   sendUserLink: (id: string) => Promise<void>;
   setPoll: (studyId: string) => Promise<void>;
@@ -34,7 +35,8 @@ export function deliverTo(deps: {
         site_id: (payload.site_id as string | undefined) ?? null,
       };
       const sender = {
-        actor_user_id: (payload.actor_user_id as string | undefined) ?? null,
+        // Only the API signs for persons: where that is demanded, a message of the relay is nobody's.
+        actor_user_id: deps.unsigned === 'refuse' ? null : ((payload.actor_user_id as string | undefined) ?? null),
         request_id: (payload.request_id as string | undefined) ?? null,
       };
       switch (topic) {
@@ -65,7 +67,7 @@ export function deliverTo(deps: {
             study_id: study_id!,
             change_id: String(payload.change_id ?? id),
             kind: kindOf(message),
-            actor_user_id: sender.actor_user_id,
+            actor_user_id: (payload.actor_user_id as string | undefined) ?? null,
           };
           // Before it is Temporal's alone.
           await deps.noteChange(change);

@@ -4,8 +4,9 @@ import type { OverrideDecision } from '../../workflows/contract.js';
 import { inStudy, noting } from '../access.js';
 import { route } from '../route.js';
 import { OverrideApplied, OverrideDenied, OverrideRequest } from '../schemas/anchor.js';
-import { Paged, Type, Uuid, body, listOf, nullable, oneOf, paging, text } from '../schemas/common.js';
+import { Instant, Paged, Type, Uuid, body, listOf, nullable, oneOf, paging, text } from '../schemas/common.js';
 import { anchorNow, send, senderOf } from '../services/anchors.js';
+import { authorizeDecision } from '../services/approval-authorizations.js';
 import { currentVersion } from '../services/schedule-versions.js';
 
 const path = '/api/studies/{study_id}/participants/{participant_id}/anchor-date/override-requests';
@@ -94,6 +95,28 @@ export const overrideRoutes = [
         skip: query.skip ?? 0,
         limit: query.limit ?? 50,
       }),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/studies/{study_id}/approvals/{override_request_id}/authorization',
+    tag: 'Anchor date',
+    summary: 'An authorization to send a decision as a signal, with any Temporal client',
+    may: approver,
+    within: 'change',
+    description:
+      'Good for five minutes, once, and for exactly this decision: the signal `overrideDecision` bears the same `decision`, `reason` and `preview_hash`, `actor_user_id` and `authorization`.',
+    body: body({
+      decision: oneOf('approve', 'deny'),
+      reason: Type.Optional(nullable(text(2000))),
+      preview_hash: Type.Optional(text(64)),
+    }),
+    answers: {
+      200: Type.Object({ authorization: Type.String(), approver_user_id: Uuid, expires_at: Instant }),
+      400: undefined,
+      409: undefined,
+    },
+    handle: ({ services, tx, audit, actor, context, params, body: given }) =>
+      authorizeDecision(services, { tx, audit, actor, context }, params.study_id, params.override_request_id, given),
   }),
   route({
     method: 'GET',

@@ -12,6 +12,7 @@ import { judgeOverride, overrideRefusalCode } from '../../workflows/domain/decid
 import { factsOf, policyOf } from '../../workflows/domain/facts.js';
 import type { Impact } from '../../workflows/domain/preview.js';
 import { previewBasis, previewOf } from '../../workflows/domain/regeneration.js';
+import type { MessageKind } from '../../workflows/domain/message-content.js';
 import type { Actor } from '../access.js';
 import { problem, problemOf } from '../errors.js';
 import type { RequestContext } from '../route.js';
@@ -43,6 +44,16 @@ async function participantOf(
 
 export type AnchorUpdate = Parameters<AnchorMessages['update']>[0];
 
+/** Each update's kind, as its authorization names it. */
+const KINDS: Readonly<Record<string, MessageKind>> = {
+  setEnrollmentDate: 'set',
+  requestOverride: 'override',
+  cancelProposal: 'cancel',
+  overrideBack: 'override_back',
+  decideOverride: 'decide_override',
+  evaluate: 'evaluate',
+};
+
 /**
  * Sends a participant's workflow an update and gives what came of it.
  * @throws the refusal as the problem that decisions.md gives it; 503 when Temporal or the worker is away
@@ -59,7 +70,14 @@ export async function send(
   await services.temporal.client();
   let outcome: AnchorOutcome;
   try {
-    outcome = await services.anchors.update(definition, participant, message, at.updateId);
+    const { participant_id, study_id } = participant;
+    const signed = await services.signing.signed(
+      { participant_id, study_id },
+      KINDS[definition.name]!,
+      message,
+      'rest',
+    );
+    outcome = await services.anchors.update(definition, participant, signed, at.updateId);
   } catch (fault) {
     if (fault instanceof AnchorBusy) throw problem('WORKER_UNAVAILABLE', { headers: { 'Retry-After': '2' } });
     throw fault;

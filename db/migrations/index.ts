@@ -55,6 +55,7 @@ import * as sessionFlags from './0061-session-flags.js';
 import * as reinstatement from './0072-reinstatement.js';
 import * as workerSigns from './0073-worker-signs.js';
 import * as waiverApproval from './0074-waiver-approval.js';
+import * as messageAuthorizations from './0086-message-authorizations.js';
 
 export interface SqlMigration {
   name: string;
@@ -120,5 +121,6 @@ export const migrations: readonly SqlMigration[] = [
   reinstatement,
   workerSigns,
   waiverApproval,
+  messageAuthorizations,
 ];
 export const latestRevision = migrations.at(-1)!.name;

@@ -39,9 +39,21 @@ export async function lockAnchors(tx: Tx, participantIds: readonly string[]): Pr
 
 export async function rememberCommands(
   tx: Tx,
-  commands: readonly { id: string; study_id: string; participant_id: string; kind: string; outcome: unknown }[],
+  commands: readonly {
+    id: string;
+    study_id: string;
+    participant_id: string;
+    kind: string;
+    outcome: unknown;
+    authorization_id: string | null;
+  }[],
 ): Promise<void> {
-  await insertRows(tx, 'anchor_commands', ['id', 'study_id', 'participant_id', 'kind', 'outcome'], commands);
+  await insertRows(
+    tx,
+    'anchor_commands',
+    ['id', 'study_id', 'participant_id', 'kind', 'outcome', 'authorization_id'],
+    commands,
+  );
 }
 
 /** The last entry of a participant's history, in words: what it was, the date that it gave, and when. */

@@ -22,6 +22,14 @@ export async function noteChange(tx: Tx, { study_id, change_id, kind, actor_user
   );
 }
 
+/** Who made a change that is on its way, as it was noted before Temporal had it; undefined: none is on its way. */
+export async function makerOfChange(tx: Tx, studyId: string, changeId: string): Promise<string | null | undefined> {
+  const row = await tx('open_study_changes')
+    .where({ study_id: studyId, change_id: changeId })
+    .first<{ actor_user_id: string | null } | undefined>('actor_user_id');
+  return row?.actor_user_id;
+}
+
 /** The change has gone through all participants. */
 export async function closeChange(tx: Tx, studyId: string, changeId: string): Promise<void> {
   await tx('open_study_changes').where({ study_id: studyId, change_id: changeId }).delete();

@@ -87,13 +87,15 @@ export async function override(telling: Telling, stage: Stage, enrolled: Enrolle
     },
   );
   await telling.step('The approver’s signal, sent by a Temporal client and not by the API, grants it', async (tell) => {
-    const decision: OverrideDecision = {
-      request_id: requestId,
-      decision: 'approve',
-      approver_user_id: approver.id,
-      reason: 'Checked against the source document.',
-    };
-    await decide(decision);
+    const said = { decision: 'approve' as const, reason: 'Checked against the source document.' };
+    const { authorization } = await approver.api.expect<{ authorization: string }>(
+      200,
+      'POST',
+      `/api/studies/${stage.study.id}/approvals/${requestId}/authorization`,
+      said,
+    );
+    const decision: OverrideDecision = { request_id: requestId, ...said, approver_user_id: approver.id };
+    await decide({ ...decision, authorization });
     const decided = await eventually('The approval', async () => {
       const request = await requestOf(stage, at.requests, requestId);
       return request?.status === 'pending' ? undefined : request;

@@ -143,8 +143,11 @@ async function setUp(telling: Telling, place: Place, capture: CaptureSystem): Pr
         return { id, ...person };
       };
       const coordinator = await add('coordinator');
-      const { id, email } = await add('researcher');
-      return { coordinator: await logIn(run.api, coordinator.email, coordinator.password), approver: { id, email } };
+      const { id, email, password } = await add('researcher');
+      return {
+        coordinator: await logIn(run.api, coordinator.email, coordinator.password),
+        approver: { id, email, api: await logIn(run.api, email, password) },
+      };
     },
   );
   await telling.step(

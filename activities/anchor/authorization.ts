@@ -1,0 +1,85 @@
+import { digestOf, readAuthorization } from '../../db/message-authorization.js';
+import type { Authorization, AuthorizationFault } from '../../db/message-authorization.js';
+import type { Tx } from '../../db/knex.js';
+import { isAuthorizationUsed, messageKey } from '../../db/queries/message-keys.js';
+import { contentOf, personOf } from '../../workflows/domain/message-content.js';
+import type { MessageKind, Person } from '../../workflows/domain/message-content.js';
+import type { AnchorCommand } from './commands.js';
+
+/** Whether a message that claims a person has to prove it (UNSIGNED_MESSAGES). */
+export type UnsignedMessages = 'accept' | 'refuse';
+
+/** By which way a message came. */
+export type Via = 'rest' | 'page' | 'signal' | 'update' | 'trigger' | 'workflow';
+
+/** What is known of a message's sender, as the audit records of what it does say it. */
+export interface Provenance {
+  via: Via;
+  /** Not set: the message claims no person. */
+  identity?: 'verified' | 'claimed';
+  /** The authorization that it bears, where that is good. */
+  authorization_id?: string;
+}
+export interface Refusal {
+  code: string;
+  detail: string;
+}
+
+/** Messages that the workflow sends itself claim nobody, and nobody else can send them. */
+const OWN = ['resume', 'remind', 'expire', 'day_came'];
+
+/**
+ * Who a message comes from, and whether that is proved: by an authorization that the API has signed for this person,
+ * participant, kind and content, that has not run out and was not used before (decisions, section 5, "Authorization").
+ * @param now the database's time, ISO 8601
+ */
+export async function provenanceOf(
+  tx: Tx,
+  command: AnchorCommand,
+  unsigned: UnsignedMessages,
+  now: string,
+): Promise<Provenance | Refusal> {
+  const person = personOf(command.kind, command.message);
+  const via = wayOf(command);
+  if (OWN.includes(command.kind) || person === null) return { via: person === null ? via : 'workflow' };
+  const { authorization } = command.message as { authorization?: string | null };
+  if (authorization === undefined || authorization === null)
+    return unsigned === 'accept'
+      ? { via, identity: 'claimed' }
+      : refusal('REQUIRED', 'a message in the name of a person needs an authorization that the API has signed');
+  const stated = await readAuthorization(authorization, (keyId) => messageKey(tx, keyId), now);
+  if (typeof stated === 'string') return refusal(stated, FAULTS[stated]);
+  const mismatch = mismatchOf(stated, command, person);
+  if (mismatch !== null) return refusal('MISMATCH', `the authorization is for another ${mismatch}`);
+  if (await isAuthorizationUsed(tx, stated.jti)) return refusal('USED', 'the authorization was used before');
+  return { via: stated.via ?? via, identity: 'verified', authorization_id: stated.jti };
+}
+
+const refusal = (what: string, detail: string): Refusal => ({ code: `AUTHORIZATION_${what}`, detail });
+
+const FAULTS: Readonly<Record<AuthorizationFault, string>> = {
+  INVALID: 'the authorization is not one that the API has signed',
+  UNKNOWN_KEY: 'the authorization is signed with a key that is not known, or not any more',
+  EXPIRED: 'the authorization has run out',
+};
+
+function mismatchOf(stated: Authorization, command: AnchorCommand, person: Person): string | null {
+  if (stated.participant_id !== command.participant_id) return 'participant';
+  if (stated.study_id !== command.study_id) return 'study';
+  if (stated.kind !== command.kind) return 'kind of message';
+  if (!isSame(stated.person, person)) return 'person';
+  const content = contentOf(command.kind as MessageKind, command.message);
+  return stated.digest === digestOf(content) ? null : 'content';
+}
+
+const isSame = (a: Person, b: Person): boolean =>
+  'user_id' in a
+    ? 'user_id' in b && a.user_id === b.user_id
+    : 'participant' in b && (a.caregiver_id ?? null) === (b.caregiver_id ?? null);
+
+/** An update's id is its caller's, behind the participant's; a signal's is of the run. */
+function wayOf({ id, kind, participant_id }: AnchorCommand): Via {
+  if (OWN.includes(kind)) return 'workflow';
+  if (!id.startsWith(`${participant_id}/`)) return 'signal';
+  return id.startsWith(`${participant_id}/trigger-`) ? 'trigger' : 'update';
+}

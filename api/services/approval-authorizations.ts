@@ -1,0 +1,64 @@
+import type { Tx } from '../../db/knex.js';
+import type { AuditTrail } from '../../db/audit.js';
+import { approverRoles } from '../../workflows/domain/approvers.js';
+import type { Actor } from '../access.js';
+import { problem, problemOf } from '../errors.js';
+import { by } from '../record.js';
+import type { RequestContext } from '../route.js';
+import type { GivenOut } from './message-signing.js';
+import { currentPolicy } from './policy.js';
+import type { Services } from '../services.js';
+
+export interface Decision {
+  decision: 'approve' | 'deny';
+  reason?: string | null | undefined;
+  preview_hash?: string | undefined;
+}
+
+/**
+ * Gives an approver an authorization to send its decision as a signal, with any Temporal client. The workflow checks
+ * everything once more when the signal comes; what it would refuse now is refused here.
+ * @throws 404; 403 not an approver, or who asked; 409 no longer pending; 400 a denial without a reason
+ */
+export async function authorizeDecision(
+  services: Services,
+  { tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: Actor; context: RequestContext },
+  studyId: string,
+  requestId: string,
+  { decision, reason, preview_hash }: Decision,
+): Promise<GivenOut & { approver_user_id: string }> {
+  const request = await tx('override_requests')
+    .where({ id: requestId, study_id: studyId })
+    .first<{ participant_id: string; requested_by_id: string; status: string } | undefined>(
+      'participant_id',
+      'requested_by_id',
+      'status',
+    );
+  if (!request) throw problem('NOT_FOUND', { detail: 'There is no such override request in this study.' });
+  if (request.requested_by_id === actor.id)
+    throw problemOf(403, 'SELF_APPROVAL', 'Who asked for an override does not decide it.', {});
+  if (!approverRoles(await currentPolicy(tx, studyId)).includes(actor.role))
+    throw problem('FORBIDDEN', { detail: 'The policy does not let this user decide overrides.' });
+  if (request.status !== 'pending') throw problemOf(409, 'NOT_PENDING', `The request is ${request.status}.`, {});
+  if (decision === 'deny' && !reason?.trim())
+    throw problemOf(400, 'REASON_REQUIRED', 'A denial needs a reason.', {
+      errors: [{ path: 'reason', code: 'REASON_REQUIRED', message: 'reason must not be empty' }],
+    });
+  const message = { request_id: requestId, decision, reason: reason ?? null, preview_hash: preview_hash ?? null };
+  const { participant_id } = request;
+  const given = await services.signing.givenOut(
+    { participant_id, study_id: studyId },
+    'decide_override',
+    message,
+    actor.id,
+  );
+  audit.record({
+    ...by(actor, context),
+    study_id: studyId,
+    action: 'approval_authorized',
+    resource_type: 'participant',
+    resource_id: participant_id,
+    metadata: { override_request_id: requestId, decision, expires_at: given.expires_at },
+  });
+  return { ...given, approver_user_id: actor.id };
+}
