@@ -83,6 +83,15 @@ export class CaptureClient {
     return this.rows('event', {});
   }
 
+  /** Which instruments stand in which events. */
+  formEventMapping(): Promise<CaptureRow[]> {
+    return this.rows('formEventMapping', {});
+  }
+  /** Instruments and events that repeat; a project without any answers with a refusal. */
+  repeatingFormsEvents(): Promise<CaptureRow[]> {
+    return this.rows('repeatingFormsEvents', {});
+  }
+
   async project(): Promise<CaptureRow> {
     const answer = await this.call('project', {});
     if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {

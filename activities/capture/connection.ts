@@ -47,7 +47,7 @@ export async function clientOf(
   } catch (fault) {
     if (!(fault instanceof SecretUnreadable)) throw fault;
     await inScope(deps.database, config.study_id, ({ tx }) => noteConnection(tx, config.study_id, fault.message));
-    throw new CaptureFailure('configuration', fault.message, { cause: fault });
+    throw new CaptureFailure('configuration', fault.message, { cause: fault, forbidden: true });
   }
 }
 

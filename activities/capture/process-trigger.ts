@@ -3,6 +3,7 @@ import { policyStatement, recordHasParticipant } from '../../db/queries/captured
 import type { PolicyOf } from '../../db/queries/captured-participants.js';
 import { configStatement, noteConnection } from '../../db/queries/datacapture-configs.js';
 import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
+import { retryForbidden } from '../../db/queries/push-requests.js';
 import { claimRecord, releaseRecord, storeReading } from '../../db/queries/datacapture-records.js';
 import type { RecordClaim } from '../../db/queries/datacapture-records.js';
 import {
@@ -162,7 +163,8 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
 async function write(work: Work, material: Opened & Fetched, standing: unknown[][]): Promise<Written | TriggerReport> {
   const { tx } = work;
   const { event, config, claim, record, rows, enrollment, asked, missing } = material;
-  if (config.sync_status === 'error') await noteConnection(tx, event.study_id, null);
+  if (config.sync_status === 'error' && (await noteConnection(tx, event.study_id, null)))
+    await retryForbidden(tx, event.study_id, false);
   if (!enrollment) return ignore(tx, event);
   const [[policy], [earlier], participants] = standing as [PolicyOf[], { id: string }[], unknown[]];
   const rules = {

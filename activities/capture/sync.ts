@@ -5,20 +5,25 @@ import { portions } from '../../db/portions.js';
 import { currentPolicy } from '../../db/queries/captured-participants.js';
 import { findConfig, updateConfig } from '../../db/queries/datacapture-configs.js';
 import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
+import { retryForbidden } from '../../db/queries/push-requests.js';
 import * as syncs from '../../db/queries/datacapture-syncs.js';
 import type { SyncRow } from '../../db/queries/datacapture-syncs.js';
 import { inScope, readInScope } from '../../db/transaction.js';
 import type { Work } from '../../db/transaction.js';
 import type { DatacapturePollStart, DatacaptureSyncStart } from '../../workflows/contract.js';
+import type { CaptureEvent } from '../../workflows/domain/capture/query.js';
 import { attempt } from './attempt.js';
 import type { CaptureClient } from './client.js';
 import { openConnection, projectFacts } from './connection.js';
+import type { Connection } from './connection.js';
 import type { CaptureDeps } from './deps.js';
 import type { TriggerFault } from './end-trigger.js';
 import { listIds, planExport, rangeBegin } from './export.js';
 import type { ExportPlan } from './export.js';
-import { TriggerRefused } from './failure.js';
+import { CaptureFailure, TriggerRefused } from './failure.js';
+import { noteEvents } from './follow-events.js';
 import { takeTurn } from './pace.js';
+import { eventOf } from './query.js';
 import { readNext } from './read-next.js';
 import type { OpenSync } from './read-next.js';
 
@@ -86,15 +91,16 @@ async function listRecords(
   deps: CaptureDeps,
   { sync_id, study_id }: DatacaptureSyncStart,
 ): Promise<{ total: number; basis: string; plan: ExportPlan }> {
-  const { config, client } = await openConnection(deps, study_id);
+  const { config: opened, client } = await openConnection(deps, study_id);
   const { sync, policy } = await readInScope(deps.database, study_id, async (tx) => ({
     sync: await syncs.findSync(tx, sync_id),
     policy: await currentPolicy(tx, study_id),
   }));
   if (!sync || sync.status !== 'running') throw new TriggerRefused('NOT_RUNNING', 'This reading has ended.');
-  const turn = () => takeTurn(deps.database, config.api_url);
+  const turn = () => takeTurn(deps.database, opened.api_url);
   await turn();
-  const { classic } = await projectFacts(deps, { config, client });
+  const { classic } = await projectFacts(deps, { config: opened, client });
+  const config = classic ? opened : await withPresentNames(deps, { config: opened, client });
   const plan = await planExport(client, config, policy, classic);
   const basis = basisOf(config);
   if (sync.listed) return { total: sync.records_total, basis, plan };
@@ -119,6 +125,22 @@ async function listRecords(
     }
   });
   return { total: read.length, basis, plan };
+}
+
+/** The configuration after events that were renamed in the capture system were renamed here. */
+async function withPresentNames(deps: CaptureDeps, { config, client }: Connection): Promise<DatacaptureConfigRow> {
+  await takeTurn(deps.database, config.api_url);
+  let listed: CaptureEvent[];
+  try {
+    listed = (await client.events()).map(eventOf);
+  } catch (failure) {
+    // A token that may read records and not this reads what it may.
+    if (!(failure instanceof CaptureFailure && failure.errorType === 'rejected')) throw failure;
+    deps.log.warn({ study_id: config.study_id, reason: failure.message }, 'the events cannot be read');
+    return config;
+  }
+  if (!(await noteEvents(deps, config.study_id, listed))) return config;
+  return (await openConnection(deps, config.study_id)).config;
 }
 
 interface Presence {
@@ -165,6 +187,7 @@ async function endSync(
       sync_error_message: null,
       polled_at: basisOf(config) === basis ? sync.started_at : null,
     });
+    await retryForbidden(work.tx, study_id, false);
     recordEnd(work, sync, 'datacapture_sync_completed', { counts: sync.counts });
   });
 }

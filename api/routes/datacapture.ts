@@ -172,12 +172,16 @@ const syncEventsAt = (
     tag: 'Capture system',
     summary: `Make visit windows from the capture system's events${path.includes('/redcap/') ? ' (former path)' : ''}`,
     description:
-      'A window for each event that has a day offset, or days in the event mapping, found again by its event name and brought up to date; events with neither are named in `skipped`.',
+      'A window for each event that has a day offset, or days in the event mapping, found again by its event and brought up to date; events with neither are named in `skipped`. An event is known by its `event_id`: one that was renamed is in `renamed`, and windows, mapping and visits have its new name, without another visit or schedule version. Events that windows, mapping or open visits name and the capture system does not have are in `missing`.',
     may: configurer,
     answers: { 200: schema.SyncEvents },
     handle: async ({ params, actor, context, services }) => {
       await readInScope(services.database, params.study_id, (tx) => requireConfig(tx, params.study_id));
-      const { events = [] } = await askCaptureOrRefuse(services, { kind: 'events', study_id: params.study_id });
+      const { events = [] } = await askCaptureOrRefuse(services, {
+        kind: 'events',
+        study_id: params.study_id,
+        follow: { actor_user_id: actor.id, request_id: context.requestId },
+      });
       return syncEvents({ services, actor, context, studyId: params.study_id }, events);
     },
   });

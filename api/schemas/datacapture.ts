@@ -127,6 +127,7 @@ export const Instruments = Type.Object({
 export const CaptureEvents = Type.Object({
   events: Type.Array(
     Type.Object({
+      event_id: Type.String({ description: 'stays when the event is renamed' }),
       event_name: Type.String(),
       unique_event_name: Type.String(),
       arm_num: Type.Integer(),
@@ -158,4 +159,10 @@ export const SyncEvents = Type.Object({
   updated: Type.Integer(),
   unchanged: Type.Integer(),
   skipped: Type.Array(Type.Object({ datacapture_event: Type.String(), reason: Type.String() })),
+  renamed: Type.Array(Type.Object({ event_id: Type.String(), from: Type.String(), to: Type.String() }), {
+    description: 'events that have another name than when this was last asked for',
+  }),
+  missing: Type.Array(Type.Object({ datacapture_event: Type.String(), reason: Type.String() }), {
+    description: 'events that windows, mapping or open visits name and the capture system does not have',
+  }),
 });

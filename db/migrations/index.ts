@@ -52,6 +52,9 @@ import * as reminderTargetDates from './0056-reminder-target-dates.js';
 import * as loadedErasedItems from './0057-loaded-erased-items.js';
 import * as deviceIds from './0060-device-ids.js';
 import * as sessionFlags from './0061-session-flags.js';
+import * as knownEvents from './0062-known-events.js';
+import * as forbiddenPushes from './0063-forbidden-pushes.js';
+import * as unmatchedTriggers from './0064-unmatched-triggers.js';
 
 export interface SqlMigration {
   name: string;
@@ -114,5 +117,8 @@ export const migrations: readonly SqlMigration[] = [
   loadedErasedItems,
   deviceIds,
   sessionFlags,
+  knownEvents,
+  forbiddenPushes,
+  unmatchedTriggers,
 ];
 export const latestRevision = migrations.at(-1)!.name;

@@ -40,7 +40,7 @@ export interface ScheduleSources {
   windows: WindowRow[];
   mapping: Record<
     string,
-    { battery_id?: number | null; target_day: number; window_before?: number; window_after?: number }
+    { battery_id?: number | null; target_day: number; window_before?: number; window_after?: number; identity?: string }
   >;
   edc: { events: EventRow[]; calendars: CalendarRow[] } | null;
 }
@@ -54,10 +54,15 @@ const EDC = `jsonb_build_object(
   'calendars', coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'site_id', c.site_id, 'is_default', c.is_default, 'weekend_days', c.weekend_days,
        'holidays', c.holidays) order by c.id) from holiday_calendars c where c.study_id = s.id), '[]'))`;
 
+/** The event mapping; an entry whose event is known by another name than its present one bears that name. */
+const MAPPING = `select jsonb_object_agg(m.key, m.value || coalesce((select jsonb_build_object('identity', k.value->'identity')
+         from jsonb_each(d.known_events) k where k.value->>'name' = m.key and k.value->>'identity' <> m.key limit 1), '{}'))
+       from datacapture_configs d, jsonb_each(d.event_battery_mapping) m where d.study_id = s.id`;
+
 const SOURCES = `coalesce((select jsonb_agg(jsonb_build_object('id', w.id, 'code', w.code, 'name', w.name, 'battery_id', w.battery_id, 'target_day', w.target_day,
          'window_before', w.window_before, 'window_after', w.window_after, 'is_baseline', w.is_baseline, 'datacapture_event', w.datacapture_event, 'sort_order', w.sort_order)
          order by w.sort_order, w.target_day, w.code) from visit_windows w where w.study_id = s.id), '[]') as windows,
-       coalesce((select d.event_battery_mapping from datacapture_configs d where d.study_id = s.id), '{}') as mapping,
+       coalesce((${MAPPING}), '{}') as mapping,
        case when s.config->>'scheduling_mode' = 'edc' then ${EDC} end as edc`;
 
 export async function readScheduleSources(tx: Tx, studyId: string): Promise<ScheduleSources> {

@@ -2,8 +2,9 @@ import { createHash, randomUUID } from 'node:crypto';
 import { nowMs, nowIso } from '../../../db/clock.js';
 import { pass } from '../../../db/queries/breakers.js';
 import type { Passage } from '../../../db/queries/breakers.js';
-import { findConfig } from '../../../db/queries/datacapture-configs.js';
+import { findConfig, noteConnection, updateConfig } from '../../../db/queries/datacapture-configs.js';
 import type { DatacaptureConfigRow } from '../../../db/queries/datacapture-configs.js';
+import { retryForbidden } from '../../../db/queries/push-requests.js';
 import { keepTarget, lockPush, noteAttempt, pushFacts, slotIn, takeTarget } from '../../../db/queries/pushes.js';
 import type { Target } from '../../../db/queries/pushes.js';
 import { inScope } from '../../../db/transaction.js';
@@ -43,6 +44,8 @@ type Begun =
       plan: Extract<PushPlan, { kind: 'push' }>;
       config: DatacaptureConfigRow;
       unanswered: boolean;
+      /** The attempt before was not let in. */
+      forbidden: boolean;
     };
 
 /**
@@ -60,7 +63,9 @@ export async function pushOnce(deps: PushDeps, start: PushResultsStart, early: b
   const { attempt } = begun;
   const target = attempt.target!;
   const outcome = await deliver(deps, begun, () => keep(deps, target, attempt.id));
-  return endPush(deps, start, attempt, outcome);
+  const report = await endPush(deps, start, attempt, outcome);
+  await noteOutcome(deps, begun.config, begun.forbidden, outcome);
+  return report;
 }
 
 function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise<Begun> {
@@ -116,8 +121,28 @@ function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise
     const retryAt = await pass(tx, passage, PROBE_SECONDS);
     await begins(retryAt === null);
     if (retryAt !== null) return { attempt: mine, outcome: { kind: 'circuit_open', retryAt } };
-    return { attempt: mine, plan, config: config!, unanswered: push.unanswered };
+    return { attempt: mine, plan, config: config!, unanswered: push.unanswered, forbidden: push.forbidden };
   });
+}
+
+/**
+ * What the attempt tells of the connection, as triggers do: the configuration says what is wrong, or nothing any more.
+ * One that is let in again lets in all that were not.
+ */
+async function noteOutcome(
+  deps: PushDeps,
+  { study_id: studyId, sync_status }: DatacaptureConfigRow,
+  wasForbidden: boolean,
+  outcome: Outcome,
+): Promise<void> {
+  if (outcome.kind === 'failed' && (outcome.type !== 'rejected' || outcome.forbidden)) {
+    await inScope(deps.database, studyId, ({ tx }) => noteConnection(tx, studyId, outcome.message));
+  } else if (outcome.kind === 'success' && (wasForbidden || sync_status === 'error')) {
+    await inScope(deps.database, studyId, async ({ tx }) => {
+      await updateConfig(tx, studyId, { sync_status: 'active', sync_error_message: null });
+      await retryForbidden(tx, studyId, false);
+    });
+  }
 }
 
 /** A capture system by its address and token: another one has another breaker and another dictionary. */

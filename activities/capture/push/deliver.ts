@@ -91,6 +91,7 @@ export async function deliver(
     return {
       kind: 'failed',
       type: told.errorType,
+      forbidden: told.forbidden,
       message: without(told.message, plan.record),
       contacted: progress.contacted && told.errorType !== 'configuration',
       sent,

@@ -32,6 +32,8 @@ export type Outcome =
       type: Exclude<PushErrorType, 'circuit_open'>;
       message: string;
       contacted: boolean;
+      /** The service was not let in. */
+      forbidden?: boolean;
       sent: 'no' | 'perhaps';
     };
 
@@ -98,6 +100,7 @@ function endingOf(deps: PushDeps, push: PushRow, attempt: Attempt, outcome: Outc
     failures: 0,
     waits: 0,
     unanswered: push.unanswered,
+    forbidden: outcome.kind === 'failed' && outcome.forbidden === true,
     next_attempt_at: null,
   };
   switch (outcome.kind) {
