@@ -20,7 +20,7 @@ export interface RecordFilter {
   dateRangeEnd?: string;
 }
 
-const LIMITS = { timeoutMs: 10_000, maxBytes: 20 * 1024 * 1024 } satisfies Omit<PostOptions, 'allowPrivate'>;
+const LIMITS = { timeoutMs: 60_000, maxBytes: 64 * 1024 * 1024 } satisfies Omit<PostOptions, 'allowPrivate'>;
 export interface ClientLimits {
   /** For one call. */
   timeoutMs?: number;
@@ -72,8 +72,9 @@ export class CaptureClient {
     return count;
   }
 
-  metadata(): Promise<CaptureRow[]> {
-    return this.rows('metadata', {});
+  /** The dictionary, or its fields on some forms. */
+  metadata(forms?: readonly string[]): Promise<CaptureRow[]> {
+    return this.rows('metadata', forms ? { forms } : {});
   }
   instruments(): Promise<CaptureRow[]> {
     return this.rows('instrument', {});

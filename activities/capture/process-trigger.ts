@@ -40,8 +40,8 @@ import { contentHashOf, readingHashOf } from './hashes.js';
 import { writeParticipants } from './write-participants.js';
 import type { WrittenParticipant } from './write-participants.js';
 
-/** Longer than an attempt may take: a lease that runs out belongs to an attempt that is no more. */
-const LEASE_SECONDS = 90;
+/** Longer than an attempt's calls may take: a lease that runs out belongs to an attempt that is no more. */
+const leaseSeconds = ({ settings }: CaptureDeps) => 6 * settings.DATACAPTURE_TIMEOUT_SECONDS + 30;
 /** About what one trigger takes. */
 const EACH_MS = 150,
   LONGEST_WAIT_MS = 5_000;
@@ -51,7 +51,19 @@ const EACH_MS = 150,
  * the anchor evaluated, end the event. The record stays with this trigger until it is ended, so that triggers of one
  * record go one after the other. Each step may be repeated; how far it came stands in the database.
  */
-export async function processTrigger(deps: CaptureDeps, start: DatacaptureTriggerStart): Promise<TriggerReport> {
+export function processTrigger(deps: CaptureDeps, start: DatacaptureTriggerStart): Promise<TriggerReport> {
+  // An attempt that Temporal gave up may still be answered: who comes after it waits for that answer too.
+  const before = running.get(start.event_id);
+  if (before) return before;
+  const attempt = attemptTrigger(deps, start).finally(() => running.delete(start.event_id));
+  running.set(start.event_id, attempt);
+  return attempt;
+}
+
+/** Attempts that are under way in this process, by event. */
+const running = new Map<string, Promise<TriggerReport>>();
+
+async function attemptTrigger(deps: CaptureDeps, start: DatacaptureTriggerStart): Promise<TriggerReport> {
   const opened = await openTrigger(deps, start);
   if ('ended' in opened) return opened.ended;
   const { event, config } = opened;
@@ -91,7 +103,7 @@ async function openTrigger(
   const [[claim], [event], [config]] = (await writeInScope(
     deps.database,
     study_id,
-    [claimRecord(study_id, event_id, LEASE_SECONDS), eventStatement(event_id), configStatement(study_id)],
+    [claimRecord(study_id, event_id, leaseSeconds(deps)), eventStatement(event_id), configStatement(study_id)],
     'one',
   )) as [RecordClaim[], WebhookEventRow[], DatacaptureConfigRow[]];
   if (!event) throw new TriggerRefused('EVENT_NOT_FOUND', 'There is no such webhook event.');
@@ -151,7 +163,9 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
     );
   }
   const rules = { instrument: event.instrument, events };
-  const own = tellsByStatus(rows, rules) ? [] : ownFields(await dictionaryRows(client), event.instrument);
+  const own = tellsByStatus(rows, rules)
+    ? []
+    : ownFields(await dictionaryRows(client, { forms: [event.instrument] }), event.instrument);
   const record = recordOf(rows[0]!, primaryKey);
   return { record, rows, enrollment: enrollmentOf(rows, { ...rules, own }), asked, missing };
 }

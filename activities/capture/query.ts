@@ -5,6 +5,7 @@ import { tasksOfBatteries } from '../../db/queries/battery-tasks.js';
 import { inScope, readInScope } from '../../db/transaction.js';
 import { checkMapping } from '../../workflows/domain/capture/mapping-check.js';
 import type { Dictionary, MappingFields, MappingWarning } from '../../workflows/domain/capture/mapping-check.js';
+import { QUERY_SECONDS } from '../../workflows/domain/capture/query.js';
 import type {
   CaptureAnswer,
   CaptureEvent,
@@ -16,13 +17,14 @@ import type { CaptureClient, CaptureRow } from './client.js';
 import { openConnection } from './connection.js';
 import type { CaptureDeps } from './deps.js';
 import type { FormPlace } from '../../workflows/domain/capture/results-check.js';
+import { readDictionary } from './dictionary.js';
 import { CaptureFailure } from './failure.js';
 import { noteEvents } from './follow-events.js';
 
 /** Answers a question to a study's capture system. Its faults are answers too, in words that may be shown. */
 export async function queryCapture(deps: CaptureDeps, question: CaptureQuestion): Promise<CaptureAnswer> {
   // The caller is to hear of a capture system that is slow, not of a worker that did not answer.
-  const until = performance.now() + deps.settings.REQUEST_TIMEOUT_SECONDS * 800;
+  const until = performance.now() + QUERY_SECONDS * 1000;
   try {
     const { config, client } = await openConnection(deps, question.study_id, { until });
     switch (question.kind) {
@@ -65,10 +67,11 @@ async function checkNames(
   { study_id, proposed }: Extract<CaptureQuestion, { kind: 'check-mapping' }>,
   client: CaptureClient,
 ): Promise<MappingWarning[]> {
-  const { listed, ...dictionary } = await dictionaryOf(client);
+  const mapping = { ...config, ...(proposed as MappingFields) };
+  const { listed, ...dictionary } = await dictionaryOf(client, mapping);
   if (Object.keys(proposed).length === 0) await noteEvents(deps, study_id, listed);
   const batteries = await readInScope(deps.database, study_id, (tx) => tasksOfBatteries(tx, study_id));
-  return checkMapping({ ...config, ...(proposed as MappingFields) }, { ...dictionary, batteries });
+  return checkMapping(mapping, { ...dictionary, batteries });
 }
 
 type Test = Extract<CaptureQuestion, { kind: 'test-connection' }>;
@@ -92,7 +95,7 @@ async function describe(client: CaptureClient): Promise<ConnectionReport> {
 
 /** Records by their primary key, the first field of the dictionary: a longitudinal project has several rows of each. */
 async function countRecords(client: CaptureClient): Promise<number> {
-  const primaryKey = text((await client.metadata())[0]?.['field_name']);
+  const primaryKey = text((await readDictionary(client, { forms: [] })).rows[0]?.['field_name']);
   if (primaryKey === '') throw new CaptureFailure('invalid_response', 'The capture system has an empty dictionary.');
   const rows = await client.exportRecords({ fields: [primaryKey] });
   return new Set(rows.map((row) => text(row[primaryKey]))).size;
@@ -149,16 +152,26 @@ async function eventsOf(client: CaptureClient): Promise<CaptureEvent[]> {
   return (await client.events()).map(eventOf);
 }
 
-async function dictionaryOf(client: CaptureClient): Promise<Dictionary & { listed: CaptureEvent[] }> {
+async function dictionaryOf(
+  client: CaptureClient,
+  mapping: MappingFields,
+): Promise<Dictionary & { listed: CaptureEvent[] }> {
   const project = await client.project();
   const longitudinal = isSet(project['is_longitudinal']);
-  const fields = (await client.metadata()).map((row) => ({
+  const results = Object.values(mapping.data_field_mapping ?? {});
+  const { rows, instruments } = await readDictionary(client, {
+    forms: [mapping.enrollment_instrument ?? '', ...results.map((target) => target.datacapture_instrument)],
+    fields: [
+      ...Object.values(mapping.participant_field_mapping ?? {}),
+      ...results.flatMap((target) => Object.values(target.fields)),
+    ],
+  });
+  const fields = rows.map((row) => ({
     field_name: text(row['field_name']),
     form_name: text(row['form_name']),
     field_type: text(row['field_type']),
     validation: text(row['text_validation_type_or_show_slider_number']),
   }));
-  const instruments = (await client.instruments()).map((row) => text(row['instrument_name']));
   const listed = longitudinal ? (await client.events()).map(eventOf) : [];
   const events = listed.map(({ unique_event_name }) => unique_event_name);
   const repeats = project['has_repeating_instruments_or_events'];

@@ -108,7 +108,7 @@ function readingsOf(
   return read;
 }
 
-/** Writes records that are new or have changed. @returns those that nothing could be taken from */
+/** Writes records that are new or have changed. @returns those with a participant that nothing could be taken from */
 async function writeFresh(
   work: Work,
   { config, sync_id, plan }: ReadBatch,
@@ -136,7 +136,8 @@ async function writeFresh(
       written.set(record, result);
       continue;
     }
-    refused.push(record);
+    // Of one without a participant nothing is known next time either, and what it holds tells whose record it was.
+    if (existing.has(record)) refused.push(record);
     outcomes.push({
       record,
       outcome: 'failed',

@@ -78,7 +78,7 @@ export async function writeParticipants(
     const each = {
       reading,
       columns: { ...columns, ...(site.id !== undefined && { site_id: site.id }) },
-      notices: site.notice ? [site.notice] : [],
+      notices: [...(site.notice ? [site.notice] : []), ...droppedFrom(origin, reading)],
     };
     const row = locked.get(reading.record);
     if (row) known.push({ ...each, row });
@@ -88,6 +88,15 @@ export async function writeParticipants(
   await update(work, origin, known, results);
   return results;
 }
+
+/** What was there and could not be used. A date that the policy may read in another precision was not dropped. */
+const droppedFrom = ({ date_field }: Origin, { mapped, items }: Reading): Notice[] =>
+  mapped.dropped
+    .filter((name) => !(name === 'enrollment_date' && date_field !== undefined && Object.hasOwn(items, date_field)))
+    .map((name) => ({
+      code: 'VALUE_NOT_TAKEN',
+      message: `What the capture system has for ${name} was not taken: it is no valid ${name}.`,
+    }));
 
 const about = (origin: Origin, id: string) => ({
   study_id: origin.study_id,

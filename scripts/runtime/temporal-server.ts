@@ -12,6 +12,7 @@ export const SEARCH_ATTRIBUTES = {
   SiteId: 'Keyword',
   AnchorStatus: 'Keyword',
   AwaitingSince: 'Datetime',
+  Outcome: 'Keyword',
 } as const;
 
 export interface TemporalServer {

@@ -273,8 +273,8 @@ describe('events that are renamed, deleted and made again in the capture system'
         const after = await visits(person!.id);
         expect(after.map((visit) => visit.visit_key)).to.have.members(ids);
         expect(new Map(after.map((visit) => [visit.visit_key, visit.datacapture_event]))).to.deep.equal(called);
-        // Windows that are made later give visits their names, once.
-        expect((await study.versions(person!.id)).length).to.be.at.most(windows ? 1 : 2);
+        // Windows that are made later give visits their names: another version.
+        if (windows) expect(await study.versions(person!.id)).to.have.length(1);
         for (const [visit, session] of sessions) {
           // What was delivered before an event was deleted went with it.
           await stage.call('POST', `/api/sessions/${session}/push`);

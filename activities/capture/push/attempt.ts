@@ -21,9 +21,9 @@ import { deliver } from './deliver.js';
  * Longer than one call to the capture system may take; kept up before each, so that an attempt that died frees its
  * record soon.
  */
-export const LEASE_SECONDS = 13;
+const leaseSeconds = ({ settings }: PushDeps) => settings.DATACAPTURE_TIMEOUT_SECONDS + 3;
 /** All calls of an attempt together, and a margin: a probe that says nothing for so long was lost. */
-const PROBE_SECONDS = 65;
+const probeSeconds = ({ settings }: PushDeps) => 7 * settings.DATACAPTURE_TIMEOUT_SECONDS + 5;
 
 const report = (status: PushReport['status']): PushReport => ({
   status,
@@ -115,10 +115,10 @@ function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise
     );
     if (turnIn > NEAR_MS) return { turnIn };
     const target: Target = { studyId, record: plan.record, event: plan.event };
-    if (!(await takeTarget(tx, target, attempt.id, LEASE_SECONDS))) throw recordBusy(300 + Math.random() * 700);
+    if (!(await takeTarget(tx, target, attempt.id, leaseSeconds(deps)))) throw recordBusy(300 + Math.random() * 700);
     const passage: Passage = { studyId, connection: connectionOf(config!), attempt: attempt.id };
     const mine = { ...attempt, target, passage };
-    const retryAt = await pass(tx, passage, PROBE_SECONDS);
+    const retryAt = await pass(tx, passage, probeSeconds(deps));
     await begins(retryAt === null);
     if (retryAt !== null) return { attempt: mine, outcome: { kind: 'circuit_open', retryAt } };
     return { attempt: mine, plan, config: config!, unanswered: push.unanswered, forbidden: push.forbidden };
@@ -151,6 +151,7 @@ const connectionOf = (config: DatacaptureConfigRow): string =>
 
 /** Before each call. @throws CaptureFailure when the lease ran out and somebody else writes to the record by now */
 async function keep(deps: PushDeps, target: Target, owner: string): Promise<void> {
-  if (await inScope(deps.database, target.studyId, ({ tx }) => keepTarget(tx, target, owner, LEASE_SECONDS))) return;
+  if (await inScope(deps.database, target.studyId, ({ tx }) => keepTarget(tx, target, owner, leaseSeconds(deps))))
+    return;
   throw new CaptureFailure('timeout', 'The attempt took so long that another push has the record by now.');
 }

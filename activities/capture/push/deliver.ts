@@ -17,8 +17,6 @@ interface Delivery {
   config: DatacaptureConfigRow;
   unanswered: boolean;
 }
-/** One call at most; the lease of the record lasts longer. */
-const LIMITS = { timeoutMs: 10_000, maxBytes: 20 * 1024 * 1024 };
 
 /** What an attempt has come to so far, for the case that the next step fails. */
 interface Progress {
@@ -45,7 +43,7 @@ export async function deliver(
     progress.contacted = true;
   };
   try {
-    const client = await clientOf(deps, config, LIMITS);
+    const client = await clientOf(deps, config);
     const send = async (row: Checked): Promise<Outcome> => {
       progress.unread = row.unread;
       await keep();
@@ -118,13 +116,14 @@ async function checked(
   connection: string,
   call: () => Promise<void>,
 ): Promise<Checked> {
-  let dictionary = await dictionaryOf(client, connection, call);
+  const need = { forms: plan.instruments, fields: plan.metrics.map(({ field }) => field) };
+  let dictionary = await dictionaryOf(client, connection, need, call);
   let { fields } = dictionary;
   let { values, faults, warnings } = valuesOf(plan, fields);
   // What is wrong by what we remember may be right by now.
   if (faults.length > 0 && !dictionary.fresh) {
     forgetDictionary(connection);
-    dictionary = await dictionaryOf(client, connection, call);
+    dictionary = await dictionaryOf(client, connection, need, call);
     ({ fields } = dictionary);
     ({ values, faults, warnings } = valuesOf(plan, fields));
   }

@@ -8,6 +8,7 @@ import { endAttempt, lockEnding, releaseTarget } from '../../../db/queries/pushe
 import type { PushEnding, PushRemark, PushRow, Target } from '../../../db/queries/pushes.js';
 import { inScope } from '../../../db/transaction.js';
 import type { PushReport, PushResultsStart } from '../../../workflows/contract.js';
+import { pushRemedy } from '../../../workflows/domain/capture/push-remedy.js';
 import { breakerWait, retryWait } from '../../../workflows/domain/capture/push-retry.js';
 import { isRetried } from './deps.js';
 import type { PushDeps, PushErrorType } from './deps.js';
@@ -241,5 +242,13 @@ function reportOf({ attempt, push }: PushEnding, again: boolean): PushReport {
   if (push.status === 'waiting')
     return { ...common, status: 'retry', wait_ms: Math.max(1, Date.parse(push.next_attempt_at!) - nowMs()) };
   if (again) return { ...common, status: 'retry', wait_ms: 1 };
-  return { ...common, status: attempt.status, wait_ms: null };
+  return {
+    ...common,
+    status: attempt.status,
+    wait_ms: null,
+    ...(attempt.status === 'failed' && {
+      message: attempt.message,
+      remedy: pushRemedy(attempt.error_type, attempt.message),
+    }),
+  };
 }

@@ -1,5 +1,8 @@
 import type { MappingWarning } from './mapping-check.js';
 
+/** How long somebody who asked waits for the capture system. */
+export const QUERY_SECONDS = 20;
+
 /** A question to a study's capture system, asked by the worker for the API. Only ids travel, never a token. */
 export type CaptureQuestion =
   | { kind: 'test-connection'; study_id: string; actor_user_id: string | null; request_id: string | null }
