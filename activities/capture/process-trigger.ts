@@ -17,6 +17,7 @@ import type { WebhookEventRow } from '../../db/queries/webhook-events.js';
 import { inScope, readInScope, writeInScope } from '../../db/transaction.js';
 import type { Work } from '../../db/transaction.js';
 import type { DatacaptureTriggerStart } from '../../workflows/contract.js';
+import { enrollmentArm } from '../../workflows/domain/capture/arms.js';
 import { asksForOverride } from '../../workflows/domain/capture/changed-dates.js';
 import { duplicateOf, isUnchanged } from '../../workflows/domain/capture/duplicates.js';
 import {
@@ -186,6 +187,7 @@ async function write(work: Work, material: Opened & Fetched, standing: unknown[]
     mapping: config.participant_field_mapping,
     policy: policy?.policy ?? null,
     missing,
+    arm: enrollmentArm(config.known_events, enrollment.event),
   };
   const reading = readingOf(record, enrollment.values, rules, event.data_access_group);
   const hashes = {

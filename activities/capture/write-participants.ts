@@ -5,6 +5,7 @@ import type {
   CaptureFormWrite,
   NewCaptured,
 } from '../../db/queries/captured-participants.js';
+import { putOutbox } from '../../db/outbox.js';
 import type { Work } from '../../db/transaction.js';
 import { changedDates, noDates } from '../../workflows/domain/capture/changed-dates.js';
 import type { ChangedDates } from '../../workflows/domain/capture/changed-dates.js';
@@ -77,7 +78,11 @@ export async function writeParticipants(
     const site = siteOf.get(reading)!;
     const each = {
       reading,
-      columns: { ...columns, ...(site.id !== undefined && { site_id: site.id }) },
+      columns: {
+        ...columns,
+        ...(site.id !== undefined && { site_id: site.id }),
+        ...(reading.datacapture_arm !== undefined && { datacapture_arm: reading.datacapture_arm }),
+      },
       notices: [...(site.notice ? [site.notice] : []), ...droppedFrom(origin, reading)],
     };
     const row = locked.get(reading.record);
@@ -221,6 +226,11 @@ async function update(
     });
   }
   await unlessTaken(() => captured.updateCaptured(tx, rows));
+  // Whoever is in another arm has its visits from now on.
+  if (rows.some(({ datacapture_arm }) => datacapture_arm !== undefined))
+    await putOutbox(tx, [
+      { topic: 'study-changed', studyId: origin.study_id, subject: origin.study_id, payload: { kind: 'mapping' } },
+    ]);
   await captured.writeCaptureForms(tx, origin.study_id, origin.form_oid, writes);
 }
 

@@ -55,6 +55,7 @@ import * as sessionFlags from './0061-session-flags.js';
 import * as knownEvents from './0062-known-events.js';
 import * as forbiddenPushes from './0063-forbidden-pushes.js';
 import * as unmatchedTriggers from './0064-unmatched-triggers.js';
+import * as captureArms from './0065-capture-arms.js';
 
 export interface SqlMigration {
   name: string;
@@ -120,5 +121,6 @@ export const migrations: readonly SqlMigration[] = [
   knownEvents,
   forbiddenPushes,
   unmatchedTriggers,
+  captureArms,
 ];
 export const latestRevision = migrations.at(-1)!.name;

@@ -43,6 +43,8 @@ export interface ScheduleSources {
     { battery_id?: number | null; target_day: number; window_before?: number; window_after?: number; identity?: string }
   >;
   edc: { events: EventRow[]; calendars: CalendarRow[] } | null;
+  /** The arms of the capture system's events, by their names. */
+  event_arms: Record<string, number>;
 }
 
 const EDC = `jsonb_build_object(
@@ -63,6 +65,7 @@ const SOURCES = `coalesce((select jsonb_agg(jsonb_build_object('id', w.id, 'code
          'window_before', w.window_before, 'window_after', w.window_after, 'is_baseline', w.is_baseline, 'datacapture_event', w.datacapture_event, 'sort_order', w.sort_order)
          order by w.sort_order, w.target_day, w.code) from visit_windows w where w.study_id = s.id), '[]') as windows,
        coalesce((${MAPPING}), '{}') as mapping,
+       coalesce((select jsonb_object_agg(k.value->>'name', k.value->'arm') from datacapture_configs d, jsonb_each(d.known_events) k where d.study_id = s.id), '{}') as event_arms,
        case when s.config->>'scheduling_mode' = 'edc' then ${EDC} end as edc`;
 
 export async function readScheduleSources(tx: Tx, studyId: string): Promise<ScheduleSources> {
@@ -99,6 +102,8 @@ export interface CurrentVersionRow {
 interface Standing {
   visits: StandingRow[];
   versions: CurrentVersionRow[];
+  /** Of each participant who is in one of several arms of the capture system. */
+  arms: Record<string, number>;
 }
 /** The visits that count and the current version, for each participant. */
 const standing = (whose: string) => `coalesce((select json_agg(row_to_json(v)) from (
@@ -107,7 +112,8 @@ const standing = (whose: string) => `coalesce((select json_agg(row_to_json(v)) f
        coalesce((select json_agg(row_to_json(c)) from (
          select participant_id, max(version_number) as latest_number, max(id::text) filter (where is_current) as id, max(anchor_date_used) filter (where is_current) as anchor_date_used,
            (array_agg(anchor_date_used order by version_number desc))[1] as latest_date
-         from schedule_versions where participant_id ${whose} group by participant_id) c), '[]') as versions`;
+         from schedule_versions where participant_id ${whose} group by participant_id) c), '[]') as versions,
+       coalesce((select json_object_agg(id, datacapture_arm) from participants where id ${whose} and datacapture_arm is not null), '{}') as arms`;
 /** One participant is asked for as one: an array is planned anew every time (as in facts.ts), 4 ms of a preview's 6. */
 const OF_ONE = {
   alone: `select ${standing('= $2')} from studies s where s.id = $1`,
@@ -119,7 +125,7 @@ const OF_MANY = {
 };
 
 /** What a participant's next schedule would be made from. */
-export interface ScheduleInputRows extends Omit<ScheduleSources, 'edc'> {
+export interface ScheduleInputRows extends Omit<ScheduleSources, 'edc' | 'event_arms'> {
   edc: { events: EventRow[]; calendar: CalendarRow | null } | null;
   standing: StandingRow[];
   latest_number: number;
@@ -139,22 +145,27 @@ export async function readScheduleInputs(
   const [read] = sources
     ? await prepared<Standing>(tx, sql.alone, values)
     : await prepared<Standing & ScheduleSources>(tx, sql.withSources, values);
-  const { visits, versions } = read!;
-  const { windows, mapping, edc } = sources ?? (read as ScheduleSources & Standing);
+  const { visits, versions, arms } = read!;
+  const all = sources ?? (read as ScheduleSources & Standing);
+  const { edc } = all;
+  const ofArm = sourcesByArm(all);
   const calendarOf = edc ? await calendarsOf(tx, edc.calendars, participantIds) : () => null;
   const inputs = new Map<string, ScheduleInputRows>(
-    participantIds.map((id) => [
-      id,
-      {
-        windows,
-        mapping,
-        edc: edc && { events: edc.events, calendar: calendarOf(id) },
-        standing: [],
-        latest_number: 0,
-        latest_date: null,
-        current_date: null,
-      },
-    ]),
+    participantIds.map((id) => {
+      const { windows, mapping, events } = ofArm(arms[id]);
+      return [
+        id,
+        {
+          windows,
+          mapping,
+          edc: edc && { events, calendar: calendarOf(id) },
+          standing: [],
+          latest_number: 0,
+          latest_date: null,
+          current_date: null,
+        },
+      ];
+    }),
   );
   for (const visit of visits) inputs.get(visit.participant_id)!.standing.push(visit);
   for (const version of versions)
@@ -164,6 +175,31 @@ export async function readScheduleInputs(
       current_date: version.id === null ? null : version.anchor_date_used,
     });
   return inputs;
+}
+
+interface ArmSources {
+  windows: WindowRow[];
+  mapping: ScheduleSources['mapping'];
+  events: EventRow[];
+}
+
+/** What the schedule of a participant in an arm is made of: of events of the capture system those of its own arm. */
+function sourcesByArm({ windows, mapping, edc, event_arms }: ScheduleSources): (arm: number | undefined) => ArmSources {
+  const everything = { windows, mapping, events: edc?.events ?? [] };
+  const known = new Map<number, ArmSources>();
+  return (arm) => {
+    if (arm === undefined) return everything;
+    const found = known.get(arm);
+    if (found) return found;
+    const own = (event: string | null) => event === null || (event_arms[event] ?? arm) === arm;
+    const sources = {
+      windows: windows.filter((window) => own(window.datacapture_event)),
+      mapping: Object.fromEntries(Object.entries(mapping).filter(([event]) => own(event))),
+      events: everything.events.filter((event) => own(event.datacapture_event)),
+    };
+    known.set(arm, sources);
+    return sources;
+  };
 }
 
 /** The calendar of each participant: the site's own, else the study's default, else none. */

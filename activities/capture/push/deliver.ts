@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DatacaptureConfigRow } from '../../../db/queries/datacapture-configs.js';
+import { armOf } from '../../../workflows/domain/capture/arms.js';
+import type { KnownEvents } from '../../../workflows/domain/capture/known-events.js';
 import { sameRecord } from '../../../workflows/domain/capture/record.js';
 import { EVENT_FIELD, missingFrom, valuesOf } from '../../../workflows/domain/capture/push-record.js';
 import type { PushPlan, PushWarning, Row } from '../../../workflows/domain/capture/push-record.js';
@@ -50,7 +52,7 @@ export async function deliver(
       const { classic } = await projectFacts(deps, { config, client });
       const place: Place = { record: plan.record, event: classic ? null : plan.event };
       const { warnings } = row;
-      const record = await existing(client, place, row.primaryKey, call);
+      const record = await existing(client, place, row.primaryKey, config.known_events, call);
       const open = unanswered
         ? missingFrom(row.values, await standing(client, { ...place, record }, row.primaryKey, row.values, call))
         : row.values;
@@ -157,18 +159,40 @@ interface Place {
  */
 async function existing(
   client: CaptureClient,
-  { record }: Place,
+  { record, event }: Place,
   primaryKey: string,
+  known: KnownEvents,
   call: () => Promise<void>,
 ): Promise<string> {
   await call();
   const rows = await client.exportRecords({ records: [record], fields: [primaryKey] });
   const names = rows.map((row) => String(row[primaryKey] ?? ''));
   const name = names.find((each) => each === record) ?? names.find((each) => sameRecord(each, record));
-  if (name !== undefined) return name;
+  if (name !== undefined) {
+    requireOwnArm(
+      known,
+      event,
+      rows.filter((row) => String(row[primaryKey]) === name).map((row) => row[EVENT_FIELD]),
+    );
+    return name;
+  }
   throw new CaptureFailure(
     'rejected',
     'RECORD_NOT_FOUND: The capture system has no such record, and a push makes none: it was deleted or renamed. Restore it, or correct the external_id of the participant, and push again.',
+  );
+}
+
+/**
+ * Results that are written to another arm make the record appear there, as if it were enrolled twice. @throws
+ * CaptureFailure `rejected`
+ */
+function requireOwnArm(known: KnownEvents, event: string | null, events: readonly unknown[]): void {
+  const arm = event === null ? undefined : armOf(known, event);
+  const arms = events.flatMap((each) => (typeof each === 'string' ? (armOf(known, each) ?? []) : []));
+  if (arm === undefined || arms.length === 0 || arms.includes(arm)) return;
+  throw new CaptureFailure(
+    'rejected',
+    `OTHER_ARM: The record is in arm ${[...new Set(arms)].join(', ')}, and the event of the visit in arm ${arm}: nothing is written there. Correct datacapture_event of the visit, and push again.`,
   );
 }
 
