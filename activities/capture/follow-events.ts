@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { findConfig, updateConfig } from '../../db/queries/datacapture-configs.js';
-import type { ConfigChange } from '../../db/queries/datacapture-configs.js';
+import type { ConfigChange, DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
 import { pushesAtEvents, renameEvents } from '../../db/queries/known-events.js';
 import { requestPushesAgain } from '../../db/queries/push-requests.js';
 import { putOutbox } from '../../db/outbox.js';
@@ -8,7 +8,12 @@ import { inScope } from '../../db/transaction.js';
 import { enrollmentEvents } from '../../workflows/domain/capture/enrollment.js';
 import { followEvents, renamed, renamedKeys } from '../../workflows/domain/capture/known-events.js';
 import type { EventRename, ListedEvent } from '../../workflows/domain/capture/known-events.js';
+import type { CaptureEvent } from '../../workflows/domain/capture/query.js';
+import type { CaptureRow } from './client.js';
+import { openConnection } from './connection.js';
+import type { Connection } from './connection.js';
 import type { CaptureDeps } from './deps.js';
+import { CaptureFailure } from './failure.js';
 
 /** On whose behalf the events were listed; none: the service's own. */
 export interface Asker {
@@ -75,4 +80,40 @@ function renamedIn(
     event_battery_mapping: renamedKeys(renames, config.event_battery_mapping),
     ...(after.join() !== before.join() && { enrollment_event: after.join(','), polled_at: null }),
   };
+}
+
+/** An event as the capture system lists it. */
+export const eventOf = (row: CaptureRow): CaptureEvent => ({
+  event_id: text(row['event_id']),
+  event_name: text(row['event_name']),
+  unique_event_name: text(row['unique_event_name']),
+  arm_num: whole(row['arm_num']) ?? 1,
+  day_offset: whole(row['day_offset']),
+  offset_min: whole(row['offset_min']),
+  offset_max: whole(row['offset_max']),
+});
+const text = (value: unknown) => (typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '');
+const whole = (value: unknown) => (text(value).trim() !== '' && Number.isInteger(Number(value)) ? Number(value) : null);
+
+/**
+ * The configuration after events that were renamed in the capture system were renamed here.
+ * @param turn before the call
+ */
+export async function withPresentNames(
+  deps: CaptureDeps,
+  { config, client }: Connection,
+  turn: () => Promise<void> = () => Promise.resolve(),
+): Promise<DatacaptureConfigRow> {
+  await turn();
+  let listed: CaptureEvent[];
+  try {
+    listed = (await client.events()).map(eventOf);
+  } catch (failure) {
+    // A token that may read records and not this reads what it may.
+    if (!(failure instanceof CaptureFailure && failure.errorType === 'rejected')) throw failure;
+    deps.log.warn({ study_id: config.study_id, reason: failure.message }, 'the events cannot be read');
+    return config;
+  }
+  if (!(await noteEvents(deps, config.study_id, listed))) return config;
+  return (await openConnection(deps, config.study_id)).config;
 }

@@ -28,6 +28,7 @@ import {
   tellsByStatus,
 } from '../../workflows/domain/capture/enrollment.js';
 import type { Enrollment } from '../../workflows/domain/capture/enrollment.js';
+import { presentName } from '../../workflows/domain/capture/known-events.js';
 import { readingOf } from '../../workflows/domain/capture/reading.js';
 import { recordOf, rowsOfRecord } from '../../workflows/domain/capture/record.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
@@ -37,6 +38,7 @@ import type { CaptureDeps } from './deps.js';
 import { endTrigger, settleTrigger } from './end-trigger.js';
 import type { TriggerReport, Written } from './end-trigger.js';
 import { recordBusy, TriggerRefused } from './failure.js';
+import { withPresentNames } from './follow-events.js';
 import { contentHashOf, readingHashOf } from './hashes.js';
 import { writeParticipants } from './write-participants.js';
 import type { WrittenParticipant } from './write-participants.js';
@@ -111,10 +113,32 @@ async function openTrigger(
   if (event.status !== 'received' && event.status !== 'processing')
     return { ended: { status: event.status, outcome: event.outcome } };
   if (!config) throw new TriggerRefused('CONFIG_NOT_FOUND', 'The study has no capture-system configuration any more.');
-  const rules = { instrument: config.enrollment_instrument, events: enrollmentEvents(config.enrollment_event) };
-  if (!concernsEnrollment(event, rules))
+  const present = await presently(deps, event, config);
+  const rules = {
+    instrument: present.config.enrollment_instrument,
+    events: enrollmentEvents(present.config.enrollment_event),
+  };
+  if (!concernsEnrollment(present.event, rules))
     return { ended: await inScope(deps.database, study_id, ({ tx }) => ignore(tx, event)) };
-  return { event, config, claim: claim ?? (await stepBack(deps, event)) };
+  return { ...present, claim: claim ?? (await stepBack(deps, event)) };
+}
+
+/**
+ * Trigger and configuration by the present names of events: a trigger may be older than a rename, or the first to tell
+ * of it.
+ */
+async function presently(
+  deps: CaptureDeps,
+  event: WebhookEventRow,
+  config: DatacaptureConfigRow,
+): Promise<{ event: WebhookEventRow; config: DatacaptureConfigRow }> {
+  const name = event.event_name;
+  const known = Object.values(config.known_events);
+  if (!name || known.length === 0 || event.instrument !== config.enrollment_instrument) return { event, config };
+  const called = presentName(config.known_events, name);
+  if (called !== name) return { event: { ...event, event_name: called }, config };
+  if (known.some((each) => !each.gone && each.name === name)) return { event, config };
+  return { event, config: await withPresentNames(deps, { config, client: await clientOf(deps, config) }) };
 }
 
 /** Ends a trigger that tells of no enrollment: nothing is made of it. */

@@ -19,7 +19,7 @@ import type { CaptureDeps } from './deps.js';
 import type { FormPlace } from '../../workflows/domain/capture/results-check.js';
 import { readDictionary } from './dictionary.js';
 import { CaptureFailure } from './failure.js';
-import { noteEvents } from './follow-events.js';
+import { eventOf, noteEvents } from './follow-events.js';
 
 /** Answers a question to a study's capture system. Its faults are answers too, in words that may be shown. */
 export async function queryCapture(deps: CaptureDeps, question: CaptureQuestion): Promise<CaptureAnswer> {
@@ -78,7 +78,6 @@ type Test = Extract<CaptureQuestion, { kind: 'test-connection' }>;
 
 const isSet = (value: unknown) => value === 1 || value === '1' || value === true;
 const text = (value: unknown) => (typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '');
-const whole = (value: unknown) => (text(value).trim() !== '' && Number.isInteger(Number(value)) ? Number(value) : null);
 
 async function describe(client: CaptureClient): Promise<ConnectionReport> {
   const project = await client.project();
@@ -134,16 +133,6 @@ const tested = (question: Test, result: string) => ({
 const instrumentOf = (row: CaptureRow): Instrument => ({
   instrument_name: text(row['instrument_name']),
   instrument_label: text(row['instrument_label']),
-});
-
-export const eventOf = (row: CaptureRow): CaptureEvent => ({
-  event_id: text(row['event_id']),
-  event_name: text(row['event_name']),
-  unique_event_name: text(row['unique_event_name']),
-  arm_num: whole(row['arm_num']) ?? 1,
-  day_offset: whole(row['day_offset']),
-  offset_min: whole(row['offset_min']),
-  offset_max: whole(row['offset_max']),
 });
 
 /** A classic project has none: the capture system refuses the question, which is no fault. */

@@ -11,19 +11,16 @@ import type { SyncRow } from '../../db/queries/datacapture-syncs.js';
 import { inScope, readInScope } from '../../db/transaction.js';
 import type { Work } from '../../db/transaction.js';
 import type { DatacapturePollStart, DatacaptureSyncStart } from '../../workflows/contract.js';
-import type { CaptureEvent } from '../../workflows/domain/capture/query.js';
 import { attempt } from './attempt.js';
 import type { CaptureClient } from './client.js';
 import { openConnection, projectFacts } from './connection.js';
-import type { Connection } from './connection.js';
 import type { CaptureDeps } from './deps.js';
 import type { TriggerFault } from './end-trigger.js';
 import { listIds, planExport, rangeBegin } from './export.js';
 import type { ExportPlan } from './export.js';
-import { CaptureFailure, TriggerRefused } from './failure.js';
-import { noteEvents } from './follow-events.js';
+import { TriggerRefused } from './failure.js';
+import { withPresentNames } from './follow-events.js';
 import { takeTurn } from './pace.js';
-import { eventOf } from './query.js';
 import { readNext } from './read-next.js';
 import type { OpenSync } from './read-next.js';
 
@@ -100,7 +97,7 @@ async function listRecords(
   const turn = () => takeTurn(deps.database, opened.api_url);
   await turn();
   const { classic } = await projectFacts(deps, { config: opened, client });
-  const config = classic ? opened : await withPresentNames(deps, { config: opened, client });
+  const config = classic ? opened : await withPresentNames(deps, { config: opened, client }, turn);
   const plan = await planExport(client, config, policy, classic);
   const basis = basisOf(config);
   if (sync.listed) return { total: sync.records_total, basis, plan };
@@ -125,22 +122,6 @@ async function listRecords(
     }
   });
   return { total: read.length, basis, plan };
-}
-
-/** The configuration after events that were renamed in the capture system were renamed here. */
-async function withPresentNames(deps: CaptureDeps, { config, client }: Connection): Promise<DatacaptureConfigRow> {
-  await takeTurn(deps.database, config.api_url);
-  let listed: CaptureEvent[];
-  try {
-    listed = (await client.events()).map(eventOf);
-  } catch (failure) {
-    // A token that may read records and not this reads what it may.
-    if (!(failure instanceof CaptureFailure && failure.errorType === 'rejected')) throw failure;
-    deps.log.warn({ study_id: config.study_id, reason: failure.message }, 'the events cannot be read');
-    return config;
-  }
-  if (!(await noteEvents(deps, config.study_id, listed))) return config;
-  return (await openConnection(deps, config.study_id)).config;
 }
 
 interface Presence {

@@ -51,7 +51,7 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       summary: `Create or change the capture-system configuration${former}`,
       description:
         'Creates the configuration where there is none (`api_url` and `api_token` are required then). Mappings are merged: null takes an entry out. ' +
-        "They are compared with the capture system's dictionary; `?strict=true` refuses what it does not know. Token and secret are stored encrypted and never returned.",
+        "They are compared with the capture system's dictionary; what it does not know, and what no push or reading can satisfy, is named in `warnings`; `?strict=true` refuses it. A `project_id` other than the connected project’s is the warning PROJECT_ID_DIFFERS. An event that was renamed there keeps its entry, its visits and its windows. Token and secret are stored encrypted and never returned.",
       may: configurer,
       query: schema.StrictQuery,
       body: schema.ConfigPatch,

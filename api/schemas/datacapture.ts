@@ -78,7 +78,8 @@ export const ConfigPatch = body({
 const MappingWarning = Type.Object({ code: Type.String(), path: Type.Optional(Type.String()), message: Type.String() });
 const warnings = Type.Optional(
   Type.Array(MappingWarning, {
-    description: 'names that the capture system does not know; absent where there are none',
+    description:
+      'what the capture system does not know, and what no push or reading can satisfy; absent where there is none',
   }),
 );
 
@@ -101,7 +102,7 @@ export const StrictQuery = Type.Object({
   strict: Type.Optional(
     Type.Boolean({
       default: false,
-      description: 'refuse names that the capture system does not know, instead of warning',
+      description: 'refuse what would be in `warnings`',
     }),
   ),
 });

@@ -166,6 +166,18 @@ describe('events that are renamed, deleted and made again in the capture system'
     expect(Object.keys(body['event_battery_mapping'] as object)).to.deep.equal(['first_arm_1']);
   });
 
+  it('a trigger of the renamed enrollment event enrolls, and one that still bears its former name', async () => {
+    const { study } = await setting(['Baseline', 'Later']);
+    rename(study, 'baseline_arm_1', 'First');
+    await study.enroll('new', { enrolled: yesterday() }, { event: 'first_arm_1' });
+    expect((await study.settled(1))[0]).to.include({ status: 'processed', outcome: 'created' });
+    await study.enroll('old', { enrolled: yesterday() }, { event: 'first_arm_1', trigger: false });
+    await study.trigger({ record: 'old', redcap_event_name: 'baseline_arm_1', enroll_complete: '2' });
+    expect((await study.settled(2))[1]).to.include({ status: 'processed', outcome: 'created' });
+    for (const { id } of await study.participants())
+      expect((await visits(id)).map((visit) => visit.datacapture_event)).to.deep.equal(['first_arm_1', 'later_arm_1']);
+  });
+
   it('an event that is gone is named; one that is made again under its name takes its place', async () => {
     const { study, enrolls } = await setting(['Baseline', 'Later']);
     await syncEvents(study);
