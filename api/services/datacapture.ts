@@ -117,8 +117,11 @@ export async function saveConfig(
     return { created: stored === undefined, row: saved };
   });
   const toCheck = namesIn(change) || typeof change.project_id === 'string';
-  const warnings = [...notices, ...(toCheck ? await checkNames(saving) : [])];
-  return { created, row, warnings };
+  if (!toCheck) return { created, row, warnings: notices };
+  const warnings = [...notices, ...(await checkNames(saving))];
+  // The check may have found events that were renamed in the capture system.
+  const now = await readInScope(saving.services.database, saving.studyId, (tx) => requireConfig(tx, saving.studyId));
+  return { created, row: now, warnings };
 }
 
 const secondsOfCheck = ({ services }: Saving) => Math.min(CHECK_SECONDS, services.settings.REQUEST_TIMEOUT_SECONDS);

@@ -2,6 +2,7 @@ import type { Tx } from '../knex.js';
 import type { VisitContent, VisitDays } from '../models/records.js';
 import { prepared } from '../prepared.js';
 import { insertSql } from '../rows.js';
+import { sourcesByArm } from './schedule-arms.js';
 
 export interface WindowRow {
   id: string;
@@ -148,7 +149,7 @@ export async function readScheduleInputs(
   const { visits, versions, arms } = read!;
   const all = sources ?? (read as ScheduleSources & Standing);
   const { edc } = all;
-  const ofArm = sourcesByArm(all);
+  const ofArm = sourcesByArm({ ...all, events: edc?.events ?? [] });
   const calendarOf = edc ? await calendarsOf(tx, edc.calendars, participantIds) : () => null;
   const inputs = new Map<string, ScheduleInputRows>(
     participantIds.map((id) => {
@@ -175,31 +176,6 @@ export async function readScheduleInputs(
       current_date: version.id === null ? null : version.anchor_date_used,
     });
   return inputs;
-}
-
-interface ArmSources {
-  windows: WindowRow[];
-  mapping: ScheduleSources['mapping'];
-  events: EventRow[];
-}
-
-/** What the schedule of a participant in an arm is made of: of events of the capture system those of its own arm. */
-function sourcesByArm({ windows, mapping, edc, event_arms }: ScheduleSources): (arm: number | undefined) => ArmSources {
-  const everything = { windows, mapping, events: edc?.events ?? [] };
-  const known = new Map<number, ArmSources>();
-  return (arm) => {
-    if (arm === undefined) return everything;
-    const found = known.get(arm);
-    if (found) return found;
-    const own = (event: string | null) => event === null || (event_arms[event] ?? arm) === arm;
-    const sources = {
-      windows: windows.filter((window) => own(window.datacapture_event)),
-      mapping: Object.fromEntries(Object.entries(mapping).filter(([event]) => own(event))),
-      events: everything.events.filter((event) => own(event.datacapture_event)),
-    };
-    known.set(arm, sources);
-    return sources;
-  };
 }
 
 /** The calendar of each participant: the site's own, else the study's default, else none. */
