@@ -35,7 +35,7 @@ export interface EventRename {
 
 /**
  * Compares the events that are known with those that the capture system lists. An event is known by its id. One that
- * was deleted and made again under its name has another id: it takes the place of the one that is gone. An event whose
+ * was deleted and made again under its name, or unique name, has another id: it takes the place of the one that is gone. An event whose
  * name went to another one keeps a name of its own, so that nobody's results go to the wrong event.
  * @returns what is known from now on, and each event that is called otherwise now
  */
@@ -56,7 +56,7 @@ export function followEvents(
   };
   for (const event of listed) {
     const own = known[event.event_id];
-    const before = own ?? takePlace(gone, event.unique_event_name);
+    const before = own ?? takePlace(gone, event, listed);
     if (!before) continue;
     const entry = present(before, event);
     note(before, entry);
@@ -78,14 +78,27 @@ export function followEvents(
   return { known: Object.fromEntries(after), renames };
 }
 
-/** Of the events that are gone the one that had this name last; it is not gone any more. */
-function takePlace(gone: Map<string, KnownEvent>, name: string): KnownEvent | undefined {
-  for (const [id, event] of gone) {
-    if ((event.was ?? event.name) !== name) continue;
-    gone.delete(id);
-    return event;
-  }
-  return undefined;
+/**
+ * Of the events that are gone the one that had this unique name last, or in the same arm this name; it is not gone any
+ * more.
+ */
+function takePlace(
+  gone: Map<string, KnownEvent>,
+  { unique_event_name, event_name, arm_num }: ListedEvent,
+  listed: readonly ListedEvent[],
+): KnownEvent | undefined {
+  const all = [...gone];
+  const last = (event: KnownEvent) => event.was ?? event.name;
+  const names = new Set(listed.map((event) => event.unique_event_name));
+  const found =
+    all.find(([, event]) => last(event) === unique_event_name) ??
+    all.find(
+      ([, event]) =>
+        !names.has(last(event)) && event.arm === arm_num && event_name !== '' && event.label === event_name,
+    );
+  if (!found) return undefined;
+  gone.delete(found[0]);
+  return found[1];
 }
 
 const formerOf = (event: KnownEvent, name: string): string[] =>
