@@ -336,6 +336,12 @@ export const definitions = {
   REMINDER_INTERVAL_SECONDS: duration('SECONDS', 'how often due reminders are sent', 300),
   REMINDER_MAX_LATENESS_HOURS: duration('HOURS', 'a reminder later than this is suppressed', 12),
   VISIT_STATUS_INTERVAL_SECONDS: duration('SECONDS', 'how often visit states follow the calendar', 3600),
+  DATACAPTURE_TIMEOUT_SECONDS: number(
+    'Durations',
+    'how long one call to the capture system may take; somebody who waits for an answer waits 20 s at most',
+    60,
+    { min: SHORTEST.SECONDS, max: 120 },
+  ),
   DATACAPTURE_BREAKER_FAILURES: count('Durations', 'failures in a row that open the circuit breaker', 5),
   DATACAPTURE_BREAKER_COOLDOWN_SECONDS: duration('SECONDS', 'how long an open breaker refuses', 60),
   PUSH_RETRY_INITIAL_SECONDS: duration('SECONDS', 'first wait before a push is repeated', 5),

@@ -1,6 +1,7 @@
 import { CancellationScope, continueAsNew, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { AuditActivities } from '../activities/audit/index.js';
 import type { AuditVerificationStart } from './contract.js';
+import { publishFailure } from './outcome.js';
 
 const { verifyAudit } = proxyActivities<AuditActivities>({
   startToCloseTimeout: '5m',
@@ -23,6 +24,7 @@ export async function auditVerification(start: AuditVerificationStart): Promise<
       if ((await verifyAudit(start)).done) return;
     }
   } catch {
+    publishFailure('The verification was stopped, or failed a hundred times.');
     // What it was is in the activity's failures; a run that is cancelled ends its verification as well.
     await CancellationScope.nonCancellable(() =>
       failVerification(start, 'The verification was stopped, or failed a hundred times.'),

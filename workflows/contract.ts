@@ -51,6 +51,7 @@ export const searchAttributes = {
   SiteId: 'Keyword',
   AnchorStatus: 'Keyword',
   AwaitingSince: 'Datetime',
+  Outcome: 'Keyword',
 } as const;
 
 // --- the participant's workflow
@@ -211,6 +212,9 @@ export interface PushReport {
   error_type: string | null;
   records_imported: number | null;
   wait_ms: number | null;
+  /** Of a push that failed for good: why, without record ids and values, and what to do. */
+  message?: string | null;
+  remedy?: string;
 }
 /** Try now: somebody asked for it, results were added, or the capture system is back. */
 export const pushNow = defineSignal('pushNow');

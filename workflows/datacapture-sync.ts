@@ -10,11 +10,12 @@ import {
 } from '@temporalio/workflow';
 import type { SyncActivities } from '../activities/capture/sync.js';
 import type { DatacapturePollStart, DatacaptureSyncStart } from './contract.js';
+import { publishFailure } from './outcome.js';
 
 const retry = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '60s' } as const;
 const { openPoll, listRecords, syncBatch, endSync, failSync } = proxyActivities<SyncActivities>({
   // How long a capture system is waited for is the activities' rule: this bounds an outage of the database.
-  startToCloseTimeout: '2m',
+  startToCloseTimeout: '1h',
   heartbeatTimeout: '15s',
   scheduleToCloseTimeout: '24h',
   retry,
@@ -49,7 +50,9 @@ async function read(start: DatacaptureSyncStart, again: () => Promise<never>): P
   } catch (failure) {
     if (!(failure instanceof ActivityFailure) && !isCancellation(failure)) throw failure;
     const fault = faultOf(failure);
-    setCurrentDetails(`failed: ${fault.type}`);
+    publishFailure(
+      `failed: ${fault.type}: ${fault.message}\n\nThe next poll begins again; or POST /api/datacapture/sync/${start.study_id}.`,
+    );
     await CancellationScope.nonCancellable(() => failSync(start, fault));
   }
 }

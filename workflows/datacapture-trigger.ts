@@ -5,11 +5,11 @@ import {
   isCancellation,
   proxyActivities,
   proxyLocalActivities,
-  setCurrentDetails,
   TimeoutFailure,
 } from '@temporalio/workflow';
 import type { CaptureActivities } from '../activities/capture/index.js';
 import type { DatacaptureTriggerStart } from './contract.js';
+import { publishFailure } from './outcome.js';
 
 interface TriggerReport {
   status: string;
@@ -27,7 +27,7 @@ export async function datacaptureTrigger(start: DatacaptureTriggerStart): Promis
   // A worker that died is noticed by its missing heartbeat; one study's burst does not hold up the others.
   const common = {
     heartbeatTimeout: '10s',
-    startToCloseTimeout: '45s',
+    startToCloseTimeout: '15m',
     priority: { fairnessKey: start.study_id },
   } as const;
   const retry = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '60s' } as const;
@@ -47,7 +47,9 @@ export async function datacaptureTrigger(start: DatacaptureTriggerStart): Promis
     return (start.local_first && (await atOnce(start))) || (await processTrigger(start));
   } catch (failure) {
     const fault = faultOf(failure);
-    setCurrentDetails(`failed: ${fault.type}`);
+    publishFailure(
+      `failed: ${fault.type}: ${fault.message}\n\nOnce that is corrected, POST /api/webhook-events/${start.event_id}/retry.`,
+    );
     // A run that is cancelled ends its event as well.
     return await CancellationScope.nonCancellable(() => failTrigger(start, fault));
   }

@@ -2,6 +2,7 @@ import { condition, proxyActivities, setCurrentDetails, setHandler } from '@temp
 import type { EventActivities } from '../activities/events/index.js';
 import { deliveryChanged } from './contract.js';
 import type { EventDeliveryStart } from './contract.js';
+import { publishFailure } from './outcome.js';
 
 const { attemptDelivery } = proxyActivities<EventActivities>({
   // What the subscriber does is an outcome, not a failure: this bounds an outage of the database alone.
@@ -21,7 +22,11 @@ export async function eventDelivery(start: EventDeliveryStart): Promise<void> {
   });
   for (;;) {
     changed = false;
-    const { wait_ms } = await attemptDelivery({ delivery_id: start.delivery_id, study_id: start.study_id });
+    const { wait_ms, failure } = await attemptDelivery({ delivery_id: start.delivery_id, study_id: start.study_id });
+    if (failure !== undefined)
+      publishFailure(
+        `failed: ${failure}\n\nOnce the subscriber answers: POST /api/studies/${start.study_id}/event-subscriptions/{id}/deliveries/${start.delivery_id}/redeliver.`,
+      );
     if (wait_ms === null) return;
     setCurrentDetails(`next attempt in ${Math.round(wait_ms / 1000)} s`);
     await condition(() => changed, Math.max(1, wait_ms));

@@ -13,6 +13,7 @@ import {
 import type { PushActivities } from '../activities/capture/push/index.js';
 import { pushNow } from './contract.js';
 import type { PushReport, PushResultsStart } from './contract.js';
+import { publishFailure, withdrawFailure } from './outcome.js';
 
 /**
  * One session's results, until they stand in the capture system or cannot be brought there. Each attempt is decided
@@ -31,7 +32,7 @@ export async function pushResults(start: PushResultsStart): Promise<PushReport> 
   // A worker that died is noticed by its missing heartbeat; one study's burst does not hold up the others.
   const common = {
     heartbeatTimeout: '10s',
-    startToCloseTimeout: '60s',
+    startToCloseTimeout: '15m',
     priority: { fairnessKey: start.study_id },
   } as const;
   const retry = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '60s' } as const;
@@ -51,9 +52,11 @@ export async function pushResults(start: PushResultsStart): Promise<PushReport> 
       woken = false;
       const report = await pushOnce(start, early);
       if (report.status !== 'retry') {
-        setCurrentDetails(`ended: ${report.status}${report.error_type === null ? '' : ` (${report.error_type})`}`);
+        if (report.status === 'failed') publishFailure(failureOf(report));
+        else setCurrentDetails(`ended: ${report.status}`);
         // What came meanwhile is looked at by this run: one that ended would have to be begun again.
         if (!woken) return report;
+        if (report.status === 'failed') withdrawFailure();
         continue;
       }
       setCurrentDetails(
@@ -65,11 +68,16 @@ export async function pushResults(start: PushResultsStart): Promise<PushReport> 
   } catch (failure) {
     const fault = faultOf(failure);
     if (fault === undefined) throw failure;
-    setCurrentDetails(`failed: ${fault.type}`);
     // A run that is cancelled ends its push as well.
-    return await CancellationScope.nonCancellable(() => failPush(start, fault));
+    const report = await CancellationScope.nonCancellable(() => failPush(start, fault));
+    publishFailure(report.message ? failureOf(report) : `failed: ${fault.type}: ${fault.message}`);
+    return report;
   }
 }
+
+/** Why results did not get there, and what to do. */
+const failureOf = ({ error_type, message, remedy }: PushReport): string =>
+  [`failed (${error_type})`, message, remedy].filter(Boolean).join('\n\n');
 
 /** The reason in words: an activity's own, never a stack. Undefined: it is none (a continue-as-new). */
 function faultOf(failure: unknown): { type: string; message: string } | undefined {

@@ -8,6 +8,7 @@ import {
 } from '@temporalio/workflow';
 import type { ExportActivities } from '../activities/exports/index.js';
 import type { StudyExportStart } from './contract.js';
+import { publishFailure } from './outcome.js';
 
 /** A large study takes minutes; the heartbeat says that it goes on. */
 const { writeExportFile } = proxyActivities<ExportActivities>({
@@ -25,7 +26,7 @@ export async function studyExport(start: StudyExportStart): Promise<void> {
     setCurrentDetails('The file is written; how far it is stands in the export itself.');
     kept = await writeExportFile(start);
   } catch (failure) {
-    setCurrentDetails('The export failed.');
+    publishFailure(`The export failed. ${reasonOf(failure)}`);
     await CancellationScope.nonCancellable(() => failExport(start, reasonOf(failure)));
     return;
   }

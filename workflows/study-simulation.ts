@@ -7,6 +7,7 @@ import {
 } from '@temporalio/workflow';
 import type { SimulationActivities } from '../activities/simulation/index.js';
 import type { StudySimulationStart } from './contract.js';
+import { publishFailure } from './outcome.js';
 
 /**
  * The computation takes seconds to minutes and may wait for others on the same worker; its heartbeat says that it
@@ -30,7 +31,7 @@ export async function studySimulation(start: StudySimulationStart): Promise<void
     await runSimulation(start);
     setCurrentDetails('The result is stored.');
   } catch (failure) {
-    setCurrentDetails('The simulation failed.');
+    publishFailure(`The simulation failed. ${reasonOf(failure)}`);
     // A run that is cancelled ends its simulation as well.
     await CancellationScope.nonCancellable(() => failSimulation(start, reasonOf(failure)));
   }

@@ -20,7 +20,7 @@ export interface RecordFilter {
   dateRangeEnd?: string;
 }
 
-const LIMITS = { timeoutMs: 10_000, maxBytes: 20 * 1024 * 1024 } satisfies Omit<PostOptions, 'allowPrivate'>;
+const LIMITS = { timeoutMs: 60_000, maxBytes: 64 * 1024 * 1024 } satisfies Omit<PostOptions, 'allowPrivate'>;
 export interface ClientLimits {
   /** For one call. */
   timeoutMs?: number;
@@ -72,8 +72,9 @@ export class CaptureClient {
     return count;
   }
 
-  metadata(): Promise<CaptureRow[]> {
-    return this.rows('metadata', {});
+  /** The dictionary, or its fields on some forms. */
+  metadata(forms?: readonly string[]): Promise<CaptureRow[]> {
+    return this.rows('metadata', forms ? { forms } : {});
   }
   instruments(): Promise<CaptureRow[]> {
     return this.rows('instrument', {});
@@ -81,6 +82,15 @@ export class CaptureClient {
   /** Events of a longitudinal project; a classic one answers with a refusal. */
   events(): Promise<CaptureRow[]> {
     return this.rows('event', {});
+  }
+
+  /** Which instruments stand in which events. */
+  formEventMapping(): Promise<CaptureRow[]> {
+    return this.rows('formEventMapping', {});
+  }
+  /** Instruments and events that repeat; a project without any answers with a refusal. */
+  repeatingFormsEvents(): Promise<CaptureRow[]> {
+    return this.rows('repeatingFormsEvents', {});
   }
 
   async project(): Promise<CaptureRow> {

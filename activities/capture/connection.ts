@@ -7,6 +7,8 @@ import { missingDataCodes } from '../../workflows/domain/capture/missing-codes.j
 import { CaptureClient } from './client.js';
 import type { ClientLimits } from './client.js';
 import type { CaptureDeps } from './deps.js';
+import { readDictionary } from './dictionary.js';
+import type { Need } from './dictionary.js';
 import { CaptureFailure } from './failure.js';
 
 export interface Connection {
@@ -42,12 +44,12 @@ export async function clientOf(
     const token = new SecretBox(key).open(config.api_token_encrypted, tokenPlace(config.study_id));
     return new CaptureClient(
       { apiUrl: config.api_url, token, allowPrivate: settings.ALLOW_PRIVATE_URLS ?? !settings.production },
-      limits,
+      { timeoutMs: settings.DATACAPTURE_TIMEOUT_SECONDS * 1000, ...limits },
     );
   } catch (fault) {
     if (!(fault instanceof SecretUnreadable)) throw fault;
     await inScope(deps.database, config.study_id, ({ tx }) => noteConnection(tx, config.study_id, fault.message));
-    throw new CaptureFailure('configuration', fault.message, { cause: fault });
+    throw new CaptureFailure('configuration', fault.message, { cause: fault, forbidden: true });
   }
 }
 
@@ -60,7 +62,7 @@ export const USUAL_KEY = 'record_id';
  */
 export async function primaryKeyOf(client: CaptureClient): Promise<string> {
   try {
-    const name = (await client.metadata())[0]?.['field_name'];
+    const name = (await readDictionary(client, { forms: [] })).rows[0]?.['field_name'];
     return typeof name === 'string' && name.trim() !== '' ? name.trim() : USUAL_KEY;
   } catch (failure) {
     if (failure instanceof CaptureFailure && failure.errorType === 'rejected') return USUAL_KEY;
@@ -70,11 +72,12 @@ export async function primaryKeyOf(client: CaptureClient): Promise<string> {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value.trim() : '');
 
-/** The fields of the dictionary in its order, each with its form and type. */
+/** The fields of the dictionary that are needed, in its order, each with its form and type. */
 export async function dictionaryRows(
   client: CaptureClient,
+  need: Need,
 ): Promise<{ field_name: string; form_name: string; field_type: string }[]> {
-  return (await client.metadata()).map((row) => ({
+  return (await readDictionary(client, need)).rows.map((row) => ({
     field_name: textOf(row['field_name']),
     form_name: textOf(row['form_name']),
     field_type: textOf(row['field_type']),

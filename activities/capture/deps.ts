@@ -18,7 +18,7 @@ export interface CaptureDeps {
     | 'DATACAPTURE_ENCRYPTION_KEY'
     | 'ALLOW_PRIVATE_URLS'
     | 'WEBHOOK_DEDUPE_HOURS'
-    | 'REQUEST_TIMEOUT_SECONDS'
+    | 'DATACAPTURE_TIMEOUT_SECONDS'
     | 'production'
   >;
   anchors: AnchorEvaluation;

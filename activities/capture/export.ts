@@ -44,21 +44,18 @@ export async function planExport(
   const instrument = config.enrollment_instrument;
   if (instrument === null)
     throw new CaptureFailure('configuration', 'The configuration names no enrollment_instrument.');
-  const dictionary = await dictionaryRows(client);
+  const named = [
+    ...participantFields.map((name) => config.participant_field_mapping[name]),
+    ...policyItems(policy, instrument),
+    // A checkbox is asked for by its field, and answered by its boxes.
+  ].flatMap((name) => name?.split('___', 1)[0] ?? []);
+  const dictionary = await dictionaryRows(client, { forms: [instrument], fields: named });
   const primaryKey = dictionary[0]?.field_name;
   if (primaryKey === undefined || primaryKey === '')
     throw new CaptureFailure('invalid_response', 'The capture system has an empty dictionary.');
   if (!dictionary.some(({ form_name }) => form_name === instrument))
     throw new CaptureFailure('configuration', `The capture system has no instrument "${instrument}" with fields.`);
-  const wanted = new Set(
-    [
-      ...participantFields.map((name) => config.participant_field_mapping[name]),
-      ...policyItems(policy, instrument),
-    ].map(
-      // A checkbox is asked for by its field, and answered by its boxes.
-      (name) => name?.split('___', 1)[0],
-    ),
-  );
+  const wanted = new Set(named);
   const elsewhere = dictionary.filter(({ form_name }) => form_name !== instrument);
   const fields = [
     ...elsewhere.map(({ field_name }) => field_name),

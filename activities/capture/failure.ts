@@ -18,15 +18,18 @@ export class CaptureFailure extends Error {
   readonly retryable: boolean;
   /** Of an answer that refuses. */
   readonly status: number | undefined;
+  /** The service was not let in: another token may be. */
+  readonly forbidden: boolean;
 
   constructor(
     readonly errorType: CaptureErrorType,
     message: string,
-    options: { cause?: unknown; status?: number } = {},
+    options: { cause?: unknown; status?: number; forbidden?: boolean } = {},
   ) {
     super(message, options);
     this.name = 'CaptureFailure';
     this.status = options.status;
+    this.forbidden = options.forbidden ?? (options.status === 401 || options.status === 403);
     this.retryable = RETRYABLE.has(errorType);
   }
 }

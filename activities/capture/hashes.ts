@@ -16,6 +16,12 @@ export const contentHashOf = (
   event: string | null,
 ): string => sha256(event).slice(0, ASKED_FOR) + sha256([rows, mapping]).slice(ASKED_FOR);
 
-/** What the service takes from the record, whoever has read it and whatever else was exported. */
-export const readingHashOf = ({ record: _record, ...taken }: Reading, mapping: Record<string, string>): string =>
-  sha256([taken, mapping]);
+/**
+ * What the service takes from the record, whoever has read it and whatever else was exported. The record's own name is no
+ * part of it, nor a code that is the record's name: under another name it is the same.
+ */
+export function readingHashOf({ record, ...taken }: Reading, mapping: Record<string, string>): string {
+  const { participant_code: code, ...others } = taken.mapped.values;
+  const values = code === record ? others : taken.mapped.values;
+  return sha256([{ ...taken, mapped: { ...taken.mapped, values } }, mapping]);
+}

@@ -3,6 +3,7 @@ import { policyStatement, recordHasParticipant } from '../../db/queries/captured
 import type { PolicyOf } from '../../db/queries/captured-participants.js';
 import { configStatement, noteConnection } from '../../db/queries/datacapture-configs.js';
 import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
+import { retryForbidden } from '../../db/queries/push-requests.js';
 import { claimRecord, releaseRecord, storeReading } from '../../db/queries/datacapture-records.js';
 import type { RecordClaim } from '../../db/queries/datacapture-records.js';
 import {
@@ -16,6 +17,7 @@ import type { WebhookEventRow } from '../../db/queries/webhook-events.js';
 import { inScope, readInScope, writeInScope } from '../../db/transaction.js';
 import type { Work } from '../../db/transaction.js';
 import type { DatacaptureTriggerStart } from '../../workflows/contract.js';
+import { enrollmentArm } from '../../workflows/domain/capture/arms.js';
 import { asksForOverride } from '../../workflows/domain/capture/changed-dates.js';
 import { duplicateOf, isUnchanged } from '../../workflows/domain/capture/duplicates.js';
 import {
@@ -26,6 +28,7 @@ import {
   tellsByStatus,
 } from '../../workflows/domain/capture/enrollment.js';
 import type { Enrollment } from '../../workflows/domain/capture/enrollment.js';
+import { presentName } from '../../workflows/domain/capture/known-events.js';
 import { readingOf } from '../../workflows/domain/capture/reading.js';
 import { recordOf, rowsOfRecord } from '../../workflows/domain/capture/record.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
@@ -35,12 +38,13 @@ import type { CaptureDeps } from './deps.js';
 import { endTrigger, settleTrigger } from './end-trigger.js';
 import type { TriggerReport, Written } from './end-trigger.js';
 import { recordBusy, TriggerRefused } from './failure.js';
+import { withPresentNames } from './follow-events.js';
 import { contentHashOf, readingHashOf } from './hashes.js';
 import { writeParticipants } from './write-participants.js';
 import type { WrittenParticipant } from './write-participants.js';
 
-/** Longer than an attempt may take: a lease that runs out belongs to an attempt that is no more. */
-const LEASE_SECONDS = 90;
+/** Longer than an attempt's calls may take: a lease that runs out belongs to an attempt that is no more. */
+const leaseSeconds = ({ settings }: CaptureDeps) => 6 * settings.DATACAPTURE_TIMEOUT_SECONDS + 30;
 /** About what one trigger takes. */
 const EACH_MS = 150,
   LONGEST_WAIT_MS = 5_000;
@@ -50,7 +54,19 @@ const EACH_MS = 150,
  * the anchor evaluated, end the event. The record stays with this trigger until it is ended, so that triggers of one
  * record go one after the other. Each step may be repeated; how far it came stands in the database.
  */
-export async function processTrigger(deps: CaptureDeps, start: DatacaptureTriggerStart): Promise<TriggerReport> {
+export function processTrigger(deps: CaptureDeps, start: DatacaptureTriggerStart): Promise<TriggerReport> {
+  // An attempt that Temporal gave up may still be answered: who comes after it waits for that answer too.
+  const before = running.get(start.event_id);
+  if (before) return before;
+  const attempt = attemptTrigger(deps, start).finally(() => running.delete(start.event_id));
+  running.set(start.event_id, attempt);
+  return attempt;
+}
+
+/** Attempts that are under way in this process, by event. */
+const running = new Map<string, Promise<TriggerReport>>();
+
+async function attemptTrigger(deps: CaptureDeps, start: DatacaptureTriggerStart): Promise<TriggerReport> {
   const opened = await openTrigger(deps, start);
   if ('ended' in opened) return opened.ended;
   const { event, config } = opened;
@@ -90,17 +106,39 @@ async function openTrigger(
   const [[claim], [event], [config]] = (await writeInScope(
     deps.database,
     study_id,
-    [claimRecord(study_id, event_id, LEASE_SECONDS), eventStatement(event_id), configStatement(study_id)],
+    [claimRecord(study_id, event_id, leaseSeconds(deps)), eventStatement(event_id), configStatement(study_id)],
     'one',
   )) as [RecordClaim[], WebhookEventRow[], DatacaptureConfigRow[]];
   if (!event) throw new TriggerRefused('EVENT_NOT_FOUND', 'There is no such webhook event.');
   if (event.status !== 'received' && event.status !== 'processing')
     return { ended: { status: event.status, outcome: event.outcome } };
   if (!config) throw new TriggerRefused('CONFIG_NOT_FOUND', 'The study has no capture-system configuration any more.');
-  const rules = { instrument: config.enrollment_instrument, events: enrollmentEvents(config.enrollment_event) };
-  if (!concernsEnrollment(event, rules))
+  const present = await presently(deps, event, config);
+  const rules = {
+    instrument: present.config.enrollment_instrument,
+    events: enrollmentEvents(present.config.enrollment_event),
+  };
+  if (!concernsEnrollment(present.event, rules))
     return { ended: await inScope(deps.database, study_id, ({ tx }) => ignore(tx, event)) };
-  return { event, config, claim: claim ?? (await stepBack(deps, event)) };
+  return { ...present, claim: claim ?? (await stepBack(deps, event)) };
+}
+
+/**
+ * Trigger and configuration by the present names of events: a trigger may be older than a rename, or the first to tell
+ * of it.
+ */
+async function presently(
+  deps: CaptureDeps,
+  event: WebhookEventRow,
+  config: DatacaptureConfigRow,
+): Promise<{ event: WebhookEventRow; config: DatacaptureConfigRow }> {
+  const name = event.event_name;
+  const known = Object.values(config.known_events);
+  if (!name || known.length === 0 || event.instrument !== config.enrollment_instrument) return { event, config };
+  const called = presentName(config.known_events, name);
+  if (called !== name) return { event: { ...event, event_name: called }, config };
+  if (known.some((each) => !each.gone && each.name === name)) return { event, config };
+  return { event, config: await withPresentNames(deps, { config, client: await clientOf(deps, config) }) };
 }
 
 /** Ends a trigger that tells of no enrollment: nothing is made of it. */
@@ -150,7 +188,9 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
     );
   }
   const rules = { instrument: event.instrument, events };
-  const own = tellsByStatus(rows, rules) ? [] : ownFields(await dictionaryRows(client), event.instrument);
+  const own = tellsByStatus(rows, rules)
+    ? []
+    : ownFields(await dictionaryRows(client, { forms: [event.instrument] }), event.instrument);
   const record = recordOf(rows[0]!, primaryKey);
   return { record, rows, enrollment: enrollmentOf(rows, { ...rules, own }), asked, missing };
 }
@@ -162,7 +202,8 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
 async function write(work: Work, material: Opened & Fetched, standing: unknown[][]): Promise<Written | TriggerReport> {
   const { tx } = work;
   const { event, config, claim, record, rows, enrollment, asked, missing } = material;
-  if (config.sync_status === 'error') await noteConnection(tx, event.study_id, null);
+  if (config.sync_status === 'error' && (await noteConnection(tx, event.study_id, null)))
+    await retryForbidden(tx, event.study_id, false);
   if (!enrollment) return ignore(tx, event);
   const [[policy], [earlier], participants] = standing as [PolicyOf[], { id: string }[], unknown[]];
   const rules = {
@@ -170,6 +211,7 @@ async function write(work: Work, material: Opened & Fetched, standing: unknown[]
     mapping: config.participant_field_mapping,
     policy: policy?.policy ?? null,
     missing,
+    arm: enrollmentArm(config.known_events, enrollment.event),
   };
   const reading = readingOf(record, enrollment.values, rules, event.data_access_group);
   const hashes = {

@@ -1,7 +1,11 @@
 import { findConfig, noteConnection, updateConfig } from '../../db/queries/datacapture-configs.js';
-import { inScope } from '../../db/transaction.js';
+import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
+import { retryForbidden } from '../../db/queries/push-requests.js';
+import { tasksOfBatteries } from '../../db/queries/battery-tasks.js';
+import { inScope, readInScope } from '../../db/transaction.js';
 import { checkMapping } from '../../workflows/domain/capture/mapping-check.js';
-import type { Dictionary, MappingFields } from '../../workflows/domain/capture/mapping-check.js';
+import type { Dictionary, MappingFields, MappingWarning } from '../../workflows/domain/capture/mapping-check.js';
+import { QUERY_SECONDS } from '../../workflows/domain/capture/query.js';
 import type {
   CaptureAnswer,
   CaptureEvent,
@@ -12,12 +16,15 @@ import type {
 import type { CaptureClient, CaptureRow } from './client.js';
 import { openConnection } from './connection.js';
 import type { CaptureDeps } from './deps.js';
+import type { FormPlace } from '../../workflows/domain/capture/results-check.js';
+import { readDictionary } from './dictionary.js';
 import { CaptureFailure } from './failure.js';
+import { eventOf, noteEvents } from './follow-events.js';
 
 /** Answers a question to a study's capture system. Its faults are answers too, in words that may be shown. */
 export async function queryCapture(deps: CaptureDeps, question: CaptureQuestion): Promise<CaptureAnswer> {
   // The caller is to hear of a capture system that is slow, not of a worker that did not answer.
-  const until = performance.now() + deps.settings.REQUEST_TIMEOUT_SECONDS * 800;
+  const until = performance.now() + QUERY_SECONDS * 1000;
   try {
     const { config, client } = await openConnection(deps, question.study_id, { until });
     switch (question.kind) {
@@ -29,11 +36,11 @@ export async function queryCapture(deps: CaptureDeps, question: CaptureQuestion)
       case 'instruments':
         return { ok: true, instruments: (await client.instruments()).map(instrumentOf) };
       case 'events':
-        return { ok: true, events: await eventsOf(client) };
+        return { ok: true, events: await listEvents(deps, question, client) };
       case 'check-mapping':
         return {
           ok: true,
-          warnings: checkMapping({ ...config, ...(question.proposed as MappingFields) }, await dictionaryOf(client)),
+          warnings: await checkNames(deps, config, question, client),
         };
     }
   } catch (failure) {
@@ -43,11 +50,34 @@ export async function queryCapture(deps: CaptureDeps, question: CaptureQuestion)
   }
 }
 
+async function listEvents(
+  deps: CaptureDeps,
+  { study_id, follow }: Extract<CaptureQuestion, { kind: 'events' }>,
+  client: CaptureClient,
+): Promise<CaptureEvent[]> {
+  const events = await eventsOf(client);
+  if (follow) await noteEvents(deps, study_id, events, follow);
+  return events;
+}
+
+/** The names of a mapping, held against the dictionary. Of what is saved the events are noted, to be known by id. */
+async function checkNames(
+  deps: CaptureDeps,
+  config: DatacaptureConfigRow,
+  { study_id, proposed }: Extract<CaptureQuestion, { kind: 'check-mapping' }>,
+  client: CaptureClient,
+): Promise<MappingWarning[]> {
+  const mapping = { ...config, ...(proposed as MappingFields) };
+  const { listed, ...dictionary } = await dictionaryOf(client, mapping);
+  if (Object.keys(proposed).length === 0) await noteEvents(deps, study_id, listed);
+  const batteries = await readInScope(deps.database, study_id, (tx) => tasksOfBatteries(tx, study_id));
+  return checkMapping(mapping, { ...dictionary, batteries });
+}
+
 type Test = Extract<CaptureQuestion, { kind: 'test-connection' }>;
 
 const isSet = (value: unknown) => value === 1 || value === '1' || value === true;
 const text = (value: unknown) => (typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '');
-const whole = (value: unknown) => (text(value).trim() !== '' && Number.isInteger(Number(value)) ? Number(value) : null);
 
 async function describe(client: CaptureClient): Promise<ConnectionReport> {
   const project = await client.project();
@@ -64,7 +94,7 @@ async function describe(client: CaptureClient): Promise<ConnectionReport> {
 
 /** Records by their primary key, the first field of the dictionary: a longitudinal project has several rows of each. */
 async function countRecords(client: CaptureClient): Promise<number> {
-  const primaryKey = text((await client.metadata())[0]?.['field_name']);
+  const primaryKey = text((await readDictionary(client, { forms: [] })).rows[0]?.['field_name']);
   if (primaryKey === '') throw new CaptureFailure('invalid_response', 'The capture system has an empty dictionary.');
   const rows = await client.exportRecords({ fields: [primaryKey] });
   return new Set(rows.map((row) => text(row[primaryKey]))).size;
@@ -77,6 +107,7 @@ async function storeTest(deps: CaptureDeps, question: Test, connection: Connecti
       sync_status: 'active',
       sync_error_message: null,
     });
+    await retryForbidden(tx, question.study_id, false);
     audit.record(tested(question, 'connected'));
   });
 }
@@ -104,29 +135,58 @@ const instrumentOf = (row: CaptureRow): Instrument => ({
   instrument_label: text(row['instrument_label']),
 });
 
-const eventOf = (row: CaptureRow): CaptureEvent => ({
-  event_name: text(row['event_name']),
-  unique_event_name: text(row['unique_event_name']),
-  arm_num: whole(row['arm_num']) ?? 1,
-  day_offset: whole(row['day_offset']),
-  offset_min: whole(row['offset_min']),
-  offset_max: whole(row['offset_max']),
-});
-
 /** A classic project has none: the capture system refuses the question, which is no fault. */
 async function eventsOf(client: CaptureClient): Promise<CaptureEvent[]> {
   if (!isSet((await client.project())['is_longitudinal'])) return [];
   return (await client.events()).map(eventOf);
 }
 
-async function dictionaryOf(client: CaptureClient): Promise<Dictionary> {
-  const longitudinal = isSet((await client.project())['is_longitudinal']);
-  const fields = (await client.metadata()).map((row) => ({
+async function dictionaryOf(
+  client: CaptureClient,
+  mapping: MappingFields,
+): Promise<Dictionary & { listed: CaptureEvent[] }> {
+  const project = await client.project();
+  const longitudinal = isSet(project['is_longitudinal']);
+  const results = Object.values(mapping.data_field_mapping ?? {});
+  const { rows, instruments } = await readDictionary(client, {
+    forms: [mapping.enrollment_instrument ?? '', ...results.map((target) => target.datacapture_instrument)],
+    fields: [
+      ...Object.values(mapping.participant_field_mapping ?? {}),
+      ...results.flatMap((target) => Object.values(target.fields)),
+    ],
+  });
+  const fields = rows.map((row) => ({
     field_name: text(row['field_name']),
     form_name: text(row['form_name']),
     field_type: text(row['field_type']),
+    validation: text(row['text_validation_type_or_show_slider_number']),
   }));
-  const instruments = (await client.instruments()).map((row) => text(row['instrument_name']));
-  const events = longitudinal ? (await client.events()).map((row) => text(row['unique_event_name'])) : [];
-  return { fields, instruments, events, longitudinal };
+  const listed = longitudinal ? (await client.events()).map(eventOf) : [];
+  const events = listed.map(({ unique_event_name }) => unique_event_name);
+  const repeats = project['has_repeating_instruments_or_events'];
+  const repeating =
+    repeats === undefined || isSet(repeats) ? await unlessRefused(() => client.repeatingFormsEvents()) : [];
+  const designated = longitudinal ? await unlessRefused(() => client.formEventMapping()) : [];
+  return {
+    ...(designated && { designated: designated.map((row) => placeOf(row['unique_event_name'], row['form'])) }),
+    ...(repeating && { repeating: repeating.map((row) => placeOf(row['event_name'], row['form_name'])) }),
+    project_id: text(project['project_id']),
+    fields,
+    instruments,
+    events,
+    longitudinal,
+    listed,
+  };
+}
+
+const placeOf = (event: unknown, form: unknown): FormPlace => ({ event: text(event), form: text(form) });
+
+/** What a project without such a thing, or a token that may not ask for it, refuses is not known. */
+async function unlessRefused(ask: () => Promise<CaptureRow[]>): Promise<CaptureRow[] | undefined> {
+  try {
+    return await ask();
+  } catch (failure) {
+    if (failure instanceof CaptureFailure && failure.errorType === 'rejected') return undefined;
+    throw failure;
+  }
 }

@@ -26,7 +26,7 @@ const BATCHES = 20;
 /** No further batch is begun after so long, so that how far a sync has got is seen in its workflow as well. */
 const ATTEMPT_MS = 8_000;
 /** Longer than a batch may take. */
-const LEASE_SECONDS = 150;
+const leaseSeconds = ({ settings }: CaptureDeps) => 2 * settings.DATACAPTURE_TIMEOUT_SECONDS + 90;
 /** From one batch to the next, with some to spare: so long others give way to a sync. */
 const BETWEEN_MS = 2_000;
 
@@ -74,7 +74,7 @@ async function readBatch(
   // Before records are claimed: their triggers do not wait for it.
   await takeTurn(deps.database, config.api_url);
   const claims = await inScope(deps.database, study_id, ({ tx }) =>
-    claimRecords(tx, study_id, batch, sync_id, LEASE_SECONDS),
+    claimRecords(tx, study_id, batch, sync_id, leaseSeconds(deps)),
   );
   if (claims.size === 0) return undefined;
   const records = [...claims.keys()];

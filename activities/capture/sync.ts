@@ -5,6 +5,7 @@ import { portions } from '../../db/portions.js';
 import { currentPolicy } from '../../db/queries/captured-participants.js';
 import { findConfig, updateConfig } from '../../db/queries/datacapture-configs.js';
 import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
+import { retryForbidden } from '../../db/queries/push-requests.js';
 import * as syncs from '../../db/queries/datacapture-syncs.js';
 import type { SyncRow } from '../../db/queries/datacapture-syncs.js';
 import { inScope, readInScope } from '../../db/transaction.js';
@@ -18,6 +19,7 @@ import type { TriggerFault } from './end-trigger.js';
 import { listIds, planExport, rangeBegin } from './export.js';
 import type { ExportPlan } from './export.js';
 import { TriggerRefused } from './failure.js';
+import { withPresentNames } from './follow-events.js';
 import { takeTurn } from './pace.js';
 import { readNext } from './read-next.js';
 import type { OpenSync } from './read-next.js';
@@ -86,15 +88,16 @@ async function listRecords(
   deps: CaptureDeps,
   { sync_id, study_id }: DatacaptureSyncStart,
 ): Promise<{ total: number; basis: string; plan: ExportPlan }> {
-  const { config, client } = await openConnection(deps, study_id);
+  const { config: opened, client } = await openConnection(deps, study_id);
   const { sync, policy } = await readInScope(deps.database, study_id, async (tx) => ({
     sync: await syncs.findSync(tx, sync_id),
     policy: await currentPolicy(tx, study_id),
   }));
   if (!sync || sync.status !== 'running') throw new TriggerRefused('NOT_RUNNING', 'This reading has ended.');
-  const turn = () => takeTurn(deps.database, config.api_url);
+  const turn = () => takeTurn(deps.database, opened.api_url);
   await turn();
-  const { classic } = await projectFacts(deps, { config, client });
+  const { classic } = await projectFacts(deps, { config: opened, client });
+  const config = classic ? opened : await withPresentNames(deps, { config: opened, client }, turn);
   const plan = await planExport(client, config, policy, classic);
   const basis = basisOf(config);
   if (sync.listed) return { total: sync.records_total, basis, plan };
@@ -165,6 +168,7 @@ async function endSync(
       sync_error_message: null,
       polled_at: basisOf(config) === basis ? sync.started_at : null,
     });
+    await retryForbidden(work.tx, study_id, false);
     recordEnd(work, sync, 'datacapture_sync_completed', { counts: sync.counts });
   });
 }

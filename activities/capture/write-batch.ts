@@ -8,6 +8,7 @@ import { storeOutcomes } from '../../db/queries/datacapture-syncs.js';
 import type { RecordOutcome } from '../../db/queries/datacapture-syncs.js';
 import { putOutbox } from '../../db/outbox.js';
 import type { Work } from '../../db/transaction.js';
+import { enrollmentArm } from '../../workflows/domain/capture/arms.js';
 import { asksForOverride } from '../../workflows/domain/capture/changed-dates.js';
 import { enrollmentOf } from '../../workflows/domain/capture/enrollment.js';
 import { readingOf } from '../../workflows/domain/capture/reading.js';
@@ -100,7 +101,8 @@ function readingsOf(
     } else if (!enrollment) {
       outcomes.push({ record, outcome: 'skipped', participant_id: null, issues: [] });
     } else {
-      const reading = readingOf(record, enrollment.values, rules);
+      const arm = enrollmentArm(config.known_events, enrollment.event);
+      const reading = readingOf(record, enrollment.values, { ...rules, arm });
       const reading_hash = readingHashOf(reading, config.participant_field_mapping);
       read.push({ reading, reading_hash, known: claim.reading_hash === reading_hash });
     }
@@ -108,7 +110,7 @@ function readingsOf(
   return read;
 }
 
-/** Writes records that are new or have changed. @returns those that nothing could be taken from */
+/** Writes records that are new or have changed. @returns those with a participant that nothing could be taken from */
 async function writeFresh(
   work: Work,
   { config, sync_id, plan }: ReadBatch,
@@ -136,7 +138,8 @@ async function writeFresh(
       written.set(record, result);
       continue;
     }
-    refused.push(record);
+    // Of one without a participant nothing is known next time either, and what it holds tells whose record it was.
+    if (existing.has(record)) refused.push(record);
     outcomes.push({
       record,
       outcome: 'failed',

@@ -5,6 +5,7 @@ import type {
   CaptureFormWrite,
   NewCaptured,
 } from '../../db/queries/captured-participants.js';
+import { putOutbox } from '../../db/outbox.js';
 import type { Work } from '../../db/transaction.js';
 import { changedDates, noDates } from '../../workflows/domain/capture/changed-dates.js';
 import type { ChangedDates } from '../../workflows/domain/capture/changed-dates.js';
@@ -77,8 +78,12 @@ export async function writeParticipants(
     const site = siteOf.get(reading)!;
     const each = {
       reading,
-      columns: { ...columns, ...(site.id !== undefined && { site_id: site.id }) },
-      notices: site.notice ? [site.notice] : [],
+      columns: {
+        ...columns,
+        ...(site.id !== undefined && { site_id: site.id }),
+        ...(reading.datacapture_arm !== undefined && { datacapture_arm: reading.datacapture_arm }),
+      },
+      notices: [...(site.notice ? [site.notice] : []), ...droppedFrom(origin, reading)],
     };
     const row = locked.get(reading.record);
     if (row) known.push({ ...each, row });
@@ -88,6 +93,15 @@ export async function writeParticipants(
   await update(work, origin, known, results);
   return results;
 }
+
+/** What was there and could not be used. A date that the policy may read in another precision was not dropped. */
+const droppedFrom = ({ date_field }: Origin, { mapped, items }: Reading): Notice[] =>
+  mapped.dropped
+    .filter((name) => !(name === 'enrollment_date' && date_field !== undefined && Object.hasOwn(items, date_field)))
+    .map((name) => ({
+      code: 'VALUE_NOT_TAKEN',
+      message: `What the capture system has for ${name} was not taken: it is no valid ${name}.`,
+    }));
 
 const about = (origin: Origin, id: string) => ({
   study_id: origin.study_id,
@@ -212,6 +226,11 @@ async function update(
     });
   }
   await unlessTaken(() => captured.updateCaptured(tx, rows));
+  // Whoever is in another arm has its visits from now on.
+  if (rows.some(({ datacapture_arm }) => datacapture_arm !== undefined))
+    await putOutbox(tx, [
+      { topic: 'study-changed', studyId: origin.study_id, subject: origin.study_id, payload: { kind: 'mapping' } },
+    ]);
   await captured.writeCaptureForms(tx, origin.study_id, origin.form_oid, writes);
 }
 

@@ -1,4 +1,4 @@
-import { claimDelivery, waitOf } from '../../db/queries/event-deliveries.js';
+import { claimDelivery, failureOf, waitOf } from '../../db/queries/event-deliveries.js';
 import { inScope, readInScope } from '../../db/transaction.js';
 import { attempt, leaseSeconds } from './attempt.js';
 import type { EventDeps } from './attempt.js';
@@ -8,8 +8,9 @@ export interface DeliveryStart {
   study_id: string;
 }
 export interface EventActivities {
-  /** Makes the next attempt if it is due. @returns how long until the next one; null: there is none */
-  attemptDelivery(of: DeliveryStart): Promise<{ wait_ms: number | null }>;
+  /** Makes the next attempt if it is due. @returns how long until the next one; null: there is none, and
+   * why where it was given up */
+  attemptDelivery(of: DeliveryStart): Promise<{ wait_ms: number | null; failure?: string }>;
 }
 
 /** What a delivery's workflow does between its waits. A repetition finds what the one before has noted. */
@@ -22,7 +23,12 @@ export const createEventActivities = (deps: EventDeps): EventActivities => {
       if (!claimed) return { wait_ms: null };
       if ('wait_ms' in claimed) return claimed;
       await attempt(deps, claimed, false);
-      return { wait_ms: (await readInScope(deps.database, of.study_id, (tx) => waitOf(tx, of.delivery_id))) ?? null };
+      return readInScope(deps.database, of.study_id, async (tx) => {
+        const wait = await waitOf(tx, of.delivery_id);
+        if (wait !== undefined) return { wait_ms: wait };
+        const failure = await failureOf(tx, of.delivery_id);
+        return { wait_ms: null, ...(failure !== undefined && { failure }) };
+      });
     },
   };
 };

@@ -51,7 +51,7 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       summary: `Create or change the capture-system configuration${former}`,
       description:
         'Creates the configuration where there is none (`api_url` and `api_token` are required then). Mappings are merged: null takes an entry out. ' +
-        "They are compared with the capture system's dictionary; `?strict=true` refuses what it does not know. Token and secret are stored encrypted and never returned.",
+        "They are compared with the capture system's dictionary; what it does not know, and what no push or reading can satisfy, is named in `warnings`; `?strict=true` refuses it. A `project_id` other than the connected project’s is the warning PROJECT_ID_DIFFERS. An event that was renamed there keeps its entry, its visits and its windows. Token and secret are stored encrypted and never returned.",
       may: configurer,
       query: schema.StrictQuery,
       body: schema.ConfigPatch,
@@ -172,12 +172,16 @@ const syncEventsAt = (
     tag: 'Capture system',
     summary: `Make visit windows from the capture system's events${path.includes('/redcap/') ? ' (former path)' : ''}`,
     description:
-      'A window for each event that has a day offset, or days in the event mapping, found again by its event name and brought up to date; events with neither are named in `skipped`.',
+      'A window for each event that has a day offset, or days in the event mapping, found again by its event and brought up to date; events with neither are named in `skipped`. An event is known by its `event_id`: one that was renamed is in `renamed`, and windows, mapping and visits have its new name, without another visit or schedule version. Events that windows, mapping or open visits name and the capture system does not have are in `missing`.',
     may: configurer,
     answers: { 200: schema.SyncEvents },
     handle: async ({ params, actor, context, services }) => {
       await readInScope(services.database, params.study_id, (tx) => requireConfig(tx, params.study_id));
-      const { events = [] } = await askCaptureOrRefuse(services, { kind: 'events', study_id: params.study_id });
+      const { events = [] } = await askCaptureOrRefuse(services, {
+        kind: 'events',
+        study_id: params.study_id,
+        follow: { actor_user_id: actor.id, request_id: context.requestId },
+      });
       return syncEvents({ services, actor, context, studyId: params.study_id }, events);
     },
   });

@@ -1,8 +1,16 @@
 import { listFailures } from '../../db/queries/pushes.js';
 import { inStudy } from '../access.js';
 import { accepted, route } from '../route.js';
-import { AttemptQuery, Attempts, FailureQuery, PushFailures, PushStarted } from '../schemas/pushes.js';
-import { pushAgain, sessionPushes } from '../services/pushes.js';
+import {
+  AttemptQuery,
+  Attempts,
+  FailureQuery,
+  PushFailures,
+  PushRetry,
+  PushStarted,
+  PushesRetried,
+} from '../schemas/pushes.js';
+import { pushAgain, retryPushes, sessionPushes } from '../services/pushes.js';
 
 export const pushRoutes = [
   route({
@@ -35,6 +43,20 @@ export const pushRoutes = [
     answers: { 202: PushStarted, 409: undefined },
     handle: async ({ tx, audit, actor, context, params }) =>
       accepted(await pushAgain({ tx, audit, actor, context }, params.session_id)),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/studies/{study_id}/push-failures/retry',
+    tag: 'Capture system',
+    summary: 'Retry failed pushes of a study',
+    description:
+      'All that have failed, or those of the named `session_ids`. Failures for want of permission go out by themselves once a saved token works.',
+    may: inStudy(),
+    within: 'change',
+    body: PushRetry,
+    answers: { 202: PushesRetried },
+    handle: async ({ tx, audit, actor, context, params, body }) =>
+      accepted(await retryPushes({ tx, audit, actor, context }, params.study_id, body.session_ids)),
   }),
   route({
     method: 'GET',

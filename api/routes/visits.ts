@@ -168,7 +168,7 @@ export const visitRoutes = [
     may: staff.participants,
     within: 'change',
     description:
-      'A completed, superseded or cancelled visit keeps what it says (409 VISIT_CLOSED); its mark for review may be taken back. The schedule of a withdrawn participant is frozen: dates, window and status 409 PARTICIPANT_WITHDRAWN. A visit that is moved so stays where it was put, through later schedule versions, as long as the schedule has the days for it that it had then (`moved_from`); so does another name, battery or event, each for itself (`changed_from`).',
+      'A completed, superseded or cancelled visit keeps what it says (409 VISIT_CLOSED); its mark for review may be taken back, and the `datacapture_event` of a completed one corrected with a `reason`: its results are pushed again. The schedule of a withdrawn participant is frozen: dates, window and status 409 PARTICIPANT_WITHDRAWN. A visit that is moved so stays where it was put, through later schedule versions, as long as the schedule has the days for it that it had then (`moved_from`); so does another name, battery or event, each for itself (`changed_from`).',
     body: VisitChange,
     answers: { 200: Visit },
     handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>

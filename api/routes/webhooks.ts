@@ -1,9 +1,18 @@
 import { findWebhookEvent, listWebhookEvents, retryWebhookEvent } from '../../db/queries/webhook-events.js';
-import { anyone, inStudy } from '../access.js';
+import { listUnmatched } from '../../db/queries/unmatched-triggers.js';
+import { anyone, inStudy, roles } from '../access.js';
 import { problem, problemOf } from '../errors.js';
 import { by } from '../record.js';
 import { accepted, route } from '../route.js';
-import { TriggerAccepted, TriggerQuery, WebhookEvent, WebhookEventQuery, WebhookEvents } from '../schemas/webhooks.js';
+import {
+  TriggerAccepted,
+  TriggerQuery,
+  UnmatchedQuery,
+  UnmatchedTriggers,
+  WebhookEvent,
+  WebhookEventQuery,
+  WebhookEvents,
+} from '../schemas/webhooks.js';
 import { receiveTrigger, webhookEventView } from '../services/webhooks.js';
 
 const det = (path: '/api/webhooks/datacapture/det' | '/api/webhooks/redcap/det') =>
@@ -36,6 +45,21 @@ const det = (path: '/api/webhooks/datacapture/det' | '/api/webhooks/redcap/det')
 export const webhookRoutes = [
   det('/api/webhooks/datacapture/det'),
   det('/api/webhooks/redcap/det'),
+  route({
+    method: 'GET',
+    path: '/api/datacapture/unmatched-triggers',
+    tag: 'Capture system',
+    summary: 'Triggers that no study claimed, by project',
+    description:
+      'A project id that no configuration has, or whose webhook or integration is off: how many triggers came, the first and the last; nothing of what they said. Once a configuration is saved with the project id, its count is forgotten.',
+    may: roles('admin'),
+    within: 'read',
+    studyContext: false,
+    query: UnmatchedQuery,
+    answers: { 200: UnmatchedTriggers },
+    handle: ({ tx, query }) =>
+      listUnmatched(tx, { skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? '-last_at' }),
+  }),
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/webhook-events',

@@ -78,7 +78,8 @@ export const ConfigPatch = body({
 const MappingWarning = Type.Object({ code: Type.String(), path: Type.Optional(Type.String()), message: Type.String() });
 const warnings = Type.Optional(
   Type.Array(MappingWarning, {
-    description: 'names that the capture system does not know; absent where there are none',
+    description:
+      'what the capture system does not know, and what no push or reading can satisfy; absent where there is none',
   }),
 );
 
@@ -101,7 +102,7 @@ export const StrictQuery = Type.Object({
   strict: Type.Optional(
     Type.Boolean({
       default: false,
-      description: 'refuse names that the capture system does not know, instead of warning',
+      description: 'refuse what would be in `warnings`',
     }),
   ),
 });
@@ -127,6 +128,7 @@ export const Instruments = Type.Object({
 export const CaptureEvents = Type.Object({
   events: Type.Array(
     Type.Object({
+      event_id: Type.String({ description: 'stays when the event is renamed' }),
       event_name: Type.String(),
       unique_event_name: Type.String(),
       arm_num: Type.Integer(),
@@ -158,4 +160,10 @@ export const SyncEvents = Type.Object({
   updated: Type.Integer(),
   unchanged: Type.Integer(),
   skipped: Type.Array(Type.Object({ datacapture_event: Type.String(), reason: Type.String() })),
+  renamed: Type.Array(Type.Object({ event_id: Type.String(), from: Type.String(), to: Type.String() }), {
+    description: 'events that have another name than when this was last asked for',
+  }),
+  missing: Type.Array(Type.Object({ datacapture_event: Type.String(), reason: Type.String() }), {
+    description: 'events that windows, mapping or open visits name and the capture system does not have',
+  }),
 });

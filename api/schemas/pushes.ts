@@ -1,4 +1,4 @@
-import { Instant, Type, Uuid, listOf, nullable, oneOf, paging, sorting } from './common.js';
+import { Instant, Type, Uuid, body, listOf, nullable, oneOf, paging, sorting } from './common.js';
 
 const errorTypes = [
   'circuit_open',
@@ -70,6 +70,18 @@ export const PushFailures = listOf(
     failed_at: Instant,
   }),
 );
+export const PushRetry = body({
+  session_ids: Type.Optional(
+    Type.Array(Uuid, { minItems: 1, maxItems: 1_000, description: 'those alone; without it all that have failed' }),
+  ),
+});
+export const PushesRetried = Type.Object({
+  status: oneOf('started'),
+  session_ids: Type.Array(Uuid, { description: 'what is tried now' }),
+  skipped: Type.Array(Type.Object({ session_id: Uuid, reason: Type.String() }), {
+    description: 'what was named and has no failed push in this study',
+  }),
+});
 export const FailureQuery = Type.Object({
   ...paging,
   sort: sorting('failed_at'),

@@ -133,6 +133,7 @@ export const VisitChange = body({
   datacapture_event: Type.Optional(Event),
   needs_review: Type.Optional(Type.Boolean()),
   status: Type.Optional(oneOf('cancelled')),
+  reason: Type.Optional(Reason),
 });
 export const Review = body({
   resolution: Type.Optional(nullable(text(2000))),

@@ -1,4 +1,4 @@
-import { Instant, Type, Uuid, listOf, nullable, oneOf, paging } from './common.js';
+import { Instant, Type, Uuid, listOf, nullable, oneOf, paging, sorting } from './common.js';
 
 export const webhookStatuses = ['received', 'processing', 'processed', 'duplicate', 'failed'] as const;
 
@@ -38,3 +38,13 @@ export const TriggerQuery = Type.Object({
   ),
 });
 export const TriggerAccepted = Type.Object({ status: oneOf('accepted'), record: Type.String() });
+
+export const UnmatchedQuery = Type.Object({ ...paging, sort: sorting('last_at', 'count') });
+export const UnmatchedTriggers = listOf(
+  Type.Object({
+    project_id: Type.String(),
+    count: Type.Integer({ minimum: 1 }),
+    first_at: Instant,
+    last_at: Instant,
+  }),
+);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ServiceError, WorkflowFailedError } from '@temporalio/client';
 import { shownAs } from '../../workflows/client.js';
-import { datacaptureQueryId, datacaptureQueryType } from '../../workflows/domain/capture/query.js';
+import { QUERY_SECONDS, datacaptureQueryId, datacaptureQueryType } from '../../workflows/domain/capture/query.js';
 import type { CaptureAnswer, CaptureQuestion } from '../../workflows/domain/capture/query.js';
 import { problem, problemOf } from '../errors.js';
 import type { Services } from '../services.js';
@@ -51,7 +51,9 @@ export async function askCaptureOrRefuse(
   services: Services,
   question: CaptureQuestion,
 ): Promise<Extract<CaptureAnswer, { ok: true }>> {
-  const answer = await askCapture(services, question);
+  // The worker says that the capture system is slow before the caller gives up.
+  const seconds = Math.max(services.settings.REQUEST_TIMEOUT_SECONDS, QUERY_SECONDS + 5);
+  const answer = await askCapture(services, question, seconds);
   if (!answer.ok)
     throw problemOf(400, 'CONNECTION_FAILED', `Connection failed: ${answer.message}`, {
       extra: { error_type: answer.error_type },

@@ -13,6 +13,8 @@ import {
   webhookSecretPlace,
 } from '../../db/queries/datacapture-configs.js';
 import type { ConfigChange, DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
+import { retryForbidden } from '../../db/queries/push-requests.js';
+import { forgetUnmatched } from '../../db/queries/unmatched-triggers.js';
 import { inScope, readInScope } from '../../db/transaction.js';
 import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
 import type { Actor } from '../access.js';
@@ -24,6 +26,7 @@ import type { ConfigPatch } from '../schemas/datacapture.js';
 import { seal } from '../secrets.js';
 import type { Services } from '../services.js';
 import { captureDefaults } from './capture-defaults.js';
+import { withPresentEvents } from './capture-events.js';
 import { askCapture, askCaptureOrRefuse } from './capture-query.js';
 import { mergeMappings } from './capture-mapping.js';
 
@@ -70,6 +73,7 @@ export function versioned(row: DatacaptureConfigRow): { id: string; version: str
     created_at: _created,
     updated_at: _updated,
     polled_at: _polled,
+    known_events: _known,
     last_webhook_received: _received,
     last_sync_at: _synced,
     sync_error_message: _error,
@@ -89,9 +93,10 @@ export async function requireConfig(tx: Tx, studyId: string): Promise<Datacaptur
  */
 export async function saveConfig(
   saving: Saving,
-  change: Change,
+  given: Change,
 ): Promise<{ created: boolean; row: DatacaptureConfigRow; warnings: Warning[] }> {
-  if (change.api_url !== undefined) assertUrl(saving.services, change.api_url);
+  if (given.api_url !== undefined) assertUrl(saving.services, given.api_url);
+  const { change, warnings: notices } = await withPresentEvents(saving, given, secondsOfCheck(saving));
   if (saving.strict) await refuseUnknownNames(saving, change);
   const { created, row } = await inScope(saving.services.database, saving.studyId, async ({ tx, audit }) => {
     const stored = await findConfig(tx, saving.studyId, 'for update');
@@ -106,11 +111,20 @@ export async function saveConfig(
         ? stored
         : await updateConfig(tx, saving.studyId, values);
     await recordChange({ tx, audit }, saving, stored, saved, whole);
+    if (stored && change.api_token !== undefined) await retryForbidden(tx, saving.studyId, true);
+    if (saved.project_id !== null && saved.project_id !== stored?.project_id)
+      await forgetUnmatched(tx, saved.project_id);
     return { created: stored === undefined, row: saved };
   });
-  const warnings = namesIn(change) ? await checkNames(saving) : [];
-  return { created, row, warnings };
+  const toCheck = namesIn(change) || typeof change.project_id === 'string';
+  if (!toCheck) return { created, row, warnings: notices };
+  const warnings = [...notices, ...(await checkNames(saving))];
+  // The check may have found events that were renamed in the capture system.
+  const now = await readInScope(saving.services.database, saving.studyId, (tx) => requireConfig(tx, saving.studyId));
+  return { created, row: now, warnings };
 }
+
+const secondsOfCheck = ({ services }: Saving) => Math.min(CHECK_SECONDS, services.settings.REQUEST_TIMEOUT_SECONDS);
 
 function assertUrl(services: Services, url: string): void {
   const fault = captureUrlFault(url, services.settings.ALLOW_PRIVATE_URLS ?? !services.settings.production);
@@ -119,6 +133,23 @@ function assertUrl(services: Services, url: string): void {
     detail: `${fault}.`,
     errors: [{ path: 'api_url', code: fault.includes('private') ? 'PRIVATE_URL' : 'INVALID_URL', message: fault }],
   });
+}
+
+/** Blanks at the ends of a name or id come of copying: no capture system has one that begins with any. */
+function withoutBlanks<T extends Record<string, unknown>>(plain: T): T {
+  const trimmed = { ...plain };
+  for (const name of ['api_url', 'project_id', 'enrollment_instrument', 'enrollment_event'] as const) {
+    const value = plain[name];
+    if (typeof value !== 'string') continue;
+    const text = value.trim();
+    if (text === '')
+      throw problem('VALIDATION_FAILED', {
+        detail: `${name} must not be blank.`,
+        errors: [{ path: name, code: 'REQUIRED', message: `${name} must not be blank` }],
+      });
+    Object.assign(trimmed, { [name]: text });
+  }
+  return trimmed;
 }
 
 const READ_BY = [
@@ -151,7 +182,7 @@ function valuesOf(
   if (errors.length > 0)
     throw problem('VALIDATION_FAILED', { detail: errors.map((e) => e.message).join('; '), errors });
 
-  const values: ConfigChange = { ...plain, ...merged };
+  const values: ConfigChange = { ...withoutBlanks(plain), ...merged };
   if (api_token !== undefined) values.api_token_encrypted = seal(services, api_token, tokenPlace(studyId));
   if (webhook_secret !== undefined)
     values.webhook_secret_encrypted =
@@ -162,6 +193,11 @@ function valuesOf(
     READ_BY.some((name) => values[name] !== undefined && JSON.stringify(values[name]) !== JSON.stringify(stored[name]))
   )
     values.polled_at = null;
+  // Another capture system gives other ids: its events are found by their names first.
+  if (stored && change.api_url !== undefined && change.api_url !== stored.api_url)
+    values.known_events = Object.fromEntries(
+      Object.entries(stored.known_events).map(([id, event]) => [`before:${id}`, event]),
+    );
   // Nobody has tried the new connection yet.
   if (stored && (api_token !== undefined || (change.api_url !== undefined && change.api_url !== stored.api_url))) {
     values.sync_status = 'pending';
@@ -229,7 +265,7 @@ const namesIn = (change: Change) => NAMES.some((name) => change[name] !== undefi
  * worker; who changes both saves the connection first.
  */
 async function refuseUnknownNames(saving: Saving, change: Change): Promise<void> {
-  if (!namesIn(change)) return;
+  if (!namesIn(change) && typeof change.project_id !== 'string') return;
   const stored = await readInScope(saving.services.database, saving.studyId, (tx) => findConfig(tx, saving.studyId));
   if (!stored || change.api_url !== undefined || change.api_token !== undefined) {
     throw problemOf(
@@ -245,8 +281,8 @@ async function refuseUnknownNames(saving: Saving, change: Change): Promise<void>
   });
   if (faults.length > 0) return; // named, all of them, when the values are made
   const proposed: Record<string, unknown> = { ...merged };
-  for (const name of ['enrollment_instrument', 'enrollment_event'] as const)
-    if (change[name] !== undefined) proposed[name] = change[name];
+  for (const name of ['project_id', 'enrollment_instrument', 'enrollment_event'] as const)
+    if (change[name] !== undefined) proposed[name] = change[name]?.trim() ?? null;
   const { warnings = [] } = await askCaptureOrRefuse(saving.services, {
     kind: 'check-mapping',
     study_id: saving.studyId,
@@ -269,7 +305,7 @@ async function checkNames(saving: Saving): Promise<Warning[]> {
     const answer = await askCapture(
       saving.services,
       { kind: 'check-mapping', study_id: saving.studyId, proposed: {} },
-      Math.min(CHECK_SECONDS, saving.services.settings.REQUEST_TIMEOUT_SECONDS),
+      secondsOfCheck(saving),
     );
     return answer.ok ? (answer.warnings ?? []) : unchecked(answer.message);
   } catch (failure) {

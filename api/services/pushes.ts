@@ -1,4 +1,4 @@
-import { requestPushAgain } from '../../db/queries/push-requests.js';
+import { requestPushAgain, retryFailures } from '../../db/queries/push-requests.js';
 import { listAttempts, pushOfSession } from '../../db/queries/pushes.js';
 import type { Page } from '../../db/queries/paging.js';
 import type { Tx } from '../../db/knex.js';
@@ -37,4 +37,27 @@ export async function pushAgain(
     metadata: { visit_id: session.visit_id },
   });
   return { status: 'started', session_id: session.id };
+}
+
+/** Has the failed pushes of a study tried now, all of them or those of the named sessions. */
+export async function retryPushes(
+  { tx, audit, actor, context }: Change,
+  studyId: string,
+  named: readonly string[] | undefined,
+) {
+  const ids = named?.map((id) => id.toLowerCase());
+  const session_ids = await retryFailures(tx, studyId, ids);
+  audit.record({
+    ...by(actor, context),
+    study_id: studyId,
+    action: 'pushes_requested',
+    resource_type: 'study',
+    resource_id: studyId,
+    metadata: { sessions: session_ids.length, named: ids?.length ?? null },
+  });
+  const retried = new Set(session_ids);
+  const skipped = [...new Set(ids)]
+    .filter((id) => !retried.has(id))
+    .map((session_id) => ({ session_id, reason: 'No failed push of this session is in the study.' }));
+  return { status: 'started' as const, session_ids, skipped };
 }

@@ -1,9 +1,12 @@
 import { putOutbox } from '../../db/outbox.js';
-import { unknownBatteries } from '../../db/queries/datacapture-configs.js';
+import type { Tx } from '../../db/knex.js';
+import { findConfig, unknownBatteries, updateConfig } from '../../db/queries/datacapture-configs.js';
+import { eventsInUse } from '../../db/queries/known-events.js';
 import { insertEventWindow, lockEventWindows, updateEventWindow } from '../../db/queries/event-windows.js';
-import type { EventBattery } from '../../db/queries/datacapture-configs.js';
+import type { DatacaptureConfigRow, EventBattery } from '../../db/queries/datacapture-configs.js';
 import type { EventWindow, StoredEventWindow } from '../../db/queries/event-windows.js';
 import { inScope } from '../../db/transaction.js';
+import { enrollmentEvents } from '../../workflows/domain/capture/enrollment.js';
 import type { CaptureEvent } from '../../workflows/domain/capture/query.js';
 import type { Actor } from '../access.js';
 import { by, changedFields } from '../record.js';
@@ -16,6 +19,8 @@ export interface EventSync {
   updated: number;
   unchanged: number;
   skipped: { datacapture_event: string; reason: string }[];
+  renamed: { event_id: string; from: string; to: string }[];
+  missing: { datacapture_event: string; reason: string }[];
 }
 
 /**
@@ -28,14 +33,22 @@ export async function syncEvents(
 ): Promise<EventSync> {
   const { services, actor, context, studyId } = who;
   return inScope(services.database, studyId, async ({ tx, audit }) => {
-    const mapping = (await requireConfig(tx, studyId)).event_battery_mapping;
+    const config = (await findConfig(tx, studyId, 'for update')) ?? (await requireConfig(tx, studyId));
+    const mapping = config.event_battery_mapping;
     const unknown = await unknownBatteries(
       tx,
       studyId,
       Object.values(mapping).map((entry) => entry.battery_id),
     );
     const { windows, codes } = await lockEventWindows(tx, studyId);
-    const result: EventSync = { created: 0, updated: 0, unchanged: 0, skipped: [] };
+    const result: EventSync = {
+      created: 0,
+      updated: 0,
+      unchanged: 0,
+      skipped: [],
+      renamed: await tellRenamed(tx, config),
+      missing: await missingEvents(tx, config, events),
+    };
     const record = (action: string, id: string, fields: string[]) =>
       audit.record({
         ...by(actor, context),
@@ -90,6 +103,39 @@ export async function syncEvents(
     }
     return result;
   });
+}
+
+/** Events that were renamed since this was told last. */
+async function tellRenamed(tx: Tx, { study_id, known_events }: DatacaptureConfigRow): Promise<EventSync['renamed']> {
+  const renamed = Object.entries(known_events).filter(([, event]) => !event.gone && event.told !== event.name);
+  if (renamed.length > 0) {
+    const told = renamed.map(([id, event]) => [id, { ...event, told: event.name }] as const);
+    await updateConfig(tx, study_id, { known_events: { ...known_events, ...Object.fromEntries(told) } });
+  }
+  return renamed.map(([event_id, { told: from, name: to }]) => ({ event_id, from, to }));
+}
+
+/** What is named here and not there. A classic project has no events: there a name is the visit's own. */
+async function missingEvents(
+  tx: Tx,
+  config: DatacaptureConfigRow,
+  events: readonly CaptureEvent[],
+): Promise<EventSync['missing']> {
+  if (events.length === 0) return [];
+  const there = new Set(events.map(({ unique_event_name }) => unique_event_name));
+  const named = new Set([
+    ...Object.keys(config.event_battery_mapping),
+    ...enrollmentEvents(config.enrollment_event),
+    ...(await eventsInUse(tx, config.study_id)),
+  ]);
+  return [...named]
+    .filter((name) => !there.has(name))
+    .sort()
+    .map((datacapture_event) => ({
+      datacapture_event,
+      reason:
+        'The capture system has no such event: it was deleted, or never was. Results of its visits cannot be delivered: correct the mapping, or `datacapture_event` of the visits.',
+    }));
 }
 
 /** The window of an event that has days: its own, or those that the mapping says of it. */

@@ -7,6 +7,7 @@ import type { Tx } from '../../db/knex.js';
 import { lockAnchors } from '../../db/queries/anchors.js';
 import type { ParticipantRecord } from '../../db/queries/participants.js';
 import { statusToday } from '../../db/queries/visit-statuses.js';
+import { requestPushes } from '../../db/queries/push-requests.js';
 import { hasLiveVisit, insertVisit, updateVisit, visitById } from '../../db/queries/visits.js';
 import type { VisitRecord } from '../../db/queries/visits.js';
 import type { VisitContent, VisitDays } from '../../db/models/records.js';
@@ -103,16 +104,15 @@ export async function changeVisit(
     await lockAnchors(tx, [(await existingVisit(tx, id)).participant_id]);
   const { visit: before, participant } = await heldVisit(tx, id);
   unchangedSince({ ...before });
-  const fields = changedFields({ ...before }, given);
+  const { reason, ...change } = given;
+  const fields = changedFields({ ...before }, change);
   if (fields.length === 0) return before;
   if (fields.some((field) => SCHEDULE.has(field))) requireMovable(participant);
-  const closed = before.status === 'completed' || before.status === 'superseded' || before.status === 'cancelled';
-  if (closed && fields.some((field) => field !== 'needs_review'))
-    throw problem('VISIT_CLOSED', { detail: `The visit is ${before.status}: only its mark for review can change.` });
-  requireOrder({ ...before, ...given });
+  requireChangeable(before, fields, reason);
+  requireOrder({ ...before, ...change });
   await requireBattery(tx, given.battery_id, before.study_id);
   await updateVisit(tx, id, {
-    ...given,
+    ...change,
     ...movedFrom(before, given),
     ...changedFrom(before, given),
     ...(given.status === 'cancelled' && { status_reason: 'cancelled by hand', cancelled_by_hand: true }),
@@ -129,10 +129,36 @@ export async function changeVisit(
     metadata: {
       participant_id: before.participant_id,
       fields,
+      ...(reason !== undefined && { reason }),
+      ...(fields.includes('datacapture_event') && {
+        datacapture_event_before: before.datacapture_event,
+        datacapture_event: given.datacapture_event,
+      }),
       ...(fields.includes('target_date') && { target_date_before: before.target_date, target_date: given.target_date }),
     },
   });
+  // Its results go where it is now.
+  if (before.status === 'completed' && before.session_id !== null && fields.includes('datacapture_event'))
+    await requestPushes(tx, [before.session_id]);
   return existingVisit(tx, id);
+}
+
+/**
+ * What is closed keeps what it says, but for its mark for review, and the event of one that is completed: where its
+ * results go may be corrected with a reason.
+ */
+function requireChangeable({ status }: VisitRecord, fields: readonly string[], reason: string | undefined): void {
+  if (status !== 'completed' && status !== 'superseded' && status !== 'cancelled') return;
+  const others = fields.filter((field) => field !== 'needs_review');
+  if (others.length === 0) return;
+  if (status !== 'completed')
+    throw problem('VISIT_CLOSED', { detail: `The visit is ${status}: only its mark for review can change.` });
+  if (others.some((field) => field !== 'datacapture_event'))
+    throw problem('VISIT_CLOSED', {
+      detail: 'The visit is completed: only its mark for review and its datacapture_event can change.',
+    });
+  if (reason === undefined)
+    throw invalid('reason', 'REQUIRED', 'is required to correct datacapture_event of a completed visit');
 }
 
 /**

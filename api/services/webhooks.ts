@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { SecretBox, SecretUnreadable } from '../../db/crypto.js';
 import { noteConnection, webhookSecretPlace } from '../../db/queries/datacapture-configs.js';
+import { countUnmatched } from '../../db/queries/unmatched-triggers.js';
 import { triggerTakers } from '../../db/queries/webhook-events.js';
 import type { NewTrigger, TriggerTaker, WebhookEventRow } from '../../db/queries/webhook-events.js';
 import { carriedTrace } from '../../db/trace-context.js';
@@ -124,6 +125,7 @@ async function checkAnew(services: Services, request: SignedRequest & { ip: stri
   if (takers.length === 0) {
     known.delete(request.projectId);
     refuse(await services.rateLimits.webhook.take(sender(request.ip)));
+    await countUnmatched(services.database, request.projectId);
     return [];
   }
   remember(known, request.projectId, takers);

@@ -106,12 +106,19 @@ export class NewIds {
       scheduled_visits: visits = [],
       visit_windows: windows = [],
       event_definitions: events = [],
+      datacapture_configs: configs = [],
     } = this.document.tables;
+    // An event that was renamed is known by the name that it had first.
+    const known = configs.flatMap(({ known_events }) =>
+      Object.values((known_events ?? {}) as Record<string, { identity: string }>).map(({ identity }) => identity),
+    );
     for (const visit of visits) {
       const old = String(visit.visit_key);
       if (this.ids.has(old)) continue;
       const participant = String(visit.participant_id);
-      const identity = identitiesOf(visit, windows, events).find((one) => visitKey(participant, one) === old);
+      const identity = [...identitiesOf(visit, windows, events), ...known.map((event) => `event:${event}`)].find(
+        (one) => visitKey(participant, one) === old,
+      );
       // One that was planned by hand has a key of its own.
       this.ids.set(
         old,

@@ -27,15 +27,15 @@ import * as erasure from './0024-erasure.js';
 import * as userLinks from './0025-user-links.js';
 import * as messageLane from './0026-message-lane.js';
 import * as consentRevocation from './0027-consent-revocation.js';
-import * as reminderCost from './0031-reminder-cost.js';
 import * as restingAnchors from './0030-resting-anchors.js';
+import * as reminderCost from './0031-reminder-cost.js';
 import * as cancelledByHand from './0032-cancelled-by-hand.js';
 import * as batteryRight from './0033-battery-right.js';
-import * as imports from './0038-imports.js';
-import * as openChanges from './0040-open-changes.js';
-import * as deadAddresses from './0036-dead-addresses.js';
 import * as endedLogins from './0034-ended-logins.js';
 import * as auditVerifications from './0035-audit-verifications.js';
+import * as deadAddresses from './0036-dead-addresses.js';
+import * as imports from './0038-imports.js';
+import * as openChanges from './0040-open-changes.js';
 import * as touchCost from './0041-touch-cost.js';
 import * as caregivers from './0042-caregivers.js';
 import * as caregiverEpochs from './0043-caregiver-epochs.js';
@@ -52,6 +52,10 @@ import * as reminderTargetDates from './0056-reminder-target-dates.js';
 import * as loadedErasedItems from './0057-loaded-erased-items.js';
 import * as deviceIds from './0060-device-ids.js';
 import * as sessionFlags from './0061-session-flags.js';
+import * as knownEvents from './0062-known-events.js';
+import * as forbiddenPushes from './0063-forbidden-pushes.js';
+import * as unmatchedTriggers from './0064-unmatched-triggers.js';
+import * as captureArms from './0065-capture-arms.js';
 import * as reinstatement from './0072-reinstatement.js';
 import * as workerSigns from './0073-worker-signs.js';
 import * as waiverApproval from './0074-waiver-approval.js';
@@ -93,15 +97,15 @@ export const migrations: readonly SqlMigration[] = [
   userLinks,
   messageLane,
   consentRevocation,
-  reminderCost,
   restingAnchors,
-  imports,
-  openChanges,
-  deadAddresses,
-  endedLogins,
-  auditVerifications,
+  reminderCost,
   cancelledByHand,
   batteryRight,
+  endedLogins,
+  auditVerifications,
+  deadAddresses,
+  imports,
+  openChanges,
   touchCost,
   caregivers,
   caregiverEpochs,
@@ -118,6 +122,10 @@ export const migrations: readonly SqlMigration[] = [
   loadedErasedItems,
   deviceIds,
   sessionFlags,
+  knownEvents,
+  forbiddenPushes,
+  unmatchedTriggers,
+  captureArms,
   reinstatement,
   workerSigns,
   waiverApproval,

@@ -14,8 +14,10 @@ export interface CapturedColumns {
   timezone?: string;
   date_of_birth?: string;
   arm?: string;
+  /** Of the capture system. */
+  datacapture_arm?: number;
 }
-export type CapturedRow = Required<{ [K in keyof CapturedColumns]: string | null }> & {
+export type CapturedRow = Required<{ [K in keyof CapturedColumns]: CapturedColumns[K] | null }> & {
   id: string;
   external_id: string;
   status: 'enrolled' | 'withdrawn';
@@ -23,7 +25,7 @@ export type CapturedRow = Required<{ [K in keyof CapturedColumns]: string | null
 
 // One is asked for as one: a statement with an array is planned anew every time (as in facts.ts).
 const locking = (whose: string) => `
-select id, external_id, status, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm
+select id, external_id, status, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm, datacapture_arm
   from participants where study_id = $1 and external_id ${whose} order by id for update`;
 const LOCK_ONE = locking('= $2'),
   LOCK_MANY = locking('= any(:records::text[])').replace('$1', ':study');
@@ -106,10 +108,10 @@ export interface NewCaptured extends CapturedColumns {
 const ENROLL = `
 with wanted as materialized (
   select * from jsonb_to_recordset($2::jsonb) as w (record text, participant_code text, site_id uuid, preferred_language text, email text, phone text,
-    timezone text, date_of_birth date, arm text, form_status text, items jsonb)
+    timezone text, date_of_birth date, arm text, datacapture_arm integer, form_status text, items jsonb)
 ), made as (
-  insert into participants (study_id, external_id, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm)
-  select $1, record, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm from wanted
+  insert into participants (study_id, external_id, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm, datacapture_arm)
+  select $1, record, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm, datacapture_arm from wanted
   on conflict do nothing returning id, external_id, site_id
 ), anchors as (
   insert into anchor_dates (participant_id, study_id) select id, $1 from made
@@ -145,8 +147,9 @@ const UPDATE = `
 update participants p set
   participant_code = coalesce(w.participant_code, p.participant_code), site_id = coalesce(w.site_id, p.site_id), preferred_language = coalesce(w.preferred_language, p.preferred_language),
   email = coalesce(w.email, p.email), phone = coalesce(w.phone, p.phone), timezone = coalesce(w.timezone, p.timezone),
-  date_of_birth = coalesce(w.date_of_birth, p.date_of_birth), arm = coalesce(w.arm, p.arm)
-from jsonb_to_recordset($1::jsonb) as w (id uuid, participant_code text, site_id uuid, preferred_language text, email text, phone text, timezone text, date_of_birth date, arm text)
+  date_of_birth = coalesce(w.date_of_birth, p.date_of_birth), arm = coalesce(w.arm, p.arm),
+  datacapture_arm = coalesce(w.datacapture_arm, p.datacapture_arm)
+from jsonb_to_recordset($1::jsonb) as w (id uuid, participant_code text, site_id uuid, preferred_language text, email text, phone text, timezone text, date_of_birth date, arm text, datacapture_arm integer)
 where p.id = any($2) and p.id = w.id`;
 
 /** Changes participants; a column that is not named stays (nothing is ever emptied: trigger rule 4). */

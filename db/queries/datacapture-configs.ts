@@ -3,6 +3,7 @@ import type { Tx } from '../knex.js';
 import type { Statement } from '../one-trip.js';
 import { prepared } from '../prepared.js';
 import { OF_SITES } from './sites.js';
+import type { KnownEventRow } from './known-events.js';
 
 /** A row of datacapture_configs; secrets only as cipher text. */
 export interface DatacaptureConfigRow {
@@ -22,6 +23,8 @@ export interface DatacaptureConfigRow {
   poll_interval_minutes: number;
   /** A site code or data access group that the study does not have becomes a site. */
   create_missing_sites: boolean;
+  /** By event id (workflows/domain/capture/known-events.ts). */
+  known_events: Record<string, KnownEventRow>;
   /** When the last complete reading of changes began; null: the next poll reads everything. */
   polled_at: string | null;
   last_webhook_received: string | null;
@@ -45,7 +48,12 @@ export interface DataFields {
 type Column = Exclude<keyof DatacaptureConfigRow, 'id' | 'study_id' | 'created_at' | 'updated_at'>;
 export type ConfigChange = Partial<Pick<DatacaptureConfigRow, Column>>;
 
-const json = new Set<string>(['participant_field_mapping', 'event_battery_mapping', 'data_field_mapping']);
+const json = new Set<string>([
+  'participant_field_mapping',
+  'event_battery_mapping',
+  'data_field_mapping',
+  'known_events',
+]);
 const columns = (change: ConfigChange) =>
   Object.fromEntries(
     Object.entries(change).map(([name, value]) => [name, json.has(name) ? JSON.stringify(value) : value]),
@@ -80,8 +88,11 @@ export async function updateConfig(tx: Tx, studyId: string, values: ConfigChange
   return row as DatacaptureConfigRow;
 }
 
-/** Says on the configuration what is wrong with the capture system; `null`: nothing any more. */
-export async function noteConnection(tx: Tx, studyId: string, fault: string | null): Promise<void> {
+/**
+ * Says on the configuration what is wrong with the capture system; `null`: nothing any more. @returns whether it said
+ * something else before
+ */
+export async function noteConnection(tx: Tx, studyId: string, fault: string | null): Promise<boolean> {
   const values: ConfigChange =
     fault === null
       ? { sync_status: 'active', sync_error_message: null }
@@ -90,7 +101,7 @@ export async function noteConnection(tx: Tx, studyId: string, fault: string | nu
   // What stands there already is not written again: each fetch of a burst would else rewrite the row.
   if (fault === null) query.where({ sync_status: 'error' });
   else query.whereRaw('(sync_status, coalesce(sync_error_message, ?)) is distinct from (?, ?)', ['', 'error', fault]);
-  await query.update(values);
+  return (await query.update(values)) > 0;
 }
 
 /** How many visits' results wait for the capture system, stand there, or failed to get there. */

@@ -158,6 +158,16 @@ export async function waitOf(tx: Tx, id: string): Promise<number | undefined> {
   return row && Math.max(row.wait_ms, 1);
 }
 
+/** Why a delivery was given up; undefined: it was not. */
+export async function failureOf(tx: Tx, id: string): Promise<string | undefined> {
+  const [row] = await prepared<{ reason: string | null }>(
+    tx,
+    `select last_error as reason from event_deliveries where id = $1 and status = 'failed'`,
+    [id],
+  );
+  return row && (row.reason ?? 'no reason was noted');
+}
+
 export async function noteDelivered(tx: Tx, id: string, status: number): Promise<void> {
   await prepared(
     tx,

@@ -39,6 +39,50 @@ export async function requestPushAgain(
   await wake(tx, [session]);
 }
 
+/** The same of many sessions' pushes, each of which was asked for before. */
+export async function requestPushesAgain(tx: Tx, sessionIds: readonly string[]): Promise<void> {
+  const { rows } = await tx.raw(
+    `update result_pushes p set requested = p.requested + 1, requested_at = clock_timestamp(), status = 'pending', failures = 0, waits = 0, next_attempt_at = null
+      where p.session_id = any(?) returning p.session_id as id, p.study_id`,
+    [[...sessionIds]],
+  );
+  await wake(tx, rows);
+}
+
+/**
+ * The service is let in (again): what failed for want of that goes out. `trial`: nobody knows yet whether it is; the one
+ * that has waited longest finds out, and the others follow it.
+ */
+export async function retryForbidden(tx: Tx, studyId: string, trial: boolean): Promise<void> {
+  const { rows } = await tx.raw(
+    `select session_id as id from result_pushes where study_id = ? and forbidden and status = 'failed' order by requested_at, session_id limit ?`,
+    [studyId, trial ? 1 : null],
+  );
+  await requestPushesAgain(
+    tx,
+    (rows as { id: string }[]).map(({ id }) => id),
+  );
+}
+
+/**
+ * The failed pushes of a study, or those of these sessions, are tried now; of participants that the caller may see.
+ * @returns the sessions
+ */
+export async function retryFailures(tx: Tx, studyId: string, sessionIds?: readonly string[]): Promise<string[]> {
+  const rows: { session_id: string }[] = await tx('result_pushes as p')
+    .join('participants as q', 'q.id', 'p.participant_id')
+    .join('assessment_sessions as s', 's.id', 'p.session_id')
+    .where({ 'p.study_id': studyId, 's.sync_status': 'failed', 's.status': 'completed' })
+    .modify((found) => {
+      if (sessionIds) found.whereRaw('p.session_id = any(?)', [[...sessionIds]]);
+    })
+    .orderBy('p.requested_at')
+    .select('p.session_id');
+  const sessions = rows.map(({ session_id }) => session_id);
+  await requestPushesAgain(tx, sessions);
+  return sessions;
+}
+
 /** Starts the workflows of these pushes, or wakes those that wait. */
 async function wake(tx: Tx, pushes: readonly { id: string; study_id: string }[]): Promise<void> {
   await putOutbox(

@@ -22,6 +22,8 @@ export interface PushRow {
   failures: number;
   waits: number;
   unanswered: boolean;
+  /** The last attempt was not let in. */
+  forbidden: boolean;
   attempt_id: string | null;
   slot_at: string | null;
   error_type: string | null;
@@ -29,7 +31,7 @@ export interface PushRow {
   next_attempt_at: string | null;
   warnings: PushRemark[];
 }
-const OWN = `p.session_id, p.study_id, p.participant_id, p.status, p.requested, p.done, p.requested_at, p.attempts, p.failures, p.waits, p.unanswered, p.attempt_id, p.slot_at, p.error_type, p.message, p.next_attempt_at, p.warnings`;
+const OWN = `p.session_id, p.study_id, p.participant_id, p.status, p.requested, p.done, p.requested_at, p.attempts, p.failures, p.waits, p.unanswered, p.forbidden, p.attempt_id, p.slot_at, p.error_type, p.message, p.next_attempt_at, p.warnings`;
 
 export async function lockPush(tx: Tx, sessionId: string): Promise<PushRow | undefined> {
   return (await tx.raw(`select ${OWN} from result_pushes p where p.session_id = ? for update`, [sessionId])).rows[0];
@@ -142,6 +144,7 @@ export interface PushEnding {
     failures: number;
     waits: number;
     unanswered: boolean;
+    forbidden: boolean;
     next_attempt_at: string | null;
   };
 }
@@ -233,7 +236,7 @@ export function listAttempts(tx: Tx, sessionId: string, at: Page): Promise<Liste
 
 export type PushRecord = Omit<
   PushRow,
-  'requested' | 'done' | 'unanswered' | 'attempt_id' | 'slot_at' | 'failures' | 'waits'
+  'requested' | 'done' | 'unanswered' | 'forbidden' | 'attempt_id' | 'slot_at' | 'failures' | 'waits'
 >;
 export async function pushOfSession(tx: Tx, sessionId: string): Promise<PushRecord | undefined> {
   const { rows } = await tx.raw(

@@ -2,6 +2,7 @@ import type { Tx } from '../knex.js';
 import type { VisitContent, VisitDays } from '../models/records.js';
 import { prepared } from '../prepared.js';
 import { insertSql } from '../rows.js';
+import { sourcesByArm } from './schedule-arms.js';
 
 export interface WindowRow {
   id: string;
@@ -40,9 +41,11 @@ export interface ScheduleSources {
   windows: WindowRow[];
   mapping: Record<
     string,
-    { battery_id?: number | null; target_day: number; window_before?: number; window_after?: number }
+    { battery_id?: number | null; target_day: number; window_before?: number; window_after?: number; identity?: string }
   >;
   edc: { events: EventRow[]; calendars: CalendarRow[] } | null;
+  /** The arms of the capture system's events, by their names. */
+  event_arms: Record<string, number>;
 }
 
 const EDC = `jsonb_build_object(
@@ -54,10 +57,16 @@ const EDC = `jsonb_build_object(
   'calendars', coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'site_id', c.site_id, 'is_default', c.is_default, 'weekend_days', c.weekend_days,
        'holidays', c.holidays) order by c.id) from holiday_calendars c where c.study_id = s.id), '[]'))`;
 
+/** The event mapping; an entry whose event is known by another name than its present one bears that name. */
+const MAPPING = `select jsonb_object_agg(m.key, m.value || coalesce((select jsonb_build_object('identity', k.value->'identity')
+         from jsonb_each(d.known_events) k where k.value->>'name' = m.key and k.value->>'identity' <> m.key limit 1), '{}'))
+       from datacapture_configs d, jsonb_each(d.event_battery_mapping) m where d.study_id = s.id`;
+
 const SOURCES = `coalesce((select jsonb_agg(jsonb_build_object('id', w.id, 'code', w.code, 'name', w.name, 'battery_id', w.battery_id, 'target_day', w.target_day,
          'window_before', w.window_before, 'window_after', w.window_after, 'is_baseline', w.is_baseline, 'datacapture_event', w.datacapture_event, 'sort_order', w.sort_order)
          order by w.sort_order, w.target_day, w.code) from visit_windows w where w.study_id = s.id), '[]') as windows,
-       coalesce((select d.event_battery_mapping from datacapture_configs d where d.study_id = s.id), '{}') as mapping,
+       coalesce((${MAPPING}), '{}') as mapping,
+       coalesce((select jsonb_object_agg(k.value->>'name', k.value->'arm') from datacapture_configs d, jsonb_each(d.known_events) k where d.study_id = s.id), '{}') as event_arms,
        case when s.config->>'scheduling_mode' = 'edc' then ${EDC} end as edc`;
 
 export async function readScheduleSources(tx: Tx, studyId: string): Promise<ScheduleSources> {
@@ -94,6 +103,8 @@ export interface CurrentVersionRow {
 interface Standing {
   visits: StandingRow[];
   versions: CurrentVersionRow[];
+  /** Of each participant who is in one of several arms of the capture system. */
+  arms: Record<string, number>;
 }
 /** The visits that count and the current version, for each participant. */
 const standing = (whose: string) => `coalesce((select json_agg(row_to_json(v)) from (
@@ -102,7 +113,8 @@ const standing = (whose: string) => `coalesce((select json_agg(row_to_json(v)) f
        coalesce((select json_agg(row_to_json(c)) from (
          select participant_id, max(version_number) as latest_number, max(id::text) filter (where is_current) as id, max(anchor_date_used) filter (where is_current) as anchor_date_used,
            (array_agg(anchor_date_used order by version_number desc))[1] as latest_date
-         from schedule_versions where participant_id ${whose} group by participant_id) c), '[]') as versions`;
+         from schedule_versions where participant_id ${whose} group by participant_id) c), '[]') as versions,
+       coalesce((select json_object_agg(id, datacapture_arm) from participants where id ${whose} and datacapture_arm is not null), '{}') as arms`;
 /** One participant is asked for as one: an array is planned anew every time (as in facts.ts), 4 ms of a preview's 6. */
 const OF_ONE = {
   alone: `select ${standing('= $2')} from studies s where s.id = $1`,
@@ -114,7 +126,7 @@ const OF_MANY = {
 };
 
 /** What a participant's next schedule would be made from. */
-export interface ScheduleInputRows extends Omit<ScheduleSources, 'edc'> {
+export interface ScheduleInputRows extends Omit<ScheduleSources, 'edc' | 'event_arms'> {
   edc: { events: EventRow[]; calendar: CalendarRow | null } | null;
   standing: StandingRow[];
   latest_number: number;
@@ -134,22 +146,27 @@ export async function readScheduleInputs(
   const [read] = sources
     ? await prepared<Standing>(tx, sql.alone, values)
     : await prepared<Standing & ScheduleSources>(tx, sql.withSources, values);
-  const { visits, versions } = read!;
-  const { windows, mapping, edc } = sources ?? (read as ScheduleSources & Standing);
+  const { visits, versions, arms } = read!;
+  const all = sources ?? (read as ScheduleSources & Standing);
+  const { edc } = all;
+  const ofArm = sourcesByArm({ ...all, events: edc?.events ?? [] });
   const calendarOf = edc ? await calendarsOf(tx, edc.calendars, participantIds) : () => null;
   const inputs = new Map<string, ScheduleInputRows>(
-    participantIds.map((id) => [
-      id,
-      {
-        windows,
-        mapping,
-        edc: edc && { events: edc.events, calendar: calendarOf(id) },
-        standing: [],
-        latest_number: 0,
-        latest_date: null,
-        current_date: null,
-      },
-    ]),
+    participantIds.map((id) => {
+      const { windows, mapping, events } = ofArm(arms[id]);
+      return [
+        id,
+        {
+          windows,
+          mapping,
+          edc: edc && { events, calendar: calendarOf(id) },
+          standing: [],
+          latest_number: 0,
+          latest_date: null,
+          current_date: null,
+        },
+      ];
+    }),
   );
   for (const visit of visits) inputs.get(visit.participant_id)!.standing.push(visit);
   for (const version of versions)

@@ -23,6 +23,7 @@ const VISITS = [
     name: 'Phone contact',
     event: 'phone_contact_arm_1',
     is_baseline: false,
+    by_phone: true,
     days: { target_day: 30, window_before: 10, window_after: 10 },
   },
   {
@@ -193,6 +194,13 @@ async function connect(tell: Tell, admin: Api, studyId: string, base: string, ca
     name: 'Tasks of a visit',
     modules: Object.keys(RESULTS).map((task) => ({ task })),
   });
+  // The capture system's event of the phone contact has no form for results.
+  const byPhone = await admin.expect<{ id: number }>(201, 'POST', '/api/batteries', {
+    study_id: studyId,
+    code: 'PHONE',
+    name: 'Tasks of a phone contact',
+    modules: [{ task: 'digit_span' }],
+  });
   const saved = await admin.expect<{ warnings?: { code: string; message: string }[] }>(201, 'PATCH', path, {
     api_url: capture.simulator.apiUrl,
     api_token: capture.token,
@@ -205,7 +213,7 @@ async function connect(tell: Tell, admin: Api, studyId: string, base: string, ca
       date_of_birth: 'dob',
     },
     event_battery_mapping: Object.fromEntries(
-      VISITS.map(({ event, days }) => [event, { battery_id: battery.id, ...days }]),
+      VISITS.map(({ event, days, by_phone }) => [event, { battery_id: (by_phone ? byPhone : battery).id, ...days }]),
     ),
     data_field_mapping: RESULTS,
     webhook_enabled: true,

@@ -13,6 +13,7 @@ export const SEARCH_ATTRIBUTES = {
   SiteId: 'Keyword',
   AnchorStatus: 'Keyword',
   AwaitingSince: 'Datetime',
+  Outcome: 'Keyword',
 } as const;
 
 export interface TemporalServer {

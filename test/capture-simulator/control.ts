@@ -1,9 +1,10 @@
+import { eventOf, uniqueEventName } from './design.js';
 import { saveForm, formPlace } from './forms.js';
 import type { CallEntry, TriggerEntry } from './journal.js';
 import { readProjectFolder, type CaptureProject, type ProjectSource } from './project.js';
 import { InputError, type Fault, type SaveRequest, type SendTriggerRequest } from './schemas.js';
 import { sendTrigger, triggerBody } from './triggers.js';
-import type { TriggerConfig, WriteEntry } from './types.js';
+import type { CaptureEvent, TriggerConfig, WriteEntry } from './types.js';
 import type { World } from './world.js';
 
 export interface RecordView {
@@ -191,6 +192,42 @@ export class Control {
     project.store.rename(record, to);
     this.#journalWrite(projectId, 'rename', record, '', [to], true);
   }
+
+  /** An event has another name: so has its unique name, while its id and its data stay. @returns the unique name */
+  renameEvent(projectId: number, event: string, name: string): string {
+    const project = this.world.project(projectId);
+    const found = eventOf(project.design, event);
+    if (!found) throw new InputError(`Project ${projectId} has no event "${event}".`, 404);
+    const others = project.design.events.filter((each) => each !== found);
+    const taken = new Set(others.map((each) => each.unique_event_name));
+    found.event_name = name;
+    found.unique_event_name = uniqueEventName(name, found.arm_num, taken);
+    project.store.renameEvent(event, found.unique_event_name);
+    return found.unique_event_name;
+  }
+
+  /** An event is deleted with all that was entered there. */
+  deleteEvent(projectId: number, event: string): CaptureEvent {
+    const project = this.world.project(projectId);
+    const found = eventOf(project.design, event);
+    if (!found) throw new InputError(`Project ${projectId} has no event "${event}".`, 404);
+    project.design.events.splice(project.design.events.indexOf(found), 1);
+    for (const id of project.store.ids()) project.store.deletePart(id, (row) => row.event === event, []);
+    return found;
+  }
+
+  /** An event is made, with an id that none had before. @returns its unique name */
+  addEvent(projectId: number, event: Omit<CaptureEvent, 'unique_event_name' | 'event_id'>): string {
+    const { design } = this.world.project(projectId);
+    const unique_event_name = uniqueEventName(
+      event.event_name,
+      event.arm_num,
+      new Set(design.events.map((each) => each.unique_event_name)),
+    );
+    design.events.push({ ...event, unique_event_name, event_id: (this.#lastEventId += 1) });
+    return unique_event_name;
+  }
+  #lastEventId = 900_000_000_000;
 
   deleteRecord(projectId: number, record: string): void {
     this.#existing(projectId, record).store.delete(record);

@@ -150,6 +150,14 @@ export class RecordStore {
     this.#sorted = undefined;
   }
 
+  /** Whatever was entered at an event belongs to it under its new name. */
+  renameEvent(event: string, to: string): void {
+    for (const record of this.#records.values()) {
+      const rows = [...record.rows.values()].map((row) => (row.event === event ? { ...row, event: to } : row));
+      record.rows = new Map(rows.map((row) => [rowKey(row), row]));
+    }
+  }
+
   lock(id: string, lock: string, locked: boolean): void {
     const record = this.get(id);
     if (locked) record?.locks.add(lock);

@@ -323,7 +323,14 @@ describe('capture-system configuration', function () {
   it('makes visit windows from events, once, and follows their changes', async () => {
     const study = await stage.study();
     const sync = async () => (await stage.call('POST', `/api/studies/${study.id}/datacapture/sync-events`)).body;
-    expect(await sync()).to.deep.equal({ created: 2, updated: 0, unchanged: 0, skipped: [] });
+    expect(await sync()).to.deep.equal({
+      created: 2,
+      updated: 0,
+      unchanged: 0,
+      skipped: [],
+      renamed: [],
+      missing: [],
+    });
     const windows = await stage.sql(
       'select code, name, target_day, window_before, window_after, datacapture_event, is_baseline from visit_windows where study_id = ? order by target_day',
       [study.id],

@@ -109,6 +109,7 @@ export class Stage {
     options: {
       config?: Record<string, unknown>;
       project?: Record<string, unknown>;
+      dictionary?: string;
       study?: Record<string, unknown>;
       connect?: boolean;
     } = {},
@@ -117,7 +118,7 @@ export class Stage {
     const token = randomUUID().replaceAll('-', '').toUpperCase();
     this.simulator.control.addProject({
       project: { ...projectFile(projectId, token), ...options.project },
-      dictionary: DICTIONARY,
+      dictionary: options.dictionary ?? DICTIONARY,
       data: '',
     });
     const made = await this.call<{ id: string }>('POST', '/api/studies', {

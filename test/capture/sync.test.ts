@@ -125,6 +125,28 @@ describe('sync: every record of the enrollment instrument', function () {
     expect(await outcomes(study)).to.deep.equal({ override_required: 1, unchanged: 1 });
   });
 
+  for (const code of ['subject_id', 'code']) {
+    it(`says that a record was renamed where the participant’s code is mapped (${code})`, async () => {
+      const study = await stage.study({
+        config: { participant_field_mapping: { enrollment_date: 'enrolled', participant_code: code } },
+      });
+      load(study, [row('old', { code: 'C-1' }), row('stays', { code: 'C-2' })]);
+      await synced(study);
+      stage.simulator.control.renameRecord(Number(study.projectId), 'old', 'new');
+      for (const time of ['first', 'second']) {
+        const report = await synced(study);
+        const issues = Object.fromEntries(report.issues.items.map((issue) => [issue.record, issue.issues]));
+        if (time === 'first')
+          expect(issues['old']!.map((each) => each.code)).to.deep.equal(['RECORD_VANISHED', 'RECORD_RENAMED']);
+        if (code === 'code')
+          expect(
+            issues['new']!.map((each) => each.code),
+            time,
+          ).to.deep.equal(['PARTICIPANT_CODE_TAKEN']);
+      }
+    });
+  }
+
   it('reports a record that was renamed or deleted, and follows nothing silently', async () => {
     const study = await stage.study();
     load(study, [row('old', { lang: 'de' }), row('gone', { lang: 'fr' }), row('stays', { lang: 'it' })]);

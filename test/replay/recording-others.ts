@@ -90,6 +90,10 @@ export class OtherRecording {
       this.push('push-results-refused', async (study) =>
         study.fault({ status: 400, content: ['record:import'], message: 'no' }),
       ),
+    'push-results-refused-and-told': () =>
+      this.push('push-results-refused-and-told', async (study) =>
+        study.fault({ status: 400, content: ['record:import'], message: 'no' }),
+      ),
     'push-results-cancelled': () =>
       this.push('push-results-cancelled', async (study) => study.fault({ status: 503 }), true),
     'event-delivery': async () => {

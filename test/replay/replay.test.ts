@@ -60,6 +60,7 @@ describe('workflows that run already', function () {
       'push-results',
       'push-results-after-an-outage',
       'push-results-refused',
+      'push-results-refused-and-told',
       'push-results-cancelled',
       'event-delivery',
       'study-export',

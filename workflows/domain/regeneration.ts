@@ -57,14 +57,24 @@ function withinCalendar(plan: Plan): Plan {
   };
 }
 
-const keyedPlan = (plan: Plan, keyOf: KeyOf): KeyedVisit[] =>
-  plan.visits.map((visit) => ({ ...visit, visit_key: keyOf(visit.identity) }));
+/**
+ * A plan's visits with their keys. A mapped event that was given a window after its visit was planned keeps the visit
+ * that there is: it is no second one.
+ */
+function keyedPlan(plan: Plan, { standing }: ScheduleInputs, keyOf: KeyOf): KeyedVisit[] {
+  const stands = new Set(standing.map(({ visit_key }) => visit_key));
+  return plan.visits.map(({ before_window: before, ...visit }) => {
+    const visit_key = keyOf(visit.identity);
+    if (before === undefined || stands.has(visit_key) || !stands.has(keyOf(before))) return { ...visit, visit_key };
+    return { ...visit, visit_key: keyOf(before) };
+  });
+}
 
 /** A visit as the current version's date has it in the plan as it is now. Undefined: it is not planned (any more). */
 export const plannedVisit = (inputs: ScheduleInputs, keyOf: KeyOf, visitKey: string): KeyedVisit | undefined =>
   inputs.current_date === null
     ? undefined
-    : keyedPlan(planOf(inputs.current_date, inputs), keyOf).find((visit) => visit.visit_key === visitKey);
+    : keyedPlan(planOf(inputs.current_date, inputs), inputs, keyOf).find((visit) => visit.visit_key === visitKey);
 
 /**
  * Whether a schedule follows from a decision (rule 7): a final date has one, a proposal where the policy says so or one
@@ -83,7 +93,7 @@ export const scheduleFollows = (
 export function nextVersion(date: string, inputs: ScheduleInputs, keyOf: KeyOf): NextVersion {
   const plan = planOf(date, inputs);
   return {
-    change: regenerate(keyedPlan(plan, keyOf), inputs.standing),
+    change: regenerate(keyedPlan(plan, inputs, keyOf), inputs.standing),
     warnings: plan.warnings,
     version_number: inputs.latest_number + 1,
     scheduling_mode: inputs.edc ? 'edc' : 'legacy',

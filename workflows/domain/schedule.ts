@@ -18,11 +18,15 @@ export interface EventMapping {
   target_day: number;
   window_before?: number;
   window_after?: number;
+  /** What the event's visits are known by, where the event was called otherwise once. */
+  identity?: string;
 }
 
 export interface PlannedVisit {
   /** What the visit is, whatever its dates: its window, or its capture-system event. Its `visit_key` comes of it. */
   identity: string;
+  /** Of a window of a mapped event: what its visit is where it was planned before there was the window. */
+  before_window?: string;
   visit_window_id: string | null;
   /** Set on study event instances (`edc` mode), where the window is null. */
   event_definition_id?: string | null;
@@ -64,14 +68,18 @@ export function planVisits(
   }
   const visits: PlannedVisit[] = [];
   const mapped = new Set<string>();
+  const known = new Set(Object.values(mapping).map(({ identity }) => identity));
   for (const [event, rule] of Object.entries(mapping)) {
     const window = windowOf.get(event);
     if (window) mapped.add(window.id);
+    // A name that another event had once is not that event's visit.
+    const ofEvent = `event:${rule.identity ?? (known.has(event) ? `${event}#` : event)}`;
     visits.push(
       place(
         anchorDate,
         {
-          identity: window ? windowIdentity(window.id) : `event:${event}`,
+          identity: window ? windowIdentity(window.id) : ofEvent,
+          ...(window && { before_window: ofEvent }),
           visit_window_id: window?.id ?? null,
           name: window?.name ?? event,
           battery_id: rule.battery_id ?? window?.battery_id ?? null,
@@ -107,7 +115,7 @@ export function planVisits(
 
 type What = Pick<
   PlannedVisit,
-  'identity' | 'visit_window_id' | 'name' | 'battery_id' | 'datacapture_event' | 'is_baseline'
+  'identity' | 'before_window' | 'visit_window_id' | 'name' | 'battery_id' | 'datacapture_event' | 'is_baseline'
 >;
 function place(
   anchorDate: string,

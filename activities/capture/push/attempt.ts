@@ -2,8 +2,9 @@ import { createHash, randomUUID } from 'node:crypto';
 import { nowMs, nowIso } from '../../../db/clock.js';
 import { pass } from '../../../db/queries/breakers.js';
 import type { Passage } from '../../../db/queries/breakers.js';
-import { findConfig } from '../../../db/queries/datacapture-configs.js';
+import { findConfig, noteConnection, updateConfig } from '../../../db/queries/datacapture-configs.js';
 import type { DatacaptureConfigRow } from '../../../db/queries/datacapture-configs.js';
+import { retryForbidden } from '../../../db/queries/push-requests.js';
 import { keepTarget, lockPush, noteAttempt, pushFacts, slotIn, takeTarget } from '../../../db/queries/pushes.js';
 import type { Target } from '../../../db/queries/pushes.js';
 import { inScope } from '../../../db/transaction.js';
@@ -20,9 +21,9 @@ import { deliver } from './deliver.js';
  * Longer than one call to the capture system may take; kept up before each, so that an attempt that died frees its
  * record soon.
  */
-export const LEASE_SECONDS = 13;
+const leaseSeconds = ({ settings }: PushDeps) => settings.DATACAPTURE_TIMEOUT_SECONDS + 3;
 /** All calls of an attempt together, and a margin: a probe that says nothing for so long was lost. */
-const PROBE_SECONDS = 65;
+const probeSeconds = ({ settings }: PushDeps) => 7 * settings.DATACAPTURE_TIMEOUT_SECONDS + 5;
 
 const report = (status: PushReport['status']): PushReport => ({
   status,
@@ -43,6 +44,8 @@ type Begun =
       plan: Extract<PushPlan, { kind: 'push' }>;
       config: DatacaptureConfigRow;
       unanswered: boolean;
+      /** The attempt before was not let in. */
+      forbidden: boolean;
     };
 
 /**
@@ -60,7 +63,9 @@ export async function pushOnce(deps: PushDeps, start: PushResultsStart, early: b
   const { attempt } = begun;
   const target = attempt.target!;
   const outcome = await deliver(deps, begun, () => keep(deps, target, attempt.id));
-  return endPush(deps, start, attempt, outcome);
+  const report = await endPush(deps, start, attempt, outcome);
+  await noteOutcome(deps, begun.config, begun.forbidden, outcome);
+  return report;
 }
 
 function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise<Begun> {
@@ -110,14 +115,34 @@ function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise
     );
     if (turnIn > NEAR_MS) return { turnIn };
     const target: Target = { studyId, record: plan.record, event: plan.event };
-    if (!(await takeTarget(tx, target, attempt.id, LEASE_SECONDS))) throw recordBusy(300 + Math.random() * 700);
+    if (!(await takeTarget(tx, target, attempt.id, leaseSeconds(deps)))) throw recordBusy(300 + Math.random() * 700);
     const passage: Passage = { studyId, connection: connectionOf(config!), attempt: attempt.id };
     const mine = { ...attempt, target, passage };
-    const retryAt = await pass(tx, passage, PROBE_SECONDS);
+    const retryAt = await pass(tx, passage, probeSeconds(deps));
     await begins(retryAt === null);
     if (retryAt !== null) return { attempt: mine, outcome: { kind: 'circuit_open', retryAt } };
-    return { attempt: mine, plan, config: config!, unanswered: push.unanswered };
+    return { attempt: mine, plan, config: config!, unanswered: push.unanswered, forbidden: push.forbidden };
   });
+}
+
+/**
+ * What the attempt tells of the connection, as triggers do: the configuration says what is wrong, or nothing any more.
+ * One that is let in again lets in all that were not.
+ */
+async function noteOutcome(
+  deps: PushDeps,
+  { study_id: studyId, sync_status }: DatacaptureConfigRow,
+  wasForbidden: boolean,
+  outcome: Outcome,
+): Promise<void> {
+  if (outcome.kind === 'failed' && (outcome.type !== 'rejected' || outcome.forbidden)) {
+    await inScope(deps.database, studyId, ({ tx }) => noteConnection(tx, studyId, outcome.message));
+  } else if (outcome.kind === 'success' && (wasForbidden || sync_status === 'error')) {
+    await inScope(deps.database, studyId, async ({ tx }) => {
+      await updateConfig(tx, studyId, { sync_status: 'active', sync_error_message: null });
+      await retryForbidden(tx, studyId, false);
+    });
+  }
 }
 
 /** A capture system by its address and token: another one has another breaker and another dictionary. */
@@ -126,6 +151,7 @@ const connectionOf = (config: DatacaptureConfigRow): string =>
 
 /** Before each call. @throws CaptureFailure when the lease ran out and somebody else writes to the record by now */
 async function keep(deps: PushDeps, target: Target, owner: string): Promise<void> {
-  if (await inScope(deps.database, target.studyId, ({ tx }) => keepTarget(tx, target, owner, LEASE_SECONDS))) return;
+  if (await inScope(deps.database, target.studyId, ({ tx }) => keepTarget(tx, target, owner, leaseSeconds(deps))))
+    return;
   throw new CaptureFailure('timeout', 'The attempt took so long that another push has the record by now.');
 }

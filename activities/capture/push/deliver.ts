@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DatacaptureConfigRow } from '../../../db/queries/datacapture-configs.js';
+import { armOf } from '../../../workflows/domain/capture/arms.js';
+import type { KnownEvents } from '../../../workflows/domain/capture/known-events.js';
 import { sameRecord } from '../../../workflows/domain/capture/record.js';
 import { EVENT_FIELD, missingFrom, valuesOf } from '../../../workflows/domain/capture/push-record.js';
 import type { PushPlan, PushWarning, Row } from '../../../workflows/domain/capture/push-record.js';
@@ -17,8 +19,6 @@ interface Delivery {
   config: DatacaptureConfigRow;
   unanswered: boolean;
 }
-/** One call at most; the lease of the record lasts longer. */
-const LIMITS = { timeoutMs: 10_000, maxBytes: 20 * 1024 * 1024 };
 
 /** What an attempt has come to so far, for the case that the next step fails. */
 interface Progress {
@@ -45,14 +45,14 @@ export async function deliver(
     progress.contacted = true;
   };
   try {
-    const client = await clientOf(deps, config, LIMITS);
+    const client = await clientOf(deps, config);
     const send = async (row: Checked): Promise<Outcome> => {
       progress.unread = row.unread;
       await keep();
       const { classic } = await projectFacts(deps, { config, client });
       const place: Place = { record: plan.record, event: classic ? null : plan.event };
       const { warnings } = row;
-      const record = await existing(client, place, row.primaryKey, call);
+      const record = await existing(client, place, row.primaryKey, config.known_events, call);
       const open = unanswered
         ? missingFrom(row.values, await standing(client, { ...place, record }, row.primaryKey, row.values, call))
         : row.values;
@@ -91,6 +91,7 @@ export async function deliver(
     return {
       kind: 'failed',
       type: told.errorType,
+      forbidden: told.forbidden,
       message: without(told.message, plan.record),
       contacted: progress.contacted && told.errorType !== 'configuration',
       sent,
@@ -117,13 +118,14 @@ async function checked(
   connection: string,
   call: () => Promise<void>,
 ): Promise<Checked> {
-  let dictionary = await dictionaryOf(client, connection, call);
+  const need = { forms: plan.instruments, fields: plan.metrics.map(({ field }) => field) };
+  let dictionary = await dictionaryOf(client, connection, need, call);
   let { fields } = dictionary;
   let { values, faults, warnings } = valuesOf(plan, fields);
   // What is wrong by what we remember may be right by now.
   if (faults.length > 0 && !dictionary.fresh) {
     forgetDictionary(connection);
-    dictionary = await dictionaryOf(client, connection, call);
+    dictionary = await dictionaryOf(client, connection, need, call);
     ({ fields } = dictionary);
     ({ values, faults, warnings } = valuesOf(plan, fields));
   }
@@ -157,18 +159,40 @@ interface Place {
  */
 async function existing(
   client: CaptureClient,
-  { record }: Place,
+  { record, event }: Place,
   primaryKey: string,
+  known: KnownEvents,
   call: () => Promise<void>,
 ): Promise<string> {
   await call();
   const rows = await client.exportRecords({ records: [record], fields: [primaryKey] });
   const names = rows.map((row) => String(row[primaryKey] ?? ''));
   const name = names.find((each) => each === record) ?? names.find((each) => sameRecord(each, record));
-  if (name !== undefined) return name;
+  if (name !== undefined) {
+    requireOwnArm(
+      known,
+      event,
+      rows.filter((row) => String(row[primaryKey]) === name).map((row) => row[EVENT_FIELD]),
+    );
+    return name;
+  }
   throw new CaptureFailure(
     'rejected',
     'RECORD_NOT_FOUND: The capture system has no such record, and a push makes none: it was deleted or renamed. Restore it, or correct the external_id of the participant, and push again.',
+  );
+}
+
+/**
+ * Results that are written to another arm make the record appear there, as if it were enrolled twice. @throws
+ * CaptureFailure `rejected`
+ */
+function requireOwnArm(known: KnownEvents, event: string | null, events: readonly unknown[]): void {
+  const arm = event === null ? undefined : armOf(known, event);
+  const arms = events.flatMap((each) => (typeof each === 'string' ? (armOf(known, each) ?? []) : []));
+  if (arm === undefined || arms.length === 0 || arms.includes(arm)) return;
+  throw new CaptureFailure(
+    'rejected',
+    `OTHER_ARM: The record is in arm ${[...new Set(arms)].join(', ')}, and the event of the visit in arm ${arm}: nothing is written there. Correct datacapture_event of the visit, and push again.`,
   );
 }
 

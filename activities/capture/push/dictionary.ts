@@ -1,5 +1,7 @@
 import type { DictionaryField } from '../../../workflows/domain/capture/push-values.js';
 import type { CaptureClient, CaptureRow } from '../client.js';
+import { readDictionary } from '../dictionary.js';
+import type { Need } from '../dictionary.js';
 import { CaptureFailure } from '../failure.js';
 
 const FRESH_MS = 10 * 60_000;
@@ -18,22 +20,25 @@ export interface Dictionary {
 }
 
 /**
- * The dictionary of a connection, asked for once in ten minutes. One that is empty or cannot be read is no reason not
+ * What a push needs of a connection's dictionary, asked for once in ten minutes. One that is empty or cannot be read is no reason not
  * to send: then the capture system alone judges. @throws CaptureFailure when it does not answer at all
  */
 export async function dictionaryOf(
   client: CaptureClient,
   connection: string,
+  need: Need,
   reading: () => Promise<void>,
 ): Promise<Dictionary> {
-  const found = known.get(connection);
+  const key = [connection, ...new Set(need.forms), ...(need.fields ?? [])].join('\0');
+  const found = known.get(key);
   if (found && found.until > performance.now()) return { fields: found.fields, fresh: false };
-  await reading();
   try {
-    const fields = (await client.metadata()).map(fieldOf).filter(({ field_name }) => field_name !== '');
+    const fields = (await readDictionary(client, need, reading)).rows
+      .map(fieldOf)
+      .filter(({ field_name }) => field_name !== '');
     if (fields.length === 0) return { fields, fresh: true };
-    if (known.size >= 200) known.clear();
-    known.set(connection, { fields, until: performance.now() + FRESH_MS });
+    if (known.size >= 1_000) known.clear();
+    known.set(key, { fields, until: performance.now() + FRESH_MS });
     return { fields, fresh: true };
   } catch (failure) {
     if (!(failure instanceof CaptureFailure) || AWAY.has(failure.errorType)) throw failure;
@@ -44,7 +49,7 @@ export async function dictionaryOf(
 
 /** What was refused may be so because the dictionary has changed: it is read again next time. */
 export const forgetDictionary = (connection: string): void => {
-  known.delete(connection);
+  for (const key of known.keys()) if (key.startsWith(`${connection}\0`)) known.delete(key);
 };
 
 const text = (value: unknown) =>

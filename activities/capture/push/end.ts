@@ -8,6 +8,7 @@ import { endAttempt, lockEnding, releaseTarget } from '../../../db/queries/pushe
 import type { PushEnding, PushRemark, PushRow, Target } from '../../../db/queries/pushes.js';
 import { inScope } from '../../../db/transaction.js';
 import type { PushReport, PushResultsStart } from '../../../workflows/contract.js';
+import { pushRemedy } from '../../../workflows/domain/capture/push-remedy.js';
 import { breakerWait, retryWait } from '../../../workflows/domain/capture/push-retry.js';
 import { isRetried } from './deps.js';
 import type { PushDeps, PushErrorType } from './deps.js';
@@ -32,6 +33,8 @@ export type Outcome =
       type: Exclude<PushErrorType, 'circuit_open'>;
       message: string;
       contacted: boolean;
+      /** The service was not let in. */
+      forbidden?: boolean;
       sent: 'no' | 'perhaps';
     };
 
@@ -98,6 +101,7 @@ function endingOf(deps: PushDeps, push: PushRow, attempt: Attempt, outcome: Outc
     failures: 0,
     waits: 0,
     unanswered: push.unanswered,
+    forbidden: outcome.kind === 'failed' && outcome.forbidden === true,
     next_attempt_at: null,
   };
   switch (outcome.kind) {
@@ -238,5 +242,13 @@ function reportOf({ attempt, push }: PushEnding, again: boolean): PushReport {
   if (push.status === 'waiting')
     return { ...common, status: 'retry', wait_ms: Math.max(1, Date.parse(push.next_attempt_at!) - nowMs()) };
   if (again) return { ...common, status: 'retry', wait_ms: 1 };
-  return { ...common, status: attempt.status, wait_ms: null };
+  return {
+    ...common,
+    status: attempt.status,
+    wait_ms: null,
+    ...(attempt.status === 'failed' && {
+      message: attempt.message,
+      remedy: pushRemedy(attempt.error_type, attempt.message),
+    }),
+  };
 }

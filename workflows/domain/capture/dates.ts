@@ -10,6 +10,13 @@ export function isCalendarDate(text: string): boolean {
   return day <= DAYS[month - 1]! + (leap ? 1 : 0);
 }
 
+/** The day that a text says: of a day and time, or of an instant, its leading `YYYY-MM-DD`. Undefined: it says none. */
+export function leadingDay(text: string): string | undefined {
+  const day = text.slice(0, 10);
+  const fits = /^([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?\s*(Z|[+-]\d{2}(:?\d{2})?)?)?$/i.test(text.slice(10));
+  return fits && isCalendarDate(day) ? day : undefined;
+}
+
 /** Whether the text is a date in any precision that a form mapping may read: day, day and time, month or year. */
 export function isDateLike(text: string): boolean {
   if (/^(?!0000)\d{4}$/.test(text)) return true;

@@ -1,16 +1,27 @@
 import { enrollmentEvents } from './enrollment.js';
 import { participantFields } from './participant.js';
+import { checkResults } from './results-check.js';
+import type { FormPlace } from './results-check.js';
 
 /** What a capture system says of itself, as far as a mapping can be wrong about it. */
 export interface Dictionary {
-  fields: { field_name: string; form_name: string; field_type: string }[];
+  /** As the connected project says it; absent where it does not. */
+  project_id?: string;
+  fields: { field_name: string; form_name: string; field_type: string; validation?: string }[];
   instruments: string[];
   /** Unique event names; empty for a classic project. */
   events: string[];
   longitudinal: boolean;
+  /** Which instrument is in which event; absent where the capture system does not tell. */
+  designated?: FormPlace[];
+  /** Which instruments repeat. */
+  repeating?: FormPlace[];
+  /** Of each battery of the study the tasks. */
+  batteries?: Record<number, string[]>;
 }
 
 export interface MappingFields {
+  project_id?: string | null;
   enrollment_instrument?: string | null;
   enrollment_event?: string | null;
   participant_field_mapping?: Record<string, string>;
@@ -23,6 +34,9 @@ export interface MappingWarning {
   path: string;
   message: string;
 }
+
+/** Fields of which an export has no value. */
+const NO_TEXT = new Set(['file', 'descriptive']);
 
 /** Compares a mapping with the capture system's dictionary: each name that it does not know, with where it stands. */
 export function checkMapping(mapping: MappingFields, dictionary: Dictionary): MappingWarning[] {
@@ -41,6 +55,12 @@ export function checkMapping(mapping: MappingFields, dictionary: Dictionary): Ma
     if (!hasField(dictionary, name)) warn('UNKNOWN_FIELD', path, `The capture system has no field "${name}".`);
   };
 
+  if (mapping.project_id && dictionary.project_id && mapping.project_id !== dictionary.project_id)
+    warn(
+      'PROJECT_ID_DIFFERS',
+      'project_id',
+      `The connected project has the id ${dictionary.project_id}: triggers of project ${mapping.project_id} are another project's, and those of ${dictionary.project_id} are not taken.`,
+    );
   if (mapping.enrollment_instrument) instrument(mapping.enrollment_instrument, 'enrollment_instrument');
   if (mapping.enrollment_event && !dictionary.longitudinal)
     warn('NO_EVENTS', 'enrollment_event', "The capture system's project has no events: enrollment_event is not used.");
@@ -55,6 +75,12 @@ export function checkMapping(mapping: MappingFields, dictionary: Dictionary): Ma
       );
     }
     field(target, path);
+    if (dictionary.fields.some((each) => each.field_name === target && NO_TEXT.has(each.field_type)))
+      warn(
+        'FIELD_HAS_NO_VALUE',
+        path,
+        `The field "${target}" holds a file or a text of the form: no value comes of it.`,
+      );
   }
   for (const name of Object.keys(mapping.event_battery_mapping ?? {})) event(name, `event_battery_mapping.${name}`);
   const visits = Object.keys(mapping.event_battery_mapping ?? {});
@@ -70,7 +96,7 @@ export function checkMapping(mapping: MappingFields, dictionary: Dictionary): Ma
     instrument(target.datacapture_instrument, `${path}.datacapture_instrument`);
     for (const [metric, name] of Object.entries(target.fields)) field(name, `${path}.fields.${metric}`);
   }
-  return warnings;
+  return [...warnings, ...checkResults(mapping, dictionary)];
 }
 
 /** A field by name; `field___code` is one box of a checkbox field; `<instrument>_complete` is on every instrument. */

@@ -1,4 +1,4 @@
-import { isCalendarDate, isDateLike } from './dates.js';
+import { isCalendarDate, isDateLike, leadingDay } from './dates.js';
 import type { RecordValues } from './record.js';
 
 /** What of a participant the capture system may fill (decisions, section 6). `external_id` is always the record id. */
@@ -41,7 +41,9 @@ function tickedCode(record: RecordValues, field: string, missing: ReadonlySet<st
   return ticked.length === 1 ? ticked[0]!.slice(prefix.length) : undefined;
 }
 
-/** Maps a record to participant fields (trigger rule 4): invalid dates are dropped, empty values are not applied. */
+const isDateField = (name: ParticipantField): boolean => name === 'enrollment_date' || name === 'date_of_birth';
+
+/** Maps a record to participant fields (trigger rule 4): of a day and time the day is taken, invalid dates are dropped, empty values are not applied. */
 export function mapParticipant(
   record: RecordValues,
   mapping: Record<string, string>,
@@ -52,7 +54,8 @@ export function mapParticipant(
     const field = Object.hasOwn(mapping, name) ? mapping[name] : undefined;
     const value = field ? captureValue(record, field, missing) : undefined;
     if (value === undefined) continue;
-    if (fits[name](value)) mapped.values[name] = value;
+    const taken = isDateField(name) ? (leadingDay(value) ?? value) : value;
+    if (fits[name](taken)) mapped.values[name] = taken;
     else mapped.dropped.push(name);
   }
   return mapped;
@@ -108,9 +111,9 @@ export function factItems(record: RecordValues, fields: FactFields, missing: Rea
   const items: RecordValues = {};
   for (const field of [enrollment, ...policyItems(fields.policy, fields.enrollmentInstrument)]) {
     if (field === undefined || forbidden.has(field)) continue;
-    const value = captureValue(record, field, missing);
+    const given = captureValue(record, field, missing);
+    const value = field === enrollment && given !== undefined && !isDateLike(given) ? leadingDay(given) : given;
     if (value === undefined || value.length > 500 || value.includes('\u0000')) continue;
-    if (field === enrollment && !isDateLike(value)) continue;
     items[field] = value;
   }
   return items;

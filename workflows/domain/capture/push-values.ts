@@ -61,16 +61,28 @@ export function checkValue(
   return box?.field_type === 'checkbox' && codes(box).includes(code!) ? oneOf(['0', '1'], text) : undefined;
 }
 
+/** Why a field takes no number at all, whichever it is; undefined: it may. */
+export function takesNoNumber({
+  field_name,
+  field_type: type,
+  validation,
+}: Pick<DictionaryField, 'field_name' | 'field_type' | 'validation'>): string | undefined {
+  if (NOT_IMPORTED.has(type)) return `a field of type ${type} takes no values`;
+  if (type === 'checkbox') return `a checkbox is written to as ${field_name}___<code>`;
+  if (type === 'text' && NOT_NUMBERS.test(validation))
+    return `its validation is ${validation}, and a result is a number`;
+  return undefined;
+}
+
 function checkField(field: DictionaryField, text: string): string | undefined {
   const { field_type: type, validation } = field;
-  if (NOT_IMPORTED.has(type)) return `a field of type ${type} takes no values`;
-  if (type === 'checkbox') return `a checkbox is written to as ${field.field_name}___<code>`;
+  const never = takesNoNumber(field);
+  if (never !== undefined) return never;
   if (YES_NO.has(type)) return oneOf(['0', '1'], text);
   const choices = codes(field);
   if (choices.length > 0 && type !== 'slider') return oneOf(choices, text);
   if (type === 'slider') return whole(text, 'slider');
   if (type !== 'text' || validation === '') return undefined;
-  if (NOT_NUMBERS.test(validation)) return `its validation is ${validation}, and a result is a number`;
   return validation === 'integer' ? whole(text, validation) : undefined;
 }
 

@@ -1,10 +1,18 @@
 import type { MappingWarning } from './mapping-check.js';
 
+/** How long somebody who asked waits for the capture system. */
+export const QUERY_SECONDS = 20;
+
 /** A question to a study's capture system, asked by the worker for the API. Only ids travel, never a token. */
 export type CaptureQuestion =
   | { kind: 'test-connection'; study_id: string; actor_user_id: string | null; request_id: string | null }
   | { kind: 'instruments'; study_id: string }
-  | { kind: 'events'; study_id: string }
+  /** `follow`: what was renamed there is renamed here first, on behalf of whoever asks. */
+  | {
+      kind: 'events';
+      study_id: string;
+      follow?: { actor_user_id: string | null; request_id: string | null };
+    }
   /** The mapping as stored, compared with the dictionary; `proposed` members stand in for the stored ones. */
   | { kind: 'check-mapping'; study_id: string; proposed: Record<string, unknown> };
 
@@ -20,6 +28,8 @@ export interface Instrument {
   instrument_label: string;
 }
 export interface CaptureEvent {
+  /** Stays when the event is renamed; empty where the capture system does not say it. */
+  event_id: string;
   event_name: string;
   unique_event_name: string;
   arm_num: number;

@@ -10,6 +10,8 @@ export interface Reading {
   /** The record's data access group, by its unique name. */
   group: string | null;
   items: RecordValues;
+  /** The arm of the event in which the record is enrolled; absent where the project has one arm only. */
+  datacapture_arm?: number;
 }
 
 export interface ReadingRules {
@@ -20,6 +22,8 @@ export interface ReadingRules {
   /** The study's enrollment policy, as stored: it names items that become facts. */
   policy: unknown;
   missing: ReadonlySet<string>;
+  /** As `Reading.datacapture_arm`. */
+  arm?: number | undefined;
 }
 
 /**
@@ -32,12 +36,13 @@ export function readingOf(
   rules: ReadingRules,
   group: string | null = null,
 ): Reading {
-  const { instrument, mapping, policy, missing } = rules;
+  const { instrument, mapping, policy, missing, arm } = rules;
   return {
     record,
     form_complete: values[`${instrument}_complete`] === '2',
     mapped: mapParticipant(values, mapping, missing),
     group: values['redcap_data_access_group'] ?? group,
     items: factItems(values, { mapping, enrollmentInstrument: instrument, policy }, missing),
+    ...(arm !== undefined && { datacapture_arm: arm }),
   };
 }

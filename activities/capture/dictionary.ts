@@ -1,0 +1,56 @@
+import type { CaptureClient, CaptureRow } from './client.js';
+import { CaptureFailure } from './failure.js';
+
+/** What of a dictionary is needed. */
+export interface Need {
+  forms: readonly string[];
+  /** Fields of whatever form. */
+  fields?: readonly string[];
+}
+
+const nameOf = (row: CaptureRow, column: string): string => {
+  const value = row[column];
+  return typeof value === 'string' ? value.trim() : '';
+};
+
+/**
+ * The dictionary's fields in their order, of the forms that are needed alone: a project may have thousands. The first
+ * form is always among them, since its first field is the record id. All fields are read where the capture system does
+ * not say its forms, or a needed field is on none of these.
+ * @param call before each call
+ */
+export async function readDictionary(
+  client: CaptureClient,
+  { forms, fields = [] }: Need,
+  call: () => Promise<void> = () => Promise.resolve(),
+): Promise<{ rows: CaptureRow[]; instruments: string[] }> {
+  const instruments = (await formsOf(client, call))
+    ?.map((row) => nameOf(row, 'instrument_name'))
+    .filter((name) => name !== '');
+  const wanted = (instruments ?? []).filter((name, index) => index === 0 || forms.includes(name));
+  if (instruments && wanted.length > 0 && wanted.length < instruments.length) {
+    await call();
+    const rows = await client.metadata(wanted);
+    const known = new Set(rows.map((row) => nameOf(row, 'field_name')));
+    const missing = fields.some(
+      (field) =>
+        !known.has(field) &&
+        !known.has(field.split('___', 1)[0]!) &&
+        !instruments.some((name) => field === `${name}_complete`),
+    );
+    if (!missing && rows.length > 0) return { rows, instruments };
+  }
+  await call();
+  return { rows: await client.metadata(), instruments: instruments ?? [] };
+}
+
+/** A capture system that does not tell its forms is no reason to give up. */
+async function formsOf(client: CaptureClient, call: () => Promise<void>): Promise<CaptureRow[] | undefined> {
+  await call();
+  try {
+    return await client.instruments();
+  } catch (failure) {
+    if (failure instanceof CaptureFailure && failure.errorType === 'rejected' && !failure.forbidden) return undefined;
+    throw failure;
+  }
+}

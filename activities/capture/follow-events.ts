@@ -1,0 +1,119 @@
+import { isDeepStrictEqual } from 'node:util';
+import { findConfig, updateConfig } from '../../db/queries/datacapture-configs.js';
+import type { ConfigChange, DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
+import { pushesAtEvents, renameEvents } from '../../db/queries/known-events.js';
+import { requestPushesAgain } from '../../db/queries/push-requests.js';
+import { putOutbox } from '../../db/outbox.js';
+import { inScope } from '../../db/transaction.js';
+import { enrollmentEvents } from '../../workflows/domain/capture/enrollment.js';
+import { followEvents, renamed, renamedKeys } from '../../workflows/domain/capture/known-events.js';
+import type { EventRename, ListedEvent } from '../../workflows/domain/capture/known-events.js';
+import type { CaptureEvent } from '../../workflows/domain/capture/query.js';
+import type { CaptureRow } from './client.js';
+import { openConnection } from './connection.js';
+import type { Connection } from './connection.js';
+import type { CaptureDeps } from './deps.js';
+import { CaptureFailure } from './failure.js';
+
+/** On whose behalf the events were listed; none: the service's own. */
+export interface Asker {
+  actor_user_id: string | null;
+  request_id: string | null;
+}
+
+/**
+ * Takes note of the events that the capture system lists. One that was renamed there is renamed here: in windows,
+ * mapping, `enrollment_event` and visits of every status. What was refused under its old name is pushed again. Nobody
+ * gets a visit or a schedule version of it. @returns whether anything is called otherwise now
+ */
+export function noteEvents(
+  deps: Pick<CaptureDeps, 'database'>,
+  studyId: string,
+  listed: readonly ListedEvent[],
+  asker: Asker = { actor_user_id: null, request_id: null },
+): Promise<boolean> {
+  return inScope(deps.database, studyId, async ({ tx, audit }) => {
+    const config = await findConfig(tx, studyId, 'for update');
+    if (!config) return false;
+    const { known, renames } = followEvents(config.known_events, listed);
+    if (isDeepStrictEqual(known, config.known_events)) return false;
+    const change: ConfigChange = { known_events: known };
+    const named = renames.filter(({ from, to }) => from !== to);
+    if (named.length > 0) Object.assign(change, renamedIn(config, named));
+    await updateConfig(tx, studyId, change);
+    if (renames.length === 0) return false;
+    const visits = await renameEvents(tx, studyId, renames);
+    const pushes = await pushesAtEvents(
+      tx,
+      studyId,
+      named.map(({ to }) => to),
+    );
+    await requestPushesAgain(
+      tx,
+      pushes.map(({ id }) => id),
+    );
+    // A schedule that was being made meanwhile may have the old name: whoever has the new one is left as he is.
+    await putOutbox(tx, [
+      { topic: 'study-changed', studyId, subject: studyId, payload: { kind: 'mapping', ...asker } },
+    ]);
+    audit.record({
+      study_id: studyId,
+      user_id: asker.actor_user_id,
+      request_id: asker.request_id,
+      action: 'datacapture_events_renamed',
+      resource_type: 'datacapture_config',
+      resource_id: config.id,
+      metadata: { renamed: renames.map(({ from, to }) => ({ from, to })), visits, pushes: pushes.length },
+    });
+    return true;
+  });
+}
+
+/** What of the configuration names events. Records of another enrollment event are read as if for the first time. */
+function renamedIn(
+  config: { event_battery_mapping: ConfigChange['event_battery_mapping'] & object; enrollment_event: string | null },
+  renames: readonly EventRename[],
+): ConfigChange {
+  const before = enrollmentEvents(config.enrollment_event);
+  const after = before.map((name) => renamed(renames, name));
+  return {
+    event_battery_mapping: renamedKeys(renames, config.event_battery_mapping),
+    ...(after.join() !== before.join() && { enrollment_event: after.join(','), polled_at: null }),
+  };
+}
+
+/** An event as the capture system lists it. */
+export const eventOf = (row: CaptureRow): CaptureEvent => ({
+  event_id: text(row['event_id']),
+  event_name: text(row['event_name']),
+  unique_event_name: text(row['unique_event_name']),
+  arm_num: whole(row['arm_num']) ?? 1,
+  day_offset: whole(row['day_offset']),
+  offset_min: whole(row['offset_min']),
+  offset_max: whole(row['offset_max']),
+});
+const text = (value: unknown) => (typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '');
+const whole = (value: unknown) => (text(value).trim() !== '' && Number.isInteger(Number(value)) ? Number(value) : null);
+
+/**
+ * The configuration after events that were renamed in the capture system were renamed here.
+ * @param turn before the call
+ */
+export async function withPresentNames(
+  deps: CaptureDeps,
+  { config, client }: Connection,
+  turn: () => Promise<void> = () => Promise.resolve(),
+): Promise<DatacaptureConfigRow> {
+  await turn();
+  let listed: CaptureEvent[];
+  try {
+    listed = (await client.events()).map(eventOf);
+  } catch (failure) {
+    // A token that may read records and not this reads what it may.
+    if (!(failure instanceof CaptureFailure && failure.errorType === 'rejected')) throw failure;
+    deps.log.warn({ study_id: config.study_id, reason: failure.message }, 'the events cannot be read');
+    return config;
+  }
+  if (!(await noteEvents(deps, config.study_id, listed))) return config;
+  return (await openConnection(deps, config.study_id)).config;
+}

@@ -1,0 +1,126 @@
+import { expect } from 'chai';
+import { Http } from '../support/http.js';
+import { until } from '../support/service.js';
+import { Stage, synced } from './support.js';
+import type { CaptureStudy } from './support.js';
+
+const FORMS = ['enroll', 'cognition'];
+const event = (event_name: string, arm_num: number, day_offset: number) => ({
+  event_name,
+  arm_num,
+  day_offset,
+  offset_min: 0,
+  offset_max: 7,
+  forms: FORMS,
+});
+const PROJECT = {
+  arms: [
+    { arm_num: 1, name: 'Drug' },
+    { arm_num: 2, name: 'Placebo' },
+  ],
+  events: [event('Baseline', 1, 0), event('Later', 1, 30), event('Baseline', 2, 0), event('Later', 2, 60)],
+};
+const EVENTS = {
+  baseline_arm_1: { target_day: 0 },
+  later_arm_1: { target_day: 30 },
+  baseline_arm_2: { target_day: 0 },
+  later_arm_2: { target_day: 60 },
+};
+const RESULTS = { stroop: { datacapture_instrument: 'cognition', fields: { mean_rt: 'rt_mean' } } };
+const yesterday = () => new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+
+describe('a project of several arms', function () {
+  let stage: Stage;
+  before(async function () {
+    this.timeout(240_000);
+    stage = await Stage.set();
+  });
+  after(() => stage?.clear());
+
+  async function connected(config: Record<string, unknown> = {}): Promise<CaptureStudy> {
+    const study = await stage.study({ project: PROJECT, connect: false });
+    await study.connect({
+      enrollment_event: 'baseline_arm_1, baseline_arm_2',
+      event_battery_mapping: study.mapped(EVENTS),
+      data_field_mapping: RESULTS,
+      ...config,
+    });
+    return study;
+  }
+  const eventsOf = async (study: CaptureStudy): Promise<Record<string, string[]>> => {
+    const rows = await stage.sql<{ record: string; event: string }>(
+      `select p.external_id as record, v.datacapture_event as event from scheduled_visits v join participants p on p.id = v.participant_id
+        where v.study_id = ? and v.status not in ('superseded', 'cancelled') order by 1, 2`,
+      [study.id],
+    );
+    const of: Record<string, string[]> = {};
+    for (const { record, event } of rows) (of[record] ??= []).push(event);
+    return of;
+  };
+  const OWN = { one: ['baseline_arm_1', 'later_arm_1'], two: ['baseline_arm_2', 'later_arm_2'] };
+
+  for (const enrollment_event of ['baseline_arm_1, baseline_arm_2', null]) {
+    for (const windows of [false, true]) {
+      it(`gives each participant the visits of its own arm (enrollment_event ${enrollment_event}, ${windows ? 'windows' : 'mapping'}), by trigger and by sync`, async () => {
+        const study = await connected({ enrollment_event });
+        if (windows) await stage.call('POST', `/api/studies/${study.id}/datacapture/sync-events`);
+        await study.enroll('one', { enrolled: yesterday() }, { event: 'baseline_arm_1' });
+        await study.settled(1);
+        await study.enroll('two', { enrolled: yesterday() }, { event: 'baseline_arm_2', trigger: false });
+        expect((await synced(study)).progress).to.include({ created: 1 });
+        expect(await eventsOf(study)).to.deep.equal(OWN);
+      });
+    }
+  }
+
+  it('a record that changes its arm has the visits of the other one', async () => {
+    const study = await connected();
+    await study.enroll('two', { enrolled: yesterday() }, { event: 'baseline_arm_1' });
+    await study.settled(1);
+    stage.simulator.control.deleteRecord(Number(study.projectId), 'two');
+    await study.enroll('two', { enrolled: yesterday() }, { event: 'baseline_arm_2' });
+    await study.settled(2);
+    await until(async () => ((await eventsOf(study))['two'] ?? []).join() === OWN.two.join() || undefined, {
+      what: 'the visits of the other arm',
+    });
+  });
+
+  it('results are never written to an arm that the record is not in', async () => {
+    const study = await connected();
+    await study.enroll('one', { enrolled: yesterday() }, { event: 'baseline_arm_1' });
+    await study.settled(1);
+    const [person] = await study.participants();
+    const today = new Date().toISOString().slice(0, 10);
+    const visit = await stage.call<{ id: string }>('POST', '/api/schedules/visits', {
+      participant_id: person!.id,
+      name: 'By hand',
+      target_date: today,
+      window_open: today,
+      window_close: today,
+      datacapture_event: 'later_arm_2',
+    });
+    const { body } = await stage.call<{ sessionId: string }>('POST', '/api/session/start', {
+      participant_id: person!.id,
+      language: 'en',
+      visit_id: visit.body.id,
+    });
+    const device = new Http(stage.run.api);
+    const headers = { headers: { 'X-Session-ID': body.sessionId } };
+    const summary = { session_id: body.sessionId, task_summaries: { stroop: { mean_rt: 400 } }, raw_trials: [] };
+    await device.expect(200, 'POST', '/api/submit', summary, headers);
+    await device.expect(200, 'POST', '/api/session/end', { session_id: body.sessionId }, headers);
+    const pushes = await until(
+      async () => {
+        const found = await stage.call<{ push: { status: string; message: string } }>(
+          'GET',
+          `/api/sessions/${body.sessionId}/pushes`,
+        );
+        return found.body.push?.status === 'failed' ? found.body.push : undefined;
+      },
+      { what: 'the push to be refused' },
+    );
+    expect(pushes.message).to.match(/^OTHER_ARM: /);
+    const rows = stage.simulator.control.record(Number(study.projectId), 'one')!.rows;
+    expect(rows.map((row) => row.event)).to.deep.equal(['baseline_arm_1']);
+  });
+});

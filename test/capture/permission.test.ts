@@ -1,0 +1,91 @@
+import { expect } from 'chai';
+import { until } from '../support/service.js';
+import { PushStage, QUICK } from './push-stage.js';
+import type { PushStudy } from './push-stage.js';
+
+describe('results that the capture system does not let in', function () {
+  let stage: PushStage;
+  before(async function () {
+    this.timeout(240_000);
+    stage = await PushStage.set(QUICK);
+  });
+  after(() => stage?.clear());
+
+  const statusOf = (study: PushStudy) =>
+    stage.http.expect<{ sync_status: string; sync_error_message: string | null }>(
+      200,
+      'GET',
+      `/api/datacapture/status/${study.id}`,
+    );
+  const refused = (study: PushStudy, session: string) =>
+    study.attempt(session, ({ error_type }) => error_type === 'rejected', 'the push to be refused');
+  const retry = (study: PushStudy, body: object) =>
+    stage.http.expect<{ session_ids: string[]; skipped: { session_id: string }[] }>(
+      202,
+      'POST',
+      `/api/studies/${study.id}/push-failures/retry`,
+      body,
+    );
+
+  it('go out by themselves when a token is saved that works; meanwhile the status says what is wrong', async () => {
+    const study = await stage.study();
+    await study.configure({ api_token: 'F'.repeat(32) });
+    const sessions: string[] = [];
+    for (let n = 0; n < 3; n += 1) sessions.push((await study.ended()).session);
+    for (const session of sessions) await refused(study, session);
+    const status = await until(
+      async () => {
+        const now = await statusOf(study);
+        return now.sync_status === 'error' ? now : undefined;
+      },
+      { what: 'the status to say so' },
+    );
+    expect(status.sync_error_message).to.match(/403/);
+    // Another one that does not work: one push tries it, and all of them stay.
+    await study.configure({ api_token: 'E'.repeat(32) });
+    await until(async () => (await Promise.all(sessions.map((each) => study.attempts(each)))).flat().length === 4, {
+      what: 'one push to try the token',
+    });
+    await study.configure({ api_token: study.token });
+    for (const session of sessions) await study.synced(session);
+    await until(async () => (await statusOf(study)).sync_status === 'active', { what: 'the status to be active' });
+    expect((await statusOf(study)).sync_error_message).to.equal(null);
+  });
+
+  it('go out when the connection is tested with success, though nothing was saved', async () => {
+    const study = await stage.study();
+    study.fault({ content: ['record:export', 'record'], status: 403, times: 1 });
+    const { session } = await study.ended();
+    await refused(study, session);
+    study.fault();
+    await stage.http.expect(200, 'POST', `/api/datacapture/config/${study.id}/test-connection`);
+    await study.synced(session);
+  });
+
+  it('are retried on demand, all of them or those that are named', async () => {
+    const study = await stage.study();
+    study.fault({ content: ['record:export', 'record', 'metadata'], status: 403 });
+    const sessions = [(await study.ended()).session, (await study.ended()).session, (await study.ended()).session];
+    for (const session of sessions) await refused(study, session);
+    study.fault();
+    const unknown = '00000000-0000-4000-8000-000000000000';
+    const named = await retry(study, { session_ids: [sessions[0], unknown] });
+    expect(named.session_ids).to.deep.equal([sessions[0]]);
+    expect(named.skipped.map(({ session_id }) => session_id)).to.deep.equal([unknown]);
+    // The first that arrives shows that the others are let in as well.
+    await study.synced(sessions[0]!);
+    await retry(study, {});
+    for (const session of sessions) await study.synced(session);
+    expect((await retry(study, {})).session_ids).to.deep.equal([]);
+  });
+
+  it('a value that is refused is no fault of the connection', async () => {
+    const study = await stage.study();
+    await study
+      .ended({ summaries: { stroop: { mean_rt: 1, total_trials: 1.5 } } })
+      .then(({ session }) => refused(study, session));
+    const other = await study.ended();
+    await study.synced(other.session);
+    expect((await statusOf(study)).sync_status).to.equal('pending');
+  });
+});

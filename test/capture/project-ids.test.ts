@@ -1,0 +1,65 @@
+import { randomInt } from 'node:crypto';
+import { expect } from 'chai';
+import { Stage } from './support.js';
+
+interface Warnings {
+  project_id: string | null;
+  warnings?: { code: string; path: string; message: string }[];
+}
+
+describe('the id of the capture system’s project', function () {
+  let stage: Stage;
+  before(async function () {
+    this.timeout(240_000);
+    stage = await Stage.set();
+  });
+  after(() => stage?.clear());
+
+  it('is saved without blanks at its ends; one of blanks alone is refused', async () => {
+    const study = await stage.study();
+    const saved = await study.configure({ project_id: ` ${study.projectId} `, enrollment_instrument: ' enroll ' });
+    expect(saved.body).to.include({ project_id: study.projectId, enrollment_instrument: 'enroll' });
+    expect((saved.body as unknown as Warnings).warnings ?? []).to.deep.equal([]);
+    const blank = await study.configure({ project_id: '  ' });
+    expect([blank.status, (blank.body['errors'] as { path: string }[])[0]!.path]).to.deep.equal([422, 'project_id']);
+    await study.enroll('1', { enrolled: '2026-01-15' });
+    expect((await study.settled(1))[0]).to.include({ status: 'processed', outcome: 'created' });
+  });
+
+  it('is a warning where the connected project has another one, and refused by a strict save', async () => {
+    const study = await stage.study();
+    const other = `${study.projectId}1`;
+    const saved = await study.configure({ project_id: other });
+    expect((saved.body as unknown as Warnings).warnings!.map(({ code, path }) => [code, path])).to.deep.equal([
+      ['PROJECT_ID_DIFFERS', 'project_id'],
+    ]);
+    const strict = await study.configure({ project_id: `${other}1` }, '?strict=true');
+    expect([strict.status, (strict.body['errors'] as { code: string }[])[0]!.code]).to.deep.equal([
+      400,
+      'PROJECT_ID_DIFFERS',
+    ]);
+    expect((await stage.call('GET', `/api/datacapture/config/${study.id}`)).body['project_id']).to.equal(other);
+  });
+
+  it('of triggers that no study claims is listed for admins, with how many and when, until a study claims them', async () => {
+    const study = await stage.study();
+    const strange = String(randomInt(3_000_000_000, 4_000_000_000));
+    for (const record of ['a', 'b'])
+      expect((await study.trigger({ project_id: strange, record })).status).to.equal(200);
+    const listed = async () =>
+      (
+        await stage.call<{ items: { project_id: string; count: number; first_at: string; last_at: string }[] }>(
+          'GET',
+          '/api/datacapture/unmatched-triggers?limit=500',
+        )
+      ).body.items.find(({ project_id }) => project_id === strange);
+    const found = (await listed())!;
+    expect(Object.keys(found).sort()).to.deep.equal(['count', 'first_at', 'last_at', 'project_id']);
+    expect(found.count).to.equal(2);
+    expect(found.first_at < found.last_at).to.equal(true);
+    const { token } = await stage.user('researcher', [study.id]);
+    expect((await stage.call('GET', '/api/datacapture/unmatched-triggers', undefined, token)).status).to.equal(403);
+    await study.configure({ project_id: strange });
+    expect(await listed()).to.equal(undefined);
+  });
+});

@@ -1,0 +1,106 @@
+import { expect } from 'chai';
+import { Stage } from './support.js';
+import type { CaptureStudy } from './support.js';
+
+const DICTIONARY = [
+  'field_name,form_name,field_type,field_label,select_choices_or_calculations,text_validation_type_or_show_slider_number',
+  'subject_id,enroll,text,Subject,,',
+  'enrolled,enroll,text,Enrolled,,date_ymd',
+  'scan,enroll,file,Scan,,',
+  'rt_mean,cognition,text,Mean,,number',
+  'total,cognition,calc,Total,1,',
+  'tested_on,cognition,text,Day,,date_ymd',
+  'upload,cognition,file,File,,',
+  'again,diary,text,Again,,number',
+  'late,later,text,Late,,number',
+].join('\n');
+
+const PROJECT = {
+  events: [
+    { event_name: 'Baseline', day_offset: 0, offset_min: 0, offset_max: 7, forms: ['enroll', 'cognition', 'diary'] },
+    { event_name: 'Month 3', day_offset: 90, offset_min: 7, offset_max: 14, forms: ['later'] },
+  ],
+  instruments: [],
+  repeating_instruments: [{ event: 'baseline_arm_1', instrument: 'diary' }],
+};
+const EVENTS = { baseline_arm_1: { target_day: 0 } };
+const stroop = (instrument: string, field: string) => ({
+  data_field_mapping: { stroop: { datacapture_instrument: instrument, fields: { mean_rt: field } } },
+});
+
+/** Changes that no push can satisfy: what is warned of, and where. */
+const TABLE: [string, Record<string, unknown>, string][] = [
+  [
+    'a calculated field',
+    stroop('cognition', 'total'),
+    'FIELD_TAKES_NO_RESULT data_field_mapping.stroop.fields.mean_rt',
+  ],
+  ['a file', stroop('cognition', 'upload'), 'FIELD_TAKES_NO_RESULT data_field_mapping.stroop.fields.mean_rt'],
+  ['a date', stroop('cognition', 'tested_on'), 'FIELD_TAKES_NO_RESULT data_field_mapping.stroop.fields.mean_rt'],
+  ['the record id', stroop('enroll', 'subject_id'), 'RECORD_ID_FIELD data_field_mapping.stroop.fields.mean_rt'],
+  [
+    'an instrument that repeats',
+    stroop('diary', 'again'),
+    'REPEATING_INSTRUMENT data_field_mapping.stroop.datacapture_instrument',
+  ],
+  [
+    'an instrument that the mapped event does not have',
+    stroop('later', 'late'),
+    'INSTRUMENT_NOT_DESIGNATED data_field_mapping.stroop.datacapture_instrument',
+  ],
+  [
+    'a field of such an instrument',
+    stroop('cognition', 'late'),
+    'INSTRUMENT_NOT_DESIGNATED data_field_mapping.stroop.fields.mean_rt',
+  ],
+  [
+    'an unknown task',
+    { data_field_mapping: { strop: { datacapture_instrument: 'cognition', fields: { mean_rt: 'rt_mean' } } } },
+    'UNKNOWN_TASK data_field_mapping.strop',
+  ],
+  [
+    'a participant’s field from a file',
+    { participant_field_mapping: { arm: 'scan' } },
+    'FIELD_HAS_NO_VALUE participant_field_mapping.arm',
+  ],
+];
+
+describe('a mapping that no push or reading can satisfy', function () {
+  let stage: Stage;
+  before(async function () {
+    this.timeout(240_000);
+    stage = await Stage.set();
+  });
+  after(() => stage?.clear());
+
+  async function connected(): Promise<CaptureStudy> {
+    const study = await stage.study({ project: PROJECT, dictionary: DICTIONARY, connect: false });
+    await study.connect({
+      event_battery_mapping: study.mapped(EVENTS),
+      participant_field_mapping: { enrollment_date: 'enrolled' },
+    });
+    return study;
+  }
+  const told = (reply: { body: Record<string, unknown> }, list: 'warnings' | 'errors') =>
+    ((reply.body[list] ?? []) as { code: string; path: string }[]).map(({ code, path }) => `${code} ${path}`);
+
+  it('is named when it is saved, and refused by a strict save', async () => {
+    for (const [what, change, warning] of TABLE) {
+      const study = await connected();
+      const strict = await study.configure(change, '?strict=true');
+      expect([strict.status, told(strict, 'errors')], what).to.deep.equal([400, [warning]]);
+      const saved = await study.configure(change);
+      expect([saved.status, told(saved, 'warnings')], what).to.deep.equal([200, [warning]]);
+      const put = await stage.call('PUT', `/api/datacapture/config/${study.id}/event-mapping`, {
+        event_battery_mapping: study.mapped(EVENTS),
+      });
+      expect([put.status, told(put, 'warnings')], what).to.deep.equal([200, [warning]]);
+    }
+  });
+
+  it('is nothing that fits: a strict save takes it', async () => {
+    const study = await connected();
+    const saved = await study.configure(stroop('cognition', 'rt_mean'), '?strict=true');
+    expect([saved.status, told(saved, 'warnings')]).to.deep.equal([200, []]);
+  });
+});

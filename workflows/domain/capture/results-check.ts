@@ -1,0 +1,82 @@
+import { isTask } from '../assessment/tasks.js';
+import type { Dictionary, MappingFields, MappingWarning } from './mapping-check.js';
+import { takesNoNumber } from './push-values.js';
+
+type Warn = (code: string, path: string, message: string) => void;
+
+/** Where a form stands: in an event, empty in a classic project. */
+export interface FormPlace {
+  event: string;
+  form: string;
+}
+
+/** What of the results' mapping no push can satisfy, as far as the capture system tells. */
+export function checkResults(mapping: MappingFields, dictionary: Dictionary): MappingWarning[] {
+  const warnings: MappingWarning[] = [];
+  const warn: Warn = (code, path, message) => warnings.push({ code, path, message });
+  for (const [task, target] of Object.entries(mapping.data_field_mapping ?? {})) {
+    const path = `data_field_mapping.${task}`;
+    if (!isTask(task)) warn('UNKNOWN_TASK', path, `There is no task "${task}": no session has results of it.`);
+    const events = eventsOf(task, mapping, dictionary);
+    checkForm(target.datacapture_instrument, `${path}.datacapture_instrument`, { events, dictionary, warn });
+    for (const [metric, field] of Object.entries(target.fields)) {
+      const at = `${path}.fields.${metric}`;
+      checkField(field, at, dictionary, warn);
+      const form = formOf(field, dictionary);
+      if (form !== undefined && form !== target.datacapture_instrument)
+        checkForm(form, at, { events, dictionary, warn });
+    }
+  }
+  return warnings;
+}
+
+/**
+ * The mapped events at which results of a task come: those whose battery has the task; all where none has. Undefined:
+ * no event is mapped.
+ */
+function eventsOf(task: string, mapping: MappingFields, { batteries = {} }: Dictionary): string[] | undefined {
+  const mapped = Object.entries(mapping.event_battery_mapping ?? {}) as [string, { battery_id?: unknown }][];
+  if (mapped.length === 0) return undefined;
+  const having = mapped.filter(([, { battery_id }]) => batteries[Number(battery_id)]?.includes(task));
+  return (having.length > 0 ? having : mapped).map(([event]) => event);
+}
+
+const formOf = (field: string, { fields }: Dictionary): string | undefined =>
+  fields.find(({ field_name }) => field_name === field || field_name === field.split('___', 1)[0])?.form_name;
+
+function checkField(name: string, path: string, { fields }: Dictionary, warn: Warn): void {
+  if (fields[0]?.field_name === name) {
+    warn('RECORD_ID_FIELD', path, `The field "${name}" is the record id: no result is written to it.`);
+    return;
+  }
+  const field = fields.find(({ field_name }) => field_name === name);
+  const rule = field && takesNoNumber({ ...field, validation: field.validation ?? '' });
+  if (rule) warn('FIELD_TAKES_NO_RESULT', path, `The field "${name}" takes no result: ${rule}.`);
+}
+
+function checkForm(
+  form: string,
+  path: string,
+  { events, dictionary, warn }: { events: string[] | undefined; dictionary: Dictionary; warn: Warn },
+): void {
+  const { designated, repeating = [], longitudinal } = dictionary;
+  if (!dictionary.instruments.includes(form)) return;
+  const repeats = repeating.filter((place) => place.form === form && (events?.includes(place.event) ?? true));
+  if (repeats.length > 0 || (!longitudinal && repeating.some((place) => place.form === form)))
+    warn(
+      'REPEATING_INSTRUMENT',
+      path,
+      `The instrument "${form}" repeats${repeats[0]?.event ? ` in the event "${repeats[0].event}"` : ''}: results are written to no instance of it.`,
+    );
+  if (!longitudinal || designated === undefined) return;
+  const has = (event: string) => designated.some((place) => place.event === event && place.form === form);
+  const without = (events ?? []).filter((event) => dictionary.events.includes(event) && !has(event));
+  if (without.length > 0)
+    warn(
+      'INSTRUMENT_NOT_DESIGNATED',
+      path,
+      `The instrument "${form}" is not designated for the event "${without.join('", "')}": its results are refused there.`,
+    );
+  else if (events === undefined && !designated.some((place) => place.form === form))
+    warn('INSTRUMENT_NOT_DESIGNATED', path, `The instrument "${form}" is designated for no event.`);
+}
