@@ -1,17 +1,20 @@
 import type { Database } from '../db/knex.js';
 import { readInScope } from '../db/transaction.js';
 import { applyAnchorCommand } from './anchor/apply.js';
+import type { LabelOptions } from './anchor/labels.js';
 import { reanchorBatch } from './anchor/reanchor.js';
 
 /** `heartbeat`: tells Temporal that an activity of a whole study lives. */
 export interface ActivityDependencies {
   database: Database;
   heartbeat?: () => void;
+  /** What operators are shown; not set: nothing but states. */
+  labels?: LabelOptions;
 }
 
 /** The activities of the anchor's processes: one participant's, and a study's as a whole. */
-export const createAnchorActivities = ({ database, heartbeat = () => undefined }: ActivityDependencies) => ({
-  applyAnchorCommand: applyAnchorCommand(database),
+export const createAnchorActivities = ({ database, heartbeat = () => undefined, labels }: ActivityDependencies) => ({
+  applyAnchorCommand: applyAnchorCommand(database, labels),
   reanchorBatch: reanchorBatch(database, heartbeat),
   countParticipants: (studyId: string): Promise<number> =>
     readInScope(database, studyId, async (tx) => {

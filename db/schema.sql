@@ -545,6 +545,7 @@ create table domain_events (
   constraint domain_events_pkey PRIMARY KEY (id)
 );
 CREATE INDEX domain_events_followed ON public.domain_events USING btree (study_id, COALESCE(tx, '0'::xid8), seq);
+CREATE INDEX domain_events_participation ON public.domain_events USING btree (participant_id, seq) WHERE ((type)::text = ANY ((ARRAY['PARTICIPANT_WITHDRAWN'::character varying, 'PARTICIPANT_REINSTATED'::character varying])::text[]));
 CREATE INDEX domain_events_study ON public.domain_events USING btree (study_id, seq);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 CREATE TRIGGER address_events AFTER INSERT ON public.domain_events REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION address_events();
@@ -569,12 +570,14 @@ create table eligibility_assessments (
   source_documents jsonb not null default '[]'::jsonb,
   created_at timestamp with time zone not null default clock_timestamp(),
   updated_at timestamp with time zone not null default clock_timestamp(),
+  waiver_requested_by_id uuid,
   constraint eligibility_assessments_check CHECK ((((status)::text <> 'eligible'::text) OR (confirmed_at IS NOT NULL))),
   constraint eligibility_assessments_status_check CHECK (((status)::text = ANY ((ARRAY['pending'::character varying, 'eligible'::character varying, 'ineligible'::character varying, 'deferred'::character varying])::text[]))),
   constraint eligibility_assessments_confirmed_by_id_fkey FOREIGN KEY (confirmed_by_id) REFERENCES users(id),
   constraint eligibility_assessments_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
   constraint eligibility_assessments_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
   constraint eligibility_assessments_waiver_approved_by_id_fkey FOREIGN KEY (waiver_approved_by_id) REFERENCES users(id),
+  constraint eligibility_assessments_waiver_requested_by_id_fkey FOREIGN KEY (waiver_requested_by_id) REFERENCES users(id),
   constraint eligibility_assessments_pkey PRIMARY KEY (id),
   constraint eligibility_assessments_participant_id_key UNIQUE (participant_id)
 );
@@ -1013,6 +1016,7 @@ create table participants (
   erased_at timestamp with time zone,
   erased_by_id uuid,
   erasure_reason text,
+  reinstated_at timestamp with time zone,
   constraint participants_check CHECK ((((status)::text = 'withdrawn'::text) = (withdrawn_at IS NOT NULL))),
   constraint participants_check1 CHECK (((erased_at IS NULL) OR (((status)::text = 'withdrawn'::text) AND (email IS NULL) AND (phone IS NULL) AND (date_of_birth IS NULL)))),
   constraint participants_status_check CHECK (((status)::text = ANY ((ARRAY['enrolled'::character varying, 'withdrawn'::character varying])::text[]))),
@@ -1647,6 +1651,14 @@ CREATE INDEX webhook_events_body ON public.webhook_events USING btree (study_id,
 CREATE INDEX webhook_events_listing ON public.webhook_events USING btree (study_id, seq DESC);
 CREATE INDEX webhook_events_waiting ON public.webhook_events USING btree (study_id, record) WHERE ((status)::text = ANY ((ARRAY['received'::character varying, 'processing'::character varying])::text[]));
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table worker_signs (
+  worker_id uuid not null,
+  task_queue text not null,
+  seen_at timestamp with time zone not null default clock_timestamp(),
+  constraint worker_signs_pkey PRIMARY KEY (worker_id)
+);
 
 CREATE OR REPLACE FUNCTION public.address_changed()
  RETURNS trigger

@@ -12,6 +12,9 @@ export const SEARCH_ATTRIBUTES = {
   SiteId: 'Keyword',
   AnchorStatus: 'Keyword',
   AwaitingSince: 'Datetime',
+  StudyCode: 'Keyword',
+  ParticipantCode: 'Keyword',
+  WaitingFor: 'KeywordList',
 } as const;
 
 export interface TemporalServer {

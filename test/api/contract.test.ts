@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { openapi } from '../../api/openapi.js';
 import { described } from '../../api/routes/index.js';
+import { document } from '../support/contract.js';
 import { startApi } from '../support/api-process.js';
 import { root } from '../support/environment.js';
 import { Http, admin } from '../support/http.js';
@@ -65,6 +66,33 @@ describe('The contract', () => {
       expect(page.text, 'no script in the page').not.to.match(/<script(?![^>]*src=)/);
     });
   }
+
+  it('marks the fields of answers that go beyond the specification', () => {
+    const { components, paths } = document as unknown as {
+      components: { schemas: Record<string, { properties: Record<string, Record<string, unknown>> }> };
+      paths: object;
+    };
+    const marked = (schema: string) =>
+      Object.entries(components.schemas[schema]!.properties)
+        .filter(([, field]) => field['x-extension'] === true && String(field.description).endsWith('(extension)'))
+        .map(([name]) => name);
+    expect(marked('Anchor')).to.deep.equal(['partial_value']);
+    expect(marked('ScheduleVersionSummary')).to.have.members([
+      'anchor_version',
+      'generation_warnings',
+      'superseded_at',
+      'supersede_reason',
+    ]);
+    const history = JSON.stringify(paths);
+    for (const what of ['the request that made the entry', 'what the value came from', 'start or last reset'])
+      expect(history).to.contain(what);
+  });
+
+  it('/docs/expressions names what expressions of a policy may use', async () => {
+    const page = await new Http((await service()).api).get('/docs/expressions');
+    expect(page.headers.get('content-type')).to.equal('text/markdown; charset=utf-8');
+    expect(page.text).to.contain('daysBetween');
+  });
 
   it('is 404 with ENABLE_API_DOCS=false, and the service serves on', async function off() {
     const api = await startApi({ ENABLE_API_DOCS: 'false' });
