@@ -10,7 +10,10 @@ import type {
 
 /** A message as the workflow hands it on; `id` makes it happen once, whatever is repeated. */
 export type AnchorCommand = { id: string; participant_id: string; study_id: string } & (
-  | { kind: 'resume' | 'withdrawn' | 'remind' | 'expire' | 'sources_changed' | 'day_came' | 'reinstated'; message: Sender }
+  | {
+      kind: 'resume' | 'withdrawn' | 'remind' | 'expire' | 'sources_changed' | 'day_came' | 'reinstated';
+      message: Sender;
+    }
   | { kind: 'evaluate'; message: Evaluate }
   | { kind: 'set'; message: SetEnrollmentDate }
   | { kind: 'override'; message: RequestOverride }

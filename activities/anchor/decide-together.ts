@@ -125,8 +125,7 @@ export async function wouldDecide({ tx }: Work, participantId: string): Promise<
   const decision = decisionOf(each);
   // In `edc` mode a schedule follows the participant's site as well. A date ahead is waited for by the workflow.
   return {
-    needed:
-      decision.transitions.length > 0 || dateAhead(decision) !== null || each.row.study.scheduling_mode === 'edc',
+    needed: decision.transitions.length > 0 || dateAhead(decision) !== null || each.row.study.scheduling_mode === 'edc',
     decided: decidedOf(each, decision),
   };
 }

@@ -47,7 +47,8 @@ export async function reorderModules(
   const own = new Set(before.modules.map((module) => module.id));
   const strange = ids.findIndex((one) => !own.has(one));
   if (strange >= 0) throw brokenRule(`module_ids.${strange}`, 'UNKNOWN_MODULE', 'is not a module of the battery');
-  if (ids.length !== own.size) throw brokenRule('module_ids', 'INCOMPLETE', `names ${ids.length} of ${own.size} modules`);
+  if (ids.length !== own.size)
+    throw brokenRule('module_ids', 'INCOMPLETE', `names ${ids.length} of ${own.size} modules`);
   if (ids.every((one, index) => before.modules[index]!.id === one)) return before;
   const battery = await editable(change, before);
   await orderModules(change.tx, { battery_id: id, version: battery.version }, ids);

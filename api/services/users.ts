@@ -130,7 +130,8 @@ async function requireKnown(tx: Tx, given: { study_ids?: string[]; site_ids?: st
   if (studies.length > 0)
     throw brokenRule('study_ids', 'UNKNOWN_STUDY', `names studies that do not exist: ${studies.join(', ')}`);
   const sites = given.site_ids ? await missingIds(tx, 'sites', given.site_ids) : [];
-  if (sites.length > 0) throw brokenRule('site_ids', 'UNKNOWN_SITE', `names sites that do not exist: ${sites.join(', ')}`);
+  if (sites.length > 0)
+    throw brokenRule('site_ids', 'UNKNOWN_SITE', `names sites that do not exist: ${sites.join(', ')}`);
 }
 
 /**

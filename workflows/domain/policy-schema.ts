@@ -6,7 +6,11 @@ export const Role = Type.Enum(['admin', 'researcher', 'coordinator', 'investigat
 export type RoleName = Static<typeof Role>;
 
 const closed = { additionalProperties: false };
-const expression = Type.String({ minLength: 1, maxLength: 4000, description: 'CEL expression: names and functions at /docs/expressions' });
+const expression = Type.String({
+  minLength: 1,
+  maxLength: 4000,
+  description: 'CEL expression: names and functions at /docs/expressions',
+});
 const oneOf = <Values extends string[]>(...values: [...Values]) => Type.Enum<Values>(values);
 
 export const PolicySource = Type.Object(
