@@ -263,6 +263,11 @@ export const definitions = {
 
   PORT: port('API', 8000),
   POSTGRES_PORT: port('embedded PostgreSQL', 5433),
+  TEMPORAL_PARTICIPANT_CODES: flag(
+    'Switches',
+    'shows participant codes in Temporal: as search attribute ParticipantCode and in the details; pseudonyms, but not encrypted there',
+    false,
+  ),
   TEMPORAL_PORT: port('embedded Temporal server', 7233),
   TEMPORAL_UI_PORT: port('Temporal Web UI', 8233),
   POSTGRES_HOST: text('Ports', 'address that the embedded PostgreSQL listens on', '127.0.0.1'),

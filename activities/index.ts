@@ -2,6 +2,7 @@ import type { Database } from '../db/knex.js';
 import { readInScope } from '../db/transaction.js';
 import { applyAnchorCommand } from './anchor/apply.js';
 import type { UnsignedMessages } from './anchor/authorization.js';
+import type { LabelOptions } from './anchor/labels.js';
 import { reanchorBatch } from './anchor/reanchor.js';
 
 /**
@@ -12,6 +13,8 @@ export interface ActivityDependencies {
   database: Database;
   heartbeat?: () => void;
   unsigned?: UnsignedMessages;
+  /** What operators are shown; not set: nothing but states. */
+  labels?: LabelOptions;
 }
 
 /** The activities of the anchor's processes: one participant's, and a study's as a whole. */
@@ -19,8 +22,9 @@ export const createAnchorActivities = ({
   database,
   heartbeat = () => undefined,
   unsigned = 'accept',
+  labels,
 }: ActivityDependencies) => ({
-  applyAnchorCommand: applyAnchorCommand(database, unsigned),
+  applyAnchorCommand: applyAnchorCommand(database, unsigned, labels),
   reanchorBatch: reanchorBatch(database, heartbeat, unsigned),
   countParticipants: (studyId: string): Promise<number> =>
     readInScope(database, studyId, async (tx) => {

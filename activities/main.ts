@@ -13,7 +13,7 @@ import { openDatabase } from '../db/knex.js';
 import { noteChange } from '../db/queries/open-work.js';
 import { inScope } from '../db/transaction.js';
 import { assertLatestRevision } from '../db/migrate.js';
-import { checkpointFolder, payloadKeys, readSettings, unsignedMessages } from '../settings.js';
+import { checkpointFolder, payloadKeys, reach, readSettings, unsignedMessages } from '../settings.js';
 import { createAnchorMessages } from '../workflows/client.js';
 import { createAuditActivities } from './audit/index.js';
 import { dataConverterOf } from '../workflows/payloads.js';
@@ -25,6 +25,7 @@ import { createSyncActivities } from './capture/sync.js';
 import { EventDispatcher } from './events/dispatcher.js';
 import { createEventActivities } from './events/index.js';
 import { FailingWorkflows } from './failing-workflows.js';
+import { registeredAttributes } from './search-attributes.js';
 import { LifeSigns } from './life-signs.js';
 import { createAnchorActivities } from './index.js';
 import { activityMetrics, serveWorkerMetrics } from './metrics.js';
@@ -92,6 +93,11 @@ const metrics =
         database,
         log,
       });
+const labels = {
+  publicUrl: settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`,
+  registered: await registeredAttributes(connection, namespace, log),
+  participantCodes: settings.TEMPORAL_PARTICIPANT_CODES,
+};
 const worker = await Worker.create({
   interceptors: {
     activity: [...(metrics ? [activityMetrics(metrics.observe)] : []), ...(tracing ? [tracing.activity] : [])],
@@ -107,7 +113,7 @@ const worker = await Worker.create({
     ? { workflowBundle: { codePath: bundle } }
     : { workflowsPath: workflows }),
   activities: {
-    ...createAnchorActivities({ database, heartbeat, unsigned: unsignedMessages(settings) }),
+    ...createAnchorActivities({ database, heartbeat, unsigned: unsignedMessages(settings), labels }),
     ...createExportActivities({ database, settings }),
     ...createSimulationActivities({ database }),
     ...createVisitActivities({ database, heartbeat }),

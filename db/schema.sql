@@ -446,7 +446,6 @@ create table datacapture_configs (
   updated_at timestamp with time zone not null default clock_timestamp(),
   create_missing_sites boolean not null default false,
   polled_at timestamp with time zone,
-  known_events jsonb not null default '{}'::jsonb,
   constraint datacapture_configs_poll_interval_minutes_check CHECK ((poll_interval_minutes >= (0)::double precision)),
   constraint datacapture_configs_sync_status_check CHECK (((sync_status)::text = ANY ((ARRAY['pending'::character varying, 'active'::character varying, 'error'::character varying])::text[]))),
   constraint datacapture_configs_webhook_auth_check CHECK (((webhook_auth)::text = ANY ((ARRAY['header'::character varying, 'url'::character varying])::text[]))),
@@ -546,6 +545,7 @@ create table domain_events (
   constraint domain_events_pkey PRIMARY KEY (id)
 );
 CREATE INDEX domain_events_followed ON public.domain_events USING btree (study_id, COALESCE(tx, '0'::xid8), seq);
+CREATE INDEX domain_events_participation ON public.domain_events USING btree (participant_id, seq) WHERE ((type)::text = ANY ((ARRAY['PARTICIPANT_WITHDRAWN'::character varying, 'PARTICIPANT_REINSTATED'::character varying])::text[]));
 CREATE INDEX domain_events_study ON public.domain_events USING btree (study_id, seq);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 CREATE TRIGGER address_events AFTER INSERT ON public.domain_events REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION address_events();
@@ -570,12 +570,14 @@ create table eligibility_assessments (
   source_documents jsonb not null default '[]'::jsonb,
   created_at timestamp with time zone not null default clock_timestamp(),
   updated_at timestamp with time zone not null default clock_timestamp(),
+  waiver_requested_by_id uuid,
   constraint eligibility_assessments_check CHECK ((((status)::text <> 'eligible'::text) OR (confirmed_at IS NOT NULL))),
   constraint eligibility_assessments_status_check CHECK (((status)::text = ANY ((ARRAY['pending'::character varying, 'eligible'::character varying, 'ineligible'::character varying, 'deferred'::character varying])::text[]))),
   constraint eligibility_assessments_confirmed_by_id_fkey FOREIGN KEY (confirmed_by_id) REFERENCES users(id),
   constraint eligibility_assessments_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
   constraint eligibility_assessments_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
   constraint eligibility_assessments_waiver_approved_by_id_fkey FOREIGN KEY (waiver_approved_by_id) REFERENCES users(id),
+  constraint eligibility_assessments_waiver_requested_by_id_fkey FOREIGN KEY (waiver_requested_by_id) REFERENCES users(id),
   constraint eligibility_assessments_pkey PRIMARY KEY (id),
   constraint eligibility_assessments_participant_id_key UNIQUE (participant_id)
 );
@@ -1014,7 +1016,7 @@ create table participants (
   erased_at timestamp with time zone,
   erased_by_id uuid,
   erasure_reason text,
-  datacapture_arm integer,
+  reinstated_at timestamp with time zone,
   constraint participants_check CHECK ((((status)::text = 'withdrawn'::text) = (withdrawn_at IS NOT NULL))),
   constraint participants_check1 CHECK (((erased_at IS NULL) OR (((status)::text = 'withdrawn'::text) AND (email IS NULL) AND (phone IS NULL) AND (date_of_birth IS NULL)))),
   constraint participants_status_check CHECK (((status)::text = ANY ((ARRAY['enrolled'::character varying, 'withdrawn'::character varying])::text[]))),
@@ -1218,7 +1220,6 @@ create table result_pushes (
   updated_at timestamp with time zone not null default clock_timestamp(),
   slot_at timestamp with time zone,
   warnings jsonb not null default '[]'::jsonb,
-  forbidden boolean not null default false,
   constraint result_pushes_check CHECK ((done <= requested)),
   constraint result_pushes_check1 CHECK ((((status)::text = 'waiting'::text) = (next_attempt_at IS NOT NULL))),
   constraint result_pushes_status_check CHECK (((status)::text = ANY ((ARRAY['pending'::character varying, 'waiting'::character varying, 'synced'::character varying, 'failed'::character varying, 'skipped'::character varying])::text[]))),
@@ -1228,7 +1229,6 @@ create table result_pushes (
   constraint result_pushes_pkey PRIMARY KEY (session_id)
 );
 CREATE INDEX result_pushes_failed ON public.result_pushes USING btree (study_id, updated_at) WHERE ((status)::text = ANY ((ARRAY['waiting'::character varying, 'failed'::character varying])::text[]));
-CREATE INDEX result_pushes_forbidden ON public.result_pushes USING btree (study_id) WHERE forbidden;
 CREATE INDEX result_pushes_open ON public.result_pushes USING btree (COALESCE(next_attempt_at, requested_at)) WHERE ((status)::text = ANY ((ARRAY['pending'::character varying, 'waiting'::character varying])::text[]));
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 CREATE TRIGGER touch BEFORE UPDATE ON public.result_pushes FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
@@ -1501,16 +1501,6 @@ CREATE UNIQUE INDEX sync_conflicts_once ON public.sync_conflicts USING btree (st
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 
 -- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
-create table unmatched_triggers (
-  project_id character varying(100) not null,
-  count bigint not null default 1,
-  first_at timestamp with time zone not null default clock_timestamp(),
-  last_at timestamp with time zone not null default clock_timestamp(),
-  constraint unmatched_triggers_pkey PRIMARY KEY (project_id)
-);
-CREATE INDEX unmatched_triggers_last ON public.unmatched_triggers USING btree (last_at);
-
--- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table user_links (
   id uuid not null default gen_random_uuid(),
   user_id uuid not null,
@@ -1661,6 +1651,14 @@ CREATE INDEX webhook_events_body ON public.webhook_events USING btree (study_id,
 CREATE INDEX webhook_events_listing ON public.webhook_events USING btree (study_id, seq DESC);
 CREATE INDEX webhook_events_waiting ON public.webhook_events USING btree (study_id, record) WHERE ((status)::text = ANY ((ARRAY['received'::character varying, 'processing'::character varying])::text[]));
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table worker_signs (
+  worker_id uuid not null,
+  task_queue text not null,
+  seen_at timestamp with time zone not null default clock_timestamp(),
+  constraint worker_signs_pkey PRIMARY KEY (worker_id)
+);
 
 CREATE OR REPLACE FUNCTION public.address_changed()
  RETURNS trigger

@@ -52,6 +52,9 @@ export const searchAttributes = {
   AnchorStatus: 'Keyword',
   AwaitingSince: 'Datetime',
   Outcome: 'Keyword',
+  StudyCode: 'Keyword',
+  ParticipantCode: 'Keyword',
+  WaitingFor: 'KeywordList',
 } as const;
 
 // --- the participant's workflow
@@ -143,6 +146,16 @@ export interface AnchorOutcome {
   waiting: WaitingState;
 }
 
+/** By what operators know a participant. A search attribute that the Temporal server does not have is not among them. */
+export interface OperatorLabels {
+  study_code?: string;
+  /** A pseudonym, where the deployment wants it in Temporal; null: it does not. */
+  participant_code?: string | null;
+  waiting_for?: true;
+  /** The address of the timeline page. */
+  timeline: string;
+}
+
 /** What the participant's workflow waits for; everything in it comes from the database. */
 export interface WaitingState {
   status: AnchorStatus;
@@ -163,6 +176,7 @@ export interface WaitingState {
   pending_override: { request_id: string; remind_at: string | null; expires_at: string } | null;
   /** Rules of the policy that could not be run when it was last looked. */
   rule_errors?: Fault[];
+  labels?: OperatorLabels;
   /** A source's date that lies ahead: it is evaluated again when its day begins in the policy's zone. */
   date_ahead?: { date: string; begins_at: string; wait_ms: number } | null;
 }

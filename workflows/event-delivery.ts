@@ -29,6 +29,6 @@ export async function eventDelivery(start: EventDeliveryStart): Promise<void> {
       );
     if (wait_ms === null) return;
     setCurrentDetails(`next attempt in ${Math.round(wait_ms / 1000)} s`);
-    await condition(() => changed, Math.max(1, wait_ms));
+    await condition(() => changed, Math.max(1, wait_ms), { summary: 'until the next attempt' });
   }
 }

@@ -21,6 +21,7 @@ import type { AnchorOutcome, ParticipantAnchorStart, WaitingState } from './cont
 
 const { applyAnchorCommand } = proxyLocalActivities<AnchorActivities>({
   startToCloseTimeout: '20s',
+  summary: 'read the facts, decide, write',
   retry: { initialInterval: '50ms', backoffCoefficient: 2, maximumInterval: '10s' },
 });
 
@@ -45,6 +46,9 @@ const CHANGED_NOTHING: readonly AnchorOutcome['result'][] = [
 
 const studyId = defineSearchAttributeKey('StudyId', SearchAttributeType.KEYWORD);
 const awaitingSince = defineSearchAttributeKey('AwaitingSince', SearchAttributeType.DATETIME);
+const studyCode = defineSearchAttributeKey('StudyCode', SearchAttributeType.KEYWORD);
+const participantCode = defineSearchAttributeKey('ParticipantCode', SearchAttributeType.KEYWORD);
+const waitingFor = defineSearchAttributeKey('WaitingFor', SearchAttributeType.KEYWORD_LIST);
 const anchorStatus = defineSearchAttributeKey('AnchorStatus', SearchAttributeType.KEYWORD);
 
 interface Queued {
@@ -211,7 +215,13 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
     const untilDay = day && patched('waits-for-the-day') ? Math.min(day.wait_ms, MAX_WAIT_MS) : Infinity;
     const wait = Math.min(untilDeadline, untilDay);
     if (wait === Infinity) return condition(arrived);
-    if (await condition(arrived, wait)) return;
+    const summary =
+      untilDay <= untilDeadline
+        ? `until the day of the date ${day!.date}`
+        : pending!.remind_at
+          ? 'until the approvers are reminded'
+          : 'until the override request expires';
+    if (await condition(arrived, wait, { summary })) return;
     if (untilDay <= untilDeadline) asSignal('day_came')({ actor_type: 'workflow' });
     else asSignal(pending!.remind_at ? 'remind' : 'expire')({});
   }
@@ -243,6 +253,7 @@ function showOperators(state: WaitingState, shown: string): string {
             '',
           ]
         : []),
+      ...(state.labels?.participant_code ? [`participant ${state.labels.participant_code}`] : []),
       `**${state.status}** ${state.enrollment_date ?? ''} (version ${state.version})`,
       '',
       waiting,
@@ -254,11 +265,22 @@ function showOperators(state: WaitingState, shown: string): string {
       ...(state.pending_override
         ? [`override request ${state.pending_override.request_id}, expires ${state.pending_override.expires_at}`]
         : []),
+      ...(state.labels ? ['', `[timeline](${state.labels.timeline})`] : []),
     ].join('\n'),
   );
-  const key = `${state.status}|${state.waiting_for.length > 0 ? state.since : ''}`;
+  const { labels } = state;
+  // Histories of before have no labels: what they show is as it was.
+  const key = [
+    `${state.status}|${state.waiting_for.length > 0 ? state.since : ''}`,
+    ...(labels ? [labels.study_code, labels.participant_code, ...(labels.waiting_for ? state.waiting_for : [])] : []),
+  ].join('|');
   if (key === shown) return shown;
   upsertSearchAttributes([
+    ...(labels?.study_code === undefined ? [] : [{ key: studyCode, value: labels.study_code }]),
+    ...(labels?.participant_code === undefined ? [] : [{ key: participantCode, value: labels.participant_code }]),
+    ...(labels?.waiting_for
+      ? [{ key: waitingFor, value: state.waiting_for.length > 0 ? state.waiting_for : null }]
+      : []),
     { key: anchorStatus, value: state.status },
     { key: awaitingSince, value: state.waiting_for.length > 0 ? new Date(state.since) : null },
   ]);

@@ -62,7 +62,7 @@ export async function pushResults(start: PushResultsStart): Promise<PushReport> 
       setCurrentDetails(
         `waits after ${report.error_type}; tries again ${Math.round((report.wait_ms ?? 0) / 1000)} s after this or when it is signalled \`pushNow\``,
       );
-      await condition(() => woken, report.wait_ms ?? 1_000);
+      await condition(() => woken, report.wait_ms ?? 1_000, { summary: 'until the next attempt' });
       if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof pushResults>(start);
     }
   } catch (failure) {

@@ -32,7 +32,7 @@ export async function studyExport(start: StudyExportStart): Promise<void> {
   }
   setCurrentDetails('The file is there until it expires.');
   // A run that is cancelled removes the file at once: nobody would come back for it.
-  await sleep(kept).catch(() => undefined);
+  await sleep(kept, { summary: 'until the file expires' }).catch(() => undefined);
   await CancellationScope.nonCancellable(() => removeExportFile(start));
   setCurrentDetails('The file has expired and was removed.');
 }

@@ -4,7 +4,7 @@ import type { Database } from '../../db/knex.js';
 import { StaleAnchor, lastChange, lockAnchor, rememberCommands } from '../../db/queries/anchors.js';
 import { asCaregiver } from '../../db/queries/portal.js';
 import { inScope } from '../../db/transaction.js';
-import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
+import type { AnchorOutcome, Sender, WaitingState } from '../../workflows/contract.js';
 import { provenanceOf } from './authorization.js';
 import type { UnsignedMessages } from './authorization.js';
 import { carryOut, refuse } from './carry-out.js';
@@ -13,6 +13,8 @@ import { faultOfMessage, faultOfSender, withPlainIds } from './commands.js';
 import type { AnchorCommand } from './commands.js';
 import { readCases } from './context.js';
 import type { Case } from './context.js';
+import { labelsOf } from './labels.js';
+import type { LabelOptions } from './labels.js';
 import { goneState, waitingState } from './waiting.js';
 
 /**
@@ -28,14 +30,19 @@ export type AppliedCommand = AnchorOutcome & { command_id: string; told_at_rest:
  * in the workflow's history, with the facts and the trace that it was decided from.
  */
 export const applyAnchorCommand =
-  (database: Database, unsigned: UnsignedMessages) =>
+  (database: Database, unsigned: UnsignedMessages, labels?: LabelOptions) =>
   async (given: AnchorCommand): Promise<AppliedCommand> => ({
-    ...(await applied(database, given, unsigned)),
+    ...(await applied(database, given, unsigned, labels)),
     command_id: given.id,
     told_at_rest: true,
   });
 
-async function applied(database: Database, given: AnchorCommand, unsigned: UnsignedMessages): Promise<AnchorOutcome> {
+async function applied(
+  database: Database,
+  given: AnchorCommand,
+  unsigned: UnsignedMessages,
+  labels?: LabelOptions,
+): Promise<AnchorOutcome> {
   const command = withPlainIds(given);
   try {
     return await inScope(
@@ -44,12 +51,16 @@ async function applied(database: Database, given: AnchorCommand, unsigned: Unsig
       async ({ tx, audit }) => {
         const { found, earlier } = await lockAnchor(tx, command.participant_id, command.id);
         const [current] = found ? await readCases(tx, [command.participant_id]) : [];
+        const waiting = (of: Case, lastDecision: string): WaitingState => ({
+          ...waitingState(of, lastDecision),
+          ...(labels && { labels: labelsOf(of, labels) }),
+        });
         // Repeated: the answer is the one of then, what is waited for is that of now, or a later request's deadline
         // were forgotten.
         if (earlier)
           return {
             ...(earlier as AnchorOutcome),
-            waiting: current ? waitingState(current, (earlier as AnchorOutcome).waiting.last_decision) : goneState(),
+            waiting: current ? waiting(current, (earlier as AnchorOutcome).waiting.last_decision) : goneState(),
           };
         if (!current)
           return {
@@ -104,7 +115,7 @@ async function applied(database: Database, given: AnchorCommand, unsigned: Unsig
           : moved || command.kind === 'remind'
             ? (await readCases(tx, [command.participant_id]))[0]!
             : current;
-        const outcome: AnchorOutcome = { ...told, waiting: waitingState(after, inWords(command, carried)) };
+        const outcome: AnchorOutcome = { ...told, waiting: waiting(after, inWords(command, carried)) };
         // A run that has just begun knows no decision of before; the others remember the last one that they were told.
         if ((command.kind === 'resume' || refused) && current.row.anchor.version > 1)
           outcome.waiting.last_change = await lastChange(tx, command.participant_id);

@@ -3,14 +3,14 @@ import { anyone, roles } from '../access.js';
 import { prometheusText } from '../metrics/prometheus.js';
 import { by } from '../record.js';
 import { reply, route } from '../route.js';
-import { Instant, Type, listOf, oneOf, paging } from '../schemas/common.js';
+import { Instant, Type, extension, listOf, oneOf, paging } from '../schemas/common.js';
 import { failingWorkflows } from '../services/failing-workflows.js';
 import { admitScraper, processFigures } from '../services/metrics.js';
 
 const summary = {
   uptime_seconds: Type.Number(),
   start_time: Instant,
-  since: Type.String({ format: 'date-time', description: 'start or last reset: what is counted came after it' }),
+  since: extension(Instant, 'start or last reset: what is counted came after it'),
   total_requests: Type.Integer(),
   total_errors: Type.Integer({ description: 'answers of 400 and above' }),
   error_rate: Type.Number({ description: '0 to 1' }),

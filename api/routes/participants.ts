@@ -10,7 +10,14 @@ import {
   Reinstatement,
   Withdrawal,
 } from '../schemas/participants.js';
-import { changeParticipant, enroll, existing, reinstate, removeParticipant, withdraw } from '../services/participants.js';
+import {
+  changeParticipant,
+  enroll,
+  existing,
+  reinstate,
+  removeParticipant,
+  withdraw,
+} from '../services/participants.js';
 
 const filters = Type.Object({
   ...paging,

@@ -3,7 +3,7 @@ import { inStudy } from '../access.js';
 import { siteNamed } from '../context.js';
 import { created, route } from '../route.js';
 import { Type, listOf, paging, sorting } from '../schemas/common.js';
-import { NewSite, Site, SiteChange, SiteStatus } from '../schemas/studies.js';
+import { ChangedSite, NewSite, Site, SiteChange, SiteStatus } from '../schemas/studies.js';
 import { changeSite, createSite, existingSite } from '../services/sites.js';
 
 export const siteRoutes = [
@@ -59,7 +59,7 @@ export const siteRoutes = [
     may: inStudy('researcher'),
     within: 'change',
     body: SiteChange,
-    answers: { 200: Site },
+    answers: { 200: ChangedSite },
     handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
       changeSite({ tx, audit, actor, context }, params.site_id, body, unchangedSince),
   }),

@@ -2,7 +2,7 @@ import { listStudies, studyById } from '../../db/queries/studies.js';
 import { inStudy, roles } from '../access.js';
 import { created, noContent, route } from '../route.js';
 import { Type, listOf, paging, sorting, text } from '../schemas/common.js';
-import { NewStudy, Study, StudyChange, StudyStatus } from '../schemas/studies.js';
+import { ChangedStudy, NewStudy, Study, StudyChange, StudyStatus } from '../schemas/studies.js';
 import { changeStudy, createStudy, removeStudy } from '../services/studies.js';
 
 export const studyRoutes = [
@@ -62,7 +62,7 @@ export const studyRoutes = [
     may: inStudy('researcher'),
     within: 'change',
     body: StudyChange,
-    answers: { 200: Study },
+    answers: { 200: ChangedStudy },
     handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
       changeStudy({ tx, audit, actor, context }, params.study_id, body, unchangedSince),
   }),

@@ -1,4 +1,4 @@
-import { Instant, IsoDate, Type, Uuid, body, nullable, oneOf, text } from './common.js';
+import { Instant, IsoDate, Type, Uuid, body, extension, nullable, oneOf, text } from './common.js';
 
 const Named = Type.Object({ code: Type.String(), message: Type.String(), rule: Type.Optional(Type.String()) });
 const Ref = nullable(Type.Record(Type.String(), Type.Unknown()));
@@ -11,7 +11,10 @@ export const Anchor = Type.Object(
     enrollment_date: nullable(IsoDate),
     enrollment_datetime: nullable(Instant),
     precision: oneOf('date', 'datetime', 'partial_year', 'partial_month'),
-    partial_value: nullable(Type.String()),
+    partial_value: extension(
+      nullable(Type.String()),
+      'what was said where the precision is partial: `2024-02` or `2024`',
+    ),
     timezone: nullable(Type.String()),
     status: AnchorStatus,
     source_type: nullable(Type.String()),
@@ -87,15 +90,15 @@ export const HistoryEntry = Type.Object(
     status_before: nullable(AnchorStatus),
     status_after: AnchorStatus,
     source_type: Type.String(),
-    source_ref: Ref,
+    source_ref: extension(Ref, 'what the value came from'),
     previous_enrollment_date: nullable(IsoDate),
     change_delta_days: nullable(Type.Integer()),
     actor_user_id: nullable(Uuid),
     actor_type: oneOf('user', 'system', 'participant', 'workflow'),
     reason: nullable(Type.String()),
-    request_id: nullable(Type.String()),
-    schedule_version_created_id: nullable(Uuid),
-    anchor_version: Type.Integer(),
+    request_id: extension(nullable(Type.String()), 'the request that made the entry'),
+    schedule_version_created_id: extension(nullable(Uuid), 'the schedule version that the entry made'),
+    anchor_version: extension(Type.Integer(), 'the version of the anchor after the entry'),
     created_at: Instant,
   },
   { $id: 'AnchorHistoryEntry' },
@@ -128,14 +131,14 @@ export const VersionSummary = Type.Object(
     version_number: Type.Integer(),
     is_current: Type.Boolean(),
     anchor_date_used: IsoDate,
-    anchor_version: Type.Integer(),
+    anchor_version: extension(Type.Integer(), 'the version of the anchor that it was made from'),
     scheduling_mode: oneOf('legacy', 'edc'),
     status: oneOf('active', 'superseded', 'reconciled'),
     visits_generated: Type.Integer(),
-    generation_warnings: Type.Array(Type.String()),
+    generation_warnings: extension(Type.Array(Type.String()), 'what deserves a look'),
     generated_at: Instant,
-    superseded_at: nullable(Instant),
-    supersede_reason: nullable(Type.String()),
+    superseded_at: extension(nullable(Instant), 'when the next version took its place'),
+    supersede_reason: extension(nullable(Type.String()), 'what made the next version'),
   },
   { $id: 'ScheduleVersionSummary' },
 );

@@ -74,6 +74,13 @@ export const pageOf = <T>(
   { skip = 0, limit = 50 }: { skip?: number | undefined; limit?: number | undefined },
 ): { items: T[]; total: number } => ({ items: all.slice(skip, skip + limit), total: all.length });
 
+/** A field of an answer that the specification does not list; `x-extension` marks it in the contract. */
+export const extension = <const S extends TSchema>(schema: S, what: string): S => ({
+  ...schema,
+  description: `${what} (extension)`,
+  'x-extension': true,
+});
+
 /** Of answers to changes that schedules follow. */
 export const earlierOverrides = {
   moved_by_earlier_override: Type.Optional(

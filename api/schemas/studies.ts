@@ -1,4 +1,18 @@
-import { Code, Instant, IsoDate, Json, TimeZone, Type, Uuid, body, nullable, oneOf, partial, text } from './common.js';
+import {
+  Code,
+  Instant,
+  IsoDate,
+  Json,
+  TimeZone,
+  Type,
+  Uuid,
+  body,
+  earlierOverrides,
+  nullable,
+  oneOf,
+  partial,
+  text,
+} from './common.js';
 
 export const StudyStatus = oneOf('draft', 'active', 'paused', 'completed', 'archived');
 const IntegrationMode = oneOf('standalone', 'datacapture');
@@ -30,6 +44,8 @@ export const Study = Type.Object({
   created_at: Instant,
   updated_at: Instant,
 });
+/** As a change of it is answered. */
+export const ChangedStudy = Type.Object({ ...Study.properties, ...earlierOverrides });
 
 export const NewStudy = body({
   study_code: Code,
@@ -57,6 +73,8 @@ export const Site = Type.Object({
   created_at: Instant,
   updated_at: Instant,
 });
+/** As a change of it is answered. */
+export const ChangedSite = Type.Object({ ...Site.properties, ...earlierOverrides });
 export const NewSite = body({
   site_code: Code,
   name: Type.Optional(nullable(text(300))),

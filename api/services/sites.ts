@@ -5,6 +5,8 @@ import { insertSite, siteById, updateSite } from '../../db/queries/sites.js';
 import { problem } from '../errors.js';
 import { onViolation } from '../faults.js';
 import { by, changedFields } from '../record.js';
+import { withEarlierOverrides } from './earlier-overrides.js';
+import type { WithEarlierOverrides } from './earlier-overrides.js';
 import type { Change } from './studies.js';
 
 type Fields = Partial<Pick<Site, 'site_code' | 'name' | 'timezone' | 'status'>>;
@@ -34,7 +36,7 @@ export async function changeSite(
   id: string,
   given: Fields,
   unchangedSince: (record: Record<string, unknown>) => void,
-): Promise<Site> {
+): Promise<WithEarlierOverrides<Site>> {
   const before = await existingSite(tx, id, true);
   unchangedSince({ ...before });
   const fields = changedFields({ ...before }, given);
@@ -48,7 +50,8 @@ export async function changeSite(
     resource_id: id,
     metadata: { fields },
   });
-  if (fields.includes('timezone') || fields.includes('site_code')) {
+  const replans = fields.includes('timezone') || fields.includes('site_code');
+  if (replans) {
     await putOutbox(tx, [
       {
         topic: 'study-changed',
@@ -58,7 +61,8 @@ export async function changeSite(
       },
     ]);
   }
-  return existingSite(tx, id);
+  const site = await existingSite(tx, id);
+  return replans ? withEarlierOverrides(tx, site.study_id, site) : site;
 }
 
 export async function existingSite(tx: Tx, id: string, lock = false): Promise<Site> {

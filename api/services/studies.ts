@@ -17,6 +17,8 @@ import { problem } from '../errors.js';
 import { onViolation } from '../faults.js';
 import { mergePatch } from '../merge-patch.js';
 import { by, changedFields } from '../record.js';
+import { withEarlierOverrides } from './earlier-overrides.js';
+import type { WithEarlierOverrides } from './earlier-overrides.js';
 import { acceptPolicy, savePolicy } from './policy.js';
 import { acceptNotifications } from './notification-settings.js';
 import { acceptPortalResults } from './portal-results.js';
@@ -92,7 +94,7 @@ export async function changeStudy(
   id: string,
   asked: Given,
   unchangedSince: (record: Record<string, unknown>) => void,
-): Promise<StudyRecord> {
+): Promise<WithEarlierOverrides<StudyRecord>> {
   const given = fieldsOf(asked);
   const { tx, audit, actor, context } = change;
   const before = await existing(tx, id, true);
@@ -124,21 +126,24 @@ export async function changeStudy(
       },
     });
   }
+  let newPolicy = false;
   if (patch && 'enrollment_date_policy' in patch) {
     // Null takes the policy away: the default is in force then.
-    await savePolicy(change, id, acceptPolicy(merged?.enrollment_date_policy ?? {}, 'in study'));
+    const saved = await savePolicy(change, id, acceptPolicy(merged?.enrollment_date_policy ?? {}, 'in study'));
+    newPolicy = saved.change_id !== null;
   }
-  if (
+  const replans =
     changed.some((field) => READ_BY_ANCHORS.includes(field)) ||
-    (merged && merged.scheduling_mode !== before.config.scheduling_mode)
-  ) {
+    (merged !== undefined && merged.scheduling_mode !== before.config.scheduling_mode);
+  if (replans) {
     await putOutbox(tx, [
       { topic: 'study-changed', studyId: id, subject: id, payload: { kind: 'study', actor_user_id: actor.id } },
     ]);
   }
   if (changed.includes('datacapture_enabled'))
     await putOutbox(tx, [{ topic: 'datacapture-poll', studyId: id, subject: id }]);
-  return existing(tx, id);
+  const study = await existing(tx, id);
+  return replans || newPolicy ? withEarlierOverrides(tx, id, study) : study;
 }
 
 /** Deletes a study in which nobody was enrolled. @throws 404, 409 STUDY_NOT_EMPTY, STALE */

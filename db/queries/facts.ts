@@ -9,6 +9,9 @@ export interface FactRow {
   participant_id: string;
   study_id: string;
   site_id: string | null;
+  /** For operators; never a part of the facts. */
+  participant_code: string;
+  study_code: string;
   now: string;
   policy_version: number;
   policy: unknown;
@@ -84,7 +87,7 @@ const iso = (expression: string) => `to_char(${expression} at time zone 'UTC', '
 const UNAPPROVED = `(e.status = 'eligible' and e.has_waiver and e.waiver_approved_by_id is null)`;
 
 const facts = (whose: string) => `
-select p.id as participant_id, p.study_id, p.site_id, ${iso('clock_timestamp()')} as now, s.policy_version,
+select p.id as participant_id, p.participant_code, p.study_id, s.study_code, p.site_id, ${iso('clock_timestamp()')} as now, s.policy_version,
   s.config->'enrollment_date_policy' as policy,
   jsonb_build_object('start_date', s.start_date, 'timezone', s.timezone, 'consent_mode', s.consent_mode, 'scheduling_mode', s.config->>'scheduling_mode') as study,
   jsonb_build_object('status', p.status, 'site_code', site.site_code, 'arm', coalesce(p.arm, r.arm), 'preferred_language', p.preferred_language, 'date_of_birth', p.date_of_birth) as participant,

@@ -14,6 +14,9 @@ export const SEARCH_ATTRIBUTES = {
   AnchorStatus: 'Keyword',
   AwaitingSince: 'Datetime',
   Outcome: 'Keyword',
+  StudyCode: 'Keyword',
+  ParticipantCode: 'Keyword',
+  WaitingFor: 'KeywordList',
 } as const;
 
 export interface TemporalServer {

@@ -4,8 +4,8 @@ import { msToTs } from '@temporalio/common/lib/time.js';
 import { SEARCH_ATTRIBUTES } from './temporal-server.js';
 
 const GRPC_NOT_FOUND = 5;
-/** INDEXED_VALUE_TYPE_KEYWORD and _DATETIME of the server's API. */
-const KINDS = { Keyword: 2, Datetime: 6 } as const;
+/** INDEXED_VALUE_TYPE_KEYWORD, _DATETIME and _KEYWORD_LIST of the server's API. */
+const KINDS = { Keyword: 2, Datetime: 6, KeywordList: 7 } as const;
 
 /** @throws Error when no Temporal server answers there; nothing is made in it. */
 export async function askTemporal(address: string): Promise<void> {

@@ -48,7 +48,7 @@ describe('A change of the plan after an override that left the schedule as it wa
     expect(body).to.include({ name: 'Three months' }).and.not.to.have.property('moved_by_earlier_override');
   });
 
-  it('so do events, calendars and a saved policy', async () => {
+  it('so do events, calendars, a saved policy and the study itself', async () => {
     const person = await study.person();
     await person.set(DAY);
     const ofStudy = `/api/studies/${study.id}`;
@@ -74,6 +74,7 @@ describe('A change of the plan after an override that left the schedule as it wa
             re_anchoring: { max_shift_days: 60 },
           }),
       ],
+      ['2024-06-20', () => stage.admin.expect(200, 'PATCH', ofStudy, { timezone: 'Europe/Berlin' })],
     ];
     for (const [date, change] of changes) {
       await person.override(date, undefined, { regenerate_schedule: false });

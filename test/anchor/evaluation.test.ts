@@ -401,7 +401,7 @@ describe('evaluation rules of the anchor date', function () {
         name: 'X',
         target_date: DAY,
       });
-      expect([answer.status, answer.body.errors[0]?.path]).to.deep.equal([422, 'study_id']);
+      expect([answer.status, answer.body.errors[0]?.path]).to.deep.equal([400, 'study_id']);
     });
   });
 

@@ -74,8 +74,8 @@ describe('A withdrawal that is taken back', function () {
     await reinstate(person);
     const events = (await person.events()).filter(({ type }) => type.startsWith('PARTICIPANT_'));
     expect(events.map(({ type }) => type).sort()).to.deep.equal(['PARTICIPANT_REINSTATED', 'PARTICIPANT_WITHDRAWN']);
-    const [back, left] = ['PARTICIPANT_REINSTATED', 'PARTICIPANT_WITHDRAWN'].map(
-      (type) => events.find((event) => event.type === type)!,
+    const [back, left] = ['PARTICIPANT_REINSTATED', 'PARTICIPANT_WITHDRAWN'].map((type) =>
+      events.find((event) => event.type === type)!,
     );
     const actor = { user_id: stage.admin.userId, type: 'user' };
     expect(left!.data).to.deep.include({ status: 'withdrawn', reason: 'moved away', actor });

@@ -244,6 +244,9 @@ describe('The portal of a caregiver', function portal() {
         '/api/sync/check-conflicts',
         { sessions: [item(person)], responses: [] },
       ],
+      'GET /api/studies/{study_id}/participants/{participant_id}/anchor-date': (person) => [
+        `/api/studies/${person.study_id}/participants/${person.id}/anchor-date`,
+      ],
       'POST /api/studies/{study_id}/participants/{participant_id}/anchor-date': (person) => [
         `/api/studies/${person.study_id}/participants/${person.id}/anchor-date`,
         { enrollment_date: '2024-03-10' },

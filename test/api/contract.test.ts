@@ -3,10 +3,16 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { openapi } from '../../api/openapi.js';
 import { described } from '../../api/routes/index.js';
+import { document } from '../support/contract.js';
 import { startApi } from '../support/api-process.js';
 import { root } from '../support/environment.js';
 import { Http, admin } from '../support/http.js';
 import { service } from '../support/service.js';
+
+interface Described {
+  items?: Described;
+  properties?: Record<string, Record<string, unknown>>;
+}
 
 describe('The contract', () => {
   it('docs/openapi.json is what the routes declare ("npm run openapi" writes it)', () => {
@@ -65,6 +71,38 @@ describe('The contract', () => {
       expect(page.text, 'no script in the page').not.to.match(/<script(?![^>]*src=)/);
     });
   }
+
+  it('marks the fields of answers that go beyond the specification', () => {
+    const answerOf = (path: string) => {
+      const schema = document.paths[path]!.get!.responses['200']!.content!['application/json']!.schema as Described;
+      return (schema.items ?? schema).properties!;
+    };
+    const marked = (path: string) =>
+      Object.entries(answerOf(path))
+        .filter(([, field]) => field['x-extension'] === true && String(field.description).endsWith('(extension)'))
+        .map(([name]) => name);
+    const of = '/api/studies/{study_id}/participants/{participant_id}';
+    expect(marked(`${of}/anchor-date`)).to.deep.equal(['partial_value']);
+    expect(marked(`${of}/anchor-date/history`)).to.have.members([
+      'anchor_version',
+      'request_id',
+      'schedule_version_created_id',
+      'source_ref',
+    ]);
+    expect(marked(`${of}/schedule-versions`)).to.have.members([
+      'anchor_version',
+      'generation_warnings',
+      'superseded_at',
+      'supersede_reason',
+    ]);
+    expect(marked('/api/metrics/summary')).to.deep.equal(['since']);
+  });
+
+  it('/docs/expressions names what expressions of a policy may use', async () => {
+    const page = await new Http((await service()).api).get('/docs/expressions');
+    expect(page.headers.get('content-type')).to.equal('text/markdown; charset=utf-8');
+    expect(page.text).to.contain('daysBetween');
+  });
 
   it('is 404 with ENABLE_API_DOCS=false, and the service serves on', async function off() {
     const api = await startApi({ ENABLE_API_DOCS: 'false' });

@@ -127,7 +127,7 @@ describe('Identity', () => {
       ['one character repeated', { password: 'aaaaaaaaaaaaaaa' }, 400],
       ['a role that is none', { role: 'king' }, 422],
       ['an email that is none', { email: 'nobody' }, 422],
-      ['an unknown study', { study_ids: ['00000000-0000-4000-8000-000000000000'] }, 422],
+      ['an unknown study', { study_ids: ['00000000-0000-4000-8000-000000000000'] }, 400],
     ] as const) {
       it(`${title} is ${status}`, async () => expect((await register(fields)).status).to.equal(status));
     }

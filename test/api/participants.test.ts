@@ -349,7 +349,7 @@ describe('Studies, windows and visits', () => {
       ).status,
     ).to.equal(400);
     expect((await http.patch(`/api/schedules/windows/${made.body.id}`, { battery_id: 2_000_000_000 })).status).to.equal(
-      422,
+      400,
     );
     expect(
       (await http.expect(200, 'PATCH', `/api/schedules/windows/${made.body.id}`, { target_day: -3 })).target_day,

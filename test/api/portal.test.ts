@@ -333,20 +333,6 @@ describe('The portal', function portal() {
       expect((await kim.set(DAY, http)).status).to.equal(200);
     });
 
-    it('is read by the same token, now and as of an instant; that of another is not there', async () => {
-      const [ann, other] = [await setting.person(), await setting.person()];
-      const http = await entered(ann);
-      const path = `${ann.path}/anchor-date`;
-      expect(await http.expect(200, 'GET', path)).to.deep.equal(await ann.anchor());
-      const before = new Date().toISOString();
-      await ann.set(DAY, http);
-      expect(await http.expect(200, 'GET', path)).to.include({ status: 'finalized', enrollment_date: DAY });
-      expect(await http.expect(200, 'GET', `${path}?as_of=${before}`)).to.include({ status: 'unset' });
-      expect((await http.get(`${other.path}/anchor-date`)).status).to.equal(404);
-      for (const more of ['/history', '/override-requests'])
-        expect((await http.get(`${path}${more}`)).status, more).to.equal(401);
-    });
-
     it('of another participant is not there, in this study or another', async () => {
       const [lea, other, far] = [
         await setting.person(),

@@ -508,14 +508,14 @@ describe('/api/v1', () => {
 
     it('refuses what is wrong and changes nothing', async () => {
       for (const [path, body, status] of [
-        ['batteries/BAD', { code: 'GOOD', name: 'x' }, 422],
-        ['visit-windows/BAD', { code: 'GOOD', name: 'x', target_day: 1 }, 422],
+        ['batteries/BAD', { code: 'GOOD', name: 'x' }, 400],
+        ['visit-windows/BAD', { code: 'GOOD', name: 'x', target_day: 1 }, 400],
         ['batteries/BAD', { name: 'x', modules: [{ task: 'juggling' }] }, 422],
         ['batteries/BAD', { name: 'x', colour: 1 }, 422],
         ['batteries/BAD', {}, 422],
         ['batteries/%20x', { name: 'x' }, 422],
-        ['visit-windows/BAD', { name: 'x', target_day: 1, battery_code: 'NONE' }, 422],
-        ['visit-windows/BAD', { name: 'x', target_day: 1, battery_id: 2_000_000_000 }, 422],
+        ['visit-windows/BAD', { name: 'x', target_day: 1, battery_code: 'NONE' }, 400],
+        ['visit-windows/BAD', { name: 'x', target_day: 1, battery_id: 2_000_000_000 }, 400],
         [`batteries/${'x'.repeat(65)}`, { name: 'x' }, 422],
       ] as const)
         expect((await put(path, body)).status, `${path} ${JSON.stringify(body)}`).to.equal(status);

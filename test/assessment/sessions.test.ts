@@ -68,8 +68,8 @@ describe('Assessment sessions', () => {
     for (const [title, fields, status] of [
       ['an unknown participant', { participant_id: NOBODY }, 404],
       ['an unknown visit', { visit_id: NOBODY }, 404],
-      ['an unknown site', { site_id: NOBODY }, 422],
-      ['an unknown battery', { battery_id: 2_000_000_000 }, 422],
+      ['an unknown site', { site_id: NOBODY }, 400],
+      ['an unknown battery', { battery_id: 2_000_000_000 }, 400],
       ['no participant', { participant_id: undefined }, 422],
       ['a wrong language', { language: 'no language' }, 422],
       ['a zone that is none', { timezone: 'Mars/Base' }, 422],
@@ -80,7 +80,7 @@ describe('Assessment sessions', () => {
 
     it('refuses a battery and a visit of another study or participant, and a withdrawn participant', async () => {
       const other = await Site.open();
-      expect((await site.start({ battery_id: (await other.battery()).id })).status).to.equal(422);
+      expect((await site.start({ battery_id: (await other.battery()).id })).status).to.equal(400);
       expect((await site.start({ visit_id: (await other.visit()).id })).status).to.equal(404);
       expect(
         (await site.start({ participant_id: other.participant.participant_code, study_id: site.study.id })).status,

@@ -129,11 +129,7 @@ export class Recording {
     'audit-verification': () => this.verification(),
   };
 
-  private async anchor(
-    name: string,
-    life: (person: Person) => Promise<void>,
-    study = this.study,
-  ): Promise<void> {
+  private async anchor(name: string, life: (person: Person) => Promise<void>, study = this.study): Promise<void> {
     const person = await study.person();
     await life(person);
     await until(

@@ -1,0 +1,21 @@
+import type { OperatorLabels } from '../../workflows/contract.js';
+import type { Case } from './context.js';
+
+/** What a deployment shows of participants to the operators of Temporal. */
+export interface LabelOptions {
+  publicUrl: string;
+  /** Search attributes that the Temporal server has: another one would fail the workflow's task. */
+  registered: ReadonlySet<string>;
+  /** Participant codes are pseudonyms; not every study wants them there. */
+  participantCodes: boolean;
+}
+
+/** By what operators know the participant of a case. */
+export function labelsOf({ row }: Case, { publicUrl, registered, participantCodes }: LabelOptions): OperatorLabels {
+  return {
+    ...(registered.has('StudyCode') && { study_code: row.study_code }),
+    ...(registered.has('ParticipantCode') && { participant_code: participantCodes ? row.participant_code : null }),
+    ...(registered.has('WaitingFor') && { waiting_for: true as const }),
+    timeline: `${publicUrl.replace(/\/+$/, '')}/api/studies/${row.study_id}/participants/${row.participant_id}/timeline?format=html`,
+  };
+}

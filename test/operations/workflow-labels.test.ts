@@ -1,0 +1,71 @@
+import { expect } from 'chai';
+import { Stage } from '../anchor/stage.js';
+import type { Person } from '../anchor/stage.js';
+import { participantAnchorId } from '../../workflows/contract.js';
+import { unique } from '../support/http.js';
+import { startService } from '../support/service.js';
+import { until } from '../support/until.js';
+
+describe('By what operators know a participant in Temporal', function () {
+  this.timeout(180_000);
+
+  const attributes = async (stage: Stage, person: Person) =>
+    (await stage.handle(person.id).describe()).searchAttributes as Record<string, unknown[]>;
+  const details = async (stage: Stage, person: Person) =>
+    (await stage.handle(person.id).query<{ currentDetails: string }>('__temporal_workflow_metadata')).currentDetails;
+  async function found(stage: Stage, query: string): Promise<string[]> {
+    const ids: string[] = [];
+    for await (const { workflowId } of stage.temporal.workflow.list({ query })) ids.push(workflowId);
+    return ids;
+  }
+
+  it('the study’s code, what is waited for, and the address of the timeline; no code of the participant', async () => {
+    const stage = await Stage.open();
+    try {
+      const code = unique('S');
+      const study = await stage.study({ sources: [{ type: 'manual_entry' }] }, { fields: { study_code: code } });
+      const participant_code = unique('PSEUDONYM');
+      const person = await study.person({ participant_code });
+      await person.set('2024-03-10');
+      await until(async () =>
+        expect(await attributes(stage, person)).to.deep.include({ StudyCode: [code], WaitingFor: ['consent'] }),
+      );
+      await until(async () =>
+        expect(await found(stage, `StudyCode = '${code}' AND WaitingFor = 'consent'`)).to.deep.equal([
+          participantAnchorId(person.id),
+        ]),
+      );
+      expect(JSON.stringify(await attributes(stage, person))).not.to.contain(participant_code);
+      const shown = await details(stage, person);
+      expect(shown).to.contain(`/api/studies/${study.id}/participants/${person.id}/timeline?format=html`);
+      expect(shown).not.to.contain(participant_code);
+      await person.consent('2024-03-01T09:00:00Z');
+      await person.becomes({ status: 'finalized' });
+      await until(async () => expect((await attributes(stage, person)).WaitingFor ?? []).not.to.include('consent'));
+    } finally {
+      await stage.close();
+    }
+  });
+
+  it('with TEMPORAL_PARTICIPANT_CODES the participant’s code as well', async () => {
+    const started = await startService({
+      TEMPORAL_PARTICIPANT_CODES: 'true',
+      PUBLIC_URL: 'https://research.example.org',
+    });
+    const stage = await Stage.open(started.run);
+    try {
+      const study = await stage.study({ sources: [{ type: 'manual_entry' }] });
+      const participant_code = unique('PSEUDONYM');
+      const person = await study.person({ participant_code });
+      await until(async () =>
+        expect(await attributes(stage, person)).to.deep.include({ ParticipantCode: [participant_code] }),
+      );
+      const shown = await details(stage, person);
+      expect(shown).to.contain(`participant ${participant_code}`);
+      expect(shown).to.contain(`(https://research.example.org/api/studies/${study.id}/`);
+    } finally {
+      await stage.close();
+      await started.stop();
+    }
+  });
+});
