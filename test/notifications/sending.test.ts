@@ -85,7 +85,7 @@ describe('Reminders are sent', function sending() {
   it('by mail in the participant’s language, as text and HTML, with the visit for the calendar and a way out', async () => {
     const of = await study({ languages: words });
     const [anna, bernd, cecile] = await Promise.all(
-      ['en', 'de-AT', 'fr'].map((preferred_language) => desk.person(of, { preferred_language })),
+      ['en', 'de-AT', 'it'].map((preferred_language) => desk.person(of, { preferred_language })),
     );
     for (const who of [anna!, bernd!, cecile!]) await desk.visit(who, tomorrow());
     for (const [who, subject, text] of [

@@ -47,7 +47,7 @@ const own = (object: unknown, key: string): unknown =>
     : undefined;
 
 /** One text, or the best of those by language; what is empty is none. */
-function textIn(texts: unknown, language: string | null): string | undefined {
+export function textIn(texts: unknown, language: string | null): string | undefined {
   if (typeof texts === 'string') return texts || undefined;
   if (typeof texts !== 'object' || texts === null || Array.isArray(texts)) return undefined;
   const chosen = chooseLanguage(Object.keys(texts), language ?? 'en');
