@@ -95,7 +95,8 @@ export class Reply {
   constructor(
     readonly status: number,
     readonly body?: unknown,
-    readonly headers: Record<string, string> = {},
+    /** A list: the header is sent as often. */
+    readonly headers: Record<string, string | string[]> = {},
   ) {}
 }
 export const created = (body: unknown): Reply => new Reply(201, body);
@@ -103,13 +104,13 @@ export const created = (body: unknown): Reply => new Reply(201, body);
 export const tagged = (body: object): Reply => new Reply(200, body, { ETag: contentTag(body) });
 export const accepted = (body: unknown): Reply => new Reply(202, body);
 export const noContent = (): Reply => new Reply(204);
-export const reply = (status: number, body?: unknown, headers?: Record<string, string>): Reply =>
+export const reply = (status: number, body?: unknown, headers?: Record<string, string | string[]>): Reply =>
   new Reply(status, body, headers);
 
 /** Who asks, by the token: nothing of it was looked up yet. */
 export type Asker =
   | { kind: 'user'; id: string; studyId: string | undefined; siteId: string | undefined; login: string | undefined }
-  | { kind: 'participant'; id: string };
+  | { kind: 'participant'; id: string; login: string | undefined };
 export type Ready = (
   { kind: 'user'; caller: CallerRow | undefined } | { kind: 'participant'; caller: PortalCallerRow | undefined }
 ) & { answer: Reply | undefined };

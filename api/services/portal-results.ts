@@ -3,6 +3,7 @@ import { portalResults, resultsShared } from '../../db/queries/portal-results.js
 import type { PortalResult as ResultRow } from '../../db/queries/portal-results.js';
 import { titlesOf } from '../../workflows/domain/assessment/titles.js';
 import type { Titles } from '../../workflows/domain/assessment/titles.js';
+import { visitTitle } from '../../workflows/domain/visit-title.js';
 import type { Participant } from '../access.js';
 import { invalid, problem } from '../errors.js';
 
@@ -37,6 +38,7 @@ export async function ownResults(
   return {
     items: items.map(({ modules, tasks, ...item }) => ({
       ...item,
+      visit_name: item.visit_name === null ? null : visitTitle(item.visit_name),
       tasks: tasks.map((one) => ({ ...one, ...titlesOf(one.task, Object.keys(one.metrics), modules ?? [], language) })),
     })),
     total,

@@ -52,6 +52,8 @@ import * as reminderTargetDates from './0056-reminder-target-dates.js';
 import * as loadedErasedItems from './0057-loaded-erased-items.js';
 import * as deviceIds from './0060-device-ids.js';
 import * as sessionFlags from './0061-session-flags.js';
+import * as portalLogins from './0067-portal-logins.js';
+import * as calendarFeeds from './0068-calendar-feeds.js';
 
 export interface SqlMigration {
   name: string;
@@ -114,5 +116,7 @@ export const migrations: readonly SqlMigration[] = [
   loadedErasedItems,
   deviceIds,
   sessionFlags,
+  portalLogins,
+  calendarFeeds,
 ];
 export const latestRevision = migrations.at(-1)!.name;

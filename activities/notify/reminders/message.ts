@@ -4,6 +4,7 @@ import { calendarFile } from '../../../workflows/domain/calendar-file.js';
 import type { NotificationSettings } from '../../../workflows/domain/reminders/settings.js';
 import { valuesOf } from '../../../workflows/domain/reminders/values.js';
 import { compose, footer, signed, wordsFor } from '../../../workflows/domain/reminders/words.js';
+import { visitTitle } from '../../../workflows/domain/visit-title.js';
 import { line, mailPage, paragraphs } from '../html.js';
 import type { Message } from '../provider.js';
 
@@ -70,7 +71,7 @@ const calendarOf = ({ visit_key, visit }: ReminderRow, now: string): string =>
   calendarFile([
     {
       visit_key,
-      name: visit!.name,
+      name: visitTitle(visit!.name),
       target_date: visit!.target_date,
       updated_at: now,
       cancelled: false,

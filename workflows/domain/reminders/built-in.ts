@@ -6,6 +6,16 @@ export type BuiltInLanguage = (typeof BUILT_IN_LANGUAGES)[number];
 export const hasBuiltIn = (language: string): language is BuiltInLanguage =>
   (BUILT_IN_LANGUAGES as readonly string[]).includes(language);
 
+/** The language without its region; `de_AT` is `de-AT`. */
+export const primary = (language: string): string => language.toLowerCase().replaceAll('_', '-').split('-')[0]!;
+
+/** The built-in language for a reader: the reader's own, else the study's default language, else English. */
+export const builtInLanguage = (
+  language: string | null | undefined,
+  default_language?: string | null,
+): BuiltInLanguage =>
+  [language, default_language].map((one) => primary(one ?? '')).find((one) => hasBuiltIn(one)) ?? 'en';
+
 /** The built-in words of each message to a participant, without a closing line on whom to ask. */
 export const builtIn: Record<BuiltInLanguage, Record<ParticipantMessage, Words>> = {
   en: {
@@ -77,8 +87,16 @@ export const shortLink: Record<BuiltInLanguage, string> = {
 /** What stands around the words of a message; `%` stands for what is put in. */
 export const around: Record<BuiltInLanguage, { questions: string; end: string; open: string }> = {
   en: { questions: 'Questions? Your study team: %', end: 'No more of these mails: %', open: 'Open my page' },
-  de: { questions: 'Fragen? Ihr Studienteam: %', end: 'Keine weiteren Mails dieser Art: %', open: 'Meine Seite öffnen' },
-  es: { questions: '¿Preguntas? Su equipo del estudio: %', end: 'No recibir más estos correos: %', open: 'Abrir mi página' },
+  de: {
+    questions: 'Fragen? Ihr Studienteam: %',
+    end: 'Keine weiteren Mails dieser Art: %',
+    open: 'Meine Seite öffnen',
+  },
+  es: {
+    questions: '¿Preguntas? Su equipo del estudio: %',
+    end: 'No recibir más estos correos: %',
+    open: 'Abrir mi página',
+  },
   fr: {
     questions: 'Des questions ? Votre équipe de l’étude : %',
     end: 'Ne plus recevoir ces messages : %',

@@ -1,5 +1,6 @@
 import { dateIn, daysBetween } from '../dates.js';
 import type { ReminderFacts } from './standing.js';
+import { visitTitle } from '../visit-title.js';
 import { faceValues } from './study-face.js';
 import type { Values } from './words.js';
 
@@ -19,7 +20,7 @@ export function valuesOf(
     study_name: of.study_name,
     site_code: of.site_code ?? '',
     site_name: of.site_name ?? of.site_code ?? '',
-    visit_name: visit.name,
+    visit_name: visitTitle(visit.name),
     target_date: visit.target_date,
     window_open: visit.window_open,
     window_close: visit.window_close,

@@ -1,4 +1,4 @@
-import { around, builtIn, hasBuiltIn, shortLink } from './built-in.js';
+import { around, builtIn, hasBuiltIn, primary, shortLink } from './built-in.js';
 
 /** The kinds of message about a visit, which a study may word itself, as it may that of a link to the portal. */
 export const WORDED = ['visit_reminder', 'visit_missed'] as const;
@@ -78,7 +78,6 @@ const filled = (template: string, values: Readonly<Record<string, string>>): str
 
 /** `de_AT` is `de-AT`. */
 const tag = (language: string): string => language.toLowerCase().replaceAll('_', '-');
-const primary = (language: string): string => tag(language).split('-')[0]!;
 
 /** A study's own words in a language: for the language itself, without its region, then for another region of it. */
 function ownWords(kind: ParticipantMessage, language: string, languages: Languages): Found | undefined {
@@ -139,7 +138,9 @@ export function linkWords(channel: string, language: string | null, study: Study
   if (!words.own)
     return channel === 'sms' ? { ...words, body: shortLink[words.language as keyof typeof shortLink] } : words;
   const names = named(words.body);
-  return names.includes('link') || names.includes('portal_url') ? words : { ...words, body: `${words.body}\n\n{{link}}` };
+  return names.includes('link') || names.includes('portal_url')
+    ? words
+    : { ...words, body: `${words.body}\n\n{{link}}` };
 }
 
 /** A message as a person reads it. */
