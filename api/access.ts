@@ -104,6 +104,8 @@ export interface Actor {
   /** What transactions of this request may see: narrowed to the study that the request names. */
   scope: Scope;
   isAdmin: boolean;
+  /** Of its logins: what was given before they were ended bears an earlier one. */
+  session_epoch: number;
   /** The token of /api/v1 that it calls with. */
   tokenId?: string;
 }
@@ -138,6 +140,7 @@ export function admit(access: Access, row: CallerRow | undefined, studyId: strin
     role: row.role,
     study_ids: row.study_ids,
     isAdmin,
+    session_epoch: row.session_epoch,
     site_ids: siteBound ? row.site_ids : [],
     scope: studyId ?? (isAdmin && !access.scope ? '*' : row.study_ids),
     ...(row.token_id && { tokenId: row.token_id }),

@@ -25,6 +25,8 @@ export interface RequestContext {
   correlationId: string;
   ip: string;
   userAgent: string | undefined;
+  /** When the request began, in milliseconds since 1970 by the database's clock. */
+  receivedMs: number;
 }
 
 /** The token that a user calls with: what it is good for, its id, and the login that it came from. */
@@ -163,6 +165,8 @@ export interface RouteDefinition<
   further?: readonly string[];
   /** Also a refusal before the handler (token, role, out of reach) is an audit record of the study, by this action. */
   refusedAs?: string;
+  /** Without a bearer token, a ticket in the query opens its stream of events. */
+  takesTicket?: true;
   /** Its answer carries a secret: Idempotency-Key is ignored, nothing of it is stored. */
   secret?: boolean;
   /**

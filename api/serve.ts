@@ -60,7 +60,7 @@ export async function serve(
   services: Services,
 ): Promise<void> {
   const state = ctx.state as State;
-  const holder = route.may.signed ? await authenticated(ctx, route, services) : undefined;
+  const holder = route.may.signed ? await authenticated(ctx, route, services, params.study_id) : undefined;
   if (holder?.kind === 'user' || holder?.kind === 'token') state.userId = holder.userId;
   await count(ctx, route.limit ?? 'general', holder && `${holder.kind}:${holder.id}`, services);
   requireUuids(route, params);

@@ -54,6 +54,7 @@ import * as deviceIds from './0060-device-ids.js';
 import * as sessionFlags from './0061-session-flags.js';
 import * as portalLogins from './0067-portal-logins.js';
 import * as calendarFeeds from './0068-calendar-feeds.js';
+import * as practiceTrials from './0069-practice-trials.js';
 
 export interface SqlMigration {
   name: string;
@@ -118,5 +119,6 @@ export const migrations: readonly SqlMigration[] = [
   sessionFlags,
   portalLogins,
   calendarFeeds,
+  practiceTrials,
 ];
 export const latestRevision = migrations.at(-1)!.name;
