@@ -183,6 +183,7 @@ export const datasets = {
       id('visit_id', 'its visit'),
       instant('started_at', 'start of the session'),
       text('task', 'cognitive task', 'k.task'),
+      id('module_id', 'the module of the battery, where the client named it', 'k.module_id'),
       text('metric', 'name of the metric', 'm.key'),
       number('value', 'its value', `case when jsonb_typeof(m.value) = 'number' then (m.value)::numeric end`),
       word(

@@ -3,9 +3,10 @@ import type { AnchorStudy } from '../anchor/stage.js';
 import { tokenIn } from '../support/portal.js';
 import { unique } from '../support/http.js';
 import { until } from '../support/until.js';
-import { Desk, dayIn } from './stage.js';
+import { Desk, clockIn, dayIn, daytimeZone } from './stage.js';
 import type { Mail } from './stage.js';
 
+const zone = daytimeZone();
 const FACE = {
   public_name: { en: 'Memory & Sleep', de: 'Gedächtnis & Schlaf', fr: 'Mémoire & sommeil' },
   contact: { name: 'Dr Ada Byron', email: 'ada@example.org', phone: '+49 30 1234-56' },
@@ -29,7 +30,11 @@ describe('Mails to participants', function mails() {
 
   it('with a link are in the participant’s language, name the study as participants know it, and whom to ask', async () => {
     const study = await studyWith(FACE);
-    const { study_code } = await desk.stage.admin.expect<{ study_code: string }>(200, 'GET', `/api/studies/${study.id}`);
+    const { study_code } = await desk.stage.admin.expect<{ study_code: string }>(
+      200,
+      'GET',
+      `/api/studies/${study.id}`,
+    );
     for (const [language, subject, once, questions, button] of [
       ['en-GB', 'Your link to the study Memory & Sleep', 'works once', 'Questions?', 'Open my page'],
       ['de', 'Ihr Link zur Studie Gedächtnis & Schlaf', 'ein Mal', 'Fragen?', 'Meine Seite öffnen'],
@@ -41,7 +46,9 @@ describe('Mails to participants', function mails() {
       expect(mail.subject).to.equal(subject);
       expect(mail.text, language).to.include(once).and.include(questions).and.include('/portal?token=');
       expect(mail.text).to.include('Dr Ada Byron, ada@example.org, +49 30 1234-56').and.not.include(study_code);
-      expect(mail.html).to.include(`>${button}</a>`).and.include(`/portal?token=${tokenIn(mail.text)!}`);
+      expect(mail.html)
+        .to.include(`>${button}</a>`)
+        .and.include(`/portal?token=${tokenIn(mail.text)!}`);
       expect(mail.html).not.to.include(study_code);
       const [tag] = /<html lang="[a-z]{2}"/.exec(mail.html)!;
       expect(tag).to.equal(`<html lang="${language === 'it' ? 'en' : language.slice(0, 2)}"`);
@@ -78,6 +85,27 @@ describe('Mails to participants', function mails() {
     const invitation = await until(async () => (await desk.mailsTo(email))[0], { what: 'the invitation' });
     expect(invitation.headers['auto-submitted']).to.equal('auto-generated');
     expect(invitation.html).to.include('>Choose a password</a>');
+  });
+
+  it('are ended by a page in the participant’s language that names the study', async () => {
+    const study = await desk.study(
+      { send_at: clockIn(zone, -10) },
+      { timezone: zone, config: { ...FACE, notifications: { send_at: clockIn(zone, -10) } } },
+    );
+    const who = await desk.person(study, { preferred_language: 'de' });
+    await desk.visit(who, dayIn(zone, 1));
+    const address = await desk.addressOf(who);
+    const mail = await desk.sweep(async () => (await desk.mailsTo(address))[0], 'the reminder');
+    expect(mail.text).to.include('Studie Gedächtnis & Schlaf').and.include('Fragen? Ihr Studienteam: Dr Ada Byron');
+    const link = mail.headers['list-unsubscribe']!.slice(1, -1);
+    for (const [method, text] of [
+      ['GET', 'Möchten Sie keine Nachrichten dieser Studie per E-Mail mehr bekommen?'],
+      ['POST', 'Sie bekommen keine dieser Nachrichten mehr.'],
+    ] as const)
+      expect(await (await fetch(link, { method })).text())
+        .to.include(text)
+        .and.include('<html lang="de"')
+        .and.include('Gedächtnis &amp; Schlaf');
   });
 
   it('take the participant’s language, then the study’s default language, then English; own words come first in each', async () => {
@@ -135,7 +163,10 @@ describe('Mails to participants', function mails() {
       const answer = await desk.stage.admin.patch(`/api/studies/${study.id}`, { config });
       expect([answer.status, answer.body.code], path).to.deep.equal([422, 'VALIDATION_FAILED']);
       const paths = (answer.body.errors as { path: string }[]).map((one) => one.path);
-      expect(paths.some((one) => one.startsWith(path)), `${path} in ${paths.join(' ')}`).to.equal(true);
+      expect(
+        paths.some((one) => one.startsWith(path)),
+        `${path} in ${paths.join(' ')}`,
+      ).to.equal(true);
     }
   });
 });
