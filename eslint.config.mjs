@@ -76,7 +76,7 @@ export default tseslint.config(
     // What a participant's browser runs.
     files: ['api/portal/*.js'],
     languageOptions: {
-      sourceType: 'script',
+      sourceType: 'module',
       globals: {
         document: 'readonly',
         location: 'readonly',
@@ -92,6 +92,7 @@ export default tseslint.config(
         DOMException: 'readonly',
         Option: 'readonly',
         sessionStorage: 'readonly',
+        localStorage: 'readonly',
       },
     },
   },

@@ -334,6 +334,7 @@ export const definitions = {
 
   ACCESS_TOKEN_MINUTES: duration('MINUTES', 'life of an access token', 30),
   REFRESH_TOKEN_DAYS: duration('DAYS', 'life of a refresh token', 7),
+  PORTAL_REFRESH_DAYS: duration('DAYS', 'life of a refresh token of the portal', 30),
   ASSESSMENT_SESSION_MINUTES: duration('MINUTES', 'life of an assessment session', 120),
   MAGIC_LINK_MINUTES: duration('MINUTES', 'life of a portal link', 15),
   PASSWORD_RESET_MINUTES: duration('MINUTES', 'life of a link for a new password', 60),

@@ -104,6 +104,8 @@ export interface Actor {
   /** What transactions of this request may see: narrowed to the study that the request names. */
   scope: Scope;
   isAdmin: boolean;
+  /** Of its logins: what was given before they were ended bears an earlier one. */
+  session_epoch: number;
   /** The token of /api/v1 that it calls with. */
   tokenId?: string;
 }
@@ -138,6 +140,7 @@ export function admit(access: Access, row: CallerRow | undefined, studyId: strin
     role: row.role,
     study_ids: row.study_ids,
     isAdmin,
+    session_epoch: row.session_epoch,
     site_ids: siteBound ? row.site_ids : [],
     scope: studyId ?? (isAdmin && !access.scope ? '*' : row.study_ids),
     ...(row.token_id && { tokenId: row.token_id }),
@@ -185,6 +188,8 @@ export interface Named {
 }
 const other = (given: string | undefined, own: string | null) => given !== undefined && given.toLowerCase() !== own;
 
+const loginEnded = (): Problem => problem('INVALID_TOKEN', { detail: 'The login of this portal token was ended.' });
+
 /** What a participant who has withdrawn is told: its token says who it is, and is good for nothing more. */
 export const withdrawn = (): Problem =>
   problemOf(403, 'PARTICIPANT_WITHDRAWN', 'The participant of this portal token has withdrawn.');
@@ -197,6 +202,7 @@ export const withdrawn = (): Problem =>
 export function admitParticipant(row: PortalCallerRow | undefined, named: Named, late = false): Participant {
   if (!row)
     throw problem('INVALID_TOKEN', { detail: 'The participant of this portal token does not take part (any more).' });
+  if (row.login_ended) throw loginEnded();
   if (row.status !== 'enrolled' && !late) throw withdrawn();
   if (other(named.studyId, row.study_id)) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
   if (other(named.siteId, row.site_id)) throw problem('NOT_FOUND', { detail: 'There is no such site.' });
@@ -257,6 +263,7 @@ export function admitHousehold(row: CaregiverCallerRow | undefined, named: Named
     throw problem('INVALID_TOKEN', {
       detail: 'The caregiver of this portal token cares for nobody who takes part (any more).',
     });
+  if (row.login_ended) throw loginEnded();
   if (epoch !== row.session_epoch) throw problem('INVALID_TOKEN', { detail: 'This portal token was ended.' });
   if (other(named.studyId, row.caregiver_study)) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
   const {

@@ -25,6 +25,8 @@ export interface RequestContext {
   correlationId: string;
   ip: string;
   userAgent: string | undefined;
+  /** When the request began, in milliseconds since 1970 by the database's clock. */
+  receivedMs: number;
 }
 
 /** The token that a user calls with: what it is good for, its id, and the login that it came from. */
@@ -95,7 +97,8 @@ export class Reply {
   constructor(
     readonly status: number,
     readonly body?: unknown,
-    readonly headers: Record<string, string> = {},
+    /** A list: the header is sent as often. */
+    readonly headers: Record<string, string | string[]> = {},
   ) {}
 }
 export const created = (body: unknown): Reply => new Reply(201, body);
@@ -103,13 +106,13 @@ export const created = (body: unknown): Reply => new Reply(201, body);
 export const tagged = (body: object): Reply => new Reply(200, body, { ETag: contentTag(body) });
 export const accepted = (body: unknown): Reply => new Reply(202, body);
 export const noContent = (): Reply => new Reply(204);
-export const reply = (status: number, body?: unknown, headers?: Record<string, string>): Reply =>
+export const reply = (status: number, body?: unknown, headers?: Record<string, string | string[]>): Reply =>
   new Reply(status, body, headers);
 
 /** Who asks, by the token: nothing of it was looked up yet. */
 export type Asker =
   | { kind: 'user'; id: string; studyId: string | undefined; siteId: string | undefined; login: string | undefined }
-  | { kind: 'participant'; id: string };
+  | { kind: 'participant'; id: string; login: string | undefined };
 export type Ready = (
   { kind: 'user'; caller: CallerRow | undefined } | { kind: 'participant'; caller: PortalCallerRow | undefined }
 ) & { answer: Reply | undefined };
@@ -162,6 +165,8 @@ export interface RouteDefinition<
   further?: readonly string[];
   /** Also a refusal before the handler (token, role, out of reach) is an audit record of the study, by this action. */
   refusedAs?: string;
+  /** Without a bearer token, a ticket in the query opens its stream of events. */
+  takesTicket?: true;
   /** Its answer carries a secret: Idempotency-Key is ignored, nothing of it is stored. */
   secret?: boolean;
   /**

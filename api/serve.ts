@@ -60,7 +60,7 @@ export async function serve(
   services: Services,
 ): Promise<void> {
   const state = ctx.state as State;
-  const holder = route.may.signed ? await authenticated(ctx, route, services) : undefined;
+  const holder = route.may.signed ? await authenticated(ctx, route, services, params.study_id) : undefined;
   if (holder?.kind === 'user' || holder?.kind === 'token') state.userId = holder.userId;
   await count(ctx, route.limit ?? 'general', holder && `${holder.kind}:${holder.id}`, services);
   requireUuids(route, params);
@@ -268,18 +268,19 @@ async function asPortalCaller(request: Request, holder: PortalHolder, named: Nam
       request,
       holder,
       studyId,
-      door({ kind: 'caregiver', id: holder.id, participantId }, (row: CaregiverCallerRow | undefined) =>
-        enter(row, named, holder.epoch),
+      door(
+        { kind: 'caregiver', id: holder.id, participantId, login: holder.login },
+        (row: CaregiverCallerRow | undefined) => enter(row, named, holder.epoch),
       ),
     );
   }
   const enter = (row: PortalCallerRow | undefined) => admitParticipant(row, named, route.afterWithdrawal);
-  const ready = await readyFor(request, { kind: 'participant', id: holder.id });
+  const ready = await readyFor(request, { kind: 'participant', id: holder.id, login: holder.login });
   if (ready?.kind === 'participant') {
     enter(ready.caller);
     if (ready.answer) return ready.answer;
   }
-  return through(request, holder, studyId, door({ kind: 'participant', id: holder.id }, enter));
+  return through(request, holder, studyId, door({ kind: 'participant', id: holder.id, login: holder.login }, enter));
 }
 
 /** One who has withdrawn is shown nothing by the look for it; the route that lets it in works in its study. */

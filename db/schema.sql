@@ -335,6 +335,25 @@ create table battery_versions (
 CREATE TRIGGER published_stays BEFORE DELETE OR UPDATE ON public.battery_versions FOR EACH ROW EXECUTE FUNCTION refuse_published_change();
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table calendar_feeds (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  participant_id uuid not null,
+  caregiver_id uuid,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  created_by_id uuid,
+  constraint calendar_feeds_caregiver_id_participant_id_fkey FOREIGN KEY (caregiver_id, participant_id) REFERENCES caregiver_participants(caregiver_id, participant_id) ON DELETE CASCADE,
+  constraint calendar_feeds_created_by_id_fkey FOREIGN KEY (created_by_id) REFERENCES users(id) ON DELETE SET NULL,
+  constraint calendar_feeds_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
+  constraint calendar_feeds_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint calendar_feeds_pkey PRIMARY KEY (id)
+);
+CREATE INDEX calendar_feeds_caregiver ON public.calendar_feeds USING btree (caregiver_id, participant_id) WHERE (caregiver_id IS NOT NULL);
+CREATE INDEX calendar_feeds_study ON public.calendar_feeds USING btree (study_id);
+CREATE UNIQUE INDEX calendar_feeds_one ON public.calendar_feeds USING btree (participant_id, COALESCE(caregiver_id, participant_id));
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table caregiver_participants (
   caregiver_id uuid not null,
   participant_id uuid not null,
@@ -368,7 +387,9 @@ create table caregivers (
   constraint caregivers_pkey PRIMARY KEY (id),
   constraint caregivers_id_study_id_key UNIQUE (id, study_id)
 );
+CREATE INDEX caregivers_email ON public.caregivers USING btree (lower((email)::text)) WHERE ((email IS NOT NULL) AND ((status)::text = 'active'::text));
 CREATE INDEX caregivers_listing ON public.caregivers USING btree (study_id, created_at, id);
+CREATE INDEX caregivers_phone ON public.caregivers USING btree (regexp_replace((phone)::text, '[^0-9]'::text, ''::text, 'g'::text)) WHERE ((phone IS NOT NULL) AND ((status)::text = 'active'::text));
 -- policy site_isolation restrictive for * using ((( SELECT app_all_sites() AS app_all_sites) OR (study_id <> ALL (( SELECT app_site_studies() AS app_site_studies)::uuid[])) OR (NOT (EXISTS ( SELECT
    FROM caregiver_participants k
   WHERE (k.caregiver_id = caregivers.id)))) OR (EXISTS ( SELECT
@@ -376,6 +397,7 @@ CREATE INDEX caregivers_listing ON public.caregivers USING btree (study_id, crea
      JOIN participants p ON ((p.id = k.participant_id)))
   WHERE (k.caregiver_id = caregivers.id))))) check (-)
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+CREATE TRIGGER end_portal_logins AFTER UPDATE OF status, email, phone ON public.caregivers FOR EACH ROW WHEN (((((new.status)::text = 'inactive'::text) AND ((old.status)::text <> 'inactive'::text)) OR ((old.email IS NOT NULL) AND ((new.email)::text IS DISTINCT FROM (old.email)::text)) OR ((old.phone IS NOT NULL) AND ((new.phone)::text IS DISTINCT FROM (old.phone)::text)))) EXECUTE FUNCTION end_portal_logins();
 CREATE TRIGGER end_tokens BEFORE UPDATE ON public.caregivers FOR EACH ROW WHEN ((((new.status)::text = 'inactive'::text) AND ((old.status)::text <> 'inactive'::text))) EXECUTE FUNCTION end_caregiver_tokens();
 CREATE TRIGGER touch BEFORE UPDATE ON public.caregivers FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
 
@@ -1026,12 +1048,16 @@ create table participants (
   constraint participants_pkey PRIMARY KEY (id),
   constraint participants_study_id_participant_code_key UNIQUE (study_id, participant_code)
 );
+CREATE INDEX participants_email ON public.participants USING btree (lower((email)::text)) WHERE ((email IS NOT NULL) AND ((status)::text = 'enrolled'::text));
 CREATE INDEX participants_listing ON public.participants USING btree (study_id, created_at, id);
+CREATE INDEX participants_phone ON public.participants USING btree (regexp_replace((phone)::text, '[^0-9]'::text, ''::text, 'g'::text)) WHERE ((phone IS NOT NULL) AND ((status)::text = 'enrolled'::text));
 CREATE INDEX participants_site ON public.participants USING btree (site_id);
 CREATE UNIQUE INDEX participants_external ON public.participants USING btree (study_id, external_id) WHERE (external_id IS NOT NULL);
 -- policy site_isolation restrictive for * using ((( SELECT app_all_sites() AS app_all_sites) OR (study_id <> ALL (( SELECT app_site_studies() AS app_site_studies)::uuid[])) OR (site_id = ANY (( SELECT app_sites() AS app_sites)::uuid[])))) check (-)
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 CREATE TRIGGER address_changed AFTER UPDATE OF email, phone ON public.participants FOR EACH ROW WHEN ((((old.email)::text IS DISTINCT FROM (new.email)::text) OR ((old.phone)::text IS DISTINCT FROM (new.phone)::text))) EXECUTE FUNCTION address_changed();
+CREATE TRIGGER end_portal_logins AFTER UPDATE OF status, email, phone ON public.participants FOR EACH ROW WHEN (((((new.status)::text = 'withdrawn'::text) AND ((old.status)::text <> 'withdrawn'::text)) OR ((old.email IS NOT NULL) AND ((new.email)::text IS DISTINCT FROM (old.email)::text)) OR ((old.phone IS NOT NULL) AND ((new.phone)::text IS DISTINCT FROM (old.phone)::text)))) EXECUTE FUNCTION end_portal_logins();
+CREATE TRIGGER erase_portal_logins AFTER UPDATE OF erased_at ON public.participants FOR EACH ROW WHEN (((new.erased_at IS NOT NULL) AND (old.erased_at IS NULL))) EXECUTE FUNCTION erase_portal_logins();
 CREATE TRIGGER keep_erased BEFORE UPDATE ON public.participants FOR EACH ROW WHEN ((old.erased_at IS NOT NULL)) EXECUTE FUNCTION keep_erased();
 CREATE TRIGGER reminders AFTER UPDATE OF timezone, site_id, email, phone, status ON public.participants FOR EACH ROW WHEN (((((((old.timezone)::text IS DISTINCT FROM (new.timezone)::text) OR (old.site_id IS DISTINCT FROM new.site_id)) OR ((old.email)::text IS DISTINCT FROM (new.email)::text)) OR ((old.phone)::text IS DISTINCT FROM (new.phone)::text)) OR ((old.status)::text IS DISTINCT FROM (new.status)::text))) EXECUTE FUNCTION participant_reminders();
 CREATE TRIGGER touch BEFORE UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
@@ -1057,6 +1083,35 @@ create table portal_links (
 );
 CREATE INDEX portal_links_caregiver ON public.portal_links USING btree (caregiver_id) WHERE (caregiver_id IS NOT NULL);
 CREATE INDEX portal_links_participant ON public.portal_links USING btree (participant_id);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table portal_refresh_tokens (
+  id uuid not null default gen_random_uuid(),
+  family_id uuid not null,
+  study_id uuid not null,
+  participant_id uuid,
+  caregiver_id uuid,
+  token_hash bytea not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  expires_at timestamp with time zone not null,
+  rotated_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  user_agent character varying(500),
+  ip_address character varying(45),
+  constraint portal_refresh_tokens_of_one CHECK (((participant_id IS NULL) <> (caregiver_id IS NULL))),
+  constraint portal_refresh_tokens_token_hash_check CHECK ((octet_length(token_hash) = 32)),
+  constraint portal_refresh_tokens_caregiver_id_fkey FOREIGN KEY (caregiver_id) REFERENCES caregivers(id) ON DELETE CASCADE,
+  constraint portal_refresh_tokens_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
+  constraint portal_refresh_tokens_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint portal_refresh_tokens_pkey PRIMARY KEY (id),
+  constraint portal_refresh_tokens_token_hash_key UNIQUE (token_hash)
+);
+CREATE INDEX portal_refresh_tokens_caregiver ON public.portal_refresh_tokens USING btree (caregiver_id) WHERE (caregiver_id IS NOT NULL);
+CREATE INDEX portal_refresh_tokens_family ON public.portal_refresh_tokens USING btree (family_id);
+CREATE INDEX portal_refresh_tokens_participant ON public.portal_refresh_tokens USING btree (participant_id) WHERE (participant_id IS NOT NULL);
+CREATE INDEX portal_refresh_tokens_study ON public.portal_refresh_tokens USING btree (study_id);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 
 -- no row-level security; research_app may: INSERT, SELECT, UPDATE
@@ -1167,6 +1222,7 @@ create table raw_trial_chunks (
   correct boolean[] not null,
   at timestamp with time zone[] not null,
   data jsonb,
+  practice boolean[],
   constraint raw_trial_chunks_check CHECK (((cardinality(trial_index) = trials) AND (cardinality(rt) = trials) AND (cardinality(correct) = trials) AND (cardinality(at) = trials))),
   constraint raw_trial_chunks_session_id_fkey FOREIGN KEY (session_id) REFERENCES assessment_sessions(id) ON DELETE CASCADE,
   constraint raw_trial_chunks_pkey PRIMARY KEY (session_id, task, chunk)
@@ -1351,6 +1407,7 @@ create table session_tasks (
   trial_count integer not null,
   content_hash character(64) not null,
   submitted_at timestamp with time zone not null default clock_timestamp(),
+  module_id uuid,
   constraint session_tasks_session_id_fkey FOREIGN KEY (session_id) REFERENCES assessment_sessions(id) ON DELETE CASCADE,
   constraint session_tasks_pkey PRIMARY KEY (session_id, task)
 );
@@ -1794,6 +1851,15 @@ begin
   where b.id = p_battery and (v.version is not null or w.version = b.version);
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.battery_for_participant(p_participant uuid, p_login uuid, p_battery integer, p_version integer, OUT caller jsonb, OUT source jsonb)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+begin
+  select b.caller, b.source into caller, source from battery_for_participant(p_participant, p_battery, p_version) b;
+  if portal_login_ended(p_login) then caller := caller || '{"login_ended": true}'; end if;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.battery_for_user(p_user uuid, p_study uuid, p_site uuid, p_battery integer, p_version integer, OUT caller jsonb, OUT source jsonb)
  RETURNS record
  LANGUAGE plpgsql
@@ -1862,6 +1928,21 @@ begin
   return new;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.end_portal_logins()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_table_name = 'participants' then
+    update portal_refresh_tokens set revoked_at = clock_timestamp() where participant_id = new.id and revoked_at is null;
+    update portal_links set expires_at = least(expires_at, clock_timestamp()) where participant_id = new.id and used_at is null;
+  else
+    update portal_refresh_tokens set revoked_at = clock_timestamp() where caregiver_id = new.id and revoked_at is null;
+    update portal_links set expires_at = least(expires_at, clock_timestamp()) where caregiver_id = new.id and used_at is null;
+  end if;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.erase_participant(p_id uuid, p_by uuid, p_reason text, p_code text, p_items text[])
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -1891,6 +1972,16 @@ begin
   update participants set email = null, phone = null, date_of_birth = null, participant_code = coalesce(p_code, participant_code),
       withdrawal_reason = null, erased_at = clock_timestamp(), erased_by_id = p_by, erasure_reason = p_reason where id = p_id;
   return v;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.erase_portal_logins()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from portal_refresh_tokens where participant_id = new.id;
+  delete from calendar_feeds where participant_id = new.id;
+  return null;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.export_instant(t timestamp with time zone)
@@ -2116,6 +2207,14 @@ begin
   if moved is not null then
     perform plan_reminder_rows(array(select v::visit_to_plan from unnest(p_visits) v where v.id = any (moved)));
   end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.portal_login_ended(p_login uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return p_login is not null and exists (select from portal_refresh_tokens r where r.family_id = p_login and r.ended_at is not null);
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.pseudonym(t text)

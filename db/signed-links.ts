@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { secretKey } from './hashing.js';
 
 /** What a link may be for; a signature for one purpose is no good for another. */
-export type Purpose = 'unsubscribe' | 'delivery-report';
+export type Purpose = 'unsubscribe' | 'delivery-report' | 'calendar-feed';
 
 const signature = (secret: string, purpose: Purpose, subject: string): string =>
   createHmac('sha256', secretKey(secret)).update(`${purpose}:${subject}`).digest('base64url');

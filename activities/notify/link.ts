@@ -21,7 +21,7 @@ export async function writeLink(
   database: Database,
   notificationId: string,
   { secret, minutes, publicUrl }: LinkSettings,
-): Promise<{ link: string; minutes: string } | undefined> {
+): Promise<{ link: string; minutes: string; new_link_url: string } | undefined> {
   if (!secret)
     throw Object.assign(new Error('SESSION_SECRET is not set: a portal link cannot be made.'), {
       code: 'SESSION_SECRET_MISSING',
@@ -30,9 +30,11 @@ export async function writeLink(
   const kept = await inScope(database, '*', ({ tx }) =>
     keepLink(tx, { notificationId, hash: linkHash(secret, token), minutes }),
   );
+  const page = `${publicUrl.replace(/\/+$/, '')}/portal`;
   return kept
     ? {
-        link: `${publicUrl.replace(/\/+$/, '')}/portal?token=${token}`,
+        link: `${page}?token=${token}`,
+        new_link_url: page,
         minutes: String(Math.round(minutes * 100) / 100),
       }
     : undefined;

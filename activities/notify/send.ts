@@ -3,8 +3,10 @@ import type { Database } from '../../db/knex.js';
 import { markAddressDead, reminderById } from '../../db/queries/reminders.js';
 import { inScope, readInScope } from '../../db/transaction.js';
 import { addressesOf, standingOf } from '../../workflows/domain/reminders/standing.js';
-import { linkMessage } from '../../workflows/domain/reminders/words.js';
-import type { Languages } from '../../workflows/domain/reminders/words.js';
+import { faceValues } from '../../workflows/domain/reminders/study-face.js';
+import { compose, linkWords, openWord, signed } from '../../workflows/domain/reminders/words.js';
+import type { LinkValues, StudyWords } from '../../workflows/domain/reminders/words.js';
+import { mailPage, paragraphs } from './html.js';
 import { writeLink } from './link.js';
 import type { LinkSettings } from './link.js';
 import type { Pace } from './pace.js';
@@ -26,7 +28,10 @@ interface NotificationRow {
   study_name: string;
   site_code: string | null;
   site_name: string | null;
-  languages: Languages | null;
+  /** `config.public_name`, `config.contact` and `config.notifications` of the study. */
+  public_name: unknown;
+  contact: unknown;
+  words: StudyWords | null;
   /** Of whom it tells: the participant, or all who take part of those whom its caregiver cares for; null: nobody. */
   participant_code: string | null;
   participant_status: string | null;
@@ -84,7 +89,7 @@ export const sendNotification =
 async function notification(database: Database, id: string): Promise<NotificationRow | undefined> {
   return inScope(database, '*', async ({ tx }) => {
     const { rows } = await tx.raw(
-      `select n.id, n.kind, n.channel, n.status, n.study_id, n.user_id, n.draft, s.study_code, s.study_name, w.site_codes as site_code, w.site_names as site_name, s.config #> '{notifications,languages}' as languages,
+      `select n.id, n.kind, n.channel, n.status, n.study_id, n.user_id, n.draft, s.study_code, s.study_name, w.site_codes as site_code, w.site_names as site_name, s.config -> 'public_name' as public_name, s.config -> 'contact' as contact, s.config -> 'notifications' as words,
          w.codes as participant_code, p.status as participant_status, c.status as caregiver_status, coalesce(p.preferred_language, c.preferred_language) as preferred_language, coalesce(u.email, p.email, c.email) as email, coalesce(p.phone, c.phone) as phone,
          case when o.id is not null then jsonb_build_object('previous', o.previous_enrollment_date, 'wanted', o.new_enrollment_date, 'expires', to_char(o.expires_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), 'study_id', o.study_id, 'participant_id', o.participant_id) end as details
        from notifications n left join studies s on s.id = n.study_id left join participants p on p.id = n.participant_id
@@ -128,27 +133,38 @@ async function write({ database, links }: SendDeps, row: NotificationRow): Promi
     return { stopped: 'cancelled', reason: 'the caregiver is not active' };
   if (row.kind === 'magic_link' && row.participant_code === null)
     return { stopped: 'cancelled', reason: 'the caregiver cares for nobody who takes part' };
-  const link = row.kind === 'magic_link' ? await writeLink(database, row.id, links) : null;
-  if (link === undefined) return { stopped: 'sent', reason: null };
-  const own =
-    link &&
-    linkMessage(row.preferred_language, row.languages ?? {}, {
-      ...link,
-      portal_url: link.link,
-      participant_code: row.participant_code!,
-      study_code: row.study_code,
-      study_name: row.study_name,
-      site_code: row.site_code ?? '',
-      site_name: row.site_name ?? '',
-    });
-  if (own) return { subject: own.subject, text: `${own.body}\n` };
+  if (row.kind === 'magic_link') {
+    const link = await writeLink(database, row.id, links);
+    return link ? linkMessage(row, link) : { stopped: 'sent', reason: null };
+  }
   return textOf(row.kind as NotificationKind, {
     study: row.study_code,
     participant: row.participant_code ?? '',
     url: links.publicUrl,
     ...row.details,
-    ...link,
   });
+}
+
+/** A message with a link to the portal, in its reader's language; a mail as HTML too. */
+function linkMessage(row: NotificationRow, link: { link: string; minutes: string; new_link_url: string }): Written {
+  const words = linkWords(row.channel, row.preferred_language, row.words ?? {});
+  const values: LinkValues = {
+    ...link,
+    ...faceValues(row, words.language),
+    portal_url: link.link,
+    participant_code: row.participant_code!,
+    study_code: row.study_code,
+    study_name: row.study_name,
+    site_code: row.site_code ?? '',
+    site_name: row.site_name ?? '',
+  };
+  if (row.channel !== 'email') {
+    const { subject, body } = compose(words, values);
+    return { subject, text: `${body}\n` };
+  }
+  const { subject, body } = compose(signed(words, values), values);
+  const button = { url: link.link, says: openWord(words.language) };
+  return { subject, text: `${body}\n`, html: mailPage(words.language, subject, paragraphs(body, button)) };
 }
 
 /**

@@ -1,6 +1,8 @@
 import { Transform } from 'node:stream';
+import { domainToASCII } from 'node:url';
 import { createTransport } from 'nodemailer';
 import type { Transporter } from 'nodemailer';
+import addressparser from 'nodemailer/lib/addressparser';
 import type SMTPPool from 'nodemailer/lib/smtp-pool/index.js';
 import { REPORT_HEADER, isDeadAddress } from '../../workflows/domain/reminders/bounces.js';
 import { RefusedMessage } from './provider.js';
@@ -26,6 +28,7 @@ export function smtpMailer(url: string, from: string): Provider {
     greetingTimeout: 5_000,
     socketTimeout: 10_000,
   } as SMTPPool.Options & { url: string });
+  const domain = domainOf(from);
   transport.use('stream', (mail, done) => {
     mail.message.transform(() => inOnePiece());
     done();
@@ -39,9 +42,11 @@ export function smtpMailer(url: string, from: string): Provider {
           subject,
           text,
           dsn: { id, return: 'headers', notify: ['failure'] },
-          messageId: `<${key ?? id}@research-assessment>`,
+          messageId: `<${key ?? id}@${domain}>`,
           ...(html !== undefined && { html }),
           headers: {
+            // No out-of-office answer comes to it (RFC 3834).
+            'Auto-Submitted': 'auto-generated',
             'X-Notification-Id': id,
             ...(reportToken !== undefined && { [REPORT_HEADER]: reportToken }),
             ...(unsubscribeUrl !== undefined && {
@@ -76,6 +81,13 @@ export function smtpMailer(url: string, from: string): Provider {
       transport.close();
     },
   };
+}
+
+/** The domain of a sender, for the right side of a Message-ID (RFC 5322, 3.6.4). */
+function domainOf(sender: string): string {
+  const [first] = addressparser(sender, { flatten: true });
+  const domain = domainToASCII(first?.address.split('@').at(-1) ?? '');
+  return domain === '' ? 'localhost' : domain;
 }
 
 /** The library writes a mail by the line; a write to the network for each costs a quarter of a mail's time. */

@@ -1,5 +1,5 @@
-/** The words of each kind of message, to staff and to participants. Codes and dates, never a participant's name. */
-export type NotificationKind = 'override_pending' | 'trigger_override_required' | 'magic_link';
+/** The words of each kind of message to staff. Codes and dates, never a participant's name. */
+export type NotificationKind = 'override_pending' | 'trigger_override_required';
 type Values = Record<string, string>;
 
 const texts: Record<NotificationKind, (v: Values) => { subject: string; text: string }> = {
@@ -14,11 +14,6 @@ const texts: Record<NotificationKind, (v: Values) => { subject: string; text: st
     text:
       `In study ${v.study}, participant ${v.participant}: the capture system now holds another enrollment date, but the date is final.\n` +
       `Nothing has moved; a change needs an override.\n\n${v.url}\n`,
-  }),
-  magic_link: (v) => ({
-    subject: `[${v.study}] Your link`,
-    // Also a text message: short, the link first.
-    text: `Your link to study ${v.study}: ${v.link}\nIt opens once, within ${v.minutes} minutes. If you did not expect it, do nothing.\n`,
   }),
 };
 

@@ -4,6 +4,7 @@ import { linkHash } from '../../db/queries/portal.js';
 import { keepUserLink, userLinkSent } from '../../db/queries/user-links.js';
 import type { LinkPurpose } from '../../db/queries/user-links.js';
 import { inScope } from '../../db/transaction.js';
+import { mailPage, paragraphs } from './html.js';
 import { RefusedMessage } from './provider.js';
 import type { Provider } from './provider.js';
 
@@ -21,11 +22,11 @@ const words: Record<LinkPurpose, (link: string, minutes: number) => { subject: s
     subject: 'Choose a new password',
     text:
       `Somebody, most likely you, asked for a new password for your account of the Research Assessment Platform.\n\n${link}\n\n` +
-      `It is good once, for ${span(minutes)}. If you did not ask, do nothing: your password stays as it is.\n`,
+      `The link works once, for ${span(minutes)}. If you did not request this, you can ignore it: your password stays as it is.\n`,
   }),
   invitation: (link, minutes) => ({
     subject: 'Your account of the Research Assessment Platform',
-    text: `An account was made for you. Choose your password here:\n\n${link}\n\nIt is good once, for ${span(minutes)}.\n`,
+    text: `An account was made for you. Choose your password here:\n\n${link}\n\nThe link works once, for ${span(minutes)}.\n`,
   }),
 };
 const span = (minutes: number): string =>
@@ -55,14 +56,10 @@ export const sendUserLink =
     // Used, sent or of somebody who was deactivated meanwhile.
     if (!link) return;
     try {
-      await mail.send({
-        id,
-        to: link.email,
-        ...words[link.purpose](
-          `${publicUrl.replace(/\/+$/, '')}/account/password?token=${token}`,
-          minutes[link.purpose],
-        ),
-      });
+      const url = `${publicUrl.replace(/\/+$/, '')}/account/password?token=${token}`;
+      const { subject, text } = words[link.purpose](url, minutes[link.purpose]);
+      const button = { url, says: 'Choose a password' };
+      await mail.send({ id, to: link.email, subject, text, html: mailPage('en', subject, paragraphs(text, button)) });
     } catch (fault) {
       if (!(fault instanceof RefusedMessage)) throw fault;
     }

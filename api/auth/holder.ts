@@ -19,11 +19,18 @@ export type Holder =
  * Who holds the token of the request. Attempts with a bad one count for the address, so that tokens cannot be tried
  * without end.
  */
-export async function authenticated(ctx: Context, { may: { signed } }: Route, services: Services): Promise<Holder> {
+export async function authenticated(
+  ctx: Context,
+  { may: { signed }, takesTicket }: Route,
+  services: Services,
+  studyId?: string,
+): Promise<Holder> {
   try {
     if (signed === 'portal' || signed === 'household' || (signed === 'either' && isPortalToken(ctx)))
       return portalHolder(ctx, services.settings);
     const authorization = ctx.get('authorization');
+    const ticket = takesTicket && authorization === '' ? ticketOf(ctx) : undefined;
+    if (ticket !== undefined) return ticketHolder(services.settings, ticket, studyId);
     const token = bearer(authorization);
     if (signed === 'scoped') {
       const { jti, sub } = verifyToken(services.settings, 'v1', token);
@@ -37,4 +44,17 @@ export async function authenticated(ctx: Context, { may: { signed } }: Route, se
     await count(ctx, 'general', undefined, services);
     throw fault;
   }
+}
+
+/** The ticket of a request for a stream of events: what opens such streams in browsers can send no header. */
+function ticketOf(ctx: Context): string | undefined {
+  const { ticket } = ctx.query;
+  return typeof ticket === 'string' && ctx.get('accept').includes('text/event-stream') ? ticket : undefined;
+}
+
+/** @throws 401 INVALID_TOKEN: expired, forged, or for another study */
+function ticketHolder(settings: Services['settings'], ticket: string, studyId: string | undefined): Holder {
+  const { sub, jti, sid, epoch, study } = verifyToken(settings, 'events', ticket);
+  if (study === undefined || study !== studyId?.toLowerCase()) throw problem('INVALID_TOKEN');
+  return { kind: 'user', id: sub, userId: sub, epoch, credential: { audience: 'api', jti, sid } };
 }

@@ -1,12 +1,15 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Context } from 'koa';
 import type { Settings } from '../../settings.js';
-import { problem } from '../errors.js';
+import { Problem, problem } from '../errors.js';
 import { bearer, claimedAudience, signToken, verifyToken } from './tokens.js';
 import type { TokenClaims } from './tokens.js';
 
 /** Of the portal's session: for pages, beside the token that other clients send as bearer. */
 export const PORTAL_COOKIE = 'portal_session';
+/** A page's refresh token: sent where it is exchanged or given up, and nowhere else. */
+export const REFRESH_COOKIE = 'portal_refresh';
 /** A page of the service itself can send this header; a form or a page of another site cannot. */
 export const CSRF_HEADER = 'X-Portal-CSRF';
 
@@ -17,12 +20,56 @@ export function sessionSecret(settings: Settings): string {
   return settings.SESSION_SECRET;
 }
 
-/** The `Set-Cookie` that takes the portal's cookie back. */
-export const clearedCookie = (settings: Settings): string =>
-  `${PORTAL_COOKIE}=; Path=/api; Max-Age=0; HttpOnly; SameSite=Strict${settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : ''}`;
+const attributes = (settings: Settings, path: string, seconds: number): string =>
+  `Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : ''}`;
 
-/** Whose a portal token is; a caregiver’s bears the epoch in which it was given. */
-export type PortalHolder = { kind: 'participant'; id: string } | { kind: 'caregiver'; id: string; epoch: number };
+/** The `Set-Cookie` lines that take the portal's cookies back. */
+export const clearedCookies = (settings: Settings): string[] => [
+  `${PORTAL_COOKIE}=; ${attributes(settings, '/api', 0)}`,
+  `${REFRESH_COOKIE}=; ${attributes(settings, '/api/portal', 0)}`,
+];
+
+/** The `Set-Cookie` of a page's refresh token. */
+export const refreshCookie = (settings: Settings, token: string, seconds: number): string =>
+  `${REFRESH_COOKIE}=${token}; ${attributes(settings, '/api/portal', seconds)}`;
+
+const cookieIn = (headers: IncomingHttpHeaders, name: string): string | undefined =>
+  (headers.cookie ?? '')
+    .split(';')
+    .map((one) => one.trim())
+    .find((one) => one.startsWith(`${name}=`))
+    ?.slice(name.length + 1);
+
+/**
+ * The refresh token of a page's cookie; undefined: there is none.
+ * @throws 403 CSRF_REFUSED where the request may come from another site
+ */
+export function refreshTokenIn(headers: IncomingHttpHeaders): string | undefined {
+  const token = cookieIn(headers, REFRESH_COOKIE);
+  if (token !== undefined && headers[CSRF_HEADER.toLowerCase()] !== '1' && headers['sec-fetch-site'] !== 'same-origin')
+    throw problem('CSRF_REFUSED');
+  return token;
+}
+
+/** The login of a request's portal token, bearer or cookie; undefined: it has none that is good. */
+export function loginIn(headers: IncomingHttpHeaders, settings: Settings): string | undefined {
+  const cookie = cookieIn(headers, PORTAL_COOKIE);
+  try {
+    if (headers.authorization !== undefined) return verifyToken(settings, 'portal', bearer(headers.authorization)).sid;
+    return cookie === undefined ? undefined : verifyToken(settings, 'portal', unsealed(settings, cookie)).sid;
+  } catch (fault) {
+    // What is no good any more ends nothing: its login is found by the refresh token, or has ended.
+    if (fault instanceof Problem) return undefined;
+    throw fault;
+  }
+}
+
+/**
+ * Whose a portal token is, and the login that it came from; a caregiver’s bears the epoch in which it was given.
+ */
+export type PortalHolder = ({ kind: 'participant'; id: string } | { kind: 'caregiver'; id: string; epoch: number }) & {
+  login?: string | undefined;
+};
 export interface PortalSession {
   token: string;
   seconds: number;
@@ -35,18 +82,14 @@ export interface PortalSession {
  */
 export function portalSession(settings: Settings, holder: PortalHolder): PortalSession {
   const seconds = Math.max(1, Math.round(settings.ACCESS_TOKEN_MINUTES * 60));
-  const token = signToken(
-    settings,
-    'portal',
-    { id: holder.id, role: holder.kind },
-    seconds,
-    holder.kind === 'caregiver' ? { epoch: holder.epoch } : {},
-  );
-  const secure = settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : '';
+  const token = signToken(settings, 'portal', { id: holder.id, role: holder.kind }, seconds, {
+    ...(holder.kind === 'caregiver' && { epoch: holder.epoch }),
+    ...(holder.login && { sid: holder.login }),
+  });
   return {
     token,
     seconds,
-    cookie: `${PORTAL_COOKIE}=${token}.${seal(settings, token)}; Path=/api; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`,
+    cookie: `${PORTAL_COOKIE}=${token}.${seal(settings, token)}; ${attributes(settings, '/api', seconds)}`,
   };
 }
 
@@ -79,8 +122,10 @@ export function portalHolder(ctx: Context, settings: Settings): PortalHolder {
 }
 
 // One that was given before there were epochs is of the first.
-const holderOf = ({ sub, role, epoch }: TokenClaims): PortalHolder =>
-  role === 'caregiver' ? { kind: 'caregiver', id: sub, epoch: epoch ?? 0 } : { kind: 'participant', id: sub };
+const holderOf = ({ sub, role, epoch, sid: login }: TokenClaims): PortalHolder =>
+  role === 'caregiver'
+    ? { kind: 'caregiver', id: sub, epoch: epoch ?? 0, login }
+    : { kind: 'participant', id: sub, login };
 
 function unsealed(settings: Settings, cookie: string): string {
   const at = cookie.lastIndexOf('.');

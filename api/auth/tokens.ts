@@ -8,7 +8,7 @@ import type { Settings } from '../../settings.js';
 
 const ISSUER = 'research-assessment-platform';
 /** What a token is good for; one for one audience is no good for another (decisions, section 3). */
-export type Audience = 'api' | 'portal' | 'mfa' | 'v1';
+export type Audience = 'api' | 'portal' | 'mfa' | 'v1' | 'events';
 
 export interface TokenClaims {
   sub: string;
@@ -21,12 +21,15 @@ export interface TokenClaims {
    */
   sid?: string;
   epoch?: number;
+  /** Of a ticket for a stream of events: the study whose events it is for. */
+  study?: string;
 }
 /** What a token says beside whom it is for. */
 export interface TokenDetails {
   jti?: string;
-  sid?: string;
-  epoch?: number;
+  sid?: string | undefined;
+  epoch?: number | undefined;
+  study?: string;
 }
 
 /** The signing secret. @throws Error in one sentence when it is not set */
@@ -105,7 +108,7 @@ function verify(settings: Settings, audience: Audience, token: string): TokenCla
   ) {
     throw problem('INVALID_TOKEN', { headers: challenge('invalid_token') });
   }
-  const { sid, epoch } = claims as { sid?: unknown; epoch?: unknown };
+  const { sid, epoch, study } = claims as { sid?: unknown; epoch?: unknown; study?: unknown };
   return {
     sub: claims.sub!,
     role: claims.role,
@@ -113,6 +116,7 @@ function verify(settings: Settings, audience: Audience, token: string): TokenCla
     exp: claims.exp,
     ...(typeof sid === 'string' && { sid }),
     ...(typeof epoch === 'number' && { epoch }),
+    ...(typeof study === 'string' && { study }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, Next } from 'koa';
 import type { Logger } from 'pino';
+import { nowMs } from '../../db/clock.js';
 import { problemFrom } from '../faults.js';
 import { letPass } from '../passing.js';
 import type { State } from '../serve.js';
@@ -29,6 +30,7 @@ export function envelope(
       correlationId,
       ip: ctx.ip.slice(0, 45),
       userAgent: ctx.get('user-agent').slice(0, 500) || undefined,
+      receivedMs: nowMs(),
     };
     ctx.set({
       'X-Request-ID': requestId,

@@ -1,212 +1,7 @@
-'use strict';
-const WORDS = {
-  en: {
-    title: 'Your study',
-    welcome: 'This link opens your page of the study, once.',
-    enter: 'Open my page',
-    next: 'Next visit',
-    visits: 'All visits',
-    data: 'Your data',
-    messages: 'Messages about visits',
-    email: 'By e-mail',
-    sms: 'By text message',
-    push: 'On my device',
-    leave: 'Log out',
-    none: 'No visit is planned at the moment.',
-    open: 'Open now, until {close}',
-    planned: 'Planned for {target}',
-    window: 'Possible from {open} to {close}',
-    scheduled: 'planned',
-    'state-open': 'open now',
-    completed: 'done',
-    missed: 'missed',
-    well: 'Everything has been passed on.',
-    stuck: 'Something has not been passed on yet. The study team knows; you need not do anything.',
-    saved: 'Saved.',
-    gone: 'You are logged out. A new link opens this page again.',
-    closed: 'This link was used already or is too old. Please ask the study team for a new one.',
-    away: 'The service is not reached at the moment: please try again.',
-    devices: 'Send messages to this device',
-    'devices-not': 'No longer send messages to this device',
-    device: 'Messages about visits come to this device now.',
-    'device-not': 'This device gets no messages any more.',
-    refused: 'Your browser does not allow messages of this page. You can change that in its settings.',
-    deviceless: 'This device could not be registered: please try again later.',
-    whom: 'Whose page',
-    results: 'Results',
-    nothing: 'There are no results yet.',
-    more: 'Show earlier results',
-    session: 'Session',
-    ms: '{n} ms',
-    meaning: 'The study team tells you what they mean.',
-  },
-  de: {
-    title: 'Ihre Studie',
-    welcome: 'Dieser Link öffnet Ihre Seite der Studie, ein Mal.',
-    enter: 'Meine Seite öffnen',
-    next: 'Nächster Termin',
-    visits: 'Alle Termine',
-    data: 'Ihre Daten',
-    messages: 'Nachrichten zu Terminen',
-    email: 'Per E-Mail',
-    sms: 'Per SMS',
-    push: 'Auf meinem Gerät',
-    leave: 'Abmelden',
-    none: 'Zurzeit ist kein Termin geplant.',
-    open: 'Jetzt möglich, bis {close}',
-    planned: 'Geplant für {target}',
-    window: 'Möglich vom {open} bis {close}',
-    scheduled: 'geplant',
-    'state-open': 'jetzt möglich',
-    completed: 'erledigt',
-    missed: 'versäumt',
-    well: 'Alles ist weitergegeben.',
-    stuck: 'Etwas ist noch nicht weitergegeben. Das Studienteam weiß davon; Sie müssen nichts tun.',
-    saved: 'Gespeichert.',
-    gone: 'Sie sind abgemeldet. Ein neuer Link öffnet diese Seite wieder.',
-    closed: 'Dieser Link wurde schon benutzt oder ist zu alt. Bitte fragen Sie das Studienteam nach einem neuen.',
-    away: 'Der Dienst ist gerade nicht erreichbar: bitte noch einmal versuchen.',
-    devices: 'Nachrichten an dieses Gerät schicken',
-    'devices-not': 'Keine Nachrichten mehr an dieses Gerät',
-    device: 'Nachrichten zu Terminen kommen nun auf dieses Gerät.',
-    'device-not': 'Dieses Gerät bekommt keine Nachrichten mehr.',
-    refused: 'Ihr Browser erlaubt keine Nachrichten dieser Seite. In seinen Einstellungen lässt sich das ändern.',
-    deviceless: 'Dieses Gerät konnte nicht angemeldet werden: bitte später noch einmal versuchen.',
-    whom: 'Wessen Seite',
-    results: 'Ergebnisse',
-    nothing: 'Es gibt noch keine Ergebnisse.',
-    more: 'Frühere Ergebnisse zeigen',
-    session: 'Sitzung',
-    ms: '{n} ms',
-    meaning: 'Was sie bedeuten, sagt Ihnen das Studienteam.',
-  },
-  es: {
-    title: 'Su estudio',
-    welcome: 'Este enlace abre su página del estudio, una sola vez.',
-    enter: 'Abrir mi página',
-    next: 'Próxima visita',
-    visits: 'Todas las visitas',
-    data: 'Sus datos',
-    messages: 'Mensajes sobre visitas',
-    email: 'Por correo electrónico',
-    sms: 'Por SMS',
-    push: 'En mi dispositivo',
-    leave: 'Cerrar sesión',
-    none: 'No hay ninguna visita prevista por ahora.',
-    open: 'Disponible ahora, hasta el {close}',
-    planned: 'Prevista para el {target}',
-    window: 'Posible del {open} al {close}',
-    scheduled: 'prevista',
-    'state-open': 'disponible ahora',
-    completed: 'hecha',
-    missed: 'no realizada',
-    well: 'Todo se ha transmitido.',
-    stuck: 'Algo no se ha transmitido todavía. El equipo del estudio lo sabe; no tiene que hacer nada.',
-    saved: 'Guardado.',
-    gone: 'Ha cerrado la sesión. Un nuevo enlace abre de nuevo esta página.',
-    closed: 'Este enlace ya se usó o ha caducado. Pida uno nuevo al equipo del estudio.',
-    away: 'El servicio no responde en este momento: inténtelo de nuevo.',
-    devices: 'Enviar mensajes a este dispositivo',
-    'devices-not': 'No enviar más mensajes a este dispositivo',
-    device: 'Los mensajes sobre visitas llegan ahora a este dispositivo.',
-    'device-not': 'Este dispositivo ya no recibe mensajes.',
-    refused: 'Su navegador no permite mensajes de esta página. Puede cambiarlo en sus ajustes.',
-    deviceless: 'No se pudo registrar este dispositivo: inténtelo de nuevo más tarde.',
-    whom: 'La página de',
-    results: 'Resultados',
-    nothing: 'Todavía no hay resultados.',
-    more: 'Mostrar resultados anteriores',
-    session: 'Sesión',
-    ms: '{n} ms',
-    meaning: 'El equipo del estudio le explica qué significan.',
-  },
-};
+import { NAMES, WORDS } from './words.js';
 
-/**
- * Tasks and what they measure. What is not named here is of the study's own making: its title there, else its name in
- * words.
- */
-const NAMES = {
-  en: {
-    reaction_time: 'Reaction time',
-    n_back: 'N-back',
-    stroop: 'Stroop',
-    flanker: 'Flanker',
-    trail_making: 'Trail making',
-    digit_span: 'Digit span',
-    symbol_search: 'Symbol search',
-    continuous_performance: 'Continuous performance',
-    custom: 'Task of the study',
-    mean_rt: 'Reaction time, mean',
-    median_rt: 'Reaction time, median',
-    sd_rt: 'Reaction time, spread',
-    accuracy: 'Correct',
-    total_trials: 'Trials',
-    lapses: 'Lapses',
-    hits: 'Hits',
-    false_alarms: 'False alarms',
-    d_prime: 'Sensitivity (d′)',
-    interference: 'Interference',
-    completion_time: 'Time taken',
-    errors: 'Errors',
-    max_span: 'Longest span',
-    omissions: 'Omissions',
-    commissions: 'Commissions',
-  },
-  de: {
-    reaction_time: 'Reaktionszeit',
-    n_back: 'N-back',
-    stroop: 'Stroop',
-    flanker: 'Flanker',
-    trail_making: 'Linien ziehen',
-    digit_span: 'Zahlenspanne',
-    symbol_search: 'Symbolsuche',
-    continuous_performance: 'Daueraufmerksamkeit',
-    custom: 'Aufgabe der Studie',
-    mean_rt: 'Reaktionszeit, Mittel',
-    median_rt: 'Reaktionszeit, Median',
-    sd_rt: 'Reaktionszeit, Streuung',
-    accuracy: 'Richtig',
-    total_trials: 'Durchgänge',
-    lapses: 'Aussetzer',
-    hits: 'Treffer',
-    false_alarms: 'Fehlalarme',
-    d_prime: 'Trennschärfe (d′)',
-    interference: 'Interferenz',
-    completion_time: 'Benötigte Zeit',
-    errors: 'Fehler',
-    max_span: 'Längste Spanne',
-    omissions: 'Auslassungen',
-    commissions: 'Falsche Antworten',
-  },
-  es: {
-    reaction_time: 'Tiempo de reacción',
-    n_back: 'N-back',
-    stroop: 'Stroop',
-    flanker: 'Flancos',
-    trail_making: 'Trazado',
-    digit_span: 'Dígitos',
-    symbol_search: 'Búsqueda de símbolos',
-    continuous_performance: 'Atención sostenida',
-    custom: 'Tarea del estudio',
-    mean_rt: 'Tiempo de reacción, media',
-    median_rt: 'Tiempo de reacción, mediana',
-    sd_rt: 'Tiempo de reacción, dispersión',
-    accuracy: 'Aciertos',
-    total_trials: 'Ensayos',
-    lapses: 'Lapsos',
-    hits: 'Detecciones',
-    false_alarms: 'Falsas alarmas',
-    d_prime: 'Sensibilidad (d′)',
-    interference: 'Interferencia',
-    completion_time: 'Tiempo empleado',
-    errors: 'Errores',
-    max_span: 'Serie más larga',
-    omissions: 'Omisiones',
-    commissions: 'Respuestas erróneas',
-  },
-};
-
+/** What is said where the page opens to nobody. */
+let shut = 'nolink';
 const token = new URLSearchParams(location.search).get('token');
 // Out of the address bar and the history: it must not be read over a shoulder or sent on.
 if (token) history.replaceState(null, '', location.pathname);
@@ -221,7 +16,7 @@ const say = (key) => {
   at('said').textContent = key ? word(key) : '';
 };
 const show = (id) => {
-  for (const one of ['door', 'inside']) at(one).hidden = one !== id;
+  for (const one of ['door', 'again', 'inside']) at(one).hidden = one !== id;
 };
 
 function speak(tag) {
@@ -244,8 +39,35 @@ const day = (date) =>
     timeZone: 'UTC',
   }).format(new Date(`${date}T00:00:00Z`));
 
+/** Whether the browser keeps a refresh token, which the page itself cannot see. */
+const REMEMBERED = 'remembered';
+
+/** Exchanges it. One at a time in all windows of the browser: it is good once. */
+function renewed() {
+  const renew = async () => {
+    const answer = await fetch('/api/portal/refresh', { method: 'POST', headers: { 'X-Portal-CSRF': '1' } });
+    if (answer.status === 401) localStorage.removeItem(REMEMBERED);
+    return answer.ok;
+  };
+  return navigator.locks ? navigator.locks.request('portal-refresh', renew) : renew();
+}
+
 async function ask(method, path, body, whom = about) {
-  const answer = await fetch(path, {
+  let answer = await sent(method, path, body, whom);
+  if (answer.status === 401 && localStorage.getItem(REMEMBERED) && (await renewed()))
+    answer = await sent(method, path, body, whom);
+  if (answer.status === 401) throw new Error('closed');
+  if (answer.status === 422) throw new Error('unreadable');
+  if (answer.status === 429) throw new Error('often');
+  // What the study keeps to itself, or there is none of, is no fault.
+  if (answer.status === 404 && method === 'GET') return undefined;
+  if (answer.status === 403 && (await answer.clone().json()).code === 'RESULTS_NOT_SHARED') return undefined;
+  if (!answer.ok) throw new Error('away');
+  return answer.status === 204 ? undefined : answer.json();
+}
+
+const sent = (method, path, body, whom) =>
+  fetch(path, {
     method,
     credentials: 'same-origin',
     headers: {
@@ -255,12 +77,6 @@ async function ask(method, path, body, whom = about) {
     },
     ...(body && { body: JSON.stringify(body) }),
   });
-  if (answer.status === 401) throw new Error('closed');
-  // What the study keeps to itself is no fault.
-  if (answer.status === 403 && (await answer.clone().json()).code === 'RESULTS_NOT_SHARED') return undefined;
-  if (!answer.ok) throw new Error('away');
-  return answer.status === 204 ? undefined : answer.json();
-}
 
 /** Runs what a person asked for, and says in words what came of it. */
 async function trying(work) {
@@ -268,8 +84,9 @@ async function trying(work) {
   try {
     await work();
   } catch (fault) {
-    say(fault.message === 'closed' ? 'closed' : 'away');
-    if (fault.message === 'closed') show('');
+    const known = ['closed', 'unreadable', 'often'].includes(fault.message);
+    say(known ? (fault.message === 'closed' ? shut : fault.message) : 'away');
+    if (fault.message === 'closed') show('again');
   }
 }
 
@@ -409,9 +226,7 @@ async function choosePerson() {
   people = known.items;
   if (!people.some(({ id }) => id === about)) about = people[0].id;
   sessionStorage.setItem('about', about);
-  speak(
-    known.caregiver ? known.caregiver.preferred_language || people[0].preferred_language : people[0].preferred_language,
-  );
+  speak((known.caregiver && known.caregiver.preferred_language) || people[0].preferred_language || navigator.language);
   at('whom').hidden = people.length < 2;
   at('person').replaceChildren(
     ...people.map(
@@ -421,17 +236,48 @@ async function choosePerson() {
   );
 }
 
+/** The study by the name that participants know, whom to ask, and where results are, which is nothing for many. */
+function showStudy({ study, results_passed_on: passed }) {
+  at('title').textContent = study.name;
+  document.title = study.name;
+  const { name, email, phone } = study.contact || {};
+  const parts = [
+    name && document.createTextNode(name),
+    email && Object.assign(document.createElement('a'), { href: `mailto:${email}`, textContent: email }),
+    phone &&
+      Object.assign(document.createElement('a'), { href: `tel:${phone.replace(/[^+\d]/g, '')}`, textContent: phone }),
+  ].filter(Boolean);
+  at('contact').replaceChildren(
+    ...(parts.length === 0
+      ? [word('unnamed')]
+      : [word('ask'), ...parts.flatMap((part, i) => (i === 0 ? [part] : [', ', part]))]),
+  );
+  const said = { sent: 'well', waiting: 'waiting', failed: 'stuck' }[passed];
+  at('results-way').hidden = !said;
+  at('data').textContent = said ? word(said) : '';
+}
+
+function showFeed(feed) {
+  at('feed').hidden = !feed;
+  at('feed-make').hidden = Boolean(feed);
+  at('feed-url').value = feed ? feed.url : '';
+  at('feed-open').href = feed ? feed.url.replace(/^https?:/, 'webcal:') : '';
+}
+
 async function enterPage() {
   turn += 1;
   const mine = turn;
   await choosePerson();
-  const [visits, status, channels, results] = await Promise.all([
+  const [visits, overview, channels, feed, results] = await Promise.all([
     allVisits(),
-    ask('GET', '/api/portal/data-status'),
+    ask('GET', '/api/portal/overview'),
     ask('GET', '/api/portal/preferences'),
+    ask('GET', '/api/portal/calendar-feed'),
     resultsFrom(0),
   ]);
   if (mine !== turn) return;
+  showStudy(overview);
+  showFeed(feed);
   shown = 0;
   at('sessions').replaceChildren();
   addResults(results);
@@ -450,7 +296,10 @@ async function enterPage() {
     ...visits.map((visit) => {
       const item = document.createElement('li');
       const what = document.createElement('span');
-      what.append(line(visit.name, 'name'), line(day(visit.target_date)));
+      what.append(
+        line(visit.name, 'name'),
+        line(visit.completed_on ? word('done-on', { day: day(visit.completed_on) }) : day(visit.target_date)),
+      );
       const state = document.createElement('span');
       state.className = 'state';
       state.textContent = stateOf(visit);
@@ -458,8 +307,10 @@ async function enterPage() {
       return item;
     }),
   );
-  at('data').textContent = word(status.has_failed_sync ? 'stuck' : 'well');
-  for (const box of at('channels').querySelectorAll('input')) box.checked = channels[box.name];
+  for (const box of at('channels').querySelectorAll('input')) {
+    box.checked = channels[box.name];
+    at(`no-${box.name}`).hidden = overview.channels[box.name];
+  }
   show('inside');
   await offerDevice();
 }
@@ -467,8 +318,12 @@ async function enterPage() {
 at('enter').addEventListener('click', () =>
   trying(async () => {
     about = null;
-    await ask('POST', '/api/portal/session', { token });
+    shut = 'closed';
+    const remember = at('remember').checked;
+    await ask('POST', '/api/portal/session', { token, remember });
+    if (remember) localStorage.setItem(REMEMBERED, '1');
     await enterPage();
+    shut = 'nolink';
   }),
 );
 at('person').addEventListener('change', ({ target }) =>
@@ -502,12 +357,32 @@ at('device').addEventListener('click', () =>
     say(said);
   }),
 );
+at('feed-make').addEventListener('click', () =>
+  trying(async () => showFeed(await ask('POST', '/api/portal/calendar-feed'))),
+);
+at('feed-end').addEventListener('click', () =>
+  trying(async () => {
+    await ask('DELETE', '/api/portal/calendar-feed');
+    showFeed(undefined);
+    say('feed-ended');
+  }),
+);
+at('feed-url').addEventListener('focus', ({ target }) => target.select());
+at('again').addEventListener('submit', (event) => {
+  event.preventDefault();
+  void trying(async () => {
+    const given = at('address').value.trim();
+    await ask('POST', '/api/portal/new-link', given.includes('@') ? { email: given } : { phone: given }, null);
+    say('asked');
+  });
+});
 at('leave').addEventListener('click', () =>
   trying(async () => {
     await ask('POST', '/api/portal/logout');
     about = null;
     sessionStorage.clear();
-    show('');
+    localStorage.removeItem(REMEMBERED);
+    show('again');
     say('gone');
   }),
 );

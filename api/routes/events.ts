@@ -3,15 +3,34 @@ import { listEvents } from '../../db/queries/events.js';
 import { inStudy } from '../access.js';
 import { siteNamed } from '../context.js';
 import { afterEndOf, startOf } from '../moments.js';
-import { reply, route } from '../route.js';
+import { created, reply, route } from '../route.js';
 import { Type, Uuid, before, listOf, paging, since, sorting, text } from '../schemas/common.js';
 import { Event } from '../schemas/events.js';
+import { eventTicket } from '../services/event-ticket.js';
 import { eventStream, startOf as streamStart } from '../services/event-stream.js';
 
+const Ticket = Type.Object({
+  ticket: Type.String(),
+  expires_in: Type.Integer({ description: 'seconds' }),
+});
 const may = inStudy();
 const STREAM = 'text/event-stream';
 
 export const eventRoutes = [
+  route({
+    method: 'POST',
+    path: '/api/studies/{study_id}/events/ticket',
+    tag: 'Events',
+    summary: 'A ticket that opens the stream of events without a bearer token',
+    may,
+    within: 'read',
+    secret: true,
+    description:
+      'For EventSource, which can send no header: `new EventSource(`/api/studies/{study_id}/events?ticket=…`)`. It is good for this study’s stream alone, within a minute; a stream that is open goes on. The caller’s rights are read anew at each look.',
+    answers: { 201: Ticket },
+    handle: ({ actor, credential, params, services }) =>
+      created(eventTicket(services.settings, actor, { ...params, login: credential?.sid })),
+  }),
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/events',
@@ -19,9 +38,10 @@ export const eventRoutes = [
     summary: 'What was emitted in the study, oldest first',
     may,
     within: 'read',
+    takesTicket: true,
     description: `What is emitted, and what stands in \`data\`: see \`webhooks\` of this document. Who is assigned to sites sees the events of their participants.
 
-With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on and then as they come: \`id\` and \`event\` are the event’s id and type, \`data\` the event. \`Last-Event-ID\` goes on after that event, at any API process; \`skip\`, \`limit\` and \`sort\` mean nothing there. The stream ends, with an event \`end\` that says why, when the caller may no longer see the study.`,
+With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on and then as they come: \`id\` and \`event\` are the event’s id and type, \`data\` the event. \`Last-Event-ID\` (or \`last_event_id\` in the query) goes on after that event, at any API process; instead of a bearer token \`ticket\` opens it; \`skip\`, \`limit\` and \`sort\` mean nothing there. The stream ends, with an event \`end\` that says why, when the caller may no longer see the study.`,
     query: Type.Object({
       ...paging,
       sort: sorting('occurred_at'),
@@ -29,6 +49,10 @@ With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on
       participant_id: Type.Optional(Uuid),
       from: Type.Optional(since),
       to: Type.Optional(before),
+      ticket: Type.Optional(Type.String({ maxLength: 4000, description: 'of a stream, instead of a bearer token' })),
+      last_event_id: Type.Optional(
+        Type.String({ maxLength: 100, description: 'of a stream: as the header Last-Event-ID, which goes before it' }),
+      ),
     }),
     headers: Type.Object({
       'last-event-id': Type.Optional(
@@ -51,7 +75,8 @@ With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on
           sort: query.sort ?? 'occurred_at',
           ...filter,
         });
-      const start = await streamStart(tx, params.study_id, headers['last-event-id'] as string | undefined);
+      const last = (headers['last-event-id'] as string | undefined) || query.last_event_id;
+      const start = await streamStart(tx, params.study_id, last);
       const site = siteNamed(headers);
       const stream = eventStream({
         services,

@@ -6,6 +6,7 @@ import { anchorRoutes } from './anchor.js';
 import { auditRoutes } from './audit.js';
 import { authRoutes } from './auth.js';
 import { batteryRoutes } from './batteries.js';
+import { calendarFeedRoutes } from './calendar-feeds.js';
 import { caregiverRoutes } from './caregivers.js';
 import { datacaptureRoutes } from './datacapture.js';
 import { datacaptureSyncRoutes } from './datacapture-syncs.js';
@@ -27,7 +28,8 @@ import { overrideRoutes } from './overrides.js';
 import { participantImportRoutes } from './participant-import.js';
 import { participantRoutes } from './participants.js';
 import { policyRoutes } from './policy.js';
-import { portalLogout, portalPages } from './portal-page.js';
+import { portalLoginRoutes } from './portal-logins.js';
+import { portalPages } from './portal-page.js';
 import { portalRoutes } from './portal.js';
 import { pushRoutes } from './pushes.js';
 import { reportDocumentRoutes } from './report-documents.js';
@@ -82,7 +84,8 @@ export const described: readonly Route[] = [
   ...decisionRoutes,
   ...overrideRoutes,
   ...portalRoutes,
-  portalLogout,
+  ...portalLoginRoutes,
+  ...calendarFeedRoutes,
   ...reportRoutes,
   ...reportDocumentRoutes,
   ...templateRoutes,

@@ -200,7 +200,7 @@ export const notificationRoutes = [
     query: Link,
     answers: { 200: undefined, 404: undefined },
     further: ['text/html'],
-    handle: ({ services, query }) => html(unsubscribePage(services, query.token)),
+    handle: async ({ services, query }) => html(await unsubscribePage(services, query.token)),
   }),
   route({
     method: 'POST',

@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { anyone } from '../access.js';
-import { clearedCookie } from '../auth/portal.js';
 import { reply, route } from '../route.js';
 
 /**
  * Scripts and styles as files of the service itself; nothing is sent elsewhere, and no other page may frame this one.
  */
 const POLICY =
-  "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /** Beside this file, also when it is built: scripts/build.mjs copies what is not TypeScript. */
 const asset = (name: string): string => readFileSync(new URL(`../portal/${name}`, import.meta.url), 'utf8');
 
@@ -39,21 +38,13 @@ const file = (path: string, summary: string, name: string, type: string, more: R
 export const portalPages = [
   file('/portal', 'The participant’s page', 'page.html', 'text/html; charset=utf-8'),
   file('/portal/page.js', 'Its script', 'page.js', 'text/javascript; charset=utf-8'),
+  file('/portal/words.js', 'Its words', 'words.js', 'text/javascript; charset=utf-8'),
+  file('/portal/icon.svg', 'Its icon', 'icon.svg', 'image/svg+xml'),
+  // What browsers ask for by themselves, for pages that name no icon.
+  file('/favicon.ico', 'The icon of all pages', 'icon.svg', 'image/svg+xml'),
   // The page itself is one segment above its script.
   file('/portal/worker.js', 'What shows its push messages', 'worker.js', 'text/javascript; charset=utf-8', {
     'Service-Worker-Allowed': '/portal',
   }),
   file('/portal/page.css', 'Its style', 'page.css', 'text/css; charset=utf-8'),
 ];
-
-export const portalLogout = route({
-  method: 'POST',
-  path: '/api/portal/logout',
-  tag: 'Portal',
-  summary: 'Take the portal’s cookie back',
-  may: anyone,
-  studyContext: false,
-  description: 'Of the browser that asks; without a cookie it changes nothing.',
-  answers: { 204: undefined },
-  handle: ({ services }) => reply(204, undefined, { 'Set-Cookie': clearedCookie(services.settings) }),
-});

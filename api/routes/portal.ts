@@ -1,4 +1,4 @@
-import { hasFailedSync, portalVisits } from '../../db/queries/portal.js';
+import { hasFailedSync } from '../../db/queries/portal.js';
 import { anyone, household as whoever, portal, staff } from '../access.js';
 import { accepted, reply, route } from '../route.js';
 import { Type, listOf, paging } from '../schemas/common.js';
@@ -6,13 +6,18 @@ import {
   DataStatus,
   Household,
   LinkQueued,
+  LinkAsked,
   MagicLink,
+  NewLink,
   OpenLink,
+  PortalOverview,
   PortalParticipant,
   PortalResult,
   PortalSession,
   PortalVisit,
 } from '../schemas/portal.js';
+import { requestNewLink } from '../services/link-requests.js';
+import { overview, ownVisits } from '../services/portal-overview.js';
 import { ownResults } from '../services/portal-results.js';
 import { household, openSession, requestLink } from '../services/portal.js';
 
@@ -38,18 +43,36 @@ export const portalRoutes = [
   }),
   route({
     method: 'POST',
+    path: '/api/portal/new-link',
+    tag: 'Portal',
+    summary: 'Ask for a new link to the portal, by one’s own address',
+    may: anyone,
+    limit: 'auth',
+    secret: true,
+    studyContext: false,
+    description:
+      'Who takes part, or cares for somebody who does, and has this address in the study gets a link; the answer is the same for any address. It is limited as logins are, by the caller’s address and by the one that is given; a person gets three links in ten minutes at the most.',
+    body: NewLink,
+    answers: { 202: LinkAsked },
+    handle: async ({ services, body, context }) => {
+      await requestNewLink(services, body, context);
+      return accepted({ status: 'accepted' });
+    },
+  }),
+  route({
+    method: 'POST',
     path: '/api/portal/session',
     tag: 'Portal',
-    summary: 'Open a link: a portal token, and the same as a cookie',
+    summary: 'Open a link: a portal token and a refresh token, and cookies for pages',
     may: anyone,
     secret: true,
     description:
-      'The link bears the token as `?token=`. A link that was used, has expired or is not known is 401 INVALID_LINK. The cookie `portal_session` is HttpOnly and SameSite=Strict. Of a caregiver’s link the answer has `caregiver` and `participants`; its token asks for the one that X-Participant-ID (or `participant_id`) names, or for the only one.',
+      'The link bears the token as `?token=`. A link that was used, has expired or is not known is 401 INVALID_LINK. The cookie `portal_session` is HttpOnly and SameSite=Strict; with `remember` so is `portal_refresh`, which bears the refresh token. Of a caregiver’s link the answer has `caregiver` and `participants`; its token asks for the one that X-Participant-ID (or `participant_id`) names, or for the only one.',
     body: OpenLink,
     answers: { 200: PortalSession, 401: undefined, 503: undefined },
     handle: async ({ services, body, context }) => {
-      const session = await openSession(services, body.token, context);
-      return reply(200, session.body, { 'Set-Cookie': session.cookie });
+      const session = await openSession(services, body, context);
+      return reply(200, session.body, { 'Set-Cookie': session.cookies });
     },
   }),
   route({
@@ -88,7 +111,15 @@ export const portalRoutes = [
     description: 'Neither superseded nor cancelled ones.',
     query: Type.Object({ ...paging }),
     answers: { 200: listOf(PortalVisit) },
-    handle: ({ tx, actor, query }) => portalVisits(tx, actor.id, { skip: query.skip ?? 0, limit: query.limit ?? 50 }),
+    handle: ({ tx, actor, query }) => ownVisits(tx, actor.id, { skip: query.skip ?? 0, limit: query.limit ?? 50 }),
+  }),
+  route({
+    ...own,
+    method: 'GET',
+    path: '/api/portal/overview',
+    summary: 'The study, whom to ask, on which channels one is reached, and where one’s results are',
+    answers: { 200: PortalOverview },
+    handle: ({ tx, actor }) => overview(tx, actor),
   }),
   route({
     ...own,

@@ -94,7 +94,7 @@ export const sessionRoutes = [
     summary: 'Submit task summaries and raw trials',
     may: anyone,
     within: 'session',
-    description: `${credential} A submission is taken whole or not at all, at most 50,000 trials. Tasks may come in several submissions; the same again is \`duplicate\`, other data for a task 409 TASK_CONFLICT, anything new after the end 409 SESSION_ENDED. Implausible values and trials out of order are kept and reported.`,
+    description: `${credential} A submission is taken whole or not at all, at most 50,000 trials. Tasks may come in several submissions; the same again is \`duplicate\`, other data for a task 409 TASK_CONFLICT, anything new after the end 409 SESSION_ENDED, unless it began before the end: its request did, or all of its trials were recorded before. The same rule holds for \`/api/sync/responses\` and \`/api/sync/bulk\`. A task that the battery has in several modules is told apart by \`module_id\`; without it there is a warning TASK_IN_SEVERAL_MODULES. Implausible values and trials out of order are kept and reported.`,
     headers: sessionHeader,
     body: Submission,
     large: true,

@@ -1,3 +1,6 @@
+import { studyShownTo } from '../../db/queries/study-face.js';
+import { builtInLanguage } from '../../workflows/domain/reminders/built-in.js';
+import { publicName } from '../../workflows/domain/reminders/study-face.js';
 import { inStudy, staff } from '../access.js';
 import { route } from '../route.js';
 import { Because, Visit } from '../schemas/schedules.js';
@@ -39,13 +42,17 @@ export const visitStateRoutes = [
     path: '/api/participants/{participant_id}/visits.ics',
     tag: 'Visits',
     summary: 'A participant’s visits as a calendar feed (text/calendar)',
+    description: 'In the participant’s language. Calendar programs send no token: for them there is a secret address.',
+    etag: true,
     may: inStudy(),
     within: 'read',
     answers: { 200: undefined },
     further: ['text/calendar'],
     handle: async ({ tx, params }) => {
-      await existingParticipant(tx, params.participant_id);
-      return visitCalendar(tx, params.participant_id);
+      const { id } = await existingParticipant(tx, params.participant_id);
+      const study = (await studyShownTo(tx, id))!;
+      const language = builtInLanguage(study.preferred_language, study.default_language);
+      return visitCalendar(tx, id, { language, name: publicName(study, study.preferred_language ?? language) });
     },
   }),
 ];

@@ -51,6 +51,7 @@ export const SessionDetails = Type.Object({
       {
         task: Type.String(),
         local_id: nullable(Type.String()),
+        module_id: nullable(Uuid),
         summary: Summary,
         summary_source: SummarySource,
         computed_summary: Summary,
@@ -101,6 +102,11 @@ export const RawTrial = body({
   rt: nullable(Type.Number({ minimum: 0, maximum: 86_400_000, description: 'milliseconds; null: no reaction' })),
   correct: nullable(Type.Boolean()),
   timestamp: Instant,
+  practice: Type.Optional(
+    Type.Boolean({
+      description: 'for practice: kept and exported, and no part of the computed summary and the checks',
+    }),
+  ),
   data: Type.Optional(
     Type.Unsafe<Record<string, unknown>>({
       type: 'object',
@@ -120,6 +126,11 @@ export const TaskName = TaskKey;
 /** At most 50,000 trials (413). */
 export const Submission = body({
   session_id: Type.String({ minLength: 1, maxLength: 100 }),
+  module_id: Type.Optional({
+    ...Uuid,
+    description:
+      'the module of the session’s battery whose results these are, all of its one task. Where the battery has several modules of a task it tells them apart: their results are kept under the module’s name or, where names are the same, as `task#1`, `task#2`',
+  }),
   task_summaries: TaskSummaries,
   raw_trials: Type.Optional(Type.Array(RawTrial)),
 });
@@ -166,4 +177,5 @@ export const Trial = Type.Object({
   correct: nullable(Type.Boolean()),
   timestamp: Instant,
   data: Type.Optional(Json),
+  practice: Type.Optional(Type.Literal(true)),
 });

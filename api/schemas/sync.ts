@@ -33,6 +33,9 @@ export const ResponseItem = body({
     }),
   ),
   task: TaskName,
+  moduleId: Type.Optional(
+    nullable({ ...Uuid, description: 'the module of the session’s battery, as `module_id` of a submission' }),
+  ),
   summary: Type.Optional(TaskSummary),
   trials: Type.Optional(
     Type.Array(Type.Object({ ...RawTrial.properties, task: Type.Optional(TaskName) }, { additionalProperties: false })),

@@ -50,7 +50,11 @@ export async function readyCompiled(
   const ready = ({ source }: { source: CompileSource | null }) =>
     source ? compiledBefore(source, language) : undefined;
   if (asker.kind === 'participant') {
-    const right = await batteryForParticipant(database, { ...asked, participantId: asker.id });
+    const right = await batteryForParticipant(database, {
+      ...asked,
+      participantId: asker.id,
+      login: asker.login ?? null,
+    });
     return { kind: 'participant', caller: right.caller ?? undefined, answer: ready(right) };
   }
   const right = await batteryForUser(database, {

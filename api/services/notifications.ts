@@ -20,7 +20,7 @@ import { webSubscription, webSubscriptionFault } from '../../workflows/domain/re
 import { settingsFaults } from '../../workflows/domain/reminders/settings.js';
 import type { NotificationSettings } from '../../workflows/domain/reminders/settings.js';
 import { valuesOf } from '../../workflows/domain/reminders/values.js';
-import { compose, wordsFor } from '../../workflows/domain/reminders/words.js';
+import { compose, signed, wordsFor } from '../../workflows/domain/reminders/words.js';
 import type { Actor, Participant } from '../access.js';
 import { problem } from '../errors.js';
 import { by } from '../record.js';
@@ -95,13 +95,15 @@ export async function explainVisit(tx: Tx, visitId: string, maxLatenessHours: nu
 interface StudyFacts {
   study_code: string;
   study_name: string;
+  public_name: unknown;
+  contact: unknown;
   status: string;
   settings: NotificationSettings;
 }
 async function studyOf(tx: Tx, studyId: string): Promise<StudyFacts> {
   return (
     await tx.raw(
-      `select study_code, study_name, status, coalesce(config -> 'notifications', '{}') as settings from studies where id = ?`,
+      `select study_code, study_name, config -> 'public_name' as public_name, config -> 'contact' as contact, status, coalesce(config -> 'notifications', '{}') as settings from studies where id = ?`,
       [studyId],
     )
   ).rows[0];
@@ -177,8 +179,8 @@ export async function preview(tx: Tx, given: Static<typeof PreviewRequest>, sett
   const participant = await existingParticipant(tx, visit.participant_id);
   const study = await studyOf(tx, visit.study_id);
   const words = given.template
-    ? { ...given.template, language: given.language ?? 'en' }
-    : wordsFor(given.kind, given.language ?? participant.preferred_language, study.settings.languages ?? {});
+    ? { ...given.template, language: given.language ?? 'en', own: true }
+    : wordsFor(given.kind, given.language ?? participant.preferred_language, study.settings);
   const base = (settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`).replace(/\/+$/, '');
   const values = valuesOf(
     {
@@ -199,14 +201,18 @@ export async function preview(tx: Tx, given: Static<typeof PreviewRequest>, sett
       study_status: study.status,
       study_code: study.study_code,
       study_name: study.study_name,
+      public_name: study.public_name,
+      contact: study.contact,
       site_code: participant.site_code,
       site_name: participant.site_code,
       settings: study.settings,
     },
     { portal_url: `${base}/portal`, unsubscribe_url: `${base}/api/notifications/unsubscribe` },
     nowIso(),
+    words.language,
   );
-  return { ...compose(words, values), language: words.language };
+  const whole = (given.channel ?? 'email') === 'email' ? signed(words, values) : words;
+  return { ...compose(whole, values), language: words.language };
 }
 
 /**

@@ -2,8 +2,10 @@ import type { AuditTrail } from '../../db/audit.js';
 import type { Tx } from '../../db/knex.js';
 import { optIn, optOut, optOutsOf } from '../../db/queries/notifications.js';
 import { subjectOf } from '../../db/signed-links.js';
-import { inScope } from '../../db/transaction.js';
+import { studyShownTo } from '../../db/queries/study-face.js';
+import { inScope, readInScope } from '../../db/transaction.js';
 import type { Participant } from '../access.js';
+import { askingPage, endedPage } from './opt-out-page.js';
 import { sessionSecret } from '../auth/portal.js';
 import { problem } from '../errors.js';
 import type { RequestContext } from '../route.js';
@@ -51,18 +53,21 @@ function meant(services: Services, token: string): { participantId: string; chan
 }
 
 /** The page behind the link. It asks first: mail programs open links by themselves. @throws 404 */
-export function unsubscribePage(services: Services, token: string): string {
-  const { channel } = meant(services, token);
-  return page(
-    'Messages of this study',
-    `<form method="post"><p>No more messages by ${channel === 'sms' ? 'text message' : channel}?</p><p><button type="submit">No more of these messages</button></p></form>`,
-  );
+export async function unsubscribePage(services: Services, token: string): Promise<string> {
+  const { participantId, channel } = meant(services, token);
+  return askingPage(await readInScope(services.database, '*', (tx) => shownTo(tx, participantId)), channel);
+}
+
+async function shownTo(tx: Tx, participantId: string) {
+  const study = await studyShownTo(tx, participantId);
+  if (!study) throw problem('NOT_FOUND', { detail: 'This link is not valid any more.' });
+  return study;
 }
 
 /** Ends a channel's messages by the link in one of them; repeating it changes nothing. @throws 404 */
 export async function unsubscribe(services: Services, token: string, context: RequestContext): Promise<string> {
   const { participantId, channel } = meant(services, token);
-  await inScope(services.database, '*', async ({ tx, audit }) => {
+  return inScope(services.database, '*', async ({ tx, audit }) => {
     const out = await optOut(tx, participantId, channel, 'link');
     if (!out) throw problem('NOT_FOUND', { detail: 'This link is not valid any more.' });
     if (out.isNew)
@@ -75,12 +80,6 @@ export async function unsubscribe(services: Services, token: string, context: Re
         resource_id: participantId,
         metadata: { channel, by: 'link' },
       });
+    return endedPage(await shownTo(tx, participantId));
   });
-  return page(
-    'Done',
-    '<p>You will get no more of these messages. In the study’s portal you can change that again.</p>',
-  );
 }
-
-const page = (title: string, inside: string): string =>
-  `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title></head><body style="font-family:sans-serif;line-height:1.5;max-width:32rem;margin:2rem auto;padding:0 1rem"><h1>${title}</h1>${inside}</body></html>`;

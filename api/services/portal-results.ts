@@ -1,11 +1,20 @@
 import type { Tx } from '../../db/knex.js';
 import { portalResults, resultsShared } from '../../db/queries/portal-results.js';
+import { studyShownTo } from '../../db/queries/study-face.js';
 import type { PortalResult as ResultRow } from '../../db/queries/portal-results.js';
 import { titlesOf } from '../../workflows/domain/assessment/titles.js';
+import { hasBuiltIn, primary } from '../../workflows/domain/reminders/built-in.js';
+import { TASKS } from '../../workflows/domain/assessment/tasks.js';
 import type { Titles } from '../../workflows/domain/assessment/titles.js';
+import { visitTitle } from '../../workflows/domain/visit-title.js';
 import type { Participant } from '../access.js';
 import { invalid, problem } from '../errors.js';
 
+/** Tasks and metrics that the participant's page has names for, in each of its languages. */
+const NAMED: ReadonlySet<string> = new Set([
+  ...Object.entries(TASKS).flatMap(([task, { metrics }]) => [task, ...metrics]),
+  ...['mean_rt', 'median_rt', 'sd_rt', 'accuracy', 'total_trials'],
+]);
 const SHARED = ['none', 'summary'];
 
 /** Holds a study's `config.portal_results` against what there is; left out it is `none`. @throws 422 naming the path */
@@ -34,10 +43,18 @@ export async function ownResults(
   if ((await resultsShared(tx, study_id)) === 'none') throw problem('RESULTS_NOT_SHARED');
   const language = caregiver?.preferred_language ?? preferred_language;
   const { items, total } = await portalResults(tx, id, range);
+  const readers = {
+    default_language: (await studyShownTo(tx, id))?.default_language ?? null,
+    isBuiltIn: (key: string, of: string) => hasBuiltIn(primary(of)) && NAMED.has(key),
+  };
   return {
     items: items.map(({ modules, tasks, ...item }) => ({
       ...item,
-      tasks: tasks.map((one) => ({ ...one, ...titlesOf(one.task, Object.keys(one.metrics), modules ?? [], language) })),
+      visit_name: item.visit_name === null ? null : visitTitle(item.visit_name),
+      tasks: tasks.map((one) => ({
+        ...one,
+        ...titlesOf(one.task, Object.keys(one.metrics), modules ?? [], language, readers),
+      })),
     })),
     total,
   };

@@ -1,15 +1,7 @@
-/** The languages that the portal speaks; a participant of another one reads English. */
-export const portalLanguages = ['en', 'de', 'es'] as const;
-export type PortalLanguage = (typeof portalLanguages)[number];
-
-/** The language for a BCP 47 tag: `de-AT` reads German. */
-export function languageOf(tag: string | null | undefined): PortalLanguage {
-  const primary = tag?.toLowerCase().split(/[-_]/)[0];
-  return portalLanguages.find((language) => language === primary) ?? 'en';
-}
+import type { BuiltInLanguage } from '../../workflows/domain/reminders/built-in.js';
 
 /** By kind and what happened, or by kind alone. */
-export const timelineWords: Record<PortalLanguage, Record<string, string>> = {
+export const timelineWords: Record<BuiltInLanguage, Record<string, string>> = {
   en: {
     'participant enrolled': 'You joined the study',
     'participant withdrawn': 'You left the study',
@@ -61,10 +53,27 @@ export const timelineWords: Record<PortalLanguage, Record<string, string>> = {
     session: 'Tareas sin terminar',
     reminder: 'Mensaje enviado',
   },
+  fr: {
+    'participant enrolled': 'Vous avez rejoint l’étude',
+    'participant withdrawn': 'Vous avez quitté l’étude',
+    'consent signed': 'Vous avez signé un consentement',
+    'consent revoked': 'Vous avez révoqué un consentement',
+    'consent declined': 'Vous avez refusé un consentement',
+    consent: 'Consentement demandé',
+    'visit completed': '{name} : faite',
+    'visit missed': '{name} : manquée',
+    'visit cancelled': '{name} : annulée',
+    'visit open': '{name} : à faire maintenant',
+    'visit scheduled': '{name} : prévue',
+    'session completed': 'Tâches terminées',
+    'session active': 'Tâches commencées',
+    session: 'Tâches non terminées',
+    reminder: 'Message envoyé',
+  },
 };
 
 /** The same, where it is said to who cares for the participant; what is not here says nothing of who reads it. */
-export const wordsForCaregivers: Record<PortalLanguage, Record<string, string>> = {
+export const wordsForCaregivers: Record<BuiltInLanguage, Record<string, string>> = {
   en: {
     'participant enrolled': 'Joined the study',
     'participant withdrawn': 'Left the study',
@@ -75,4 +84,11 @@ export const wordsForCaregivers: Record<PortalLanguage, Record<string, string>> 
   },
   de: { reminder: 'Nachricht gesendet' },
   es: {},
+  fr: {
+    'participant enrolled': 'A rejoint l’étude',
+    'participant withdrawn': 'A quitté l’étude',
+    'consent signed': 'Consentement signé',
+    'consent revoked': 'Consentement révoqué',
+    'consent declined': 'Consentement refusé',
+  },
 };

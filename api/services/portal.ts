@@ -15,13 +15,15 @@ import type { Tx } from '../../db/knex.js';
 import { inScope } from '../../db/transaction.js';
 import type { Sender } from '../../workflows/contract.js';
 import type { Caregiver, Participant } from '../access.js';
-import { portalSession, sessionSecret } from '../auth/portal.js';
-import type { PortalSession } from '../auth/portal.js';
+import { sessionSecret } from '../auth/portal.js';
+import type { PortalHolder } from '../auth/portal.js';
 import { invalid, problem } from '../errors.js';
 import { by } from '../record.js';
 import type { RequestContext } from '../route.js';
 import type { Services } from '../services.js';
 import { currentPolicy } from './policy.js';
+import { issuePortalTokens } from './portal-logins.js';
+import type { PortalTokens } from './portal-logins.js';
 import type { Change } from './studies.js';
 
 const addresses = { email: 'email', sms: 'phone' } as const;
@@ -91,17 +93,26 @@ async function caring(tx: Tx, caregiverId: string): Promise<Recipient> {
 }
 
 /** What a link opened: the participant's own portal, or a caregiver's. */
-type Opened = { participant: PortalParticipant } | { caregiver: OpenedCaregiver; participants: CaredFor[] };
+type Opened = ({ participant: PortalParticipant } | { caregiver: OpenedCaregiver; participants: CaredFor[] }) & {
+  tokens: PortalTokens;
+};
 
 /**
  * Opens a link once and gives what the portal works with.
- * @returns the answer's body, and the `Set-Cookie` beside it
+ * @param remember a page of the same browser can go on without another link
+ * @returns the answer's body, and the cookies beside it
  * @throws 401 INVALID_LINK, the same for a link that is unknown, used, expired or of somebody who has withdrawn or is
  * let in no more
  */
-export async function openSession({ database, settings }: Services, token: string, context: RequestContext) {
-  const hash = linkHash(sessionSecret(settings), token);
-  const opened = await inScope(database, '*', async ({ tx, audit }): Promise<Opened | undefined> => {
+export async function openSession(
+  services: Services,
+  { token, remember = false }: { token: string; remember?: boolean },
+  context: RequestContext,
+): Promise<Pick<PortalTokens, 'cookies'> & { body: PortalTokens['body'] & Record<string, unknown> }> {
+  const hash = linkHash(sessionSecret(services.settings), token);
+  const opened = await inScope(services.database, '*', async ({ tx, audit }): Promise<Opened | undefined> => {
+    const issue = (holder: PortalHolder, study_id: string) =>
+      issuePortalTokens(services, tx, { holder, study_id, remember }, context);
     const entry = { user_id: null, request_id: context.requestId };
     const participant = await openLink(tx, hash);
     if (participant) {
@@ -112,7 +123,7 @@ export async function openSession({ database, settings }: Services, token: strin
         resource_type: 'participant',
         resource_id: participant.id,
       });
-      return { participant };
+      return { participant, tokens: await issue({ kind: 'participant', id: participant.id }, participant.study_id) };
     }
     const caregiver = await openCaregiverLink(tx, hash);
     if (caregiver) {
@@ -124,7 +135,14 @@ export async function openSession({ database, settings }: Services, token: strin
         resource_id: caregiver.id,
         metadata: asCaregiver(caregiver.id),
       });
-      return { caregiver, participants: (await caredFor(tx, caregiver.id, { skip: 0, limit: MOST })).items };
+      return {
+        caregiver,
+        participants: (await caredFor(tx, caregiver.id, { skip: 0, limit: MOST })).items,
+        tokens: await issue(
+          { kind: 'caregiver', id: caregiver.id, epoch: caregiver.session_epoch },
+          caregiver.study_id,
+        ),
+      };
     }
     const closed = await closedLink(tx, hash);
     if (closed) {
@@ -142,27 +160,19 @@ export async function openSession({ database, settings }: Services, token: strin
   });
   // Thrown after the commit: the record of the refusal stays.
   if (!opened) throw problem('INVALID_LINK');
-  if ('participant' in opened)
-    return answered(portalSession(settings, { kind: 'participant', id: opened.participant.id }), opened);
+  const { tokens } = opened;
+  if ('participant' in opened) return { ...tokens, body: { ...tokens.body, participant: opened.participant } };
   const {
-    caregiver: { session_epoch: epoch, ...caregiver },
+    caregiver: { session_epoch: _epoch, ...caregiver },
     participants,
   } = opened;
   // Whom it is about is said where there is no choice.
   const participant = participants.length === 1 ? withoutCare(participants[0]!) : null;
-  return answered(portalSession(settings, { kind: 'caregiver', id: caregiver.id, epoch }), {
-    participant,
-    caregiver,
-    participants,
-  });
+  return { ...tokens, body: { ...tokens.body, participant, caregiver, participants } };
 }
 
 /** More than anybody cares for; the list itself is paged. */
 const MOST = 500;
-const answered = ({ token, seconds, cookie }: PortalSession, more: object) => ({
-  body: { portal_token: token, expires_in: seconds, ...more },
-  cookie,
-});
 const withoutCare = ({ relationship: _relationship, ...participant }: CaredFor): PortalParticipant => participant;
 
 /** For whom a portal token may ask: the participant itself, or those whom a caregiver cares for. */

@@ -2,6 +2,8 @@ import { hash as digest } from 'node:crypto';
 import { canonicalJson } from '../../db/canonical-json.js';
 import type { TaskRow } from '../../db/queries/submissions.js';
 import type { TrialsOf } from '../../db/queries/trials.js';
+import { placeOf } from '../../workflows/domain/assessment/modules.js';
+import type { ModuleFault } from '../../workflows/domain/assessment/modules.js';
 import { isKnownTask, taskResult } from '../../workflows/domain/assessment/submission.js';
 import type { KnownModules, TaskResult } from '../../workflows/domain/assessment/submission.js';
 import type { Remark } from '../../workflows/domain/assessment/types.js';
@@ -15,6 +17,7 @@ export interface Trial {
   correct: boolean | null;
   timestamp: string;
   data?: Record<string, unknown>;
+  practice?: boolean;
 }
 export interface RawTrial extends Trial {
   task: string;
@@ -32,6 +35,9 @@ export interface TaskContent {
   trials: readonly Trial[];
   /** Milliseconds since 1970 of each trial. */ at: number[];
   hash: string;
+  /** The module that the client named, and the task by whose rules it is judged. */
+  module_id?: string;
+  kind?: string;
 }
 export interface Content {
   tasks: TaskContent[];
@@ -92,7 +98,8 @@ const PLAIN = /^[\w:.+\- ]*$/;
 function canonicalTrial(trial: Trial, task: string): string {
   const data = trial.data === undefined ? '' : `"data":${canonicalJson(trial.data)},`;
   const at = PLAIN.test(trial.timestamp) ? `"${trial.timestamp}"` : JSON.stringify(trial.timestamp);
-  return `{"correct":${trial.correct},${data}"rt":${trial.rt === 0 ? 0 : trial.rt},"task":${task},"timestamp":${at},"trial_index":${trial.trial_index === 0 ? 0 : trial.trial_index}}`;
+  const practice = trial.practice === undefined ? '' : `"practice":${trial.practice},`;
+  return `{"correct":${trial.correct},${data}${practice}"rt":${trial.rt === 0 ? 0 : trial.rt},"task":${task},"timestamp":${at},"trial_index":${trial.trial_index === 0 ? 0 : trial.trial_index}}`;
 }
 
 /** A task may have a summary, trials, or both; its trials stay in the order that they were sent. */
@@ -116,6 +123,16 @@ function byTask(
   return tasks;
 }
 
+/** The content under the name that its module's results are kept by. */
+export function ofModule(
+  content: TaskContent,
+  module_id: string,
+  modules: KnownModules | null,
+): TaskContent | ModuleFault {
+  const place = placeOf({ task: content.task, module_id }, modules);
+  return 'code' in place ? place : { ...content, ...place, module_id: module_id.toLowerCase() };
+}
+
 /** Where in a request a task's name stands, and a trial. */
 export interface Places {
   task: (content: TaskContent) => string;
@@ -131,7 +148,7 @@ export function contentFaults(
   const faults: FaultEntry[] = [];
   for (const content of contents) {
     const { task, trials, at } = content;
-    if (!isKnownTask(task, modules))
+    if (content.module_id === undefined && !isKnownTask(task, modules))
       faults.push({
         path: places.task(content),
         code: 'UNKNOWN_TASK',
@@ -158,12 +175,14 @@ export function taskRows(
   now: number,
   since: number | null = null,
 ): { row: TaskRow; trials: TrialsOf; remarks: { warnings: Remark[]; flags: Remark[] } } {
-  const { task, summary, trials, at, hash } = content;
-  const result: TaskResult = taskResult({ task, summary, trials, at }, modules, { now, since });
+  const { task, summary, trials, at, hash, module_id = null, kind } = content;
+  const named = module_id !== null;
+  const result: TaskResult = taskResult({ task, summary, trials, at, kind, named }, modules, { now, since });
   return {
     row: {
       ...of,
       task,
+      module_id,
       summary,
       computed_summary: result.computed_summary,
       summary_difference: result.summary_difference,

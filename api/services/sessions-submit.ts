@@ -3,17 +3,19 @@ import type { Tx } from '../../db/knex.js';
 import type { SessionRow } from '../../db/queries/sessions.js';
 import { insertTasks, modulesOfSession, taskHashes } from '../../db/queries/submissions.js';
 import { insertTrials } from '../../db/queries/trials.js';
-import { MAX_TRIALS } from '../../workflows/domain/assessment/submission.js';
+import { requestPushes } from '../../db/queries/push-requests.js';
+import { MAX_TRIALS, beganBefore } from '../../workflows/domain/assessment/submission.js';
 import type { KnownModules } from '../../workflows/domain/assessment/submission.js';
 import type { Remark } from '../../workflows/domain/assessment/types.js';
-import { problem } from '../errors.js';
+import { invalid, problem } from '../errors.js';
 import type { RequestContext } from '../route.js';
 import type { Work } from '../../db/transaction.js';
-import { contentFaults, readContent, taskRows } from './sessions-content.js';
+import { contentFaults, ofModule, readContent, taskRows } from './sessions-content.js';
 import type { RawTrial, Summaries, TaskContent } from './sessions-content.js';
 
 export interface SubmissionBody {
   session_id: string;
+  module_id?: string;
   task_summaries: Summaries;
   raw_trials?: RawTrial[];
 }
@@ -30,7 +32,7 @@ export interface Submitted {
 /**
  * Takes a submission whole or not at all (decisions, section 4, "Submit"). Tasks that are there already with the same
  * content are skipped; when all are, nothing is written and the answer is `duplicate`, also after the session's end or
- * expiry.
+ * expiry. New results after the end are taken where they began before it.
  * @throws 409 TASK_CONFLICT or SESSION_ENDED, 413 more than 50,000 trials, 422 an unknown task, EMPTY
  */
 export async function submit(
@@ -45,14 +47,16 @@ export async function submit(
       detail: `raw_trials has ${trials.length} items: at most ${MAX_TRIALS} are taken in one submission.`,
     });
   refuseEmpty(given, trials);
-  const { tasks: contents, checksum } = readContent(given.task_summaries, trials);
+  const { tasks: sent, checksum } = readContent(given.task_summaries, trials);
+  const modules = await modulesOf(tx, session);
+  const contents = given.module_id === undefined ? sent : [inModule(sent, given.module_id, modules)];
   const answer = { session_id: session.id, tasks: contents.length, trials: trials.length, checksum };
   const fresh = await newTasks(tx, session.id, contents);
   if (fresh.length === 0) return { ...answer, status: 'duplicate', warnings: [], quality_flags: [] };
-  if (session.status !== 'active')
-    throw problem('SESSION_ENDED', { detail: `The session is ${session.status}: nothing new is taken.` });
-
-  const modules = await modulesOf(tx, session);
+  if (!takesStill(session, context, fresh))
+    throw problem('SESSION_ENDED', {
+      detail: `The session is ${session.status}: only what began before its end is taken.`,
+    });
   const now = nowMs();
   refuseFaults(given, fresh, modules);
   const rows = fresh.map((content) =>
@@ -72,6 +76,8 @@ export async function submit(
     tx,
     rows.map((row) => row.trials),
   );
+  // What was pushed at the end lacks them.
+  if (session.status === 'completed') await requestPushes(tx, [session.id]);
   audit.record({
     user_id: null,
     request_id: context.requestId,
@@ -92,6 +98,31 @@ export async function submit(
     warnings: rows.flatMap(({ remarks }) => remarks.warnings),
     quality_flags: rows.flatMap(({ remarks }) => remarks.flags),
   };
+}
+
+/**
+ * Whether new results are taken: of a session that goes on; of one that was completed, what began before that; of one
+ * that has expired, what was on its way by then.
+ */
+function takesStill(
+  { status, completed_at, expires_at }: SessionRow,
+  { receivedMs: arrived }: RequestContext,
+  fresh: readonly TaskContent[],
+): boolean {
+  if (status === 'active') return true;
+  if (status === 'completed' && completed_at !== null)
+    return beganBefore(Date.parse(completed_at), { arrived, at: fresh.flatMap(({ at }) => at) });
+  return status === 'expired' && expires_at !== null && arrived <= Date.parse(expires_at);
+}
+
+/** The one task of a submission that names its module. @throws 422 UNKNOWN_MODULE, TASK_OF_OTHER_MODULE, ONE_TASK */
+function inModule(contents: readonly TaskContent[], module_id: string, modules: KnownModules | null): TaskContent {
+  const [content] = contents;
+  if (contents.length !== 1)
+    throw invalid('module_id', 'ONE_TASK', `is given with results of ${contents.length} tasks: a module has one`);
+  const placed = ofModule(content!, module_id, modules);
+  if ('code' in placed) throw invalid('module_id', placed.code, placed.message);
+  return placed;
 }
 
 /** A submission in which no task has a metric or a trial. A task without either beside others is taken. @throws 422 EMPTY */

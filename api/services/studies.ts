@@ -22,6 +22,7 @@ import type { WithEarlierOverrides } from './earlier-overrides.js';
 import { acceptPolicy, savePolicy } from './policy.js';
 import { acceptNotifications } from './notification-settings.js';
 import { acceptPortalResults } from './portal-results.js';
+import { acceptStudyFace, changesFace } from './study-face.js';
 import { acceptSchedulingMode } from './scheduling-mode.js';
 import type { RequestContext } from '../route.js';
 
@@ -73,6 +74,7 @@ export async function createStudy(
   acceptSchedulingMode(given.config);
   acceptNotifications(given.config);
   acceptPortalResults(given.config);
+  acceptStudyFace(given.config);
   const { enrollment_date_policy: policy, ...config } = given.config ?? {};
   await onViolation(unique, () => insertStudy(tx, { ...given, id, config }));
   await savePolicy({ tx, audit, actor, context }, id, acceptPolicy(policy ?? {}, 'in study'));
@@ -104,6 +106,7 @@ export async function changeStudy(
   const merged = patch && (mergePatch(before.config, patch) as Record<string, unknown>);
   acceptSchedulingMode(merged);
   if (merged && merged.portal_results !== before.config.portal_results) acceptPortalResults(merged);
+  if (merged && changesFace(before.config, merged)) acceptStudyFace(merged);
   if (merged && JSON.stringify(merged.notifications) !== JSON.stringify(before.config.notifications))
     acceptNotifications(merged);
   const after: Fields = merged

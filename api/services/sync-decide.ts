@@ -11,13 +11,15 @@ import {
   syncVisits,
 } from '../../db/queries/offline.js';
 import type { LocalSessionRow, SyncParticipantRow } from '../../db/queries/offline.js';
+import { beganBefore } from '../../workflows/domain/assessment/submission.js';
 import type { KnownModules } from '../../workflows/domain/assessment/submission.js';
 import { NOT_OF_START, contentOf, decideSession, sessionKey } from '../../workflows/domain/assessment/sync.js';
 import { decideResponse, keptWithSession } from '../../workflows/domain/assessment/sync-responses.js';
 import type { KnownSession, OfflineSession, SyncDecision, SyncState } from '../../workflows/domain/assessment/sync.js';
 import { dateAt } from '../../workflows/domain/dates.js';
 import type { SessionCaller } from './sessions-caller.js';
-import { contentFaults } from './sessions-content.js';
+import { contentFaults, ofModule } from './sessions-content.js';
+import type { TaskContent } from './sessions-content.js';
 import { modulesOf } from './sessions-submit.js';
 import type { Item, SessionGiven } from './sync-items.js';
 import { noteOutcomes } from './sync-claims.js';
@@ -33,6 +35,8 @@ export interface Decided {
   offline?: OfflineSession;
   session?: SessionFacts;
   modules?: KnownModules | null;
+  /** Of a response, under the name that it is kept by. */
+  content?: TaskContent;
   /** Of a response that is kept with its session's conflict: that session. */
   refused?: Decided;
 }
@@ -49,6 +53,7 @@ export interface Deciding {
  * items may refer to each other in any order; whatever responses are decided from is read, and locked, with them.
  * @param claims of all that the call has, whether it is of these or not
  * @param lock false: only asked, nothing is to be written
+ * @param arrived when the call began, in milliseconds since 1970
  */
 export async function decideItems(
   tx: Tx,
@@ -56,6 +61,7 @@ export async function decideItems(
   claims: readonly Claim[],
   caller: SessionCaller,
   lock: boolean,
+  arrived: number,
 ): Promise<Deciding> {
   const now = nowMs();
   const sessions = await decideSessions(
@@ -67,7 +73,7 @@ export async function decideItems(
   );
   noteOutcomes(claims, sessions);
   const responses = items.filter((item) => item.kind === 'response');
-  return { sessions, responses, decide: await responsesOf(tx, responses, sessions, claims, caller, lock) };
+  return { sessions, responses, decide: await responsesOf(tx, responses, sessions, claims, caller, lock, arrived) };
 }
 
 async function decideSessions(
@@ -221,6 +227,7 @@ async function responsesOf(
   claims: readonly Claim[],
   caller: SessionCaller,
   lock: boolean,
+  arrived: number,
 ): Promise<Deciding['decide']> {
   const { all, tasks, named } = await sessionsNamed(tx, items, sessions, claims, caller, lock);
   const modules = new Map<string, KnownModules | null>();
@@ -254,16 +261,29 @@ async function responsesOf(
       return { item, decision: keptWithSession(), session: session.refused.session!, refused: session.refused };
     }
     const known = modules.get(batteryOf(session))!;
-    const [fault] = contentFaults([item.given.content], known, PLACES);
+    const { moduleId } = item.given;
+    const content = moduleId === null ? item.given.content : ofModule(item.given.content, moduleId, known);
+    const [fault] = 'code' in content ? [content] : contentFaults([content], known, PLACES);
+    if (fault || 'code' in content)
+      return { item, decision: { status: 'rejected', code: fault!.code, message: fault!.message } };
     if (!tasks.has(session.id)) tasks.set(session.id, new Map());
-    const decision: SyncDecision = fault
-      ? { status: 'rejected', code: fault.code, message: fault.message }
-      : decideResponse(
-          { local_id: item.given.id, task: item.given.task, content_hash: item.given.content.hash },
-          session.id,
-          tasks.get(session.id)!,
-        );
-    return { item, decision, session, modules: known };
+    const own = tasks.get(session.id)!;
+    if (
+      typeof session.ended_ms === 'number' &&
+      !own.has(content.task) &&
+      !beganBefore(session.ended_ms, { arrived, at: content.at })
+    )
+      return {
+        item,
+        decision: {
+          status: 'rejected',
+          code: 'SESSION_ENDED',
+          message: 'the session was ended on line: only what began before its end is taken',
+        },
+      };
+    const { task, hash: content_hash } = content;
+    const decision = decideResponse({ local_id: item.given.id, task, content_hash }, session.id, own);
+    return { item, decision, session, modules: known, content };
   };
 }
 

@@ -32,6 +32,7 @@ export interface ResponseGiven {
   sessionId: string;
   deviceId: string | null;
   task: string;
+  moduleId: string | null;
   readonly content: TaskContent;
 }
 /** An item that fits its schema, at its place among all that were sent. */
@@ -103,6 +104,7 @@ function readResponse(raw: Static<typeof ResponseItem>, index: number): Item | I
       sessionId: raw.sessionId,
       deviceId: raw.deviceId ?? null,
       task: raw.task,
+      moduleId: raw.moduleId ?? null,
       get content() {
         return (content ??= readTask(raw.task, raw.summary ?? {}, trials));
       },

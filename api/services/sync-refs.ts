@@ -11,6 +11,8 @@ export interface SessionFacts {
   participant_id: string;
   battery_id: number | null;
   battery_version: number | null;
+  /** When it was ended on line; null or absent: it goes on, or its device says when. */
+  ended_ms?: number | null;
 }
 /** Start and end in milliseconds since 1970. */
 export const timesOf = (session: { started_at: string; completed_at: string | null }): SessionTimes => ({

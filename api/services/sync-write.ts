@@ -11,6 +11,7 @@ import { requestPushes } from '../../db/queries/push-requests.js';
 import { completeVisits } from '../../db/queries/sessions-visits.js';
 import { insertTaskValues, taskValues } from '../../db/queries/submissions.js';
 import { insertChunks, trialInserts } from '../../db/queries/trials.js';
+import { modulesWith } from '../../workflows/domain/assessment/modules.js';
 import { contentOf } from '../../workflows/domain/assessment/sync.js';
 import type { SessionWrite } from '../../workflows/domain/assessment/sync.js';
 import type { RequestContext } from '../route.js';
@@ -18,7 +19,7 @@ import { inTurn } from './in-turn.js';
 import type { SessionCaller } from './sessions-caller.js';
 import { taskRows } from './sessions-content.js';
 import type { Decided, Deciding } from './sync-decide.js';
-import type { ItemResult, ResponseGiven } from './sync-items.js';
+import type { ItemResult, Notice, ResponseGiven } from './sync-items.js';
 
 /**
  * Responses that are written at a time: a statement costs a millisecond or two by itself, and the last is waited for.
@@ -179,11 +180,11 @@ function finished(writes: readonly SessionWrite[], decided: readonly Decided[]):
 }
 
 function responseRows(decided: readonly Decided[], now: number): ReturnType<typeof taskRows>[] {
-  return decided.flatMap(({ item, decision, session, modules }) =>
+  return decided.flatMap(({ item, decision, session, modules, content }) =>
     item.kind === 'response' && decision.status === 'created' && session
       ? [
           taskRows(
-            item.given.content,
+            content ?? item.given.content,
             { session_id: session.id, study_id: session.study_id, local_id: item.given.id },
             modules ?? null,
             now,
@@ -215,7 +216,7 @@ function withResponses(before: Content, { responses = [] }: Content): Content {
   return more.length === 0 ? before : { ...before, responses: [...known, ...more] };
 }
 
-function conflictRows({ item, decision, session, offline, refused }: Decided): NewConflict[] {
+function conflictRows({ item, decision, session, offline, refused, content }: Decided): NewConflict[] {
   if (decision.status !== 'conflict' || !session) return [];
   if (item.kind === 'response' && refused) {
     const response = { ...contentOfResponse(item.given), sha256: item.given.content.hash };
@@ -224,7 +225,8 @@ function conflictRows({ item, decision, session, offline, refused }: Decided): N
       local_content: { ...row.local_content, responses: [response] },
     }));
   }
-  const response = item.kind === 'response' ? contentOfResponse(item.given) : null;
+  const response =
+    item.kind === 'response' ? { ...contentOfResponse(item.given), ...(content && { task: content.task }) } : null;
   return decision.conflicts.map((conflict) => ({
     study_id: session.study_id,
     participant_id: session.participant_id,
@@ -298,13 +300,29 @@ function syncRecords(decided: readonly Decided[], { caller, context }: Writing):
   });
 }
 
-function resultOf({ item, decision }: Decided): ItemResult {
+/** What is said of a response that may be of one module or another. */
+const severalModules = ({ item, decision, modules = null }: Decided): Notice[] =>
+  item.kind === 'response' &&
+  decision.status === 'created' &&
+  item.given.moduleId === null &&
+  modulesWith(item.given.task, modules) > 1
+    ? [
+        {
+          code: 'TASK_IN_SEVERAL_MODULES',
+          message: 'the battery has several modules of this task: moduleId says which one it was',
+        },
+      ]
+    : [];
+
+function resultOf(decided: Decided): ItemResult {
+  const { item, decision } = decided;
   const about = { kind: item.kind, local_id: item.given.id };
   if (decision.status === 'rejected')
     return { ...about, server_id: null, status: 'rejected', code: decision.code, message: decision.message };
   const write = 'write' in decision ? decision.write : null;
+  const warnings = [...(write?.warnings ?? []), ...severalModules(decided)];
   const said = {
-    ...(write && write.warnings.length > 0 && { warnings: write.warnings }),
+    ...(warnings.length > 0 && { warnings }),
     ...(write && write.quality_flags.length > 0 && { quality_flags: write.quality_flags }),
   };
   if (decision.status !== 'conflict')

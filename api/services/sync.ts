@@ -63,7 +63,11 @@ async function apply(
   if (items.length === 0) return new Map();
   try {
     return await tx.transaction(async (savepoint) =>
-      writeDecided(savepoint as Tx, await decideItems(savepoint as Tx, items, claims, writing.caller, true), writing),
+      writeDecided(
+        savepoint as Tx,
+        await decideItems(savepoint as Tx, items, claims, writing.caller, true, writing.context.receivedMs),
+        writing,
+      ),
     );
   } catch (fault) {
     if (!isBadValue(fault)) throw fault;
@@ -114,7 +118,7 @@ export async function checkConflicts(
   requireFew(sent);
   const { items: read, results } = readItems(sent.sessions, sent.responses);
   const items = await deliverable(tx, caller, read, results);
-  const { sessions, responses, decide } = await decideItems(tx, items, claimsOf(sent.sessions), caller, false);
+  const { sessions, responses, decide } = await decideItems(tx, items, claimsOf(sent.sessions), caller, false, nowMs());
   const decided = [...sessions, ...responses.map(decide)];
   const found = (kind: Item['kind']): ConflictFound[] =>
     decided

@@ -3,16 +3,30 @@ import { calendarFacts, listVisits } from '../../db/queries/visits.js';
 import type { VisitRecord } from '../../db/queries/visits.js';
 import { calendarFile } from '../../workflows/domain/calendar-file.js';
 import type { CalendarEntry } from '../../workflows/domain/calendar-file.js';
+import type { BuiltInLanguage } from '../../workflows/domain/reminders/built-in.js';
+import { visitTitle } from '../../workflows/domain/visit-title.js';
+import { contentTag } from '../etag.js';
 import { reply } from '../route.js';
 import type { Reply } from '../route.js';
 
 const MOST = 500;
+const LOOK_AGAIN_HOURS = 6;
+const words: Record<BuiltInLanguage, { window: string; completed: string; missed: string }> = {
+  en: { window: 'Can be done from {open} to {close}.', completed: 'Done.', missed: 'Missed.' },
+  de: { window: 'Möglich vom {open} bis zum {close}.', completed: 'Erledigt.', missed: 'Versäumt.' },
+  es: { window: 'Puede realizarse del {open} al {close}.', completed: 'Hecha.', missed: 'No realizada.' },
+  fr: { window: 'Possible du {open} au {close}.', completed: 'Faite.', missed: 'Manquée.' },
+};
 
 /**
  * A participant's visits as an iCalendar feed: one all-day event a visit on its target date, its window in the
  * description.
  */
-export async function visitCalendar(tx: Tx, participantId: string): Promise<Reply> {
+export async function visitCalendar(
+  tx: Tx,
+  participantId: string,
+  { language, name }: { language: BuiltInLanguage; name: string },
+): Promise<Reply> {
   const { items } = await listVisits(tx, { participantId, skip: 0, limit: MOST, sort: 'target_date' });
   const facts = await calendarFacts(tx, participantId);
   const newest = new Map<string, VisitRecord>();
@@ -22,7 +36,12 @@ export async function visitCalendar(tx: Tx, participantId: string): Promise<Repl
     if (!known || rank(visit) > rank(known) || (rank(visit) === rank(known) && visit.updated_at > known.updated_at))
       newest.set(visit.visit_key, visit);
   }
-  return reply(200, calendarFile([...newest.values()].map((visit) => entryOf(visit, facts))), {
+  const file = calendarFile(
+    [...newest.values()].map((visit) => entryOf(visit, facts, words[language])),
+    { name, language, hours: LOOK_AGAIN_HOURS },
+  );
+  return reply(200, file, {
+    ETag: contentTag({ file }),
     'Content-Type': 'text/calendar; charset=utf-8',
     'Content-Disposition': 'inline; filename="visits.ics"',
     'Cache-Control': 'private, no-cache',
@@ -38,13 +57,16 @@ const isCancelled = ({ status }: VisitRecord, withdrawn: boolean): boolean =>
 const entryOf = (
   visit: VisitRecord,
   { withdrawn, sequences }: Awaited<ReturnType<typeof calendarFacts>>,
+  say: (typeof words)[BuiltInLanguage],
 ): CalendarEntry => ({
   visit_key: visit.visit_key,
-  name: visit.name,
+  name: visitTitle(visit.name),
   target_date: visit.target_date,
   updated_at: visit.updated_at,
   sequence: sequences.get(visit.visit_key) ?? 0,
-  description:
-    `Can be done from ${visit.window_open} to ${visit.window_close}. ${visit.status === 'completed' ? 'Done.' : visit.status === 'missed' ? 'Missed.' : ''}`.trim(),
+  description: [
+    say.window.replace('{open}', visit.window_open).replace('{close}', visit.window_close),
+    ...(visit.status === 'completed' || visit.status === 'missed' ? [say[visit.status]] : []),
+  ].join(' '),
   cancelled: isCancelled(visit, withdrawn),
 });

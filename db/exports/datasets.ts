@@ -160,6 +160,7 @@ export const datasets = {
       id('visit_id', 'its visit'),
       instant('started_at', 'start of the session'),
       text('task', 'cognitive task', 'k.task'),
+      id('module_id', 'the module of the battery, where the client named it', 'k.module_id'),
       text('metric', 'name of the metric', 'm.key'),
       number('value', 'its value', `case when jsonb_typeof(m.value) = 'number' then (m.value)::numeric end`),
       oneOf(
@@ -183,10 +184,10 @@ export const datasets = {
   },
   raw_trials: {
     // A row is up to a thousand trials.
-    from: `(select c.session_id as of_session, t0.started_at, c.task, c.chunk, c.trial_index, c.rt, c.correct, c.at, c.data, c.study_id, p0.id as of_participant, t0.visit_id
+    from: `(select c.session_id as of_session, t0.started_at, c.task, c.chunk, c.trial_index, c.rt, c.correct, c.at, c.data, c.practice, c.study_id, p0.id as of_participant, t0.visit_id
       from raw_trial_chunks c join assessment_sessions t0 on t0.id = c.session_id join participants p0 on p0.id = t0.participant_id where c.study_id = :study order by c.session_id, c.task, c.chunk) t
       join participants p on p.id = t.of_participant left join sites st on st.id = p.site_id`,
-    each: 'select unnest(t.trial_index) as trial_index, unnest(t.rt) as rt, unnest(t.correct) as correct, unnest(t.at) as at, jsonb_array_elements(t.data) as data',
+    each: 'select unnest(t.trial_index) as trial_index, unnest(t.rt) as rt, unnest(t.correct) as correct, unnest(t.at) as at, jsonb_array_elements(t.data) as data, unnest(t.practice) as practice',
     study: 't.study_id',
     date: utcDate('t.started_at'),
     order: '',
@@ -200,6 +201,7 @@ export const datasets = {
       boolean('correct', 'answered correctly', 'r.correct'),
       instant('timestamp', 'when', 'r.at'),
       json('data', 'whatever else the task recorded', `nullif(r.data, 'null')`),
+      boolean('practice', 'for practice: in no computed summary', 'coalesce(r.practice, false)'),
     ],
   },
   anchors: {

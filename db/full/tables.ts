@@ -64,6 +64,7 @@ export const studyTables: readonly StudyTable[] = [
 
 /** Of a study, and not in its export: bookkeeping of the running service, secrets, and what is made from the rest. */
 export const LEFT_OUT: Record<string, string> = {
+  calendar_feeds: 'addresses of this service',
   anchor_commands: 'answers to messages that were sent to this service',
   audit_log: 'in the document to be read; a chain cannot be loaded into another',
   dead_addresses: 'what this service was told of them',
@@ -77,6 +78,7 @@ export const LEFT_OUT: Record<string, string> = {
   participant_imports: 'files that were sent to this service',
   open_study_changes: 'work of this service that goes on',
   portal_links: 'secrets',
+  portal_refresh_tokens: 'secrets',
   push_attempts: 'made by this service',
   push_targets: 'made by this service',
   push_tokens: 'devices, as this service reaches them',

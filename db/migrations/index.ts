@@ -56,6 +56,9 @@ import * as knownEvents from './0062-known-events.js';
 import * as forbiddenPushes from './0063-forbidden-pushes.js';
 import * as unmatchedTriggers from './0064-unmatched-triggers.js';
 import * as captureArms from './0065-capture-arms.js';
+import * as portalLogins from './0067-portal-logins.js';
+import * as calendarFeeds from './0068-calendar-feeds.js';
+import * as practiceTrials from './0069-practice-trials.js';
 import * as reinstatement from './0072-reinstatement.js';
 import * as workerSigns from './0073-worker-signs.js';
 import * as waiverApproval from './0074-waiver-approval.js';
@@ -126,6 +129,9 @@ export const migrations: readonly SqlMigration[] = [
   forbiddenPushes,
   unmatchedTriggers,
   captureArms,
+  portalLogins,
+  calendarFeeds,
+  practiceTrials,
   reinstatement,
   workerSigns,
   waiverApproval,

@@ -19,7 +19,7 @@ export type UserAsks = BatteryAsked & {
   siteId: string | null;
   login: string | null;
 };
-export type ParticipantAsks = BatteryAsked & { participantId: string };
+export type ParticipantAsks = BatteryAsked & { participantId: string; login: string | null };
 
 const column = <T, K extends keyof T>(asks: readonly T[], key: K): T[K][] => asks.map((ask) => ask[key]);
 
@@ -42,9 +42,9 @@ const forUsers = new SharedRead<UserAsks, BatteryRight<CallerRow>>((database, as
 const forParticipants = new SharedRead<ParticipantAsks, BatteryRight<PortalCallerRow>>((database, asks) =>
   prepared(
     database,
-    `select f.caller, f.source from unnest($1::uuid[], $2::integer[], $3::integer[]) with ordinality as n(person, battery, version, place)
-   cross join lateral battery_for_participant(n.person, n.battery, n.version) f order by n.place`,
-    [column(asks, 'participantId'), column(asks, 'battery'), column(asks, 'version')],
+    `select f.caller, f.source from unnest($1::uuid[], $2::uuid[], $3::integer[], $4::integer[]) with ordinality as n(person, login, battery, version, place)
+   cross join lateral battery_for_participant(n.person, n.login, n.battery, n.version) f order by n.place`,
+    [column(asks, 'participantId'), column(asks, 'login'), column(asks, 'battery'), column(asks, 'version')],
   ),
 );
 

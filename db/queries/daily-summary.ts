@@ -28,6 +28,13 @@ export interface SummaryVisit {
   target_date: string;
   window_close: string;
 }
+/**
+ * Groups of visits that are not done: the target is today; the window opens today, or closes soon; the target is past
+ * and the window still open; the window closed lately. A visit may be in several.
+ */
+export const SUMMARY_GROUPS = ['due_today', 'opening', 'closing', 'past_target', 'closed'] as const;
+export type SummaryGroup = (typeof SUMMARY_GROUPS)[number];
+
 export interface DailySummary {
   study_code: string;
   study_name: string;
@@ -39,17 +46,39 @@ export interface DailySummary {
     visits_missed: number;
     sessions_completed: number;
   };
-  due_today: number;
-  overdue: number;
   failed_syncs: number;
   pending_approvals: number;
-  today_visits: SummaryVisit[];
-  overdue_visits: SummaryVisit[];
+  /** Visits that are not done, by what their dates mean today. */
+  visits: Record<SummaryGroup, { total: number; first: SummaryVisit[] }>;
   /** Completed visits on each of the last fourteen days, oldest first. */
   completed_by_day: { day: string; completed: number }[];
 }
 
 const MOST_LISTED = 20;
+/** A window that closes within so many days is told of; so is one that closed within so many. */
+export const SOON_DAYS = 3;
+export const LATELY_DAYS = 14;
+
+/** Each by the dates of a visit `v`, today `s.today`, and in which order its visits are listed. */
+const GROUPS: Record<SummaryGroup, [is: string, order: string]> = {
+  due_today: ['v.target_date = s.today', 'v.participant_code, v.name'],
+  opening: ['v.window_open = s.today', 'v.participant_code, v.name'],
+  closing: [
+    `v.window_close between s.today and s.today + ${SOON_DAYS} and v.window_open <= s.today`,
+    'v.window_close, v.participant_code',
+  ],
+  past_target: ['v.target_date < s.today and v.window_close >= s.today', 'v.window_close, v.participant_code'],
+  closed: [
+    `v.window_close < s.today and v.window_close >= s.today - ${LATELY_DAYS}`,
+    'v.window_close desc, v.participant_code',
+  ],
+};
+const groupSql = (group: SummaryGroup): string => {
+  const [is, order] = GROUPS[group];
+  const some = `from v, s where ${is} and v.to_do`;
+  return `'${group}', jsonb_build_object('total', (select count(*) ${some}), 'first', coalesce((select jsonb_agg(to_jsonb(l)) from (
+    select v.participant_code, v.name, v.target_date, v.window_close ${some} order by ${order} limit :most) l), '[]'))`;
+};
 
 /**
  * What a study's staff are told in the morning, by the study's calendar. The transaction says whose participants count:
@@ -59,7 +88,9 @@ export async function readDailySummary(tx: Tx, studyId: string): Promise<DailySu
   const { rows } = await tx.raw(
     `with s as materialized (select id, study_code, study_name, timezone, (now() at time zone timezone)::date as today from studies where id = :id),
      v as materialized (
-       select x.*, p.participant_code, p.status as participant_status, (x.completed_at at time zone s.timezone)::date as completed_on
+       select x.*, p.participant_code, p.status as participant_status, (x.completed_at at time zone s.timezone)::date as completed_on,
+         -- by its dates: the job that notes a missed visit may come later
+         x.status in ('scheduled', 'open', 'missed') and p.status = 'enrolled' as to_do
        from scheduled_visits x join participants p on p.id = x.participant_id cross join s
        where x.study_id = s.id and x.status not in ('superseded', 'cancelled'))
      select s.study_code, s.study_name, s.today,
@@ -67,17 +98,12 @@ export async function readDailySummary(tx: Tx, studyId: string): Promise<DailySu
          'enrolled', (select count(*) from participants p where p.study_id = s.id and (p.created_at at time zone s.timezone)::date = s.today - 1),
          'withdrawn', (select count(*) from participants p where p.study_id = s.id and (p.withdrawn_at at time zone s.timezone)::date = s.today - 1),
          'visits_completed', (select count(*) from v where v.completed_on = s.today - 1),
-         'visits_missed', (select count(*) from v where v.status = 'missed' and v.window_close = s.today - 2),
+         'visits_missed', (select count(*) from v where v.to_do and v.window_close = s.today - 2),
          'sessions_completed', (select count(*) from assessment_sessions a where a.study_id = s.id and (a.completed_at at time zone s.timezone)::date = s.today - 1
             and exists (select from participants p where p.id = a.participant_id))) as yesterday,
-       (select count(*) from v where v.target_date = s.today and v.status in ('scheduled', 'open') and v.participant_status = 'enrolled') as due_today,
-       (select count(*) from v where v.target_date < s.today and v.status in ('scheduled', 'open') and v.participant_status = 'enrolled') as overdue,
        (select count(*) from v where v.data_sync_status = 'failed') as failed_syncs,
        (select count(*) from override_requests o join participants p on p.id = o.participant_id where o.study_id = s.id and o.status = 'pending') as pending_approvals,
-       coalesce((select jsonb_agg(to_jsonb(l)) from (select participant_code, name, target_date, window_close from v
-          where target_date = s.today and status in ('scheduled', 'open') and participant_status = 'enrolled' order by participant_code, name limit :most) l), '[]') as today_visits,
-       coalesce((select jsonb_agg(to_jsonb(l)) from (select participant_code, name, target_date, window_close from v
-          where target_date < s.today and status in ('scheduled', 'open') and participant_status = 'enrolled' order by window_close, participant_code limit :most) l), '[]') as overdue_visits,
+       jsonb_build_object(${SUMMARY_GROUPS.map(groupSql).join(', ')}) as visits,
        (select jsonb_agg(jsonb_build_object('day', d.day, 'completed', (select count(*) from v where v.completed_on = d.day)) order by d.day)
           from (select s.today - k as day from generate_series(1, 14) k) d) as completed_by_day
      from s`,

@@ -108,7 +108,7 @@ export const datasets = {
     id: 's.id',
   },
   raw_trials: {
-    columns: 'x.session_id, x.task, x.trial_index, x.rt, x.correct, x.at as timestamp, x.data',
+    columns: 'x.session_id, x.task, x.trial_index, x.rt, x.correct, x.at as timestamp, x.data, x.practice',
     from: `(${TRIAL_ROWS}) x join assessment_sessions s on s.id = x.session_id ${PERSON} s.participant_id`,
     study: 'x.study_id',
     at: 's.created_at',

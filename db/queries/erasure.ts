@@ -109,6 +109,8 @@ const KEPT: Record<string, Kept> = {
   // What opens the portal or reaches a device is a key, also for whoever reads the document.
   devices: { table: 'push_tokens', order: 't.created_at, t.id', without: 'token' },
   portal_links: { table: 'portal_links', order: 't.made_at, t.notification_id', without: 'token_hash' },
+  calendar_feeds: { table: 'calendar_feeds', order: 't.created_at, t.id', without: 'created_by_id' },
+  portal_logins: { table: 'portal_refresh_tokens', order: 't.created_at, t.id', without: 'token_hash' },
   notifications: { table: 'notifications', order: 't.created_at, t.id' },
   capture_readings: { table: 'datacapture_sync_records', order: 't.sync_id, t.position' },
   webhook_events: { table: 'webhook_events', order: 't.seq', without: 'raw_body_hash' },

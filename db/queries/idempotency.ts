@@ -8,7 +8,7 @@ export interface KeyName {
 }
 export interface StoredAnswer {
   status: number | null;
-  headers: Record<string, string> | null;
+  headers: Record<string, string | string[]> | null;
   body: string | null;
   body_hash: Buffer;
   finished: boolean;
@@ -52,7 +52,7 @@ export async function takeOverKey(db: Database, name: KeyName, seconds: number):
 export async function answerOf(
   db: Database | Tx,
   name: KeyName,
-  answer: { status: number; headers: Record<string, string>; body: string },
+  answer: { status: number; headers: Record<string, string | string[]>; body: string },
 ): Promise<void> {
   await db.raw(
     `update idempotency_keys set status = ?, headers = ?::jsonb, body = ?, finished_at = now()

@@ -176,6 +176,7 @@ export async function sessionsOfResponses(
   return prepared(
     tx,
     `select s.id, s.study_id, s.local_id, s.participant_id, s.battery_id, s.battery_version, s.started_by_id, s.device_id, s.started_device_id,
+       case when s.source = 'online' and s.status = 'completed' and s.content_hash is null then (extract(epoch from s.completed_at) * 1000)::float8 end as ended_ms,
        s.local_id is not null and exists (select from sync_conflicts c where c.participant_id = s.participant_id and c.session_id = s.id and c.conflict_type = 'duplicate_session'
          and (c.local_content->>'startedAt')::timestamptz <> s.started_at) as contested
      from assessment_sessions s join participants p on p.id = s.participant_id

@@ -15,9 +15,11 @@ export interface PortalCallerRow {
   participant_code: string;
   preferred_language: string | null;
   status: 'enrolled' | 'withdrawn';
+  /** The login of its token was ended. */
+  login_ended?: boolean | null;
 }
 /** What a participant is told of itself. */
-export type PortalParticipant = Omit<PortalCallerRow, 'site_id'>;
+export type PortalParticipant = Omit<PortalCallerRow, 'site_id' | 'login_ended'>;
 
 /**
  * The caregiver of a portal token, and the participant that it acts for; `id` null: it named none of several, or one
@@ -38,18 +40,22 @@ export type CaregiverCallerRow = { [K in keyof PortalCallerRow]: PortalCallerRow
 export type CaredFor = PortalParticipant & { relationship: string };
 
 /** Who calls with a portal token: a participant, or a caregiver for the one of its participants that it names. */
-export type PortalAsker =
-  { kind: 'participant'; id: string } | { kind: 'caregiver'; id: string; participantId: string | undefined };
+export type PortalAsker = (
+  { kind: 'participant'; id: string } | { kind: 'caregiver'; id: string; participantId: string | undefined }
+) & { login: string | undefined };
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const uuid = (given: string): string => {
   if (!UUID.test(given)) throw new Error('not a uuid');
   return `'${given}'`;
 };
+/** Whether the login was ended is asked once the look for the caller has narrowed the transaction. */
 const callerSql = (asker: PortalAsker): string =>
-  asker.kind === 'participant'
-    ? `select * from request_participant(${uuid(asker.id)})`
-    : `select * from request_caregiver(${uuid(asker.id)}, ${asker.participantId === undefined ? 'null' : uuid(asker.participantId)})`;
+  `select c.*, portal_login_ended(${asker.login === undefined ? 'null' : uuid(asker.login)}) as login_ended from ${
+    asker.kind === 'participant'
+      ? `request_participant(${uuid(asker.id)})`
+      : `request_caregiver(${uuid(asker.id)}, ${asker.participantId === undefined ? 'null' : uuid(asker.participantId)})`
+  } c`;
 
 /** Loads the caller, without a transaction: for routes that open none. Undefined: there is none (any more). */
 export async function loadPortalCaller<Row>(database: Database, asker: PortalAsker): Promise<Row | undefined> {
@@ -214,6 +220,8 @@ export interface PortalVisit {
   window_close: string;
   status: 'scheduled' | 'open' | 'completed' | 'missed';
   battery_id: number | null;
+  /** Where the participant lives; null: it is not done. */
+  completed_on: string | null;
 }
 
 /** A participant's visits that count (neither superseded nor cancelled), by target date. */
@@ -229,7 +237,7 @@ export function portalVisits(
   return page(
     tx,
     found,
-    'v.id, v.name, v.target_date, v.window_open, v.window_close, z.status, v.battery_id',
+    'v.id, v.name, v.target_date, v.window_open, v.window_close, z.status, v.battery_id, (v.completed_at at time zone coalesce(p.timezone, w.timezone, y.timezone))::date as completed_on',
     { ...range, sort: 'target_date' },
     { target_date: 'v.target_date' },
     'v.id',
@@ -243,4 +251,28 @@ export async function hasFailedSync(tx: Tx, participantId: string): Promise<bool
     [participantId],
   );
   return rows[0].failed;
+}
+
+/** On which channels a participant, or the caregiver who asks for it, can be reached. */
+export async function reachable(
+  tx: Tx,
+  participantId: string,
+): Promise<{ email: boolean; sms: boolean; push: boolean }> {
+  const { rows } = await tx.raw(
+    `select p.email is not null as email, p.phone is not null as sms, exists (select from push_tokens k where k.participant_id = p.id) as push
+     from participants p where p.id = ?`,
+    [participantId],
+  );
+  return (rows as { email: boolean; sms: boolean; push: boolean }[])[0]!;
+}
+
+/** Where a participant's results are on their way to the capture system: the worst that is true of any visit. */
+export async function resultsPassedOn(tx: Tx, participantId: string): Promise<'none' | 'waiting' | 'failed' | 'sent'> {
+  const { rows } = await tx.raw(
+    `select case when bool_or(v.data_sync_status = 'failed') then 'failed' when bool_or(v.data_sync_status = 'pending') then 'waiting'
+       when bool_or(v.data_sync_status = 'synced') then 'sent' else 'none' end as state
+     from scheduled_visits v where v.participant_id = ?`,
+    [participantId],
+  );
+  return (rows as { state: 'none' | 'waiting' | 'failed' | 'sent' }[])[0]!.state;
 }

@@ -43,6 +43,8 @@ export interface ReminderRow {
   study_status: string;
   study_code: string;
   study_name: string;
+  public_name: unknown;
+  contact: unknown;
   site_code: string | null;
   site_name: string | null;
   settings: unknown;
@@ -58,7 +60,7 @@ const FACTS = `n.id, n.study_id, n.participant_id, n.kind, n.channel, n.due_at, 
     case when n.channel = 'push' then array(select k.token from push_tokens k where k.participant_id = p.id order by k.created_at) else '{}' end as push_tokens,
     exists (select from notification_opt_outs x where x.participant_id = p.id and x.channel = n.channel) as opted_out,
     exists (select from dead_addresses x where x.participant_id = p.id and x.channel = n.channel) as address_dead,
-    s.status as study_status, s.study_code, s.study_name, t.site_code, t.name as site_name, coalesce(s.config -> 'notifications', '{}') as settings
+    s.status as study_status, s.study_code, s.study_name, s.config -> 'public_name' as public_name, s.config -> 'contact' as contact, t.site_code, t.name as site_name, coalesce(s.config -> 'notifications', '{}') as settings
   from notifications n join participants p on p.id = n.participant_id join studies s on s.id = n.study_id left join sites t on t.id = p.site_id
   left join scheduled_visits o on n.visit_key is null and o.id = n.visit_id`;
 

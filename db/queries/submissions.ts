@@ -8,6 +8,7 @@ export interface TaskRow {
   task: string;
   study_id: string;
   local_id: string | null;
+  module_id: string | null;
   summary: unknown;
   computed_summary: unknown;
   summary_difference: unknown;
@@ -21,6 +22,7 @@ const TYPES = {
   task: 'text',
   study_id: 'uuid',
   local_id: 'text',
+  module_id: 'uuid',
   summary: 'jsonb',
   computed_summary: 'jsonb',
   summary_difference: 'jsonb',
@@ -84,6 +86,7 @@ export async function tasksOfSession(tx: Tx, sessionId: string): Promise<TaskRec
     .select(
       'task',
       'local_id',
+      'module_id',
       'summary',
       'computed_summary',
       'summary_difference',
@@ -100,15 +103,16 @@ export async function deleteTask(tx: Tx, sessionId: string, task: string): Promi
   await tx('session_tasks').where({ session_id: sessionId, task }).delete();
 }
 
-/** Task and name of each module of the version that a session used. */
-export async function modulesOfSession(
-  tx: Tx,
-  batteryId: number,
-  version: number,
-): Promise<{ tasks: string[]; names: string[] }> {
-  const [modules] = await prepared<{ tasks: string[]; names: string[] }>(
+export interface KnownModulesRow {
+  tasks: string[];
+  names: string[];
+  ids: string[];
+}
+/** Task, name and id of each module of the version that a session used, in their order. */
+export async function modulesOfSession(tx: Tx, batteryId: number, version: number): Promise<KnownModulesRow> {
+  const [modules] = await prepared<KnownModulesRow>(
     tx,
-    `select coalesce(jsonb_agg(task), '[]') as tasks, coalesce(jsonb_agg(name), '[]') as names from battery_modules where battery_id = $1 and version = $2`,
+    `select coalesce(jsonb_agg(task order by position), '[]') as tasks, coalesce(jsonb_agg(name order by position), '[]') as names, coalesce(jsonb_agg(id order by position), '[]') as ids from battery_modules where battery_id = $1 and version = $2`,
     [batteryId, version],
   );
   return modules!;

@@ -11,6 +11,7 @@ export interface StoredTrial {
   correct: boolean | null;
   timestamp: string;
   data?: Record<string, unknown>;
+  practice?: boolean;
 }
 interface Trial {
   trial_index: number;
@@ -18,6 +19,7 @@ interface Trial {
   correct: boolean | null;
   timestamp: string;
   data?: Record<string, unknown> | undefined;
+  practice?: boolean | undefined;
 }
 /** Trials of a task; `at`: milliseconds since 1970 of each. */
 export interface TrialsOf {
@@ -34,9 +36,10 @@ export const CHUNK = 1_000;
 const TRIALS = 10_000;
 
 // The values of all rows are one array each, of which a row takes its piece.
-const INSERT = `insert into raw_trial_chunks (session_id, task, chunk, study_id, trials, trial_index, rt, correct, at, data)
-  select n.session_id, n.task, n.chunk, n.study_id, n.trials, ${['integer', 'double precision', 'boolean', 'timestamptz'].map((type, i) => `($${i + 8}::${type}[])[n.first:n.first + n.trials - 1]`).join(', ')}, nullif(n.data, '')::jsonb
-  from unnest($1::uuid[], $2::text[], $3::integer[], $4::uuid[], $5::integer[], $6::integer[], ${linesAt(7)}) as n(session_id, task, chunk, study_id, trials, first, data)`;
+const INSERT = `insert into raw_trial_chunks (session_id, task, chunk, study_id, trials, trial_index, rt, correct, at, data, practice)
+  select n.session_id, n.task, n.chunk, n.study_id, n.trials, ${['integer', 'double precision', 'boolean', 'timestamptz'].map((type, i) => `($${i + 8}::${type}[])[n.first:n.first + n.trials - 1]`).join(', ')}, nullif(n.data, '')::jsonb,
+    case when n.practised then ($12::boolean[])[n.first:n.first + n.trials - 1] end
+  from unnest($1::uuid[], $2::text[], $3::integer[], $4::uuid[], $5::integer[], $6::integer[], $13::boolean[], ${linesAt(7)}) as n(session_id, task, chunk, study_id, trials, first, practised, data)`;
 
 /** Whole milliseconds of a year that both calendars call the same: it is its milliseconds and nothing else. */
 const USUAL = /^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/;
@@ -90,6 +93,10 @@ function valuesOf(rows: readonly Chunk[]): unknown[] {
     doubles(all.map(({ rt }) => rt)),
     booleans(all.map(({ correct }) => correct)),
     instantsOf(all, rows),
+    booleans(all.map(({ practice }) => practice ?? false)),
+    rows.map(({ first, trials }) =>
+      all.slice(first - 1, first - 1 + trials).some(({ practice }) => practice !== undefined),
+    ),
   ];
 }
 
@@ -121,7 +128,7 @@ export async function nextTrials(
   task?: string,
 ): Promise<{ cursor: TrialCursor; trials: StoredTrial[] } | undefined> {
   const { rows } = await tx.raw(
-    `select task, chunk, trial_index, rt, correct, to_json(at) as at, data from raw_trial_chunks
+    `select task, chunk, trial_index, rt, correct, to_json(at) as at, data, practice from raw_trial_chunks
      where session_id = ? ${cursor ? 'and (task, chunk) > (?, ?)' : ''} ${task === undefined ? '' : 'and task = ?'} order by task, chunk limit 1`,
     [sessionId, ...(cursor ? [cursor.task, cursor.chunk] : []), ...(task === undefined ? [] : [task])],
   );
@@ -134,6 +141,7 @@ export async function nextTrials(
         correct: (boolean | null)[];
         at: string[];
         data: (Record<string, unknown> | null)[] | null;
+        practice: boolean[] | null;
       }
     | undefined;
   if (!row) return undefined;
@@ -146,6 +154,7 @@ export async function nextTrials(
       correct: row.correct[i]!,
       timestamp: utc(row.at[i]!),
       ...(row.data?.[i] && { data: row.data[i] }),
+      ...(row.practice?.[i] && { practice: true }),
     })),
   };
 }
@@ -160,5 +169,5 @@ function utc(value: string): string {
  * The same as a row a trial, for exports and reports: `select … from (rows of this) x`. Seen in the transaction's
  * scope.
  */
-export const TRIAL_ROWS = `select c.session_id, c.study_id, c.task, c.chunk * ${CHUNK} + t.n as seq, t.trial_index, t.rt, t.correct, t.at, c.data->(t.n - 1)::integer as data
+export const TRIAL_ROWS = `select c.session_id, c.study_id, c.task, c.chunk * ${CHUNK} + t.n as seq, t.trial_index, t.rt, t.correct, t.at, c.data->(t.n - 1)::integer as data, coalesce(c.practice[t.n], false) as practice
   from raw_trial_chunks c cross join lateral unnest(c.trial_index, c.rt, c.correct, c.at) with ordinality as t(trial_index, rt, correct, at, n)`;

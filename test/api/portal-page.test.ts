@@ -8,7 +8,7 @@ import { Http, unique } from '../support/http.js';
 import { PushBrowser } from '../support/push-sink.js';
 import { until } from '../support/until.js';
 import type { Loose } from '../support/http.js';
-import { sendCaregiverLink, sendLink } from '../support/portal.js';
+import { mailsTo, sendCaregiverLink, sendLink, tokenIn } from '../support/portal.js';
 import { service } from '../support/service.js';
 import type { RunJson } from '../support/service.js';
 import { Site, trials } from '../assessment/stage.js';
@@ -74,7 +74,8 @@ describe('the participant’s page, in a browser', function () {
     expect(await words(page, '#visits'))
       .to.include('Woche 8')
       .and.to.include('geplant');
-    expect(await words(page, '#data')).to.equal('Alles ist weitergegeben.');
+    // A study without a capture system passes nothing on.
+    expect(await words(page)).not.to.include('Ihre Daten');
     expect(await page.$eval('html', (html) => (html as unknown as { lang: string }).lang)).to.equal('de');
     // Nothing reaches over the edge of a phone.
     expect(await page.$eval('html', (html) => (html as unknown as { scrollWidth: number }).scrollWidth)).to.be.at.most(
@@ -322,6 +323,103 @@ describe('the participant’s page, in a browser', function () {
     } finally {
       await site.http.expect(200, 'PATCH', `/api/studies/${site.study.id}`, { config: { portal_results: null } });
     }
+  });
+
+  it('calls the study as participants know it, says whom to ask, and when a visit was done', async () => {
+    const config = {
+      public_name: { en: 'Sleep study', fr: 'Étude du sommeil' },
+      contact: { name: 'Ada', email: 'ada@example.org', phone: '+49 30 1' },
+    };
+    await site.http.expect(200, 'PATCH', `/api/studies/${site.study.id}`, { config });
+    try {
+      const luc = await participant('fr-CA');
+      const visit = await site.visit({ participant_id: luc.id, name: 'week_4_arm_1' });
+      const done = await site.session({ participant_id: luc.id, visit_id: visit.id });
+      await site.submit(done, { task_summaries: { stroop: { accuracy: 1 } }, raw_trials: trials('stroop', 2) });
+      await site.end(done);
+      const { page, outside, faults } = await open(`/portal?token=${await sendLink(site.http, luc.id)}`);
+      await page.click('#enter');
+      await reads(page, 'Étude du sommeil');
+      expect(await page.title()).to.equal('Étude du sommeil');
+      expect(await words(page, '#contact')).to.equal('Votre équipe de l’étude : Ada, ada@example.org, +49 30 1');
+      expect(await words(page, '#visits')).to.match(/^Week 4\s+Faite le /);
+      // A number that the team does not have is said to be missing; an address that it has is not.
+      expect(await words(page, '#channels'))
+        .to.include('n’a pas votre numéro de mobile')
+        .and.not.include('n’a pas votre adresse');
+      expect([outside, faults]).to.deep.equal([[], []]);
+    } finally {
+      await site.http.expect(200, 'PATCH', `/api/studies/${site.study.id}`, {
+        config: { public_name: null, contact: null },
+      });
+    }
+  });
+
+  it('without a link says so, and sends a new one to the address that is given', async () => {
+    const email = `${unique('lost')}@example.org`;
+    await site.newParticipant({ email, preferred_language: 'en' });
+    const { page, outside, faults } = await open('/portal');
+    await reads(page, 'This page opens by a personal link.');
+    expect(await words(page)).not.to.include('used already');
+    await page.type('#address', 'nobody');
+    await page.click('#again button');
+    await reads(page, 'Please enter an e-mail address or a mobile number.');
+    await page.$eval('#address', (input) => {
+      (input as unknown as { value: string }).value = '';
+    });
+    await page.type('#address', email);
+    await page.click('#again button');
+    await reads(page, 'a new link is on its way');
+    const token = await until(async () => (await mailsTo(email)).map(({ text }) => tokenIn(text))[0], {
+      what: 'the mail',
+    });
+    await page.goto(`${run.api}/portal?token=${token!}`);
+    await page.click('#enter');
+    await reads(page, 'No visit is planned at the moment.');
+    expect([outside, faults]).to.deep.equal([[], []]);
+  });
+
+  it('goes on without another link where that was wished, and not elsewhere', async () => {
+    const may = await participant('en');
+    const stays = async (remember: boolean): Promise<void> => {
+      const { page, faults } = await open(`/portal?token=${await sendLink(site.http, may.id)}`);
+      if (remember) await page.click('#remember');
+      await page.click('#enter');
+      await reads(page, 'No visit is planned at the moment.');
+      // As when its half hour is over.
+      await page
+        .browserContext()
+        .deleteCookie(...(await page.browserContext().cookies()).filter(({ name }) => name === 'portal_session'));
+      await page.reload();
+      await reads(page, remember ? 'No visit is planned at the moment.' : 'This page opens by a personal link.');
+      if (remember) {
+        await page.click('#leave');
+        await reads(page, 'You are logged out.');
+        expect((await page.browserContext().cookies()).map(({ name }) => name)).to.deep.equal([]);
+      }
+      expect(faults).to.deep.equal([]);
+    };
+    await stays(true);
+    await stays(false);
+  });
+
+  it('gives an address for a calendar program, and takes it back', async () => {
+    const kim = await participant('en');
+    await site.visit({ participant_id: kim.id, name: 'Week 12' });
+    const { page, faults } = await open(`/portal?token=${await sendLink(site.http, kim.id)}`);
+    await page.click('#enter');
+    await reads(page, 'Show my visits in my calendar');
+    await page.click('#feed-make');
+    await reads(page, 'Open in my calendar');
+    const address = await page.$eval('#feed-url', (input) => (input as unknown as { value: string }).value);
+    expect(await page.$eval('#feed-open', (link) => (link as unknown as { href: string }).href)).to.equal(
+      address.replace(/^http:/, 'webcal:'),
+    );
+    expect(await (await fetch(address)).text()).to.include('SUMMARY:Week 12');
+    await page.click('#feed-end');
+    await reads(page, 'The address does not work any more.');
+    expect((await fetch(address)).status).to.equal(404);
+    expect(faults).to.deep.equal([]);
   });
 
   it('tells every control’s name to who cannot see it', async () => {

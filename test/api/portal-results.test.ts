@@ -150,6 +150,29 @@ describe('A participant’s own results', function results() {
       ...german,
       puzzle_1: ['Puzzle', { pieces_placed: 'Pieces', speed: 'Speed' }],
     });
+    // What the page has a name for in the reader's language is not told in another one.
+    const other = await site.battery([
+      {
+        task: 'stroop',
+        name: 'Stroop',
+        settings: {
+          title: { uk: 'Струп' },
+          result_schema: { properties: { accuracy: metric({ uk: 'Точність' }), own_measure: metric({ uk: 'Своє' }) } },
+        },
+      },
+    ]);
+    await site.http.expect(200, 'PATCH', `/api/batteries/${String(other.id)}`, { status: 'published' });
+    for (const [preferred_language, told_as] of [
+      ['uk', ['Струп', { accuracy: 'Точність', own_measure: 'Своє' }]],
+      ['en', [undefined, { own_measure: 'Своє' }]],
+    ] as const) {
+      const { id } = await site.newParticipant({ preferred_language });
+      await done(
+        { stroop: { accuracy: 1, own_measure: 2 } },
+        { participant_id: id, visit_id: (await site.visit({ participant_id: id, battery_id: other.id })).id },
+      );
+      expect((await told(await enterPortal(site.http, id))).stroop).to.deep.equal(told_as);
+    }
     const at = `/api/studies/${site.study.id}/caregivers`;
     for (const [preferred_language, puzzles] of [
       [null, 'Rätsel'],

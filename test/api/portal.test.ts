@@ -38,7 +38,7 @@ describe('The portal', function portal() {
       const carl = await setting.person({ preferred_language: 'de' });
       const { status, body, headers } = await open(await link(carl));
       expect(status).to.equal(200);
-      expect(body).to.have.all.keys('portal_token', 'expires_in', 'participant');
+      expect(body).to.have.all.keys('portal_token', 'expires_in', 'refresh_token', 'refresh_expires_in', 'participant');
       expect(body.expires_in).to.equal(1800);
       expect(body.participant)
         .to.include({ id: carl.id, study_id: setting.study.id, preferred_language: 'de', status: 'enrolled' })

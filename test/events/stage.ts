@@ -88,7 +88,11 @@ export async function follow(
 ): Promise<Followed> {
   const abort = new AbortController();
   const response = await fetch(`${by.base}/api/studies/${studyId}/events${query}`, {
-    headers: { Authorization: `Bearer ${by.token!}`, Accept: 'text/event-stream', ...headers },
+    headers: {
+      ...(by.token && { Authorization: `Bearer ${by.token}` }),
+      Accept: 'text/event-stream',
+      ...headers,
+    },
     signal: abort.signal,
   });
   const followed: Followed = {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { AnchorStudy, Stage } from '../anchor/stage.js';
 import { openDatabase } from '../../db/knex.js';
+import { Http } from '../support/http.js';
 import { until } from '../support/until.js';
 import { FINAL_AT_ONCE, emitted, follow, setDate } from './stage.js';
 import type { Followed } from './stage.js';
@@ -47,6 +48,34 @@ describe('The stream of a study’s events', function streamTests() {
     }
     for (const id of ['00000000-0000-4000-8000-000000000000', 'nonsense'])
       expect((await follow(stage.admin, study.id, { 'Last-Event-ID': id })).status, id).to.equal(422);
+  });
+
+  it('is opened by a ticket where no bearer token can be sent: of its study, for a minute, and for nothing else', async () => {
+    const coordinator = await study.as('coordinator');
+    const path = `/api/studies/${study.id}/events`;
+    const ticketOf = (by: Http) => by.expect<{ ticket: string; expires_in: number }>(201, 'POST', `${path}/ticket`);
+    const { ticket, expires_in } = await ticketOf(coordinator);
+    expect(expires_in).to.equal(60);
+    const anybody = new Http(stage.run.api);
+    const known = await emitted(study);
+    const stream = await follow(anybody, study.id, {}, `?ticket=${ticket}&last_event_id=${known[0]!.id}`);
+    try {
+      expect(stream.status).to.equal(200);
+      await setDate(study);
+      await has(stream, known.length);
+      expect(stream.events.map(({ id }) => id)).to.deep.equal((await emitted(study)).slice(1).map(({ id }) => id));
+    } finally {
+      stream.stop();
+    }
+    const other = await stage.study(FINAL_AT_ONCE, { days: [0] });
+    expect((await follow(anybody, other.id, {}, `?ticket=${ticket}`)).status).to.equal(401);
+    expect((await follow(anybody, study.id, {}, `?ticket=${coordinator.token!}`)).status).to.equal(401);
+    expect((await anybody.get(`${path}?ticket=${ticket}`)).status).to.equal(401);
+    expect((await new Http(stage.run.api, ticket).get(path)).status).to.equal(401);
+    expect((await new Http(stage.run.api, ticket).get('/api/auth/me')).status).to.equal(401);
+    // Who may no longer see the study has a ticket in vain.
+    await stage.admin.expect(200, 'PATCH', `/api/users/${coordinator.userId!}`, { status: 'inactive' });
+    expect((await follow(anybody, study.id, {}, `?ticket=${ticket}`)).status).to.equal(401);
   });
 
   it('misses no event whose transaction commits after a later one', async () => {

@@ -85,7 +85,7 @@ describe('Reminders are sent', function sending() {
   it('by mail in the participant’s language, as text and HTML, with the visit for the calendar and a way out', async () => {
     const of = await study({ languages: words });
     const [anna, bernd, cecile] = await Promise.all(
-      ['en', 'de-AT', 'fr'].map((preferred_language) => desk.person(of, { preferred_language })),
+      ['en', 'de-AT', 'it'].map((preferred_language) => desk.person(of, { preferred_language })),
     );
     for (const who of [anna!, bernd!, cecile!]) await desk.visit(who, tomorrow());
     for (const [who, subject, text] of [
@@ -408,6 +408,8 @@ describe('Reminders are sent', function sending() {
       window_open: dayIn(zone, -3),
       window_close: dayIn(zone, 1),
     });
+    await desk.visit(here, dayIn(zone), { name: 'Opens', window_close: dayIn(zone, 9) });
+    await desk.visit(here, dayIn(zone, -5), { name: 'Closed' });
     const [all, one] = [
       await user(desk.stage.admin, 'researcher', { study_ids: [of.id] }),
       await user(desk.stage.admin, 'coordinator', { study_ids: [of.id], site_ids: [site.id] }),
@@ -422,13 +424,16 @@ describe('Reminders are sent', function sending() {
     );
     expect(whole!.subject).to.include(`Daily summary of ${dayIn(zone)}`);
     expect(whole!.text)
-      .to.include('Today: visits due: 1')
-      .and.include('Overdue visits: 1')
+      .to.include('Today: visits due: 2')
+      .and.include('Past target, still in window: 1')
+      .and.include('Window closes within 3 days: 2')
+      .and.include('Today: windows that open: 1')
+      .and.include('Window closed, not done (last 14 days): 1')
       .and.include('HERE')
       .and.include('THERE');
     expect(whole!.html).to.include('<table').and.include('THERE');
     const part = await until(async () => (await desk.mailsTo(one.email))[0], { what: 'the other summary' });
-    expect(part.text).to.include('Overdue visits: 0').and.include('HERE').and.not.include('THERE');
+    expect(part.text).to.include('Past target, still in window: 0').and.include('HERE').and.not.include('THERE');
     await desk.stage.temporal.schedule.getHandle('send_daily_summary').trigger();
     await desk.stage.temporal.schedule.getHandle('send_daily_summary').trigger();
     const third = await user(desk.stage.admin, 'coordinator', { study_ids: [of.id] });

@@ -12,20 +12,34 @@ export interface CalendarEntry {
   sequence: number;
 }
 
+/** What is said of the calendar as a whole. */
+export interface Calendar {
+  name?: string;
+  /** Of its texts. */
+  language?: string;
+  /** How often a program looks again (RFC 7986, 5.7). */
+  hours?: number;
+}
+
 const LINE_OCTETS = 75;
 
 /**
  * Visits as an iCalendar document (RFC 5545). The uid is the visit's key, so that a visit that moves, moves in a
  * calendar that has it already instead of standing there twice. Nothing of the person is in it.
  */
-export function calendarFile(entries: readonly CalendarEntry[]): string {
+export function calendarFile(
+  entries: readonly CalendarEntry[],
+  { name = 'Study visits', language, hours }: Calendar = {},
+): string {
   const lines = [
     'BEGIN:VCALENDAR',
     'VERSION:2.0',
     'PRODID:-//research-assessment-platform//visits//EN',
     'CALSCALE:GREGORIAN',
     'METHOD:PUBLISH',
-    'X-WR-CALNAME:Study visits',
+    `X-WR-CALNAME:${escaped(name)}`,
+    ...(language === undefined ? [] : [`NAME;LANGUAGE=${language}:${escaped(name)}`]),
+    ...(hours === undefined ? [] : [`REFRESH-INTERVAL;VALUE=DURATION:PT${hours}H`, `X-PUBLISHED-TTL:PT${hours}H`]),
     ...entries.flatMap(eventOf),
     'END:VCALENDAR',
   ];

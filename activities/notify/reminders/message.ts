@@ -3,8 +3,9 @@ import type { ReminderRow } from '../../../db/queries/reminders.js';
 import { calendarFile } from '../../../workflows/domain/calendar-file.js';
 import type { NotificationSettings } from '../../../workflows/domain/reminders/settings.js';
 import { valuesOf } from '../../../workflows/domain/reminders/values.js';
-import { compose, footer, wordsFor } from '../../../workflows/domain/reminders/words.js';
-import { line, mailPage } from '../html.js';
+import { compose, footer, signed, wordsFor } from '../../../workflows/domain/reminders/words.js';
+import { visitTitle } from '../../../workflows/domain/visit-title.js';
+import { line, mailPage, paragraphs } from '../html.js';
 import type { Message } from '../provider.js';
 
 export interface MessageSettings {
@@ -30,7 +31,7 @@ const keyOf = ({ id, resend_of, first_id, target_date, visit }: ReminderRow): st
 
 /** The message of a reminder for its channel, in the participant's language. `to` is left to who sends it. */
 export function reminderMessage(row: ReminderRow, settings: MessageSettings, now: string): Omit<Message, 'to'> {
-  const words = wordsFor(row.kind, row.preferred_language, (row.settings as NotificationSettings).languages ?? {});
+  const words = wordsFor(row.kind, row.preferred_language, row.settings as NotificationSettings);
   const values = valuesOf(
     row,
     {
@@ -38,8 +39,9 @@ export function reminderMessage(row: ReminderRow, settings: MessageSettings, now
       unsubscribe_url: unsubscribeUrl(settings, row.participant_id, row.channel),
     },
     now,
+    words.language,
   );
-  const { subject, body } = compose(words, values);
+  const { subject, body } = compose(row.channel === 'email' ? signed(words, values) : words, values);
   const message = { id: row.id, key: keyOf(row), subject, text: body };
   if (row.channel !== 'email')
     return row.channel === 'sms' ? { ...message, reportUrl: reportUrl(settings, row.id) } : message;
@@ -50,10 +52,7 @@ export function reminderMessage(row: ReminderRow, settings: MessageSettings, now
     html: mailPage(
       words.language,
       subject,
-      [
-        ...body.split(/\n{2,}/).map((paragraph) => `<p>${line(paragraph)}</p>`),
-        `<p style="color:#555;font-size:.85em">${line(foot)}</p>`,
-      ].join('\n'),
+      `${paragraphs(body)}\n<p style="color:#555;font-size:.85em">${line(foot)}</p>`,
     ),
     unsubscribeUrl: values.unsubscribe_url,
     reportToken: reportToken(settings, row.id),
@@ -72,7 +71,7 @@ const calendarOf = ({ visit_key, visit }: ReminderRow, now: string): string =>
   calendarFile([
     {
       visit_key,
-      name: visit!.name,
+      name: visitTitle(visit!.name),
       target_date: visit!.target_date,
       updated_at: now,
       cancelled: false,

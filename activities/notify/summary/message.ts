@@ -1,5 +1,14 @@
-import type { DailySummary, SummaryVisit } from '../../../db/queries/daily-summary.js';
+import { LATELY_DAYS, SOON_DAYS, SUMMARY_GROUPS } from '../../../db/queries/daily-summary.js';
+import type { DailySummary, SummaryGroup, SummaryVisit } from '../../../db/queries/daily-summary.js';
 import { escaped, mailPage } from '../html.js';
+
+const titles: Record<SummaryGroup, string> = {
+  due_today: 'Today: visits due',
+  opening: 'Today: windows that open',
+  closing: `Window closes within ${SOON_DAYS} days`,
+  past_target: 'Past target, still in window',
+  closed: `Window closed, not done (last ${LATELY_DAYS} days)`,
+};
 
 /** The figures in the order in which they are told. */
 const figures = (of: DailySummary): [string, number][] => [
@@ -8,8 +17,7 @@ const figures = (of: DailySummary): [string, number][] => [
   ['Yesterday: visits completed', of.yesterday.visits_completed],
   ['Yesterday: visits missed', of.yesterday.visits_missed],
   ['Yesterday: sessions completed', of.yesterday.sessions_completed],
-  ['Today: visits due', of.due_today],
-  ['Overdue visits', of.overdue],
+  ...SUMMARY_GROUPS.map((group): [string, number] => [titles[group], of.visits[group].total]),
   ['Failed syncs', of.failed_syncs],
   ['Pending approvals', of.pending_approvals],
 ];
@@ -25,8 +33,7 @@ export function summaryMessage(of: DailySummary, publicUrl: string): { subject: 
     '',
     ...figures(of).map(([label, n]) => `${label}: ${n}`),
     '',
-    ...listText('Today', of.today_visits, of.due_today),
-    ...listText('Overdue', of.overdue_visits, of.overdue),
+    ...SUMMARY_GROUPS.flatMap((group) => listText(titles[group], of.visits[group])),
     'Visits completed by day:',
     ...of.completed_by_day.map(({ day, completed }) => `  ${day}  ${'#'.repeat(Math.min(completed, 50))} ${completed}`),
     '',
@@ -44,8 +51,7 @@ export function summaryMessage(of: DailySummary, publicUrl: string): { subject: 
             `<tr><td style="padding:.1em 1em .1em 0">${label}</td><td style="text-align:right"><b>${n}</b></td></tr>`,
         )
         .join('')}</table>`,
-      listHtml('Today', of.today_visits, of.due_today),
-      listHtml('Overdue', of.overdue_visits, of.overdue),
+      ...SUMMARY_GROUPS.map((group) => listHtml(titles[group], of.visits[group])),
       plot(of.completed_by_day),
       `<p><a href="${escaped(publicUrl)}">${escaped(publicUrl)}</a></p>`,
     ].join('\n'),
@@ -56,11 +62,12 @@ export function summaryMessage(of: DailySummary, publicUrl: string): { subject: 
 const more = (shown: number, total: number) => (total > shown ? [`… and ${total - shown} more`] : []);
 const told = (visit: SummaryVisit) =>
   `${visit.participant_code}: ${visit.name}, ${visit.target_date} (until ${visit.window_close})`;
-const listText = (title: string, visits: readonly SummaryVisit[], total: number): string[] =>
+type Group = DailySummary['visits'][SummaryGroup];
+const listText = (title: string, { first: visits, total }: Group): string[] =>
   visits.length === 0
     ? []
     : [`${title}:`, ...[...visits.map(told), ...more(visits.length, total)].map((one) => `  ${one}`), ''];
-const listHtml = (title: string, visits: readonly SummaryVisit[], total: number): string =>
+const listHtml = (title: string, { first: visits, total }: Group): string =>
   visits.length === 0
     ? ''
     : `<h2 style="font-size:1em">${title}</h2><ul>${[...visits.map(told), ...more(visits.length, total)].map((one) => `<li>${escaped(one)}</li>`).join('')}</ul>`;

@@ -3,7 +3,9 @@ import { listTimeline, timelineSubject } from '../../../db/queries/timeline.js';
 import type { TimelineFilter, TimelineRow } from '../../../db/queries/timeline.js';
 import type { Participant } from '../../access.js';
 import { problem } from '../../errors.js';
-import { languageOf, timelineWords, wordsForCaregivers } from '../portal-words.js';
+import { builtInLanguage } from '../../../workflows/domain/reminders/built-in.js';
+import { visitTitle } from '../../../workflows/domain/visit-title.js';
+import { timelineWords, wordsForCaregivers } from '../portal-words.js';
 
 /** What concerns the participant itself; how dates are decided, schedules are made and results travel does not. */
 export const portalKinds = ['participant', 'consent', 'visit', 'session', 'reminder'] as const;
@@ -38,13 +40,16 @@ export async function portalTimeline(
     kinds: filter.kinds ?? portalKinds,
     settledOnly: true,
   });
-  const language = languageOf(caregiver?.preferred_language ?? preferred_language);
+  const language = builtInLanguage(caregiver?.preferred_language ?? preferred_language);
   const words = { ...timelineWords[language], ...(caregiver && wordsForCaregivers[language]) };
   return { total, items: items.map((row) => itemOf(row, words)) };
 }
 
 function itemOf({ at, kind: given, what, data }: TimelineRow, words: Record<string, string>): PortalTimelineItem {
   const kind = given as PortalTimelineItem['kind'];
-  const title = (words[`${kind} ${what}`] ?? words[kind] ?? kind).replace('{name}', String(data.name ?? ''));
+  const title = (words[`${kind} ${what}`] ?? words[kind] ?? kind).replace(
+    '{name}',
+    visitTitle(String(data.name ?? '')),
+  );
   return { at, kind, title, data: Object.fromEntries(shown[kind].map((name) => [name, data[name]])) };
 }

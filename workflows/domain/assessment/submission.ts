@@ -1,14 +1,12 @@
-import { orderWarnings, qualityFlags, summaryFlags } from './quality.js';
+import { modulesWith } from './modules.js';
+import type { KnownModules } from './modules.js';
+import { AHEAD_MS, orderWarnings, qualityFlags, summaryFlags } from './quality.js';
 import type { TrialTimes } from './quality.js';
 import { difference, summarise } from './summary.js';
-import { isTask } from './tasks.js';
 import type { Remark, Summary, Trial } from './types.js';
 
-/** What a session's battery knows of tasks; null: the session has no battery. */
-export interface KnownModules {
-  tasks: readonly string[];
-  names: readonly string[];
-}
+export { isKnownTask } from './modules.js';
+export type { KnownModules } from './modules.js';
 
 /** One task's part of what was sent; `at` is each trial's time in milliseconds since 1970. */
 export interface TaskSent {
@@ -16,6 +14,10 @@ export interface TaskSent {
   summary: Summary;
   trials: readonly Trial[];
   at: readonly number[];
+  /** The task by whose rules it is judged, where it is kept under another name. */
+  kind?: string | undefined;
+  /** The client said of which module it is. */
+  named?: boolean;
 }
 export interface TaskResult {
   computed_summary: Summary;
@@ -26,25 +28,42 @@ export interface TaskResult {
 
 export const MAX_TRIALS = 50_000;
 
-/** A task of the registry, or a module of the battery by its task or name (a study's own task is told by its name). */
-export const isKnownTask = (task: string, modules: KnownModules | null): boolean =>
-  isTask(task) || (modules !== null && (modules.tasks.includes(task) || modules.names.includes(task)));
+/**
+ * Whether results that reach a session after its end began before it, and are taken still: by when their request began
+ * or, since a device may be off line for long, because every trial was recorded before. One rule for submissions and sync.
+ */
+export const beganBefore = (end: number, { arrived, at }: { arrived: number; at: readonly number[] }): boolean =>
+  arrived <= end || (at.length > 0 && at.every((time) => time <= end + AHEAD_MS));
 
 /** Everything that is worked out from what was sent of a task. */
 export function taskResult(
-  { task, summary, trials, at }: TaskSent,
+  { task, summary, trials: all, at: allAt, kind = task, named = false }: TaskSent,
   modules: KnownModules | null,
   times: TrialTimes,
 ): TaskResult {
+  const scored = all.flatMap((trial, i) => (trial.practice ? [] : [i]));
+  const [trials, at] =
+    scored.length === all.length ? [all, allAt] : [scored.map((i) => all[i]!), scored.map((i) => allAt[i]!)];
   const computed = trials.length > 0 ? summarise(trials) : {};
   const warnings = orderWarnings(task, trials);
-  if (modules !== null && !modules.tasks.includes(task) && !modules.names.includes(task)) {
+  const several = named ? 0 : modulesWith(task, modules);
+  if (several > 1)
+    warnings.push({
+      code: 'TASK_IN_SEVERAL_MODULES',
+      task,
+      count: several,
+      message: 'the battery has several modules of this task: module_id says which one it was',
+    });
+  if (!named && modules !== null && !modules.tasks.includes(task) && !modules.names.includes(task)) {
     warnings.push({ code: 'TASK_NOT_IN_BATTERY', task, count: 1, message: 'the battery has no such module' });
   }
   return {
     computed_summary: computed,
     summary_difference: difference(summary, computed),
-    quality_flags: [...summaryFlags(task, summary), ...qualityFlags(task, trials, at, times)],
+    quality_flags: [
+      ...summaryFlags(task, summary),
+      ...qualityFlags(kind, trials, at, times).map((flag) => ({ ...flag, task })),
+    ],
     warnings,
   };
 }

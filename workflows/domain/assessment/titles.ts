@@ -12,6 +12,13 @@ export interface Titles {
   metric_titles?: Record<string, string>;
 }
 
+/** How titles are chosen for a reader in whose language the study has none. */
+export interface Readers {
+  default_language?: string | null;
+  /** Whether the reader's program has a name of its own for a task or metric in a language. */
+  isBuiltIn?: (key: string, language: string) => boolean;
+}
+
 /**
  * How a study calls a task and the metrics that it gave, where its battery's modules say so. A study's own task is told
  * by its module's name; by the kind of task alone it is all modules of that kind, and a title that they do not share is
@@ -22,15 +29,20 @@ export function titlesOf(
   metrics: readonly string[],
   modules: readonly TitledModule[],
   language: string | null,
+  { default_language = null, isBuiltIn = () => false }: Readers = {},
 ): Titles {
+  const textOf = (texts: unknown, key: string) =>
+    typeof texts === 'object' && language !== null && isBuiltIn(key, language)
+      ? textIn(texts, language, { only: true })
+      : textIn(texts, language, { default_language });
   const named = modules.filter(({ name }) => name === task);
   const meant = named.length > 0 ? named : modules.filter((module) => module.task === task);
   const shared = (texts: (string | undefined)[]) => (new Set(texts).size === 1 ? texts[0] : undefined);
-  const title = shared(meant.map((module) => textIn(module.title, language)));
+  const title = shared(meant.map((module) => textOf(module.title, task)));
   const known = metrics.flatMap((metric) => {
     const text = shared(
       meant.map(({ properties }) =>
-        textIn((own(properties, metric) as { title?: unknown } | undefined)?.title, language),
+        textOf((own(properties, metric) as { title?: unknown } | undefined)?.title, metric),
       ),
     );
     return text === undefined ? [] : [[metric, text] as const];
@@ -46,11 +58,24 @@ const own = (object: unknown, key: string): unknown =>
     ? (object as Record<string, unknown>)[key]
     : undefined;
 
-/** One text, or the best of those by language; what is empty is none. */
-function textIn(texts: unknown, language: string | null): string | undefined {
+/**
+ * One text, or that of those by language which is in the reader's language, else in the default language, else in
+ * English, else any; what is empty is none.
+ * @param only of those by language none but that of the reader's
+ */
+export function textIn(
+  texts: unknown,
+  language: string | null,
+  { default_language, only = false }: { default_language?: string | null; only?: boolean } = {},
+): string | undefined {
   if (typeof texts === 'string') return texts || undefined;
   if (typeof texts !== 'object' || texts === null || Array.isArray(texts)) return undefined;
-  const chosen = chooseLanguage(Object.keys(texts), language ?? 'en');
+  const available = Object.keys(texts);
+  const primary = (one: string) => one.toLowerCase().split(/[-_]/)[0];
+  const speaks = (wanted: string) => available.some((one) => primary(one) === primary(wanted));
+  const wanted = [language, default_language].find((one) => one && speaks(one));
+  if (only && (language === null || wanted !== language)) return undefined;
+  const chosen = chooseLanguage(available, wanted ?? 'en');
   const text = chosen === undefined ? undefined : own(texts, chosen);
   return typeof text === 'string' && text !== '' ? text : undefined;
 }

@@ -4,6 +4,8 @@ export interface Trial {
   rt: number | null;
   correct: boolean | null;
   data?: Record<string, unknown> | undefined;
+  /** It was for practice: kept, and no part of what is worked out. */
+  practice?: boolean | undefined;
 }
 export type Summary = Record<string, number>;
 

@@ -8,6 +8,7 @@ const clock = (description: string) =>
     pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$',
     description: `${description}, HH:MM, the participant's local time`,
   });
+const LANGUAGE = '^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$';
 export const CHANNELS = ['email', 'sms', 'push'] as const;
 export type Channel = (typeof CHANNELS)[number];
 const Channels = Type.Array(Type.Enum([...CHANNELS]), { uniqueItems: true, maxItems: CHANNELS.length });
@@ -34,9 +35,15 @@ export const NotificationSettings = Type.Object(
     ),
     send_at: Type.Optional(clock('default 09:00')),
     quiet_hours: Type.Optional(Type.Object({ from: clock('nothing is sent from'), to: clock('until before') }, closed)),
+    default_language: Type.Optional(
+      Type.String({
+        pattern: LANGUAGE,
+        description: 'for participants in whose language there are no words, neither own nor built-in; default en',
+      }),
+    ),
     languages: Type.Optional(
       Type.Record(
-        Type.String({ pattern: '^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$' }),
+        Type.String({ pattern: LANGUAGE }),
         Type.Object(
           {
             visit_reminder: Type.Optional(Template),

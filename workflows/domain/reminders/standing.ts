@@ -34,6 +34,9 @@ export interface ReminderFacts {
   study_status: string;
   study_code: string;
   study_name: string;
+  /** `config.public_name` and `config.contact` of the study. */
+  public_name?: unknown;
+  contact?: unknown;
   site_code: string | null;
   site_name: string | null;
   settings: unknown;

@@ -1,11 +1,18 @@
+import { around, builtIn, hasBuiltIn, primary, shortLink } from './built-in.js';
+
 /** The kinds of message about a visit, which a study may word itself, as it may that of a link to the portal. */
 export const WORDED = ['visit_reminder', 'visit_missed'] as const;
 export type Worded = (typeof WORDED)[number];
+/** The kinds of message that a participant gets. */
+export type ParticipantMessage = Worded | 'magic_link';
 /** The kinds of message of which a study's settings may speak; those to staff keep their built-in words. */
-export type MessageKind = Worded | 'magic_link' | 'daily_summary' | 'override_pending' | 'trigger_override_required';
+export type MessageKind = ParticipantMessage | 'daily_summary' | 'override_pending' | 'trigger_override_required';
 
+/** What each template may name of the study: its name for participants, and whom they may ask. */
+const FACE = ['public_name', 'contact', 'contact_name', 'contact_email', 'contact_phone'] as const;
 /** What a template may name, as {{name}} or {name}. Of the participant nothing but its code. */
 export const VARIABLES = [
+  ...FACE,
   'participant_code',
   'study_code',
   'study_name',
@@ -26,6 +33,7 @@ export type Values = Record<(typeof VARIABLES)[number], string>;
  * open. To a caregiver the codes are of all whom it lets in for, the sites theirs, each once, with commas between.
  */
 export const LINK_VARIABLES = [
+  ...FACE,
   'participant_code',
   'study_code',
   'study_name',
@@ -33,6 +41,7 @@ export const LINK_VARIABLES = [
   'site_name',
   'link',
   'portal_url',
+  'new_link_url',
   'minutes',
 ] as const;
 export type LinkValues = Record<(typeof LINK_VARIABLES)[number], string>;
@@ -42,6 +51,12 @@ export interface Words {
 }
 /** A study's own words by language. */
 export type Languages = Record<string, { [K in MessageKind]?: Words | undefined }>;
+/** What a study's `config.notifications` says of words. */
+export interface StudyWords {
+  languages?: Languages | undefined;
+  /** For readers in whose language there are no words. */
+  default_language?: string | undefined;
+}
 
 const VARIABLE = /\{\{\s*([^{}\s]+)\s*\}\}|\{([A-Za-z_][\w.]*)\}/g;
 
@@ -50,7 +65,7 @@ const named = (template: string): string[] =>
   [...template.matchAll(VARIABLE)].map(([, double, single]) => (double ?? single)!);
 
 /** The names in a template that its kind of message has no value for. */
-export function unknownVariables(template: string, kind: Worded | 'magic_link'): string[] {
+export function unknownVariables(template: string, kind: ParticipantMessage): string[] {
   const known: readonly string[] = kind === 'magic_link' ? LINK_VARIABLES : VARIABLES;
   return named(template).filter((name) => !known.includes(name));
 }
@@ -61,80 +76,71 @@ const filled = (template: string, values: Readonly<Record<string, string>>): str
     (whole, double: string | undefined, single: string | undefined) => values[(double ?? single)!] ?? whole,
   );
 
-const builtIn: Record<string, Record<Worded, Words>> = {
-  en: {
-    visit_reminder: {
-      subject: 'Reminder: {{visit_name}} on {{target_date}}',
-      body: 'Hello,\n\nyour visit “{{visit_name}}” in the study {{study_name}} is planned for {{target_date}}. It can be done from {{window_open}} to {{window_close}}.\n\nThank you for taking part.',
-    },
-    visit_missed: {
-      subject: 'Missed: {{visit_name}}',
-      body: 'Hello,\n\nyour visit “{{visit_name}}” in the study {{study_name}} could be done until {{window_close}} and was not. Please contact the study team if you have questions.\n\nThank you for taking part.',
-    },
-  },
-  de: {
-    visit_reminder: {
-      subject: 'Erinnerung: {{visit_name}} am {{target_date}}',
-      body: 'Guten Tag,\n\nIhr Termin „{{visit_name}}“ in der Studie {{study_name}} ist für den {{target_date}} geplant. Er ist vom {{window_open}} bis zum {{window_close}} möglich.\n\nDanke, dass Sie teilnehmen.',
-    },
-    visit_missed: {
-      subject: 'Versäumt: {{visit_name}}',
-      body: 'Guten Tag,\n\nIhr Termin „{{visit_name}}“ in der Studie {{study_name}} war bis zum {{window_close}} möglich und wurde nicht wahrgenommen. Bei Fragen wenden Sie sich bitte an das Studienteam.\n\nDanke, dass Sie teilnehmen.',
-    },
-  },
-};
-
-/** The words below a mail; `%` stands for the address where messages are ended. */
-const footers: Record<string, string> = { en: 'No more of these mails: %', de: 'Keine weiteren Mails dieser Art: %' };
-export const footer = (language: string, url: string): string =>
-  (footers[primary(language)] ?? footers.en!).replace('%', () => url);
-
 /** `de_AT` is `de-AT`. */
 const tag = (language: string): string => language.toLowerCase().replaceAll('_', '-');
-const primary = (language: string): string => tag(language).split('-')[0]!;
+
+/** A study's own words in a language: for the language itself, without its region, then for another region of it. */
+function ownWords(kind: ParticipantMessage, language: string, languages: Languages): Found | undefined {
+  const own = Object.entries(languages).flatMap(([code, kinds]) =>
+    kinds[kind] ? [{ language: code, own: true, ...kinds[kind] }] : [],
+  );
+  const fits = (test: (code: string) => boolean) => own.find((words) => test(words.language));
+  return (
+    fits((code) => tag(code) === tag(language)) ??
+    fits((code) => tag(code) === primary(language)) ??
+    fits((code) => primary(code) === primary(language))
+  );
+}
+
+/** Words, their language, and whether the study wrote them. */
+export type Found = Words & { language: string; own: boolean };
 
 /**
- * A study's own words in a participant's language: the language itself, then without its region, then English, then
- * whatever the study has; undefined: it has none.
+ * The words of a message: in the reader's language, else in the study's default language, else in English. In each
+ * language the study's own words come before the built-in ones.
  */
-function ownWords(
-  kind: MessageKind,
+export function wordsFor(
+  kind: ParticipantMessage,
   language: string | null,
-  languages: Languages,
-): (Words & { language: string }) | undefined {
-  const own = new Map(
-    Object.entries(languages)
-      .filter(([, kinds]) => kinds[kind])
-      .map(([code, kinds]) => [tag(code), { language: code, ...kinds[kind]! }]),
-  );
-  const wanted = language ?? 'en';
-  return own.get(tag(wanted)) ?? own.get(primary(wanted)) ?? own.get('en') ?? [...own.values()][0];
+  { languages = {}, default_language }: StudyWords,
+): Found {
+  for (const wanted of [language, default_language, 'en']) {
+    if (!wanted) continue;
+    const found = ownWords(kind, wanted, languages);
+    if (found) return found;
+    const code = primary(wanted);
+    if (hasBuiltIn(code)) return { language: code, own: false, ...builtIn[code][kind] };
+  }
+  return { language: 'en', own: false, ...builtIn.en[kind] };
 }
 
-/**
- * The words of a message about a visit: the study's own, else the built-in ones, in the participant's language or
- * English.
- */
-export function wordsFor(kind: Worded, language: string | null, languages: Languages): Words & { language: string } {
-  const found = ownWords(kind, language, languages);
-  if (found) return found;
-  const wanted = primary(language ?? 'en');
-  const code = wanted in builtIn ? wanted : 'en';
-  return { language: code, ...builtIn[code]![kind] };
-}
+const speech = (language: string) => {
+  const code = primary(language);
+  return around[hasBuiltIn(code) ? code : 'en'];
+};
+/** The words below a mail that say where such mails are ended. */
+export const footer = (language: string, url: string): string => speech(language).end.replace('%', () => url);
+/** What the button of a mail with a link says. */
+export const openWord = (language: string): string => speech(language).open;
+
+/** Built-in words say at their end whom to ask, where the study names somebody; a study's own say what they like. */
+export const signed = (words: Found, { contact }: { contact: string }): Found =>
+  words.own || contact === ''
+    ? words
+    : { ...words, body: `${words.body}\n\n${speech(words.language).questions.replace('%', '{{contact}}')}` };
 
 /**
- * A message with a link in the study's own words; where they do not name the link it stands below them. Undefined: the
- * study has none.
+ * The words of a message with a link to the portal. A study's own that do not name the link have it below them; the
+ * built-in ones of a text message are short.
  */
-export function linkMessage(language: string | null, languages: Languages, values: LinkValues): Words | undefined {
-  const words = ownWords('magic_link', language, languages);
-  if (!words) return undefined;
+export function linkWords(channel: string, language: string | null, study: StudyWords): Found {
+  const words = wordsFor('magic_link', language, study);
+  if (!words.own)
+    return channel === 'sms' ? { ...words, body: shortLink[words.language as keyof typeof shortLink] } : words;
   const names = named(words.body);
-  return compose(
-    names.includes('link') || names.includes('portal_url') ? words : { ...words, body: `${words.body}\n\n{{link}}` },
-    values,
-  );
+  return names.includes('link') || names.includes('portal_url')
+    ? words
+    : { ...words, body: `${words.body}\n\n{{link}}` };
 }
 
 /** A message as a person reads it. */

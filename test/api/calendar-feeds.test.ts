@@ -1,0 +1,91 @@
+import { expect } from 'chai';
+import { Http, unique } from '../support/http.js';
+import type { Loose } from '../support/http.js';
+import { enterAsCaregiver, enterPortal } from '../support/portal.js';
+import { Site } from '../assessment/stage.js';
+
+interface Feed {
+  id: string;
+  url: string;
+  caregiver_id: string | null;
+}
+
+describe('Calendar feeds', () => {
+  let site: Site;
+  before(async () => {
+    site = await Site.open();
+  });
+
+  const person = (fields: Record<string, unknown> = {}): Promise<Loose> =>
+    site.newParticipant({ email: `${unique('p')}@example.org`, ...fields });
+  const read = (url: string, headers: Record<string, string> = {}) => fetch(url, { headers });
+
+  it('need no token of a login, have an ETag, say how often to look again, and speak the participant’s language', async () => {
+    const who = await person({ preferred_language: 'de-AT' });
+    await site.visit({ participant_id: who.id, name: 'week_4_arm_1' });
+    const portal = await enterPortal(site.http, who.id);
+    expect((await portal.get('/api/portal/calendar-feed')).status).to.equal(404);
+    const made = await portal.post<Feed>('/api/portal/calendar-feed');
+    expect(made.status).to.equal(201);
+    const again = await portal.post<Feed>('/api/portal/calendar-feed');
+    expect([again.status, again.body]).to.deep.equal([200, made.body]);
+    expect((await portal.get<Feed>('/api/portal/calendar-feed')).body).to.deep.equal(made.body);
+    const answer = await read(made.body.url);
+    expect([answer.status, answer.headers.get('content-type')]).to.deep.equal([200, 'text/calendar; charset=utf-8']);
+    const text = (await answer.text()).replaceAll('\r\n ', '');
+    expect(text)
+      .to.include('SUMMARY:Week 4')
+      .and.include('DESCRIPTION:Möglich vom')
+      .and.include('REFRESH-INTERVAL;VALUE=DURATION:PT6H')
+      .and.include('X-WR-CALNAME:A study');
+    expect(text).not.to.include(String(who.participant_code));
+    const seen = { 'If-None-Match': answer.headers.get('etag')! };
+    expect((await read(made.body.url, seen)).status).to.equal(304);
+    await site.visit({ participant_id: who.id, name: 'Week 8' }, [20, 24]);
+    expect((await read(made.body.url, seen)).status).to.equal(200);
+  });
+
+  it('end by whoever has them: the participant, or staff', async () => {
+    const who = await person();
+    const portal = await enterPortal(site.http, who.id);
+    const first = await portal.expect<Feed>(201, 'POST', '/api/portal/calendar-feed');
+    await portal.expect(204, 'DELETE', '/api/portal/calendar-feed');
+    await portal.expect(404, 'DELETE', '/api/portal/calendar-feed');
+    const path = `/api/participants/${String(who.id)}/calendar-feeds`;
+    const second = await site.http.expect<Feed>(201, 'POST', path);
+    expect(second.url).not.to.equal(first.url);
+    expect([(await read(first.url)).status, (await read(second.url)).status]).to.deep.equal([404, 200]);
+    expect((await site.http.expect<{ items: Feed[] }>(200, 'GET', path)).items).to.deep.equal([second]);
+    expect((await portal.get<Feed>('/api/portal/calendar-feed')).body.url).to.equal(second.url);
+    await site.http.expect(204, 'DELETE', `${path}/${second.id}`);
+    await site.http.expect(404, 'DELETE', `${path}/${second.id}`);
+    expect((await read(second.url)).status).to.equal(404);
+    for (const token of ['x', `${first.id}.x`, second.url.split('token=')[1]!.replace(second.id, first.id)])
+      expect((await new Http(site.http.base).get(`/api/calendar/visits.ics?token=${token}`)).status).to.equal(404);
+  });
+
+  it('of a participant who has withdrawn cancel what was still to be done', async () => {
+    const who = await person();
+    await site.visit({ participant_id: who.id, name: 'Week 4' });
+    const { url } = await site.http.expect<Feed>(201, 'POST', `/api/participants/${String(who.id)}/calendar-feeds`);
+    expect(await (await read(url)).text()).to.include('STATUS:CONFIRMED');
+    await site.http.expect(200, 'POST', `/api/participants/${String(who.id)}/withdraw`, { reason: 'moved' });
+    expect(await (await read(url)).text())
+      .to.include('STATUS:CANCELLED')
+      .and.not.include('STATUS:CONFIRMED');
+  });
+
+  it('of a caregiver are its own, in its language, and end with the care', async () => {
+    const who = await person();
+    await site.visit({ participant_id: who.id, name: 'Week 4' });
+    const at = `/api/studies/${site.study.id}/caregivers`;
+    const { id } = await site.http.expect<{ id: string }>(201, 'POST', at, { name: 'Ada', preferred_language: 'fr' });
+    await site.http.expect(200, 'PUT', `${at}/${id}/participants/${String(who.id)}`, { relationship: 'parent' });
+    const portal = await enterAsCaregiver(site.http, site.study.id, id);
+    const feed = await portal.expect<Feed>(201, 'POST', '/api/portal/calendar-feed');
+    expect(feed.caregiver_id).to.equal(id);
+    expect(await (await read(feed.url)).text()).to.include('Possible du');
+    await site.http.expect(204, 'DELETE', `${at}/${id}/participants/${String(who.id)}`);
+    expect((await read(feed.url)).status).to.equal(404);
+  });
+});

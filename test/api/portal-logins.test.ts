@@ -1,0 +1,230 @@
+import { expect } from 'chai';
+import type { Person } from '../anchor/stage.js';
+import { Http, unique } from '../support/http.js';
+import type { Loose } from '../support/http.js';
+import { mailsTo, sendCaregiverLink, sendLink, tokenIn } from '../support/portal.js';
+import { until } from '../support/until.js';
+import { PortalSetting } from './portal-setting.js';
+
+interface Tokens {
+  portal_token: string;
+  refresh_token: string;
+  refresh_expires_in: number;
+}
+
+describe('Logins of the portal', () => {
+  let setting: PortalSetting;
+  before(async () => {
+    setting = await PortalSetting.open();
+  });
+  after(() => setting.close());
+
+  const opened = async (link: string): Promise<Tokens> =>
+    setting.anybody.expect<Loose & Tokens>(200, 'POST', '/api/portal/session', { token: link });
+  const entered = async (who: Person): Promise<Tokens> => opened(await sendLink(setting.stage.admin, who.id));
+  const refresh = (refresh_token: string) =>
+    setting.anybody.post<Loose & Tokens>('/api/portal/refresh', { refresh_token });
+  const sees = async (token: string): Promise<number> =>
+    (await new Http(setting.stage.run.api, token).get('/api/portal/visits')).status;
+  const refused = async (refresh_token: string) => {
+    const { status, body } = await refresh(refresh_token);
+    return [status, body.code];
+  };
+  const REFUSED = [401, 'INVALID_REFRESH_TOKEN'];
+
+  it('go on by a refresh token that is another each time; a second use ends the login at once', async () => {
+    const who = await setting.person();
+    const first = await entered(who);
+    expect(first.refresh_expires_in).to.equal(30 * 86_400);
+    const second = await refresh(first.refresh_token);
+    expect([second.status, await sees(second.body.portal_token)]).to.deep.equal([200, 200]);
+    expect(second.body.refresh_token).not.to.equal(first.refresh_token);
+    const third = (await refresh(second.body.refresh_token)).body;
+    expect(await refused(first.refresh_token)).to.deep.equal(REFUSED);
+    expect(await refused(third.refresh_token)).to.deep.equal(REFUSED);
+    expect(await sees(third.portal_token)).to.equal(401);
+    const [record] = (await setting.study.audit('portal_refresh_token_reused')).filter(
+      ({ resource_id }) => resource_id === who.id,
+    );
+    expect(record!.user_id).to.equal(null);
+    expect(await setting.study.chainVerifies()).to.equal(true);
+  });
+
+  it('of ten refreshes at once go on with one at the most', async () => {
+    const { refresh_token } = await entered(await setting.person());
+    const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(refresh_token)));
+    expect(answers.filter(({ status }) => status === 200)).to.have.length(1);
+  });
+
+  it('end with a withdrawal, a changed address, a logout and their time', async () => {
+    const [gone, moved, left, late] = [
+      await setting.person(),
+      await setting.person(),
+      await setting.person(),
+      await setting.person(),
+    ];
+    const tokens = {
+      gone: await entered(gone),
+      moved: await entered(moved),
+      left: await entered(left),
+      late: await entered(late),
+    };
+    await gone.withdraw();
+    await setting.stage.admin.expect(200, 'PATCH', `/api/participants/${moved.id}`, {
+      email: `${unique('new')}@example.org`,
+    });
+    await setting.anybody.expect(204, 'POST', '/api/portal/logout', { refresh_token: tokens.left.refresh_token });
+    await setting.stage.sql(
+      'update portal_refresh_tokens set expires_at = clock_timestamp() where participant_id = ?',
+      [late.id],
+    );
+    for (const [name, { refresh_token }] of Object.entries(tokens))
+      expect(await refused(refresh_token), name).to.deep.equal(REFUSED);
+    expect(await sees(tokens.left.portal_token)).to.equal(401);
+    // By the portal token alone, too.
+    const again = await entered(left);
+    await new Http(setting.stage.run.api, again.portal_token).expect(204, 'POST', '/api/portal/logout');
+    expect([await sees(again.portal_token), await refused(again.refresh_token)]).to.deep.equal([401, REFUSED]);
+  });
+
+  it('are listed and ended by staff of the study', async () => {
+    const who = await setting.person();
+    const address = await setting.stage.admin.expect<{ email: string }>(200, 'GET', `/api/participants/${who.id}`);
+    const link = async () => {
+      const before = (await mailsTo(address.email)).length;
+      await setting.stage.admin.expect(202, 'POST', '/api/portal/magic-link', {
+        participant_id: who.id,
+        channel: 'email',
+      });
+      return until(async () => (await mailsTo(address.email)).map(({ text }) => tokenIn(text)!)[before], {
+        what: 'the mail',
+      });
+    };
+    const devices = [await opened(await link()), await opened(await link())];
+    const coordinator = await setting.study.as('coordinator');
+    const path = `/api/participants/${who.id}/portal-sessions`;
+    const { items, total } = await coordinator.expect<{ items: Loose[]; total: number }>(200, 'GET', path);
+    expect([items.length, total]).to.deep.equal([2, 2]);
+    expect(items[0]).to.have.all.keys('id', 'created_at', 'last_used_at', 'expires_at', 'user_agent', 'ip_address');
+    expect(JSON.stringify(items)).not.to.include(devices[0]!.refresh_token);
+    await coordinator.expect(204, 'DELETE', `${path}/${items[1]!.id}`);
+    await coordinator.expect(404, 'DELETE', `${path}/${items[1]!.id}`);
+    expect([await sees(devices[0]!.portal_token), await sees(devices[1]!.portal_token)]).to.deep.equal([401, 200]);
+    expect(await refused(devices[0]!.refresh_token)).to.deep.equal(REFUSED);
+    await coordinator.expect(204, 'DELETE', path);
+    expect(await sees(devices[1]!.portal_token)).to.equal(401);
+    expect((await coordinator.expect<{ total: number }>(200, 'GET', path)).total).to.equal(0);
+    expect((await (await setting.study.as('data_manager')).get(path)).status).to.equal(403);
+    expect((await new Http(setting.stage.run.api, devices[1]!.portal_token).get(path)).status).to.equal(401);
+  });
+
+  it('of a caregiver go on and end in the same way', async () => {
+    const who = await setting.person();
+    const at = `/api/studies/${setting.study.id}/caregivers`;
+    const { id } = await setting.stage.admin.expect(201, 'POST', at, { name: 'Ada' });
+    await setting.stage.admin.expect(200, 'PUT', `${at}/${id}/participants/${who.id}`, { relationship: 'parent' });
+    const tokens = await opened(await sendCaregiverLink(setting.stage.admin, setting.study.id, id));
+    const next = (await refresh(tokens.refresh_token)).body;
+    expect(await sees(next.portal_token)).to.equal(200);
+    const { items } = await setting.stage.admin.expect<{ items: Loose[] }>(200, 'GET', `${at}/${id}/portal-sessions`);
+    expect(items).to.have.length(1);
+    await setting.stage.admin.expect(204, 'DELETE', `${at}/${id}/portal-sessions/${items[0]!.id}`);
+    expect([await sees(next.portal_token), await refused(next.refresh_token)]).to.deep.equal([401, REFUSED]);
+  });
+
+  it('of a page are kept in a cookie that no other site can use, where the person wants it', async () => {
+    const who = await setting.person();
+    const open = async (more: object) => {
+      const answer = await setting.anybody.post('/api/portal/session', {
+        token: await sendLink(setting.stage.admin, who.id),
+        ...more,
+      });
+      return answer.headers.getSetCookie();
+    };
+    expect((await open({})).map((cookie) => cookie.split('=')[0])).to.deep.equal(['portal_session']);
+    const cookies = await open({ remember: true });
+    expect(cookies.map((cookie) => cookie.split('=')[0])).to.deep.equal(['portal_session', 'portal_refresh']);
+    expect(cookies[1]).to.match(/; Path=\/api\/portal; Max-Age=2592000; HttpOnly; SameSite=Strict/);
+    const Cookie = cookies[1]!.split(';')[0]!;
+    const by = (headers: Record<string, string>) =>
+      setting.anybody.post('/api/portal/refresh', undefined, { headers: { Cookie, ...headers } });
+    expect((await by({})).body.code).to.equal('CSRF_REFUSED');
+    const next = await by({ 'X-Portal-CSRF': '1' });
+    expect(next.status).to.equal(200);
+    expect(next.headers.getSetCookie().map((cookie) => cookie.split('=')[0])).to.deep.equal([
+      'portal_session',
+      'portal_refresh',
+    ]);
+    expect((await setting.anybody.post('/api/portal/refresh')).body.code).to.equal('INVALID_REFRESH_TOKEN');
+  });
+
+  describe('a new link', () => {
+    const ask = (body: object) => setting.anybody.post('/api/portal/new-link', body);
+
+    it('is sent to whoever has the address, and asked for alike by anybody', async () => {
+      const email = `${unique('lost')}@example.org`;
+      const who = await setting.person({ email });
+      const twin = await setting.person({ email });
+      const gone = `${unique('gone')}@example.org`;
+      await (await setting.person({ email: gone })).withdraw();
+      const answers = [await ask({ email: email.toUpperCase() }), await ask({ email: gone })];
+      answers.push(await ask({ email: `${unique('nobody')}@example.org` }));
+      expect(answers.map(({ status, body }) => [status, body])).to.deep.equal(
+        answers.map(() => [202, { status: 'accepted' }]),
+      );
+      const mails = await until(
+        async () => {
+          const found = await mailsTo(email);
+          return found.length >= 2 ? found : undefined;
+        },
+        { what: 'both mails' },
+      );
+      const whose: string[] = [];
+      for (const { text } of mails)
+        whose.push(
+          (
+            await setting.anybody.expect<{ participant: { id: string } }>(200, 'POST', '/api/portal/session', {
+              token: tokenIn(text),
+            })
+          ).participant.id,
+        );
+      expect(whose.sort()).to.deep.equal([who.id, twin.id].sort());
+      const [record] = (await setting.study.audit('portal_link_requested')).filter(
+        ({ resource_id }) => resource_id === who.id,
+      );
+      expect(record!.user_id).to.equal(null);
+      expect(JSON.stringify(record)).not.to.include(email);
+      expect(await mailsTo(gone)).to.deep.equal([]);
+    });
+
+    it('goes by text message to a number however it is written', async () => {
+      const digits = String(Date.now());
+      const who = await setting.person({ email: null, phone: `+49 (${digits.slice(0, 4)}) ${digits.slice(4)}` });
+      await setting.anybody.expect(202, 'POST', '/api/portal/new-link', { phone: `+49${digits}` });
+      await until(
+        async () =>
+          (
+            await setting.stage.sql<{ status: string }>(
+              `select status from notifications where participant_id = ? and channel = 'sms'`,
+              [who.id],
+            )
+          )[0]?.status === 'sent',
+        { what: 'the text message' },
+      );
+    });
+
+    it('is sent three times at the most within minutes, and never says so', async () => {
+      const email = `${unique('often')}@example.org`;
+      const who = await setting.person({ email });
+      for (let i = 0; i < 5; i += 1) expect((await ask({ email })).status).to.equal(202);
+      expect(await setting.stage.sql('select id from notifications where participant_id = ?', [who.id])).to.have.length(
+        3,
+      );
+    });
+
+    it('needs exactly one address', async () => {
+      expect((await ask({})).body.errors[0]).to.include({ path: 'email', code: 'ONE_OF' });
+      expect((await ask({ email: 'a@example.org', phone: '+49123456' })).status).to.equal(422);
+    });
+  });
+});

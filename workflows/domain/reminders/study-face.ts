@@ -1,0 +1,54 @@
+import Type from 'typebox';
+import type { Static } from 'typebox';
+import { textIn } from '../assessment/titles.js';
+
+const closed = { additionalProperties: false };
+const Name = Type.String({ minLength: 1, maxLength: 300, pattern: '^[^\\u0000-\\u001f\\u007f]+$' });
+const LANGUAGE = '^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$';
+
+/** A study's `config.public_name`: the name that participants know it by, one for all or one for each language. */
+export const PublicName = Type.Union(
+  [Name, Type.Record(Type.String({ pattern: LANGUAGE }), Name, { ...closed, minProperties: 1, maxProperties: 100 })],
+  { description: 'what participants call the study: a text, or texts by language; default: study_name' },
+);
+/** A study's `config.contact`: whom participants may ask. */
+export const Contact = Type.Object(
+  {
+    name: Type.Optional(Name),
+    email: Type.Optional(Type.String({ maxLength: 320, pattern: '^[^\\s@<>,;]+@[^\\s@<>,;]+$' })),
+    phone: Type.Optional(Type.String({ minLength: 1, maxLength: 40, pattern: '^\\+?[0-9 ()./-]+$' })),
+  },
+  { ...closed, minProperties: 1 },
+);
+export type Contact = Static<typeof Contact>;
+
+/** What a study shows of itself to participants, as it is stored. */
+export interface StudyFace {
+  study_name: string;
+  public_name?: unknown;
+  contact?: unknown;
+}
+
+/** The study's name for participants, in a language. */
+export const publicName = ({ study_name, public_name }: StudyFace, language: string | null): string =>
+  textIn(public_name, language) ?? study_name;
+
+/** Whom participants may ask; undefined: the study names nobody. What does not fit the schema was stored before it. */
+export function contactOf({ contact }: StudyFace): Contact | undefined {
+  if (typeof contact !== 'object' || contact === null) return undefined;
+  const { name, email, phone } = contact as Record<string, unknown>;
+  const known = Object.entries({ name, email, phone }).filter(([, text]) => typeof text === 'string' && text !== '');
+  return known.length > 0 ? (Object.fromEntries(known) as Contact) : undefined;
+}
+
+/** The variables of a message that tell of the study. */
+export function faceValues(study: StudyFace, language: string | null) {
+  const { name = '', email = '', phone = '' } = contactOf(study) ?? {};
+  return {
+    public_name: publicName(study, language),
+    contact_name: name,
+    contact_email: email,
+    contact_phone: phone,
+    contact: [name, email, phone].filter((one) => one !== '').join(', '),
+  };
+}
