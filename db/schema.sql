@@ -8,10 +8,12 @@ create table anchor_commands (
   kind character varying(40) not null,
   outcome jsonb not null,
   created_at timestamp with time zone not null default clock_timestamp(),
+  authorization_id uuid,
   constraint anchor_commands_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
   constraint anchor_commands_pkey PRIMARY KEY (id)
 );
 CREATE INDEX anchor_commands_participant ON public.anchor_commands USING btree (participant_id);
+CREATE UNIQUE INDEX anchor_commands_authorization ON public.anchor_commands USING btree (authorization_id) WHERE (authorization_id IS NOT NULL);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 
 -- row-level security, forced; research_app may: INSERT, SELECT
@@ -468,6 +470,7 @@ create table datacapture_configs (
   updated_at timestamp with time zone not null default clock_timestamp(),
   create_missing_sites boolean not null default false,
   polled_at timestamp with time zone,
+  known_events jsonb not null default '{}'::jsonb,
   constraint datacapture_configs_poll_interval_minutes_check CHECK ((poll_interval_minutes >= (0)::double precision)),
   constraint datacapture_configs_sync_status_check CHECK (((sync_status)::text = ANY ((ARRAY['pending'::character varying, 'active'::character varying, 'error'::character varying])::text[]))),
   constraint datacapture_configs_webhook_auth_check CHECK (((webhook_auth)::text = ANY ((ARRAY['header'::character varying, 'url'::character varying])::text[]))),
@@ -831,6 +834,15 @@ create table manual_anchor_entries (
 CREATE UNIQUE INDEX manual_anchor_entries_current ON public.manual_anchor_entries USING btree (participant_id) WHERE (withdrawn_at IS NULL);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 
+-- no row-level security; research_app may: INSERT, SELECT, UPDATE
+create table message_keys (
+  key_id character varying(64) not null,
+  public_key text not null,
+  registered_at timestamp with time zone not null default clock_timestamp(),
+  superseded_at timestamp with time zone,
+  constraint message_keys_pkey PRIMARY KEY (key_id)
+);
+
 -- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table mfa_challenges (
   id uuid not null,
@@ -1038,6 +1050,7 @@ create table participants (
   erased_at timestamp with time zone,
   erased_by_id uuid,
   erasure_reason text,
+  datacapture_arm integer,
   reinstated_at timestamp with time zone,
   constraint participants_check CHECK ((((status)::text = 'withdrawn'::text) = (withdrawn_at IS NOT NULL))),
   constraint participants_check1 CHECK (((erased_at IS NULL) OR (((status)::text = 'withdrawn'::text) AND (email IS NULL) AND (phone IS NULL) AND (date_of_birth IS NULL)))),
@@ -1276,6 +1289,7 @@ create table result_pushes (
   updated_at timestamp with time zone not null default clock_timestamp(),
   slot_at timestamp with time zone,
   warnings jsonb not null default '[]'::jsonb,
+  forbidden boolean not null default false,
   constraint result_pushes_check CHECK ((done <= requested)),
   constraint result_pushes_check1 CHECK ((((status)::text = 'waiting'::text) = (next_attempt_at IS NOT NULL))),
   constraint result_pushes_status_check CHECK (((status)::text = ANY ((ARRAY['pending'::character varying, 'waiting'::character varying, 'synced'::character varying, 'failed'::character varying, 'skipped'::character varying])::text[]))),
@@ -1285,6 +1299,7 @@ create table result_pushes (
   constraint result_pushes_pkey PRIMARY KEY (session_id)
 );
 CREATE INDEX result_pushes_failed ON public.result_pushes USING btree (study_id, updated_at) WHERE ((status)::text = ANY ((ARRAY['waiting'::character varying, 'failed'::character varying])::text[]));
+CREATE INDEX result_pushes_forbidden ON public.result_pushes USING btree (study_id) WHERE forbidden;
 CREATE INDEX result_pushes_open ON public.result_pushes USING btree (COALESCE(next_attempt_at, requested_at)) WHERE ((status)::text = ANY ((ARRAY['pending'::character varying, 'waiting'::character varying])::text[]));
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 CREATE TRIGGER touch BEFORE UPDATE ON public.result_pushes FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
@@ -1556,6 +1571,16 @@ CREATE INDEX sync_conflicts_listing ON public.sync_conflicts USING btree (study_
 CREATE INDEX sync_conflicts_participant ON public.sync_conflicts USING btree (participant_id);
 CREATE UNIQUE INDEX sync_conflicts_once ON public.sync_conflicts USING btree (study_id, kind, conflict_type, local_id, content_hash);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table unmatched_triggers (
+  project_id character varying(100) not null,
+  count bigint not null default 1,
+  first_at timestamp with time zone not null default clock_timestamp(),
+  last_at timestamp with time zone not null default clock_timestamp(),
+  constraint unmatched_triggers_pkey PRIMARY KEY (project_id)
+);
+CREATE INDEX unmatched_triggers_last ON public.unmatched_triggers USING btree (last_at);
 
 -- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table user_links (

@@ -48,6 +48,7 @@ export const reasons: Record<string, Reason> = {
   exceljs: { why: 'writes workbooks: templates, exports' },
   ioredis: { why: 'Redis, where it shares the rate limits' },
   'ipaddr.js': { why: 'addresses and ranges: who may send triggers, what is private' },
+  jose: { why: 'authorizations of messages to workflows, signed with Ed25519', by: 'db/message-authorization.ts' },
   jsonwebtoken: { why: 'access tokens' },
   knex: { why: 'SQL, transactions, pool and migrations' },
   koa: { why: 'HTTP of the API' },
