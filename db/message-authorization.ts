@@ -1,6 +1,5 @@
 import { SignJWT, decodeProtectedHeader, errors, importSPKI, jwtVerify } from 'jose';
 import type { KeyObject } from 'node:crypto';
-import type { MessageKind, Person } from '../workflows/domain/message-content.js';
 import { keyPairOf } from './audit-signing.js';
 import { hashOf } from './hashing.js';
 
@@ -8,10 +7,12 @@ import { hashOf } from './hashing.js';
 export interface Authorization {
   participant_id: string;
   study_id: string;
-  kind: MessageKind;
+  /** Of message. */
+  kind: string;
   /** SHA-256 of the canonical JSON of the message's content, hex. */
   digest: string;
-  person: Person;
+  /** In whose name. */
+  person: Readonly<Record<string, unknown>>;
   /** How the API itself sends it; null: it was given out, and comes by whatever way its holder chooses. */
   via: 'rest' | 'page' | null;
   /** Each is carried out once. */

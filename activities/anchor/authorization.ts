@@ -67,7 +67,7 @@ function mismatchOf(stated: Authorization, command: AnchorCommand, person: Perso
   if (stated.participant_id !== command.participant_id) return 'participant';
   if (stated.study_id !== command.study_id) return 'study';
   if (stated.kind !== command.kind) return 'kind of message';
-  if (!isSame(stated.person, person)) return 'person';
+  if (!isSame(stated.person as Person, person)) return 'person';
   const content = contentOf(command.kind as MessageKind, command.message);
   return stated.digest === digestOf(content) ? null : 'content';
 }

@@ -4,7 +4,7 @@ import excel from 'exceljs';
 import { admin, newStudy, unique } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { imported, sendFile } from './stage.js';
-import { HEADER, archive, bookOf, handmade, text } from './workbooks.js';
+import { HEADER, archive, bookOf } from './workbooks.js';
 
 async function workbook(fill: (sheet: excel.Worksheet, book: excel.Workbook) => void): Promise<Uint8Array> {
   const book = new excel.Workbook();
