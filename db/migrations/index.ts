@@ -63,6 +63,7 @@ import * as reinstatement from './0072-reinstatement.js';
 import * as workerSigns from './0073-worker-signs.js';
 import * as waiverApproval from './0074-waiver-approval.js';
 import * as messageAuthorizations from './0086-message-authorizations.js';
+import * as portalTokensEnd from './0087-portal-tokens-end.js';
 
 export interface SqlMigration {
   name: string;
@@ -136,5 +137,6 @@ export const migrations: readonly SqlMigration[] = [
   workerSigns,
   waiverApproval,
   messageAuthorizations,
+  portalTokensEnd,
 ];
 export const latestRevision = migrations.at(-1)!.name;

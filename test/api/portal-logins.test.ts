@@ -81,6 +81,7 @@ describe('Logins of the portal', () => {
     for (const [name, { refresh_token }] of Object.entries(tokens))
       expect(await refused(refresh_token), name).to.deep.equal(REFUSED);
     expect(await sees(tokens.left.portal_token)).to.equal(401);
+    expect(await sees(tokens.moved.portal_token), 'let in at the former address').to.equal(401);
     // By the portal token alone, too.
     const again = await entered(left);
     await new Http(setting.stage.run.api, again.portal_token).expect(204, 'POST', '/api/portal/logout');

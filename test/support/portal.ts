@@ -27,30 +27,45 @@ export async function mailsTo(address: string, of?: RunJson): Promise<Mail[]> {
 /** Of the link in a message. */
 export const tokenIn = (text: string): string | undefined => /\/portal\?token=([\w-]+)/.exec(text)?.[1];
 
-/** The token of a link that goes to an address, which no other message has gone to, read from the mail catcher. */
-const mailedTo = (address: string, of?: RunJson): Promise<string> =>
-  until(
-    async () => (await mailsTo(address, of)).map(({ text }) => tokenIn(text)).find((token) => token !== undefined),
-    {
-      what: 'the mail with the link',
-    },
-  );
+/** Addresses that links were sent to, by whose they are: another address would end the logins of the one before. */
+const addresses = new Map<string, string>();
+
+/** Sends a link to a person's own address, given where it has none yet, and reads its token from the mail catcher. */
+async function linkOf(
+  id: string,
+  give: (email: string) => Promise<unknown>,
+  send: () => Promise<unknown>,
+  of?: RunJson,
+): Promise<string> {
+  let address = addresses.get(id);
+  if (address === undefined) {
+    address = `${unique('p')}@example.org`;
+    addresses.set(id, address);
+    await give(address);
+  }
+  const to = address;
+  const links = async () => (await mailsTo(to, of)).flatMap(({ text }) => tokenIn(text) ?? []);
+  const before = (await links()).length;
+  await send();
+  return until(async () => (await links())[before], { what: 'the mail with the link' });
+}
 
 /** Sends a participant a link and reads its token from the mail catcher. */
-export async function sendLink(staff: Http, participantId: string, of?: RunJson): Promise<string> {
-  const address = `${unique('p')}@example.org`;
-  await staff.expect(200, 'PATCH', `/api/participants/${participantId}`, { email: address });
-  await staff.expect(202, 'POST', '/api/portal/magic-link', { participant_id: participantId, channel: 'email' });
-  return mailedTo(address, of);
-}
+export const sendLink = (staff: Http, participantId: string, of?: RunJson): Promise<string> =>
+  linkOf(
+    participantId,
+    (email) => staff.expect(200, 'PATCH', `/api/participants/${participantId}`, { email }),
+    () => staff.expect(202, 'POST', '/api/portal/magic-link', { participant_id: participantId, channel: 'email' }),
+    of,
+  );
 
 /** The same for a caregiver of a study. */
-export async function sendCaregiverLink(staff: Http, studyId: string, caregiverId: string): Promise<string> {
-  const address = `${unique('c')}@example.org`;
-  await staff.expect(200, 'PATCH', `/api/studies/${studyId}/caregivers/${caregiverId}`, { email: address });
-  await staff.expect(202, 'POST', '/api/portal/magic-link', { caregiver_id: caregiverId, channel: 'email' });
-  return mailedTo(address);
-}
+export const sendCaregiverLink = (staff: Http, studyId: string, caregiverId: string): Promise<string> =>
+  linkOf(
+    caregiverId,
+    (email) => staff.expect(200, 'PATCH', `/api/studies/${studyId}/caregivers/${caregiverId}`, { email }),
+    () => staff.expect(202, 'POST', '/api/portal/magic-link', { caregiver_id: caregiverId, channel: 'email' }),
+  );
 
 const opened = async (token: string, of?: RunJson): Promise<Http> => {
   const run = of ?? (await service());
