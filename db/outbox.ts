@@ -8,6 +8,7 @@ import type { TxWithMark } from './transaction.js';
  * - sources-changed: a fact that an anchor may depend on changed
  * - participant-withdrawn: nothing moves from here on
  * - participant-reinstated: a withdrawal was taken back, and everything moves again
+ * - participant-erased: what Temporal has of the participant's past is to be deleted
  * - trigger: a capture-system trigger waits to be worked off
  * - study-changed: a study's policy, windows or calendar changed
  * - notification: a message to a person waits to be sent
@@ -25,6 +26,7 @@ export type OutboxTopic =
   | 'sources-changed'
   | 'participant-withdrawn'
   | 'participant-reinstated'
+  | 'participant-erased'
   | 'trigger'
   | 'study-changed'
   | 'notification'

@@ -1,7 +1,8 @@
 import type { Database, Tx } from '../../db/knex.js';
 import { lockAnchors } from '../../db/queries/anchors.js';
 import { closeChange, makerOfChange } from '../../db/queries/open-work.js';
-import { followBaseline, newerChanges, readScheduleInputs, readScheduleSources } from '../../db/queries/schedules.js';
+import { followBaseline } from '../../db/queries/schedule-writes.js';
+import { newerChanges, readScheduleInputs, readScheduleSources } from '../../db/queries/schedules.js';
 import { putOutbox } from '../../db/outbox.js';
 import { portions } from '../../db/portions.js';
 import { inScope, readInScope } from '../../db/transaction.js';

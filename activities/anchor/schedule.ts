@@ -1,8 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Tx } from '../../db/knex.js';
 import { stopSuperseded } from '../../db/queries/reminders.js';
-import { insertVersions, reconcileCompleted, supersedeVersions, unpointAnchors } from '../../db/queries/schedules.js';
-import type { CompletedWrite, VersionWrite, VisitWrite } from '../../db/queries/schedules.js';
+import {
+  insertVersions,
+  reconcileCompleted,
+  supersedeVersions,
+  unpointAnchors,
+} from '../../db/queries/schedule-writes.js';
+import type { CompletedWrite, VersionWrite, VisitWrite } from '../../db/queries/schedule-writes.js';
 import type { Policy } from '../../workflows/domain/policy-schema.js';
 import type { NextVersion, ScheduleInputs } from '../../workflows/domain/regeneration.js';
 import { anchorMoved, nextVersion } from '../../workflows/domain/regeneration.js';

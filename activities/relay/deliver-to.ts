@@ -6,6 +6,7 @@ import { shownAs } from '../../workflows/client.js';
 import type { AnchorMessages } from '../../workflows/client.js';
 import * as contract from '../../workflows/contract.js';
 import { kindOf } from './claims.js';
+import { deleteRuns } from './delete-runs.js';
 import type { Deliver } from './lane.js';
 
 /** Done is done; one that was terminated, or failed, may be begun again. */
@@ -48,6 +49,8 @@ export function deliverTo(deps: {
           return deps.anchors.withdrawn(participant, sender);
         case 'participant-reinstated':
           return deps.anchors.reinstated(participant, sender);
+        case 'participant-erased':
+          return deleteRuns(deps.client, contract.participantAnchorId(subject));
         case 'trigger': {
           // A failed one that is tried again at once may meet the run that has just said so and is about to close: it
           // waits for its end.

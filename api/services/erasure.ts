@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { nowIso } from '../../db/clock.js';
+import { putOutbox } from '../../db/outbox.js';
 import { lockAnchors } from '../../db/queries/anchors.js';
 import { eraseIdentity, erasedAt, keptOf, mappedIdentityItems } from '../../db/queries/erasure.js';
 import { participantForUpdate } from '../../db/queries/participants.js';
@@ -40,6 +41,8 @@ export async function erase(
     code,
     items,
   });
+  // Behind the message of the withdrawal, which ends the workflow.
+  await putOutbox(tx, [{ topic: 'participant-erased', studyId: before.study_id, subject: id }]);
   audit.record({
     ...by(actor, context),
     study_id: before.study_id,
