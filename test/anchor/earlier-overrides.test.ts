@@ -17,6 +17,17 @@ describe('A change of the plan after an override that left the schedule as it wa
     left = await study.person();
     const other = await study.person();
     for (const person of [left, other]) await person.set(DAY);
+    // The windows themselves are a change: it has gone through before the override leaves the schedule behind.
+    await until(
+      async () => {
+        const [open] = await stage.sql<{ n: number }>(
+          `select (select count(*) from open_study_changes where study_id = :id) + (select count(*) from outbox where study_id = :id and topic = 'study-changed') as n`,
+          { id: study.id },
+        );
+        return open!.n === 0;
+      },
+      { what: 'the changes of the plan to have gone through' },
+    );
     expect((await left.override(LATER, undefined, { regenerate_schedule: false })).status).to.equal(200);
     expect((await other.override(LATER)).status).to.equal(200);
   });
