@@ -7,11 +7,17 @@ import { reanchorBatch } from './anchor/reanchor.js';
 export interface ActivityDependencies {
   database: Database;
   heartbeat?: () => void;
+  /** Whether decisions need a fresh proof of identity where the study does not say: in production. */
+  signaturesAskAgain?: boolean;
 }
 
 /** The activities of the anchor's processes: one participant's, and a study's as a whole. */
-export const createAnchorActivities = ({ database, heartbeat = () => undefined }: ActivityDependencies) => ({
-  applyAnchorCommand: applyAnchorCommand(database),
+export const createAnchorActivities = ({
+  database,
+  heartbeat = () => undefined,
+  signaturesAskAgain = false,
+}: ActivityDependencies) => ({
+  applyAnchorCommand: applyAnchorCommand(database, signaturesAskAgain),
   reanchorBatch: reanchorBatch(database, heartbeat),
   countParticipants: (studyId: string): Promise<number> =>
     readInScope(database, studyId, async (tx) => {

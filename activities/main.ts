@@ -106,7 +106,7 @@ const worker = await Worker.create({
     ? { workflowBundle: { codePath: bundle } }
     : { workflowsPath: workflows }),
   activities: {
-    ...createAnchorActivities({ database, heartbeat }),
+    ...createAnchorActivities({ database, heartbeat, signaturesAskAgain: settings.production }),
     ...createExportActivities({ database, settings }),
     ...createSimulationActivities({ database }),
     ...createVisitActivities({ database, heartbeat }),
@@ -149,6 +149,7 @@ const relay = new Relay({
     setPoll: (studyId) => setPoll({ client, database, taskQueue }, studyId),
     sendNotification: messaging.send,
     sendUserLink: messaging.sendUserLink,
+    sendAccountNotice: messaging.sendAccountNotice,
     noteChange: (change) => inScope(database, '*', ({ tx }) => noteChange(tx, change)),
   }),
 });

@@ -25,6 +25,11 @@ const registry = {
   INVALID_CREDENTIALS: [401, 'Email or password is wrong.'],
   INVALID_REFRESH_TOKEN: [401, 'The refresh token is not valid or has expired.'],
   INVALID_CODE: [401, 'The code is wrong or was used.'],
+  REAUTHENTICATION_REQUIRED: [
+    401,
+    'This asks for your password or a code again: X-Reauthentication, or password or code in the body.',
+  ],
+  REAUTHENTICATION_FAILED: [401, 'The password or code that proves who you are is wrong.'],
   INVALID_LINK: [401, 'The link is not valid, has expired or was used.'],
   FORBIDDEN: [403, 'Your role does not allow this.'],
   MISSING_SCOPE: [403, 'The token lacks the scope that this needs.'],

@@ -24,16 +24,17 @@ export type AppliedCommand = AnchorOutcome & { command_id: string; told_at_rest:
  * Carries out one message to a participant's anchor in one transaction: facts read, the pure decision called, anchor,
  * history, schedule, visits, audit records and events written. Idempotent by the command's id; what it returns stands
  * in the workflow's history, with the facts and the trace that it was decided from.
+ * @param signaturesAskAgain whether decisions need a fresh proof of identity where the study does not say
  */
 export const applyAnchorCommand =
-  (database: Database) =>
+  (database: Database, signaturesAskAgain = false) =>
   async (given: AnchorCommand): Promise<AppliedCommand> => ({
-    ...(await applied(database, given)),
+    ...(await applied(database, given, signaturesAskAgain)),
     command_id: given.id,
     told_at_rest: true,
   });
 
-async function applied(database: Database, given: AnchorCommand): Promise<AnchorOutcome> {
+async function applied(database: Database, given: AnchorCommand, signaturesAskAgain: boolean): Promise<AnchorOutcome> {
   const command = withPlainIds(given);
   try {
     return await inScope(
@@ -63,7 +64,7 @@ async function applied(database: Database, given: AnchorCommand): Promise<Anchor
         if (!malformed && actor_type === 'participant' && caregiver_id) audit.inEach(asCaregiver(caregiver_id));
         const carried = malformed
           ? refuse(422, 'INVALID_MESSAGE', malformed)
-          : await carryOut({ tx, audit, case: current }, command);
+          : await carryOut({ tx, audit, case: current, signaturesAskAgain }, command);
         const { refused } = carried;
         if (refused) {
           const sender =

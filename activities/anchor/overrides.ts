@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { hashOf } from '../../db/hashing.js';
 import { putOutbox } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
+import { nowMs } from '../../db/clock.js';
+import type { Signature } from '../../db/models/records.js';
+import { signaturesAskAgain } from '../../db/queries/studies.js';
 import { readScheduleInputs } from '../../db/queries/schedules.js';
 import type { OverrideDecision, RequestOverride, Sender } from '../../workflows/contract.js';
 import { isDate } from '../../workflows/domain/dates.js';
@@ -200,6 +203,7 @@ interface RequestRow {
   regenerate_schedule: boolean;
   reason: string | null;
   expires_at: string;
+  offered_signatures: Record<string, (Signature & { decision: string }) | undefined>;
 }
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -234,12 +238,18 @@ export async function decideOverride(bench: Bench, message: OverrideDecision): P
   const standing = await standingOf(bench.tx, message.approver_user_id, row);
   if (!mayApprove(standing, policy))
     return refuse(403, 'FORBIDDEN', 'the policy does not let this user decide overrides');
+  const signature = signatureFor(request, message);
+  if (
+    (!signature || signature.proved_by === 'session') &&
+    (await signaturesAskAgain(bench.tx, row.study_id, bench.signaturesAskAgain))
+  )
+    return refuse(401, 'REAUTHENTICATION_REQUIRED', 'the study asks for password or code with each decision');
   if (request.status !== 'pending' || request.expires_at <= facts.now)
     return refuse(409, 'NOT_PENDING', `the request is ${request.status === 'pending' ? 'expired' : request.status}`);
   const reason = message.reason?.trim() ? message.reason : null;
   if (message.decision === 'deny') {
     if (reason === null) return refuse(400, 'REASON_REQUIRED', 'a denial needs a reason');
-    return deny(bench, request, { decided_by: message.approver_user_id, reason, sender });
+    return deny(bench, request, { decided_by: message.approver_user_id, reason, sender, signature });
   }
   if (row.participant.status === 'withdrawn')
     return refuse(409, 'PARTICIPANT_WITHDRAWN', 'the participant has withdrawn: the anchor stays as it is');
@@ -249,7 +259,7 @@ export async function decideOverride(bench: Bench, message: OverrideDecision): P
     return refuse(400, overrideRefusalCode(errors), errors.map((e) => e.message).join('; '), { errors, warnings });
   const stale = staleness(message.preview_hash, judged);
   if (stale) return stale;
-  await settle(bench.tx, request.id, 'approved', message.approver_user_id, reason);
+  await settle(bench.tx, request.id, 'approved', { by: message.approver_user_id, reason, signature });
   const granted = await grant(
     bench,
     judged,
@@ -270,9 +280,9 @@ export async function decideOverride(bench: Bench, message: OverrideDecision): P
 async function deny(
   bench: Bench,
   request: RequestRow,
-  by: { decided_by: string | null; reason: string; sender: Sender },
+  by: { decided_by: string | null; reason: string; sender: Sender; signature?: Signature | undefined },
 ): Promise<Carried> {
-  await settle(bench.tx, request.id, 'denied', by.decided_by, by.reason);
+  await settle(bench.tx, request.id, 'denied', { by: by.decided_by, reason: by.reason, signature: by.signature });
   await writeOutcomes(bench.tx, bench.audit, bench.case.row.study_id, [
     {
       case: bench.case,
@@ -293,10 +303,40 @@ async function deny(
   return { result: 'denied', errors: [], warnings: [], override_request_id: request.id };
 }
 
-const settle = (tx: Tx, id: string, status: 'approved' | 'denied', decidedBy: string | null, reason: string | null) =>
+/** A signature that was given for a decision whose message has been on its way for longer is not the one of it. */
+const SIGNATURE_HOURS = 24;
+
+/** What the approver has signed for this very decision. */
+function signatureFor(
+  { offered_signatures: offered }: RequestRow,
+  { approver_user_id: userId, decision }: OverrideDecision,
+): Signature | undefined {
+  const found = offered[userId];
+  if (found?.decision !== decision || Date.parse(found.signed_at) < nowMs() - SIGNATURE_HOURS * 3_600_000)
+    return undefined;
+  const { meaning, name, signed_at, proved_by } = found;
+  return { meaning, name, signed_at, proved_by };
+}
+
+/** Ends a request. A decision that was sent past the API has a signature too, which says that it is only claimed. */
+const settle = (
+  tx: Tx,
+  id: string,
+  status: 'approved' | 'denied',
+  { by, reason, signature }: { by: string | null; reason: string | null; signature: Signature | undefined },
+) =>
   tx.raw(
-    'update override_requests set status = ?, decided_by_id = ?, decided_at = clock_timestamp(), decision_reason = ? where id = ?',
-    [status, decidedBy, reason, id],
+    `update override_requests set status = :status, decided_by_id = :by, decided_at = clock_timestamp(), decision_reason = :reason, offered_signatures = '{}',
+       signature = coalesce(:signature::jsonb, (select jsonb_build_object('meaning', :meaning::text, 'name', u.name, 'signed_at', to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'proved_by', 'claimed') from users u where u.id = :by::uuid))
+     where id = :id`,
+    {
+      status,
+      by,
+      reason,
+      id,
+      signature: signature ? JSON.stringify(signature) : null,
+      meaning: status === 'approved' ? 'approval' : 'rejection',
+    },
   );
 
 async function pendingRequest(bench: Bench): Promise<RequestRow | undefined> {

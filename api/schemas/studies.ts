@@ -11,7 +11,7 @@ const ConsentMode = oneOf('none', 'external', 'econsent');
 const config = {
   ...Json,
   description:
-    'enrollment_date_policy, scheduling_mode (legacy, the default, or edc), notifications, portal_results (what participants see of their results: none, the default, or summary) and further settings; PATCH merges (RFC 7396)',
+    'enrollment_date_policy, scheduling_mode (legacy, the default, or edc), notifications, portal_results (what participants see of their results: none, the default, or summary), signatures (`reauthenticate`: signing asks for password or code again, default true in production) and further settings; PATCH merges (RFC 7396)',
 };
 
 export const Study = Type.Object({

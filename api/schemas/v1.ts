@@ -2,6 +2,7 @@ import { scopes } from '../access.js';
 import { Battery, NewModule } from './batteries.js';
 import { Code, Instant, IsoDate, Json, Type, Uuid, body, nullable, oneOf, paging, text } from './common.js';
 import type { TSchema } from './common.js';
+import { proof } from './reauthentication.js';
 import { VisitWindow } from './schedules.js';
 
 export const Scope = oneOf(...scopes);
@@ -26,6 +27,7 @@ export const NewToken = body({
   scopes: Type.Array(Scope, { minItems: 1, maxItems: scopes.length }),
   study_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1000 }),
   expires_in_days: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 365, default: 90 })),
+  ...proof,
 });
 
 /** `cursor` goes on where a page ended; `skip` counts from the beginning. */

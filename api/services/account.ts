@@ -6,8 +6,8 @@ import { hashPassword } from '../../db/passwords.js';
 import { linkHash } from '../../db/queries/portal.js';
 import { endUserLinks, insertUserLink, userOfLink } from '../../db/queries/user-links.js';
 import type { LinkPurpose } from '../../db/queries/user-links.js';
+import { clearFailedLogins } from '../../db/queries/login-failures.js';
 import {
-  clearFailedLogins,
   familyOf,
   revokeAllOf,
   revokeFamily,
@@ -26,6 +26,8 @@ import { refuse } from '../middleware/count.js';
 import { by } from '../record.js';
 import type { RequestContext } from '../route.js';
 import type { Services } from '../services.js';
+import { tokensAfter } from './auth.js';
+import type { TokensAfter } from './auth.js';
 import { register } from './users.js';
 
 interface Change {
@@ -68,15 +70,15 @@ export async function forgotPassword(services: Services, email: string, context:
 
 /**
  * Chooses a password by a link that was mailed: of a forgotten one, or of an invitation. Ends all logins; a second
- * factor stays and is asked for.
+ * factor stays and is asked for. With `revoke_api_tokens` the tokens of /api/v1 end as well.
  * @throws 401 INVALID_LINK, 400 PASSWORD_TOO_COMMON (the link is good still)
  */
 export async function resetPassword(
   { database, settings }: Services,
-  given: { token: string; new_password: string },
+  given: { token: string; new_password: string; revoke_api_tokens?: boolean },
   context: RequestContext,
-): Promise<void> {
-  await inScope(database, [], async ({ tx, audit }) => {
+): Promise<TokensAfter> {
+  return inScope(database, [], async ({ tx, audit }) => {
     const user = await userOfLink(tx, linkHash(sessionSecret(settings), given.token));
     if (!user) throw problem('INVALID_LINK');
     requireUncommon(given.new_password, user.email, 'new_password');
@@ -93,6 +95,9 @@ export async function resetPassword(
       request_id: context.requestId,
       metadata: { by: user.purpose },
     });
+    // Whoever was invited has had no password before, and no tokens.
+    if (user.purpose === 'invitation') return { api_tokens: [], revoked: [] };
+    return tokensAfter({ tx, audit }, user.user_id, given.revoke_api_tokens === true, context);
   });
 }
 

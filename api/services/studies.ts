@@ -21,6 +21,7 @@ import { acceptPolicy, savePolicy } from './policy.js';
 import { acceptNotifications } from './notification-settings.js';
 import { acceptPortalResults } from './portal-results.js';
 import { acceptSchedulingMode } from './scheduling-mode.js';
+import { acceptSignatures } from './signatures.js';
 import type { RequestContext } from '../route.js';
 
 export interface Change {
@@ -71,6 +72,7 @@ export async function createStudy(
   acceptSchedulingMode(given.config);
   acceptNotifications(given.config);
   acceptPortalResults(given.config);
+  acceptSignatures(given.config);
   const { enrollment_date_policy: policy, ...config } = given.config ?? {};
   await onViolation(unique, () => insertStudy(tx, { ...given, id, config }));
   await savePolicy({ tx, audit, actor, context }, id, acceptPolicy(policy ?? {}, 'in study'));
@@ -102,6 +104,8 @@ export async function changeStudy(
   const merged = patch && (mergePatch(before.config, patch) as Record<string, unknown>);
   acceptSchedulingMode(merged);
   if (merged && merged.portal_results !== before.config.portal_results) acceptPortalResults(merged);
+  if (merged && JSON.stringify(merged.signatures) !== JSON.stringify(before.config.signatures))
+    acceptSignatures(merged);
   if (merged && JSON.stringify(merged.notifications) !== JSON.stringify(before.config.notifications))
     acceptNotifications(merged);
   const after: Fields = merged

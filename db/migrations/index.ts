@@ -52,6 +52,8 @@ import * as reminderTargetDates from './0056-reminder-target-dates.js';
 import * as loadedErasedItems from './0057-loaded-erased-items.js';
 import * as deviceIds from './0060-device-ids.js';
 import * as sessionFlags from './0061-session-flags.js';
+import * as signatures from './0078-signatures.js';
+import * as accountProtection from './0079-account-protection.js';
 
 export interface SqlMigration {
   name: string;
@@ -114,5 +116,7 @@ export const migrations: readonly SqlMigration[] = [
   loadedErasedItems,
   deviceIds,
   sessionFlags,
+  signatures,
+  accountProtection,
 ];
 export const latestRevision = migrations.at(-1)!.name;
