@@ -34,6 +34,10 @@ const registry = {
   FORBIDDEN: [403, 'Your role does not allow this.'],
   MISSING_SCOPE: [403, 'The token lacks the scope that this needs.'],
   MFA_REQUIRED: [403, 'Your role must have a second factor.'],
+  RECIPIENT_NOT_ALLOWED: [
+    403,
+    'Test messages go to yourself; those of an admin also to addresses of staff, participants and caregivers.',
+  ],
   SITE_NOT_ASSIGNED: [403, 'You are not assigned to that site.'],
   CSRF_REFUSED: [403, 'A change by the portal’s cookie needs the header X-Portal-CSRF: 1.'],
   RESULTS_NOT_SHARED: [403, 'The study does not show participants their results.'],
@@ -102,6 +106,7 @@ const registry = {
   INVALID_VALUE: [422, 'A value cannot be stored.'],
   HEADERS_TOO_LARGE: [431, 'The headers are too large.'],
   RATE_LIMITED: [429, 'Too many requests.'],
+  QUOTA_EXCEEDED: [429, 'The quota is used up for now.'],
   INTERNAL: [500, 'Something went wrong inside the service.'],
   UNAVAILABLE: [503, 'The service is stopping or not ready.'],
   DATABASE_UNAVAILABLE: [503, 'The database is not reached at the moment.'],

@@ -127,8 +127,8 @@ export const accountRoutes = [
     within: 'change',
     studyContext: false,
     answers: { 202: Queued },
-    handle: async ({ tx, audit, actor, context, params }) => {
-      await inviteAgain({ tx, audit, actor, context }, params.id);
+    handle: async ({ tx, audit, actor, context, services, params }) => {
+      await inviteAgain({ tx, audit, actor, context }, services.settings, params.id);
       return accepted({ status: 'queued' });
     },
   }),

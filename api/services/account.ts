@@ -26,8 +26,10 @@ import { refuse } from '../middleware/count.js';
 import { by } from '../record.js';
 import type { RequestContext } from '../route.js';
 import type { Services } from '../services.js';
+import type { Settings } from '../../settings.js';
 import { tokensAfter } from './auth.js';
 import type { TokensAfter } from './auth.js';
+import { maySendLink, requireLinkQuota } from './quotas.js';
 import { register } from './users.js';
 
 interface Change {
@@ -54,7 +56,7 @@ export async function forgotPassword(services: Services, email: string, context:
     pause(LEAST_MS),
     inScope(services.database, [], async ({ tx, audit }) => {
       const user = await userSecretByEmail(tx, email);
-      if (user?.status !== 'active') return;
+      if (user?.status !== 'active' || !(await maySendLink(tx, services.settings, { user_id: user.id }))) return;
       await queueLink(tx, user.id, 'password_reset');
       audit.record({
         study_id: null,
@@ -118,11 +120,16 @@ export async function inviteUser(
   return user;
 }
 
-/** Sends another link to a user who lost the first. @throws 404, 409 for one who is not active */
-export async function inviteAgain({ tx, audit, actor, context }: Change, id: string): Promise<void> {
+/** Sends another link to a user who lost the first. @throws 404, 409 for one who is not active, 429 QUOTA_EXCEEDED */
+export async function inviteAgain(
+  { tx, audit, actor, context }: Change,
+  settings: Settings,
+  id: string,
+): Promise<void> {
   const user = await userById(tx, id);
   if (!user) throw problem('NOT_FOUND', { detail: 'There is no such user.' });
   if (user.status !== 'active') throw problem('CONFLICT', { detail: 'The user is not active.' });
+  await requireLinkQuota(tx, settings, { user_id: id });
   await queueLink(tx, id, 'invitation');
   audit.record({
     ...by(actor, context),

@@ -14,7 +14,6 @@ import {
 } from '../../db/queries/datacapture-configs.js';
 import type { ConfigChange, DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
 import { inScope, readInScope } from '../../db/transaction.js';
-import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
 import type { Actor } from '../access.js';
 import { Problem, problem, problemOf } from '../errors.js';
 import { contentTag } from '../etag.js';
@@ -24,8 +23,10 @@ import type { ConfigPatch } from '../schemas/datacapture.js';
 import { seal } from '../secrets.js';
 import type { Services } from '../services.js';
 import { captureDefaults } from './capture-defaults.js';
+import { changedOrigin } from './capture-origin.js';
 import { askCapture, askCaptureOrRefuse } from './capture-query.js';
 import { mergeMappings } from './capture-mapping.js';
+import { requireOutgoingUrl } from './outgoing-urls.js';
 
 export type Change = Static<typeof ConfigPatch>;
 export interface Saving {
@@ -85,17 +86,18 @@ export async function requireConfig(tx: Tx, studyId: string): Promise<Datacaptur
 /**
  * Creates a study's configuration or changes it. Mappings are merged, then compared with the capture system's
  * dictionary: what it does not know is named in `warnings`, or refuses the change when `strict`.
- * @throws 400 URL, unknown names; 409 STALE; 422 what is missing
+ * @throws 400 URL, unknown names; 409 STALE; 422 what is missing, TOKEN_REQUIRED for another server
  */
 export async function saveConfig(
   saving: Saving,
   change: Change,
 ): Promise<{ created: boolean; row: DatacaptureConfigRow; warnings: Warning[] }> {
-  if (change.api_url !== undefined) assertUrl(saving.services, change.api_url);
+  if (change.api_url !== undefined) requireOutgoingUrl(saving.services.settings, change.api_url, 'api_url');
   if (saving.strict) await refuseUnknownNames(saving, change);
   const { created, row } = await inScope(saving.services.database, saving.studyId, async ({ tx, audit }) => {
     const stored = await findConfig(tx, saving.studyId, 'for update');
     saving.unchangedSince(stored && versioned(stored));
+    const origins = changedOrigin(stored?.api_url, change);
     const whole = stored ? change : { ...(await captureDefaults(tx, saving.studyId)), ...change };
     const values = valuesOf(saving.services, saving.studyId, stored, whole);
     await requireBatteries(tx, saving.studyId, change, values);
@@ -105,20 +107,11 @@ export async function saveConfig(
       : Object.keys(values).length === 0
         ? stored
         : await updateConfig(tx, saving.studyId, values);
-    await recordChange({ tx, audit }, saving, stored, saved, whole);
+    await recordChange({ tx, audit }, saving, stored, saved, whole, origins);
     return { created: stored === undefined, row: saved };
   });
   const warnings = namesIn(change) ? await checkNames(saving) : [];
   return { created, row, warnings };
-}
-
-function assertUrl(services: Services, url: string): void {
-  const fault = captureUrlFault(url, services.settings.ALLOW_PRIVATE_URLS ?? !services.settings.production);
-  if (!fault) return;
-  throw problem('RULE_VIOLATED', {
-    detail: `${fault}.`,
-    errors: [{ path: 'api_url', code: fault.includes('private') ? 'PRIVATE_URL' : 'INVALID_URL', message: fault }],
-  });
 }
 
 const READ_BY = [
@@ -176,6 +169,7 @@ async function recordChange(
   stored: DatacaptureConfigRow | undefined,
   saved: DatacaptureConfigRow,
   change: Change,
+  origins: ReturnType<typeof changedOrigin>,
 ): Promise<void> {
   const { actor, context, studyId } = saving;
   const secrets = (['api_token', 'webhook_secret'] as const).filter((name) => change[name] !== undefined);
@@ -193,7 +187,7 @@ async function recordChange(
     action: stored ? 'datacapture_config_changed' : 'datacapture_config_created',
     resource_type: 'datacapture_config',
     resource_id: saved.id,
-    metadata: { fields: [...fields, ...secrets] },
+    metadata: { fields: [...fields, ...secrets], ...origins },
   });
   if (fields.includes('poll_interval_minutes') || !stored)
     await putOutbox(work.tx, [{ topic: 'datacapture-poll', studyId, subject: studyId }]);
