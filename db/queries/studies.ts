@@ -83,8 +83,9 @@ export async function deleteStudy(tx: Tx, id: string): Promise<void> {
 /** Whether signatures of a study prove identity again; `usual` where the study does not say. */
 export async function signaturesAskAgain(tx: Tx, studyId: string, usual: boolean): Promise<boolean> {
   const { rows } = await tx.raw(
-    `select coalesce((config #> '{signatures,reauthenticate}')::boolean, ?) as asks from studies where id = ?`,
-    [usual, studyId],
+    `select config #> '{signatures,reauthenticate}' as asks from studies where id = ?`,
+    [studyId],
   );
-  return rows[0]?.asks ?? usual;
+  const asks: unknown = rows[0]?.asks;
+  return typeof asks === 'boolean' ? asks : usual;
 }
