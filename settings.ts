@@ -296,11 +296,10 @@ export const definitions = {
   REFRESH_TOKEN_DAYS: duration('DAYS', 'life of a refresh token', 7),
   ASSESSMENT_SESSION_MINUTES: duration('MINUTES', 'life of an assessment session', 120),
   MAGIC_LINK_MINUTES: duration('MINUTES', 'life of a portal link', 15),
-  REAUTHENTICATION_MINUTES: number(
-    'Durations',
-    'how old a login may be that mints a token or sets up a second factor without asking again; 0: always asks',
+  REAUTHENTICATION_MINUTES: duration(
+    'MINUTES',
+    'how old a login may be that mints a token or sets up a second factor without password or code',
     5,
-    { min: 0 },
   ),
   PASSWORD_RESET_MINUTES: duration('MINUTES', 'life of a link for a new password', 60),
   INVITATION_DAYS: duration('DAYS', 'life of an invitation', 7),

@@ -93,8 +93,7 @@ export async function requireRecentProof(
   context: RequestContext,
 ): Promise<void> {
   if (credential?.audience === 'mfa' || (await proveAgain(tx, settings, actor, proof, context))) return;
-  const minutes = settings.REAUTHENTICATION_MINUTES;
-  if (minutes === 0 || !credential?.sid || !(await loginIsRecent(tx, credential.sid, minutes)))
+  if (!credential?.sid || !(await loginIsRecent(tx, credential.sid, settings.REAUTHENTICATION_MINUTES)))
     throw reauthenticationRequired();
 }
 
