@@ -337,6 +337,11 @@ export const definitions = {
   PORTAL_REFRESH_DAYS: duration('DAYS', 'life of a refresh token of the portal', 30),
   ASSESSMENT_SESSION_MINUTES: duration('MINUTES', 'life of an assessment session', 120),
   MAGIC_LINK_MINUTES: duration('MINUTES', 'life of a portal link', 15),
+  REAUTHENTICATION_MINUTES: duration(
+    'MINUTES',
+    'how old a login may be that mints a token or sets up a second factor without password or code',
+    5,
+  ),
   PASSWORD_RESET_MINUTES: duration('MINUTES', 'life of a link for a new password', 60),
   INVITATION_DAYS: duration('DAYS', 'life of an invitation', 7),
   REMINDER_INTERVAL_SECONDS: duration('SECONDS', 'how often due reminders are sent', 300),
@@ -383,6 +388,16 @@ export const definitions = {
   RATE_LIMIT_PER_MINUTE: count('Limits', 'requests a minute, by user or address', 60),
   AUTH_RATE_LIMIT_PER_MINUTE: count('Limits', 'login and registration, by address and by account', 10),
   WEBHOOK_RATE_LIMIT_PER_MINUTE: count('Limits', 'triggers a minute for each capture project', 600),
+  EXPORTS_PER_USER: count(
+    'Limits',
+    'exports of one study in the background that one user may have unfinished or kept at a time',
+    50,
+  ),
+  LINKS_PER_HOUR: count(
+    'Limits',
+    'links (portal, password, invitation) that one participant, caregiver or user is sent an hour',
+    20,
+  ),
   EMAIL_PER_MINUTE: perMinute('mails a minute that the mail server is given, by all workers together; 0: no limit'),
   SMS_PER_MINUTE: perMinute('text messages a minute for their gateway, likewise'),
   PUSH_PER_MINUTE: perMinute('push messages a minute, likewise'),

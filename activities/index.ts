@@ -13,6 +13,8 @@ export interface ActivityDependencies {
   database: Database;
   heartbeat?: () => void;
   unsigned?: UnsignedMessages;
+  /** Whether decisions need a fresh proof of identity where the study does not say: in production. */
+  signaturesAskAgain?: boolean;
   /** What operators are shown; not set: nothing but states. */
   labels?: LabelOptions;
 }
@@ -22,9 +24,10 @@ export const createAnchorActivities = ({
   database,
   heartbeat = () => undefined,
   unsigned = 'accept',
+  signaturesAskAgain = false,
   labels,
 }: ActivityDependencies) => ({
-  applyAnchorCommand: applyAnchorCommand(database, unsigned, labels),
+  applyAnchorCommand: applyAnchorCommand(database, { unsigned, signaturesAskAgain, labels }),
   reanchorBatch: reanchorBatch(database, heartbeat, unsigned),
   countParticipants: (studyId: string): Promise<number> =>
     readInScope(database, studyId, async (tx) => {

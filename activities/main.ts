@@ -113,7 +113,13 @@ const worker = await Worker.create({
     ? { workflowBundle: { codePath: bundle } }
     : { workflowsPath: workflows }),
   activities: {
-    ...createAnchorActivities({ database, heartbeat, unsigned: unsignedMessages(settings), labels }),
+    ...createAnchorActivities({
+      database,
+      heartbeat,
+      unsigned: unsignedMessages(settings),
+      signaturesAskAgain: settings.production,
+      labels,
+    }),
     ...createExportActivities({ database, settings }),
     ...createSimulationActivities({ database }),
     ...createVisitActivities({ database, heartbeat }),
@@ -157,6 +163,7 @@ const relay = new Relay({
     setPoll: (studyId) => setPoll({ client, database, taskQueue }, studyId),
     sendNotification: messaging.send,
     sendUserLink: messaging.sendUserLink,
+    sendAccountNotice: messaging.sendAccountNotice,
     noteChange: (change) => inScope(database, '*', ({ tx }) => noteChange(tx, change)),
   }),
 });

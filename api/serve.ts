@@ -31,6 +31,7 @@ import { recordingForbidden } from './refusals.js';
 import { Reply, bodySchema, knowsItsQuery, takesKey } from './route.js';
 import type { Asker, Credential, Ready, RequestContext, Route } from './route.js';
 import type { Services } from './services.js';
+import { countingWrongProofs } from './services/reauthentication.js';
 import { inSession, sessionIdOf } from './services/sessions-credential.js';
 import { check, declaredQuery, refuseUnknownKeys } from './validation.js';
 import { WrittenJson, WrittenStream } from './written-json.js';
@@ -235,9 +236,11 @@ async function asCaller(request: Request, holder: Holder): Promise<Reply> {
       load: async () => enter(await loadCaller(database, caller)),
     });
   };
-  const answer = await (route.refusedAs && !route.within
-    ? recordingRefusal(request, caller, serving)
-    : recordingForbidden(request, { ...caller, studyId }, serving));
+  const answer = await countingWrongProofs(database, request.state.context, () =>
+    route.refusedAs && !route.within
+      ? recordingRefusal(request, caller, serving)
+      : recordingForbidden(request, { ...caller, studyId }, serving),
+  );
   if (token) await noteUse(request.services, token.id);
   return answer;
 }

@@ -13,7 +13,7 @@ import type { TxWithMark } from './transaction.js';
  * - study-changed: a study's policy, windows or calendar changed
  * - notification: a message to a person waits to be sent
  * - simulation: a study is to be simulated
- * - user-link: a user is to be sent a link to choose a password by
+ * - user-link: a user is to be sent a link to choose a password by, or (`notice`) told what happened to the account
  * - export: a file is to be written in the background, or (`ended`) to be removed before its time
  * - push: a session's results are to be pushed to the capture system, or tried again now
  * - datacapture-sync: every record of a study's capture system is to be read

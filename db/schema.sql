@@ -1,5 +1,19 @@
 -- The schema that the migrations make, written by `npm run schema`. Read it; never edit or load it.
 
+-- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table account_notices (
+  id uuid not null default gen_random_uuid(),
+  user_id uuid not null,
+  kind character varying(40) not null,
+  details jsonb not null default '{}'::jsonb,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  sent_at timestamp with time zone,
+  constraint account_notices_kind_check CHECK (((kind)::text = ANY ((ARRAY['password_changed'::character varying, 'mfa_enabled'::character varying, 'mfa_disabled'::character varying, 'mfa_reset'::character varying, 'recovery_code_used'::character varying, 'recovery_codes_renewed'::character varying, 'new_device'::character varying, 'api_token_created'::character varying, 'account_locked'::character varying])::text[]))),
+  constraint account_notices_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint account_notices_pkey PRIMARY KEY (id)
+);
+CREATE INDEX account_notices_user ON public.account_notices USING btree (user_id, kind, created_at);
+
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table anchor_commands (
   id character varying(200) not null,
@@ -767,6 +781,7 @@ create table form_instances (
   origin character varying(20) not null default 'service'::character varying,
   created_at timestamp with time zone not null default clock_timestamp(),
   updated_at timestamp with time zone not null default clock_timestamp(),
+  signature jsonb,
   constraint form_instances_origin_check CHECK (((origin)::text = ANY ((ARRAY['service'::character varying, 'datacapture'::character varying])::text[]))),
   constraint form_instances_status_check CHECK (((status)::text = ANY ((ARRAY['draft'::character varying, 'complete'::character varying, 'signed'::character varying, 'locked'::character varying])::text[]))),
   constraint form_instances_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
@@ -816,6 +831,17 @@ create table idempotency_keys (
   constraint idempotency_keys_pkey PRIMARY KEY (caller, method, path, key)
 );
 CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (created_at);
+
+-- no row-level security; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table login_failures (
+  user_id uuid not null,
+  origin character varying(64) not null,
+  failures integer not null default 0,
+  locked_until timestamp with time zone,
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint login_failures_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint login_failures_pkey PRIMARY KEY (user_id, origin)
+);
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table manual_anchor_entries (
@@ -983,6 +1009,8 @@ create table override_requests (
   decision_reason text,
   impact jsonb not null,
   preview_hash character varying(64) not null,
+  signature jsonb,
+  offered_signatures jsonb not null default '{}'::jsonb,
   constraint override_requests_check CHECK (((decided_by_id IS NULL) OR (decided_by_id <> requested_by_id))),
   constraint override_requests_check1 CHECK ((((status)::text <> 'approved'::text) OR ((decided_by_id IS NOT NULL) AND (decided_at IS NOT NULL)))),
   constraint override_requests_check2 CHECK ((((status)::text = 'pending'::text) = (decided_at IS NULL))),
@@ -1924,6 +1952,12 @@ CREATE OR REPLACE FUNCTION public.csv_text(t text)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 AS $function$ select case when ascii(t) in (9, 10, 13, 43, 45, 61, 64) and t !~ '^-[0-9]+([.][0-9]+){0,1}([eE][-+]{0,1}[0-9]+){0,1}$' then '''' || t else t end $function$;
+
+CREATE OR REPLACE FUNCTION public.device_name(agent text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$ select regexp_replace(coalesce(agent, ''), '[0-9][0-9._]*', '', 'g') $function$;
 
 CREATE OR REPLACE FUNCTION public.end_care(p_id uuid)
  RETURNS integer

@@ -24,15 +24,23 @@ import { goneState, waitingState } from './waiting.js';
  */
 export type AppliedCommand = AnchorOutcome & { command_id: string; told_at_rest: true };
 
+/** How messages are taken: see `createAnchorActivities`. */
+export interface ApplyOptions {
+  unsigned: UnsignedMessages;
+  signaturesAskAgain: boolean;
+  labels?: LabelOptions | undefined;
+}
+
 /**
  * Carries out one message to a participant's anchor in one transaction: facts read, the pure decision called, anchor,
  * history, schedule, visits, audit records and events written. Idempotent by the command's id; what it returns stands
  * in the workflow's history, with the facts and the trace that it was decided from.
+ * @param signaturesAskAgain whether decisions need a fresh proof of identity where the study does not say
  */
 export const applyAnchorCommand =
-  (database: Database, unsigned: UnsignedMessages, labels?: LabelOptions) =>
+  (database: Database, options: ApplyOptions) =>
   async (given: AnchorCommand): Promise<AppliedCommand> => ({
-    ...(await applied(database, given, unsigned, labels)),
+    ...(await applied(database, given, options)),
     command_id: given.id,
     told_at_rest: true,
   });
@@ -40,8 +48,7 @@ export const applyAnchorCommand =
 async function applied(
   database: Database,
   given: AnchorCommand,
-  unsigned: UnsignedMessages,
-  labels?: LabelOptions,
+  { unsigned, signaturesAskAgain, labels }: ApplyOptions,
 ): Promise<AnchorOutcome> {
   const command = withPlainIds(given);
   try {
@@ -82,7 +89,7 @@ async function applied(
         const carried =
           'code' in provenance
             ? refuse(malformed ? 422 : 403, provenance.code, provenance.detail)
-            : await carryOut({ tx, audit, case: current }, command);
+            : await carryOut({ tx, audit, case: current, signaturesAskAgain }, command);
         const { refused } = carried;
         if (refused) {
           const sender =

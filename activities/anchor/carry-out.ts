@@ -38,6 +38,8 @@ export interface Bench {
   tx: Tx;
   audit: AuditTrail;
   case: Case;
+  /** Whether decisions need a fresh proof of identity where the study does not say. */
+  signaturesAskAgain: boolean;
 }
 
 export const refuse = (status: number, code: string, detail: string, errors: Fault[] = []): Carried => ({

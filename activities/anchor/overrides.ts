@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { hashOf } from '../../db/hashing.js';
 import { putOutbox } from '../../db/outbox.js';
-import type { Tx } from '../../db/knex.js';
+import type { Signature } from '../../db/models/records.js';
+import { signaturesAskAgain } from '../../db/queries/studies.js';
 import { readScheduleInputs } from '../../db/queries/schedules.js';
 import type { OverrideDecision, RequestOverride, Sender } from '../../workflows/contract.js';
 import { isDate } from '../../workflows/domain/dates.js';
@@ -15,6 +16,8 @@ import { approverRoles } from '../../workflows/domain/approvers.js';
 import { mayApprove, mayOverride, standingOf } from './authority.js';
 import type { Bench, Carried } from './carry-out.js';
 import { SENDER_REQUIRED } from './commands.js';
+import { settle, signatureFor } from './settle-request.js';
+import type { RequestRow } from './settle-request.js';
 import { writeOutcomes } from './write.js';
 
 const refuse = (status: number, code: string, detail: string, more: Partial<Carried> = {}): Carried => ({
@@ -193,15 +196,6 @@ async function grant(
   };
 }
 
-interface RequestRow {
-  id: string;
-  status: string;
-  requested_by_id: string;
-  new_enrollment_date: string;
-  regenerate_schedule: boolean;
-  reason: string | null;
-  expires_at: string;
-}
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
@@ -235,12 +229,18 @@ export async function decideOverride(bench: Bench, message: OverrideDecision): P
   const standing = await standingOf(bench.tx, message.approver_user_id, row);
   if (!mayApprove(standing, policy))
     return refuse(403, 'FORBIDDEN', 'the policy does not let this user decide overrides');
+  const signature = signatureFor(request, message);
+  if (
+    (!signature || signature.proved_by === 'session') &&
+    (await signaturesAskAgain(bench.tx, row.study_id, bench.signaturesAskAgain))
+  )
+    return refuse(401, 'REAUTHENTICATION_REQUIRED', 'the study asks for password or code with each decision');
   if (request.status !== 'pending' || request.expires_at <= facts.now)
     return refuse(409, 'NOT_PENDING', `the request is ${request.status === 'pending' ? 'expired' : request.status}`);
   const reason = message.reason?.trim() ? message.reason : null;
   if (message.decision === 'deny') {
     if (reason === null) return refuse(400, 'REASON_REQUIRED', 'a denial needs a reason');
-    return deny(bench, request, { decided_by: message.approver_user_id, reason, sender });
+    return deny(bench, request, { decided_by: message.approver_user_id, reason, sender, signature });
   }
   if (row.participant.status === 'withdrawn')
     return refuse(409, 'PARTICIPANT_WITHDRAWN', 'the participant has withdrawn: the anchor stays as it is');
@@ -250,7 +250,7 @@ export async function decideOverride(bench: Bench, message: OverrideDecision): P
     return refuse(400, overrideRefusalCode(errors), errors.map((e) => e.message).join('; '), { errors, warnings });
   const stale = staleness(message.preview_hash, judged);
   if (stale) return stale;
-  await settle(bench.tx, request.id, 'approved', message.approver_user_id, reason);
+  await settle(bench.tx, request.id, 'approved', { by: message.approver_user_id, reason, signature });
   const granted = await grant(
     bench,
     judged,
@@ -271,9 +271,9 @@ export async function decideOverride(bench: Bench, message: OverrideDecision): P
 async function deny(
   bench: Bench,
   request: RequestRow,
-  by: { decided_by: string | null; reason: string; sender: Sender },
+  by: { decided_by: string | null; reason: string; sender: Sender; signature?: Signature | undefined },
 ): Promise<Carried> {
-  await settle(bench.tx, request.id, 'denied', by.decided_by, by.reason);
+  await settle(bench.tx, request.id, 'denied', { by: by.decided_by, reason: by.reason, signature: by.signature });
   await writeOutcomes(bench.tx, bench.audit, bench.case.row.study_id, [
     {
       case: bench.case,
@@ -293,12 +293,6 @@ async function deny(
   ]);
   return { result: 'denied', errors: [], warnings: [], override_request_id: request.id };
 }
-
-const settle = (tx: Tx, id: string, status: 'approved' | 'denied', decidedBy: string | null, reason: string | null) =>
-  tx.raw(
-    'update override_requests set status = ?, decided_by_id = ?, decided_at = clock_timestamp(), decision_reason = ? where id = ?',
-    [status, decidedBy, reason, id],
-  );
 
 async function pendingRequest(bench: Bench): Promise<RequestRow | undefined> {
   return bench

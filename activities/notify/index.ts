@@ -17,6 +17,7 @@ import { smsGateway } from './sms.js';
 import { smtpMailer } from './smtp.js';
 import { createSummaryActivities } from './summary/index.js';
 import type { SummaryActivities } from './summary/index.js';
+import { sendAccountNotice } from './account-notice.js';
 import { sendUserLink } from './user-link.js';
 
 /** What a worker does about messages to people. */
@@ -26,6 +27,8 @@ export interface Messaging {
   send: (id: string) => Promise<void>;
   /** Sends a user a link to choose a password by, for the relay. */
   sendUserLink: (id: string) => Promise<void>;
+  /** Tells a user what happened to the account, for the relay. */
+  sendAccountNotice: (id: string) => Promise<void>;
   /** Makes the periodic jobs, and lets the database judge lateness as the settings say. */
   prepare: (client: Client, taskQueue: string, keep?: boolean) => Promise<void>;
   close: () => void;
@@ -83,6 +86,7 @@ export function openMessaging({
       publicUrl,
       minutes: { password_reset: settings.PASSWORD_RESET_MINUTES, invitation: settings.INVITATION_DAYS * 1440 },
     }),
+    sendAccountNotice: sendAccountNotice({ database, mail: channels.email, publicUrl }),
     prepare: async (client, taskQueue, keep = false) => {
       await keepLatenessLimit(database, settings.REMINDER_MAX_LATENESS_HOURS);
       await ensureNotificationSchedules(client, {

@@ -24,6 +24,7 @@ export function deliverTo(deps: {
   unsigned?: 'accept' | 'refuse';
   sendNotification: (id: string) => Promise<void>;
   sendUserLink: (id: string) => Promise<void>;
+  sendAccountNotice: (id: string) => Promise<void>;
   setPoll: (studyId: string) => Promise<void>;
   noteChange: (change: OpenChange) => Promise<void>;
 }): Deliver {
@@ -98,7 +99,7 @@ export function deliverTo(deps: {
         case 'notification':
           return deps.sendNotification(subject);
         case 'user-link':
-          return deps.sendUserLink(subject);
+          return payload.notice === true ? deps.sendAccountNotice(subject) : deps.sendUserLink(subject);
         case 'datacapture-sync':
           return startOnce(() =>
             deps.client.workflow.start(contract.workflowTypes.datacaptureSync, {

@@ -14,10 +14,14 @@ const CORRELATION_ID = /^[\x20-\x7e]{1,200}$/;
  * Around every request: its ids, the headers that every answer has, faults turned into their answer, and one line in
  * the access log. The line names the route's pattern, never the path, query or body, which may hold personal data.
  */
+/** As OWASP recommends it: a year, the hosts below as well. Only over https does a browser heed it. */
+const HSTS = 'max-age=31536000; includeSubDomains';
+
 export function envelope(
   { log, metrics, settings }: Pick<Services, 'log' | 'metrics' | 'settings'>,
   isDraining: () => boolean,
 ) {
+  const httpsOutside = /^https:/i.test(settings.PUBLIC_URL ?? '');
   return async (ctx: Context, next: Next): Promise<void> => {
     const started = performance.now();
     const requestId = randomUUID();
@@ -41,6 +45,7 @@ export function envelope(
       'Cross-Origin-Opener-Policy': 'same-origin',
       'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
       'Cache-Control': 'no-store',
+      ...((httpsOutside || ctx.secure) && { 'Strict-Transport-Security': HSTS }),
       ...(isDraining() && { Connection: 'close' }),
     });
     try {

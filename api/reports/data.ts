@@ -7,6 +7,7 @@ import type {
   TaskReport,
   WindowCompletion,
 } from '../../db/queries/reports/study.js';
+import type { SignedRecord } from '../../db/queries/signatures.js';
 import type { ReportedVisit } from '../../db/queries/reports/visits.js';
 import type { ReportLanguage } from './words.js';
 
@@ -36,6 +37,7 @@ export interface ParticipantData {
   sessions: ReportedSession[];
   metrics: MetricCourse[];
   modules: TaskReport[];
+  signatures: SignedRecord[];
 }
 export interface SessionData {
   study: StudyHead;

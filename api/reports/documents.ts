@@ -164,7 +164,7 @@ const band = (modules: readonly TaskReport[], task: string, metric: string, spee
 };
 
 function participant(
-  { study: head, identity, anchor, schedule, visits, sessions, metrics, modules }: ParticipantData,
+  { study: head, identity, anchor, schedule, visits, sessions, metrics, modules, signatures }: ParticipantData,
   imprint: Imprint,
 ): Promise<string> {
   const speech = new Speech(imprint.language),
@@ -251,6 +251,20 @@ function participant(
           s.language,
           Object.keys(s.task_summaries).length,
           s.trial_count,
+        ]),
+        speech,
+      ),
+    },
+    {
+      title: w.signatures,
+      html: table(
+        [w.signedRecord, w.signer, w.meaning, w.signedAt, w.provedBy],
+        signatures.map(({ kind, what, name, meaning, signed_at, proved_by }) => [
+          kind === 'form' ? `${w.form_item}: ${what}` : `${w.override}: ${speech.date(what)}`,
+          name,
+          meaning,
+          speech.instant(signed_at),
+          { password: w.byPassword, totp: w.byCode, session: w.byLogin, claimed: w.byClaim }[proved_by],
         ]),
         speech,
       ),

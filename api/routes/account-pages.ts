@@ -10,7 +10,7 @@ const html = `<!DOCTYPE html>
 <link rel="stylesheet" href="/account/password.css"></head>
 <body><main><h1>Choose a password</h1>
 <form id="form"><label for="password">New password, at least 12 characters</label><input id="password" type="password" autocomplete="new-password" minlength="12" maxlength="200" required>
-<label for="again">Once more</label><input id="again" type="password" autocomplete="new-password" required><button>Save</button></form>
+<label for="again">Once more</label><input id="again" type="password" autocomplete="new-password" required><label><input id="revoke" type="checkbox"> End my access tokens (programs) too</label><button>Save</button></form>
 <p id="said" role="status" aria-live="polite"></p></main><script src="/account/password.js"></script></body></html>`;
 
 const script = `'use strict';
@@ -24,8 +24,13 @@ form.addEventListener('submit', async (event) => {
   if (password !== document.getElementById('again').value) { said.textContent = 'The two are not the same.'; return; }
   said.textContent = '';
   try {
-    const answer = await fetch('/api/auth/password/reset', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ token, new_password: password }) });
-    if (answer.status === 204) { form.hidden = true; said.textContent = 'Saved. You can log in now.'; return; }
+    const answer = await fetch('/api/auth/password/reset', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ token, new_password: password, revoke_api_tokens: document.getElementById('revoke').checked }) });
+    if (answer.ok) {
+      const left = answer.status === 200 ? (await answer.json()).api_tokens.length : 0;
+      form.hidden = true;
+      said.textContent = 'Saved. You can log in now.' + (left > 0 ? ' Access tokens of yours that still work: ' + left + '.' : '');
+      return;
+    }
     said.textContent = (await answer.json()).detail;
   } catch { said.textContent = 'The service is not reached at the moment: try again.'; }
 });
@@ -33,7 +38,7 @@ form.addEventListener('submit', async (event) => {
 
 const css = `body{font:1rem/1.5 system-ui,sans-serif;margin:0;display:grid;place-items:center;min-height:100vh;background:#f6f7f9;color:#1b1f24}
 main{background:#fff;padding:2rem;border-radius:.5rem;width:min(24rem,90vw);box-shadow:0 1px 4px #0002}h1{font-size:1.25rem;margin-top:0}
-label{display:block;margin-top:1rem}input,button{font:inherit;box-sizing:border-box;width:100%;padding:.5rem;border:1px solid #8a939e;border-radius:.25rem}
+label{display:block;margin-top:1rem}#revoke{width:auto}input,button{font:inherit;box-sizing:border-box;width:100%;padding:.5rem;border:1px solid #8a939e;border-radius:.25rem}
 button{margin-top:1.5rem;background:#1f5fbf;border-color:#1f5fbf;color:#fff;cursor:pointer}`;
 
 const file = (path: string, summary: string, content: string, type: string) =>

@@ -2,7 +2,7 @@ import { sessionsOf } from '../../db/queries/users.js';
 import { anyone, roles, signedIn } from '../access.js';
 import { accepted, created, noContent, route } from '../route.js';
 import { Email, Paged, Type, body, listOf, nullable, pageOf, text, Instant, Uuid, oneOf } from '../schemas/common.js';
-import { Invite, Password, User } from '../schemas/users.js';
+import { Invite, Password, PasswordChanged, RevokeTokens, User } from '../schemas/users.js';
 import {
   endAllSessions,
   endSession,
@@ -11,6 +11,7 @@ import {
   inviteUser,
   resetPassword,
 } from '../services/account.js';
+import { withTokens } from '../services/auth.js';
 
 const tag = 'Authentication';
 const Queued = Type.Object({ status: oneOf('queued') }, { additionalProperties: false });
@@ -50,13 +51,10 @@ export const accountRoutes = [
     may: anyone,
     secret: true,
     description:
-      'Of a forgotten password or an invitation. Ends all logins and every other such link; a second factor stays. A link that was used, has expired or is not known is 401 INVALID_LINK.',
-    body: body({ token: text(200, 1), new_password: Password }),
-    answers: { 204: undefined, 401: undefined, 503: undefined },
-    handle: async ({ services, body: given, context }) => {
-      await resetPassword(services, given, context);
-      return noContent();
-    },
+      'Of a forgotten password or an invitation. Ends all logins and every other such link; a second factor stays. Tokens of /api/v1 go on unless `revoke_api_tokens` ends them; where there are or were some they are listed (200), else the answer is 204. A link that was used, has expired or is not known is 401 INVALID_LINK.',
+    body: body({ token: text(200, 1), new_password: Password, revoke_api_tokens: RevokeTokens }),
+    answers: { 200: PasswordChanged, 204: undefined, 401: undefined, 503: undefined },
+    handle: async ({ services, body: given, context }) => withTokens(await resetPassword(services, given, context)),
   }),
   route({
     method: 'GET',
@@ -129,8 +127,8 @@ export const accountRoutes = [
     within: 'change',
     studyContext: false,
     answers: { 202: Queued },
-    handle: async ({ tx, audit, actor, context, params }) => {
-      await inviteAgain({ tx, audit, actor, context }, params.id);
+    handle: async ({ tx, audit, actor, context, services, params }) => {
+      await inviteAgain({ tx, audit, actor, context }, services.settings, params.id);
       return accepted({ status: 'queued' });
     },
   }),

@@ -1,8 +1,17 @@
 import { userById } from '../../db/queries/users.js';
 import { anyone, roles, signedIn } from '../access.js';
 import { created, noContent, route } from '../route.js';
-import { ChangePassword, Login, LoginAnswer, RefreshToken, Register, Tokens, User } from '../schemas/users.js';
-import { changePassword, login, logout, refresh } from '../services/auth.js';
+import {
+  ChangePassword,
+  Login,
+  LoginAnswer,
+  PasswordChanged,
+  RefreshToken,
+  Register,
+  Tokens,
+  User,
+} from '../schemas/users.js';
+import { changePassword, login, logout, refresh, withTokens } from '../services/auth.js';
 import { register } from '../services/users.js';
 
 export const authRoutes = [
@@ -12,7 +21,7 @@ export const authRoutes = [
     tag: 'Authentication',
     summary: 'Log in with email and password',
     description:
-      'Five failures in a row lock the account for 15 minutes; a locked account, an unknown email and a wrong password are answered alike.\n\nWhere a second factor is set up the answer is `mfa_required`, where the role must have one and has none `mfa_setup_required` (MFA_REQUIRED_ROLES).',
+      'Five failures in a row lock the account for 15 minutes, for the address that they come from; a device that logged in before is counted by itself. The owner is told by mail, of a login from a new device too. A locked account, an unknown email and a wrong password are answered alike.\n\nWhere a second factor is set up the answer is `mfa_required`, where the role must have one and has none `mfa_setup_required` (MFA_REQUIRED_ROLES).',
     may: anyone,
     limit: 'auth',
     secret: true,
@@ -69,12 +78,12 @@ export const authRoutes = [
     limit: 'auth',
     secret: true,
     studyContext: false,
+    description:
+      'Tokens of /api/v1 go on unless `revoke_api_tokens` ends them. Where the user has or had some they are listed (200), else the answer is 204. The user is told by mail.',
     body: ChangePassword,
-    answers: { 204: undefined },
-    handle: async ({ tx, audit, actor, body, context }) => {
-      await changePassword(tx, audit, actor, body, context);
-      return noContent();
-    },
+    answers: { 200: PasswordChanged, 204: undefined },
+    handle: async ({ tx, audit, actor, body, context }) =>
+      withTokens(await changePassword(tx, audit, actor, body, context)),
   }),
   route({
     method: 'POST',

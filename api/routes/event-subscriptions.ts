@@ -4,6 +4,7 @@ import { inStudy, staff } from '../access.js';
 import { accepted, created, noContent, reply, route } from '../route.js';
 import { Type, Uuid, listOf, oneOf, paging, sorting } from '../schemas/common.js';
 import {
+  ChangedEventSubscription,
   EventDelivery,
   EventSubscription,
   EventSubscriptionChange,
@@ -78,9 +79,9 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
     may: staff.configure,
     within: 'change',
     description:
-      'A disabled one is sent nothing, and events of that time are not sent later; what waited for it is `failed` and can be sent again by hand.',
+      'A disabled one is sent nothing, and events of that time are not sent later; what waited for it is `failed` and can be sent again by hand. Another `url` gets a new `secret` at once, shown in this answer alone.',
     body: EventSubscriptionChange,
-    answers: { 200: EventSubscription },
+    answers: { 200: ChangedEventSubscription },
     handle: ({ tx, audit, actor, context, services, params, body, unchangedSince }) =>
       changeSubscription(
         { tx, audit, actor, context, services },

@@ -1,7 +1,10 @@
 import { listConsents } from '../../db/queries/consents.js';
 import { listForms } from '../../db/queries/forms.js';
 import { inStudy, noting, staff } from '../access.js';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Settings } from '../../settings.js';
 import { created, route, tagged } from '../route.js';
+import { Reauthentication, asksAgain } from '../schemas/reauthentication.js';
 import { Type, listOf, paging, sorting, text } from '../schemas/common.js';
 import {
   Consent,
@@ -20,9 +23,17 @@ import { changeConsent, createConsent } from '../services/consents.js';
 import { eligibility, putEligibility } from '../services/eligibility.js';
 import { changeForm, createForm } from '../services/forms.js';
 import { randomization, randomize } from '../services/randomization.js';
+import { proofIn } from '../services/reauthentication.js';
 
 const of = '/api/studies/{study_id}/participants/{participant_id}';
 const evaluated = 'The anchor date is evaluated again after the change.';
+
+/** What a signer gives with the request. */
+const signingOf = (
+  settings: Settings,
+  headers: IncomingHttpHeaders,
+  { meaning, ...proof }: { meaning: string | undefined; password: string | undefined; code: string | undefined },
+) => ({ settings, proof: proofIn(headers, proof), meaning });
 
 /** The facts that an anchor date is decided from. */
 export const factRoutes = [
@@ -144,11 +155,28 @@ export const factRoutes = [
     summary: 'Add a form',
     within: 'change',
     may: noting(staff.participants, 'signed and locked: admin, investigator'),
-    description: `Items of an erased participant are not kept: 409 PARTICIPANT_ERASED. ${evaluated}`,
+    description: `Items of an erased participant are not kept: 409 PARTICIPANT_ERASED. A signed one: ${asksAgain} ${evaluated}`,
+    headers: Reauthentication,
     body: NewForm,
-    answers: { 201: Form },
-    handle: async ({ tx, audit, actor, context, params, body }) =>
-      created(await createForm({ tx, audit, actor, context }, params.participant_id, body)),
+    answers: { 201: Form, 401: undefined },
+    handle: async ({
+      tx,
+      audit,
+      actor,
+      context,
+      params,
+      body: { meaning, password, code, ...form },
+      headers,
+      services,
+    }) =>
+      created(
+        await createForm(
+          { tx, audit, actor, context },
+          params.participant_id,
+          form,
+          signingOf(services.settings, headers, { meaning, password, code }),
+        ),
+      ),
   }),
   route({
     method: 'PATCH',
@@ -157,10 +185,28 @@ export const factRoutes = [
     summary: 'Fill in, complete, sign or lock a form',
     within: 'change',
     may: noting(staff.participants, 'signed and locked: admin, investigator'),
-    description: `draft ↔ complete → signed → locked (else 409 INVALID_TRANSITION). \`items\` is merged (RFC 7396) until the form is signed (then 409 FORM_FROZEN), and stays as it is once the participant is erased (409 PARTICIPANT_ERASED). Investigators and admins sign and lock. ${evaluated}`,
+    description: `draft ↔ complete → signed → locked (else 409 INVALID_TRANSITION). \`items\` is merged (RFC 7396) until the form is signed (then 409 FORM_FROZEN), and stays as it is once the participant is erased (409 PARTICIPANT_ERASED). Investigators and admins sign and lock. Signing: ${asksAgain} ${evaluated}`,
+    headers: Reauthentication,
     body: FormChange,
-    answers: { 200: Form },
-    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
-      changeForm({ tx, audit, actor, context }, params.participant_id, params.form_id, body, unchangedSince),
+    answers: { 200: Form, 401: undefined },
+    handle: ({
+      tx,
+      audit,
+      actor,
+      context,
+      params,
+      body: { meaning, password, code, ...change },
+      headers,
+      services,
+      unchangedSince,
+    }) =>
+      changeForm(
+        { tx, audit, actor, context },
+        params.participant_id,
+        params.form_id,
+        change,
+        signingOf(services.settings, headers, { meaning, password, code }),
+        unchangedSince,
+      ),
   }),
 ];

@@ -8,9 +8,12 @@ import {
   MfaProof,
   MfaSetup,
   MfaStatus,
+  NewMfa,
   RecoveryCodes,
 } from '../schemas/users.js';
+import { Reauthentication } from '../schemas/reauthentication.js';
 import { exactlyOne } from '../validation.js';
+import { proofIn } from '../services/reauthentication.js';
 import {
   disableMfa,
   loginByMfa,
@@ -42,9 +45,12 @@ export const mfaRoutes = [
     summary: 'A new second factor (TOTP), to be verified before it counts',
     may: signedInOrSetup,
     description:
-      'Secret and recovery codes are shown here alone. By an access token, or by the `mfa_token` of a login that answered `mfa_setup_required`. A verified one must be disabled first (409 MFA_ENABLED).',
-    answers: { 200: MfaSetup, 409: undefined },
-    handle: ({ services, actor, credential, context }) => setUpMfa({ services, actor, credential, context }),
+      'Secret and recovery codes are shown here alone. By an access token, or by the `mfa_token` of a login that answered `mfa_setup_required`. A verified one must be disabled first (409 MFA_ENABLED). A login older than REAUTHENTICATION_MINUTES (5) proves identity again, by X-Reauthentication or by `password` (401 REAUTHENTICATION_REQUIRED).',
+    headers: Reauthentication,
+    body: NewMfa,
+    answers: { 200: MfaSetup, 401: undefined, 409: undefined },
+    handle: ({ services, actor, credential, context, headers, body }) =>
+      setUpMfa({ services, actor, credential, context }, proofIn(headers, body)),
   }),
   route({
     ...own,

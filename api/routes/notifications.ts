@@ -1,5 +1,5 @@
 import { listNotifications } from '../../db/queries/notifications.js';
-import { anyone, portal, signedIn, staff, staffOrParticipant } from '../access.js';
+import { anyone, noting, portal, signedIn, staff, staffOrParticipant } from '../access.js';
 import { accepted, noContent, reply, route, tagged } from '../route.js';
 import { Type, Uuid, listOf, paging, sorting, text } from '../schemas/common.js';
 import {
@@ -33,6 +33,8 @@ import { changePreferences, preferences, unsubscribe, unsubscribePage } from '..
 
 const tag = 'Notifications';
 const Link = Type.Object({ token: text(400, 1) });
+const testing =
+  'It goes to the caller’s own address; an admin’s also to the addresses of users, participants and caregivers (else 403 RECIPIENT_NOT_ALLOWED). Counted at the rate of logins.';
 const html = (content: string) =>
   reply(200, content, {
     'Content-Type': 'text/html; charset=utf-8',
@@ -98,8 +100,8 @@ export const notificationRoutes = [
     description:
       'It is a notification of its own (`resend_of`). One that is still pending is 409 NOTIFICATION_PENDING.',
     answers: { 202: Notification, 409: undefined },
-    handle: async ({ tx, audit, actor, context, params }) =>
-      accepted(await resend({ tx, audit, actor, context }, params.notification_id)),
+    handle: async ({ tx, audit, actor, context, services, params }) =>
+      accepted(await resend({ tx, audit, actor, context }, services.settings, params.notification_id)),
   }),
   route({
     method: 'POST',
@@ -156,10 +158,12 @@ export const notificationRoutes = [
     path: '/api/test/email',
     tag,
     summary: 'Send an email of one’s own words',
-    may: signedIn,
+    may: noting(signedIn, 'to oneself; an admin also to staff, participants and caregivers'),
+    limit: 'auth',
     studyContext: false,
+    description: testing,
     body: TestEmail,
-    answers: { 202: TestQueued },
+    answers: { 202: TestQueued, 403: undefined },
     handle: async ({ services, actor, context, body }) =>
       accepted({
         status: 'queued',
@@ -176,10 +180,12 @@ export const notificationRoutes = [
     path: '/api/test/sms',
     tag,
     summary: 'Send a text message of one’s own words',
-    may: signedIn,
+    may: noting(signedIn, 'an admin, to participants and caregivers'),
+    limit: 'auth',
     studyContext: false,
+    description: testing,
     body: TestSms,
-    answers: { 202: TestQueued },
+    answers: { 202: TestQueued, 403: undefined },
     handle: async ({ services, actor, context, body }) =>
       accepted({
         status: 'queued',

@@ -1,13 +1,18 @@
-import { listRequests } from '../../db/queries/override-requests.js';
+import { listRequests, offerSignature, withdrawSignature } from '../../db/queries/override-requests.js';
+import { inScope } from '../../db/transaction.js';
 import { decideOverride } from '../../workflows/contract.js';
 import type { OverrideDecision } from '../../workflows/contract.js';
 import { inStudy, noting } from '../access.js';
+import { Problem } from '../errors.js';
 import { route } from '../route.js';
 import { OverrideApplied, OverrideDenied, OverrideRequest } from '../schemas/anchor.js';
 import { Instant, Paged, Type, Uuid, body, listOf, nullable, oneOf, paging, text } from '../schemas/common.js';
+import { Reauthentication, asksAgain, signing } from '../schemas/reauthentication.js';
 import { anchorNow, send, senderOf } from '../services/anchors.js';
 import { authorizeDecision } from '../services/approval-authorizations.js';
+import { proofIn } from '../services/reauthentication.js';
 import { currentVersion } from '../services/schedule-versions.js';
+import { signatureOf } from '../services/signatures.js';
 
 const path = '/api/studies/{study_id}/participants/{participant_id}/anchor-date/override-requests';
 const approver = noting(inStudy(), 'and the policy’s override_approver_roles, but not who asked');
@@ -19,15 +24,16 @@ const decide = (decision: 'approve' | 'deny') =>
     tag: 'Anchor date',
     summary: decision === 'approve' ? 'Approve an override' : 'Deny an override',
     may: approver,
-    description:
-      'Who asked cannot decide (403 SELF_APPROVAL); what is no longer pending is 409. A denial needs a reason. A refused decision is an audit record.',
+    description: `Who asked cannot decide (403 SELF_APPROVAL); what is no longer pending is 409. A denial needs a reason. A refused decision is an audit record. ${asksAgain}`,
     refusedAs: 'override_decision_refused',
+    headers: Reauthentication,
     body: body({
       reason: Type.Optional(nullable(text(2000))),
+      ...signing,
       ...(decision === 'approve' && { preview_hash: Type.Optional(text(64)) }),
     }),
-    answers: { 200: decision === 'approve' ? OverrideApplied : OverrideDenied, 409: undefined },
-    handle: async ({ params, body: given, actor, context, services, commandId }) => {
+    answers: { 200: decision === 'approve' ? OverrideApplied : OverrideDenied, 401: undefined, 409: undefined },
+    handle: async ({ params, body: given, headers, actor, context, services, commandId }) => {
       const sender = senderOf(actor, context);
       const message: OverrideDecision = {
         request_id: params.override_request_id,
@@ -39,12 +45,36 @@ const decide = (decision: 'approve' | 'deny') =>
         ip_address: sender.ip_address ?? null,
         user_agent: sender.user_agent ?? null,
       };
+      const signed = {
+        requestId: params.override_request_id,
+        participantId: params.participant_id,
+        userId: actor.id,
+      };
+      await inScope(services.database, params.study_id, async ({ tx }) => {
+        const proof = proofIn(headers, given);
+        const signature = await signatureOf(
+          tx,
+          params.study_id,
+          actor,
+          { settings: services.settings, proof, meaning: given?.meaning },
+          decision === 'approve' ? 'approval' : 'rejection',
+          context,
+        );
+        await offerSignature(tx, signed, { ...signature, decision });
+      });
       const outcome = await send(
         services,
         { studyId: params.study_id, participantId: params.participant_id, updateId: commandId, evenWithdrawn: true },
         decideOverride,
         message,
-      );
+      ).catch(async (fault: unknown) => {
+        // One that got no answer in time may still be carried out.
+        if (fault instanceof Problem && fault.status < 500)
+          await inScope(services.database, params.study_id, ({ tx }) =>
+            withdrawSignature(tx, signed.requestId, signed.userId),
+          );
+        throw fault;
+      });
       const anchor = await anchorNow(services, params.study_id, params.participant_id);
       if (decision === 'deny') return { status: 'denied', override_request_id: params.override_request_id, anchor };
       return {
@@ -103,20 +133,28 @@ export const overrideRoutes = [
     summary: 'An authorization to send a decision as a signal, with any Temporal client',
     may: approver,
     within: 'change',
-    description:
-      'Good for five minutes, once, and for exactly this decision: the signal `overrideDecision` bears the same `decision`, `reason` and `preview_hash`, `actor_user_id` and `authorization`.',
+    description: `Good for five minutes, once, and for exactly this decision: the signal \`overrideDecision\` bears the same \`decision\`, \`reason\` and \`preview_hash\`, \`actor_user_id\` and \`authorization\`. ${asksAgain}`,
+    headers: Reauthentication,
     body: body({
       decision: oneOf('approve', 'deny'),
       reason: Type.Optional(nullable(text(2000))),
+      ...signing,
       preview_hash: Type.Optional(text(64)),
     }),
     answers: {
       200: Type.Object({ authorization: Type.String(), approver_user_id: Uuid, expires_at: Instant }),
       400: undefined,
+      401: undefined,
       409: undefined,
     },
-    handle: ({ services, tx, audit, actor, context, params, body: given }) =>
-      authorizeDecision(services, { tx, audit, actor, context }, params.study_id, params.override_request_id, given),
+    handle: ({ services, tx, audit, actor, context, params, headers, body: given }) =>
+      authorizeDecision(services, { tx, audit, actor, context }, params.study_id, params.override_request_id, {
+        decision: given.decision,
+        reason: given.reason,
+        preview_hash: given.preview_hash,
+        meaning: given.meaning,
+        proof: proofIn(headers, given),
+      }),
   }),
   route({
     method: 'GET',

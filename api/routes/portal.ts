@@ -33,11 +33,11 @@ export const portalRoutes = [
     may: staff.participants,
     within: 'change',
     description:
-      'The link opens once, within MAGIC_LINK_MINUTES, and stands in the message alone. Without an address for the channel 400 NO_ADDRESS; withdrawn 409 PARTICIPANT_WITHDRAWN; a caregiver that is not active 409 CAREGIVER_INACTIVE, with nobody who takes part 409 CARES_FOR_NOBODY.',
+      'The link opens once, within MAGIC_LINK_MINUTES, and stands in the message alone. Without an address for the channel 400 NO_ADDRESS; withdrawn 409 PARTICIPANT_WITHDRAWN; a caregiver that is not active 409 CAREGIVER_INACTIVE, with nobody who takes part 409 CARES_FOR_NOBODY. More than LINKS_PER_HOUR to one recipient are 429 QUOTA_EXCEEDED.',
     body: MagicLink,
     answers: { 202: LinkQueued, 400: undefined, 409: undefined },
-    handle: async ({ tx, audit, actor, context, body }) => {
-      await requestLink({ tx, audit, actor, context }, body);
+    handle: async ({ tx, audit, actor, context, services, body }) => {
+      await requestLink({ tx, audit, actor, context }, services.settings, body);
       return accepted({ status: 'queued' });
     },
   }),

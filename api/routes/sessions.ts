@@ -40,7 +40,7 @@ export const sessionRoutes = [
     body: Start,
     answers: { 201: Started },
     description:
-      '`participant_id` and `site_id` may be id or code; a code needs the study. Without `visit_id` the participant’s one open visit is taken, if there is exactly one. A completed visit 409 VISIT_COMPLETED; outside its window staff get the warning OUTSIDE_WINDOW, a participant 409 VISIT_NOT_OPEN. Repeat a start whose answer was lost under its Idempotency-Key: a start without one is a new session.',
+      '`participant_id` and `site_id` may be id or code; a code needs the study. Without `visit_id` the participant’s one open visit is taken, if there is exactly one. A completed visit 409 VISIT_COMPLETED; another site than the caller is assigned to 403 SITE_NOT_ASSIGNED; outside its window staff get the warning OUTSIDE_WINDOW, a participant 409 VISIT_NOT_OPEN. Repeat a start whose answer was lost under its Idempotency-Key: a start without one is a new session.',
     handle: async ({ tx, audit, actor, context, services, studyId, body }) =>
       created(
         await startSession(

@@ -5,6 +5,7 @@ import { noting, scoped, signedIn } from '../access.js';
 import type { TokenScope } from '../access.js';
 import { created, noContent, route, tagged } from '../route.js';
 import { Type, Uuid, listOf, oneOf, paging, sorting } from '../schemas/common.js';
+import { Reauthentication } from '../schemas/reauthentication.js';
 import { Study } from '../schemas/studies.js';
 import {
   ApiToken,
@@ -24,6 +25,7 @@ import {
   v1Paging,
 } from '../schemas/v1.js';
 import { invalid } from '../errors.js';
+import { proofIn } from '../services/reauthentication.js';
 import { putBattery, putWindow } from '../services/v1-authoring.js';
 import { exportStudy, snapshot } from '../services/v1-document.js';
 import { v1Page } from '../services/v1-lists.js';
@@ -72,11 +74,17 @@ export const v1Routes = [
     within: 'change',
     secret: true,
     description:
-      'By an access token of a login. The token is shown here alone and ends after `expires_in_days` (90 when left out). Nobody gives more than they have: a study out of reach is 404, a scope that the role does not allow 403; what the user loses later the token loses at that moment.',
+      'By an access token of a login. The token is shown here alone and ends after `expires_in_days` (90 when left out). Nobody gives more than they have: a study out of reach is 404, a scope that the role does not allow 403; what the user loses later the token loses at that moment. A login older than REAUTHENTICATION_MINUTES (5) proves identity again, by X-Reauthentication or by `password` or `code` (401 REAUTHENTICATION_REQUIRED). The user is told by mail.',
+    headers: Reauthentication,
     body: NewToken,
-    answers: { 201: MintedToken, 403: undefined, 404: undefined },
-    handle: async ({ tx, audit, actor, context, services, body }) =>
-      created(await mintToken({ tx, audit, actor, context }, services, body)),
+    answers: { 201: MintedToken, 401: undefined, 403: undefined, 404: undefined },
+    handle: async ({ tx, audit, actor, context, services, headers, credential, body: { password, code, ...given } }) =>
+      created(
+        await mintToken({ tx, audit, actor, context }, services, given, {
+          credential,
+          proof: proofIn(headers, { password, code }),
+        }),
+      ),
   }),
   route({
     ...tokens,

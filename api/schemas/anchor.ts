@@ -1,4 +1,5 @@
 import { Instant, IsoDate, Type, Uuid, body, extension, nullable, oneOf, text } from './common.js';
+import { Signature } from './reauthentication.js';
 
 const Named = Type.Object({ code: Type.String(), message: Type.String(), rule: Type.Optional(Type.String()) });
 const Ref = nullable(Type.Record(Type.String(), Type.Unknown()));
@@ -177,6 +178,7 @@ export const OverrideRequest = Type.Object(
     decided_by_id: nullable(Uuid),
     decided_at: nullable(Instant),
     decision_reason: nullable(Type.String()),
+    signature: nullable(Signature),
     impact: Preview,
   },
   { $id: 'OverrideRequest' },

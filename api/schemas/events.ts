@@ -132,6 +132,10 @@ const shown = {
 export const EventSubscription = Type.Object(shown);
 const secret = Type.String({ description: '`whsec_` and the base64 of 32 bytes; shown this once' });
 export const EventSubscriptionWithSecret = Type.Object({ ...shown, secret });
+export const ChangedEventSubscription = Type.Object({
+  ...shown,
+  secret: Type.Optional({ ...secret, description: 'the new secret, where the url changed; shown this once' }),
+});
 export const RotatedSecret = Type.Object({ id: Uuid, secret, previous_secret_until: Instant });
 
 export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const;

@@ -1,3 +1,4 @@
+import { Signature, signing } from './reauthentication.js';
 import { Instant, IsoDate, Json, Type, Uuid, body, nullable, oneOf, partial, text } from './common.js';
 
 // --- consents
@@ -95,8 +96,13 @@ export const Randomization = Type.Object({
 // --- forms
 
 export const FormStatus = oneOf('draft', 'complete', 'signed', 'locked');
-export const NewForm = body({ form_oid: text(200, 1), status: Type.Optional(FormStatus), items: Type.Optional(Json) });
-export const FormChange = partial(body({ status: FormStatus, items: Json }));
+export const NewForm = body({
+  form_oid: text(200, 1),
+  status: Type.Optional(FormStatus),
+  items: Type.Optional(Json),
+  ...signing,
+});
+export const FormChange = partial(body({ status: FormStatus, items: Json, ...signing }));
 export const Form = Type.Object({
   id: Uuid,
   study_id: Uuid,
@@ -106,6 +112,7 @@ export const Form = Type.Object({
   items: Json,
   signed_at: nullable(Instant),
   signed_by_id: nullable(Uuid),
+  signature: nullable(Signature),
   locked_at: nullable(Instant),
   origin: oneOf('service', 'datacapture'),
   created_at: Instant,

@@ -1,5 +1,7 @@
 import { allRoles } from '../access.js';
 import type { Role } from '../access.js';
+import { proof } from './reauthentication.js';
+import { ApiToken } from './v1.js';
 import { Email, Instant, Type, Uuid, body, oneOf, text } from './common.js';
 
 export const RoleName = Type.Unsafe<Role>({ type: 'string', enum: [...allRoles] });
@@ -50,9 +52,18 @@ export const Login = body({
   password: Type.String({ minLength: 1, maxLength: 1000 }),
 });
 export const RefreshToken = body({ refresh_token: Type.String({ minLength: 1, maxLength: 500 }) });
+export const RevokeTokens = Type.Optional(
+  Type.Boolean({ default: false, description: 'end the tokens of /api/v1 as well' }),
+);
 export const ChangePassword = body({
   current_password: Type.String({ minLength: 1, maxLength: 1000 }),
   new_password: Password,
+  revoke_api_tokens: RevokeTokens,
+});
+/** What of /api/v1 goes on after a new password. */
+export const PasswordChanged = Type.Object({
+  api_tokens: Type.Array(ApiToken, { description: 'tokens of /api/v1 that still work' }),
+  revoked: Type.Array(Uuid, { description: 'those that ended with the password' }),
 });
 export const Tokens = Type.Object({
   access_token: Type.String(),
@@ -86,6 +97,7 @@ export const MfaStatus = Type.Object({
   required: Type.Boolean({ description: 'the role must have it' }),
   recovery_codes_left: Type.Integer(),
 });
+export const NewMfa = body({ password: proof.password });
 export const MfaSetup = Type.Object({
   secret: Type.String({ description: 'base32' }),
   otpauth_url: Type.String(),

@@ -15,6 +15,7 @@ import {
   text,
 } from './common.js';
 import type { TSchema } from './common.js';
+import { proof } from './reauthentication.js';
 import { VisitWindow } from './schedules.js';
 
 export const Scope = oneOf(...scopes);
@@ -39,6 +40,7 @@ export const NewToken = body({
   scopes: Type.Array(Scope, { minItems: 1, maxItems: scopes.length }),
   study_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1000 }),
   expires_in_days: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 365, default: 90 })),
+  ...proof,
 });
 
 /** `cursor` goes on where a page ended; `skip` counts from the beginning. */

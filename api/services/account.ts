@@ -6,8 +6,8 @@ import { hashPassword } from '../../db/passwords.js';
 import { linkHash } from '../../db/queries/portal.js';
 import { endUserLinks, insertUserLink, userOfLink } from '../../db/queries/user-links.js';
 import type { LinkPurpose } from '../../db/queries/user-links.js';
+import { clearFailedLogins } from '../../db/queries/login-failures.js';
 import {
-  clearFailedLogins,
   familyOf,
   revokeAllOf,
   revokeFamily,
@@ -26,6 +26,10 @@ import { refuse } from '../middleware/count.js';
 import { by } from '../record.js';
 import type { RequestContext } from '../route.js';
 import type { Services } from '../services.js';
+import type { Settings } from '../../settings.js';
+import { tokensAfter } from './auth.js';
+import type { TokensAfter } from './auth.js';
+import { maySendLink, requireLinkQuota } from './quotas.js';
 import { register } from './users.js';
 
 interface Change {
@@ -52,7 +56,7 @@ export async function forgotPassword(services: Services, email: string, context:
     pause(LEAST_MS),
     inScope(services.database, [], async ({ tx, audit }) => {
       const user = await userSecretByEmail(tx, email);
-      if (user?.status !== 'active') return;
+      if (user?.status !== 'active' || !(await maySendLink(tx, services.settings, { user_id: user.id }))) return;
       await queueLink(tx, user.id, 'password_reset');
       audit.record({
         study_id: null,
@@ -68,15 +72,15 @@ export async function forgotPassword(services: Services, email: string, context:
 
 /**
  * Chooses a password by a link that was mailed: of a forgotten one, or of an invitation. Ends all logins; a second
- * factor stays and is asked for.
+ * factor stays and is asked for. With `revoke_api_tokens` the tokens of /api/v1 end as well.
  * @throws 401 INVALID_LINK, 400 PASSWORD_TOO_COMMON (the link is good still)
  */
 export async function resetPassword(
   { database, settings }: Services,
-  given: { token: string; new_password: string },
+  given: { token: string; new_password: string; revoke_api_tokens?: boolean },
   context: RequestContext,
-): Promise<void> {
-  await inScope(database, [], async ({ tx, audit }) => {
+): Promise<TokensAfter> {
+  return inScope(database, [], async ({ tx, audit }) => {
     const user = await userOfLink(tx, linkHash(sessionSecret(settings), given.token));
     if (!user) throw problem('INVALID_LINK');
     requireUncommon(given.new_password, user.email, 'new_password');
@@ -93,6 +97,9 @@ export async function resetPassword(
       request_id: context.requestId,
       metadata: { by: user.purpose },
     });
+    // Whoever was invited has had no password before, and no tokens.
+    if (user.purpose === 'invitation') return { api_tokens: [], revoked: [] };
+    return tokensAfter({ tx, audit }, user.user_id, given.revoke_api_tokens === true, context);
   });
 }
 
@@ -113,11 +120,16 @@ export async function inviteUser(
   return user;
 }
 
-/** Sends another link to a user who lost the first. @throws 404, 409 for one who is not active */
-export async function inviteAgain({ tx, audit, actor, context }: Change, id: string): Promise<void> {
+/** Sends another link to a user who lost the first. @throws 404, 409 for one who is not active, 429 QUOTA_EXCEEDED */
+export async function inviteAgain(
+  { tx, audit, actor, context }: Change,
+  settings: Settings,
+  id: string,
+): Promise<void> {
   const user = await userById(tx, id);
   if (!user) throw problem('NOT_FOUND', { detail: 'There is no such user.' });
   if (user.status !== 'active') throw problem('CONFLICT', { detail: 'The user is not active.' });
+  await requireLinkQuota(tx, settings, { user_id: id });
   await queueLink(tx, id, 'invitation');
   audit.record({
     ...by(actor, context),

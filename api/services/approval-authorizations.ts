@@ -1,4 +1,5 @@
 import type { Tx } from '../../db/knex.js';
+import { offerSignature } from '../../db/queries/override-requests.js';
 import type { AuditTrail } from '../../db/audit.js';
 import { approverRoles } from '../../workflows/domain/approvers.js';
 import type { Actor } from '../access.js';
@@ -6,6 +7,8 @@ import { problem, problemOf } from '../errors.js';
 import { by } from '../record.js';
 import type { RequestContext } from '../route.js';
 import type { GivenOut } from './message-signing.js';
+import type { Proof } from './reauthentication.js';
+import { signatureOf } from './signatures.js';
 import { currentPolicy } from './policy.js';
 import type { Services } from '../services.js';
 
@@ -13,19 +16,24 @@ export interface Decision {
   decision: 'approve' | 'deny';
   reason?: string | null | undefined;
   preview_hash?: string | undefined;
+  /** What the approver's signature means. */
+  meaning?: string | undefined;
+  /** Proves identity again, where the study asks for it. */
+  proof?: Proof | undefined;
 }
 
 /**
  * Gives an approver an authorization to send its decision as a signal, with any Temporal client. The workflow checks
  * everything once more when the signal comes; what it would refuse now is refused here.
- * @throws 404; 403 not an approver, or who asked; 409 no longer pending; 400 a denial without a reason
+ * @throws 404; 403 not an approver, or who asked; 409 no longer pending; 400 a denial without a reason; 401 the study asks
+ * for password or code
  */
 export async function authorizeDecision(
   services: Services,
   { tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: Actor; context: RequestContext },
   studyId: string,
   requestId: string,
-  { decision, reason, preview_hash }: Decision,
+  { decision, reason, preview_hash, meaning, proof }: Decision,
 ): Promise<GivenOut & { approver_user_id: string }> {
   const request = await tx('override_requests')
     .where({ id: requestId, study_id: studyId })
@@ -44,8 +52,17 @@ export async function authorizeDecision(
     throw problemOf(400, 'REASON_REQUIRED', 'A denial needs a reason.', {
       errors: [{ path: 'reason', code: 'REASON_REQUIRED', message: 'reason must not be empty' }],
     });
-  const message = { request_id: requestId, decision, reason: reason ?? null, preview_hash: preview_hash ?? null };
   const { participant_id } = request;
+  const signature = await signatureOf(
+    tx,
+    studyId,
+    actor,
+    { settings: services.settings, proof, meaning },
+    decision === 'approve' ? 'approval' : 'rejection',
+    context,
+  );
+  await offerSignature(tx, { requestId, participantId: participant_id, userId: actor.id }, { ...signature, decision });
+  const message = { request_id: requestId, decision, reason: reason ?? null, preview_hash: preview_hash ?? null };
   const given = await services.signing.givenOut(
     { participant_id, study_id: studyId },
     'decide_override',

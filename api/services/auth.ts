@@ -2,9 +2,10 @@ import type { AuditTrail } from '../../db/audit.js';
 import type { Tx } from '../../db/knex.js';
 import { hashPassword, verifyPassword } from '../../db/passwords.js';
 import { secondFactor } from '../../db/queries/mfa.js';
+import { listActiveTokens, revokeApiTokensOf } from '../../db/queries/api-tokens.js';
+import type { ApiToken } from '../../db/queries/api-tokens.js';
+import { clearOrigin, originOf } from '../../db/queries/login-failures.js';
 import {
-  clearFailedLogins,
-  countFailedLogin,
   insertRefreshToken,
   markRotated,
   passwordHashOf,
@@ -17,14 +18,18 @@ import {
 } from '../../db/queries/users.js';
 import type { UserSecret } from '../../db/queries/users.js';
 import { inScope } from '../../db/transaction.js';
+import type { Work } from '../../db/transaction.js';
 import type { Actor } from '../access.js';
 import { requireUncommon } from '../auth/password-rule.js';
+import { notifyUser } from './account-notices.js';
+import { countFailure, originIn } from './login-failures.js';
 import { challenge, mfaRequired } from './mfa-challenge.js';
 import { opaqueToken, sha256, signToken } from '../auth/tokens.js';
 import { problem } from '../errors.js';
 import { refuse } from '../middleware/count.js';
 import { by } from '../record.js';
-import type { RequestContext } from '../route.js';
+import { noContent, reply } from '../route.js';
+import type { Reply, RequestContext } from '../route.js';
 import type { Services } from '../services.js';
 
 export interface Tokens {
@@ -34,17 +39,26 @@ export interface Tokens {
   expires_in: number;
 }
 
+const NOBODY = '00000000-0000-0000-0000-000000000000';
 /** A hash that no password fits: an unknown email costs the time of a wrong password. */
 let nobody: Promise<string> | undefined;
 
 /**
- * Checks email and password. Wrong, unknown, locked and deactivated all get the same answer after the same work.
+ * Checks email and password. Wrong, unknown, locked and deactivated all get the same answer after the same work. What
+ * is wrong is counted by account and address together; a device that logged in before is counted by itself.
  * @throws 401 INVALID_CREDENTIALS, 429 by account
  */
 export async function login(services: Services, given: { email: string; password: string }, context: RequestContext) {
-  // By account as well, known or not; its hash, since counters are no place for addresses.
-  refuse(await services.rateLimits.auth.take(`account:${sha256(given.email.toLowerCase()).toString('base64url')}`));
   const user = await userSecretByEmail(services.database, given.email);
+  // Asked for an unknown email too: it takes as long.
+  const from = await originOf(services.database, user?.id ?? NOBODY, {
+    ip: context.ip,
+    userAgent: context.userAgent ?? null,
+  });
+  // By account as well, known or not; its hash, since counters are no place for addresses. A device that logged in
+  // before has a count of its own: nobody else uses it up.
+  const account = `account:${sha256(given.email.toLowerCase()).toString('base64url')}`;
+  refuse(await services.rateLimits.auth.take(from.known ? `${account}:${from.key}` : account));
   const right = await verifyPassword(
     user?.password_hash ?? (await (nobody ??= hashPassword(opaqueToken()))),
     given.password,
@@ -59,7 +73,8 @@ export async function login(services: Services, given: { email: string; password
       request_id: context.requestId,
     };
     const now = await userSecretForUpdate(tx, user.id);
-    if (right && now && !now.locked && now.status === 'active' && now.password_hash === user.password_hash) {
+    const origin = await originIn(tx, user.id, context);
+    if (right && now && !origin.locked && now.status === 'active' && now.password_hash === user.password_hash) {
       const factor = await secondFactor(tx, now.id);
       if (factor?.verified) {
         // The count of failures stays: it is cleared by a whole login, or codes could be tried without end.
@@ -73,14 +88,12 @@ export async function login(services: Services, given: { email: string; password
       audit.record({ ...entry, action: 'login' });
       return await signIn(services, tx, now, context);
     }
-    const locked = now?.locked ?? user.locked;
     audit.record({
       ...entry,
       action: 'login_failed',
-      metadata: { reason: now?.status !== 'active' ? 'inactive' : locked ? 'locked' : 'password' },
+      metadata: { reason: now?.status !== 'active' ? 'inactive' : origin.locked ? 'locked' : 'password' },
     });
-    if (!right && !locked && (await countFailedLogin(tx, user.id)))
-      audit.record({ ...entry, action: 'account_locked' });
+    if (!right && !origin.locked) await countFailure({ tx, audit }, user.id, origin, context);
     return undefined;
   });
   // Thrown after the commit: the count of failures and its record stay.
@@ -95,7 +108,9 @@ export async function signIn(
   user: Omit<UserSecret, 'password_hash' | 'locked'>,
   context: RequestContext,
 ) {
-  await clearFailedLogins(tx, user.id);
+  const origin = await originIn(tx, user.id, context);
+  await clearOrigin(tx, user.id, origin);
+  if (origin.usedBefore && !origin.known) await notifyUser(tx, user.id, 'new_device', context);
   const tokens = await issue(services, tx, user, context);
   return { user: { id: user.id, email: user.email, name: user.name, role: user.role, status: user.status }, tokens };
 }
@@ -175,16 +190,17 @@ export async function logout(services: Services, token: string, context: Request
 }
 
 /**
- * Changes the caller's own password and ends all sessions. @throws 400 when the present one is wrong or the new one
- * common
+ * Changes the caller's own password and ends all sessions; with `revoke_api_tokens` the tokens of /api/v1 as well.
+ * @returns the tokens that go on, and those that were revoked
+ * @throws 400 when the present one is wrong or the new one common
  */
 export async function changePassword(
   tx: Tx,
   audit: AuditTrail,
   actor: Actor,
-  given: { current_password: string; new_password: string },
+  given: { current_password: string; new_password: string; revoke_api_tokens?: boolean },
   context: RequestContext,
-): Promise<void> {
+): Promise<TokensAfter> {
   const stored = await passwordHashOf(tx, actor.id);
   if (!stored || !(await verifyPassword(stored, given.current_password))) {
     throw problem('RULE_VIOLATED', {
@@ -202,4 +218,38 @@ export async function changePassword(
     resource_type: 'user',
     resource_id: actor.id,
   });
+  return tokensAfter({ tx, audit }, actor.id, given.revoke_api_tokens === true, context);
 }
+
+/** The tokens of /api/v1 after a new password. */
+export interface TokensAfter {
+  api_tokens: ApiToken[];
+  revoked: string[];
+}
+
+/** Revokes a user's tokens of /api/v1 where that is wanted, lists those that go on, and tells the user. */
+export async function tokensAfter(
+  { tx, audit }: Work,
+  userId: string,
+  revoke: boolean,
+  context: RequestContext,
+): Promise<TokensAfter> {
+  const revoked = revoke ? await revokeApiTokensOf(tx, userId) : [];
+  for (const token of revoked)
+    audit.record({
+      study_id: null,
+      user_id: userId,
+      action: 'api_token_revoked',
+      resource_type: 'api_token',
+      resource_id: token,
+      request_id: context.requestId,
+      metadata: { user_id: userId },
+    });
+  const left = await listActiveTokens(tx, userId);
+  await notifyUser(tx, userId, 'password_changed', context, { tokens_left: left.length });
+  return { api_tokens: left, revoked };
+}
+
+/** The answer to a new password: the tokens, where there are or were any. */
+export const withTokens = (tokens: TokensAfter): Reply =>
+  tokens.api_tokens.length + tokens.revoked.length > 0 ? reply(200, tokens) : noContent();

@@ -16,7 +16,6 @@ import type { ConfigChange, DatacaptureConfigRow } from '../../db/queries/dataca
 import { retryForbidden } from '../../db/queries/push-requests.js';
 import { forgetUnmatched } from '../../db/queries/unmatched-triggers.js';
 import { inScope, readInScope } from '../../db/transaction.js';
-import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
 import type { Actor } from '../access.js';
 import { Problem, problem, problemOf } from '../errors.js';
 import { contentTag } from '../etag.js';
@@ -27,8 +26,10 @@ import { seal } from '../secrets.js';
 import type { Services } from '../services.js';
 import { captureDefaults } from './capture-defaults.js';
 import { withPresentEvents } from './capture-events.js';
+import { changedOrigin } from './capture-origin.js';
 import { askCapture, askCaptureOrRefuse } from './capture-query.js';
 import { mergeMappings } from './capture-mapping.js';
+import { requireOutgoingUrl } from './outgoing-urls.js';
 
 export type Change = Static<typeof ConfigPatch>;
 export interface Saving {
@@ -89,18 +90,19 @@ export async function requireConfig(tx: Tx, studyId: string): Promise<Datacaptur
 /**
  * Creates a study's configuration or changes it. Mappings are merged, then compared with the capture system's
  * dictionary: what it does not know is named in `warnings`, or refuses the change when `strict`.
- * @throws 400 URL, unknown names; 409 STALE; 422 what is missing
+ * @throws 400 URL, unknown names; 409 STALE; 422 what is missing, TOKEN_REQUIRED for another server
  */
 export async function saveConfig(
   saving: Saving,
   given: Change,
 ): Promise<{ created: boolean; row: DatacaptureConfigRow; warnings: Warning[] }> {
-  if (given.api_url !== undefined) assertUrl(saving.services, given.api_url);
+  if (given.api_url !== undefined) requireOutgoingUrl(saving.services.settings, given.api_url, 'api_url');
   const { change, warnings: notices } = await withPresentEvents(saving, given, secondsOfCheck(saving));
   if (saving.strict) await refuseUnknownNames(saving, change);
   const { created, row } = await inScope(saving.services.database, saving.studyId, async ({ tx, audit }) => {
     const stored = await findConfig(tx, saving.studyId, 'for update');
     saving.unchangedSince(stored && versioned(stored));
+    const origins = changedOrigin(stored?.api_url, change);
     const whole = stored ? change : { ...(await captureDefaults(tx, saving.studyId)), ...change };
     const values = valuesOf(saving.services, saving.studyId, stored, whole);
     await requireBatteries(tx, saving.studyId, change, values);
@@ -110,7 +112,7 @@ export async function saveConfig(
       : Object.keys(values).length === 0
         ? stored
         : await updateConfig(tx, saving.studyId, values);
-    await recordChange({ tx, audit }, saving, stored, saved, whole);
+    await recordChange({ tx, audit }, saving, stored, saved, whole, origins);
     if (stored && change.api_token !== undefined) await retryForbidden(tx, saving.studyId, true);
     if (saved.project_id !== null && saved.project_id !== stored?.project_id)
       await forgetUnmatched(tx, saved.project_id);
@@ -125,15 +127,6 @@ export async function saveConfig(
 }
 
 const secondsOfCheck = ({ services }: Saving) => Math.min(CHECK_SECONDS, services.settings.REQUEST_TIMEOUT_SECONDS);
-
-function assertUrl(services: Services, url: string): void {
-  const fault = captureUrlFault(url, services.settings.ALLOW_PRIVATE_URLS ?? !services.settings.production);
-  if (!fault) return;
-  throw problem('RULE_VIOLATED', {
-    detail: `${fault}.`,
-    errors: [{ path: 'api_url', code: fault.includes('private') ? 'PRIVATE_URL' : 'INVALID_URL', message: fault }],
-  });
-}
 
 /** Blanks at the ends of a name or id come of copying: no capture system has one that begins with any. */
 function withoutBlanks<T extends Record<string, unknown>>(plain: T): T {
@@ -212,6 +205,7 @@ async function recordChange(
   stored: DatacaptureConfigRow | undefined,
   saved: DatacaptureConfigRow,
   change: Change,
+  origins: ReturnType<typeof changedOrigin>,
 ): Promise<void> {
   const { actor, context, studyId } = saving;
   const secrets = (['api_token', 'webhook_secret'] as const).filter((name) => change[name] !== undefined);
@@ -229,7 +223,7 @@ async function recordChange(
     action: stored ? 'datacapture_config_changed' : 'datacapture_config_created',
     resource_type: 'datacapture_config',
     resource_id: saved.id,
-    metadata: { fields: [...fields, ...secrets] },
+    metadata: { fields: [...fields, ...secrets], ...origins },
   });
   if (fields.includes('poll_interval_minutes') || !stored)
     await putOutbox(work.tx, [{ topic: 'datacapture-poll', studyId, subject: studyId }]);

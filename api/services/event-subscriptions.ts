@@ -7,6 +7,7 @@ import {
   deleteSubscription,
   disableSubscription,
   enableSubscription,
+  giveNewSecret,
   insertSubscription,
   replaceSecret,
   subscriptionById,
@@ -14,12 +15,12 @@ import {
   updateSubscription,
 } from '../../db/queries/event-subscriptions.js';
 import type { EventSubscription } from '../../db/queries/event-subscriptions.js';
-import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
 import { problem } from '../errors.js';
 import { by, changedFields } from '../record.js';
 import type { EventSubscriptionChange, NewEventSubscription } from '../schemas/events.js';
 import { seal } from '../secrets.js';
 import type { Services } from '../services.js';
+import { requireOutgoingUrl } from './outgoing-urls.js';
 import type { Change } from './studies.js';
 
 interface SubscriptionChange extends Change {
@@ -27,16 +28,6 @@ interface SubscriptionChange extends Change {
 }
 
 const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
-
-/** @throws 400 PRIVATE_URL or INVALID_URL; names are looked up when they are connected to */
-function requireUrl({ settings }: Services, url: string): void {
-  const fault = captureUrlFault(url, settings.ALLOW_PRIVATE_URLS ?? !settings.production, 'url');
-  if (fault)
-    throw problem('RULE_VIOLATED', {
-      detail: `${fault}.`,
-      errors: [{ path: 'url', code: fault.includes('private') ? 'PRIVATE_URL' : 'INVALID_URL', message: fault }],
-    });
-}
 
 /**
  * Subscribes to a study's events. @returns the subscription with its secret, shown this once. @throws 400 the url, 503
@@ -47,7 +38,7 @@ export async function createSubscription(
   studyId: string,
   given: Static<typeof NewEventSubscription>,
 ): Promise<EventSubscription & { secret: string }> {
-  requireUrl(services, given.url);
+  requireOutgoingUrl(services.settings, given.url, 'url');
   const id = randomUUID();
   const secret = newSecret();
   const { url, events, description = null, ordered = false } = given;
@@ -72,22 +63,28 @@ export async function createSubscription(
   return { ...(await existingSubscription(tx, studyId, id)), secret };
 }
 
-/** Changes a subscription, disables it or takes it up again. @throws 404, 400 the url, 409 STALE */
+/**
+ * Changes a subscription, disables it or takes it up again. Another url gets another secret, shown this once: the one
+ * so far is the former receiver's.
+ * @throws 404, 400 the url, 409 STALE
+ */
 export async function changeSubscription(
   change: SubscriptionChange,
   studyId: string,
   id: string,
   given: Static<typeof EventSubscriptionChange>,
   unchangedSince: (record: Record<string, unknown>) => void,
-): Promise<EventSubscription> {
+): Promise<EventSubscription & { secret?: string }> {
   const { tx, audit, actor, context, services } = change;
   const before = await existingSubscription(tx, studyId, id, true);
   unchangedSince({ ...before });
   const fields = changedFields({ ...before }, given);
   if (fields.length === 0) return before;
-  if (given.url !== undefined) requireUrl(services, given.url);
+  if (given.url !== undefined) requireOutgoingUrl(services.settings, given.url, 'url');
   const { status, ...values } = given;
   await updateSubscription(tx, id, values);
+  const secret = fields.includes('url') ? newSecret() : undefined;
+  if (secret) await giveNewSecret(tx, id, seal(services, secret, subscriptionSecretPlace(id)));
   if (status === 'disabled') await disableSubscription(tx, id, 'disabled by hand');
   if (status === 'active' && before.status === 'disabled') await enableSubscription(tx, id);
   audit.record({
@@ -96,9 +93,13 @@ export async function changeSubscription(
     action: 'event_subscription_changed',
     resource_type: 'event_subscription',
     resource_id: id,
-    metadata: { fields, ...(status && { status }) },
+    metadata: {
+      fields,
+      ...(status && { status }),
+      ...(secret && { host_before: new URL(before.url).host, host: new URL(given.url!).host }),
+    },
   });
-  return existingSubscription(tx, studyId, id);
+  return { ...(await existingSubscription(tx, studyId, id)), ...(secret && { secret }) };
 }
 
 /** @throws 404, 409 STALE */

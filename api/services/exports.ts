@@ -24,6 +24,7 @@ import { accepted, reply } from '../route.js';
 import type { Reply, RequestContext } from '../route.js';
 import type { NewExport } from '../schemas/exports.js';
 import type { Services } from '../services.js';
+import { requireExportQuota } from './quotas.js';
 import { existing } from './studies.js';
 import { streamed } from './streamed.js';
 
@@ -38,7 +39,8 @@ export interface Asked {
 /**
  * An export as it was asked for: the file, streamed under the caller's own rights, or, in the background, the promise
  * of one. That it was asked for is an audit record either way, committed before the first row goes out.
- * @throws 400 two studies, from after to, a dataset that cannot be de-identified or made wide; 404; 422 no study
+ * @throws 400 two studies, from after to, a dataset that cannot be de-identified or made wide; 404; 422 no study; 429
+ * QUOTA_EXCEEDED
  */
 export async function exportData(asked: Asked, format: ExportFormat, given: Static<typeof NewExport>): Promise<Reply> {
   const {
@@ -59,6 +61,8 @@ export async function exportData(asked: Asked, format: ExportFormat, given: Stat
       // Now, and not when half of the answer is out.
       if (request.layout === 'wide' && (await metricsOf(tx, request)).length > MOST_METRICS)
         throw broken('layout', 'TOO_MANY_COLUMNS', `cannot be wide: there are more than ${MOST_METRICS} metrics`);
+      if (background)
+        await requireExportQuota(tx, asked.services.settings, { userId: actor.id, studyId: request.study_id });
       if (request.deidentify) await ensurePseudonymKey(tx, request.study_id);
       const { study_id, dataset, ...filters } = request;
       audit.record({

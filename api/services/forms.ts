@@ -3,12 +3,13 @@ import { putOutbox } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
 import type { FormInstance } from '../../db/models/records.js';
 import { formForUpdate, insertForm, updateForm } from '../../db/queries/forms.js';
-import type { Actor } from '../access.js';
 import { problem } from '../errors.js';
 import { mergePatch } from '../merge-patch.js';
 import { by, changedFields } from '../record.js';
 import { requireNotErased } from './erased.js';
 import { existing, held, sourcesChanged } from './participants.js';
+import { signatureOf } from './signatures.js';
+import type { Signing } from './signatures.js';
 import type { Change } from './studies.js';
 
 type Status = FormInstance['status'];
@@ -25,13 +26,15 @@ export const maySign: readonly string[] = ['admin', 'investigator'];
 /**
  * Adds a form. Of an erased participant no items are kept, whatever they are called: which of them named it was said at
  * the erasure, and is not kept either.
- * @throws 403 a signature by a role that does not sign, 409 PARTICIPANT_ERASED
+ * @throws 403 a signature by a role that does not sign, 401 one that proves too little, 409 PARTICIPANT_ERASED
  */
 export async function createForm(
-  { tx, audit, actor, context }: Change,
+  change: Change,
   participantId: string,
   given: { form_oid: string; status?: Status; items?: Record<string, unknown> },
+  signing: Signing,
 ): Promise<FormInstance> {
+  const { tx, audit, actor, context } = change;
   const participant = await participantOf(tx, participantId, given);
   await requireNotErased(
     tx,
@@ -40,13 +43,14 @@ export async function createForm(
     'items',
   );
   const status = given.status ?? 'draft';
+  const marked = await marks(change, participant.study_id, status, signing);
   const form = await insertForm(tx, {
     form_oid: given.form_oid,
     items: given.items ?? {},
     study_id: participant.study_id,
     participant_id: participantId,
     status,
-    ...marks(status, actor),
+    ...marked,
   });
   audit.record({
     ...by(actor, context),
@@ -59,6 +63,7 @@ export async function createForm(
       form_oid: given.form_oid,
       status,
       items: Object.keys(given.items ?? {}).sort(),
+      ...(marked.signature && { proved_by: marked.signature.proved_by }),
     },
   });
   await putOutbox(tx, [sourcesChanged(participant, actor, context)]);
@@ -66,15 +71,18 @@ export async function createForm(
 }
 
 /**
- * `items` is merged. @throws 404, 409 FORM_FROZEN, INVALID_TRANSITION, STALE or PARTICIPANT_ERASED, 403 as `createForm`
+ * `items` is merged. @throws 404, 409 FORM_FROZEN, INVALID_TRANSITION, STALE or PARTICIPANT_ERASED, 401, 403 as
+ * `createForm`
  */
 export async function changeForm(
-  { tx, audit, actor, context }: Change,
+  change: Change,
   participantId: string,
   id: string,
   given: { status?: Status; items?: Record<string, unknown> },
+  signing: Signing,
   unchangedSince: (record: Record<string, unknown>) => void,
 ): Promise<FormInstance> {
+  const { tx, audit, actor, context } = change;
   const participant = await participantOf(tx, participantId, given);
   const before = await formForUpdate(tx, participantId, id);
   if (!before) throw problem('NOT_FOUND', { detail: 'There is no such form.' });
@@ -91,7 +99,9 @@ export async function changeForm(
     throw problem('FORM_FROZEN');
   await requireNotErased(tx, participantId, changedItems, 'items');
   if (status === before.status && changedItems.length === 0) return before;
-  const form = await updateForm(tx, id, { status, items, ...(status !== before.status && marks(status, actor)) });
+  const marked: Partial<FormInstance> =
+    status === before.status ? {} : await marks(change, participant.study_id, status, signing);
+  const form = await updateForm(tx, id, { status, items, ...marked });
   audit.record({
     ...by(actor, context),
     study_id: participant.study_id,
@@ -104,6 +114,7 @@ export async function changeForm(
       status_before: before.status,
       status_after: status,
       items: changedItems,
+      ...(marked.signature && { proved_by: marked.signature.proved_by }),
     },
   });
   await putOutbox(tx, [sourcesChanged(participant, actor, context)]);
@@ -114,11 +125,17 @@ export async function changeForm(
 const participantOf = (tx: Tx, id: string, { items }: { items?: Record<string, unknown> }) =>
   (items ? held : existing)(tx, id);
 
-/** Who signed and when, who locked: stamped with the step that does it. */
-function marks(status: Status, actor: Actor): Partial<FormInstance> {
+/** Who signed, when and how, or when it was locked: stamped with the step that does it. */
+async function marks(
+  { tx, actor, context }: Change,
+  studyId: string,
+  status: Status,
+  signing: Signing,
+): Promise<Partial<FormInstance>> {
   if (status !== 'signed' && status !== 'locked') return {};
   if (!maySign.includes(actor.role))
     throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not sign or lock forms.` });
-  const now = nowIso();
-  return status === 'signed' ? { signed_at: now, signed_by_id: actor.id } : { locked_at: now };
+  if (status === 'locked') return { locked_at: nowIso() };
+  const signature = await signatureOf(tx, studyId, actor, signing, 'approval', context);
+  return { signed_at: signature.signed_at, signed_by_id: actor.id, signature };
 }

@@ -1,5 +1,4 @@
 import type { AuditTrail } from '../../db/audit.js';
-import { SecretBox, SecretUnreadable } from '../../db/crypto.js';
 import type { Tx } from '../../db/knex.js';
 import {
   challengeStands,
@@ -14,23 +13,26 @@ import {
   totpPlace,
   useRecoveryCode,
 } from '../../db/queries/mfa.js';
-import type { SecondFactor } from '../../db/queries/mfa.js';
-import { countFailedLogin, revokeAllOf, userById, userSecretForUpdate } from '../../db/queries/users.js';
+import { revokeAllOf, userById, userSecretForUpdate } from '../../db/queries/users.js';
 import { inScope } from '../../db/transaction.js';
 import type { Work } from '../../db/transaction.js';
-import { encryptionKeyBytes } from '../../settings.js';
 import type { Settings } from '../../settings.js';
 import type { Actor } from '../access.js';
 import { newRecoveryCodes, recoveryHash } from '../auth/recovery-codes.js';
 import { verifyToken } from '../auth/tokens.js';
-import { newTotpSecret, otpauthUrl, totpStep } from '../auth/totp.js';
+import { newTotpSecret, otpauthUrl } from '../auth/totp.js';
 import { problem } from '../errors.js';
 import { refuse } from '../middleware/count.js';
 import { by } from '../record.js';
 import type { Credential, RequestContext } from '../route.js';
 import type { Services } from '../services.js';
+import { notifyUser } from './account-notices.js';
 import { signIn } from './auth.js';
+import { countFailure, originIn } from './login-failures.js';
 import { mfaRequired } from './mfa-challenge.js';
+import { requireRecentProof } from './reauthentication.js';
+import type { Proof as Identity } from './reauthentication.js';
+import { stepOf, withBox } from './totp-proof.js';
 
 /** What proves the second factor: a code of the authenticator, or a recovery code, each good once. */
 export interface Proof {
@@ -68,20 +70,20 @@ export async function mfaStatus(
 }
 
 /**
- * A new secret, to be verified before it counts; one that was not verified yet is replaced.
- * @throws 401 an mfa token that was used, 409 MFA_ENABLED, 503 when there is no key to encrypt it with
+ * A new secret, to be verified before it counts; one that was not verified yet is replaced. A login that is not recent
+ * proves identity again.
+ * @throws 401 an mfa token that was used, REAUTHENTICATION_REQUIRED or …_FAILED, 409 MFA_ENABLED, 503 when there is no key to encrypt it with
  */
-export async function setUpMfa({
-  services,
-  actor,
-  credential,
-  context,
-}: Own): Promise<{ secret: string; otpauth_url: string; recovery_codes: string[] }> {
+export async function setUpMfa(
+  { services, actor, credential, context }: Own,
+  proof: Identity | undefined,
+): Promise<{ secret: string; otpauth_url: string; recovery_codes: string[] }> {
   const secret = newTotpSecret();
   const codes = newRecoveryCodes();
   const sealed = withBox(services.settings, (box) => box.seal(secret, totpPlace(actor.id)));
   await inScope(services.database, [], async ({ tx, audit }) => {
     await requireStanding(tx, actor, credential);
+    await requireRecentProof(tx, services.settings, { actor, credential, proof }, context);
     if ((await secondFactor(tx, actor.id))?.verified) throw problem('MFA_ENABLED');
     await keepPendingFactor(tx, actor.id, sealed, codes.map(recoveryHash));
     audit.record({
@@ -113,6 +115,7 @@ export async function verifyMfa({ services, actor, credential, context }: Own, c
     await confirmSecondFactor(tx, actor.id);
     const entry = entryOf(actor.id, context);
     audit.record({ ...entry, action: 'mfa_enabled' });
+    await notifyUser(tx, actor.id, 'mfa_enabled', context);
     if (credential?.audience !== 'mfa') return { mfa_enabled: true as const };
     await endChallenge(tx, credential.jti);
     audit.record({ ...entry, action: 'login', metadata: { factor: 'totp' } });
@@ -138,7 +141,7 @@ export async function loginByMfa(
     const user = await userSecretForUpdate(work.tx, userId);
     if (!user || user.status !== 'active' || !(await challengeStands(work.tx, { id: jti, userId, purpose: 'login' })))
       throw problem('INVALID_TOKEN', { detail: 'The mfa token was used or has expired: log in again.' });
-    const factor = user.locked ? undefined : await proven(work, services.settings, userId, proof, context);
+    const factor = await proven(work, services.settings, userId, proof, context);
     if (!factor) return undefined;
     await endChallenge(work.tx, jti);
     work.audit.record({ ...entryOf(userId, context), action: 'login', metadata: { factor } });
@@ -155,6 +158,7 @@ export async function renewRecoveryCodes(own: Own, proof: Proof): Promise<{ reco
   await proving(own, proof, async ({ tx, audit }) => {
     await replaceRecoveryCodes(tx, own.actor.id, codes.map(recoveryHash));
     audit.record({ ...entryOf(own.actor.id, own.context), action: 'mfa_recovery_codes_renewed' });
+    await notifyUser(tx, own.actor.id, 'recovery_codes_renewed', own.context);
   });
   return { recovery_codes: codes };
 }
@@ -167,6 +171,7 @@ export async function disableMfa(own: Own, proof: Proof): Promise<void> {
   await proving(own, proof, async ({ tx, audit }) => {
     await removeSecondFactor(tx, own.actor.id);
     audit.record({ ...entryOf(own.actor.id, own.context), action: 'mfa_disabled' });
+    await notifyUser(tx, own.actor.id, 'mfa_disabled', own.context);
   });
 }
 
@@ -187,6 +192,8 @@ export async function resetMfa(
     resource_type: 'user',
     resource_id: userId,
   });
+  // Where an administrator works from is nothing for the user's mailbox.
+  await notifyUser(tx, userId, 'mfa_reset', context, { ip: null, user_agent: null });
 }
 
 /** A change to one's own second factor, which needs a proof of it. */
@@ -196,16 +203,16 @@ async function proving(
   change: (work: Work) => Promise<void>,
 ): Promise<void> {
   const done = await inScope(services.database, [], async (work) => {
-    const user = await userSecretForUpdate(work.tx, actor.id);
+    await userSecretForUpdate(work.tx, actor.id);
     if (!(await secondFactor(work.tx, actor.id))?.verified) throw problem('MFA_NOT_SET_UP');
-    if (user?.locked || !(await proven(work, services.settings, actor.id, proof, context))) return false;
+    if (!(await proven(work, services.settings, actor.id, proof, context))) return false;
     await change(work);
     return true;
   });
   if (!done) throw problem('WRONG_CODE', { detail: 'The code is wrong or was used.' });
 }
 
-/** Uses the proof up. What is wrong counts towards the lock of the account. @returns by what it was proven */
+/** Uses the proof up. What is wrong counts towards the lock of where it comes from. @returns by what it was proven */
 async function proven(
   { tx, audit }: Work,
   settings: Settings,
@@ -215,6 +222,8 @@ async function proven(
 ): Promise<'totp' | 'recovery_code' | undefined> {
   const factor = await secondFactor(tx, userId);
   const entry = entryOf(userId, context);
+  const origin = await originIn(tx, userId, context);
+  if (origin.locked) return undefined;
   if (factor?.verified) {
     if (recovery_code !== undefined && (await useRecoveryCode(tx, userId, recoveryHash(recovery_code)))) {
       audit.record({
@@ -222,6 +231,7 @@ async function proven(
         action: 'mfa_recovery_code_used',
         metadata: { left: await recoveryCodesLeft(tx, userId) },
       });
+      await notifyUser(tx, userId, 'recovery_code_used', context);
       return 'recovery_code';
     }
     const step = code === undefined ? undefined : stepOf(settings, userId, factor, code);
@@ -231,30 +241,13 @@ async function proven(
     }
   }
   audit.record({ ...entry, action: 'mfa_failed', metadata: { factor: code === undefined ? 'recovery_code' : 'totp' } });
-  if (await countFailedLogin(tx, userId)) audit.record({ ...entry, action: 'account_locked' });
+  await countFailure({ tx, audit }, userId, origin, context);
   return undefined;
 }
-
-const stepOf = (settings: Settings, userId: string, factor: SecondFactor, code: string): number | undefined =>
-  totpStep(
-    withBox(settings, (box) => box.open(factor.secret_sealed, totpPlace(userId))),
-    code,
-    factor.last_step,
-  );
 
 /** @throws 401 when the caller's mfa token was used or has expired */
 async function requireStanding(tx: Tx, actor: Actor, credential: Credential | undefined): Promise<void> {
   if (credential?.audience !== 'mfa') return;
   if (!(await challengeStands(tx, { id: credential.jti, userId: actor.id, purpose: 'setup' })))
     throw problem('INVALID_TOKEN', { detail: 'The mfa token was used or has expired: log in again.' });
-}
-
-function withBox<T>(settings: Settings, work: (box: SecretBox) => T): T {
-  const key = settings.DATACAPTURE_ENCRYPTION_KEY;
-  try {
-    return work(new SecretBox(key === undefined ? undefined : encryptionKeyBytes(key)));
-  } catch (fault) {
-    if (!(fault instanceof SecretUnreadable)) throw fault;
-    throw problem('UNAVAILABLE', { detail: fault.message, cause: fault });
-  }
 }

@@ -11,6 +11,7 @@ import {
   notificationById,
 } from '../../db/queries/notifications.js';
 import type { NotificationRecord } from '../../db/queries/notifications.js';
+import { isKnownRecipient } from '../../db/queries/quotas.js';
 import { remindersOfVisit } from '../../db/queries/reminders.js';
 import { inScope } from '../../db/transaction.js';
 import { explain, explainNone } from '../../workflows/domain/reminders/explain.js';
@@ -28,6 +29,7 @@ import type { RequestContext } from '../route.js';
 import type { NewDevice, PreviewRequest } from '../schemas/notifications.js';
 import type { Services } from '../services.js';
 import { existing as existingParticipant } from './participants.js';
+import { requireLinkQuota } from './quotas.js';
 import type { Change } from './studies.js';
 import { existingVisit } from './visits.js';
 
@@ -119,15 +121,27 @@ async function zoneOf(tx: Tx, participantId: string): Promise<string> {
 
 /**
  * Sends a message once more, at once, as a notification of its own.
- * @throws 404, 409 NOTIFICATION_PENDING for one that is still to be sent, PARTICIPANT_WITHDRAWN
+ * @throws 404, 409 NOTIFICATION_PENDING for one that is still to be sent, PARTICIPANT_WITHDRAWN, 429 QUOTA_EXCEEDED
  */
-export async function resend({ tx, audit, actor, context }: Change, id: string): Promise<NotificationRecord> {
+export async function resend(
+  { tx, audit, actor, context }: Change,
+  settings: Services['settings'],
+  id: string,
+): Promise<NotificationRecord> {
   const before = await existing(tx, id, actor, true);
   if (before.status === 'pending') throw problem('NOTIFICATION_PENDING');
   if (before.kind.startsWith('test_'))
     throw problem('NOTIFICATION_SETTLED', { detail: 'The words of a test message are not kept: send another.' });
   if (before.participant_id !== null && (await existingParticipant(tx, before.participant_id)).status === 'withdrawn')
     throw problem('PARTICIPANT_WITHDRAWN');
+  if (before.kind === 'magic_link')
+    await requireLinkQuota(
+      tx,
+      settings,
+      before.participant_id === null
+        ? { caregiver_id: before.caregiver_id! }
+        : { participant_id: before.participant_id },
+    );
   const again = await insertResend(tx, id);
   audit.record({
     ...by(actor, context),
@@ -216,8 +230,10 @@ export async function preview(tx: Tx, given: Static<typeof PreviewRequest>, sett
 }
 
 /**
- * Queues a message with words of its own. It belongs to no study; address and words are dropped once it is sent.
+ * Queues a message with words of its own. It belongs to no study; address and words are dropped once it is sent. It
+ * goes to the caller; an admin's also to anybody whom the service knows.
  * @returns the notification's id
+ * @throws 403 RECIPIENT_NOT_ALLOWED
  */
 export async function sendTest(
   { database }: Services,
@@ -226,6 +242,11 @@ export async function sendTest(
   message: { channel: 'email' | 'sms'; to: string; subject: string; body: string },
 ): Promise<string> {
   return inScope(database, '*', async ({ tx, audit }) => {
+    const own = message.channel === 'email' && message.to.toLowerCase() === actor.email.toLowerCase();
+    if (!own && !(actor.isAdmin && (await isKnownRecipient(tx, message.channel, message.to))))
+      throw problem('RECIPIENT_NOT_ALLOWED', {
+        errors: [{ path: 'recipient', code: 'RECIPIENT_NOT_ALLOWED', message: 'recipient is nobody you may write to' }],
+      });
     const id = await insertDraft(tx, { ...message, userId: actor.id, kind: `test_${message.channel}` });
     audit.record({
       ...by(actor, context),

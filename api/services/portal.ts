@@ -13,6 +13,7 @@ import {
 import type { CaredFor, OpenedCaregiver, PortalParticipant } from '../../db/queries/portal.js';
 import type { Tx } from '../../db/knex.js';
 import { inScope } from '../../db/transaction.js';
+import type { Settings } from '../../settings.js';
 import type { Sender } from '../../workflows/contract.js';
 import type { Caregiver, Participant } from '../access.js';
 import { sessionSecret } from '../auth/portal.js';
@@ -24,6 +25,7 @@ import type { Services } from '../services.js';
 import { currentPolicy } from './policy.js';
 import { issuePortalTokens } from './portal-logins.js';
 import type { PortalTokens } from './portal-logins.js';
+import { requireLinkQuota } from './quotas.js';
 import type { Change } from './studies.js';
 
 const addresses = { email: 'email', sms: 'phone' } as const;
@@ -40,10 +42,11 @@ interface Recipient {
  * Asks for a message with a link to the portal, to a participant or a caregiver. The link's token is made when the
  * message is written: here there is none yet, and none is ever answered (decisions, section 3, "Portal").
  * @throws 404, 409 PARTICIPANT_WITHDRAWN, CAREGIVER_INACTIVE, CARES_FOR_NOBODY, 400 NO_ADDRESS, 422 not exactly one
- * recipient
+ * recipient, 429 QUOTA_EXCEEDED
  */
 export async function requestLink(
   { tx, audit, actor, context }: Change,
+  settings: Settings,
   given: { participant_id?: string; caregiver_id?: string; channel: 'email' | 'sms' },
 ): Promise<void> {
   if ((given.participant_id === undefined) === (given.caregiver_id === undefined))
@@ -61,9 +64,11 @@ export async function requestLink(
       errors: [{ path: 'channel', code: 'NO_ADDRESS', message }],
     });
   }
+  const to = kind === 'participant' ? { participant_id: id } : { caregiver_id: id };
+  await requireLinkQuota(tx, settings, to);
   const notification = await insertLinkNotification(tx, {
     studyId: study_id,
-    to: kind === 'participant' ? { participant_id: id } : { caregiver_id: id },
+    to,
     channel: given.channel,
   });
   audit.record({

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { nowIso } from '../../db/clock.js';
 import { canonicalJson } from '../../db/canonical-json.js';
+import { signaturesOf } from '../../db/queries/signatures.js';
 import type { Tx } from '../../db/knex.js';
 import {
   adherenceMap,
@@ -100,6 +101,7 @@ export function participantPdf(ordering: Ordering, participantId: string): Promi
       ...(await head(tx, ordering.studyId)),
       ...participantReport(await participantRows(tx, participantId, { from, to }), { from, to }),
       modules: await modules(tx, asked(ordering.studyId, {})),
+      signatures: await signaturesOf(tx, participantId),
     };
     return {
       content: { kind: 'participant', data },

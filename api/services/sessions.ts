@@ -4,7 +4,7 @@ import { participantByCode, participantById } from '../../db/queries/participant
 import type { ParticipantRecord } from '../../db/queries/participants.js';
 import { currentBattery, insertSession, openVisits, sessionById, visitToStart } from '../../db/queries/sessions.js';
 import type { SessionRecord, StartVisit } from '../../db/queries/sessions.js';
-import { siteByCode, siteById } from '../../db/queries/sites.js';
+import { siteByCode, siteById, siteInReach } from '../../db/queries/sites.js';
 import { tasksOfSession } from '../../db/queries/submissions.js';
 import type { TaskRecord } from '../../db/queries/submissions.js';
 import { severalOpenVisits } from '../../workflows/domain/assessment/sync.js';
@@ -43,8 +43,8 @@ export interface Starting {
 
 /**
  * Starts a session, for the visit that is named or the participant's one open visit (decisions, section 4).
- * @throws 404, 409 PARTICIPANT_WITHDRAWN, VISIT_COMPLETED, VISIT_CLOSED, VISIT_NOT_OPEN, 422 a code without a study, 400
- * an unknown site or battery
+ * @throws 403 SITE_NOT_ASSIGNED, 404, 409 PARTICIPANT_WITHDRAWN, VISIT_COMPLETED, VISIT_CLOSED, VISIT_NOT_OPEN, 422 a
+ * code without a study, 400 an unknown site or battery
  */
 export async function startSession(
   { tx, audit, caller, context, minutes }: Starting,
@@ -59,6 +59,8 @@ export async function startSession(
   const participant = await held(tx, participantId);
   if (participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
   const siteId = given.site_id ? await siteOf(tx, given.site_id, participant.study_id) : participant.site_id;
+  if (siteId !== participant.site_id && !(await siteInReach(tx, participant.study_id, siteId)))
+    throw problem('SITE_NOT_ASSIGNED');
   const open = given.visit_id ? [] : await openVisits(tx, participant.id);
   const visit = given.visit_id
     ? await namedVisit(tx, participant.id, given.visit_id)

@@ -24,6 +24,7 @@ import { acceptNotifications } from './notification-settings.js';
 import { acceptPortalResults } from './portal-results.js';
 import { acceptStudyFace, changesFace } from './study-face.js';
 import { acceptSchedulingMode } from './scheduling-mode.js';
+import { acceptSignatures } from './signatures.js';
 import type { RequestContext } from '../route.js';
 
 export interface Change {
@@ -75,6 +76,7 @@ export async function createStudy(
   acceptNotifications(given.config);
   acceptPortalResults(given.config);
   acceptStudyFace(given.config);
+  acceptSignatures(given.config);
   const { enrollment_date_policy: policy, ...config } = given.config ?? {};
   await onViolation(unique, () => insertStudy(tx, { ...given, id, config }));
   await savePolicy({ tx, audit, actor, context }, id, acceptPolicy(policy ?? {}, 'in study'));
@@ -107,6 +109,8 @@ export async function changeStudy(
   acceptSchedulingMode(merged);
   if (merged && merged.portal_results !== before.config.portal_results) acceptPortalResults(merged);
   if (merged && changesFace(before.config, merged)) acceptStudyFace(merged);
+  if (merged && JSON.stringify(merged.signatures) !== JSON.stringify(before.config.signatures))
+    acceptSignatures(merged);
   if (merged && JSON.stringify(merged.notifications) !== JSON.stringify(before.config.notifications))
     acceptNotifications(merged);
   const after: Fields = merged

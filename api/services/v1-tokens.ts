@@ -9,8 +9,11 @@ import type { Actor, TokenScope } from '../access.js';
 import { sha256, signToken } from '../auth/tokens.js';
 import { problem } from '../errors.js';
 import { by } from '../record.js';
-import type { RequestContext } from '../route.js';
+import type { Credential, RequestContext } from '../route.js';
 import type { Services } from '../services.js';
+import { notifyUser } from './account-notices.js';
+import { requireRecentProof } from './reauthentication.js';
+import type { Proof } from './reauthentication.js';
 
 interface Change {
   tx: Tx;
@@ -22,14 +25,16 @@ const DEFAULT_DAYS = 90;
 const DAY_SECONDS = 86_400;
 
 /**
- * Mints a token of /api/v1 from a login (decisions, section 3). Nobody gives more than they have.
+ * Mints a token of /api/v1 from a login (decisions, section 3). Nobody gives more than they have. A login that is not
+ * recent proves identity again: the token outlives it.
  * @returns the record with the token, which is shown here alone
- * @throws 403 a scope that the role does not allow, 404 a study out of reach
+ * @throws 401 REAUTHENTICATION_REQUIRED or …_FAILED, 403 a scope that the role does not allow, 404 a study out of reach
  */
 export async function mintToken(
   { tx, audit, actor, context }: Change,
   { settings }: Services,
   given: { name: string; scopes: TokenScope[]; study_ids: string[]; expires_in_days?: number },
+  minting: { credential: Credential | undefined; proof: Proof | undefined },
 ): Promise<ApiToken & { token: string }> {
   const scopes = [...new Set(given.scopes)];
   const beyond = scopes.filter((scope) => !rolesOfScope[scope].includes(actor.role));
@@ -46,6 +51,7 @@ export async function mintToken(
         message: `${id} is no study that you may see`,
       })),
     });
+  await requireRecentProof(tx, settings, { actor, ...minting }, context);
   const id = randomUUID();
   const seconds = Math.max(1, Math.round((given.expires_in_days ?? DEFAULT_DAYS) * DAY_SECONDS));
   const token = signToken(settings, 'v1', actor, seconds, { jti: id });
@@ -66,6 +72,7 @@ export async function mintToken(
     resource_id: id,
     metadata: { scopes, study_ids: studyIds, expires_at: stored.expires_at },
   });
+  await notifyUser(tx, actor.id, 'api_token_created', context, { token_name: given.name });
   return { ...stored, token };
 }
 

@@ -1,6 +1,13 @@
 import { boolean, id, instant, json, ofParticipant, oneOf, personal, text, utcDate, whose } from './columns.js';
-import type { Dataset } from './columns.js';
-import { CONSENT_STATUS, ELIGIBILITY_STATUS, FORM_ORIGINS, FORM_STATUS } from './words.js';
+import type { Column, Dataset } from './columns.js';
+import { PROVED_BY, CONSENT_STATUS, ELIGIBILITY_STATUS, FORM_ORIGINS, FORM_STATUS } from './words.js';
+
+/** What an electronic signature says. */
+export const signature = (sql: string): Column[] => [
+  personal(text('signer_name', 'printed name of the signer', `(${sql} ->> 'name')`)),
+  personal(text('signature_meaning', 'what the signature means', `(${sql} ->> 'meaning')`)),
+  oneOf(PROVED_BY, 'signature_proved_by', 'how the signer proved identity', `(${sql} ->> 'proved_by')`),
+];
 
 /** What was asked of a participant before it took part, and what was filled in about it. */
 export const clinicalDatasets = {
@@ -72,6 +79,7 @@ export const clinicalDatasets = {
       personal(text('value', 'its value', `(i.value #>> '{}')`)),
       instant('signed_at', 'when it was signed'),
       id('signed_by_id', 'by whom'),
+      ...signature('t.signature'),
       instant('locked_at', 'when it was closed to changes'),
       instant('created_at', 'when the record was made'),
       instant('updated_at', 'its last change'),

@@ -1,5 +1,5 @@
 import { reportingShift, sessionStatus, summarySource, taskSummary, visitStatus } from '../effective.js';
-import { clinicalDatasets } from './clinical-datasets.js';
+import { clinicalDatasets, signature } from './clinical-datasets.js';
 import {
   boolean,
   code,
@@ -229,7 +229,8 @@ export const datasets = {
     ],
   },
   anchor_history: {
-    from: ofParticipant('anchor_date_history'),
+    from: `${ofParticipant('anchor_date_history')} left join anchor_decisions ad on ad.history_id = t.id and t.event_type in ('OVERRIDE_GRANTED', 'OVERRIDE_DENIED')
+      left join override_requests o on o.participant_id = t.participant_id and o.id::text = ad.command ->> 'override_request_id'`,
     study: 't.study_id',
     date: utcDate('t.created_at'),
     order: 't.seq',
@@ -249,6 +250,7 @@ export const datasets = {
       id('actor_user_id', 'who'),
       oneOf(ACTOR_TYPES, 'actor_type', 'what kind of actor'),
       personal(text('reason', 'why')),
+      ...signature('o.signature'),
       id('schedule_version_created_id', 'schedule version that it made'),
       instant('created_at', 'when'),
     ],

@@ -35,3 +35,4 @@ export const CONSENT_STATUS = ['pending', 'signed', 'declined', 'revoked'];
 export const ELIGIBILITY_STATUS = ['pending', 'eligible', 'ineligible', 'deferred'];
 export const FORM_STATUS = ['draft', 'complete', 'signed', 'locked'];
 export const FORM_ORIGINS = ['service', 'datacapture'];
+export const PROVED_BY = ['password', 'totp', 'session', 'claimed'];

@@ -45,8 +45,12 @@ export async function loadStudy(
   const people = await knownUsers(tx, document);
   const loaded: Record<string, number> = {};
   await tx('enrollment_policies').where({ study_id: studyId }).delete();
-  for (const { name, batch = BATCH } of studyTables) {
-    const rows = ids.rowsOf(name).map((row) => settled(studyId, name, row, people, values.datacapture, document));
+  for (const { name, batch = BATCH, without = [] } of studyTables) {
+    // What no export carries, no document brings.
+    const brought = ids
+      .rowsOf(name)
+      .map((row) => Object.fromEntries(Object.entries(row).filter(([column]) => !without.includes(column))));
+    const rows = brought.map((row) => settled(studyId, name, row, people, values.datacapture, document));
     loaded[name] = rows.length;
     if (name === 'batteries') await loadBatteries(tx, rows, ids, document);
     else if (name === 'visit_states')

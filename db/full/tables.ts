@@ -47,7 +47,7 @@ export const studyTables: readonly StudyTable[] = [
   { name: 'anchor_dates', order: 'created_at, id' },
   { name: 'anchor_date_history', order: 'seq', without: ['seq'] },
   { name: 'anchor_decisions', order: 'history_id', batch: 100 },
-  { name: 'override_requests', order: 'requested_at, id' },
+  { name: 'override_requests', order: 'requested_at, id', without: ['offered_signatures'] },
   // The later ones first: an earlier one names the one that replaced it.
   { name: 'schedule_versions', order: 'version_number desc, generated_at, id' },
   { name: 'scheduled_visits', order: 'created_at, target_date, id' },

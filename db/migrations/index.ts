@@ -62,6 +62,8 @@ import * as practiceTrials from './0069-practice-trials.js';
 import * as reinstatement from './0072-reinstatement.js';
 import * as workerSigns from './0073-worker-signs.js';
 import * as waiverApproval from './0074-waiver-approval.js';
+import * as signatures from './0078-signatures.js';
+import * as accountProtection from './0079-account-protection.js';
 import * as messageAuthorizations from './0086-message-authorizations.js';
 import * as portalTokensEnd from './0087-portal-tokens-end.js';
 
@@ -136,6 +138,8 @@ export const migrations: readonly SqlMigration[] = [
   reinstatement,
   workerSigns,
   waiverApproval,
+  signatures,
+  accountProtection,
   messageAuthorizations,
   portalTokensEnd,
 ];

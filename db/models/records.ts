@@ -102,9 +102,18 @@ export class Randomization extends Model {
   declare created_at: string;
 }
 
+/** What an electronic signature says beside who gave it. `claimed`: a message said so, without this service. */
+export interface Signature {
+  meaning: string;
+  /** The signer's printed name. */
+  name: string;
+  signed_at: string;
+  proved_by: 'password' | 'totp' | 'session' | 'claimed';
+}
+
 export class FormInstance extends Row {
   static override tableName = 'form_instances';
-  static override jsonAttributes = ['items'];
+  static override jsonAttributes = ['items', 'signature'];
   declare study_id: string;
   declare participant_id: string;
   declare form_oid: string;
@@ -112,6 +121,7 @@ export class FormInstance extends Row {
   declare items: Record<string, unknown>;
   declare signed_at: string | null;
   declare signed_by_id: string | null;
+  declare signature: Signature | null;
   declare locked_at: string | null;
   declare origin: 'service' | 'datacapture';
 }

@@ -47,6 +47,15 @@ export function listApiTokens(tx: Tx, userId: string, at: Page): Promise<Listed<
   );
 }
 
+/** A user's tokens that still work. */
+export async function listActiveTokens(tx: Tx, userId: string): Promise<ApiToken[]> {
+  const { rows } = await tx.raw(
+    `select ${COLUMNS} from api_tokens where user_id = ? and revoked_at is null and expires_at > clock_timestamp() order by created_at, id`,
+    [userId],
+  );
+  return rows;
+}
+
 export async function apiTokenById(tx: Tx, id: string): Promise<ApiToken | undefined> {
   return (await tx.raw(`select ${COLUMNS} from api_tokens where id = ? and revoked_at is null`, [id])).rows[0];
 }

@@ -110,6 +110,13 @@ export async function replaceSecret(tx: Tx, id: string, sealed: string, overlapH
   );
 }
 
+/** A new secret at once: nothing more is signed by the one so far. */
+export async function giveNewSecret(tx: Tx, id: string, sealed: string): Promise<void> {
+  await tx('event_subscriptions')
+    .where({ id })
+    .update({ secret_encrypted: sealed, previous_secret_encrypted: null, previous_secret_until: null });
+}
+
 export async function deleteSubscription(tx: Tx, id: string): Promise<void> {
   await tx('event_subscriptions').where({ id }).delete();
 }

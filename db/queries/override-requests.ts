@@ -1,4 +1,5 @@
 import type { Tx } from '../knex.js';
+import type { Signature } from '../models/records.js';
 
 /** Override requests as an approver reads them (decisions, section 5, "approvals"). */
 const requests = (tx: Tx) =>
@@ -21,6 +22,7 @@ const requests = (tx: Tx) =>
       'o.decided_by_id',
       'o.decided_at',
       'o.decision_reason',
+      'o.signature',
       tx.raw(`o.impact || jsonb_build_object('preview_hash', o.preview_hash) as impact`),
     );
 
@@ -52,4 +54,26 @@ export async function listRequests(tx: Tx, filter: RequestFilter): Promise<{ ite
     tx('override_requests as o').join('participants as p', 'p.id', 'o.participant_id') as ReturnType<typeof requests>,
   ).count({ n: '*' });
   return { items, total: Number((count as unknown as { n: number }).n) };
+}
+
+export type Decided = 'approve' | 'deny';
+
+/** Keeps what an approver has signed for the message that carries the decision out. */
+export async function offerSignature(
+  tx: Tx,
+  of: { requestId: string; participantId: string; userId: string },
+  signature: Signature & { decision: Decided },
+): Promise<void> {
+  await tx.raw(
+    `update override_requests set offered_signatures = offered_signatures || jsonb_build_object(?::text, ?::jsonb) where id = ? and participant_id = ? and status = 'pending'`,
+    [of.userId, JSON.stringify(signature), of.requestId, of.participantId],
+  );
+}
+
+/** Takes back what was signed for a decision that was refused. */
+export async function withdrawSignature(tx: Tx, requestId: string, userId: string): Promise<void> {
+  await tx.raw('update override_requests set offered_signatures = offered_signatures - ?::text where id = ?', [
+    userId,
+    requestId,
+  ]);
 }

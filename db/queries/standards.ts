@@ -1,5 +1,6 @@
 import { reportingShift, sessionStatus, taskSummary, visitStatus } from '../effective.js';
 import type { Tx } from '../knex.js';
+import type { Signature } from '../models/records.js';
 
 /**
  * What a standard's document says of a participant: codes and facts, no name, address or birthday. Instants are ISO
@@ -33,7 +34,13 @@ export interface Subject {
     revoked_at: string | null;
     created_at: string;
   }[];
-  forms: { form_oid: string; status: string; signed_at: string | null; items: Record<string, unknown> }[];
+  forms: {
+    form_oid: string;
+    status: string;
+    signed_at: string | null;
+    signature: Signature | null;
+    items: Record<string, unknown>;
+  }[];
   visits: {
     id: string;
     window_code: string | null;
@@ -73,7 +80,7 @@ select json_build_object('id', p.id, 'code', p.participant_code, 'status', p.sta
   'randomization', (select row_to_json(r) from (select arm, stratum, ${at('randomized_at')} as randomized_at from randomizations where participant_id = p.id) r),
   'eligibility', (select row_to_json(e) from (select status, ${at('confirmed_at')} as confirmed_at from eligibility_assessments where participant_id = p.id order by created_at desc, id limit 1) e),
   'consents', ${list(`select id, consent_version_id, purpose, status, ${at('signed_at')} as signed_at, ${at('revoked_at')} as revoked_at, ${at('created_at')} as created_at from consents where participant_id = p.id`, 'x.created_at, x.id')},
-  'forms', ${list(`select form_oid, status, ${at('signed_at')} as signed_at, items, created_at, id from form_instances where participant_id = p.id`, 'x.form_oid, x.created_at, x.id')},
+  'forms', ${list(`select form_oid, status, ${at('signed_at')} as signed_at, signature, items, created_at, id from form_instances where participant_id = p.id`, 'x.form_oid, x.created_at, x.id')},
   'visits', ${list(
     `select v.id, w.code as window_code, v.event_oid, v.name, v.target_date, v.window_open, v.window_close, o.status, ${at('v.completed_at')} as completed_at,
     visit_adherence(o.status, v.completed_at, v.window_open + ${reportingShift('v')}, v.window_close + ${reportingShift('v')}, z.zone) as adherence

@@ -79,3 +79,13 @@ export async function studyHasData(tx: Tx, id: string): Promise<boolean> {
 export async function deleteStudy(tx: Tx, id: string): Promise<void> {
   await tx('studies').where({ id }).delete();
 }
+
+/** Whether signatures of a study prove identity again; `usual` where the study does not say. */
+export async function signaturesAskAgain(tx: Tx, studyId: string, usual: boolean): Promise<boolean> {
+  const { rows } = await tx.raw(
+    `select config #> '{signatures,reauthenticate}' as asks from studies where id = ?`,
+    [studyId],
+  );
+  const asks: unknown = rows[0]?.asks;
+  return typeof asks === 'boolean' ? asks : usual;
+}

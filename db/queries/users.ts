@@ -126,25 +126,6 @@ export async function otherActiveAdmins(tx: Tx, id: string): Promise<number> {
   return rows.filter((row) => row.id !== id).length;
 }
 
-/** Counts a failed login; the fifth locks for 15 minutes (decisions, section 3). @returns whether it locked */
-export async function countFailedLogin(tx: Tx, id: string): Promise<boolean> {
-  const { rows } = await tx.raw(
-    `update users set failed_logins = case when failed_logins + 1 >= 5 then 0 else failed_logins + 1 end,
-       locked_until = case when failed_logins + 1 >= 5 then now() + interval '15 minutes' else locked_until end
-     where id = ? and (locked_until is null or locked_until <= now()) returning coalesce(locked_until > now(), false) as locked`,
-    [id],
-  );
-  return rows[0]?.locked === true;
-}
-
-/** Clears the count of failed logins, if there is one. */
-export async function clearFailedLogins(tx: Tx, id: string): Promise<void> {
-  await tx.raw(
-    'update users set failed_logins = 0, locked_until = null where id = ? and (failed_logins > 0 or locked_until is not null)',
-    [id],
-  );
-}
-
 // --- refresh tokens: opaque, stored as hashes, rotated at every use
 
 export interface RefreshRow {
@@ -218,6 +199,15 @@ export async function sessionsOf(tx: Tx, userId: string): Promise<SessionRow[]> 
 /** Whether the login is one of the user's that is still open. */
 export async function familyOf(tx: Tx, userId: string, familyId: string): Promise<boolean> {
   return (await sessionsOf(tx, userId)).some(({ id }) => id === familyId);
+}
+
+/** Whether a login (the family of its refresh tokens) began within so many minutes. */
+export async function loginIsRecent(tx: Tx, familyId: string, minutes: number): Promise<boolean> {
+  const { rows } = await tx.raw(
+    `select min(created_at) > clock_timestamp() - ? * interval '1 minute' as recent from refresh_tokens where family_id = ?`,
+    [minutes, familyId],
+  );
+  return rows[0]?.recent === true;
 }
 
 /** Ends every login of a user: refresh tokens and the access tokens that were given with them. */

@@ -242,6 +242,7 @@ describe('capture-system configuration', function () {
     const study = await stage.study();
     const { status, body } = await study.configure({
       api_url: 'http://127.0.0.1:9/api/',
+      api_token: study.token,
       enrollment_instrument: 'enroll',
     });
     expect(status).to.equal(200);

@@ -354,8 +354,12 @@ describe('Reminders are sent', function sending() {
     expect((await elsewhere.get(`/api/visits/${soon.id}/notifications/explain`)).status).to.equal(404);
     expect((await elsewhere.get(`/api/notifications?participant_id=${who.id}`)).body.total).to.equal(0);
 
-    const to = `${unique('test')}@example.org`,
-      phone = `+49${Date.now()}`;
+    const { email: to } = await coordinator.expect<{ email: string }>(200, 'GET', '/api/auth/me');
+    const phone = `+49${Date.now()}`;
+    await desk.stage.admin.expect(201, 'POST', `/api/studies/${of.id}/participants`, {
+      participant_code: unique('P'),
+      phone,
+    });
     const mail = await coordinator.expect(202, 'POST', '/api/test/email', {
       recipient: to,
       subject: 'Does it work?',
@@ -367,7 +371,7 @@ describe('Reminders are sent', function sending() {
         (await desk.mailsTo(to)).find(({ subject, text }) => subject === 'Does it work?' && text.includes('It does.')),
       { what: 'the test mail' },
     );
-    expect((await coordinator.post('/api/test/sms', { recipient: phone, body: 'It does.' })).status).to.equal(202);
+    expect((await desk.stage.admin.post('/api/test/sms', { recipient: phone, body: 'It does.' })).status).to.equal(202);
     await until(
       async () => (await desk.caught<{ body: { to: string } }[]>('/sms')).find(({ body }) => body.to === phone),
       { what: 'the test message' },

@@ -133,6 +133,7 @@ describe('What operators see of each workflow', function shown() {
         taskQueue,
         sendNotification: none,
         sendUserLink: none,
+        sendAccountNotice: none,
         setPoll: none,
         noteChange: () => Promise.resolve(),
       });

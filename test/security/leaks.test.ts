@@ -211,11 +211,9 @@ describe('What a service leaves behind', function leaks() {
       );
       if (gone) await post(`/api/participants/${id}/erase`, { reason: 'asked for it' }, 200);
     }
-    await post(
-      '/api/test/email',
-      { recipient: person('the address of a test mail', `${word('test')}@example.org`), subject: 'x', body: 'x' },
-      202,
-    );
+    const tested = person('the address of a test mail', `${word('test')}@example.org`);
+    await post(`/api/studies/${study.id}/participants`, { participant_code: 'T-1', email: tested });
+    await post('/api/test/email', { recipient: tested, subject: 'x', body: 'x' }, 202);
     const imported = `participant_code,email\nI-1,${person('an imported address', `${word('imported')}@example.org`)}\nI-2,${person('an imported address that is none', `${word('nonsense')}@@`)}\n`;
     await root.send('POST', `/api/studies/${study.id}/participants/import/csv`, undefined, {
       raw: { type: 'text/csv', content: imported },

@@ -100,11 +100,8 @@ export async function login(base: string, email: string, password: string) {
 }
 
 const admins = new Map<string, { since: number; http: Promise<Http> }>();
-/**
- * An access token lives for 30 minutes, all tests together take longer: a login is used for so long, and has time left
- * then.
- */
-const LOGIN_MS = 10 * 60_000;
+/** All tests together take longer than an access token lives, and what asks who it is again looks at the login's age. */
+const LOGIN_MS = 3 * 60_000;
 /** The first admin of the shared service, or of the one at `base`. */
 export async function admin(base?: string): Promise<Http> {
   const run = await service();

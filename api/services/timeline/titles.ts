@@ -10,6 +10,10 @@ const days = (delta: unknown): string => {
     ? 'same day'
     : `${Math.abs(count)} ${Math.abs(count) === 1 ? 'day' : 'days'} ${count > 0 ? 'later' : 'earlier'}`;
 };
+const signed = (signature: unknown): string => {
+  const { name, meaning } = (signature ?? {}) as { name?: string; meaning?: string };
+  return name === undefined ? '' : `, signed by ${name} (${String(meaning)})`;
+};
 const because = (reason: unknown): string => (typeof reason === 'string' && reason !== '' ? `: ${reason}` : '');
 
 const anchor: Record<string, (data: Data) => string> = {
@@ -59,10 +63,10 @@ const titles: Record<TimelineRow['kind'], (what: string, data: Data) => string> 
   eligibility: (what, d) => `Eligibility: ${what}${d.has_waiver ? ', with a waiver' : ''}`,
   randomization: (_what, d) => `Randomized to ${String(d.arm)}`,
   form: (what, d) =>
-    `Form “${String(d.form_oid)}” ${d.origin === 'datacapture' && what === 'entered' ? 'taken from the capture system' : what}`,
+    `Form “${String(d.form_oid)}” ${d.origin === 'datacapture' && what === 'entered' ? 'taken from the capture system' : what}${signed(d.signature)}`,
   trigger: (what, d) =>
     `Data-entry trigger of the form “${String(d.instrument)}”: ${what === 'failed' ? 'failed' : (outcomes[String(d.outcome)] ?? words(d.outcome ?? what))}`,
-  approval: (what, d) => `Override to ${date(d.new_enrollment_date)} ${what}${because(d.reason)}`,
+  approval: (what, d) => `Override to ${date(d.new_enrollment_date)} ${what}${because(d.reason)}${signed(d.signature)}`,
   anchor: (what, d) => anchor[what]?.(d) ?? words(what),
   schedule: (what, d) =>
     what === 'superseded'

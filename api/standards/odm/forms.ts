@@ -85,6 +85,9 @@ const OF_SESSION: readonly Given[] = [
 const OF_FORM: readonly Given[] = [
   ['form_status', 'text', ['draft', 'complete', 'signed', 'locked']],
   ['signed_at', 'datetime'],
+  ['signer_name', 'text', 200],
+  ['signature_meaning', 'text', 200],
+  ['signature_proved_by', 'text', ['password', 'totp', 'session', 'claimed']],
 ];
 
 export const COMMON = [SUBJECT, RANDOMIZATION, ELIGIBILITY, CONSENT] as const;

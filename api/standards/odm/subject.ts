@@ -1,3 +1,4 @@
+import type { Signature } from '../../../db/models/records.js';
 import type { Subject } from '../../../db/queries/standards.js';
 import {
   CONSENT,
@@ -34,9 +35,21 @@ export function subjectData(subject: Subject, metadata: Metadata): string {
     ...(subject.randomization ? [{ form: RANDOMIZATION, values: subject.randomization }] : []),
     ...(subject.eligibility ? [{ form: ELIGIBILITY, values: subject.eligibility }] : []),
     ...subject.consents.map((values) => ({ form: CONSENT, values: { ...values } })),
-    ...subject.forms.flatMap(({ form_oid, status, signed_at, items }) => {
+    ...subject.forms.flatMap(({ form_oid, status, signed_at, signature, items }) => {
       const form = metadata.forms.get(form_oid);
-      return form ? [{ form, values: { ...keyed(items, filledIn), form_status: status, signed_at } }] : [];
+      return form
+        ? [
+            {
+              form,
+              values: {
+                ...keyed(items, filledIn),
+                form_status: status,
+                signed_at,
+                ...(signature && signedBy(signature)),
+              },
+            },
+          ]
+        : [];
     }),
     ...tasksOf(
       sessions.filter(({ visit_id }) => visit_id === null || !shown.has(visit_id)),
@@ -102,3 +115,10 @@ function formData(filled: readonly Filled[]): string[] {
     );
   });
 }
+
+/** What the signature of a form says. */
+const signedBy = ({ name, meaning, proved_by }: Signature): Values => ({
+  signer_name: name,
+  signature_meaning: meaning,
+  signature_proved_by: proved_by,
+});

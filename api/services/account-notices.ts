@@ -1,0 +1,21 @@
+import type { Tx } from '../../db/knex.js';
+import { putOutbox } from '../../db/outbox.js';
+import { insertNotice } from '../../db/queries/account-notices.js';
+import type { NoticeDetails, NoticeKind } from '../../db/queries/account-notices.js';
+import type { RequestContext } from '../route.js';
+
+/** Whoever tries passwords must not fill the owner's mailbox. */
+const QUIET_MINUTES: Partial<Record<NoticeKind, number>> = { account_locked: 60 };
+
+/** Tells a user by mail what happened to the account, and from where. The mail leaves after the commit. */
+export async function notifyUser(
+  tx: Tx,
+  userId: string,
+  kind: NoticeKind,
+  context: RequestContext,
+  more: NoticeDetails = {},
+): Promise<void> {
+  const details = { ip: context.ip, user_agent: context.userAgent ?? null, ...more };
+  const id = await insertNotice(tx, { userId, kind, details }, QUIET_MINUTES[kind]);
+  if (id) await putOutbox(tx, [{ topic: 'user-link', studyId: null, subject: id, payload: { notice: true } }]);
+}

@@ -1,0 +1,31 @@
+import type { Tx } from '../../db/knex.js';
+import { countFailedLogin, originOf } from '../../db/queries/login-failures.js';
+import type { LoginOrigin } from '../../db/queries/login-failures.js';
+import type { Work } from '../../db/transaction.js';
+import type { RequestContext } from '../route.js';
+import { notifyUser } from './account-notices.js';
+
+/** Where a request comes from, as the account of a user knows it. */
+export const originIn = (tx: Tx, userId: string, context: RequestContext): Promise<LoginOrigin> =>
+  originOf(tx, userId, { ip: context.ip, userAgent: context.userAgent ?? null });
+
+/** Counts a wrong password or code. A lock is an audit record, and the owner is told. */
+export async function countFailure(
+  { tx, audit }: Work,
+  userId: string,
+  origin: LoginOrigin,
+  context: RequestContext,
+): Promise<void> {
+  const locked = await countFailedLogin(tx, userId, origin);
+  if (!locked) return;
+  audit.record({
+    study_id: null,
+    user_id: userId,
+    action: 'account_locked',
+    resource_type: 'user',
+    resource_id: userId,
+    request_id: context.requestId,
+    metadata: { scope: locked },
+  });
+  await notifyUser(tx, userId, 'account_locked', context);
+}

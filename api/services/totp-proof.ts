@@ -1,0 +1,26 @@
+import { SecretBox, SecretUnreadable } from '../../db/crypto.js';
+import { totpPlace } from '../../db/queries/mfa.js';
+import type { SecondFactor } from '../../db/queries/mfa.js';
+import { encryptionKeyBytes } from '../../settings.js';
+import type { Settings } from '../../settings.js';
+import { totpStep } from '../auth/totp.js';
+import { problem } from '../errors.js';
+
+/** The step of a code that fits a user's second factor and was not used yet. @throws 503 without an encryption key */
+export const stepOf = (settings: Settings, userId: string, factor: SecondFactor, code: string): number | undefined =>
+  totpStep(
+    withBox(settings, (box) => box.open(factor.secret_sealed, totpPlace(userId))),
+    code,
+    factor.last_step,
+  );
+
+/** Works with the key that secrets are encrypted with. @throws 503 UNAVAILABLE when there is none */
+export function withBox<T>(settings: Settings, work: (box: SecretBox) => T): T {
+  const key = settings.DATACAPTURE_ENCRYPTION_KEY;
+  try {
+    return work(new SecretBox(key === undefined ? undefined : encryptionKeyBytes(key)));
+  } catch (fault) {
+    if (!(fault instanceof SecretUnreadable)) throw fault;
+    throw problem('UNAVAILABLE', { detail: fault.message, cause: fault });
+  }
+}

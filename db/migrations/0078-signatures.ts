@@ -1,0 +1,10 @@
+/** What an electronic signature says: its meaning, the printed name of the signer, when, and how identity was proved. */
+export const name = '0078-signatures';
+export const up = `
+-- {meaning, name, signed_at, proved_by (password, totp, session, claimed)}; who it is stands in signed_by_id, decided_by_id
+alter table form_instances add column signature jsonb;
+alter table override_requests
+  add column signature jsonb,
+  -- by user: what an approver has signed, until the decision is carried out
+  add column offered_signatures jsonb not null default '{}';
+`;

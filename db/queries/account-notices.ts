@@ -1,0 +1,64 @@
+import type { Tx } from '../knex.js';
+
+/** What a user is told about the own account. */
+export type NoticeKind =
+  | 'password_changed'
+  | 'mfa_enabled'
+  | 'mfa_disabled'
+  | 'mfa_reset'
+  | 'recovery_code_used'
+  | 'recovery_codes_renewed'
+  | 'new_device'
+  | 'api_token_created'
+  | 'account_locked';
+export interface NoticeDetails {
+  ip?: string | null;
+  user_agent?: string | null;
+  /** Of a token: what it is called. Of a password: how many tokens of /api/v1 go on. */
+  token_name?: string;
+  tokens_left?: number;
+}
+
+/**
+ * Keeps a notice that is to be sent.
+ * @param quietMinutes no second notice of the kind within that time
+ * @returns its id; undefined where one of the kind was written already
+ */
+export async function insertNotice(
+  tx: Tx,
+  notice: { userId: string; kind: NoticeKind; details: NoticeDetails },
+  quietMinutes = 0,
+): Promise<string | undefined> {
+  const { rows } = await tx.raw(
+    `insert into account_notices (user_id, kind, details) select :user::uuid, :kind, :details::jsonb
+     where not exists (select from account_notices n where n.user_id = :user::uuid and n.kind = :kind and n.created_at > clock_timestamp() - :quiet * interval '1 minute')
+     returning id`,
+    { user: notice.userId, kind: notice.kind, details: JSON.stringify(notice.details), quiet: quietMinutes },
+  );
+  return rows[0]?.id;
+}
+
+export interface Notice {
+  kind: NoticeKind;
+  details: NoticeDetails;
+  email: string;
+  /** Minutes are enough. */
+  at: string;
+}
+
+/** A notice that was not sent yet, of an active user. */
+export async function noticeToSend(tx: Tx, id: string): Promise<Notice | undefined> {
+  const { rows } = await tx.raw(
+    `select n.kind, n.details, u.email, to_char(n.created_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"') as at
+     from account_notices n join users u on u.id = n.user_id where n.id = ? and n.sent_at is null and u.status = 'active'`,
+    [id],
+  );
+  return rows[0];
+}
+
+/** Notes that a notice went; its details are not kept. */
+export async function noticeSent(tx: Tx, id: string): Promise<void> {
+  await tx('account_notices')
+    .where({ id })
+    .update({ sent_at: tx.raw('clock_timestamp()'), details: '{}' });
+}

@@ -1,0 +1,244 @@
+import { expect } from 'chai';
+import { generateSync } from 'otplib';
+import pg from 'pg';
+import { startApi } from '../support/api-process.js';
+import type { ApiProcess } from '../support/api-process.js';
+import { Http, admin, goodPassword, login, newStudy, unique, user } from '../support/http.js';
+import type { Loose, Options } from '../support/http.js';
+import { service } from '../support/service.js';
+import { until } from '../support/until.js';
+
+interface Mail {
+  text: string;
+  subject: string;
+  to: { address: string }[];
+}
+interface Entered extends Loose {
+  mfa_token: string;
+  tokens: { access_token: string };
+}
+const next = 'another green clip 77';
+const again = (proof: string): Options => ({ headers: { 'X-Reauthentication': proof } });
+
+describe('Accounts under attack', () => {
+  let root: Http;
+  let nobody: Http;
+  let database: pg.Client;
+  before(async () => {
+    root = await admin();
+    nobody = new Http(root.base);
+    database = new pg.Client({ connectionString: (await service()).database_url });
+    await database.connect();
+  });
+  after(() => database.end());
+
+  const mailsTo = async (email: string) =>
+    ((await (await fetch(`${(await service()).mail_ui}/email`)).json()) as Mail[]).filter((mail) =>
+      mail.to.some(({ address }) => address === email),
+    );
+  /** The mail to the address whose subject is this. */
+  const told = (email: string, subject: string) =>
+    until(async () => (await mailsTo(email)).find((mail) => mail.subject === subject), {
+      timeout: 60_000,
+      what: `the mail “${subject}”`,
+    });
+  /** Makes a user's logins look as if they had begun a quarter of an hour ago. */
+  const age = (userId: string) =>
+    database.query(`update refresh_tokens set created_at = created_at - interval '15 minutes' where user_id = $1`, [
+      userId,
+    ]);
+  const code = ({ status, body }: { status: number; body: Loose }) => [status, body.code];
+
+  describe('by a stolen access token', () => {
+    let study: Loose;
+    before(async () => {
+      study = await newStudy(root);
+    });
+    const wanted = () => ({ name: 'nightly export', scopes: ['studies:read'], study_ids: [study.id] });
+
+    it('no token of /api/v1 is minted from a login that is not recent, without password or code', async () => {
+      const one = await user(root, 'researcher', { study_ids: [study.id] });
+      expect((await one.post('/api/v1/tokens', wanted())).status, 'right after the login').to.equal(201);
+      const mail = await told(one.email, 'An access token was created');
+      expect(mail.text).to.include('nightly export');
+      await age(one.userId!);
+      expect(code(await one.post('/api/v1/tokens', wanted()))).to.deep.equal([401, 'REAUTHENTICATION_REQUIRED']);
+      expect(code(await one.post('/api/v1/tokens', wanted(), again('not this one')))).to.deep.equal([
+        401,
+        'REAUTHENTICATION_FAILED',
+      ]);
+      expect((await one.post('/api/v1/tokens', wanted(), again(goodPassword))).status).to.equal(201);
+      expect((await one.post('/api/v1/tokens', { ...wanted(), password: goodPassword })).status).to.equal(201);
+    });
+
+    it('a new password lists the tokens that go on, and ends them on demand', async () => {
+      const one = await user(root, 'researcher', { study_ids: [study.id] });
+      const { id } = await one.expect<Loose>(201, 'POST', '/api/v1/tokens', wanted());
+      const kept = await one.expect<{ api_tokens: Loose[]; revoked: string[] }>(200, 'POST', '/api/auth/password', {
+        current_password: goodPassword,
+        new_password: next,
+      });
+      expect([kept.api_tokens.map((token) => [token.id, token.name]), kept.revoked]).to.deep.equal([
+        [[id, 'nightly export']],
+        [],
+      ]);
+      expect(JSON.stringify(kept)).not.to.include('eyJ');
+      expect((await told(one.email, 'Your password was changed')).text).to.include('still work: 1');
+      const { http } = await login(root.base, one.email, next);
+      const ended = await http.expect(200, 'POST', '/api/auth/password', {
+        current_password: next,
+        new_password: goodPassword,
+        revoke_api_tokens: true,
+      });
+      expect(ended).to.deep.equal({ api_tokens: [], revoked: [id] });
+      const last = await login(root.base, one.email, goodPassword);
+      expect((await last.http.expect(200, 'GET', '/api/v1/tokens')).total).to.equal(0);
+    });
+
+    it('no second factor is set up from a login that is not recent; every change of it is told', async () => {
+      const one = await user(root, 'coordinator');
+      await age(one.userId!);
+      expect(code(await one.post('/api/auth/mfa/setup'))).to.deep.equal([401, 'REAUTHENTICATION_REQUIRED']);
+      expect(code(await one.post('/api/auth/mfa/setup', undefined, again('guessed')))).to.deep.equal([
+        401,
+        'REAUTHENTICATION_FAILED',
+      ]);
+      const setup = await one.expect<{ secret: string; recovery_codes: string[] }>(
+        200,
+        'POST',
+        '/api/auth/mfa/setup',
+        undefined,
+        again(goodPassword),
+      );
+      const shown = generateSync({ secret: setup.secret });
+      await one.expect(200, 'POST', '/api/auth/mfa/verify', { code: shown });
+      await told(one.email, 'A second factor was turned on');
+      const entered = await nobody.expect<Entered>(200, 'POST', '/api/auth/login', {
+        email: one.email,
+        password: goodPassword,
+      });
+      await nobody.expect(200, 'POST', '/api/auth/mfa/login', {
+        mfa_token: entered.mfa_token,
+        recovery_code: setup.recovery_codes[0],
+      });
+      expect((await told(one.email, 'A recovery code was used')).text).to.include('127.0.0.1');
+      await one.expect(204, 'POST', '/api/auth/mfa/disable', { code: shown });
+      await told(one.email, 'Your second factor was turned off');
+    });
+
+    it('proofs are not guessed without end: five wrong ones lock where they come from', async () => {
+      const one = await user(root, 'researcher', { study_ids: [study.id] });
+      await age(one.userId!);
+      for (let i = 0; i < 5; i++)
+        expect(code(await one.post('/api/v1/tokens', wanted(), again(`guess ${i}`)))).to.deep.equal([
+          401,
+          'REAUTHENTICATION_FAILED',
+        ]);
+      expect((await one.post('/api/v1/tokens', wanted(), again(goodPassword))).status, 'locked').to.equal(401);
+      expect(
+        (await nobody.post('/api/auth/login', { email: one.email, password: goodPassword })).status,
+        'for logins too',
+      ).to.equal(401);
+    });
+
+    it('a second factor that an admin takes away is told to its owner, without where the admin works', async () => {
+      const one = await user(root, 'coordinator');
+      const { secret } = await one.expect<{ secret: string }>(200, 'POST', '/api/auth/mfa/setup');
+      await one.expect(200, 'POST', '/api/auth/mfa/verify', { code: generateSync({ secret }) });
+      await root.expect(204, 'DELETE', `/api/users/${one.userId}/mfa`);
+      expect((await told(one.email, 'Your second factor was removed')).text).not.to.include('From:');
+    });
+  });
+
+  describe('by wrong passwords', () => {
+    let api: ApiProcess;
+    before(async () => {
+      api = await startApi({ TRUST_PROXY: 'true' });
+    });
+    after(() => api.stop());
+    let address = Math.floor(Math.random() * 60_000);
+    const from = (agent = 'a browser 1.0') => {
+      address += 1;
+      return {
+        headers: { 'X-Forwarded-For': `10.88.${address >> 8}.${address & 255}`, 'User-Agent': agent },
+      };
+    };
+    const enter = (email: string, password: string, options: Options) =>
+      new Http(api.url).post<Entered>('/api/auth/login', { email, password }, options);
+    async function person(): Promise<string> {
+      const email = `${unique('locked')}@example.org`;
+      await root.expect(201, 'POST', '/api/auth/register', {
+        email,
+        name: 'N',
+        password: goodPassword,
+        role: 'coordinator',
+      });
+      return email;
+    }
+
+    it('of a stranger nobody else is locked out, whether the account knows the device or not; the owner is told', async () => {
+      const email = await person();
+      const home = from();
+      expect((await enter(email, goodPassword, home)).status).to.equal(200);
+      const stranger = from();
+      for (let i = 0; i < 5; i++) expect((await enter(email, 'guess', stranger)).status).to.equal(401);
+      expect((await enter(email, goodPassword, stranger)).status, 'locked there').to.equal(401);
+      expect((await enter(email, goodPassword, home)).status, 'at home').to.equal(200);
+      expect((await enter(email, goodPassword, from())).status, 'from a third address').to.equal(200);
+      const mail = await told(email, 'Failed logins to your account');
+      expect(mail.text).to.include(stranger.headers['X-Forwarded-For']);
+    });
+
+    it('of many strangers together an unknown device is locked, and one that logged in before is not', async () => {
+      const email = await person();
+      const home = from();
+      expect((await enter(email, goodPassword, home)).status).to.equal(200);
+      for (let stranger = 0; stranger < 7; stranger++) {
+        const options = from();
+        for (let i = 0; i < 4; i++) await enter(email, 'guess', options);
+      }
+      expect((await enter(email, goodPassword, from())).status, 'unknown').to.equal(401);
+      expect((await enter(email, goodPassword, home)).status, 'known').to.equal(200);
+      const updated = { headers: { ...home.headers, 'User-Agent': 'a browser 2.7' } };
+      expect((await enter(email, goodPassword, updated)).status, 'after an update of the browser').to.equal(200);
+    });
+
+    it('at the address of the owner another browser locks itself alone', async () => {
+      const email = await person();
+      const home = from();
+      await enter(email, goodPassword, home);
+      const beside = { headers: { ...home.headers, 'User-Agent': 'a script' } };
+      for (let i = 0; i < 6; i++) await enter(email, 'guess', beside);
+      expect((await enter(email, goodPassword, beside)).status).to.equal(401);
+      expect((await enter(email, goodPassword, home)).status).to.equal(200);
+    });
+
+    it('a login from a new device is told, one from a known device is not', async () => {
+      const email = await person();
+      const [home, away] = [from(), from('another browser')];
+      await enter(email, goodPassword, home);
+      await enter(email, goodPassword, home);
+      await enter(email, goodPassword, away);
+      const mail = await told(email, 'Login from a new device');
+      expect(mail.text).to.include('another browser');
+      expect(await mailsTo(email)).to.have.length(1);
+    });
+
+    it('the attempts of others use nothing of a known device’s up', async () => {
+      const limited = await startApi({ TRUST_PROXY: 'true', AUTH_RATE_LIMIT_PER_MINUTE: '6' });
+      try {
+        const at = (email: string, password: string, options: Options) =>
+          new Http(limited.url).post('/api/auth/login', { email, password }, options);
+        const email = await person();
+        const home = from();
+        expect((await at(email, goodPassword, home)).status).to.equal(200);
+        const statuses = [];
+        for (let i = 0; i < 8; i++) statuses.push((await at(email, 'guess', from())).status);
+        expect(statuses.at(-1)).to.equal(429);
+        expect((await at(email, goodPassword, home)).status).to.equal(200);
+      } finally {
+        await limited.stop();
+      }
+    });
+  });
+});
