@@ -1,7 +1,9 @@
+import { log } from '@temporalio/activity';
 import type { Database } from '../db/knex.js';
 import { readInScope } from '../db/transaction.js';
 import { applyAnchorCommand } from './anchor/apply.js';
 import { reanchorBatch } from './anchor/reanchor.js';
+import { givenUpAfterOverruns } from './overruns.js';
 
 /** `heartbeat`: tells Temporal that an activity of a whole study lives. */
 export interface ActivityDependencies {
@@ -9,9 +11,16 @@ export interface ActivityDependencies {
   heartbeat?: () => void;
 }
 
+/** As `applyAnchorCommand` is given by its workflow. */
+const LOCAL_LIMIT = {
+  limitMs: 20_000,
+  tries: 3,
+  report: (message: string, details: Record<string, unknown>) => log.error(message, details),
+};
+
 /** The activities of the anchor's processes: one participant's, and a study's as a whole. */
 export const createAnchorActivities = ({ database, heartbeat = () => undefined }: ActivityDependencies) => ({
-  applyAnchorCommand: applyAnchorCommand(database),
+  applyAnchorCommand: givenUpAfterOverruns(LOCAL_LIMIT, ({ id }) => id, applyAnchorCommand(database)),
   reanchorBatch: reanchorBatch(database, heartbeat),
   countParticipants: (studyId: string): Promise<number> =>
     readInScope(database, studyId, async (tx) => {

@@ -3,8 +3,9 @@ import { putOutbox } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
 import type { FormInstance } from '../../db/models/records.js';
 import { formForUpdate, insertForm, updateForm } from '../../db/queries/forms.js';
+import { boundFaults } from '../../workflows/domain/fact-bounds.js';
 import type { Actor } from '../access.js';
-import { problem } from '../errors.js';
+import { invalidFields, problem } from '../errors.js';
 import { mergePatch } from '../merge-patch.js';
 import { by, changedFields } from '../record.js';
 import { requireNotErased } from './erased.js';
@@ -25,13 +26,14 @@ export const maySign: readonly string[] = ['admin', 'investigator'];
 /**
  * Adds a form. Of an erased participant no items are kept, whatever they are called: which of them named it was said at
  * the erasure, and is not kept either.
- * @throws 403 a signature by a role that does not sign, 409 PARTICIPANT_ERASED
+ * @throws 403 a signature by a role that does not sign, 409 PARTICIPANT_ERASED, 422 items that hold too much for rules
  */
 export async function createForm(
   { tx, audit, actor, context }: Change,
   participantId: string,
   given: { form_oid: string; status?: Status; items?: Record<string, unknown> },
 ): Promise<FormInstance> {
+  requireReadable(given.items ?? {}, Object.keys(given.items ?? {}).length);
   const participant = await participantOf(tx, participantId, given);
   await requireNotErased(
     tx,
@@ -66,7 +68,8 @@ export async function createForm(
 }
 
 /**
- * `items` is merged. @throws 404, 409 FORM_FROZEN, INVALID_TRANSITION, STALE or PARTICIPANT_ERASED, 403 as `createForm`
+ * `items` is merged. @throws 404, 409 FORM_FROZEN, INVALID_TRANSITION, STALE or PARTICIPANT_ERASED, 403 and 422 as
+ * `createForm`
  */
 export async function changeForm(
   { tx, audit, actor, context }: Change,
@@ -89,6 +92,11 @@ export async function changeForm(
     .sort();
   if (changedItems.length > 0 && (before.status === 'signed' || before.status === 'locked'))
     throw problem('FORM_FROZEN');
+  // What was stored before there were bounds may stay.
+  requireReadable(
+    Object.fromEntries(changedItems.flatMap((name) => (name in items ? [[name, items[name]]] : []))),
+    changedItems.some((name) => !(name in before.items)) ? Object.keys(items).length : 0,
+  );
   await requireNotErased(tx, participantId, changedItems, 'items');
   if (status === before.status && changedItems.length === 0) return before;
   const form = await updateForm(tx, id, { status, items, ...(status !== before.status && marks(status, actor)) });
@@ -108,6 +116,12 @@ export async function changeForm(
   });
   await putOutbox(tx, [sourcesChanged(participant, actor, context)]);
   return form;
+}
+
+/** @throws 422 naming each item that holds more than rules may read */
+function requireReadable(items: Record<string, unknown>, inAll: number): void {
+  const errors = boundFaults(items, 'items', inAll);
+  if (errors.length > 0) throw invalidFields(errors);
 }
 
 /** The participant; where items are written, an erasure comes before this transaction or after it. */
