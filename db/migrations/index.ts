@@ -52,6 +52,7 @@ import * as reminderTargetDates from './0056-reminder-target-dates.js';
 import * as loadedErasedItems from './0057-loaded-erased-items.js';
 import * as deviceIds from './0060-device-ids.js';
 import * as sessionFlags from './0061-session-flags.js';
+import * as formulaTexts from './0082-formula-texts.js';
 
 export interface SqlMigration {
   name: string;
@@ -114,5 +115,6 @@ export const migrations: readonly SqlMigration[] = [
   loadedErasedItems,
   deviceIds,
   sessionFlags,
+  formulaTexts,
 ];
 export const latestRevision = migrations.at(-1)!.name;
