@@ -2,6 +2,7 @@ import { Transform } from 'node:stream';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
+import { shownSession } from '../effective.js';
 import { copyOut } from '../exports/stream.js';
 import { columnsForJson } from '../instants.js';
 import type { Tx } from '../knex.js';
@@ -11,6 +12,8 @@ import { STUDY_COLUMNS, studyTables } from './tables.js';
 export const FORMAT = 'research-assessment-study';
 export const FORMAT_VERSION = 1;
 const AUDIT = 'audit_log';
+/** Not of the document: active sessions, whose ids are credentials. They have their public ids in it. */
+const ACTIVE = 'active';
 
 /** A study as one document; rows as they stand in their tables. */
 export interface StudyDocument {
@@ -55,6 +58,7 @@ async function allSql(tx: Tx, studyId: string): Promise<string> {
     return `(select '${name}' as part, row_to_json(x)::text as row from (select ${list.map(({ sql }) => sql).join(', ')} from ${table} t where t.${key} = ${pg.escapeLiteral(studyId)}::uuid order by ${by}) x)`;
   };
   return [
+    `(select '${ACTIVE}' as part, row_to_json(x)::text as row from (select s.id, ${shownSession('s')} as shown from assessment_sessions s where s.study_id = ${pg.escapeLiteral(studyId)}::uuid and s.status = 'active') x)`,
     part('study', 'studies', 'id', 'id', STUDY_COLUMNS),
     ...studyTables.map(({ name, order }) => part(name, name, 'study_id', order)),
     part(AUDIT, AUDIT, 'study_id', 'seq'),
@@ -65,9 +69,13 @@ const withouts = new Map(
   studyTables.filter(({ without }) => without).map(({ name, without }) => [name, new Set(without)]),
 );
 
+const ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+
 /** Lines of `part` and row as the document's body; a part without rows is an empty list. */
 function assembled(): Transform {
   const parts = ['study', ...studyTables.map(({ name }) => name), AUDIT];
+  const shown = new Map<string, string>();
+  const renamed = (row: string) => (shown.size === 0 ? row : row.replaceAll(ID, (id) => shown.get(id) ?? id));
   let at = -1,
     rows = 0,
     rest = '';
@@ -93,6 +101,11 @@ function assembled(): Transform {
   const element = (line: string): string => {
     const cut = line.indexOf('\u0002');
     const name = line.slice(0, cut);
+    if (name === ACTIVE) {
+      const session = JSON.parse(line.slice(cut + 1)) as { id: string; shown: string };
+      shown.set(session.id, session.shown);
+      return '';
+    }
     const begun = upTo(name);
     const hidden = withouts.get(name);
     const row = hidden
@@ -102,7 +115,7 @@ function assembled(): Transform {
           ),
         )
       : line.slice(cut + 1);
-    return `${begun}${rows++ === 0 ? '' : ',\n'}${row}`;
+    return `${begun}${rows++ === 0 ? '' : ',\n'}${renamed(row)}`;
   };
   return new Transform({
     decodeStrings: true,

@@ -53,6 +53,7 @@ import * as loadedErasedItems from './0057-loaded-erased-items.js';
 import * as deviceIds from './0060-device-ids.js';
 import * as sessionFlags from './0061-session-flags.js';
 import * as formulaTexts from './0082-formula-texts.js';
+import * as sessionNames from './0083-session-names.js';
 
 export interface SqlMigration {
   name: string;
@@ -116,5 +117,6 @@ export const migrations: readonly SqlMigration[] = [
   deviceIds,
   sessionFlags,
   formulaTexts,
+  sessionNames,
 ];
 export const latestRevision = migrations.at(-1)!.name;

@@ -1,6 +1,6 @@
 import { isoTimestamp } from '../knex.js';
 import type { Tx } from '../knex.js';
-import { visitStatus } from '../effective.js';
+import { shownSession, visitStatus } from '../effective.js';
 import { prepared } from '../prepared.js';
 
 /** What stands on a participant's timeline, by where it comes from. */
@@ -103,7 +103,7 @@ const SOURCES = `
       8, 0, 'visit', o.status, v.id, jsonb_build_object('name', v.name, 'visit_key', v.visit_key, 'status', o.status, 'target_date', v.target_date, 'window_open', v.window_open, 'window_close', v.window_close, 'completed_at', v.completed_at,
         'data_sync_status', v.data_sync_status, 'needs_review', v.needs_review, 'anchor_reconciled', v.anchor_reconciled), o.status in ('scheduled', 'open')
     from scheduled_visits v join participants p on p.id = v.participant_id cross join lateral (select ${visitStatus('v', '(clock_timestamp() at time zone $2)::date', 'p.status')} as status) o where v.participant_id = $1 and v.status <> 'superseded'
-  union all select coalesce(a.completed_at, a.started_at), 9, 0, 'session', a.status, a.id, jsonb_build_object('status', a.status, 'source', a.source, 'started_at', a.started_at, 'completed_at', a.completed_at, 'visit_id', a.visit_id, 'battery_id', a.battery_id, 'sync_status', a.sync_status), false
+  union all select coalesce(a.completed_at, a.started_at), 9, 0, 'session', a.status, ${shownSession('a')}, jsonb_build_object('status', a.status, 'source', a.source, 'started_at', a.started_at, 'completed_at', a.completed_at, 'visit_id', a.visit_id, 'battery_id', a.battery_id, 'sync_status', a.sync_status), false
     from assessment_sessions a where a.participant_id = $1
   union all select u.at, 10, u.number, 'push', u.status, u.id, jsonb_build_object('session_id', u.session_id, 'attempt', u.number, 'status', u.status, 'error_type', u.error_type, 'message', u.message, 'records_imported', u.records_imported, 'next_attempt_at', u.next_attempt_at), false
     from push_attempts u join assessment_sessions a on a.id = u.session_id where a.participant_id = $1
