@@ -1,4 +1,4 @@
-import { Instant, IsoDate, Type, Uuid, body, nullable, oneOf, text } from './common.js';
+import { Instant, IsoDate, Type, Uuid, body, claimed, nullable, oneOf, text } from './common.js';
 
 const Named = Type.Object({ code: Type.String(), message: Type.String(), rule: Type.Optional(Type.String()) });
 const Ref = nullable(Type.Record(Type.String(), Type.Unknown()));
@@ -96,6 +96,7 @@ export const HistoryEntry = Type.Object(
     request_id: nullable(Type.String()),
     schedule_version_created_id: nullable(Uuid),
     anchor_version: Type.Integer(),
+    ...claimed,
     created_at: Instant,
   },
   { $id: 'AnchorHistoryEntry' },
@@ -167,13 +168,14 @@ export const OverrideRequest = Type.Object(
     new_enrollment_date: IsoDate,
     reason: nullable(Type.String()),
     regenerate_schedule: Type.Boolean(),
-    requested_by_id: Uuid,
+    requested_by_id: nullable(Uuid),
     requested_at: Instant,
     expires_at: Instant,
     status: oneOf('pending', 'approved', 'denied'),
     decided_by_id: nullable(Uuid),
     decided_at: nullable(Instant),
     decision_reason: nullable(Type.String()),
+    ...claimed,
     impact: Preview,
   },
   { $id: 'OverrideRequest' },

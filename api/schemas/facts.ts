@@ -1,4 +1,4 @@
-import { Instant, IsoDate, Json, Type, Uuid, body, nullable, oneOf, partial, text } from './common.js';
+import { Instant, IsoDate, Json, Type, Uuid, body, claimed, nullable, oneOf, partial, text } from './common.js';
 
 // --- consents
 
@@ -70,6 +70,7 @@ export const Eligibility = Type.Object({
   waiver_approved_by_id: nullable(Uuid),
   waiver_approved_at: nullable(Instant),
   source_documents: Type.Array(Json),
+  ...claimed,
   created_at: Instant,
   updated_at: Instant,
 });
@@ -105,8 +106,14 @@ export const Form = Type.Object({
   items: Json,
   signed_at: nullable(Instant),
   signed_by_id: nullable(Uuid),
+  signature_verified: nullable(
+    Type.Boolean({
+      description: 'of a signed form that was imported: whether its document bears this service’s own signature',
+    }),
+  ),
   locked_at: nullable(Instant),
   origin: oneOf('service', 'datacapture'),
+  ...claimed,
   created_at: Instant,
   updated_at: Instant,
 });

@@ -1,6 +1,6 @@
-import { boolean, id, instant, json, ofParticipant, oneOf, personal, text, utcDate, whose } from './columns.js';
+import { boolean, claims, id, instant, json, ofParticipant, oneOf, personal, text, utcDate, whose } from './columns.js';
 import type { Dataset } from './columns.js';
-import { CONSENT_STATUS, ELIGIBILITY_STATUS, FORM_ORIGINS, FORM_STATUS } from './words.js';
+import { CONSENT_STATUS, ELIGIBILITY_STATUS, FORM_ORIGINS, FORM_STATUS, SIGNATURES } from './words.js';
 
 /** What was asked of a participant before it took part, and what was filled in about it. */
 export const clinicalDatasets = {
@@ -38,6 +38,7 @@ export const clinicalDatasets = {
       json('waiver_criteria_ids', 'which ones'),
       personal(text('waiver_reason', 'why')),
       id('waiver_approved_by_id', 'who approved it'),
+      ...claims,
       instant('waiver_approved_at', 'when'),
       instant('created_at', 'when the record was made'),
       instant('updated_at', 'its last change'),
@@ -72,6 +73,13 @@ export const clinicalDatasets = {
       personal(text('value', 'its value', `(i.value #>> '{}')`)),
       instant('signed_at', 'when it was signed'),
       id('signed_by_id', 'by whom'),
+      oneOf(
+        SIGNATURES,
+        'signature',
+        'signed here, or of a document that this service signed: verified',
+        `case when t.signed_at is null then null when t.imported and t.signed_by_id is null and t.signature_verified is not true then 'not verified' else 'verified' end`,
+      ),
+      ...claims,
       instant('locked_at', 'when it was closed to changes'),
       instant('created_at', 'when the record was made'),
       instant('updated_at', 'its last change'),

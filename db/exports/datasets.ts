@@ -2,6 +2,7 @@ import { reportingShift, sessionStatus, shownSession, summarySource, taskSummary
 import { clinicalDatasets } from './clinical-datasets.js';
 import {
   boolean,
+  claims,
   code,
   date,
   id,
@@ -247,6 +248,7 @@ export const datasets = {
       oneOf(SOURCE_TYPES, 'previous_source_type', 'source before'),
       number('change_delta_days', 'days moved'),
       id('actor_user_id', 'who'),
+      ...claims,
       oneOf(ACTOR_TYPES, 'actor_type', 'what kind of actor'),
       personal(text('reason', 'why')),
       id('schedule_version_created_id', 'schedule version that it made'),

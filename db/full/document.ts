@@ -1,12 +1,16 @@
+import { createHash } from 'node:crypto';
 import { Transform } from 'node:stream';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
+import type { AuditSigner } from '../audit-signing.js';
 import { shownSession } from '../effective.js';
 import { copyOut } from '../exports/stream.js';
 import { columnsForJson } from '../instants.js';
 import type { Tx } from '../knex.js';
 import { latestRevision } from '../migrations/index.js';
+import { manifestText } from './claims.js';
+import type { Manifest } from './claims.js';
 import { STUDY_COLUMNS, studyTables } from './tables.js';
 
 export const FORMAT = 'research-assessment-study';
@@ -25,22 +29,34 @@ export interface StudyDocument {
   tables: Record<string, Record<string, unknown>[]>;
   /** To be read: it is not loaded again. */
   audit?: unknown[];
+  manifest?: Manifest;
 }
 
 /**
  * Writes everything of a study as one JSON document into `sink` and ends it. One statement reads it all, so that it is
  * of one moment, a row at a time.
+ * @param signer signs the document's manifest
  */
-export async function writeStudyDocument(tx: Tx, studyId: string, exportedAt: string, sink: Writable): Promise<number> {
+export async function writeStudyDocument(
+  tx: Tx,
+  studyId: string,
+  exportedAt: string,
+  sink: Writable,
+  signer?: AuditSigner,
+): Promise<number> {
   // Parts in parallel would come in any order.
   await tx.raw('set local max_parallel_workers_per_gather = 0');
-  sink.write(
-    `${JSON.stringify({ format: FORMAT, format_version: FORMAT_VERSION, schema_revision: latestRevision, exported_at: exportedAt }).slice(0, -1)}`,
-  );
+  const head = JSON.stringify({
+    format: FORMAT,
+    format_version: FORMAT_VERSION,
+    schema_revision: latestRevision,
+    exported_at: exportedAt,
+  }).slice(0, -1);
+  sink.write(head);
   return copyOut(
     tx,
     `copy (${await allSql(tx, studyId)}) to stdout with (format csv, delimiter e'\\x02', quote e'\\x01')`,
-    (source) => pipeline(source, assembled(), sink),
+    (source) => pipeline(source, assembled(head, signer), sink),
   );
 }
 
@@ -72,7 +88,8 @@ const withouts = new Map(
 const ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 /** Lines of `part` and row as the document's body; a part without rows is an empty list. */
-function assembled(): Transform {
+function assembled(head: string, signer: AuditSigner | undefined): Transform {
+  const written = createHash('sha256').update(head);
   const parts = ['study', ...studyTables.map(({ name }) => name), AUDIT];
   const shown = new Map<string, string>();
   const renamed = (row: string) => (shown.size === 0 ? row : row.replaceAll(ID, (id) => shown.get(id) ?? id));
@@ -123,10 +140,14 @@ function assembled(): Transform {
       // One character a byte: a character of several bytes may lie across two chunks.
       const lines = (rest + chunk.toString('latin1')).split('\n');
       rest = lines.pop()!;
-      done(null, lines.length === 0 ? undefined : Buffer.from(lines.map(element).join(''), 'latin1'));
+      const piece = Buffer.from(lines.map(element).join(''), 'latin1');
+      written.update(piece);
+      done(null, piece.length === 0 ? undefined : piece);
     },
     flush(done) {
-      done(null, `${upTo(AUDIT)}]}\n`);
+      const last = `${upTo(AUDIT)}]`;
+      const end = signer ? manifestText(written.update(last).digest('hex'), signer) : '}\n';
+      done(null, `${last}${end}`);
     },
   });
 }

@@ -54,6 +54,7 @@ import * as deviceIds from './0060-device-ids.js';
 import * as sessionFlags from './0061-session-flags.js';
 import * as formulaTexts from './0082-formula-texts.js';
 import * as sessionNames from './0083-session-names.js';
+import * as importedClaims from './0084-imported-claims.js';
 
 export interface SqlMigration {
   name: string;
@@ -118,5 +119,6 @@ export const migrations: readonly SqlMigration[] = [
   sessionFlags,
   formulaTexts,
   sessionNames,
+  importedClaims,
 ];
 export const latestRevision = migrations.at(-1)!.name;

@@ -73,6 +73,7 @@ export class Eligibility extends Row {
     'exclusion_criteria',
     'waiver_criteria_ids',
     'source_documents',
+    'original_users',
   ];
   declare study_id: string;
   declare participant_id: string;
@@ -87,6 +88,9 @@ export class Eligibility extends Row {
   declare waiver_approved_by_id: string | null;
   declare waiver_approved_at: string | null;
   declare source_documents: unknown[];
+  declare imported: boolean;
+  declare imported_by: string | null;
+  declare original_users: Record<string, string> | null;
 }
 
 export class Randomization extends Model {
@@ -102,7 +106,7 @@ export class Randomization extends Model {
 
 export class FormInstance extends Row {
   static override tableName = 'form_instances';
-  static override jsonAttributes = ['items'];
+  static override jsonAttributes = ['items', 'original_users'];
   declare study_id: string;
   declare participant_id: string;
   declare form_oid: string;
@@ -112,6 +116,10 @@ export class FormInstance extends Row {
   declare signed_by_id: string | null;
   declare locked_at: string | null;
   declare origin: 'service' | 'datacapture';
+  declare imported: boolean;
+  declare imported_by: string | null;
+  declare original_users: Record<string, string> | null;
+  declare signature_verified: boolean | null;
 }
 
 export class VisitWindow extends Row {

@@ -21,6 +21,9 @@ const requests = (tx: Tx) =>
       'o.decided_by_id',
       'o.decided_at',
       'o.decision_reason',
+      'o.imported',
+      'o.imported_by',
+      'o.original_users',
       tx.raw(`o.impact || jsonb_build_object('preview_hash', o.preview_hash) as impact`),
     );
 

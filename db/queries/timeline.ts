@@ -21,6 +21,10 @@ export const timelineKinds = [
 ] as const;
 export type TimelineKind = (typeof timelineKinds)[number];
 
+/** Of what a full import brought: that it did, by whom, and whom its document names. */
+const claimed = (row: string): string =>
+  `case when ${row}.imported then jsonb_build_object('imported', true, 'imported_by', ${row}.imported_by, 'original_users', ${row}.original_users) else '{}' end`;
+
 /** One thing that happened, or is planned; `what` says which of its kind's things. */
 export interface TimelineRow {
   at: string;
@@ -78,20 +82,20 @@ const SOURCES = `
     from consents c where c.participant_id = $1 and c.signed_at is not null
   union all select case c.status when 'pending' then c.created_at else coalesce(c.revoked_at, c.updated_at) end, 2, 1, 'consent', c.status, c.id, jsonb_build_object('consent_version_id', c.consent_version_id, 'purpose', c.purpose, 'status', c.status), false
     from consents c where c.participant_id = $1 and c.status <> 'signed'
-  union all select coalesce(e.confirmed_at, e.updated_at), 3, 0, 'eligibility', e.status, e.id, jsonb_build_object('status', e.status, 'has_waiver', e.has_waiver), false from eligibility_assessments e where e.participant_id = $1
+  union all select coalesce(e.confirmed_at, e.updated_at), 3, 0, 'eligibility', e.status, e.id, jsonb_build_object('status', e.status, 'has_waiver', e.has_waiver) || ${claimed('e')}, false from eligibility_assessments e where e.participant_id = $1
   union all select r.randomized_at, 4, 0, 'randomization', 'randomized', r.id, jsonb_build_object('arm', r.arm, 'stratum', r.stratum), false from randomizations r where r.participant_id = $1
   union all select f.created_at, 1, 1, 'form', 'entered', f.id, jsonb_build_object('form_oid', f.form_oid, 'status', f.status, 'origin', f.origin), false from form_instances f where f.participant_id = $1
-  union all select f.signed_at, 1, 2, 'form', 'signed', f.id, jsonb_build_object('form_oid', f.form_oid, 'status', f.status, 'origin', f.origin), false from form_instances f where f.participant_id = $1 and f.signed_at is not null
+  union all select f.signed_at, 1, 2, 'form', 'signed', f.id, jsonb_build_object('form_oid', f.form_oid, 'status', f.status, 'origin', f.origin) || ${claimed('f')} || case when f.imported then jsonb_build_object('signature_verified', f.signature_verified) else '{}' end, false from form_instances f where f.participant_id = $1 and f.signed_at is not null
   union all select f.locked_at, 1, 3, 'form', 'locked', f.id, jsonb_build_object('form_oid', f.form_oid, 'status', f.status, 'origin', f.origin), false from form_instances f where f.participant_id = $1 and f.locked_at is not null
   union all select w.received_at, 1, w.seq, 'trigger', w.status, w.id, jsonb_build_object('record', w.record, 'instrument', w.instrument, 'event_name', w.event_name, 'status', w.status, 'outcome', w.outcome, 'error', w.error, 'processed_at', w.processed_at, 'duplicate_of_id', w.duplicate_of_id), false
     from webhook_events w where w.participant_id = $1
-  union all select o.requested_at, 5, 0, 'approval', 'requested', o.id, jsonb_build_object('previous_enrollment_date', o.previous_enrollment_date, 'new_enrollment_date', o.new_enrollment_date, 'reason', o.reason, 'requested_by_id', o.requested_by_id, 'expires_at', o.expires_at, 'status', o.status), false
+  union all select o.requested_at, 5, 0, 'approval', 'requested', o.id, jsonb_build_object('previous_enrollment_date', o.previous_enrollment_date, 'new_enrollment_date', o.new_enrollment_date, 'reason', o.reason, 'requested_by_id', o.requested_by_id, 'expires_at', o.expires_at, 'status', o.status) || ${claimed('o')}, false
     from override_requests o where o.participant_id = $1
   -- a decision bears the moment of what it did, which stands after it
-  union all select least(o.decided_at, (select min(h.created_at) from anchor_date_history h where h.participant_id = $1 and h.event_type in ('OVERRIDE_GRANTED', 'OVERRIDE_DENIED') and h.created_at >= o.requested_at)), 5, 1, 'approval', o.status, o.id, jsonb_build_object('previous_enrollment_date', o.previous_enrollment_date, 'new_enrollment_date', o.new_enrollment_date, 'reason', o.decision_reason, 'decided_by_id', o.decided_by_id, 'requested_at', o.requested_at, 'status', o.status), false
+  union all select least(o.decided_at, (select min(h.created_at) from anchor_date_history h where h.participant_id = $1 and h.event_type in ('OVERRIDE_GRANTED', 'OVERRIDE_DENIED') and h.created_at >= o.requested_at)), 5, 1, 'approval', o.status, o.id, jsonb_build_object('previous_enrollment_date', o.previous_enrollment_date, 'new_enrollment_date', o.new_enrollment_date, 'reason', o.decision_reason, 'decided_by_id', o.decided_by_id, 'requested_at', o.requested_at, 'status', o.status) || ${claimed('o')}, false
     from override_requests o where o.participant_id = $1 and o.decided_at is not null
   union all select h.created_at, 6, h.seq, 'anchor', h.event_type, h.id, jsonb_build_object('enrollment_date', h.enrollment_date_value, 'previous_enrollment_date', h.previous_enrollment_date, 'change_delta_days', h.change_delta_days, 'status_before', h.status_before,
-      'status_after', h.status_after, 'source_type', h.source_type, 'anchor_version', h.anchor_version, 'actor_type', h.actor_type, 'actor_user_id', h.actor_user_id, 'reason', h.reason), false
+      'status_after', h.status_after, 'source_type', h.source_type, 'anchor_version', h.anchor_version, 'actor_type', h.actor_type, 'actor_user_id', h.actor_user_id, 'reason', h.reason) || ${claimed('h')}, false
     from anchor_date_history h where h.participant_id = $1 and h.event_type not in ('OVERRIDE_REQUESTED', 'OVERRIDE_DENIED')
   union all select v.generated_at, 7, v.version_number, 'schedule', 'generated', v.id, jsonb_build_object('version_number', v.version_number, 'anchor_date_used', v.anchor_date_used, 'visits_generated', v.visits_generated, 'status', v.status, 'is_current', v.is_current, 'warnings', v.generation_warnings), false
     from schedule_versions v where v.participant_id = $1
