@@ -1,9 +1,11 @@
+import { log } from '@temporalio/activity';
 import type { Database } from '../db/knex.js';
 import { readInScope } from '../db/transaction.js';
 import { applyAnchorCommand } from './anchor/apply.js';
 import type { UnsignedMessages } from './anchor/authorization.js';
 import type { LabelOptions } from './anchor/labels.js';
 import { reanchorBatch } from './anchor/reanchor.js';
+import { givenUpAfterOverruns } from './overruns.js';
 
 /**
  * `heartbeat`: tells Temporal that an activity of a whole study lives. `unsigned`: what becomes of messages that claim a
@@ -19,6 +21,13 @@ export interface ActivityDependencies {
   labels?: LabelOptions;
 }
 
+/** As `applyAnchorCommand` is given by its workflow. */
+const LOCAL_LIMIT = {
+  limitMs: 20_000,
+  tries: 3,
+  report: (message: string, details: Record<string, unknown>) => log.error(message, details),
+};
+
 /** The activities of the anchor's processes: one participant's, and a study's as a whole. */
 export const createAnchorActivities = ({
   database,
@@ -27,7 +36,11 @@ export const createAnchorActivities = ({
   signaturesAskAgain = false,
   labels,
 }: ActivityDependencies) => ({
-  applyAnchorCommand: applyAnchorCommand(database, { unsigned, signaturesAskAgain, labels }),
+  applyAnchorCommand: givenUpAfterOverruns(
+    LOCAL_LIMIT,
+    ({ id }) => id,
+    applyAnchorCommand(database, { unsigned, signaturesAskAgain, labels }),
+  ),
   reanchorBatch: reanchorBatch(database, heartbeat, unsigned),
   countParticipants: (studyId: string): Promise<number> =>
     readInScope(database, studyId, async (tx) => {

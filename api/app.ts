@@ -8,7 +8,8 @@ import { envelope } from './middleware/envelope.js';
 import { isAcceptable } from './negotiation.js';
 import type { Route } from './route.js';
 import { Router } from './router.js';
-import { largestBody, serve } from './serve.js';
+import { largestBody } from './body-limit.js';
+import { serve } from './serve.js';
 import type { State } from './serve.js';
 import type { Services } from './services.js';
 
@@ -39,7 +40,7 @@ export function createApp(services: Services, routes: readonly Route[], isDraini
     }
     Object.assign(ctx.state, {
       route: match.route.path,
-      largest: largestBody(match.route, services),
+      largest: largestBody(match.route, services.settings),
     } satisfies Partial<State>);
     if (match.route.deprecated) ctx.set(deprecation(match.route.deprecated));
     if (!isAcceptable(ctx, match.route)) {

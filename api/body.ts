@@ -6,6 +6,8 @@ import { MANY_DIGITS, inexactNumbers } from './exact-numbers.js';
 import type { Place } from './exact-numbers.js';
 
 const MAX_DEPTH = 64;
+/** Values of a body that carries no raw data: each costs time to be read and checked, however short it is. */
+export const MAX_VALUES = 50_000;
 /** Half a character: UTF-8, and so the database, has no form for it. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -85,19 +87,21 @@ export const mediaType = (request: IncomingMessage): string =>
 /**
  * Parses a JSON body strictly.
  * @param itemwise what of it is answered item by item: its lists of these names, or the body itself
- * @throws 400 MALFORMED_JSON (also what is not UTF-8, or nested deeper than 64), 422 for text that no column can hold,
+ * @param most values that it may have
+ * @throws 400 MALFORMED_JSON (also what is not UTF-8, or nested deeper than 64), 413 for too many values, 422 for text that no column can hold,
  * or a number
  *   that is none here; of an item that has such a thing, `unstorableIn` says so, and it is left to the handler
  */
-export function parseJson(bytes: Buffer, itemwise?: Itemwise): unknown {
+export function parseJson(bytes: Buffer, itemwise?: Itemwise, most = Infinity): unknown {
   let source: string;
   try {
     source = utf8.decode(bytes);
   } catch (fault) {
     throw problem('MALFORMED_JSON', { detail: 'The body is not UTF-8.', cause: fault });
   }
-  const { deep, huge, precise } = outline(source, MAX_DEPTH);
+  const { deep, many, huge, precise } = outline(source, MAX_DEPTH, most);
   if (deep) throw problem('MALFORMED_JSON', { detail: `The body is nested deeper than ${MAX_DEPTH} levels.` });
+  if (many) throw problem('TOO_LARGE', { detail: `The body has more than ${most} values.` });
   let value: unknown;
   try {
     value = JSON.parse(source);
@@ -170,11 +174,16 @@ const LONG_EXPONENT = /[eE]\+?\d{3}/y;
 
 /**
  * What is outside of strings, over which it leaps: whether its brackets are nested deeper than `depth`, down which a
- * parser would go by recursion, whether a number may be too large to be one, and whether one may have more digits than
+ * parser would go by recursion, whether it has more than `most` values, whether a number may be too large to be one, and whether one may have more digits than
  * we keep.
  */
-function outline(source: string, depth: number): { deep: boolean; huge: boolean; precise: boolean } {
+function outline(
+  source: string,
+  depth: number,
+  most: number,
+): { deep: boolean; many: boolean; huge: boolean; precise: boolean } {
   let level = 0,
+    values = 1,
     huge = false,
     precise = false;
   // Between two of these signs stands one number at most, which is looked at where there is room for many digits.
@@ -194,15 +203,16 @@ function outline(source: string, depth: number): { deep: boolean; huge: boolean;
       look(last, i);
       last = i;
       if (c === 123 || c === 91) {
-        if (++level > depth) return { deep: true, huge, precise };
+        if (++level > depth) return { deep: true, many: false, huge, precise };
       } else if (c !== 44) level--;
+      if ((c === 44 || level > 1) && ++values > most) return { deep: false, many: true, huge, precise };
     } else if ((c === 101 || c === 69) && !huge) {
       LONG_EXPONENT.lastIndex = i;
       huge = LONG_EXPONENT.test(source);
     }
   }
   look(last, source.length);
-  return { deep: false, huge, precise };
+  return { deep: false, many: false, huge, precise };
 }
 
 /**

@@ -187,6 +187,16 @@ export const brokenRule = (path: string, code: string, message: string): Problem
     errors: [{ path, code, message: `${path} ${message}` }],
   });
 
+/** Several fields' faults, whose messages are sentences: all of them, up to a hundred. */
+export const invalidFields = (errors: readonly FaultEntry[]): Problem =>
+  problem('VALIDATION_FAILED', {
+    detail: errors
+      .slice(0, 3)
+      .map((e) => e.message)
+      .join('; '),
+    errors: errors.slice(0, 100),
+  });
+
 /** Status and default sentence of every code, for the OpenAPI document. */
 export const registered = (): { code: ErrorCode; status: number; detail: string }[] =>
   Object.entries(registry).map(([code, [status, detail]]) => ({ code: code as ErrorCode, status, detail }));

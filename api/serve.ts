@@ -17,7 +17,8 @@ import { noteUse } from './auth/last-use.js';
 import { heldOpen } from './held-open.js';
 import type { Holder } from './auth/holder.js';
 import { jwtSecret } from './auth/tokens.js';
-import { arrived, hasBody, mediaType, parseJson, readBytes } from './body.js';
+import { largestBody } from './body-limit.js';
+import { MAX_VALUES, arrived, hasBody, mediaType, parseJson, readBytes } from './body.js';
 import { readUpload, requireFile } from './upload.js';
 import type { Upload } from './upload.js';
 import { Problem, problem } from './errors.js';
@@ -69,7 +70,7 @@ export async function serve(
   const arrival = services.settings.REQUEST_ARRIVAL_SECONDS;
   const upload =
     route.takes === 'upload'
-      ? await arrived(ctx.req, arrival, () => readUpload(ctx, largestBody(route, services), route.consumes))
+      ? await arrived(ctx.req, arrival, () => readUpload(ctx, largestBody(route, services.settings), route.consumes))
       : undefined;
   const raw = upload ? upload.bytes : await arrived(ctx.req, arrival, () => readBody(ctx, route, services));
   const request = new Request(ctx, route, params, services, raw, upload);
@@ -117,7 +118,7 @@ class Request {
     const query = this.query();
     if (route.headers) check(route.headers, { ...ctx.headers }, 'headers');
     const schema = bodySchema(route);
-    const body = schema ? parseJson(this.raw, route.itemwise) : undefined;
+    const body = schema ? parseJson(this.raw, route.itemwise, route.large ? Infinity : MAX_VALUES) : undefined;
     if (schema) check(schema, body, 'body');
     if (this.upload) requireFile(this.upload);
     this.state.handled = true;
@@ -448,21 +449,17 @@ function requireUuids(route: Route, params: Record<string, string>): void {
   }
 }
 
-/** How many bytes of body a route takes. */
-export const largestBody = ({ takes, large }: Route, { settings }: Services): number =>
-  takes === 'upload' || large ? settings.MAX_UPLOAD_BYTES : settings.MAX_BODY_BYTES;
-
 async function readBody(ctx: Context, route: Route, services: Services): Promise<Buffer> {
   const type = mediaType(ctx.req);
   if (route.takes === 'bytes') {
     if (route.consumes && !route.consumes.includes(type)) throw wrongType(route.consumes);
-    return readBytes(ctx, largestBody(route, services));
+    return readBytes(ctx, largestBody(route, services.settings));
   }
   const schema = bodySchema(route);
   if (!schema) return Buffer.alloc(0);
   const isJson = type === 'application/json' || /^application\/[a-z0-9.+-]+\+json$/.test(type);
   if (hasBody(ctx.req) && type === '') throw wrongType(['application/json']);
-  const bytes = await readBytes(ctx, largestBody(route, services));
+  const bytes = await readBytes(ctx, largestBody(route, services.settings));
   // No body at all where every field may be left out is an empty object.
   if (bytes.length === 0 && ((schema as { required?: string[] }).required ?? []).length === 0) return Buffer.from('{}');
   if (!isJson) throw wrongType(['application/json']);

@@ -6,6 +6,7 @@ import { zoneName } from '../workflows/domain/dates.js';
 import { problem } from './errors.js';
 import type { FaultEntry } from './errors.js';
 import { suggestion } from './suggestion.js';
+import { isLarge, sampleOf } from './validation-sample.js';
 
 const MAX_FAULTS = 100;
 
@@ -44,11 +45,11 @@ function hasYearInUtc(value: string): boolean {
   return value.startsWith('0') ? at >= 0 : at < 86_400 - 0.000_000_5;
 }
 
-function build(): Ajv2020 {
+function build(allErrors: boolean): Ajv2020 {
   // JSON has numbers that are none here (1e999): they are no number to any schema.
   // A schema with an $id may be checked on its own and as a part of another: it must not be added under that id twice.
   const ajv = new Ajv2020({
-    allErrors: true,
+    allErrors,
     useDefaults: true,
     removeAdditional: false,
     strict: false,
@@ -111,26 +112,29 @@ function nearer(value: string): string {
   const at = Date.parse(`${day}T${time}Z`) - (Number(hours) * 60 + Math.sign(Number(hours)) * Number(minutes)) * 60_000;
   return Number.isNaN(at) ? value : new Date(at).toISOString().replace('.000Z', `${fraction}Z`);
 }
-const ajv = build();
-
-const compiled = new WeakMap<TSchema, ValidateFunction>();
 /** Compiled at its first use: a process that serves few routes does not pay for all. */
-function validator(schema: TSchema): ValidateFunction {
-  let validate = compiled.get(schema);
-  if (!validate) compiled.set(schema, (validate = ajv.compile(schema)));
-  return validate;
+function validators(allErrors: boolean): (schema: TSchema) => ValidateFunction {
+  const ajv = build(allErrors);
+  const compiled = new WeakMap<TSchema, ValidateFunction>();
+  return (schema) => {
+    let validate = compiled.get(schema);
+    if (!validate) compiled.set(schema, (validate = ajv.compile(schema)));
+    return validate;
+  };
 }
+const validator = validators(true);
+/** Ends at the first fault: a large body may have a fault in each of its parts. */
+const firstFault = validators(false);
 
 export type Where = 'body' | 'query' | 'headers';
 
 /**
- * Checks `value` and fills defaults in place. Every fault is named at once.
+ * Checks `value` and fills defaults in place. Every fault is named at once, up to a hundred.
  * @throws Problem 422 VALIDATION_FAILED with `errors: [{path, code, message}]`
  */
 export function check(schema: TSchema, value: unknown, where: Where): void {
-  const validate = validator(schema);
-  if (validate(value)) return;
-  const errors = faults(validate.errors ?? [], where);
+  const errors = isLarge(value) ? faultsOfLarge(schema, value, where) : faultsOf(schema, value, where);
+  if (errors.length === 0) return;
   throw problem('VALIDATION_FAILED', {
     detail: errors
       .slice(0, 3)
@@ -145,8 +149,21 @@ export function check(schema: TSchema, value: unknown, where: Where): void {
  * place.
  */
 export function faultsIn(schema: TSchema, value: unknown): FaultEntry[] {
+  return faultsOf(schema, value, 'body');
+}
+
+function faultsOf(schema: TSchema, value: unknown, where: Where): FaultEntry[] {
   const validate = validator(schema);
-  return validate(value) ? [] : faults(validate.errors ?? [], 'body');
+  return validate(value) ? [] : faults(validate.errors ?? [], where);
+}
+
+/** The same of a body of many parts, in time that does not grow with its faults. */
+function faultsOfLarge(schema: TSchema, value: unknown, where: Where): FaultEntry[] {
+  const validate = firstFault(schema);
+  if (validate(value)) return [];
+  const first = faults(validate.errors ?? [], where);
+  const inSample = faultsOf(schema, sampleOf(schema, value), where);
+  return inSample.length > 0 ? inSample : first;
 }
 
 function faults(errors: readonly ErrorObject[], where: Where): FaultEntry[] {

@@ -25,6 +25,14 @@ export const PRESENT_STATUS = visitStatus(
 export const sessionStatus = (session: string): string =>
   `case when ${session}.status = 'active' and ${session}.source = 'online' and ${session}.expires_at <= clock_timestamp() then 'expired' else ${session}.status end`;
 
+/** Whether results may still be sent to a session: its id is the credential for that. */
+const isOpenSession = (session: string): string =>
+  `${session}.status = 'active' and ${session}.source = 'online' and ${session}.expires_at > clock_timestamp()`;
+
+/** A session's id for those who only read: while the session is active another name, which is good for nothing. */
+export const shownSession = (session: string): string =>
+  `case when ${isOpenSession(session)} then session_public_id(${session}.id) else ${session}.id end`;
+
 /** By how many days a re-anchoring moved the target that a visit is reported against. */
 export const reportingShift = (visit: string): string =>
   `coalesce(${visit}.reporting_target_date - ${visit}.target_date, 0)`;

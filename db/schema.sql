@@ -58,6 +58,9 @@ create table anchor_date_history (
   request_id character varying(36),
   schedule_version_created_id uuid,
   created_at timestamp with time zone not null default moment(),
+  imported boolean not null default false,
+  imported_by uuid,
+  original_users jsonb,
   constraint anchor_date_history_actor_type_check CHECK (((actor_type)::text = ANY ((ARRAY['user'::character varying, 'system'::character varying, 'participant'::character varying, 'workflow'::character varying])::text[]))),
   constraint anchor_date_history_event_type_check CHECK (((event_type)::text = ANY ((ARRAY['PROPOSED'::character varying, 'SET'::character varying, 'CHANGED'::character varying, 'FINALIZED'::character varying, 'OVERRIDE_REQUESTED'::character varying, 'OVERRIDE_GRANTED'::character varying, 'OVERRIDE_DENIED'::character varying])::text[]))),
   constraint anchor_date_history_anchor_date_id_fkey FOREIGN KEY (anchor_date_id) REFERENCES anchor_dates(id) ON DELETE CASCADE,
@@ -610,6 +613,9 @@ create table eligibility_assessments (
   created_at timestamp with time zone not null default clock_timestamp(),
   updated_at timestamp with time zone not null default clock_timestamp(),
   waiver_requested_by_id uuid,
+  imported boolean not null default false,
+  imported_by uuid,
+  original_users jsonb,
   constraint eligibility_assessments_check CHECK ((((status)::text <> 'eligible'::text) OR (confirmed_at IS NOT NULL))),
   constraint eligibility_assessments_status_check CHECK (((status)::text = ANY ((ARRAY['pending'::character varying, 'eligible'::character varying, 'ineligible'::character varying, 'deferred'::character varying])::text[]))),
   constraint eligibility_assessments_confirmed_by_id_fkey FOREIGN KEY (confirmed_by_id) REFERENCES users(id),
@@ -782,6 +788,10 @@ create table form_instances (
   created_at timestamp with time zone not null default clock_timestamp(),
   updated_at timestamp with time zone not null default clock_timestamp(),
   signature jsonb,
+  imported boolean not null default false,
+  imported_by uuid,
+  original_users jsonb,
+  signature_verified boolean,
   constraint form_instances_origin_check CHECK (((origin)::text = ANY ((ARRAY['service'::character varying, 'datacapture'::character varying])::text[]))),
   constraint form_instances_status_check CHECK (((status)::text = ANY ((ARRAY['draft'::character varying, 'complete'::character varying, 'signed'::character varying, 'locked'::character varying])::text[]))),
   constraint form_instances_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
@@ -998,7 +1008,7 @@ create table override_requests (
   new_enrollment_date date not null,
   reason text,
   regenerate_schedule boolean not null default true,
-  requested_by_id uuid not null,
+  requested_by_id uuid,
   requested_at timestamp with time zone not null default clock_timestamp(),
   remind_at timestamp with time zone not null,
   reminded_at timestamp with time zone,
@@ -1011,8 +1021,11 @@ create table override_requests (
   preview_hash character varying(64) not null,
   signature jsonb,
   offered_signatures jsonb not null default '{}'::jsonb,
+  imported boolean not null default false,
+  imported_by uuid,
+  original_users jsonb,
   constraint override_requests_check CHECK (((decided_by_id IS NULL) OR (decided_by_id <> requested_by_id))),
-  constraint override_requests_check1 CHECK ((((status)::text <> 'approved'::text) OR ((decided_by_id IS NOT NULL) AND (decided_at IS NOT NULL)))),
+  constraint override_requests_check1 CHECK ((((status)::text <> 'approved'::text) OR (((decided_by_id IS NOT NULL) OR imported) AND (decided_at IS NOT NULL)))),
   constraint override_requests_check2 CHECK ((((status)::text = 'pending'::text) = (decided_at IS NULL))),
   constraint override_requests_status_check CHECK (((status)::text = ANY ((ARRAY['pending'::character varying, 'approved'::character varying, 'denied'::character varying])::text[]))),
   constraint override_requests_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
@@ -1951,7 +1964,12 @@ CREATE OR REPLACE FUNCTION public.csv_text(t text)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
-AS $function$ select case when ascii(t) in (9, 10, 13, 43, 45, 61, 64) and t !~ '^-[0-9]+([.][0-9]+){0,1}([eE][-+]{0,1}[0-9]+){0,1}$' then '''' || t else t end $function$;
+AS $function$
+  select case
+    when t !~ '^[ "''\u00A0\u200B\u3000\uFEFF]*[=+@\-\u2212\uFF1D\uFF0B\uFF0D\uFF20]' and t !~ '[;\t\r\n]' then t
+    when t ~ '^-[0-9]+([.][0-9]+){0,1}([eE][-+]{0,1}[0-9]+){0,1}$' then t
+    else case when t ~ '^([;\t\r\n]|[ "''\u00A0\u200B\u3000\uFEFF]*[=+@\-\u2212\uFF1D\uFF0B\uFF0D\uFF20])' then '''' else '' end
+      || regexp_replace(t, '([;\t\r\n])([ "''\u00A0\u200B\u3000\uFEFF]*[=+@\-\u2212\uFF1D\uFF0B\uFF0D\uFF20])', '\1''\2', 'g') end $function$;
 
 CREATE OR REPLACE FUNCTION public.device_name(agent text)
  RETURNS text
@@ -2506,6 +2524,12 @@ begin
     c.participant_seen and (p_participant is null or exists (select from participants p where p.id = p_participant)),
     c.session_epoch, t.id, t.scopes;
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.session_public_id(session uuid)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$ select encode(substr(sha256(convert_to('session ' || session::text, 'UTF8')), 1, 16), 'hex')::uuid $function$;
 
 CREATE OR REPLACE FUNCTION public.site_reminders()
  RETURNS trigger

@@ -1,10 +1,11 @@
 import { stringify } from 'csv-stringify/sync';
+import { csvText } from '../../db/formula-text.js';
 import type { ImportPlan } from '../services/participant-import-plan.js';
 import type { ReadRow } from './rows.js';
 
 const REASONS = ['import_row', 'import_field', 'import_code', 'import_message'];
 // A cell that a spreadsheet would run as a formula was sent by a stranger to whoever opens this.
-const csv = (lines: string[][]): string => stringify(lines, { escape_formulas: true });
+const csv = (lines: string[][]): string => stringify(lines.map((cells) => cells.map(csvText)));
 
 /**
  * The rows that failed, as they were sent, with what was wrong: a CSV file that can be mended and sent again (its added

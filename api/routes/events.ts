@@ -6,6 +6,7 @@ import { afterEndOf, startOf } from '../moments.js';
 import { created, reply, route } from '../route.js';
 import { Type, Uuid, before, listOf, paging, since, sorting, text } from '../schemas/common.js';
 import { Event } from '../schemas/events.js';
+import { eventReader } from '../services/event-reader.js';
 import { eventTicket } from '../services/event-ticket.js';
 import { eventStream, startOf as streamStart } from '../services/event-stream.js';
 
@@ -41,7 +42,7 @@ export const eventRoutes = [
     takesTicket: true,
     description: `What is emitted, and what stands in \`data\`: see \`webhooks\` of this document. Who is assigned to sites sees the events of their participants.
 
-With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on and then as they come: \`id\` and \`event\` are the event’s id and type, \`data\` the event. \`Last-Event-ID\` (or \`last_event_id\` in the query) goes on after that event, at any API process; instead of a bearer token \`ticket\` opens it; \`skip\`, \`limit\` and \`sort\` mean nothing there. The stream ends, with an event \`end\` that says why, when the caller may no longer see the study.`,
+With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on and then as they come: \`id\` and \`event\` are the event’s id and type, \`data\` the event. \`Last-Event-ID\` (or \`last_event_id\` in the query) goes on after that event, at any API process; instead of a bearer token \`ticket\` opens it; \`skip\`, \`limit\` and \`sort\` mean nothing there. A user follows 5 streams at a time; one more is 429. The stream ends, with an event \`end\` that says why, when the caller may no longer see the study.`,
     query: Type.Object({
       ...paging,
       sort: sorting('occurred_at'),
@@ -61,7 +62,7 @@ With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on
     }),
     answers: { 200: listOf(Event) },
     further: [STREAM],
-    handle: async ({ tx, services, actor, params, query, headers }) => {
+    handle: async ({ tx, services, actor, params, query, headers, gone }) => {
       const filter = {
         type: query.type,
         participantId: query.participant_id,
@@ -78,14 +79,17 @@ With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on
       const last = (headers['last-event-id'] as string | undefined) || query.last_event_id;
       const start = await streamStart(tx, params.study_id, last);
       const site = siteNamed(headers);
+      const leave = eventReader(services).enter(actor.id);
+      gone.addEventListener('abort', leave);
       const stream = eventStream({
         services,
         access: may,
         caller: { userId: actor.id, studyId: params.study_id, ...(site && { siteId: site }) },
         filter,
         start,
+        gone,
       });
-      return reply(200, Readable.from(stream), {
+      return reply(200, Readable.from(stream).once('close', leave), {
         'Content-Type': `${STREAM}; charset=utf-8`,
         'X-Accel-Buffering': 'no',
       });

@@ -247,7 +247,7 @@ export const notificationRoutes = [
     consumes: ['message/rfc822'],
     answers: { 204: undefined, 404: undefined, 422: undefined },
     description:
-      'The whole mail, a delivery status notification (RFC 3464), as the mail server that MAIL_FROM names hands it on (`curl --data-binary @- -H "Content-Type: message/rfc822"`). It is known by a signed header of the mail that it returns. Where the mailbox is not there (5.1.x) no more reminders go to it until the address is changed; any other mail is 422 NO_DELIVERY_REPORT.',
+      'The whole mail, a delivery status notification (RFC 3464), as the mail server that MAIL_FROM names hands it on (`curl --data-binary @- -H "Content-Type: message/rfc822"`). It is known by a signed header of the mail that it returns. Where the mailbox is not there (5.1.x) no more reminders go to it until the address is changed; any other mail is 422 NO_DELIVERY_REPORT. At most 64 KiB: return the headers of the mail, not all of it.',
     handle: async ({ services, raw }) => {
       await takeBounce(services, raw);
       return noContent();

@@ -17,7 +17,7 @@ import {
   Submitted,
   Trial,
 } from '../schemas/sessions.js';
-import { existingSession, sessionDetails, startSession } from '../services/sessions.js';
+import { existingSession, sessionDetails, shownTo, startSession } from '../services/sessions.js';
 import { callerOf, sessionCallers, studyOf } from '../services/sessions-caller.js';
 import { requireNamed } from '../services/sessions-credential.js';
 import { endSession } from '../services/sessions-end.js';
@@ -26,6 +26,9 @@ import { streamTrials } from '../services/sessions-trials.js';
 
 const credential =
   'No bearer token: the session id in the header `X-Session-ID` is the credential (unknown or missing 401, expired 401 SESSION_EXPIRED, other than in the body 400). It is looked at before the body; an Idempotency-Key is the session’s own.';
+
+const named =
+  'While a session is active its id is a credential: who may not start sessions sees `id` null, and knows the session by its `public_id`, which is taken in its place here.';
 
 const sessionHeader = Type.Object({ 'x-session-id': Type.Optional(Type.String({ description: 'the session id' })) });
 
@@ -111,7 +114,7 @@ export const sessionRoutes = [
     summary: 'List sessions',
     may: inStudy(),
     within: 'read',
-    description: '`from` and `to` are inclusive dates of the start.',
+    description: `\`from\` and \`to\` are inclusive dates of the start. ${named}`,
     query: Type.Object({
       ...paging,
       sort: sorting('started_at', 'completed_at', 'created_at', 'status'),
@@ -127,8 +130,8 @@ export const sessionRoutes = [
       to: Type.Optional(IsoDate),
     }),
     answers: { 200: listOf(Session) },
-    handle: ({ tx, query, studyId }) =>
-      listSessions(tx, {
+    handle: async ({ tx, query, studyId, actor }) => {
+      const { items, total } = await listSessions(tx, {
         studyId,
         participantId: query.participant_id,
         visitId: query.visit_id,
@@ -142,19 +145,22 @@ export const sessionRoutes = [
         skip: query.skip ?? 0,
         limit: query.limit ?? 50,
         sort: query.sort ?? '-started_at',
-      }),
+      });
+      return { items: items.map((session) => shownTo(actor, session)), total };
+    },
   }),
   route({
     method: 'GET',
     path: '/api/sessions/{session_id}',
     tag: 'Sessions',
     summary: 'A session with what its tasks gave',
+    description: named,
     may: inStudy(),
     within: 'read',
     answers: { 200: SessionDetails },
     etag: true,
     // What its tasks gave comes without a change of the session's own row.
-    handle: async ({ tx, params }) => tagged(await sessionDetails(tx, params.session_id)),
+    handle: async ({ tx, params, actor }) => tagged({ ...(await sessionDetails(tx, params.session_id, actor)) }),
   }),
   route({
     method: 'GET',
@@ -173,13 +179,14 @@ export const sessionRoutes = [
     }),
     answers: { 200: Type.Object({ session_id: Uuid, total: Type.Integer(), items: Type.Array(Trial) }) },
     further: ['application/x-ndjson'],
-    handle: async ({ tx, params, query, services }) => {
+    handle: async ({ tx, params, query, services, actor }) => {
       const session = await existingSession(tx, params.session_id);
       const tasks = (await tasksOfSession(tx, session.id)).filter(
         ({ task }) => query.task === undefined || task === query.task,
       );
       return streamTrials(services.database, session, {
         ...query,
+        shown: shownTo(actor, session).id ?? session.public_id,
         total: tasks.reduce((sum, task) => sum + task.trial_count, 0),
       });
     },

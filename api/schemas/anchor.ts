@@ -1,4 +1,4 @@
-import { Instant, IsoDate, Type, Uuid, body, extension, nullable, oneOf, text } from './common.js';
+import { Instant, IsoDate, Type, Uuid, body, claimed, extension, nullable, oneOf, text } from './common.js';
 import { Signature } from './reauthentication.js';
 
 const Named = Type.Object({ code: Type.String(), message: Type.String(), rule: Type.Optional(Type.String()) });
@@ -100,6 +100,7 @@ export const HistoryEntry = Type.Object(
     request_id: extension(nullable(Type.String()), 'the request that made the entry'),
     schedule_version_created_id: extension(nullable(Uuid), 'the schedule version that the entry made'),
     anchor_version: extension(Type.Integer(), 'the version of the anchor after the entry'),
+    ...claimed,
     created_at: Instant,
   },
   { $id: 'AnchorHistoryEntry' },
@@ -171,7 +172,7 @@ export const OverrideRequest = Type.Object(
     new_enrollment_date: IsoDate,
     reason: nullable(Type.String()),
     regenerate_schedule: Type.Boolean(),
-    requested_by_id: Uuid,
+    requested_by_id: nullable(Uuid),
     requested_at: Instant,
     expires_at: Instant,
     status: oneOf('pending', 'approved', 'denied'),
@@ -179,6 +180,7 @@ export const OverrideRequest = Type.Object(
     decided_at: nullable(Instant),
     decision_reason: nullable(Type.String()),
     signature: nullable(Signature),
+    ...claimed,
     impact: Preview,
   },
   { $id: 'OverrideRequest' },

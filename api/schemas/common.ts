@@ -25,6 +25,14 @@ export const Code = Type.String({
   maxLength: 64,
   pattern: '^(?!\\s)[^\\u0000-\\u001f\\u007f-\\u009f]*(?<!\\s)$',
 });
+/** Of a record that names persons: what a full import says of them, nobody here has seen. */
+export const claimed = {
+  imported: Type.Boolean({ description: 'it came with a full import' }),
+  imported_by: nullable(Uuid),
+  original_users: nullable(
+    Type.Record(Type.String(), Type.String(), { description: 'whom the imported document names, field by field' }),
+  ),
+};
 export const text = (maxLength: number, minLength = 0) => Type.String({ minLength, maxLength });
 /** Why somebody does what the record keeps for good: blanks are no reason. */
 export const Reason = Type.String({ minLength: 1, maxLength: 2_000, pattern: '\\S' });

@@ -1,5 +1,5 @@
 import { Signature, signing } from './reauthentication.js';
-import { Instant, IsoDate, Json, Type, Uuid, body, nullable, oneOf, partial, text } from './common.js';
+import { Instant, IsoDate, Json, Type, Uuid, body, claimed, nullable, oneOf, partial, text } from './common.js';
 
 // --- consents
 
@@ -72,6 +72,7 @@ export const Eligibility = Type.Object({
   waiver_approved_by_id: nullable({ ...Uuid, description: 'another person; null: the waiver counts for nothing yet' }),
   waiver_approved_at: nullable(Instant),
   source_documents: Type.Array(Json),
+  ...claimed,
   created_at: Instant,
   updated_at: Instant,
 });
@@ -113,8 +114,14 @@ export const Form = Type.Object({
   signed_at: nullable(Instant),
   signed_by_id: nullable(Uuid),
   signature: nullable(Signature),
+  signature_verified: nullable(
+    Type.Boolean({
+      description: 'of a signed form that was imported: whether its document bears this service’s own signature',
+    }),
+  ),
   locked_at: nullable(Instant),
   origin: oneOf('service', 'datacapture'),
+  ...claimed,
   created_at: Instant,
   updated_at: Instant,
 });

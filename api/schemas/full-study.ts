@@ -16,6 +16,12 @@ export const StudyDocument = Type.Object({
   }),
   tables: Type.Record(Type.String(), Rows),
   audit: Type.Optional(Rows),
+  manifest: Type.Optional(
+    Type.Object(
+      { sha256: Type.String(), key_id: Type.String(), signature: Type.String() },
+      { description: 'the service’s signature (Ed25519, the key of the audit’s checkpoints) of all bytes before it' },
+    ),
+  ),
 });
 export const StudyTarget = Type.Object({
   study_id: Type.Optional(Uuid),

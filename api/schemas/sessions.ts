@@ -13,7 +13,8 @@ export const SessionStatus = oneOf('active', 'completed', 'expired', 'abandoned'
 const Sync = nullable(oneOf('pending', 'synced', 'failed'));
 
 const session = {
-  id: Uuid,
+  id: nullable(Uuid),
+  public_id: Uuid,
   study_id: Uuid,
   site_id: nullable(Uuid),
   participant_id: Uuid,

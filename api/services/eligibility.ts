@@ -4,8 +4,9 @@ import { putOutbox } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
 import type { Eligibility } from '../../db/models/records.js';
 import { eligibilityOf, putEligibility as put } from '../../db/queries/eligibility.js';
+import { boundFaults } from '../../workflows/domain/fact-bounds.js';
 import type { Actor } from '../access.js';
-import { problem } from '../errors.js';
+import { invalidFields, problem } from '../errors.js';
 import { by, changedFields } from '../record.js';
 import type { PutEligibility } from '../schemas/facts.js';
 import { existing, realInstant, sourcesChanged } from './participants.js';
@@ -24,7 +25,7 @@ export async function eligibility(tx: Tx, participantId: string): Promise<Eligib
  * Puts the assessment in place of what was there. Eligible and ineligible are confirmations: who, and when
  * (`confirmed_at`, else now; the same status again keeps the time it was confirmed).
  * @throws 403 a confirmation or waiver by a role that may not, 400 no instant or without confirmation, 409 STALE (also
- * an If-Match where there is none yet)
+ * an If-Match where there is none yet), 422 criteria that hold more than a fact may
  */
 export async function putEligibility(
   { tx, audit, actor, context }: Change,
@@ -32,6 +33,10 @@ export async function putEligibility(
   given: Static<typeof PutEligibility>,
   unchangedSince: (record: Record<string, unknown> | undefined) => void,
 ): Promise<Eligibility> {
+  const tooMuch = [given.inclusion_criteria ?? {}, given.exclusion_criteria ?? {}].flatMap((criteria, i) =>
+    boundFaults(criteria, i === 0 ? 'inclusion_criteria' : 'exclusion_criteria', Object.keys(criteria).length),
+  );
+  if (tooMuch.length > 0) throw invalidFields(tooMuch);
   const participant = await existing(tx, participantId);
   const before = await eligibilityOf(tx, participantId, true);
   unchangedSince(before && { ...before });

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller, CallerRow } from '../../db/request.js';
 import { readAs } from '../../db/request.js';
 import { BEFORE_ALL, eventsAfter, placeOf } from '../../db/queries/events.js';
@@ -9,9 +8,10 @@ import type { Access } from '../access.js';
 import { problemFrom } from '../faults.js';
 import { invalid } from '../errors.js';
 import type { Services } from '../services.js';
+import { eventReader } from './event-reader.js';
 
-/** Each look is one indexed query in each process: no process has to know of what another one has committed. */
-const LOOK_MS = 400;
+/** A stream in which nothing happens looks whether its caller may still see it. */
+const RIGHTS_MS = 3_000;
 const HEARTBEAT_MS = 15_000;
 const BATCH = 200;
 /** After how long a client that lost its stream comes back. */
@@ -23,6 +23,8 @@ export interface Followed {
   caller: Caller & { studyId: string };
   filter: EventFilter;
   start: EventPlace;
+  /** The client has gone. */
+  gone: AbortSignal;
 }
 
 /**
@@ -38,16 +40,24 @@ export async function startOf(tx: Tx, studyId: string, lastEventId: string | und
 
 /**
  * A study's events as server-sent events, in the order of their commits, for as long as the caller may see them: the
- * rights are read anew with each look. It ends when they are gone and when the process drains; a client comes back
+ * rights are read anew with the events, and every few seconds. It ends when they are gone and when the process drains; a client comes back
  * with Last-Event-ID, to whichever process.
  */
-export async function* eventStream({ services, access, caller, filter, start }: Followed): AsyncGenerator<string> {
+export async function* eventStream({
+  services,
+  access,
+  caller,
+  filter,
+  start,
+  gone,
+}: Followed): AsyncGenerator<string> {
   const { database, draining, log } = services;
   const enter = (row: CallerRow | undefined) => admit(access, row, caller.studyId);
   let place = start;
+  let last: EventPlace | undefined;
   let quietSince = performance.now();
   yield `retry: ${RETRY_MS}\n\n`;
-  while (!draining.aborted) {
+  while (!draining.aborted && !gone.aborted) {
     let found: Awaited<ReturnType<typeof eventsAfter>>;
     try {
       found = await readAs(database, caller, enter, (tx) => eventsAfter(tx, caller.studyId, place, filter, BATCH));
@@ -67,10 +77,12 @@ export async function* eventStream({ services, access, caller, filter, start }: 
       // A comment: keeps proxies from closing the connection, and lets us notice that the client is gone.
       yield ': still here\n\n';
     }
-    if (found.length < BATCH) await sleep(LOOK_MS, undefined, { signal: draining }).catch(ignoreAbort);
+    if (found.length === BATCH) continue;
+    // All events up to the one that the reader saw have been looked through, also those that the filter leaves out.
+    if (last && isAfter(last, place)) place = last;
+    last = await eventReader(services).next(caller.studyId, place, RIGHTS_MS, gone);
   }
 }
 
-function ignoreAbort(fault: Error): void {
-  if (fault.name !== 'AbortError') throw fault;
-}
+const isAfter = (a: EventPlace, b: EventPlace): boolean =>
+  BigInt(a.tx) === BigInt(b.tx) ? Number(a.seq) > Number(b.seq) : BigInt(a.tx) > BigInt(b.tx);

@@ -3,7 +3,8 @@ import { putOutbox } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
 import type { FormInstance } from '../../db/models/records.js';
 import { formForUpdate, insertForm, updateForm } from '../../db/queries/forms.js';
-import { problem } from '../errors.js';
+import { boundFaults } from '../../workflows/domain/fact-bounds.js';
+import { invalidFields, problem } from '../errors.js';
 import { mergePatch } from '../merge-patch.js';
 import { by, changedFields } from '../record.js';
 import { requireNotErased } from './erased.js';
@@ -26,7 +27,8 @@ export const maySign: readonly string[] = ['admin', 'investigator'];
 /**
  * Adds a form. Of an erased participant no items are kept, whatever they are called: which of them named it was said at
  * the erasure, and is not kept either.
- * @throws 403 a signature by a role that does not sign, 401 one that proves too little, 409 PARTICIPANT_ERASED
+ * @throws 403 a signature by a role that does not sign, 401 one that proves too little, 409 PARTICIPANT_ERASED, 422 items
+ * that hold too much for rules
  */
 export async function createForm(
   change: Change,
@@ -35,6 +37,7 @@ export async function createForm(
   signing: Signing,
 ): Promise<FormInstance> {
   const { tx, audit, actor, context } = change;
+  requireReadable(given.items ?? {}, Object.keys(given.items ?? {}).length);
   const participant = await participantOf(tx, participantId, given);
   await requireNotErased(
     tx,
@@ -71,7 +74,7 @@ export async function createForm(
 }
 
 /**
- * `items` is merged. @throws 404, 409 FORM_FROZEN, INVALID_TRANSITION, STALE or PARTICIPANT_ERASED, 401, 403 as
+ * `items` is merged. @throws 404, 409 FORM_FROZEN, INVALID_TRANSITION, STALE or PARTICIPANT_ERASED, 401, 403 and 422 as
  * `createForm`
  */
 export async function changeForm(
@@ -97,6 +100,11 @@ export async function changeForm(
     .sort();
   if (changedItems.length > 0 && (before.status === 'signed' || before.status === 'locked'))
     throw problem('FORM_FROZEN');
+  // What was stored before there were bounds may stay.
+  requireReadable(
+    Object.fromEntries(changedItems.flatMap((name) => (name in items ? [[name, items[name]]] : []))),
+    changedItems.some((name) => !(name in before.items)) ? Object.keys(items).length : 0,
+  );
   await requireNotErased(tx, participantId, changedItems, 'items');
   if (status === before.status && changedItems.length === 0) return before;
   const marked: Partial<FormInstance> =
@@ -119,6 +127,12 @@ export async function changeForm(
   });
   await putOutbox(tx, [sourcesChanged(participant, actor, context)]);
   return form;
+}
+
+/** @throws 422 naming each item that holds more than rules may read */
+function requireReadable(items: Record<string, unknown>, inAll: number): void {
+  const errors = boundFaults(items, 'items', inAll);
+  if (errors.length > 0) throw invalidFields(errors);
 }
 
 /** The participant; where items are written, an erasure comes before this transaction or after it. */

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import { PassThrough } from 'node:stream';
+import { auditSigner } from '../../db/audit-signing.js';
+import type { AuditSigner } from '../../db/audit-signing.js';
 import { nowIso } from '../../db/clock.js';
+import { isOwnDocument } from '../../db/full/claims.js';
 import { contentHash } from '../../db/full/content.js';
 import { FORMAT, FORMAT_VERSION, writeStudyDocument } from '../../db/full/document.js';
 import type { StudyDocument } from '../../db/full/document.js';
@@ -53,7 +56,7 @@ export async function exportStudy({ services, actor, context }: Asked, studyId: 
       enter,
       async (tx) => {
         await unhurried(tx);
-        return writeStudyDocument(tx, studyId, nowIso(), sink);
+        return writeStudyDocument(tx, studyId, nowIso(), sink, signerOf(services));
       },
       { snapshot: true },
     ),
@@ -63,6 +66,15 @@ export async function exportStudy({ services, actor, context }: Asked, studyId: 
     'Content-Disposition': attachment([safeName(study.study_code), 'full'], 'json', nowIso()),
   });
 }
+
+/** The key of the audit's checkpoints signs documents as well. */
+const signerOf = ({ settings }: Services): AuditSigner | undefined =>
+  settings.AUDIT_SIGNING_KEY === undefined ? undefined : auditSigner(settings.AUDIT_SIGNING_KEY);
+
+const NOT_VERIFIED = {
+  code: 'SIGNATURES_NOT_VERIFIED',
+  message: 'The document does not bear this service’s signature: the signatures of its forms are shown as not verified',
+};
 
 export interface Target {
   study_id?: string | undefined;
@@ -101,7 +113,8 @@ export async function importStudy(change: Change & { services: Services }, bytes
     api_token_encrypted:
       (document.tables.datacapture_configs ?? []).length > 0 ? seal(services, '', tokenPlace(studyId)) : null,
   };
-  const { loaded, unknownBatteries } = await loadStudy(tx, studyId, document, { datacapture }).catch(
+  const importing = { userId: actor.id, verified: isOwnDocument(bytes, document.manifest, signerOf(services)) };
+  const { loaded, unknownBatteries } = await loadStudy(tx, studyId, document, { datacapture, importing }).catch(
     (fault: unknown) => {
       if (fault instanceof UnreadableDate)
         throw problem('VALIDATION_FAILED', {
@@ -124,6 +137,7 @@ export async function importStudy(change: Change & { services: Services }, bytes
       rows,
       sha256: createHash('sha256').update(bytes).digest('hex'),
       format_version: document.format_version,
+      signed_by_this_service: importing.verified,
     },
   });
   await sealDecisions(change, studyId);
@@ -134,7 +148,10 @@ export async function importStudy(change: Change & { services: Services }, bytes
     study_name,
     rows: loaded,
     content_sha256: contentHash(await storedDocument(tx, studyId, nowIso())),
-    warnings: warningsOf(study.datacapture_enabled === true, loaded, unknownBatteries),
+    warnings: [
+      ...(importing.verified ? [] : [NOT_VERIFIED]),
+      ...warningsOf(study.datacapture_enabled === true, loaded, unknownBatteries),
+    ],
   };
 }
 

@@ -6,6 +6,7 @@ import { completeVisits, liveVisit } from '../../db/queries/sessions-visits.js';
 import type { Work } from '../../db/transaction.js';
 import { problem } from '../errors.js';
 import type { RequestContext } from '../route.js';
+import { openedBy } from './sessions-opened.js';
 
 export interface Ended {
   session_id: string;
@@ -38,7 +39,7 @@ export async function endSession({ tx, audit }: Work, session: SessionRow, conte
     action: 'session_completed',
     resource_type: 'session',
     resource_id: session.id,
-    metadata: { participant_id: session.participant_id, visit_id: visitId },
+    metadata: { participant_id: session.participant_id, visit_id: visitId, ...openedBy(session, context) },
   });
   if (live && (await completeVisits(tx, [{ id: live.id, session_id: session.id, completed_at }])).length > 0) {
     audit.record({

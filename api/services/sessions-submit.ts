@@ -10,6 +10,7 @@ import type { Remark } from '../../workflows/domain/assessment/types.js';
 import { invalid, problem } from '../errors.js';
 import type { RequestContext } from '../route.js';
 import type { Work } from '../../db/transaction.js';
+import { openedBy } from './sessions-opened.js';
 import { contentFaults, ofModule, readContent, taskRows } from './sessions-content.js';
 import type { RawTrial, Summaries, TaskContent } from './sessions-content.js';
 
@@ -87,6 +88,7 @@ export async function submit(
     resource_id: session.id,
     // The hash of every result stands in the audit chain: what is stored can be held against it for good.
     metadata: {
+      ...openedBy(session, context),
       tasks: Object.fromEntries(
         fresh.map(({ task, hash, trials: own }) => [task, { trials: own.length, sha256: hash }]),
       ),

@@ -8,6 +8,8 @@ import { reply } from '../route.js';
 import type { Reply } from '../route.js';
 
 interface Wanted {
+  /** What the session is called to the caller. */
+  shown: string;
   task?: string | undefined;
   skip?: number | undefined;
   limit?: number | undefined;
@@ -31,7 +33,7 @@ export function streamTrials(
       wanted,
       lines
         ? { head: '', between: '\n', tail: '\n' }
-        : { head: `{"session_id":"${of.id}","total":${wanted.total},"items":[`, between: ',', tail: ']}' },
+        : { head: `{"session_id":"${wanted.shown}","total":${wanted.total},"items":[`, between: ',', tail: ']}' },
     ),
   );
   return reply(200, body, { 'Content-Type': `application/${lines ? 'x-ndjson' : 'json'}; charset=utf-8` });
@@ -40,7 +42,7 @@ export function streamTrials(
 async function* pieces(
   database: Database,
   of: SessionRecord,
-  { task, skip = 0, limit = Infinity }: Wanted,
+  { task, skip = 0, limit = Infinity }: Omit<Wanted, 'shown'>,
   form: { head: string; between: string; tail: string },
 ): AsyncGenerator<string> {
   if (form.head !== '') yield form.head;

@@ -11,7 +11,8 @@ import { severalOpenVisits } from '../../workflows/domain/assessment/sync.js';
 import { brokenRule, invalid, problem } from '../errors.js';
 import type { RequestContext } from '../route.js';
 import { held } from './participants.js';
-import { requireOwn } from './sessions-caller.js';
+import type { Actor } from '../access.js';
+import { requireOwn, sessionCallers } from './sessions-caller.js';
 import type { SessionCaller } from './sessions-caller.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -170,7 +171,20 @@ export async function existingSession(tx: Tx, id: string): Promise<SessionRecord
   return session;
 }
 
-/** A session with what each of its tasks gave. @throws 404 */
-export async function sessionDetails(tx: Tx, id: string): Promise<SessionRecord & { tasks: TaskRecord[] }> {
-  return { ...(await existingSession(tx, id)), tasks: await tasksOfSession(tx, id) };
+/** A session with what each of its tasks gave, as its reader may see it. @throws 404 */
+export async function sessionDetails(
+  tx: Tx,
+  id: string,
+  actor: Actor,
+): Promise<ShownSession<SessionRecord> & { tasks: TaskRecord[] }> {
+  const session = await existingSession(tx, id);
+  return { ...shownTo(actor, session), tasks: await tasksOfSession(tx, session.id) };
 }
+
+export type ShownSession<Session extends SessionRecord> = Omit<Session, 'id'> & { id: string | null };
+
+/** An active session's id is the credential for its results: only who may write sessions sees it. */
+export const shownTo = <Session extends SessionRecord>(actor: Actor, session: Session): ShownSession<Session> => ({
+  ...session,
+  id: session.status === 'active' && !sessionCallers.roles.includes(actor.role) ? null : session.id,
+});

@@ -1,3 +1,4 @@
+import { csvText } from '../formula-text.js';
 import type { Column, Dataset } from './columns.js';
 import { columnsOf } from './statement.js';
 import type { ExportRequest } from './statement.js';
@@ -7,7 +8,8 @@ export interface About {
   exported_at: string;
 }
 
-const quoted = (cell: string): string => (/[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+/** Quoted as well where a program of another language would take it for two cells. */
+const quoted = (cell: string): string => (/[",;\t\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
 const WRITTEN: Record<string, string> = {
   text: 'text',
   word: 'text',
@@ -20,10 +22,9 @@ const WRITTEN: Record<string, string> = {
   json: 'JSON',
 };
 
-const FORMULA = /^[\t\n\r+\-=@]/;
 /** The first line of a CSV file. Names of metrics are what people wrote, too. */
 export const csvHeader = (columns: readonly Column[]): string =>
-  `${columns.map(({ name }) => quoted(FORMULA.test(name) ? `'${name}` : name)).join(',')}\n`;
+  `${columns.map(({ name }) => quoted(csvText(name))).join(',')}\n`;
 
 /**
  * The columns of an export in their order: name, how it is written, what it means, and, where there is a closed list,
@@ -33,7 +34,7 @@ export const dictionaryCsv = (of: Dataset, { deidentify }: ExportRequest): strin
   [
     'column,written_as,meaning,allowed_values',
     ...columnsOf(of, deidentify).map(({ name, type, about, values = type === 'boolean' ? ['true', 'false'] : [] }) =>
-      [name, WRITTEN[type]!, about, values.join('|')].map(quoted).join(','),
+      [name, WRITTEN[type]!, about, values.join('|')].map((cell) => quoted(csvText(cell))).join(','),
     ),
   ].join('\n') + '\n';
 

@@ -1,6 +1,6 @@
-import { boolean, id, instant, json, ofParticipant, oneOf, personal, text, utcDate, whose } from './columns.js';
+import { boolean, claims, id, instant, json, ofParticipant, oneOf, personal, text, utcDate, whose } from './columns.js';
 import type { Column, Dataset } from './columns.js';
-import { PROVED_BY, CONSENT_STATUS, ELIGIBILITY_STATUS, FORM_ORIGINS, FORM_STATUS } from './words.js';
+import { CONSENT_STATUS, ELIGIBILITY_STATUS, FORM_ORIGINS, FORM_STATUS, PROVED_BY, SIGNATURES } from './words.js';
 
 /** What an electronic signature says. */
 export const signature = (sql: string): Column[] => [
@@ -45,6 +45,7 @@ export const clinicalDatasets = {
       json('waiver_criteria_ids', 'which ones'),
       personal(text('waiver_reason', 'why')),
       id('waiver_approved_by_id', 'who approved it'),
+      ...claims,
       instant('waiver_approved_at', 'when'),
       instant('created_at', 'when the record was made'),
       instant('updated_at', 'its last change'),
@@ -80,6 +81,13 @@ export const clinicalDatasets = {
       instant('signed_at', 'when it was signed'),
       id('signed_by_id', 'by whom'),
       ...signature('t.signature'),
+      oneOf(
+        SIGNATURES,
+        'signature',
+        'signed here, or of a document that this service signed: verified',
+        `case when t.signed_at is null then null when t.imported and t.signed_by_id is null and t.signature_verified is not true then 'not verified' else 'verified' end`,
+      ),
+      ...claims,
       instant('locked_at', 'when it was closed to changes'),
       instant('created_at', 'when the record was made'),
       instant('updated_at', 'its last change'),

@@ -55,6 +55,12 @@ export const oneOf = (values: readonly string[], name: string, about: string, sq
 });
 export const personal = (one: Column): Column => ({ ...one, personal: true });
 
+/** Of rows that name persons: what a full import says of them. */
+export const claims = [
+  boolean('imported', 'it came with a full import: nobody here has seen who did it'),
+  id('imported_by', 'who imported it'),
+  personal(json('original_users', 'whom the imported document names, field by field')),
+];
 /** Of every row about a participant, in front. */
 export const whose = [
   id('participant_id', 'the participant', 'p.id'),

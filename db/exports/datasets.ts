@@ -1,7 +1,8 @@
-import { reportingShift, sessionStatus, summarySource, taskSummary, visitStatus } from '../effective.js';
+import { reportingShift, sessionStatus, shownSession, summarySource, taskSummary, visitStatus } from '../effective.js';
 import { clinicalDatasets, signature } from './clinical-datasets.js';
 import {
   boolean,
+  claims,
   code,
   date,
   id,
@@ -43,6 +44,8 @@ const REMARKS_OF = {
   quality_flags: remarksOf('quality_flags', 't.quality_flags'),
   warnings: remarksOf('warnings', `'[]'::jsonb`),
 };
+
+const SESSION_ID = 'the session; while it is active its public id';
 
 export const datasets = {
   participants: {
@@ -119,7 +122,7 @@ export const datasets = {
     date: utcDate('t.started_at'),
     order: 't.started_at, t.id',
     columns: [
-      id('id', 'the session'),
+      id('id', SESSION_ID, shownSession('t')),
       ...whose,
       id('visit_id', 'its visit'),
       code('battery_code', 'its battery', 'b.code'),
@@ -155,7 +158,7 @@ export const datasets = {
     date: utcDate('t.started_at'),
     order: 't.started_at, t.id, k.task, m.key',
     columns: [
-      id('session_id', 'the session', 't.id'),
+      id('session_id', SESSION_ID, shownSession('t')),
       ...whose,
       id('visit_id', 'its visit'),
       instant('started_at', 'start of the session'),
@@ -184,7 +187,7 @@ export const datasets = {
   },
   raw_trials: {
     // A row is up to a thousand trials.
-    from: `(select c.session_id as of_session, t0.started_at, c.task, c.chunk, c.trial_index, c.rt, c.correct, c.at, c.data, c.practice, c.study_id, p0.id as of_participant, t0.visit_id
+    from: `(select ${shownSession('t0')} as of_session, t0.started_at, c.task, c.chunk, c.trial_index, c.rt, c.correct, c.at, c.data, c.practice, c.study_id, p0.id as of_participant, t0.visit_id
       from raw_trial_chunks c join assessment_sessions t0 on t0.id = c.session_id join participants p0 on p0.id = t0.participant_id where c.study_id = :study order by c.session_id, c.task, c.chunk) t
       join participants p on p.id = t.of_participant left join sites st on st.id = p.site_id`,
     each: 'select unnest(t.trial_index) as trial_index, unnest(t.rt) as rt, unnest(t.correct) as correct, unnest(t.at) as at, jsonb_array_elements(t.data) as data, unnest(t.practice) as practice',
@@ -192,7 +195,7 @@ export const datasets = {
     date: utcDate('t.started_at'),
     order: '',
     columns: [
-      id('session_id', 'the session', 't.of_session'),
+      id('session_id', SESSION_ID, 't.of_session'),
       ...whose,
       id('visit_id', 'its visit'),
       text('task', 'cognitive task'),
@@ -248,6 +251,7 @@ export const datasets = {
       oneOf(SOURCE_TYPES, 'previous_source_type', 'source before'),
       number('change_delta_days', 'days moved'),
       id('actor_user_id', 'who'),
+      ...claims,
       oneOf(ACTOR_TYPES, 'actor_type', 'what kind of actor'),
       personal(text('reason', 'why')),
       ...signature('o.signature'),
@@ -311,7 +315,11 @@ export const datasets = {
       id('user_id', 'who'),
       word('action', 'did what'),
       word('resource_type', 'to what'),
-      text('resource_id', 'which one'),
+      text(
+        'resource_id',
+        'which one; of an active session its public id',
+        `coalesce((select ${shownSession('x')}::text from assessment_sessions x where t.resource_type = 'session' and x.id::text = t.resource_id), t.resource_id)`,
+      ),
       json('audit_metadata', 'more about it'),
       word('request_id', 'by which request'),
       instant('created_at', 'when'),

@@ -160,7 +160,8 @@ function valueSql({ type, sql }: Column, as: 'csv' | 'json', deidentify: boolean
     case 'boolean':
       return as === 'csv' ? `(${sql})::text` : sql;
     case 'json':
-      return as === 'csv' ? `(${sql})::text` : sql;
+      // Only texts in it have a semicolon, which another language's spreadsheet takes for the end of the cell.
+      return as === 'csv' ? `replace((${sql})::text, ';', '\\u003b')` : sql;
     default:
       return sql;
   }

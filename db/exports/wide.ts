@@ -1,4 +1,4 @@
-import { taskSummary } from '../effective.js';
+import { shownSession, taskSummary } from '../effective.js';
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { code, date, id, instant, text, utcDate, whose } from './columns.js';
@@ -26,7 +26,7 @@ export function wideSummaries(metrics: readonly WideMetric[]): Dataset {
   if (metrics.length > MOST_METRICS)
     throw new TooManyColumns(`there are ${metrics.length} metrics; a wide export has room for ${MOST_METRICS}`);
   const fixed = [
-    id('session_id', 'the session', 't.id'),
+    id('session_id', 'the session; while it is active its public id', shownSession('t')),
     ...whose,
     id('visit_id', 'its visit'),
     text('visit_name', 'name of the visit', 'v.name'),

@@ -34,5 +34,6 @@ export const MESSAGE_STATUS = ['pending', 'sent', 'failed', 'cancelled', 'suppre
 export const CONSENT_STATUS = ['pending', 'signed', 'declined', 'revoked'];
 export const ELIGIBILITY_STATUS = ['pending', 'eligible', 'ineligible', 'deferred'];
 export const FORM_STATUS = ['draft', 'complete', 'signed', 'locked'];
+export const SIGNATURES = ['verified', 'not verified'];
 export const FORM_ORIGINS = ['service', 'datacapture'];
 export const PROVED_BY = ['password', 'totp', 'session', 'claimed'];

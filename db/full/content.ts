@@ -1,11 +1,15 @@
 import { hashOf } from '../hashing.js';
+import { CLAIM_COLUMNS, PERSON_COLUMNS } from './claims.js';
 import type { StudyDocument } from './document.js';
 import { STUDY_COLUMNS, ofTarget } from './tables.js';
 
 type Row = Record<string, unknown>;
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
-/** What a load decides itself: what waited to be sent or heard of. */
+/** What a load decides itself: what waited to be sent or heard of, and who is named as having done something. */
 const SETTLED: Record<string, readonly string[]> = {
+  ...Object.fromEntries(
+    Object.entries(PERSON_COLUMNS).map(([table, columns]) => [table, [...columns, ...CLAIM_COLUMNS]]),
+  ),
   notifications: ['status', 'reason', 'dedupe_key'],
   webhook_events: ['status', 'error'],
   datacapture_configs: ['webhook_enabled', 'created_at', 'updated_at'],

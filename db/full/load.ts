@@ -2,6 +2,8 @@ import type { Tx } from '../knex.js';
 import { portions } from '../portions.js';
 import { carriedTrace } from '../trace-context.js';
 import type { TxWithMark } from '../transaction.js';
+import { asClaimed } from './claims.js';
+import type { Importing } from './claims.js';
 import type { StudyDocument } from './document.js';
 import { NewIds } from './ids.js';
 import { studyTables } from './tables.js';
@@ -28,7 +30,7 @@ export async function studyIsEmpty(tx: Tx, studyId: string): Promise<boolean> {
 
 /**
  * Loads a document's rows into an empty study, with new ids. The workflows of its participants are started afterwards.
- * @param values of the capture system's configuration, in place of the secrets that stay behind
+ * @param values of the capture system's configuration, in place of the secrets that stay behind; who imports
  * @returns how many rows of each table, and batteries that were named and are not in the document
  * @throws UnreadableDate, ForeignReference
  */
@@ -36,7 +38,7 @@ export async function loadStudy(
   tx: Tx,
   studyId: string,
   document: StudyDocument,
-  values: { datacapture: Row },
+  values: { datacapture: Row; importing: Importing },
 ): Promise<{ loaded: Record<string, number>; unknownBatteries: readonly number[] }> {
   // Visits bring their history with them (0018-exports).
   await tx.raw(`select set_config('app.loading_study', ?, true)`, [studyId]);
@@ -50,7 +52,9 @@ export async function loadStudy(
     const brought = ids
       .rowsOf(name)
       .map((row) => Object.fromEntries(Object.entries(row).filter(([column]) => !without.includes(column))));
-    const rows = brought.map((row) => settled(studyId, name, row, people, values.datacapture, document));
+    const rows = brought.map((row) =>
+      settled(studyId, name, asClaimed(name, row, values.importing), people, values.datacapture, document),
+    );
     loaded[name] = rows.length;
     if (name === 'batteries') await loadBatteries(tx, rows, ids, document);
     else if (name === 'visit_states')

@@ -64,6 +64,9 @@ import * as workerSigns from './0073-worker-signs.js';
 import * as waiverApproval from './0074-waiver-approval.js';
 import * as signatures from './0078-signatures.js';
 import * as accountProtection from './0079-account-protection.js';
+import * as formulaTexts from './0082-formula-texts.js';
+import * as sessionNames from './0083-session-names.js';
+import * as importedClaims from './0084-imported-claims.js';
 import * as messageAuthorizations from './0086-message-authorizations.js';
 import * as portalTokensEnd from './0087-portal-tokens-end.js';
 
@@ -140,6 +143,9 @@ export const migrations: readonly SqlMigration[] = [
   waiverApproval,
   signatures,
   accountProtection,
+  formulaTexts,
+  sessionNames,
+  importedClaims,
   messageAuthorizations,
   portalTokensEnd,
 ];

@@ -74,6 +74,7 @@ export class Eligibility extends Row {
     'exclusion_criteria',
     'waiver_criteria_ids',
     'source_documents',
+    'original_users',
   ];
   declare study_id: string;
   declare participant_id: string;
@@ -89,6 +90,9 @@ export class Eligibility extends Row {
   declare waiver_approved_by_id: string | null;
   declare waiver_approved_at: string | null;
   declare source_documents: unknown[];
+  declare imported: boolean;
+  declare imported_by: string | null;
+  declare original_users: Record<string, string> | null;
 }
 
 export class Randomization extends Model {
@@ -113,7 +117,7 @@ export interface Signature {
 
 export class FormInstance extends Row {
   static override tableName = 'form_instances';
-  static override jsonAttributes = ['items', 'signature'];
+  static override jsonAttributes = ['items', 'signature', 'original_users'];
   declare study_id: string;
   declare participant_id: string;
   declare form_oid: string;
@@ -124,6 +128,10 @@ export class FormInstance extends Row {
   declare signature: Signature | null;
   declare locked_at: string | null;
   declare origin: 'service' | 'datacapture';
+  declare imported: boolean;
+  declare imported_by: string | null;
+  declare original_users: Record<string, string> | null;
+  declare signature_verified: boolean | null;
 }
 
 export class VisitWindow extends Row {

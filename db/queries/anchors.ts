@@ -311,6 +311,9 @@ export async function readHistory(tx: Tx, participantId: string): Promise<unknow
       'request_id',
       'schedule_version_created_id',
       'anchor_version',
+      'imported',
+      'imported_by',
+      'original_users',
       'created_at',
     );
 }

@@ -1,4 +1,4 @@
-import { PRESENT_STATUS, summarySource, taskSummary, visitStatus } from '../effective.js';
+import { PRESENT_STATUS, shownSession, summarySource, taskSummary, visitStatus } from '../effective.js';
 import type { Tx } from '../knex.js';
 import { TRIAL_ROWS } from './trials.js';
 
@@ -97,7 +97,7 @@ export const datasets = {
     id: 'v.id',
   },
   sessions: {
-    columns: `s.id, s.participant_id, p.participant_code, s.visit_id, s.battery_id, s.battery_version, s.language,
+    columns: `${shownSession('s')} as id, s.participant_id, p.participant_code, s.visit_id, s.battery_id, s.battery_version, s.language,
       case when s.status = 'active' and s.source = 'online' and s.expires_at <= now() then 'expired' else s.status end as status, s.source, s.started_at, s.completed_at, s.timezone, s.sync_status,
       coalesce((select jsonb_object_agg(k.task, ${taskSummary('k')}) from session_tasks k where k.session_id = s.id), '{}') as task_summaries,
       coalesce((select jsonb_object_agg(k.task, ${summarySource('k')}) from session_tasks k where k.session_id = s.id), '{}') as summary_sources,
@@ -108,7 +108,7 @@ export const datasets = {
     id: 's.id',
   },
   raw_trials: {
-    columns: 'x.session_id, x.task, x.trial_index, x.rt, x.correct, x.at as timestamp, x.data, x.practice',
+    columns: `${shownSession('s')} as session_id, x.task, x.trial_index, x.rt, x.correct, x.at as timestamp, x.data, x.practice`,
     from: `(${TRIAL_ROWS}) x join assessment_sessions s on s.id = x.session_id ${PERSON} s.participant_id`,
     study: 'x.study_id',
     at: 's.created_at',

@@ -3,7 +3,7 @@ import { Eligibility } from '../models/records.js';
 import { inOrder } from './paging.js';
 
 const COLUMNS = `id, study_id, participant_id, status, inclusion_criteria, exclusion_criteria, confirmed_at, confirmed_by_id, has_waiver,
-  waiver_criteria_ids, waiver_reason, waiver_requested_by_id, waiver_approved_by_id, waiver_approved_at, source_documents, created_at, updated_at`;
+  waiver_criteria_ids, waiver_reason, waiver_requested_by_id, waiver_approved_by_id, waiver_approved_at, source_documents, imported, imported_by, original_users, created_at, updated_at`;
 
 export async function eligibilityOf(tx: Tx, participantId: string, lock = false): Promise<Eligibility | undefined> {
   const query = Eligibility.query(tx).findOne({ participant_id: participantId });

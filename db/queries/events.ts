@@ -83,3 +83,27 @@ export async function eventsAfter(
   );
   return rows.map(({ tx: at, seq, ...event }) => ({ ...event, place: { tx: at, seq } }));
 }
+
+/**
+ * Of streams that have read as far as these places: those whose studies have later events, each with the last one. All
+ * streams of a process ask with one statement. As in `eventsAfter`, no event can still come before it.
+ */
+export async function laterEvents(
+  tx: Tx,
+  streams: readonly { studyId: string; place: EventPlace }[],
+): Promise<{ index: number; place: EventPlace }[]> {
+  const rows = await prepared<{ index: string } & EventPlace>(
+    tx,
+    `select q.index, n.tx, n.seq from unnest($1::uuid[], $2::text[], $3::bigint[]) with ordinality q(study_id, tx, seq, index)
+     cross join lateral (
+       select coalesce(e.tx, '0')::text as tx, e.seq from domain_events e
+       where e.study_id = q.study_id and (coalesce(e.tx, '0'), e.seq) > (q.tx::xid8, q.seq) and coalesce(e.tx, '0') < pg_snapshot_xmin(pg_current_snapshot())
+       order by coalesce(e.tx, '0') desc, e.seq desc limit 1) n`,
+    [
+      streams.map(({ studyId }) => studyId),
+      streams.map(({ place }) => place.tx),
+      streams.map(({ place }) => place.seq),
+    ],
+  );
+  return rows.map(({ index, tx: at, seq }) => ({ index: Number(index) - 1, place: { tx: at, seq } }));
+}

@@ -23,6 +23,9 @@ const requests = (tx: Tx) =>
       'o.decided_at',
       'o.decision_reason',
       'o.signature',
+      'o.imported',
+      'o.imported_by',
+      'o.original_users',
       tx.raw(`o.impact || jsonb_build_object('preview_hash', o.preview_hash) as impact`),
     );
 

@@ -7,6 +7,8 @@ import type { Listed, Page } from './paging.js';
 export type SessionStatus = 'active' | 'completed' | 'expired' | 'abandoned';
 export interface SessionRecord {
   id: string;
+  /** Its name for those to whom the id would be a credential. */
+  public_id: string;
   study_id: string;
   site_id: string | null;
   participant_id: string;
@@ -36,7 +38,7 @@ export interface SessionRecord {
 
 /** A session whose time is up is expired from that moment; the sweep writes it down a little later. */
 const STATUS = sessionStatus('s');
-const OWN = `s.id, s.study_id, s.site_id, s.participant_id, s.visit_id, s.battery_id, s.battery_version, s.language, ${STATUS} as status, s.source, s.local_id, s.device_id,
+const OWN = `s.id, session_public_id(s.id) as public_id, s.study_id, s.site_id, s.participant_id, s.visit_id, s.battery_id, s.battery_version, s.language, ${STATUS} as status, s.source, s.local_id, s.device_id,
   s.clock_skew_ms, s.quality_flags, s.started_at, s.expires_at, s.completed_at, s.timezone, s.sync_status, s.synced_at`;
 const COLUMNS = `${OWN}, coalesce(k.task_summaries, '{}') as task_summaries, coalesce(k.summary_sources, '{}') as summary_sources, coalesce(k.trial_count, 0)::integer as trial_count, s.created_at, s.updated_at`;
 const TASKS = `(select jsonb_object_agg(t.task, ${taskSummary('t')}) as task_summaries, jsonb_object_agg(t.task, ${summarySource('t')}) as summary_sources, sum(t.trial_count) as trial_count from session_tasks t where t.session_id = s.id) as k`;
@@ -84,10 +86,12 @@ export function listSessions(tx: Tx, filter: SessionFilter): Promise<Listed<Sess
   );
 }
 
+/** By its id or, while it is active, by its public id. */
 export async function sessionById(tx: Tx, id: string): Promise<SessionRecord | undefined> {
   const { rows } = await tx.raw(
-    `select ${COLUMNS} from assessment_sessions s join participants p on p.id = s.participant_id cross join lateral ${TASKS} where s.id = ?`,
-    [id],
+    `select ${COLUMNS} from assessment_sessions s join participants p on p.id = s.participant_id cross join lateral ${TASKS}
+     where s.id = ? or (s.status = 'active' and s.source = 'online' and session_public_id(s.id) = ?)`,
+    [id, id],
   );
   return rows[0];
 }
@@ -95,11 +99,18 @@ export async function sessionById(tx: Tx, id: string): Promise<SessionRecord | u
 export type SessionRow = Omit<
   SessionRecord,
   'task_summaries' | 'summary_sources' | 'trial_count' | 'created_at' | 'updated_at'
->;
+> & {
+  /** null: the participant opened it, or who cares for it. */
+  started_by_id: string | null;
+};
 /** The session's own row, locked until the commit: whatever is submitted to one session takes turns. */
 export async function lockSession(tx: Tx, id: string): Promise<SessionRow | undefined> {
   return (
-    await prepared<SessionRow>(tx, `select ${OWN} from assessment_sessions s where s.id = $1 for update`, [id])
+    await prepared<SessionRow>(
+      tx,
+      `select ${OWN}, s.started_by_id from assessment_sessions s where s.id = $1 for update`,
+      [id],
+    )
   )[0];
 }
 

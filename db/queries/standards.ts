@@ -1,4 +1,4 @@
-import { reportingShift, sessionStatus, taskSummary, visitStatus } from '../effective.js';
+import { reportingShift, sessionStatus, shownSession, taskSummary, visitStatus } from '../effective.js';
 import type { Tx } from '../knex.js';
 import type { Signature } from '../models/records.js';
 
@@ -89,7 +89,7 @@ select json_build_object('id', p.id, 'code', p.participant_code, 'status', p.sta
     'x.target_date, x.id',
   )},
   'sessions', ${list(
-    `select s.id, s.visit_id, ${sessionStatus('s')} as status, s.language, s.source, ${at('s.started_at')} as started_at, ${at('s.completed_at')} as completed_at,
+    `select ${shownSession('s')} as id, s.visit_id, ${sessionStatus('s')} as status, s.language, s.source, ${at('s.started_at')} as started_at, ${at('s.completed_at')} as completed_at,
     coalesce((select json_object_agg(t.task, ${taskSummary('t')} order by t.task) from session_tasks t where t.session_id = s.id), '{}') as tasks from assessment_sessions s where s.participant_id = p.id`,
     'x.started_at, x.id',
   )}

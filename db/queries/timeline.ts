@@ -1,6 +1,6 @@
 import { isoTimestamp } from '../knex.js';
 import type { Tx } from '../knex.js';
-import { visitStatus } from '../effective.js';
+import { shownSession, visitStatus } from '../effective.js';
 import { prepared } from '../prepared.js';
 
 /** What stands on a participant's timeline, by where it comes from. */
@@ -20,6 +20,10 @@ export const timelineKinds = [
   'reminder',
 ] as const;
 export type TimelineKind = (typeof timelineKinds)[number];
+
+/** Of what a full import brought: that it did, by whom, and whom its document names. */
+const claimed = (row: string): string =>
+  `case when ${row}.imported then jsonb_build_object('imported', true, 'imported_by', ${row}.imported_by, 'original_users', ${row}.original_users) else '{}' end`;
 
 /** One thing that happened, or is planned; `what` says which of its kind's things. */
 export interface TimelineRow {
@@ -83,20 +87,20 @@ const SOURCES = `
     from consents c where c.participant_id = $1 and c.signed_at is not null
   union all select case c.status when 'pending' then c.created_at else coalesce(c.revoked_at, c.updated_at) end, 2, 1, 'consent', c.status, c.id, jsonb_build_object('consent_version_id', c.consent_version_id, 'purpose', c.purpose, 'status', c.status), false
     from consents c where c.participant_id = $1 and c.status <> 'signed'
-  union all select coalesce(e.confirmed_at, e.updated_at), 3, 0, 'eligibility', e.status, e.id, jsonb_build_object('status', e.status, 'has_waiver', e.has_waiver), false from eligibility_assessments e where e.participant_id = $1
+  union all select coalesce(e.confirmed_at, e.updated_at), 3, 0, 'eligibility', e.status, e.id, jsonb_build_object('status', e.status, 'has_waiver', e.has_waiver) || ${claimed('e')}, false from eligibility_assessments e where e.participant_id = $1
   union all select r.randomized_at, 4, 0, 'randomization', 'randomized', r.id, jsonb_build_object('arm', r.arm, 'stratum', r.stratum), false from randomizations r where r.participant_id = $1
   union all select f.created_at, 1, 1, 'form', 'entered', f.id, jsonb_build_object('form_oid', f.form_oid, 'status', f.status, 'origin', f.origin), false from form_instances f where f.participant_id = $1
-  union all select f.signed_at, 1, 2, 'form', 'signed', f.id, jsonb_build_object('form_oid', f.form_oid, 'status', f.status, 'origin', f.origin, 'signed_by_id', f.signed_by_id, 'signature', f.signature), false from form_instances f where f.participant_id = $1 and f.signed_at is not null
+  union all select f.signed_at, 1, 2, 'form', 'signed', f.id, jsonb_build_object('form_oid', f.form_oid, 'status', f.status, 'origin', f.origin, 'signed_by_id', f.signed_by_id, 'signature', f.signature) || ${claimed('f')} || case when f.imported then jsonb_build_object('signature_verified', f.signature_verified) else '{}' end, false from form_instances f where f.participant_id = $1 and f.signed_at is not null
   union all select f.locked_at, 1, 3, 'form', 'locked', f.id, jsonb_build_object('form_oid', f.form_oid, 'status', f.status, 'origin', f.origin), false from form_instances f where f.participant_id = $1 and f.locked_at is not null
   union all select w.received_at, 1, w.seq, 'trigger', w.status, w.id, jsonb_build_object('record', w.record, 'instrument', w.instrument, 'event_name', w.event_name, 'status', w.status, 'outcome', w.outcome, 'error', w.error, 'processed_at', w.processed_at, 'duplicate_of_id', w.duplicate_of_id), false
     from webhook_events w where w.participant_id = $1
-  union all select o.requested_at, 5, 0, 'approval', 'requested', o.id, jsonb_build_object('previous_enrollment_date', o.previous_enrollment_date, 'new_enrollment_date', o.new_enrollment_date, 'reason', o.reason, 'requested_by_id', o.requested_by_id, 'expires_at', o.expires_at, 'status', o.status), false
+  union all select o.requested_at, 5, 0, 'approval', 'requested', o.id, jsonb_build_object('previous_enrollment_date', o.previous_enrollment_date, 'new_enrollment_date', o.new_enrollment_date, 'reason', o.reason, 'requested_by_id', o.requested_by_id, 'expires_at', o.expires_at, 'status', o.status) || ${claimed('o')}, false
     from override_requests o where o.participant_id = $1
   -- a decision bears the moment of what it did, which stands after it
-  union all select least(o.decided_at, (select min(h.created_at) from anchor_date_history h where h.participant_id = $1 and h.event_type in ('OVERRIDE_GRANTED', 'OVERRIDE_DENIED') and h.created_at >= o.requested_at)), 5, 1, 'approval', o.status, o.id, jsonb_build_object('previous_enrollment_date', o.previous_enrollment_date, 'new_enrollment_date', o.new_enrollment_date, 'reason', o.decision_reason, 'decided_by_id', o.decided_by_id, 'requested_at', o.requested_at, 'status', o.status, 'signature', o.signature), false
+  union all select least(o.decided_at, (select min(h.created_at) from anchor_date_history h where h.participant_id = $1 and h.event_type in ('OVERRIDE_GRANTED', 'OVERRIDE_DENIED') and h.created_at >= o.requested_at)), 5, 1, 'approval', o.status, o.id, jsonb_build_object('previous_enrollment_date', o.previous_enrollment_date, 'new_enrollment_date', o.new_enrollment_date, 'reason', o.decision_reason, 'decided_by_id', o.decided_by_id, 'requested_at', o.requested_at, 'status', o.status, 'signature', o.signature) || ${claimed('o')}, false
     from override_requests o where o.participant_id = $1 and o.decided_at is not null
   union all select h.created_at, 6, h.seq, 'anchor', h.event_type, h.id, jsonb_build_object('enrollment_date', h.enrollment_date_value, 'previous_enrollment_date', h.previous_enrollment_date, 'change_delta_days', h.change_delta_days, 'status_before', h.status_before,
-      'status_after', h.status_after, 'source_type', h.source_type, 'anchor_version', h.anchor_version, 'actor_type', h.actor_type, 'actor_user_id', h.actor_user_id, 'reason', h.reason), false
+      'status_after', h.status_after, 'source_type', h.source_type, 'anchor_version', h.anchor_version, 'actor_type', h.actor_type, 'actor_user_id', h.actor_user_id, 'reason', h.reason) || ${claimed('h')}, false
     from anchor_date_history h where h.participant_id = $1 and h.event_type not in ('OVERRIDE_REQUESTED', 'OVERRIDE_DENIED')
   union all select v.generated_at, 7, v.version_number, 'schedule', 'generated', v.id, jsonb_build_object('version_number', v.version_number, 'anchor_date_used', v.anchor_date_used, 'visits_generated', v.visits_generated, 'status', v.status, 'is_current', v.is_current, 'warnings', v.generation_warnings), false
     from schedule_versions v where v.participant_id = $1
@@ -108,7 +112,7 @@ const SOURCES = `
       8, 0, 'visit', o.status, v.id, jsonb_build_object('name', v.name, 'visit_key', v.visit_key, 'status', o.status, 'target_date', v.target_date, 'window_open', v.window_open, 'window_close', v.window_close, 'completed_at', v.completed_at,
         'data_sync_status', v.data_sync_status, 'needs_review', v.needs_review, 'anchor_reconciled', v.anchor_reconciled), o.status in ('scheduled', 'open')
     from scheduled_visits v join participants p on p.id = v.participant_id cross join lateral (select ${visitStatus('v', '(clock_timestamp() at time zone $2)::date', 'p.status')} as status) o where v.participant_id = $1 and v.status <> 'superseded'
-  union all select coalesce(a.completed_at, a.started_at), 9, 0, 'session', a.status, a.id, jsonb_build_object('status', a.status, 'source', a.source, 'started_at', a.started_at, 'completed_at', a.completed_at, 'visit_id', a.visit_id, 'battery_id', a.battery_id, 'sync_status', a.sync_status), false
+  union all select coalesce(a.completed_at, a.started_at), 9, 0, 'session', a.status, ${shownSession('a')}, jsonb_build_object('status', a.status, 'source', a.source, 'started_at', a.started_at, 'completed_at', a.completed_at, 'visit_id', a.visit_id, 'battery_id', a.battery_id, 'sync_status', a.sync_status), false
     from assessment_sessions a where a.participant_id = $1
   union all select u.at, 10, u.number, 'push', u.status, u.id, jsonb_build_object('session_id', u.session_id, 'attempt', u.number, 'status', u.status, 'error_type', u.error_type, 'message', u.message, 'records_imported', u.records_imported, 'next_attempt_at', u.next_attempt_at), false
     from push_attempts u join assessment_sessions a on a.id = u.session_id where a.participant_id = $1

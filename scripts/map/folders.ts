@@ -12,6 +12,7 @@ export const folders: Record<string, string> = {
   'api/routes': 'every route in one definition: path, roles, schemas, handler',
   'api/schemas': 'bodies and answers that routes share',
   'api/services': 'what a route does, with its audit record',
+  'api/services/bounces': 'mails that came back, read in a thread',
   'api/services/timeline': 'one participant’s story as list, picture and page',
   'api/standards': 'a participant as FHIR R4 resources',
   'api/standards/odm': 'a study as CDISC ODM: its design and its data',

@@ -1,5 +1,6 @@
 import { Environment } from '@marcbachmann/cel-js';
 import type { ASTNode, ParseResult } from '@marcbachmann/cel-js';
+import { COUNTED, MACROS, MAX_STEPS, counted, countedText, isOverBudget, startCounting } from './expression-budget.js';
 import { addDays, dateIn, daysBetween, dayOfWeek, isDate } from './dates.js';
 import { chosenConsent } from './consent.js';
 import type { Policy } from './policy-schema.js';
@@ -60,26 +61,37 @@ const environment = new Environment({
 
 /** What an expression may name: what docs/expressions.md describes. */
 export const expressionNames = () => environment.getDefinitions();
+/** The same for what is run: a text that counts its steps has more nodes, and is nested deeper, than what was written. */
+const counting = environment
+  .clone({ limits: { maxAstNodes: 10_000, maxDepth: 250 } })
+  .registerFunction(`${COUNTED}(dyn): dyn`, counted);
 
 export type ExpressionKind = 'rule' | 'date';
 export interface ExpressionFault {
   message: string;
 }
 
-const MACROS = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
 /** A regular expression can run for ever, a binding can double a text at each step: neither is needed for a date. */
 const REFUSED = new Set(['matches', 'bind']);
 
-const parsed = new Map<string, ParseResult>();
-function parse(expression: string): ParseResult {
-  let found = parsed.get(expression);
-  if (!found) {
-    found = environment.parse(expression);
-    if (parsed.size > 1000) parsed.clear();
-    parsed.set(expression, found);
-  }
-  return found;
-}
+const remembered = (make: (expression: string) => ParseResult) => {
+  const made = new Map<string, ParseResult>();
+  return (expression: string): ParseResult => {
+    let found = made.get(expression);
+    if (!found) {
+      found = make(expression);
+      if (made.size > 1000) made.clear();
+      made.set(expression, found);
+    }
+    return found;
+  };
+};
+const parse = remembered((expression) => environment.parse(expression));
+/** What is run in an expression's place: it counts its steps where they are not bounded by its length. */
+const runnable = remembered((expression) => {
+  const text = countedText(parse(expression).ast);
+  return text === null ? parse(expression) : counting.parse(text);
+});
 
 /** Visits every node below `node`; `depth` counts the loops around it. */
 function walk(node: unknown, visit: (op: string, args: unknown, loops: number) => void, loops = 0): void {
@@ -272,11 +284,31 @@ export const candidateContext = (candidate: Candidate | null): ExpressionContext
 
 export type RuleOutcome = { ok: true; value: unknown } | { ok: false; reason: string };
 
-/** Runs an expression; a fault at run time is an outcome, never a throw. */
+const OVER_BUDGET: RuleOutcome = {
+  ok: false,
+  reason: `RULE_ERROR: it takes more than ${MAX_STEPS.toLocaleString('en')} steps`,
+};
+
+/** Runs an expression; a fault at run time is an outcome, never a throw, and so is one that goes on for too long. */
 export function runExpression(expression: string, context: Record<string, unknown>): RuleOutcome {
   try {
-    return { ok: true, value: parse(expression)(context) };
+    const run = runnable(expression);
+    startCounting();
+    const value: unknown = run(context);
+    return isOverBudget() ? OVER_BUDGET : { ok: true, value };
   } catch (fault) {
-    return { ok: false, reason: `RULE_ERROR: ${sentenceOf(fault)}` };
+    return isOverBudget()
+      ? OVER_BUDGET
+      : { ok: false, reason: `RULE_ERROR: ${faultAsWritten(expression, context, fault)}` };
   }
+}
+
+/** The fault with its place in the expression as it was written, which costs no more steps than were counted. */
+function faultAsWritten(expression: string, context: Record<string, unknown>, fault: unknown): string {
+  try {
+    parse(expression)(context);
+  } catch (sameFault) {
+    return sentenceOf(sameFault);
+  }
+  return sentenceOf(fault);
 }

@@ -1,17 +1,19 @@
 import { problem } from '../../errors.js';
 import { Turns } from '../../pdf/turns.js';
 import { threadOf } from '../../../db/thread-of.js';
+import type { ThreadData, ThreadMessage } from '../reading-thread.js';
 import type { SheetRead } from './read.js';
-import type { ThreadData, ThreadMessage } from './thread.js';
 import { unreadable } from './unreadable.js';
 
-/** What was read of a workbook: its rows, packed. */
-export interface Contents {
-  sheet: SheetRead;
+/** What was read of a file: its rows, packed. */
+export interface Contents<Found> {
+  sheet: Found;
   pieces: Uint8Array[];
 }
 
 export interface Reading {
+  /** What it is called in a refusal. */
+  what?: 'workbook' | 'file';
   /** Nobody waits for it any more. */
   gone: AbortSignal;
   /** The largest workbook that is taken needs a twentieth of it, where nobody else uses the processor. */
@@ -33,55 +35,60 @@ let inLine = 0;
 const MEMORY = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 4 };
 
 /**
- * Reads a workbook in a thread of its own, which ends with it; two at a time.
+ * Reads a workbook, or another file of rows, in a thread of its own, which ends with it; two at a time.
  * @throws 400 FILE_UNREADABLE, 503 where too many wait, or where the thread was lost
  */
-export async function readInThread(bytes: Buffer, reading: Reading): Promise<Contents> {
+export async function readInThread<Found = SheetRead>(bytes: Buffer, reading: Reading): Promise<Contents<Found>> {
   if (inLine >= AT_ONCE + MOST_WAITING)
     throw problem('UNAVAILABLE', {
-      detail: 'Too many workbooks are being read: try again.',
+      detail: 'Too many files are being read: try again.',
       headers: { 'Retry-After': '5' },
     });
   inLine += 1;
   try {
-    return await turns.run(() => read(bytes, reading));
+    return await turns.run(() => read<Found>(bytes, reading));
   } finally {
     inLine -= 1;
   }
 }
 
-async function read(
+async function read<Found>(
   bytes: Buffer,
-  { gone, limitMs = LIMIT_MS, program = ['./thread', import.meta.url] }: Reading,
-): Promise<Contents> {
-  if (gone.aborted) throw left();
+  { what = 'workbook', gone, limitMs = LIMIT_MS, program = ['./thread', import.meta.url] }: Reading,
+): Promise<Contents<Found>> {
+  if (gone.aborted) throw left(what);
   const workerData: ThreadData = { bytes };
   const thread = threadOf(...program, { workerData, resourceLimits: MEMORY });
   const pieces: Uint8Array[] = [];
   let late: NodeJS.Timeout | undefined;
   let leave = () => {};
   try {
-    return await new Promise<Contents>((resolve, reject) => {
+    return await new Promise<Contents<Found>>((resolve, reject) => {
       late = setTimeout(() => {
-        reject(unreadable(`The workbook could not be read within ${limitMs / 1000} seconds.`));
+        reject(unreadable(`The ${what} could not be read within ${limitMs / 1000} seconds.`));
       }, limitMs);
       leave = () => {
-        reject(left());
+        reject(left(what));
       };
       gone.addEventListener('abort', leave);
-      thread.on('message', (message: ThreadMessage) => {
+      thread.on('message', (message: ThreadMessage<Found>) => {
         if ('piece' in message) pieces.push(message.piece);
         else if ('sheet' in message) resolve({ sheet: message.sheet, pieces });
         else if ('refused' in message)
-          reject(unreadable(message.refused, message.cause === '' ? undefined : new Error(message.cause)));
-        else reject(new Error(`a workbook could not be read: ${message.fault}`));
+          reject(
+            problem(message.code, {
+              detail: message.refused,
+              ...(message.cause !== '' && { cause: new Error(message.cause) }),
+            }),
+          );
+        else reject(new Error(`a ${what} could not be read: ${message.fault}`));
       });
       thread.on('messageerror', reject);
       thread.on('error', (fault) => {
-        reject(lost(fault));
+        reject(lost(what, fault));
       });
       thread.on('exit', (code) => {
-        reject(lost(new Error(`the thread ended with code ${code}`)));
+        reject(lost(what, new Error(`the thread ended with code ${code}`)));
       });
     });
   } finally {
@@ -91,6 +98,6 @@ async function read(
   }
 }
 
-const left = () => problem('BAD_REQUEST', { detail: 'The caller went away while the workbook was read.' });
-const lost = (cause: Error) =>
-  problem('UNAVAILABLE', { detail: 'The workbook could not be read: the thread that was reading it ended.', cause });
+const left = (what: string) => problem('BAD_REQUEST', { detail: `The caller went away while the ${what} was read.` });
+const lost = (what: string, cause: Error) =>
+  problem('UNAVAILABLE', { detail: `The ${what} could not be read: the thread that was reading it ended.`, cause });

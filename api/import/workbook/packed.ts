@@ -21,7 +21,9 @@ export class Packing {
   /** @param send gets the rows in pieces, each of an array of its own */
   constructor(private readonly send: (piece: Uint8Array<ArrayBuffer>) => void) {}
 
+  /** A blank row is left out: whoever reads the rows knows them by their numbers. */
   add(row: number, cells: readonly string[]): void {
+    if (cells.every((cell) => cell.trim() === '')) return;
     let last = cells.length;
     while (last > 0 && cells[last - 1] === '') last -= 1;
     const kept = cells.slice(0, last);

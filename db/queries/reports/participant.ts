@@ -1,4 +1,4 @@
-import { summarySource, taskSummary } from '../../effective.js';
+import { shownSession, summarySource, taskSummary } from '../../effective.js';
 import type { Tx } from '../../knex.js';
 import { together } from '../../one-trip.js';
 import type { Statement } from '../../one-trip.js';
@@ -51,7 +51,7 @@ function sessionsOf(asked: Asked, sessionId?: string): Statement {
     asked,
     ['people', 'sessions'],
     `
-    select s.id, a.visit_id, a.battery_id, a.battery_version, a.language, s.status, a.source, s.started_at, a.completed_at,
+    select ${shownSession('a')} as id, a.visit_id, a.battery_id, a.battery_version, a.language, s.status, a.source, s.started_at, a.completed_at,
       coalesce(k.task_summaries, '{}') as task_summaries, coalesce(k.summary_sources, '{}') as summary_sources, coalesce(k.trial_count, 0)::integer as trial_count
     from sessions s join assessment_sessions a on a.id = s.id
     left join lateral (select jsonb_object_agg(t.task, ${taskSummary('t')}) as task_summaries, jsonb_object_agg(t.task, ${summarySource('t')}) as summary_sources, sum(t.trial_count) as trial_count from session_tasks t where t.session_id = s.id) k on true

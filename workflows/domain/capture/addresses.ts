@@ -7,8 +7,21 @@ import ipaddr from 'ipaddr.js';
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   // ::ffff:10.0.0.1 is 10.0.0.1 to the socket that connects to it.
-  return ipaddr.process(address).range() === 'unicast';
+  const known = ipaddr.process(address);
+  return known.range() === 'unicast' && (!(known instanceof ipaddr.IPv6) || isGlobal(known));
 }
+
+/**
+ * Whether an IPv6 address is one of those that are given out (2000::/3), and names no IPv4 address that a tunnel would
+ * lead to (ISATAP, RFC 5214). `::127.0.0.1` is neither.
+ */
+function isGlobal({ parts }: ipaddr.IPv6): boolean {
+  const [first, , , , above, tunnel] = parts;
+  return first! >= 0x2000 && first! <= 0x3fff && !(tunnel === 0x5efe && (above === 0 || above === 0x0200));
+}
+
+/** Names that no public address has: those of this machine, of a local network, and names without a dot. */
+const PRIVATE_NAME = /^[^.]+$|(^|\.)(localhost|localdomain|local|internal|intranet|lan|home|corp|home\.arpa)$/i;
 
 /** The address that a URL's host spells out (`[::1]`, `127.0.0.1`); undefined for a name, which has to be looked up. */
 export function literalAddress(hostname: string): string | undefined {
@@ -32,7 +45,7 @@ export function captureUrlFault(text: string, allowPrivate: boolean, field = 'ap
   if (url.username || url.password) return `${field} must not contain a user name or password`;
   if (allowPrivate) return undefined;
   const literal = literalAddress(url.hostname);
-  if (literal ? !isPublicAddress(literal) : /(^|\.)(localhost|local|internal)\.?$/i.test(url.hostname)) {
+  if (literal ? !isPublicAddress(literal) : PRIVATE_NAME.test(url.hostname.replace(/\.+$/, ''))) {
     return `${field} points to a private address, which ALLOW_PRIVATE_URLS forbids here`;
   }
   return undefined;

@@ -26,3 +26,21 @@ export function readBounce(report: string, returned: string): Bounce | undefined
     status: /^Status:\s*(\d\.\d{1,3}\.\d{1,3})/im.exec(report)?.[1] ?? null,
   };
 }
+
+const TOKEN = new RegExp(`^${REPORT_HEADER}:\\s*(\\S+)`, 'gim');
+/** Lines of base64, as a part of a mail is encoded that some servers encode although they should not. */
+const BASE64_LINES = /^(?:[A-Za-z0-9+/]{40,76}\r?\n)+(?:[A-Za-z0-9+/]{1,76}={0,2})?/gm;
+const MAX_TOKENS = 10;
+
+/**
+ * Every token of REPORT_HEADER in a mail as it came, found without taking the mail apart: as it is, over folded lines,
+ * in quoted-printable and in base64. Pure.
+ */
+export function reportTokens(mail: string, decode: (base64: string) => string): string[] {
+  const encoded = [...mail.matchAll(BASE64_LINES)].map(([lines]) => decode(lines));
+  // A line that ends with "=" is broken in quoted-printable, and whole elsewhere.
+  return [mail, mail.replaceAll(/=\r?\n/g, ''), ...encoded]
+    .flatMap((text) => [...text.replaceAll(/\r?\n[ \t]+/g, '').matchAll(TOKEN)])
+    .slice(0, MAX_TOKENS)
+    .map(([, token]) => token!.replaceAll(/=3D/gi, '='));
+}

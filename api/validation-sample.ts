@@ -1,0 +1,44 @@
+import type { TSchema } from 'typebox';
+
+/** Values with fewer parts are looked at whole. */
+const LARGE = 5_000;
+/** Of what a schema does not know, and of each list, so many are kept: as many faults as an answer names. */
+const KEPT = 100;
+
+/** Whether a parsed body has so many parts that naming each of its faults would hold up others. */
+export function isLarge(value: unknown): boolean {
+  let left = LARGE;
+  const look = (part: unknown): boolean => {
+    if ((left -= 1) < 0) return true;
+    return typeof part === 'object' && part !== null && Object.values(part).some(look);
+  };
+  return look(value);
+}
+
+/**
+ * A small part of a large value that has faults, in which they are named: every field that the schema knows, the first
+ * hundred that it does not know, and of a list the first hundred, or one more than it may have.
+ */
+export function sampleOf(schema: TSchema | undefined, value: unknown): unknown {
+  const {
+    properties = {},
+    items,
+    maxItems = 0,
+  } = (schema ?? {}) as {
+    properties?: Record<string, TSchema>;
+    items?: TSchema;
+    maxItems?: number;
+  };
+  if (Array.isArray(value)) {
+    const most = Math.max(KEPT, Math.min(maxItems + 1, value.length));
+    return value.slice(0, most).map((item, i) => (i < KEPT ? sampleOf(items, item) : item));
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  const sample: Record<string, unknown> = {};
+  let unknown = 0;
+  for (const [name, part] of Object.entries(value)) {
+    if (!(name in properties) && (unknown += 1) > KEPT) continue;
+    sample[name] = sampleOf(properties[name], part);
+  }
+  return sample;
+}

@@ -1,0 +1,6 @@
+/** The name of a session that is not its credential: derived from the id, from which the id cannot be found out. */
+export const name = '0083-session-names';
+export const up = `
+create function session_public_id(session uuid) returns uuid language sql immutable strict parallel safe as
+  $$ select encode(substr(sha256(convert_to('session ' || session::text, 'UTF8')), 1, 16), 'hex')::uuid $$;
+`;

@@ -1,0 +1,133 @@
+import { expect } from 'chai';
+import { DAY, Stage } from '../anchor/stage.js';
+import { unique, user } from '../support/http.js';
+import type { Http, Loose } from '../support/http.js';
+
+interface Tables {
+  [table: string]: Record<string, unknown>[];
+}
+
+describe('A full import: what it claims of persons is shown as a claim', () => {
+  let stage: Stage, importer: Http, signer: Http, text: string;
+  before(async () => {
+    stage = await Stage.open();
+    const study = await stage.study({
+      prerequisites: { require_consent_signed: false },
+      sources: [{ type: 'manual_entry', priority: 1, is_active: true }],
+    });
+    signer = await study.as('investigator');
+    importer = await user(stage.admin, 'researcher', { study_ids: [study.id] });
+    const person = await study.person();
+    await signer.expect(201, 'POST', `${person.path}/forms`, { form_oid: 'F', status: 'signed', items: { A: 1 } });
+    await person.eligible('2024-03-01T09:00:00Z');
+    await person.set(DAY);
+    await person.override('2024-03-11');
+    text = (await importer.get(`/api/exports/studies/${study.id}/full`)).text;
+  });
+  after(() => stage.close());
+
+  async function imported(content: string): Promise<{ loaded: Loose; path: string }> {
+    const loaded = await importer.send<Loose>(
+      'POST',
+      `/api/studies/import/full?study_code=${unique('IMP')}&study_name=Imported`,
+      undefined,
+      { raw: { type: 'application/json', content } },
+    );
+    expect(loaded.status, loaded.text.slice(0, 500)).to.equal(201);
+    const of = `/api/studies/${String(loaded.body.study_id)}`;
+    const [person] = (await importer.expect(200, 'GET', `${of}/participants`)).items;
+    return { loaded: loaded.body, path: `${of}/participants/${person!.id}` };
+  }
+  const claim = ({ imported: is, imported_by, original_users }: Record<string, unknown>) => ({
+    is,
+    imported_by,
+    original_users,
+  });
+  const warned = (loaded: Loose) => (loaded.warnings as { code: string }[]).map(({ code }) => code);
+
+  it('records, history, timeline and exports name the importer, and whom the document names as text alone', async () => {
+    const { path, loaded } = await imported(text);
+    const [form] = (await importer.expect(200, 'GET', `${path}/forms`)).items;
+    expect([form!.signed_by_id, claim(form!), form!.signature_verified]).to.deep.equal([
+      null,
+      { is: true, imported_by: importer.userId, original_users: { signed_by_id: signer.userId } },
+      true,
+    ]);
+    const eligibility = await importer.expect(200, 'GET', `${path}/eligibility`);
+    expect([eligibility.confirmed_by_id, eligibility.imported, eligibility.original_users]).to.deep.equal([
+      null,
+      true,
+      { confirmed_by_id: stage.admin.userId },
+    ]);
+    const history = await importer.expect<Record<string, unknown>[]>(200, 'GET', `${path}/anchor-date/history`);
+    const finalized = history.find(({ event_type }) => event_type === 'FINALIZED')!;
+    expect([finalized.actor_user_id, claim(finalized)]).to.deep.equal([
+      null,
+      { is: true, imported_by: importer.userId, original_users: { actor_user_id: stage.admin.userId } },
+    ]);
+    const [request] = (await importer.expect(200, 'GET', `${path}/anchor-date/override-requests`)).items;
+    expect([request!.requested_by_id, claim(request!)]).to.deep.equal([
+      null,
+      { is: true, imported_by: importer.userId, original_users: { requested_by_id: stage.admin.userId } },
+    ]);
+    const { items } = await importer.expect<{ items: { kind: string; what: string; data: Record<string, unknown> }[] }>(
+      200,
+      'GET',
+      `${path}/timeline`,
+    );
+    for (const kind of ['form', 'eligibility', 'anchor'])
+      expect(items.find((item) => item.kind === kind && item.data.imported === true)?.data, kind).to.include({
+        imported_by: importer.userId,
+      });
+    for (const dataset of ['forms', 'anchor_history', 'eligibility']) {
+      const { rows } = await importer.expect<{ rows: Record<string, unknown>[] }>(200, 'POST', '/api/exports/json', {
+        study_id: loaded.study_id,
+        dataset,
+      });
+      expect(rows[0], dataset).to.include({ imported: true, imported_by: importer.userId });
+      if (dataset === 'forms') expect(rows[0]!.signature).to.equal('verified');
+    }
+    expect(warned(loaded)).not.to.include('SIGNATURES_NOT_VERIFIED');
+  });
+
+  it('a document that was edited, or that another service signed, has no verified signature', async () => {
+    const document = JSON.parse(text) as { tables: Tables; manifest: Record<string, string> };
+    const edited = structuredClone(document);
+    edited.tables.form_instances![0]!.items = { A: 2 };
+    edited.tables.form_instances![0]!.imported = false;
+    const unsigned: Partial<typeof document> = structuredClone(document);
+    delete unsigned.manifest;
+    for (const content of [
+      JSON.stringify(edited),
+      text.replace('"A":1', '"A":2'),
+      text.replace(/"A": ?1/, '"A": 2'),
+      JSON.stringify(unsigned),
+      text.replace(/("signature":")..../, '$1AAAA'),
+    ].filter((content) => content !== text)) {
+      const { path, loaded } = await imported(content);
+      const [form] = (await importer.expect(200, 'GET', `${path}/forms`)).items;
+      expect([form!.imported, form!.signature_verified, warned(loaded)[0]]).to.deep.equal([
+        true,
+        false,
+        'SIGNATURES_NOT_VERIFIED',
+      ]);
+      const { rows } = await importer.expect<{ rows: Record<string, unknown>[] }>(200, 'POST', '/api/exports/json', {
+        study_id: loaded.study_id,
+        dataset: 'forms',
+      });
+      expect(rows[0]!.signature).to.equal('not verified');
+    }
+  });
+
+  it('what is done here is no claim', async () => {
+    const study = await stage.study();
+    const person = await study.person();
+    const form = await stage.admin.expect(201, 'POST', `${person.path}/forms`, { form_oid: 'F', status: 'signed' });
+    expect([form.imported, form.imported_by, form.original_users, form.signature_verified]).to.deep.equal([
+      false,
+      null,
+      null,
+      null,
+    ]);
+  });
+});

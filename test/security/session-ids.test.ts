@@ -1,0 +1,109 @@
+import { expect } from 'chai';
+import { Site, trials } from '../assessment/stage.js';
+import { user } from '../support/http.js';
+import type { Http } from '../support/http.js';
+import { seesEverything } from '../support/everything.js';
+
+const DATASETS = ['sessions', 'task_summaries', 'raw_trials', 'visits', 'audit', 'notifications'];
+
+describe('The id of an active session is a credential: who only reads does not see it', () => {
+  let site: Site, reader: Http, coordinator: Http, session: string;
+  before(async () => {
+    site = await Site.open();
+    reader = await user(site.http, 'data_manager', { study_ids: [site.study.id] });
+    coordinator = await user(site.http, 'coordinator', { study_ids: [site.study.id] });
+    await site.visit();
+    session = await site.session();
+    const sent = await site.submit(session, {
+      task_summaries: { stroop: { mean_rt: 400 } },
+      raw_trials: trials('stroop', 3),
+    });
+    if (sent.status !== 200) throw new Error(sent.text);
+  });
+
+  const listed = async (by: Http) =>
+    (await by.expect(200, 'GET', `/api/sessions?study_id=${site.study.id}`)).items.find(
+      ({ participant_id }) => participant_id === site.participant.id,
+    )!;
+
+  it('lists and reads have its public id in its place; who may start sessions sees both', async () => {
+    const seen = await listed(reader);
+    expect(seen.id).to.equal(null);
+    expect(seen.public_id)
+      .to.match(/^[0-9a-f-]{36}$/)
+      .and.not.equal(session);
+    for (const by of [coordinator, site.http]) {
+      const own = await listed(by);
+      expect([own.id, own.public_id]).to.deep.equal([session, seen.public_id]);
+    }
+    for (const id of [String(seen.public_id), session]) {
+      const read = await reader.expect(200, 'GET', `/api/sessions/${id}`);
+      expect([read.id, read.public_id, (read.tasks as unknown[]).length]).to.deep.equal([null, seen.public_id, 1]);
+    }
+    const streamed = await reader.get(`/api/sessions/${String(seen.public_id)}/trials`);
+    expect([streamed.body.session_id, streamed.body.total]).to.deep.equal([seen.public_id, 3]);
+  });
+
+  it('nothing else that it may read or take out has it', async () => {
+    const of = `/api/studies/${site.study.id}`;
+    const person = `${of}/participants/${site.participant.id}`;
+    const found: string[] = [];
+    const look = async (what: string, answer: Promise<{ status: number; text: string }>) => {
+      const { status, text } = await answer;
+      expect(status, `${what}: ${text.slice(0, 200)}`).to.equal(200);
+      if (text.includes(session)) found.push(what);
+      return text;
+    };
+    const { public_id } = await listed(reader);
+    for (const dataset of DATASETS)
+      for (const format of ['csv', 'json']) {
+        const text = await look(
+          `${dataset} as ${format}`,
+          reader.post(`/api/exports/${format}`, { study_id: site.study.id, dataset }),
+        );
+        if (['sessions', 'task_summaries', 'raw_trials'].includes(dataset))
+          expect(text, dataset).to.include(String(public_id));
+      }
+    await look(
+      'wide',
+      reader.post('/api/exports/csv', { study_id: site.study.id, dataset: 'task_summaries', layout: 'wide' }),
+    );
+    await look('the full export', reader.get(`/api/exports/studies/${site.study.id}/full`));
+    await look('the timeline', reader.get(`${person}/timeline`));
+    await look('the report', reader.get(`/api/reports/participants/${site.participant.id}`));
+    await look('events', reader.get(`${of}/events`));
+    await look('visits', reader.get(`/api/schedules/visits?participant_id=${site.participant.id}`));
+    await look('conflicts', reader.get(`${of}/sync-conflicts`));
+    await look('FHIR', reader.get(`/api/exports/studies/${site.study.id}/participants/${site.participant.id}/fhir`));
+    await look('ODM', reader.get(`/api/exports${of.slice(4)}/odm`));
+    expect(found).to.deep.equal([]);
+  });
+
+  it('the public id is good for nothing, and after the end the id is shown', async () => {
+    const { public_id } = await listed(reader);
+    expect((await site.submit(String(public_id), { task_summaries: { other: { a: 1 } } })).status).to.equal(401);
+    expect((await site.end(String(public_id))).status).to.equal(401);
+    expect((await site.end(session)).status).to.equal(200);
+    const seen = await listed(reader);
+    expect([seen.id, seen.public_id]).to.deep.equal([session, public_id]);
+  });
+
+  it('what is sent by the id alone is audited with who opened the session, how, and from which network', async () => {
+    const database = await seesEverything();
+    try {
+      const { rows } = await database.query<{ action: string; audit_metadata: Record<string, unknown> }>(
+        `select action, audit_metadata from audit_log where resource_id = $1 and action in ('results_submitted', 'session_completed') order by seq`,
+        [session],
+      );
+      expect(rows.map(({ action }) => action)).to.deep.equal(['results_submitted', 'session_completed']);
+      for (const { audit_metadata } of rows)
+        expect(audit_metadata).to.include({
+          opened_by_id: site.http.userId,
+          opened_via: 'staff',
+          network: '127.0.0.0/24',
+        });
+    } finally {
+      await database.end();
+    }
+  });
+});

@@ -1,0 +1,50 @@
+/** What a form may hold, so that every rule that reads it has room for its steps. */
+export const MAX_ITEMS = 2_000;
+const MAX_ENTRIES = 1_000;
+const MAX_CHARACTERS = 20_000;
+const MAX_NESTING = 8;
+
+export interface BoundFault {
+  path: string;
+  code: 'MAX_ITEMS' | 'MAX_LENGTH' | 'MAX_PROPERTIES' | 'MAX_DEPTH';
+  message: string;
+}
+
+/**
+ * The first place of a fact that holds more than rules may read: a list or an object with all that is in it has 1,000
+ * entries at most, text 20,000 characters, and values are nested 8 levels deep.
+ */
+export function boundFault(value: unknown, path: string): BoundFault | null {
+  let entries = 0;
+  const look = (part: unknown, at: string, depth: number): BoundFault | null => {
+    if (typeof part === 'string')
+      return part.length > MAX_CHARACTERS
+        ? fault(at, 'MAX_LENGTH', `has more than ${MAX_CHARACTERS} characters`)
+        : null;
+    if (typeof part !== 'object' || part === null) return null;
+    if (depth > MAX_NESTING) return fault(at, 'MAX_DEPTH', `is nested deeper than ${MAX_NESTING} levels`);
+    const inside = Object.entries(part);
+    if ((entries += inside.length) > MAX_ENTRIES)
+      return Array.isArray(part)
+        ? fault(at, 'MAX_ITEMS', `has more than ${MAX_ENTRIES} entries`)
+        : fault(at, 'MAX_PROPERTIES', `has more than ${MAX_ENTRIES} entries`);
+    for (const [name, item] of inside) {
+      const found = look(item, `${at}.${name}`, depth + 1);
+      if (found) return found;
+    }
+    return null;
+  };
+  return look(value, path, 1);
+}
+
+const fault = (path: string, code: BoundFault['code'], sentence: string): BoundFault => ({
+  path,
+  code,
+  message: `${path} ${sentence}`,
+});
+
+/** The places of named facts that hold too much. `inAll`: how many there are of them. */
+export function boundFaults(facts: Record<string, unknown>, path: string, inAll: number): BoundFault[] {
+  if (inAll > MAX_ITEMS) return [fault(path, 'MAX_PROPERTIES', `has more than ${MAX_ITEMS} items`)];
+  return Object.entries(facts).flatMap(([name, value]) => boundFault(value, `${path}.${name}`) ?? []);
+}
