@@ -82,10 +82,9 @@ export async function deleteStudy(tx: Tx, id: string): Promise<void> {
 
 /** Whether signatures of a study prove identity again; `usual` where the study does not say. */
 export async function signaturesAskAgain(tx: Tx, studyId: string, usual: boolean): Promise<boolean> {
-  const { rows } = await tx.raw(
-    `select config #> '{signatures,reauthenticate}' as asks from studies where id = ?`,
-    [studyId],
-  );
+  const { rows } = await tx.raw(`select config #> '{signatures,reauthenticate}' as asks from studies where id = ?`, [
+    studyId,
+  ]);
   const asks: unknown = rows[0]?.asks;
   return typeof asks === 'boolean' ? asks : usual;
 }
