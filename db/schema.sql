@@ -8,7 +8,7 @@ create table account_notices (
   details jsonb not null default '{}'::jsonb,
   created_at timestamp with time zone not null default clock_timestamp(),
   sent_at timestamp with time zone,
-  constraint account_notices_kind_check CHECK (((kind)::text = ANY ((ARRAY['password_changed'::character varying, 'mfa_enabled'::character varying, 'mfa_disabled'::character varying, 'mfa_reset'::character varying, 'recovery_code_used'::character varying, 'recovery_codes_renewed'::character varying, 'new_device'::character varying, 'api_token_created'::character varying, 'account_locked'::character varying])::text[]))),
+  constraint account_notices_kind_check CHECK (((kind)::text = ANY ((ARRAY['password_changed'::character varying, 'mfa_enabled'::character varying, 'mfa_disabled'::character varying, 'mfa_reset'::character varying, 'recovery_code_used'::character varying, 'recovery_codes_renewed'::character varying, 'new_device'::character varying, 'api_token_created'::character varying, 'account_locked'::character varying, 'reauthentication_locked'::character varying])::text[]))),
   constraint account_notices_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   constraint account_notices_pkey PRIMARY KEY (id)
 );

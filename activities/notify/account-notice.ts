@@ -43,6 +43,10 @@ const words: Record<NoticeKind, (notice: Notice) => { subject: string; what: str
     subject: 'An access token was created',
     what: `An access token was created for your account at ${PLATFORM}: “${details.token_name ?? ''}”.`,
   }),
+  reauthentication_locked: () => ({
+    subject: 'Wrong passwords within your login',
+    what: `Somebody who is logged in to your account at ${PLATFORM} gave a wrong password or code five times.`,
+  }),
   account_locked: () => ({
     subject: 'Failed logins to your account',
     what:

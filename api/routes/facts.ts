@@ -4,6 +4,7 @@ import { inStudy, noting, staff } from '../access.js';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Settings } from '../../settings.js';
 import { created, route, tagged } from '../route.js';
+import type { Credential } from '../route.js';
 import { Reauthentication, asksAgain } from '../schemas/reauthentication.js';
 import { Type, listOf, paging, sorting, text } from '../schemas/common.js';
 import {
@@ -32,8 +33,9 @@ const evaluated = 'The anchor date is evaluated again after the change.';
 const signingOf = (
   settings: Settings,
   headers: IncomingHttpHeaders,
+  credential: Credential | undefined,
   { meaning, ...proof }: { meaning: string | undefined; password: string | undefined; code: string | undefined },
-) => ({ settings, proof: proofIn(headers, proof), meaning });
+) => ({ settings, proof: proofIn(headers, proof, credential), meaning });
 
 /** The facts that an anchor date is decided from. */
 export const factRoutes = [
@@ -167,6 +169,7 @@ export const factRoutes = [
       params,
       body: { meaning, password, code, ...form },
       headers,
+      credential,
       services,
     }) =>
       created(
@@ -174,7 +177,7 @@ export const factRoutes = [
           { tx, audit, actor, context },
           params.participant_id,
           form,
-          signingOf(services.settings, headers, { meaning, password, code }),
+          signingOf(services.settings, headers, credential, { meaning, password, code }),
         ),
       ),
   }),
@@ -197,6 +200,7 @@ export const factRoutes = [
       params,
       body: { meaning, password, code, ...change },
       headers,
+      credential,
       services,
       unchangedSince,
     }) =>
@@ -205,7 +209,7 @@ export const factRoutes = [
         params.participant_id,
         params.form_id,
         change,
-        signingOf(services.settings, headers, { meaning, password, code }),
+        signingOf(services.settings, headers, credential, { meaning, password, code }),
         unchangedSince,
       ),
   }),

@@ -50,7 +50,7 @@ export const mfaRoutes = [
     body: NewMfa,
     answers: { 200: MfaSetup, 401: undefined, 409: undefined },
     handle: ({ services, actor, credential, context, headers, body }) =>
-      setUpMfa({ services, actor, credential, context }, proofIn(headers, body)),
+      setUpMfa({ services, actor, credential, context }, proofIn(headers, body, credential)),
   }),
   route({
     ...own,

@@ -1,5 +1,4 @@
-import { listRequests, offerSignature, withdrawSignature } from '../../db/queries/override-requests.js';
-import { inScope } from '../../db/transaction.js';
+import { listRequests } from '../../db/queries/override-requests.js';
 import { decideOverride } from '../../workflows/contract.js';
 import type { OverrideDecision } from '../../workflows/contract.js';
 import { inStudy, noting } from '../access.js';
@@ -12,7 +11,7 @@ import { anchorNow, send, senderOf } from '../services/anchors.js';
 import { authorizeDecision } from '../services/approval-authorizations.js';
 import { proofIn } from '../services/reauthentication.js';
 import { currentVersion } from '../services/schedule-versions.js';
-import { signatureOf } from '../services/signatures.js';
+import { signDecision, takeDecisionBack } from '../services/signatures.js';
 
 const path = '/api/studies/{study_id}/participants/{participant_id}/anchor-date/override-requests';
 const approver = noting(inStudy(), 'and the policy’s override_approver_roles, but not who asked');
@@ -33,7 +32,7 @@ const decide = (decision: 'approve' | 'deny') =>
       ...(decision === 'approve' && { preview_hash: Type.Optional(text(64)) }),
     }),
     answers: { 200: decision === 'approve' ? OverrideApplied : OverrideDenied, 401: undefined, 409: undefined },
-    handle: async ({ params, body: given, headers, actor, context, services, commandId }) => {
+    handle: async ({ params, body: given, headers, credential, actor, context, services, commandId }) => {
       const sender = senderOf(actor, context);
       const message: OverrideDecision = {
         request_id: params.override_request_id,
@@ -45,23 +44,13 @@ const decide = (decision: 'approve' | 'deny') =>
         ip_address: sender.ip_address ?? null,
         user_agent: sender.user_agent ?? null,
       };
-      const signed = {
+      const deciding = {
+        services,
+        actor,
+        studyId: params.study_id,
         requestId: params.override_request_id,
-        participantId: params.participant_id,
-        userId: actor.id,
       };
-      await inScope(services.database, params.study_id, async ({ tx }) => {
-        const proof = proofIn(headers, given);
-        const signature = await signatureOf(
-          tx,
-          params.study_id,
-          actor,
-          { settings: services.settings, proof, meaning: given?.meaning },
-          decision === 'approve' ? 'approval' : 'rejection',
-          context,
-        );
-        await offerSignature(tx, signed, { ...signature, decision });
-      });
+      await signDecision(deciding, decision, { proof: proofIn(headers, given, credential), meaning: given?.meaning });
       const outcome = await send(
         services,
         { studyId: params.study_id, participantId: params.participant_id, updateId: commandId, evenWithdrawn: true },
@@ -69,10 +58,7 @@ const decide = (decision: 'approve' | 'deny') =>
         message,
       ).catch(async (fault: unknown) => {
         // One that got no answer in time may still be carried out.
-        if (fault instanceof Problem && fault.status < 500)
-          await inScope(services.database, params.study_id, ({ tx }) =>
-            withdrawSignature(tx, signed.requestId, signed.userId),
-          );
+        if (fault instanceof Problem && fault.status < 500) await takeDecisionBack(deciding);
         throw fault;
       });
       const anchor = await anchorNow(services, params.study_id, params.participant_id);

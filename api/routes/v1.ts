@@ -82,7 +82,7 @@ export const v1Routes = [
       created(
         await mintToken({ tx, audit, actor, context }, services, given, {
           credential,
-          proof: proofIn(headers, { password, code }),
+          proof: proofIn(headers, { password, code }, credential),
         }),
       ),
   }),

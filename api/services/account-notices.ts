@@ -5,7 +5,7 @@ import type { NoticeDetails, NoticeKind } from '../../db/queries/account-notices
 import type { RequestContext } from '../route.js';
 
 /** Whoever tries passwords must not fill the owner's mailbox. */
-const QUIET_MINUTES: Partial<Record<NoticeKind, number>> = { account_locked: 60 };
+const QUIET_MINUTES: Partial<Record<NoticeKind, number>> = { account_locked: 60, reauthentication_locked: 60 };
 
 /** Tells a user by mail what happened to the account, and from where. The mail leaves after the commit. */
 export async function notifyUser(

@@ -141,7 +141,7 @@ const participantOf = (tx: Tx, id: string, { items }: { items?: Record<string, u
 
 /** Who signed, when and how, or when it was locked: stamped with the step that does it. */
 async function marks(
-  { tx, actor, context }: Change,
+  { tx, actor }: Change,
   studyId: string,
   status: Status,
   signing: Signing,
@@ -150,6 +150,6 @@ async function marks(
   if (!maySign.includes(actor.role))
     throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not sign or lock forms.` });
   if (status === 'locked') return { locked_at: nowIso() };
-  const signature = await signatureOf(tx, studyId, actor, signing, 'approval', context);
+  const signature = await signatureOf(tx, studyId, actor, signing, 'approval');
   return { signed_at: signature.signed_at, signed_by_id: actor.id, signature };
 }

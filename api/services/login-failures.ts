@@ -15,17 +15,18 @@ export async function countFailure(
   userId: string,
   origin: LoginOrigin,
   context: RequestContext,
+  action: 'account_locked' | 'reauthentication_locked' = 'account_locked',
 ): Promise<void> {
   const locked = await countFailedLogin(tx, userId, origin);
   if (!locked) return;
   audit.record({
     study_id: null,
     user_id: userId,
-    action: 'account_locked',
+    action,
     resource_type: 'user',
     resource_id: userId,
     request_id: context.requestId,
     metadata: { scope: locked },
   });
-  await notifyUser(tx, userId, 'account_locked', context);
+  await notifyUser(tx, userId, action, context);
 }

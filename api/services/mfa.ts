@@ -83,7 +83,7 @@ export async function setUpMfa(
   const sealed = withBox(services.settings, (box) => box.seal(secret, totpPlace(actor.id)));
   await inScope(services.database, [], async ({ tx, audit }) => {
     await requireStanding(tx, actor, credential);
-    await requireRecentProof(tx, services.settings, { actor, credential, proof }, context);
+    await requireRecentProof(tx, services.settings, { actor, credential, proof });
     if ((await secondFactor(tx, actor.id))?.verified) throw problem('MFA_ENABLED');
     await keepPendingFactor(tx, actor.id, sealed, codes.map(recoveryHash));
     audit.record({

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Database, Tx } from '../../db/knex.js';
 import { verifyPassword } from '../../db/passwords.js';
+import { clearProofs, proofsOf } from '../../db/queries/login-failures.js';
 import { secondFactor, takeStep } from '../../db/queries/mfa.js';
 import { loginIsRecent, userSecretForUpdate } from '../../db/queries/users.js';
 import { inScope } from '../../db/transaction.js';
@@ -8,13 +9,15 @@ import type { Settings } from '../../settings.js';
 import type { Actor } from '../access.js';
 import { Problem, problem } from '../errors.js';
 import type { Credential, RequestContext } from '../route.js';
-import { countFailure, originIn } from './login-failures.js';
+import { countFailure } from './login-failures.js';
 import { stepOf } from './totp-proof.js';
 
 /** What proves once more who sends a request: the password, or a code of the authenticator. */
 export interface Proof {
   password?: string | undefined;
   code?: string | undefined;
+  /** The login that the request belongs to: wrong proofs are counted by it. */
+  login?: string | undefined;
 }
 export type ProvedBy = 'password' | 'totp';
 
@@ -22,7 +25,8 @@ export type ProvedBy = 'password' | 'totp';
 class WrongProof extends Problem {
   constructor(
     readonly userId: string,
-    /** False: the account is locked here, and nothing was tried. */
+    readonly login: string,
+    /** False: the login is locked, and nothing was tried. */
     readonly tried: boolean,
   ) {
     const { status, code, message } = problem('REAUTHENTICATION_FAILED');
@@ -34,12 +38,17 @@ class WrongProof extends Problem {
  * The proof that a request carries: in X-Reauthentication (six digits are a code, all else is a password), or as
  * `password` or `code` in its body.
  */
-export function proofIn(headers: IncomingHttpHeaders, body: Proof | undefined): Proof | undefined {
+export function proofIn(
+  headers: IncomingHttpHeaders,
+  body: Pick<Proof, 'password' | 'code'> | undefined,
+  credential: Credential | undefined,
+): Proof | undefined {
+  const login = credential?.sid;
   const given = headers['x-reauthentication'];
   if (typeof given === 'string' && given !== '')
-    return /^[0-9]{6}$/.test(given) ? { code: given } : { password: utf8(given) };
-  if (body?.code !== undefined) return { code: body.code };
-  if (body?.password !== undefined) return { password: body.password };
+    return /^[0-9]{6}$/.test(given) ? { code: given, login } : { password: utf8(given), login };
+  if (body?.code !== undefined) return { code: body.code, login };
+  if (body?.password !== undefined) return { password: body.password, login };
   return undefined;
 }
 
@@ -59,19 +68,22 @@ export async function proveAgain(
   settings: Settings,
   { id }: Pick<Actor, 'id'>,
   proof: Proof | undefined,
-  context: RequestContext,
 ): Promise<ProvedBy | undefined> {
   if (!proof) return undefined;
   const user = await userSecretForUpdate(tx, id);
-  if (!user || (await originIn(tx, id, context)).locked) throw new WrongProof(id, false);
+  const login = proof.login ?? id;
+  const proofs = await proofsOf(tx, id, login);
+  if (!user || proofs.locked) throw new WrongProof(id, login, false);
   if (proof.code === undefined) {
-    if (await verifyPassword(user.password_hash, proof.password ?? '')) return 'password';
-    throw new WrongProof(id, true);
+    if (!(await verifyPassword(user.password_hash, proof.password ?? ''))) throw new WrongProof(id, login, true);
+    await clearProofs(tx, id, proofs);
+    return 'password';
   }
   const factor = await secondFactor(tx, id);
   const step = factor?.verified ? stepOf(settings, id, factor, proof.code) : undefined;
-  if (step === undefined) throw new WrongProof(id, true);
+  if (step === undefined) throw new WrongProof(id, login, true);
   await takeStep(tx, id, step);
+  await clearProofs(tx, id, proofs);
   return 'totp';
 }
 
@@ -90,14 +102,13 @@ export async function requireRecentProof(
   tx: Tx,
   settings: Settings,
   { actor, credential, proof }: { actor: Actor; credential: Credential | undefined; proof: Proof | undefined },
-  context: RequestContext,
 ): Promise<void> {
-  if (credential?.audience === 'mfa' || (await proveAgain(tx, settings, actor, proof, context))) return;
+  if (credential?.audience === 'mfa' || (await proveAgain(tx, settings, actor, proof))) return;
   if (!credential?.sid || !(await loginIsRecent(tx, credential.sid, settings.REAUTHENTICATION_MINUTES)))
     throw reauthenticationRequired();
 }
 
-/** Counts the proof that a request was refused for, as a failed login is. */
+/** Counts the proof that a request was refused for, by its login. */
 export async function countingWrongProofs<T>(
   database: Database,
   context: RequestContext,
@@ -108,7 +119,7 @@ export async function countingWrongProofs<T>(
   } catch (fault) {
     if (fault instanceof WrongProof && fault.tried)
       await inScope(database, [], async (counting) => {
-        const { userId } = fault;
+        const { userId, login } = fault;
         counting.audit.record({
           study_id: null,
           user_id: userId,
@@ -117,7 +128,8 @@ export async function countingWrongProofs<T>(
           resource_id: userId,
           request_id: context.requestId,
         });
-        await countFailure(counting, userId, await originIn(counting.tx, userId, context), context);
+        const proofs = await proofsOf(counting.tx, userId, login);
+        await countFailure(counting, userId, proofs, context, 'reauthentication_locked');
       });
     throw fault;
   }

@@ -1,11 +1,14 @@
 import { nowIso } from '../../db/clock.js';
 import type { Tx } from '../../db/knex.js';
 import type { Signature } from '../../db/models/records.js';
+import { offerSignature, withdrawSignature } from '../../db/queries/override-requests.js';
+import type { Decided } from '../../db/queries/override-requests.js';
 import { signaturesAskAgain } from '../../db/queries/studies.js';
+import { inScope } from '../../db/transaction.js';
 import type { Settings } from '../../settings.js';
 import type { Actor } from '../access.js';
 import { Type } from '../schemas/common.js';
-import type { RequestContext } from '../route.js';
+import type { Services } from '../services.js';
 import { check } from '../validation.js';
 import { proveAgain, reauthenticationRequired } from './reauthentication.js';
 import type { Proof } from './reauthentication.js';
@@ -40,9 +43,37 @@ export async function signatureOf(
   actor: Actor,
   { settings, proof, meaning }: Signing,
   usual: string,
-  context: RequestContext,
 ): Promise<Signature> {
-  const proved = await proveAgain(tx, settings, actor, proof, context);
+  const proved = await proveAgain(tx, settings, actor, proof);
   if (!proved && (await signaturesAskAgain(tx, studyId, settings.production))) throw reauthenticationRequired();
   return { meaning: meaning ?? usual, name: actor.name, signed_at: nowIso(), proved_by: proved ?? 'session' };
 }
+
+/** An approver's decision on one override request. */
+export interface Deciding {
+  services: Services;
+  actor: Actor;
+  studyId: string;
+  requestId: string;
+}
+
+/**
+ * Signs a decision on an override. The signature waits beside the request until a message carries the decision out.
+ * @throws 401 as `signatureOf`
+ */
+export async function signDecision(
+  { services, actor, studyId, requestId }: Deciding,
+  decision: Decided,
+  given: Omit<Signing, 'settings'>,
+): Promise<void> {
+  await inScope(services.database, studyId, async ({ tx }) => {
+    const signing = { ...given, settings: services.settings };
+    const usual = decision === 'approve' ? 'approval' : 'rejection';
+    const signature = await signatureOf(tx, studyId, actor, signing, usual);
+    await offerSignature(tx, { requestId, userId: actor.id }, { ...signature, decision });
+  });
+}
+
+/** Takes a signature back whose decision was refused. */
+export const takeDecisionBack = ({ services, actor, studyId, requestId }: Deciding): Promise<void> =>
+  inScope(services.database, studyId, ({ tx }) => withdrawSignature(tx, requestId, actor.id));

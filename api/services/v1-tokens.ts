@@ -51,7 +51,7 @@ export async function mintToken(
         message: `${id} is no study that you may see`,
       })),
     });
-  await requireRecentProof(tx, settings, { actor, ...minting }, context);
+  await requireRecentProof(tx, settings, { actor, ...minting });
   const id = randomUUID();
   const seconds = Math.max(1, Math.round((given.expires_in_days ?? DEFAULT_DAYS) * DAY_SECONDS));
   const token = signToken(settings, 'v1', actor, seconds, { jti: id });

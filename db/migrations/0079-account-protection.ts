@@ -3,7 +3,7 @@ export const name = '0079-account-protection';
 export const up = `
 create table login_failures (
   user_id uuid not null references users on delete cascade,
-  -- digest of an address, or of a device that logged in before
+  -- digest of an address, of a device that logged in before, or of a login that proves identity again
   origin varchar(64) not null,
   failures integer not null default 0,
   locked_until timestamptz,
@@ -13,7 +13,7 @@ create table login_failures (
 create table account_notices (
   id uuid primary key default gen_random_uuid(),
   user_id uuid not null references users on delete cascade,
-  kind varchar(40) not null check (kind in ('password_changed', 'mfa_enabled', 'mfa_disabled', 'mfa_reset', 'recovery_code_used', 'recovery_codes_renewed', 'new_device', 'api_token_created', 'account_locked')),
+  kind varchar(40) not null check (kind in ('password_changed', 'mfa_enabled', 'mfa_disabled', 'mfa_reset', 'recovery_code_used', 'recovery_codes_renewed', 'new_device', 'api_token_created', 'account_locked', 'reauthentication_locked')),
   -- emptied when it is sent
   details jsonb not null default '{}',
   created_at timestamptz not null default clock_timestamp(),

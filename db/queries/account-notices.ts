@@ -10,7 +10,8 @@ export type NoticeKind =
   | 'recovery_codes_renewed'
   | 'new_device'
   | 'api_token_created'
-  | 'account_locked';
+  | 'account_locked'
+  | 'reauthentication_locked';
 export interface NoticeDetails {
   ip?: string | null;
   user_agent?: string | null;

@@ -76,6 +76,24 @@ export async function countFailedLogin(
   return rows[0]?.locked === true ? 'origin' : undefined;
 }
 
+/**
+ * What wrong proofs of identity within one login are counted by. They lock that login's proofs, and nothing else: who
+ * has stolen an access token locks nobody out.
+ */
+export async function proofsOf(db: Database | Tx, userId: string, login: string): Promise<LoginOrigin> {
+  const key = digest('proof', login);
+  const { rows } = await db.raw(
+    'select exists (select from login_failures where user_id = ? and origin = ? and locked_until > clock_timestamp()) as locked',
+    [userId, key],
+  );
+  return { key, known: true, usedBefore: true, locked: rows[0].locked };
+}
+
+/** A right proof clears what was counted of its login. */
+export async function clearProofs(tx: Tx, userId: string, { key }: LoginOrigin): Promise<void> {
+  await tx('login_failures').where({ user_id: userId, origin: key }).delete();
+}
+
 /** A whole login clears what was counted of its origin, and of the account unless that is locked at the moment. */
 export async function clearOrigin(tx: Tx, userId: string, { key }: LoginOrigin): Promise<void> {
   await tx('login_failures').where({ user_id: userId, origin: key }).delete();

@@ -64,12 +64,12 @@ export type Decided = 'approve' | 'deny';
 /** Keeps what an approver has signed for the message that carries the decision out. */
 export async function offerSignature(
   tx: Tx,
-  of: { requestId: string; participantId: string; userId: string },
+  of: { requestId: string; userId: string },
   signature: Signature & { decision: Decided },
 ): Promise<void> {
   await tx.raw(
-    `update override_requests set offered_signatures = offered_signatures || jsonb_build_object(?::text, ?::jsonb) where id = ? and participant_id = ? and status = 'pending'`,
-    [of.userId, JSON.stringify(signature), of.requestId, of.participantId],
+    `update override_requests set offered_signatures = offered_signatures || jsonb_build_object(?::text, ?::jsonb) where id = ? and status = 'pending'`,
+    [of.userId, JSON.stringify(signature), of.requestId],
   );
 }
 

@@ -5,6 +5,7 @@ import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy, Person } from '../anchor/stage.js';
 import { goodPassword } from '../support/http.js';
 import type { Answer, Http, Loose, Options } from '../support/http.js';
+import { readPdf } from '../support/pdf.js';
 import { until } from '../support/service.js';
 
 const withApproval = {
@@ -122,6 +123,21 @@ describe('Signatures by somebody who holds no more than a bearer token', () => {
     const odm = (await stage.admin.get(`/api/exports/studies/${study.id}/odm`)).text;
     expect(odm).to.include('I take responsibility').and.include('A investigator');
   });
+
+  it('the PDF of the participant lists its signatures', async () => {
+    const of = await study.person();
+    const path = `/api/studies/${study.id}/participants/${of.id}/forms`;
+    const form = { form_oid: 'PRINTED', status: 'signed', meaning: 'reviewed by me', password: goodPassword };
+    await investigator.expect(201, 'POST', path, form);
+    const answer = await fetch(
+      `${stage.admin.base}/api/reports/studies/${study.id}/participants/${of.id}/pdf?language=en`,
+      { headers: { Authorization: `Bearer ${stage.admin.token}` } },
+    );
+    expect(answer.status).to.equal(200);
+    const { text } = readPdf(Buffer.from(await answer.arrayBuffer()));
+    for (const said of ['Signatures', 'PRINTED', 'A investigator', 'reviewed by me', 'password'])
+      expect(text).to.include(said);
+  }).timeout(60_000);
 
   it('in the body too, and by a code of the second factor, which is good once', async () => {
     const one = await draft();
