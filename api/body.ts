@@ -174,8 +174,8 @@ const LONG_EXPONENT = /[eE]\+?\d{3}/y;
 
 /**
  * What is outside of strings, over which it leaps: whether its brackets are nested deeper than `depth`, down which a
- * parser would go by recursion, whether it has more than `most` values, whether a number may be too large to be one, and whether one may have more digits than
- * we keep.
+ * parser would go by recursion, whether it has more than `most` values, whether a number may be too large to be one, and
+ * whether one may have more digits than we keep.
  */
 function outline(
   source: string,

@@ -14,14 +14,15 @@ describe('A full import: what it claims of persons is shown as a claim', () => {
     const study = await stage.study({
       prerequisites: { require_consent_signed: false },
       sources: [{ type: 'manual_entry', priority: 1, is_active: true }],
+      permissions: { override_requires_approval: true },
     });
     signer = await study.as('investigator');
     importer = await user(stage.admin, 'researcher', { study_ids: [study.id] });
     const person = await study.person();
-    await signer.expect(201, 'POST', `${person.path}/forms`, { form_oid: 'F', status: 'signed', items: { A: 1 } });
     await person.eligible('2024-03-01T09:00:00Z');
-    await person.set(DAY);
-    await person.override('2024-03-11');
+    expect((await person.set(DAY)).body.status).to.equal('finalized');
+    expect((await person.override('2024-03-11')).status).to.equal(202);
+    await signer.expect(201, 'POST', `${person.path}/forms`, { form_oid: 'F', status: 'signed', items: { A: 1 } });
     text = (await importer.get(`/api/exports/studies/${study.id}/full`)).text;
   });
   after(() => stage.close());
@@ -60,7 +61,7 @@ describe('A full import: what it claims of persons is shown as a claim', () => {
       { confirmed_by_id: stage.admin.userId },
     ]);
     const history = await importer.expect<Record<string, unknown>[]>(200, 'GET', `${path}/anchor-date/history`);
-    const finalized = history.find(({ event_type }) => event_type === 'FINALIZED')!;
+    const finalized = history.find(({ original_users }) => original_users !== null)!;
     expect([finalized.actor_user_id, claim(finalized)]).to.deep.equal([
       null,
       { is: true, imported_by: importer.userId, original_users: { actor_user_id: stage.admin.userId } },
