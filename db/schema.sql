@@ -2009,12 +2009,16 @@ CREATE OR REPLACE FUNCTION public.end_portal_logins()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
+declare v_moved timestamptz := case when old.email is not null and new.email is distinct from old.email
+  or old.phone is not null and new.phone is distinct from old.phone then clock_timestamp() end;
 begin
   if tg_table_name = 'participants' then
-    update portal_refresh_tokens set revoked_at = clock_timestamp() where participant_id = new.id and revoked_at is null;
+    update portal_refresh_tokens set revoked_at = coalesce(revoked_at, clock_timestamp()), ended_at = coalesce(ended_at, v_moved)
+      where participant_id = new.id and (revoked_at is null or ended_at is null and v_moved is not null);
     update portal_links set expires_at = least(expires_at, clock_timestamp()) where participant_id = new.id and used_at is null;
   else
-    update portal_refresh_tokens set revoked_at = clock_timestamp() where caregiver_id = new.id and revoked_at is null;
+    update portal_refresh_tokens set revoked_at = coalesce(revoked_at, clock_timestamp()), ended_at = coalesce(ended_at, v_moved)
+      where caregiver_id = new.id and (revoked_at is null or ended_at is null and v_moved is not null);
     update portal_links set expires_at = least(expires_at, clock_timestamp()) where caregiver_id = new.id and used_at is null;
   end if;
   return null;

@@ -133,13 +133,13 @@ export const overrideRoutes = [
       401: undefined,
       409: undefined,
     },
-    handle: ({ services, tx, audit, actor, context, params, headers, body: given }) =>
+    handle: ({ services, tx, audit, actor, context, params, headers, credential, body: given }) =>
       authorizeDecision(services, { tx, audit, actor, context }, params.study_id, params.override_request_id, {
         decision: given.decision,
         reason: given.reason,
         preview_hash: given.preview_hash,
         meaning: given.meaning,
-        proof: proofIn(headers, given),
+        proof: proofIn(headers, given, credential),
       }),
   }),
   route({

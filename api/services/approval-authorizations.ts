@@ -59,9 +59,8 @@ export async function authorizeDecision(
     actor,
     { settings: services.settings, proof, meaning },
     decision === 'approve' ? 'approval' : 'rejection',
-    context,
   );
-  await offerSignature(tx, { requestId, participantId: participant_id, userId: actor.id }, { ...signature, decision });
+  await offerSignature(tx, { requestId, userId: actor.id }, { ...signature, decision });
   const message = { request_id: requestId, decision, reason: reason ?? null, preview_hash: preview_hash ?? null };
   const given = await services.signing.givenOut(
     { participant_id, study_id: studyId },
