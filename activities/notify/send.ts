@@ -15,7 +15,7 @@ import type { Channels, Message } from './provider.js';
 import { deliver } from './reminders/deliver.js';
 import { dailySummaryFor } from './summary/index.js';
 import { textOf } from './texts.js';
-import type { NotificationKind } from './texts.js';
+import type { NotificationKind, OverrideDetails } from './texts.js';
 
 interface NotificationRow {
   id: string;
@@ -39,7 +39,7 @@ interface NotificationRow {
   preferred_language: string | null;
   email: string | null;
   phone: string | null;
-  details: Record<string, string> | null;
+  override: OverrideDetails | null;
   draft: { to: string; subject: string; body: string } | null;
 }
 type Written = Omit<Message, 'id' | 'to'>;
@@ -91,7 +91,9 @@ async function notification(database: Database, id: string): Promise<Notificatio
     const { rows } = await tx.raw(
       `select n.id, n.kind, n.channel, n.status, n.study_id, n.user_id, n.draft, s.study_code, s.study_name, w.site_codes as site_code, w.site_names as site_name, s.config -> 'public_name' as public_name, s.config -> 'contact' as contact, s.config -> 'notifications' as words,
          w.codes as participant_code, p.status as participant_status, c.status as caregiver_status, coalesce(p.preferred_language, c.preferred_language) as preferred_language, coalesce(u.email, p.email, c.email) as email, coalesce(p.phone, c.phone) as phone,
-         case when o.id is not null then jsonb_build_object('previous', o.previous_enrollment_date, 'wanted', o.new_enrollment_date, 'expires', to_char(o.expires_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), 'study_id', o.study_id, 'participant_id', o.participant_id) end as details
+         case when o.id is not null then jsonb_build_object('previous', o.previous_enrollment_date, 'wanted', o.new_enrollment_date, 'expires', to_char(o.expires_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), 'override_request_id', o.id,
+           'asked_by', (select a.name from users a where a.id = o.requested_by_id), 'reason', o.reason,
+           'moving', coalesce((select jsonb_agg(jsonb_build_object('name', v->'name', 'from', v->'from', 'to', v->'to') order by v->>'from', v->>'name') from jsonb_array_elements(o.impact->'visits') v where v->>'action' = 'move'), '[]')) end as override
        from notifications n left join studies s on s.id = n.study_id left join participants p on p.id = n.participant_id
        left join users u on u.id = n.user_id left join caregivers c on c.id = n.caregiver_id left join override_requests o on o.id = n.subject_id
        left join lateral (
@@ -121,7 +123,7 @@ async function write({ database, links }: SendDeps, row: NotificationRow): Promi
   if (row.draft) return { subject: row.draft.subject, text: row.draft.body };
   if (row.kind === 'daily_summary') {
     return (
-      (await dailySummaryFor(database, row.user_id!, row.study_id!, links.publicUrl)) ?? {
+      (await dailySummaryFor(database, row.user_id!, row.study_id!)) ?? {
         stopped: 'cancelled',
         reason: 'the recipient may not see the study any more',
       }
@@ -140,8 +142,7 @@ async function write({ database, links }: SendDeps, row: NotificationRow): Promi
   return textOf(row.kind as NotificationKind, {
     study: row.study_code,
     participant: row.participant_code ?? '',
-    url: links.publicUrl,
-    ...row.details,
+    override: row.override,
   });
 }
 

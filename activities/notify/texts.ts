@@ -1,25 +1,62 @@
+import { mailPage, paragraphs } from './html.js';
+
 /** The words of each kind of message to staff. Codes and dates, never a participant's name. */
 export type NotificationKind = 'override_pending' | 'trigger_override_required';
-type Values = Record<string, string>;
 
-const texts: Record<NotificationKind, (v: Values) => { subject: string; text: string }> = {
-  override_pending: (v) => ({
-    subject: `[${v.study}] An enrollment date waits for your decision`,
-    text:
-      `In study ${v.study}, participant ${v.participant}: the enrollment date is to move from ${v.previous} to ${v.wanted}.\n` +
-      `Without a decision it is denied on ${v.expires}.\n\n${v.url}/api/studies/${v.study_id}/approvals?status=pending\n`,
-  }),
-  trigger_override_required: (v) => ({
-    subject: `[${v.study}] The capture system has another enrollment date`,
-    text:
-      `In study ${v.study}, participant ${v.participant}: the capture system now holds another enrollment date, but the date is final.\n` +
-      `Nothing has moved; a change needs an override.\n\n${v.url}\n`,
+/** What an override request says of itself. Instants are written for people, in UTC. */
+export interface OverrideDetails {
+  override_request_id: string;
+  previous: string;
+  wanted: string;
+  expires: string;
+  asked_by: string;
+  reason: string | null;
+  moving: { name: string; from: string; to: string }[];
+}
+export interface StaffMessage {
+  study: string;
+  participant: string;
+  override: OverrideDetails | null;
+}
+
+/** More visits than these are counted, not listed. */
+const MOST_LISTED = 20;
+
+const days = (from: string, to: string): string => {
+  const moved = Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000);
+  return `${Math.abs(moved)} ${Math.abs(moved) === 1 ? 'day' : 'days'} ${moved < 0 ? 'earlier' : 'later'}`;
+};
+
+function pending({ study, participant, override }: StaffMessage): { subject: string; text: string } {
+  const of = override!;
+  const listed = of.moving.slice(0, MOST_LISTED).map(({ name, from, to }) => `${name}: ${from} → ${to}`);
+  const more = of.moving.length - listed.length;
+  return {
+    subject: `[${study}] An enrollment date waits for your decision`,
+    text: [
+      `Participant ${participant} of study ${study}: the enrollment date is to move from ${of.previous} to ${of.wanted} (${days(of.previous, of.wanted)}).`,
+      `Asked by ${of.asked_by}.\nReason: ${of.reason ?? 'none was given'}`,
+      of.moving.length === 0
+        ? 'No visit moves.'
+        : ['Visits that move:', ...listed, ...(more > 0 ? [`… and ${more} more`] : [])].join('\n'),
+      `Without a decision it is denied on ${of.expires}.`,
+      `The request is ${of.override_request_id}. It is among your approvals in the program that you work with.`,
+    ].join('\n\n'),
+  };
+}
+
+const texts: Record<NotificationKind, (message: StaffMessage) => { subject: string; text: string }> = {
+  override_pending: pending,
+  trigger_override_required: ({ study, participant }) => ({
+    subject: `[${study}] The capture system has another enrollment date`,
+    text: `In study ${study}, participant ${participant}: the capture system now holds another enrollment date, but the date is final.\n\nNothing has moved; a change needs an override.`,
   }),
 };
 
-/** @throws Error for a kind that has no words. */
-export function textOf(kind: NotificationKind, values: Values): { subject: string; text: string } {
+/** A message as text and as HTML. @throws Error for a kind that has no words */
+export function textOf(kind: NotificationKind, message: StaffMessage): { subject: string; text: string; html: string } {
   const words = texts[kind];
   if (!words) throw new Error(`no words for notifications of kind ${String(kind)}`);
-  return words(values);
+  const { subject, text } = words(message);
+  return { subject, text: `${text}\n`, html: mailPage('en', subject, paragraphs(text)) };
 }

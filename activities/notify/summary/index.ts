@@ -28,12 +28,12 @@ export const createSummaryActivities = ({ database }: { database: Database }): S
 });
 
 /** What a user is told of a study: what that user may see of it. Undefined: nothing any more. */
-export async function dailySummaryFor(database: Database, userId: string, studyId: string, publicUrl: string) {
+export async function dailySummaryFor(database: Database, userId: string, studyId: string) {
   const summary = await readAs(
     database,
     { userId, studyId },
     (row) => row?.status === 'active' && row.study_seen,
     async (tx, seen) => (seen ? readDailySummary(tx, studyId) : undefined),
   );
-  return summary && summaryMessage(summary, publicUrl);
+  return summary && summaryMessage(summary);
 }

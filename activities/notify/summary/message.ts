@@ -26,7 +26,7 @@ const figures = (of: DailySummary): [string, number][] => [
  * The morning's summary of a study: the same as text and as HTML, with a plot of the last fourteen days. Codes only, no
  * names.
  */
-export function summaryMessage(of: DailySummary, publicUrl: string): { subject: string; text: string; html: string } {
+export function summaryMessage(of: DailySummary): { subject: string; text: string; html: string } {
   const subject = `[${of.study_code}] Daily summary of ${of.today}`;
   const text = [
     `${of.study_name} (${of.study_code}), ${of.today}`,
@@ -36,8 +36,6 @@ export function summaryMessage(of: DailySummary, publicUrl: string): { subject: 
     ...SUMMARY_GROUPS.flatMap((group) => listText(titles[group], of.visits[group])),
     'Visits completed by day:',
     ...of.completed_by_day.map(({ day, completed }) => `  ${day}  ${'#'.repeat(Math.min(completed, 50))} ${completed}`),
-    '',
-    publicUrl,
     '',
   ].join('\n');
   const html = mailPage(
@@ -53,7 +51,6 @@ export function summaryMessage(of: DailySummary, publicUrl: string): { subject: 
         .join('')}</table>`,
       ...SUMMARY_GROUPS.map((group) => listHtml(titles[group], of.visits[group])),
       plot(of.completed_by_day),
-      `<p><a href="${escaped(publicUrl)}">${escaped(publicUrl)}</a></p>`,
     ].join('\n'),
   );
   return { subject, text, html };

@@ -1,0 +1,62 @@
+import { expect } from 'chai';
+import { user } from '../support/http.js';
+import { until } from '../support/until.js';
+import { DAY, Stage } from '../anchor/stage.js';
+
+interface Caught {
+  subject: string;
+  text: string;
+  html: string;
+  to: { address: string }[];
+}
+
+describe('Mails to staff', function () {
+  this.timeout(120_000);
+  let stage: Stage;
+  before(async () => {
+    stage = await Stage.open();
+  });
+  after(() => stage.close());
+
+  it('an approver’s says whose date, from when to when, who asks and why, and which visits move', async () => {
+    const study = await stage.study({
+      sources: [{ type: 'manual_entry' }],
+      prerequisites: { require_consent_signed: false },
+      permissions: {
+        can_override: ['admin', 'coordinator'],
+        override_requires_approval: true,
+        override_approver_roles: ['researcher'],
+      },
+    });
+    const approver = await user(stage.admin, 'researcher', { study_ids: [study.id] });
+    const asker = await user(stage.admin, 'coordinator', { study_ids: [study.id] });
+    const person = await study.person();
+    await person.set(DAY);
+    const { status, body } = await person.override('2024-03-03', asker, { reason: 'the <form> was misread' });
+    expect(status).to.equal(202);
+    const mail = await until(
+      async () =>
+        ((await (await fetch(`${stage.run.mail_ui}/email`)).json()) as Caught[]).find(({ to }) =>
+          to.some(({ address }) => address === approver.email),
+        ),
+      { what: 'the mail to the approver' },
+    );
+    const { participant_code } = await stage.admin.expect<{ participant_code: string }>(
+      200,
+      'GET',
+      `/api/participants/${person.id}`,
+    );
+    for (const said of [
+      participant_code,
+      `from ${DAY} to 2024-03-03 (7 days earlier)`,
+      'Asked by A coordinator.',
+      'Reason: the <form> was misread',
+      '2024-04-09 → 2024-04-02',
+      body.override_request_id,
+    ])
+      expect(mail.text, said).to.include(said);
+    expect(mail.html).to.include('the &lt;form&gt; was misread').and.to.include('2024-04-09 → 2024-04-02');
+    // Nothing that people follow ends at an answer for programs.
+    expect(mail.text + mail.html).not.to.match(/https?:\/\/[^\s"<]*\/api\//);
+  });
+});
