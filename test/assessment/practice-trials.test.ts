@@ -39,6 +39,8 @@ describe('What is worked out from trials', () => {
     expect(stroop!.computed_summary).to.include({ total_trials: 4, accuracy: 1, median_rt: 401.5 });
     const { items } = await site.http.expect<{ items: Loose[] }>(200, 'GET', `/api/sessions/${id}/trials`);
     expect(items.map(({ practice }) => practice)).to.deep.equal([true, true, true, ...Array.from({ length: 4 })]);
+    // The id of a session that goes on is in no export.
+    await site.end(id);
     const exported = await site.http.expect<{ rows: Loose[] }>(200, 'POST', '/api/exports/json', {
       study_id: site.study.id,
       dataset: 'raw_trials',

@@ -173,10 +173,17 @@ describe('ALLOW_PRIVATE_URLS=false', function () {
     ]);
     const before = stage.simulator.control.calls().length;
     const { port, pathname } = new URL(stage.simulator.apiUrl);
-    // What this machine calls itself: only looking it up shows that it is at home.
+    // What this machine calls itself has no dot, as no public name has.
+    const athome = `http://${hostname().split('.')[0]!}:${port}${pathname}`;
+    expect((await study.configure({ api_url: athome, api_token: study.token })).body['errors']).to.have.nested.property(
+      '[0].code',
+      'PRIVATE_URL',
+    );
+    // A name that leads home only when it is looked up: as one whose entry was changed after it was saved.
     expect(
-      (await study.configure({ api_url: `http://${hostname()}:${port}${pathname}`, api_token: study.token })).status,
+      (await study.configure({ api_url: 'https://capture.example.org/api/', api_token: study.token })).status,
     ).to.equal(201);
+    await stage.sql('update datacapture_configs set api_url = ? where study_id = ?', [athome, study.id]);
     const tested = await stage.call('POST', `/api/datacapture/config/${study.id}/test-connection`);
     expect(tested.status).to.equal(400);
     expect(String(tested.body['detail'])).to.match(/^Connection failed: /);
