@@ -108,7 +108,7 @@ describe('A workbook that is imported row by row', function () {
     expect(read1900).to.deep.equal([
       [2, '00007', '1234567', '1.5', '7', '7'],
       [3, '1960-02-29', '1960-02-29', '1960-02-29', '1960-02-29', '21975'],
-      [4, 'true', 'false', '#DIV/0!', '1000', "'-3"],
+      [4, 'true', 'false', '#DIV/0!', '1000', '-3'],
       [5, '2', 'ax', 'true', '#DIV/0!', '1960-02-29'],
       [6, '#NOT_CALCULATED!', '00007', 'soon', '', ''],
     ]);
