@@ -33,17 +33,17 @@ const addresses = new Map<string, string>();
 /** Sends a link to a person's own address, given where it has none yet, and reads its token from the mail catcher. */
 async function linkOf(
   id: string,
+  present: () => Promise<{ email?: string | null }>,
   give: (email: string) => Promise<unknown>,
   send: () => Promise<unknown>,
   of?: RunJson,
 ): Promise<string> {
-  let address = addresses.get(id);
-  if (address === undefined) {
-    address = `${unique('p')}@example.org`;
-    addresses.set(id, address);
-    await give(address);
+  const known = addresses.get(id);
+  const to = known ?? `${unique('p')}@example.org`;
+  if (known === undefined || (await present()).email !== known) {
+    addresses.set(id, to);
+    await give(to);
   }
-  const to = address;
   const links = async () => (await mailsTo(to, of)).flatMap(({ text }) => tokenIn(text) ?? []);
   const before = (await links()).length;
   await send();
@@ -54,6 +54,7 @@ async function linkOf(
 export const sendLink = (staff: Http, participantId: string, of?: RunJson): Promise<string> =>
   linkOf(
     participantId,
+    () => staff.expect<Loose & { email: string | null }>(200, 'GET', `/api/participants/${participantId}`),
     (email) => staff.expect(200, 'PATCH', `/api/participants/${participantId}`, { email }),
     () => staff.expect(202, 'POST', '/api/portal/magic-link', { participant_id: participantId, channel: 'email' }),
     of,
@@ -63,6 +64,8 @@ export const sendLink = (staff: Http, participantId: string, of?: RunJson): Prom
 export const sendCaregiverLink = (staff: Http, studyId: string, caregiverId: string): Promise<string> =>
   linkOf(
     caregiverId,
+    () =>
+      staff.expect<Loose & { email: string | null }>(200, 'GET', `/api/studies/${studyId}/caregivers/${caregiverId}`),
     (email) => staff.expect(200, 'PATCH', `/api/studies/${studyId}/caregivers/${caregiverId}`, { email }),
     () => staff.expect(202, 'POST', '/api/portal/magic-link', { caregiver_id: caregiverId, channel: 'email' }),
   );
