@@ -14,7 +14,7 @@ import { imported } from '../data/stage.js';
 /** How long a request waits for others, one statement may take, and a request may take to arrive. */
 const WAIT = 1.5,
   STATEMENT = 4,
-  ARRIVAL = 2;
+  ARRIVAL = 4;
 /** Of connections to the database, so that few who wait would be enough to stop everybody. */
 const POOL = 5;
 
