@@ -42,6 +42,21 @@ describe('events that are known by their ids', () => {
     expect(names(taken.known)).to.deep.equal({ 1: ['b_arm_1', 'a_arm_1'], 2: ['b_arm_1 (deleted)', 'b_arm_1'] });
   });
 
+  it('keeps identities apart when a deleted id comes again while another event has its place', () => {
+    const lists = [
+      [event('1', 'A')],
+      [event('5', 'A'), event('1', 'B')],
+      [event('2', 'A')],
+      [event('2', 'B'), event('5', 'A')],
+    ];
+    const { known } = lists.reduce(({ known: before }, listed) => followEvents(before, listed), followEvents({}, []));
+    expect(names(known)).to.deep.equal({
+      1: ['b_arm_1 (deleted)', 'a_arm_1'],
+      2: ['b_arm_1', 'a_arm_1#5'],
+      5: ['a_arm_1', 'a_arm_1#5.2'],
+    });
+  });
+
   it('is told nothing by a list without events or ids', () => {
     for (const listed of [[], [event('', 'A')]])
       expect(followEvents(first, listed)).to.deep.equal({ known: first, renames: [] });

@@ -35,8 +35,8 @@ export interface EventRename {
 
 /**
  * Compares the events that are known with those that the capture system lists. An event is known by its id. One that
- * was deleted and made again under its name, or unique name, has another id: it takes the place of the one that is gone. An event whose
- * name went to another one keeps a name of its own, so that nobody's results go to the wrong event.
+ * was deleted and made again under its name, or unique name, has another id: it takes the place of the one that is
+ * gone. An event whose name went to another one keeps a name of its own, so that nobody's results go to the wrong event.
  * @returns what is known from now on, and each event that is called otherwise now
  */
 export function followEvents(
@@ -71,11 +71,19 @@ export function followEvents(
   const identities = new Set([...after.values()].map(({ identity }) => identity));
   for (const event of listed.filter(({ event_id }) => !after.has(event_id))) {
     const { event_id, unique_event_name: name, event_name: label, arm_num: arm } = event;
-    const identity = identities.has(name) ? `${name}#${event_id}` : name;
+    const identity = freeIdentity(name, event_id, identities);
     identities.add(identity);
     after.set(event_id, { name, label, arm, identity, told: name, former: [] });
   }
   return { known: Object.fromEntries(after), renames };
+}
+
+/** An identity that no other event has: an id that was deleted may come again while another event has its place. */
+function freeIdentity(name: string, eventId: string, taken: ReadonlySet<string>): string {
+  if (!taken.has(name)) return name;
+  let identity = `${name}#${eventId}`;
+  for (let n = 2; taken.has(identity); n += 1) identity = `${name}#${eventId}.${n}`;
+  return identity;
 }
 
 /**
