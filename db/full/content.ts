@@ -28,6 +28,9 @@ export function contentHash({ study, tables }: StudyDocument): string {
     if (!names.has(id)) names.set(id, `#${names.size}`);
     return names.get(id)!;
   };
+  // Rows that differ by ids alone stand in the order of those that were met before: two trials of one millisecond are
+  // of two sessions.
+  const met = (text: string): string => text.replaceAll(ID, (id) => names.get(id) ?? '#');
   const batteries = new Map((tables.batteries ?? []).map(({ id, code }) => [id, `battery ${String(code)}`]));
   const plain = (table: string, row: Row) =>
     JSON.stringify(
@@ -46,11 +49,13 @@ export function contentHash({ study, tables }: StudyDocument): string {
     const texts = rows
       .map((row) => plain(table, row))
       .map((text) => ({ text, key: text.replaceAll(ID, '#') }))
-      .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+      .sort((a, b) => compared(a.key, b.key) || compared(met(a.text), met(b.text)));
     content[table] = texts.map(({ text }) => text.replaceAll(ID, named));
   }
   return hashOf(content);
 }
+
+const compared = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Numbers of batteries by the code that they have in every copy, instants as they are written now. */
 function asInEveryCopy(value: unknown, batteries: ReadonlyMap<unknown, string>, table: string): unknown {
