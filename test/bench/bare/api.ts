@@ -21,7 +21,7 @@ const pool = new pg.Pool({ connectionString: BARE_DATABASE_URL, max: 20, options
 const LIST = `
 select (select count(*) from participants p where p.study_id = $1) as total,
   p.id, p.study_id, p.participant_code, p.external_id, p.site_id, s.site_code, p.preferred_language, p.status, p.enrollment_date,
-  p.email, p.phone, p.timezone, p.date_of_birth, p.arm, p.withdrawn_at, p.withdrawal_reason, p.created_at, p.updated_at
+  p.email, p.phone, p.timezone, p.date_of_birth, p.arm, p.withdrawn_at, p.withdrawal_reason, p.reinstated_at, p.created_at, p.updated_at
 from (select p.* from participants p where p.study_id = $1 order by p.created_at asc nulls last, p.id asc offset $2 limit $3) p
 left join sites s on s.id = p.site_id
 order by p.created_at asc nulls last, p.id asc`;
