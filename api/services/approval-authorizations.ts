@@ -1,5 +1,5 @@
 import type { Tx } from '../../db/knex.js';
-import { offerSignature } from '../../db/queries/override-requests.js';
+import { offerSignature, requestOfStudy } from '../../db/queries/override-requests.js';
 import type { AuditTrail } from '../../db/audit.js';
 import { approverRoles } from '../../workflows/domain/approvers.js';
 import type { Actor } from '../access.js';
@@ -35,13 +35,7 @@ export async function authorizeDecision(
   requestId: string,
   { decision, reason, preview_hash, meaning, proof }: Decision,
 ): Promise<GivenOut & { approver_user_id: string }> {
-  const request = await tx('override_requests')
-    .where({ id: requestId, study_id: studyId })
-    .first<{ participant_id: string; requested_by_id: string; status: string } | undefined>(
-      'participant_id',
-      'requested_by_id',
-      'status',
-    );
+  const request = await requestOfStudy(tx, studyId, requestId);
   if (!request) throw problem('NOT_FOUND', { detail: 'There is no such override request in this study.' });
   if (request.requested_by_id === actor.id)
     throw problemOf(403, 'SELF_APPROVAL', 'Who asked for an override does not decide it.', {});

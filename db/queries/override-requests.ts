@@ -29,6 +29,21 @@ const requests = (tx: Tx) =>
       tx.raw(`o.impact || jsonb_build_object('preview_hash', o.preview_hash) as impact`),
     );
 
+/** What an approver's decision is about; undefined: there is no such request in the study. */
+export async function requestOfStudy(
+  tx: Tx,
+  studyId: string,
+  id: string,
+): Promise<{ participant_id: string; requested_by_id: string | null; status: string } | undefined> {
+  return tx('override_requests')
+    .where({ id, study_id: studyId })
+    .first<{ participant_id: string; requested_by_id: string | null; status: string } | undefined>(
+      'participant_id',
+      'requested_by_id',
+      'status',
+    );
+}
+
 export interface RequestFilter {
   /** Not set: of every study that the caller may see. */
   study_id: string | undefined;
