@@ -63,7 +63,8 @@ export async function pushResults(start: PushResultsStart): Promise<PushReport> 
         `waits after ${report.error_type}; tries again ${Math.round((report.wait_ms ?? 0) / 1000)} s after this or when it is signalled \`pushNow\``,
       );
       await condition(() => woken, report.wait_ms ?? 1_000, { summary: 'until the next attempt' });
-      if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof pushResults>(start);
+      // A run that was woken tries first: the next one would not know of it.
+      if (!woken && workflowInfo().continueAsNewSuggested) await continueAsNew<typeof pushResults>(start);
     }
   } catch (failure) {
     const fault = faultOf(failure);

@@ -83,6 +83,11 @@ export async function pass(tx: Tx, passage: Passage, probeSeconds: number): Prom
   return null;
 }
 
+/** Whether nothing stands in the way any more. Locks the breaker: it stays as it is seen until the transaction ends. */
+export async function hasClosed(tx: Tx, passage: Passage): Promise<boolean> {
+  return (await lock(tx, passage)).state === 'closed';
+}
+
 /** The capture system has answered an attempt. @returns whether the breaker was open and is closed now */
 export async function noteAnswered(tx: Tx, passage: Passage): Promise<boolean> {
   const breaker = await lock(tx, passage);

@@ -93,12 +93,12 @@ async function wake(tx: Tx, pushes: readonly { id: string; study_id: string }[])
 
 /**
  * The capture system is back: what waits for it is tried now. One look for each push that waits, however often it is
- * back.
+ * back. A message that a relay has taken already may have led to the very attempt that failed, so it does not count.
  */
 export async function wakeWaiting(tx: Tx, studyId: string): Promise<void> {
   const { rows } = await tx.raw(
     `select p.session_id as id, p.study_id from result_pushes p where p.study_id = ? and p.status = 'waiting' and p.next_attempt_at > clock_timestamp()
-       and not exists (select from outbox o where o.subject = p.session_id::text) order by p.requested_at`,
+       and not exists (select from outbox o where o.subject = p.session_id::text and o.topic = 'push' and o.attempts = 0) order by p.requested_at`,
     [studyId],
   );
   await wake(tx, rows);

@@ -1,20 +1,30 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { openDatabase } from '../../db/knex.js';
+import type { Database, Tx } from '../../db/knex.js';
 import { until } from '../support/until.js';
 import { PushStage, QUICK } from './push-stage.js';
 import type { AttemptView, Ended, PushStudy, StatusView } from './push-stage.js';
 
 const IMPORT = 'record:import';
+const pidOf = async (tx: Tx): Promise<number> => (await tx.raw('select pg_backend_pid() as pid')).rows[0].pid;
 const told = (attempts: AttemptView[]) => attempts.map(({ status, error_type }) => error_type ?? status);
 
 describe('a capture system that is away, flaps or lies about what it wrote', function () {
   this.timeout(240_000);
   let stage: PushStage;
+  let database: Database;
+  const rows = async (statement: string, values: readonly unknown[]): Promise<unknown[]> =>
+    (await database.raw(statement, values as never)).rows;
   before(async () => {
     stage = await PushStage.set({ ...QUICK, LOG_LEVEL: 'info' });
+    database = openDatabase({ url: stage.run.database_url, poolMax: 2, name: 'outage-tests', asOwner: true });
   });
-  after(() => stage?.clear());
+  after(async () => {
+    await database?.destroy();
+    await stage?.clear();
+  });
 
   const log = () =>
     readFileSync(join(stage.own!.dataDir, 'logs', 'worker.log'), 'utf8')
@@ -146,6 +156,37 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
         breaker: { state: 'closed', consecutive_failures: 0, opened_at: null, next_attempt_at: null, last_error: null },
         pushes: { pending: 0, synced: sessions.length, failed: 0 },
       });
+    });
+
+    it('closes while one that met it open is not ended yet: that one is tried at once as well', async () => {
+      const study = await stage.study();
+      study.fault({ status: 503 });
+      const [late, first] = await Promise.all([study.ended(), study.ended()]);
+      const breaker = (change: string) =>
+        rows(`update datacapture_breakers set ${change} where study_id = ? and state = 'open' returning 1`, [study.id]);
+      // Nobody probes, and the next wait of the one is an hour: it has waited so often.
+      await until(async () => (await breaker("next_attempt_at = now() + interval '1 hour'")).length === 1, {
+        what: 'the breaker to open',
+      });
+      const lock = await database.transaction();
+      try {
+        await lock.raw('select 1 from assessment_sessions where id = ? for update', [late.session]);
+        await database.raw('update result_pushes set waits = 30 where session_id = ?', [late.session]);
+        const pid = await pidOf(lock);
+        await until(
+          async () =>
+            (await rows('select 1 from pg_stat_activity where ? = any(pg_blocking_pids(pid))', [pid])).length > 0,
+          { what: 'the end of its attempt to wait' },
+        );
+        study.fault();
+        await breaker('next_attempt_at = now()');
+        await study.push(first.session);
+        await study.synced(first.session);
+      } finally {
+        await lock.rollback();
+      }
+      await study.synced(late.session);
+      expect(told(await study.attempts(late.session)).slice(-2)).to.deep.equal(['circuit_open', 'success']);
     });
 
     it('is of its configuration: others push, and another address or token starts closed', async () => {

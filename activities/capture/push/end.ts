@@ -1,7 +1,7 @@
 import { nowMs, nowIso } from '../../../db/clock.js';
 import type { AuditTrail } from '../../../db/audit.js';
 import type { Tx } from '../../../db/knex.js';
-import { giveBackProbe, noteAnswered, noteFailed } from '../../../db/queries/breakers.js';
+import { giveBackProbe, hasClosed, noteAnswered, noteFailed } from '../../../db/queries/breakers.js';
 import type { Passage } from '../../../db/queries/breakers.js';
 import { wakeWaiting } from '../../../db/queries/push-requests.js';
 import { endAttempt, lockEnding, releaseTarget } from '../../../db/queries/pushes.js';
@@ -25,8 +25,8 @@ export interface Attempt {
 export type Outcome =
   | { kind: 'success'; records: number; alreadyThere: boolean; warnings: PushRemark[] }
   | { kind: 'skipped'; message: string }
-  /** `retryAt`: when the breaker may be tried. */
-  | { kind: 'circuit_open'; retryAt: string }
+  /** `retryAt`: when the breaker may be tried. `closed`: it has closed since, and nothing needs to be waited for. */
+  | { kind: 'circuit_open'; retryAt: string; closed?: boolean }
   /** `sent` perhaps: something may have been written, although it was not said so. */
   | {
       kind: 'failed';
@@ -54,7 +54,7 @@ export async function endPush(
     const locked = await lockEnding(tx, start.session_id);
     const { push, visitId } = locked ?? {};
     if (!push || visitId === undefined || !isItsEnd(push, attempt)) return undefined;
-    const ending = endingOf(deps, push, attempt, outcome);
+    const ending = endingOf(deps, push, attempt, await asItStands(tx, attempt, outcome));
     const firstFailure = ending.attempt.status === 'failed' && push.status !== 'waiting' && push.error_type === null;
     await endAttempt(tx, push, visitId, ending);
     if (attempt.target && attempt.id !== null) await releaseTarget(tx, attempt.target, attempt.id);
@@ -65,6 +65,15 @@ export async function endPush(
   if (!ended) return { status: 'gone', error_type: null, records_imported: null, wait_ms: null };
   tell(deps, start, ended);
   return reportOf(ended.ending, ended.again);
+}
+
+/**
+ * A breaker that closed between the attempt and its end has woken those that waited then, and this one did not wait
+ * yet. The breaker's lock makes it one or the other: closed is seen here, or the one that closes it sees this one wait.
+ */
+async function asItStands(tx: Tx, { passage }: Attempt, outcome: Outcome): Promise<Outcome> {
+  if (outcome.kind !== 'circuit_open' || !passage) return outcome;
+  return { ...outcome, closed: await hasClosed(tx, passage) };
 }
 
 /** An attempt that was given up for dead and comes to its end after all has nothing to say any more. */
@@ -145,11 +154,11 @@ function failedEnding(
   const type = open ? ('circuit_open' as const) : outcome.type;
   const message = open ? 'The circuit breaker is open: the capture system was not asked.' : outcome.message;
   const failures = open ? push.failures : push.failures + 1;
-  const waits = open ? push.waits + 1 : 0;
+  const waits = open && !outcome.closed ? push.waits + 1 : 0;
   const unanswered = open ? push.unanswered : outcome.sent === 'perhaps';
   const now = nowMs();
   const wait = open
-    ? breakerWait(Date.parse(outcome.retryAt) - now, cooldown * 1000, waits, Math.random())
+    ? breakerWait(outcome.closed ? 0 : Date.parse(outcome.retryAt) - now, cooldown * 1000, waits, Math.random())
     : retryWait(initial * 1000, failures, Math.random());
   const until = Date.parse(push.requested_at) + days * 86_400_000;
   const failed = { ...base, status: 'failed' as const, error_type: type, message };
