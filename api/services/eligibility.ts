@@ -113,8 +113,7 @@ function waiverOf(before: Eligibility | null | undefined, actor: Actor): Waiver 
   const { waiver_requested_by_id, waiver_approved_by_id, waiver_approved_at } = before;
   // One that a full import brought is the importer's: whom its document names has written nothing here.
   const writer = waiver_requested_by_id ?? before.imported_by;
-  const approves =
-    waiver_approved_by_id === null && writer !== actor.id && mayConfirm.includes(actor.role);
+  const approves = waiver_approved_by_id === null && writer !== actor.id && mayConfirm.includes(actor.role);
   return approves
     ? { waiver_requested_by_id, waiver_approved_by_id: actor.id, waiver_approved_at: nowIso() }
     : { waiver_requested_by_id, waiver_approved_by_id, waiver_approved_at };
