@@ -16,8 +16,8 @@ import { approverRoles } from '../../workflows/domain/approvers.js';
 import { mayApprove, mayOverride, standingOf } from './authority.js';
 import type { Bench, Carried } from './carry-out.js';
 import { SENDER_REQUIRED } from './commands.js';
-import { settle, signatureFor } from './settle-request.js';
-import type { RequestRow } from './settle-request.js';
+import { asAskedHere, settle, signatureFor } from './settle-request.js';
+import type { RequestRow, StoredRequest } from './settle-request.js';
 import { writeOutcomes } from './write.js';
 
 const refuse = (status: number, code: string, detail: string, more: Partial<Carried> = {}): Carried => ({
@@ -211,7 +211,7 @@ export async function decideOverride(bench: Bench, message: OverrideDecision): P
     ip_address: message.ip_address ?? null,
     user_agent: message.user_agent ?? null,
   };
-  const request: RequestRow | undefined =
+  const stored: StoredRequest | undefined =
     typeof message.request_id === 'string' && UUID.test(message.request_id)
       ? await bench
           .tx('override_requests')
@@ -219,8 +219,9 @@ export async function decideOverride(bench: Bench, message: OverrideDecision): P
           .forUpdate()
           .first()
       : undefined;
-  if (!request)
+  if (!stored)
     return refuse(404, 'OVERRIDE_REQUEST_NOT_FOUND', 'there is no such override request of this participant');
+  const request = asAskedHere(stored);
   if (message.decision !== 'approve' && message.decision !== 'deny')
     return refuse(422, 'INVALID_DECISION', 'decision must be "approve" or "deny"');
   if (!message.approver_user_id) return refuse(422, 'INVALID_MESSAGE', SENDER_REQUIRED);
@@ -295,11 +296,12 @@ async function deny(
 }
 
 async function pendingRequest(bench: Bench): Promise<RequestRow | undefined> {
-  return bench
+  const stored: StoredRequest | undefined = await bench
     .tx('override_requests')
     .where({ participant_id: bench.case.row.participant_id, status: 'pending' })
     .forUpdate()
     .first();
+  return stored && asAskedHere(stored);
 }
 
 /** The deadline passed, or the participant left: the request is denied with its reason. */

@@ -15,6 +15,20 @@ export interface RequestRow {
   offered_signatures: Record<string, (Signature & { decision: string }) | undefined>;
 }
 
+/**
+ * A request as it counts for its decision. One that a full import brought is the importer's: whom its document names has
+ * asked for nothing here, and who brought it does not decide it.
+ */
+export const asAskedHere = (stored: StoredRequest): RequestRow => ({
+  ...stored,
+  requested_by_id: (stored.requested_by_id ?? stored.imported_by)!,
+});
+/** As the database has it. */
+export type StoredRequest = Omit<RequestRow, 'requested_by_id'> & {
+  requested_by_id: string | null;
+  imported_by: string | null;
+};
+
 /** A signature that was given for a decision whose message has been on its way for longer is not the one of it. */
 const SIGNATURE_HOURS = 24;
 
