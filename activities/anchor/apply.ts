@@ -5,6 +5,7 @@ import { StaleAnchor, lastChange, lockAnchor, rememberCommands } from '../../db/
 import { asCaregiver } from '../../db/queries/portal.js';
 import { inScope } from '../../db/transaction.js';
 import type { AnchorOutcome, Sender, WaitingState } from '../../workflows/contract.js';
+import type { WorkerPayloads } from '../../workflows/payloads.js';
 import { provenanceOf } from './authorization.js';
 import type { UnsignedMessages } from './authorization.js';
 import { carryOut, refuse } from './carry-out.js';
@@ -27,6 +28,8 @@ export type AppliedCommand = AnchorOutcome & { command_id: string; told_at_rest:
 /** How messages are taken: see `createAnchorActivities`. */
 export interface ApplyOptions {
   unsigned: UnsignedMessages;
+  /** `sealed`: a message that came in the open is refused. */
+  payloads?: WorkerPayloads;
   signaturesAskAgain: boolean;
   labels?: LabelOptions | undefined;
 }
@@ -48,7 +51,7 @@ export const applyAnchorCommand =
 async function applied(
   database: Database,
   given: AnchorCommand,
-  { unsigned, signaturesAskAgain, labels }: ApplyOptions,
+  { unsigned, payloads = 'open', signaturesAskAgain, labels }: ApplyOptions,
 ): Promise<AnchorOutcome> {
   const command = withPlainIds(given);
   try {
@@ -81,14 +84,17 @@ async function applied(
         const malformed = faultOfMessage(command.message) ?? faultOfSender(command);
         const { actor_type, caregiver_id } = command.message as Sender;
         if (!malformed && actor_type === 'participant' && caregiver_id) audit.inEach(asCaregiver(caregiver_id));
-        const provenance = malformed
-          ? { code: 'INVALID_MESSAGE', detail: malformed }
-          : await provenanceOf(tx, command, unsigned, current.facts.now);
+        const provenance =
+          payloads === 'sealed' && command.open === true
+            ? { code: 'PAYLOAD_NOT_SEALED', detail: 'the payload of the message is not sealed' }
+            : malformed
+              ? { code: 'INVALID_MESSAGE', detail: malformed }
+              : await provenanceOf(tx, command, unsigned, current.facts.now);
         if ('via' in provenance)
           audit.inEach({ via: provenance.via, ...(provenance.identity && { identity: provenance.identity }) });
         const carried =
           'code' in provenance
-            ? refuse(malformed ? 422 : 403, provenance.code, provenance.detail)
+            ? refuse(provenance.code === 'INVALID_MESSAGE' ? 422 : 403, provenance.code, provenance.detail)
             : await carryOut({ tx, audit, case: current, signaturesAskAgain }, command);
         const { refused } = carried;
         if (refused) {
