@@ -10,7 +10,7 @@ import { provenanceOf } from './authorization.js';
 import type { UnsignedMessages } from './authorization.js';
 import { carryOut, refuse } from './carry-out.js';
 import type { Carried } from './carry-out.js';
-import { faultOfMessage, faultOfSender, withPlainIds } from './commands.js';
+import { detailsIdOf, faultOfMessage, faultOfSender, withDetails, withPlainIds } from './commands.js';
 import type { AnchorCommand } from './commands.js';
 import { readCases } from './context.js';
 import type { Case } from './context.js';
@@ -53,13 +53,14 @@ async function applied(
   given: AnchorCommand,
   { unsigned, payloads = 'open', signaturesAskAgain, labels }: ApplyOptions,
 ): Promise<AnchorOutcome> {
-  const command = withPlainIds(given);
+  const sent = withPlainIds(given);
   try {
     return await inScope(
       database,
-      command.study_id,
+      sent.study_id,
       async ({ tx, audit }) => {
-        const { found, earlier } = await lockAnchor(tx, command.participant_id, command.id);
+        const { found, earlier, details } = await lockAnchor(tx, sent.participant_id, sent.id, detailsIdOf(sent));
+        const command = withDetails(sent, details);
         const [current] = found ? await readCases(tx, [command.participant_id]) : [];
         const waiting = (of: Case, lastDecision: string): WaitingState => ({
           ...waitingState(of, lastDecision),

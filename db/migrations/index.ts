@@ -68,6 +68,7 @@ import * as formulaTexts from './0082-formula-texts.js';
 import * as sessionNames from './0083-session-names.js';
 import * as importedClaims from './0084-imported-claims.js';
 import * as messageAuthorizations from './0086-message-authorizations.js';
+import * as messageDetails from './0088-message-details.js';
 import * as portalTokensEnd from './0087-portal-tokens-end.js';
 
 export interface SqlMigration {
@@ -148,5 +149,6 @@ export const migrations: readonly SqlMigration[] = [
   importedClaims,
   messageAuthorizations,
   portalTokensEnd,
+  messageDetails,
 ];
 export const latestRevision = migrations.at(-1)!.name;

@@ -7,7 +7,7 @@ const FORGOTTEN = `interval '1 hour'`;
 export async function showSign(database: Database, workerId: string, taskQueue: string): Promise<void> {
   await database.raw(
     `with forgotten as (delete from worker_signs where seen_at < clock_timestamp() - ${FORGOTTEN} and worker_id <> ?::uuid)
-     insert into worker_signs (worker_id, task_queue) values (?, ?) on conflict (worker_id) do update set seen_at = clock_timestamp()`,
+     insert into worker_signs (worker_id, task_queue, reads_details) values (?, ?, true) on conflict (worker_id) do update set seen_at = clock_timestamp()`,
     [workerId, workerId, taskQueue],
   );
 }

@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import {
   anchorState,
@@ -27,6 +30,7 @@ const POLICY = {
     override_approver_roles: ['researcher'],
   },
 };
+const run = promisify(execFile);
 const LATER = '2024-03-17';
 
 describe('Where payloads must be sealed', function () {
@@ -123,6 +127,29 @@ describe('Where payloads must be sealed', function () {
     }
     const state = await stage.handle(person.id).query<WaitingState | null>(anchorState);
     expect(state).to.include({ status: 'finalized' });
+  });
+
+  it('an operator sends and reads with the temporal command and the API’s codec', async function () {
+    const { temporal_cli: cli, temporal, temporal_codec, temporal_namespace } = service.run;
+    if (!cli || !existsSync(cli)) return this.skip();
+    const { person, request } = await asked();
+    const command = async (...args: string[]) =>
+      (
+        await run(cli, [
+          'workflow',
+          ...args,
+          ...['--address', temporal, '--namespace', temporal_namespace, '--codec-endpoint', temporal_codec],
+          ...['--workflow-id', participantAnchorId(person.id), '-o', 'json'],
+        ])
+      ).stdout;
+    expect(await command('query', '--type', 'anchorState')).to.contain('"approval"');
+    await command('signal', '--name', 'overrideDecision', '--input', JSON.stringify(decision(request)));
+    await person.becomes({ enrollment_date: LATER });
+    expect(await command('update', 'execute', '--name', 'evaluate', '--input', '{}')).to.contain('"last_decision"');
+    const shown = [...(await command('show')).matchAll(/"data": "([^"]*)"/g)].map(([, data]) =>
+      Buffer.from(data!, 'base64').toString(),
+    );
+    expect(shown.join('\n')).to.contain(LATER);
   });
 
   it('a sealed message that is copied to another participant is refused', async () => {
