@@ -140,6 +140,20 @@ describe('What Temporal stores of persons', function () {
     }
   });
 
+  it('while a worker of an earlier release works, which knows no such row, messages carry everything, sealed', async () => {
+    const worker = '00000000-0000-4000-8000-000000000001';
+    await stage.sql(`insert into worker_signs (worker_id, task_queue) values (?, 'of an earlier release')`, [worker]);
+    try {
+      const person = await someone();
+      const { status, text } = await person.post('', { enrollment_date: DAY, reason: 'carried along' }, stage.admin);
+      expect(status, text).to.equal(200);
+      expect((await person.history()).map(({ reason: kept }) => kept)).to.include('carried along');
+      expect(await stage.sql('select 1 from message_details where participant_id = ?', [person.id])).to.deep.equal([]);
+    } finally {
+      await stage.sql('delete from worker_signs where worker_id = ?', [worker]);
+    }
+  });
+
   it('an erasure clears what was kept beside the messages', async () => {
     const { person } = await asked(await study.as('coordinator'));
     const kept = () => stage.sql('select 1 from message_details where participant_id = ?', [person.id]);
