@@ -892,6 +892,21 @@ create table manual_anchor_entries (
 CREATE UNIQUE INDEX manual_anchor_entries_current ON public.manual_anchor_entries USING btree (participant_id) WHERE (withdrawn_at IS NULL);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table message_details (
+  id uuid not null,
+  study_id uuid not null,
+  participant_id uuid not null,
+  reason text,
+  ip_address character varying(45),
+  user_agent character varying(500),
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint message_details_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
+  constraint message_details_pkey PRIMARY KEY (id)
+);
+CREATE INDEX message_details_participant ON public.message_details USING btree (participant_id);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
 -- no row-level security; research_app may: INSERT, SELECT, UPDATE
 create table message_keys (
   key_id character varying(64) not null,
@@ -1805,6 +1820,7 @@ create table worker_signs (
   worker_id uuid not null,
   task_queue text not null,
   seen_at timestamp with time zone not null default clock_timestamp(),
+  reads_details boolean not null default false,
   host character varying(255),
   pid integer,
   started_at timestamp with time zone not null default clock_timestamp(),

@@ -79,6 +79,8 @@ export interface Sender {
   request_id?: string | null;
   ip_address?: string | null;
   user_agent?: string | null;
+  /** The row that holds reason, address and browser, which the API leaves in the database. */
+  details_id?: string | null;
 }
 
 export interface SetEnrollmentDate extends Sender {
@@ -122,6 +124,8 @@ export interface OverrideDecision {
   http_request_id?: string | null;
   ip_address?: string | null;
   user_agent?: string | null;
+  /** The row that holds reason, address and browser, which the API leaves in the database. */
+  details_id?: string | null;
 }
 
 /** What came of a message. `refused` carries the HTTP status and code that decisions.md gives the case. */

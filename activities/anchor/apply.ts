@@ -5,11 +5,12 @@ import { StaleAnchor, lastChange, lockAnchor, rememberCommands } from '../../db/
 import { asCaregiver } from '../../db/queries/portal.js';
 import { inScope } from '../../db/transaction.js';
 import type { AnchorOutcome, Sender, WaitingState } from '../../workflows/contract.js';
+import type { WorkerPayloads } from '../../workflows/payloads.js';
 import { provenanceOf } from './authorization.js';
 import type { UnsignedMessages } from './authorization.js';
 import { carryOut, refuse } from './carry-out.js';
 import type { Carried } from './carry-out.js';
-import { faultOfMessage, faultOfSender, withPlainIds } from './commands.js';
+import { detailsIdOf, faultOfMessage, faultOfSender, withDetails, withPlainIds } from './commands.js';
 import type { AnchorCommand } from './commands.js';
 import { readCases } from './context.js';
 import type { Case } from './context.js';
@@ -27,6 +28,8 @@ export type AppliedCommand = AnchorOutcome & { command_id: string; told_at_rest:
 /** How messages are taken: see `createAnchorActivities`. */
 export interface ApplyOptions {
   unsigned: UnsignedMessages;
+  /** `sealed`: a message that came in the open is refused. */
+  payloads?: WorkerPayloads;
   signaturesAskAgain: boolean;
   labels?: LabelOptions | undefined;
 }
@@ -48,15 +51,16 @@ export const applyAnchorCommand =
 async function applied(
   database: Database,
   given: AnchorCommand,
-  { unsigned, signaturesAskAgain, labels }: ApplyOptions,
+  { unsigned, payloads = 'open', signaturesAskAgain, labels }: ApplyOptions,
 ): Promise<AnchorOutcome> {
-  const command = withPlainIds(given);
+  const sent = withPlainIds(given);
   try {
     return await inScope(
       database,
-      command.study_id,
+      sent.study_id,
       async ({ tx, audit }) => {
-        const { found, earlier } = await lockAnchor(tx, command.participant_id, command.id);
+        const { found, earlier, details } = await lockAnchor(tx, sent.participant_id, sent.id, detailsIdOf(sent));
+        const command = withDetails(sent, details);
         const [current] = found ? await readCases(tx, [command.participant_id]) : [];
         const waiting = (of: Case, lastDecision: string): WaitingState => ({
           ...waitingState(of, lastDecision),
@@ -81,14 +85,17 @@ async function applied(
         const malformed = faultOfMessage(command.message) ?? faultOfSender(command);
         const { actor_type, caregiver_id } = command.message as Sender;
         if (!malformed && actor_type === 'participant' && caregiver_id) audit.inEach(asCaregiver(caregiver_id));
-        const provenance = malformed
-          ? { code: 'INVALID_MESSAGE', detail: malformed }
-          : await provenanceOf(tx, command, unsigned, current.facts.now);
+        const provenance =
+          payloads === 'sealed' && command.open === true
+            ? { code: 'PAYLOAD_NOT_SEALED', detail: 'the payload of the message is not sealed' }
+            : malformed
+              ? { code: 'INVALID_MESSAGE', detail: malformed }
+              : await provenanceOf(tx, command, unsigned, current.facts.now);
         if ('via' in provenance)
           audit.inEach({ via: provenance.via, ...(provenance.identity && { identity: provenance.identity }) });
         const carried =
           'code' in provenance
-            ? refuse(malformed ? 422 : 403, provenance.code, provenance.detail)
+            ? refuse(provenance.code === 'INVALID_MESSAGE' ? 422 : 403, provenance.code, provenance.detail)
             : await carryOut({ tx, audit, case: current, signaturesAskAgain }, command);
         const { refused } = carried;
         if (refused) {

@@ -1,3 +1,4 @@
+import type { MessageDetails } from '../../db/queries/message-details.js';
 import type {
   CancelProposal,
   Evaluate,
@@ -8,8 +9,11 @@ import type {
   SetEnrollmentDate,
 } from '../../workflows/contract.js';
 
-/** A message as the workflow hands it on; `id` makes it happen once, whatever is repeated. */
-export type AnchorCommand = { id: string; participant_id: string; study_id: string } & (
+/**
+ * A message as the workflow hands it on; `id` makes it happen once, whatever is repeated. `open`: its payload was not
+ * sealed; runs of earlier releases do not say.
+ */
+export type AnchorCommand = { id: string; participant_id: string; study_id: string; open?: boolean } & (
   | {
       kind: 'resume' | 'withdrawn' | 'remind' | 'expire' | 'sources_changed' | 'day_came' | 'reinstated';
       message: Sender;
@@ -37,6 +41,7 @@ const TEXT = [
   'approver_user_id',
   'http_request_id',
   'authorization',
+  'details_id',
 ];
 
 const ACTOR_TYPES = ['user', 'participant', 'system', 'workflow'];
@@ -57,6 +62,24 @@ export function withPlainIds<C extends AnchorCommand>(command: C): C {
   if (command.kind === 'decide_override') message.approver_user_id ??= message.actor_user_id;
   return { ...command, message: message as C['message'] };
 }
+
+/** The row in which the API keeps what the message does not carry. */
+export function detailsIdOf({ message }: AnchorCommand): string | null {
+  const { details_id: id } = message as Sender;
+  return typeof id === 'string' && UUID.test(id) ? id : null;
+}
+
+/** The command with what its row says. */
+export const withDetails = <C extends AnchorCommand>(command: C, details: MessageDetails | null): C =>
+  details === null
+    ? command
+    : {
+        ...command,
+        message: {
+          ...command.message,
+          ...Object.fromEntries(Object.entries(details).filter(([, value]) => value !== null)),
+        },
+      };
 
 export const SENDER_REQUIRED = 'actor_user_id is required: the id of the user who sends the message';
 
@@ -79,6 +102,7 @@ export function faultOfMessage(message: object): string | null {
       if (field === 'actor_type' && !ACTOR_TYPES.includes(value))
         return `actor_type must be one of ${ACTOR_TYPES.join(', ')}`;
       if (field === 'actor_user_id' && !UUID.test(value)) return 'actor_user_id must be the id of a user';
+      if (field === 'details_id' && !UUID.test(value)) return 'details_id must be an id';
       if (field === 'caregiver_id' && !UUID.test(value)) return 'caregiver_id must be the id of a caregiver';
     } else if (field === 'regenerate_schedule' || field === 'ensure_schedule') {
       if (typeof value !== 'boolean') return `${field} must be true or false`;

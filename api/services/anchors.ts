@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { AnchorBusy } from '../../workflows/client.js';
 import type { AnchorMessages, Participant } from '../../workflows/client.js';
 import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
@@ -5,6 +6,8 @@ import type { Tx } from '../../db/knex.js';
 import { readOneInScope } from '../../db/transaction.js';
 import { anchorStatement, readAnchor } from '../../db/queries/anchors.js';
 import type { AnchorResponse } from '../../db/queries/anchors.js';
+import { addressWithDetails } from '../../db/queries/message-details.js';
+import type { MessageDetails } from '../../db/queries/message-details.js';
 import { readFacts } from '../../db/queries/facts.js';
 import { readScheduleInputs } from '../../db/queries/schedules.js';
 import { hashOf, visitKey } from '../../db/hashing.js';
@@ -27,19 +30,25 @@ export const senderOf = (actor: Actor, context: RequestContext): Sender => ({
   user_agent: context.userAgent?.slice(0, 500) ?? null,
 });
 
-/** What a caller sees of the participant before anything is sent; 409 where the participant has left. */
+/**
+ * What a caller sees of the participant before anything is sent, and the details that the message leaves behind.
+ * @throws 404
+ */
 async function participantOf(
   services: Services,
-  studyId: string,
-  participantId: string,
-): Promise<Participant & { status: string }> {
-  const [row] = await readOneInScope<{ id: string; study_id: string; site_id: string | null; status: string }>(
-    services.database,
-    studyId,
-    { sql: 'select id, study_id, site_id, status from participants where id = $1', values: [participantId] },
-  );
+  { studyId, participantId, evenWithdrawn = false }: Addressed,
+  details: MessageDetails & { id: string },
+): Promise<Participant & { status: string; kept: boolean }> {
+  const row = await addressWithDetails(services.database, studyId, participantId, { ...details, evenWithdrawn });
   if (!row) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
-  return { participant_id: row.id, study_id: row.study_id, site_id: row.site_id, status: row.status };
+  const { id, study_id, site_id, status, kept } = row;
+  return { participant_id: id, study_id, site_id, status, kept };
+}
+
+interface Addressed {
+  studyId: string;
+  participantId: string;
+  evenWithdrawn?: boolean;
 }
 
 export type AnchorUpdate = Parameters<AnchorMessages['update']>[0];
@@ -60,24 +69,31 @@ const KINDS: Readonly<Record<string, MessageKind>> = {
  */
 export async function send(
   services: Services,
-  at: { studyId: string; participantId: string; updateId: string; evenWithdrawn?: boolean },
+  at: Addressed & { updateId: string },
   definition: AnchorUpdate,
   message: object,
 ): Promise<AnchorOutcome> {
-  const participant = await participantOf(services, at.studyId, at.participantId);
+  const { reason = null, ip_address = null, user_agent = null, ...travels } = message as Partial<MessageDetails>;
+  const details = { id: randomUUID(), reason, ip_address: ip_address?.slice(0, 45) ?? null, user_agent };
+  const participant = await participantOf(services, at, details);
   if (participant.status === 'withdrawn' && !at.evenWithdrawn)
     throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn: the anchor stays as it is.' });
   await services.temporal.client();
   let outcome: AnchorOutcome;
   try {
     const { participant_id, study_id } = participant;
-    const signed = await services.signing.signed(
+    // The whole message is signed: what stays here is bound to it.
+    const { authorization } = await services.signing.signed(
       { participant_id, study_id },
       KINDS[definition.name]!,
       message,
       'rest',
     );
-    outcome = await services.anchors.update(definition, participant, signed, at.updateId);
+    const sent = {
+      ...(participant.kept ? { ...travels, details_id: details.id } : message),
+      ...(authorization !== undefined && { authorization }),
+    };
+    outcome = await services.anchors.update(definition, participant, sent, at.updateId);
   } catch (fault) {
     if (fault instanceof AnchorBusy) throw problem('WORKER_UNAVAILABLE', { headers: { 'Retry-After': '2' } });
     throw fault;

@@ -77,6 +77,7 @@ export const LEFT_OUT: Record<string, string> = {
   event_subscriptions: 'secrets',
   exports: 'files of this service',
   participant_imports: 'files that were sent to this service',
+  message_details: 'of messages that were sent to this service',
   open_study_changes: 'work of this service that goes on',
   portal_links: 'secrets',
   portal_refresh_tokens: 'secrets',

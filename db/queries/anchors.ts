@@ -4,23 +4,29 @@ import type { Statement } from '../one-trip.js';
 import { prepared } from '../prepared.js';
 import { insertRows, into } from '../rows.js';
 import type { Insert } from '../rows.js';
+import type { MessageDetails } from './message-details.js';
 
 /**
  * Takes the anchor's row for this transaction and tells what an earlier try of the same command came to. What is
- * written from here on bears the moment at which the row was taken (db function `moment`).
+ * written from here on bears the moment at which the row was taken (db function `moment`). What the message has left
+ * with the API (message_details) is read with it.
  */
 export async function lockAnchor(
   tx: Tx,
   participantId: string,
   commandId: string,
-): Promise<{ found: boolean; earlier: unknown }> {
-  const rows = await prepared<{ earlier: unknown }>(
+  detailsId: string | null,
+): Promise<{ found: boolean; earlier: unknown; details: MessageDetails | null }> {
+  const rows = await prepared<{ earlier: unknown; details: MessageDetails | null }>(
     tx,
     `with held as materialized (select a.participant_id from anchor_dates a where a.participant_id = $1 for update)
-     select (select c.outcome from anchor_commands c where c.id = $2) as earlier, set_config('app.moment', clock_timestamp()::text, true) from held`,
-    [participantId, commandId],
+     select (select c.outcome from anchor_commands c where c.id = $2) as earlier,
+       (select jsonb_build_object('reason', d.reason, 'ip_address', d.ip_address, 'user_agent', d.user_agent)
+        from message_details d where d.id = $3::uuid and d.participant_id = $1) as details,
+       set_config('app.moment', clock_timestamp()::text, true) from held`,
+    [participantId, commandId, detailsId],
   );
-  return { found: rows.length === 1, earlier: rows[0]?.earlier ?? null };
+  return { found: rows.length === 1, earlier: rows[0]?.earlier ?? null, details: rows[0]?.details ?? null };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { columnsForJson } from '../instants.js';
 import type { Tx } from '../knex.js';
 import { putOutbox } from '../outbox.js';
+import { forgetDetails } from './message-details.js';
 
 /** Fields of a participant that say who it is. */
 export const IDENTITY = ['email', 'phone', 'date_of_birth'] as const;
@@ -47,6 +48,7 @@ export async function eraseIdentity(
   const {
     rows: [care],
   } = (await tx.raw('select end_care(?) as ended', [given.id])) as { rows: [{ ended: number }] };
+  await forgetDetails(tx, given.id);
   const files = await endExports(tx, given.study_id, given.id);
   return { ...erased, devices: erased.devices + phones, caregivers: care.ended, exports: files };
 }
@@ -91,6 +93,7 @@ const KEPT: Record<string, Kept> = {
   manual_dates: { table: 'manual_anchor_entries', order: 't.entered_at, t.id' },
   decisions: { table: 'anchor_decisions', order: 't.history_id' },
   commands: { table: 'anchor_commands', order: 't.created_at, t.id' },
+  message_details: { table: 'message_details', order: 't.created_at, t.id' },
   consents: { table: 'consents', order: 't.created_at, t.id' },
   eligibility: { table: 'eligibility_assessments', order: 't.id' },
   randomization: { table: 'randomizations', order: 't.id' },

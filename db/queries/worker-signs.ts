@@ -15,7 +15,7 @@ export interface WorkerPlace {
 export async function showSign(database: Database, { id, taskQueue, host, pid }: WorkerPlace): Promise<void> {
   await database.raw(
     `with forgotten as (delete from worker_signs where seen_at < clock_timestamp() - ${FORGOTTEN} and worker_id <> :id::uuid)
-     insert into worker_signs (worker_id, task_queue, host, pid) values (:id, :taskQueue, :host, :pid)
+     insert into worker_signs (worker_id, task_queue, host, pid, reads_details) values (:id, :taskQueue, :host, :pid, true)
      on conflict (worker_id) do update set seen_at = clock_timestamp()`,
     { id, taskQueue, host: host.slice(0, 255), pid },
   );
