@@ -1,21 +1,25 @@
 import { log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
+import type { AuditEntry } from '../../db/audit.js';
 import type { Database } from '../../db/knex.js';
 import { StaleAnchor, lastChange, lockAnchor, rememberCommands } from '../../db/queries/anchors.js';
 import { asCaregiver } from '../../db/queries/portal.js';
 import { inScope } from '../../db/transaction.js';
+import type { Work } from '../../db/transaction.js';
 import type { AnchorOutcome, Sender, WaitingState } from '../../workflows/contract.js';
 import { provenanceOf } from './authorization.js';
-import type { UnsignedMessages } from './authorization.js';
-import { carryOut, refuse } from './carry-out.js';
-import type { Carried } from './carry-out.js';
-import { faultOfMessage, faultOfSender, withPlainIds } from './commands.js';
+import type { Provenance, UnsignedMessages } from './authorization.js';
+import { executeCommand } from './execute-command.js';
+import { faultOfSender, normalizeIds, validateCommand } from './commands.js';
 import type { AnchorCommand } from './commands.js';
-import { readCases } from './context.js';
-import type { Case } from './context.js';
 import { labelsOf } from './labels.js';
 import type { LabelOptions } from './labels.js';
-import { goneState, waitingState } from './waiting.js';
+import { rejected } from './outcome.js';
+import type { CommandOutcome, CommandResult } from './outcome.js';
+import { loadSnapshots } from './snapshot.js';
+import type { AnchorSnapshot } from './snapshot.js';
+import { closedState, waitingState } from './waiting.js';
+import { writeOutcome } from './write-outcome.js';
 
 /**
  * What became of a command, and of which: what stands in the workflow's history says itself whose it is.
@@ -27,116 +31,77 @@ export type AppliedCommand = AnchorOutcome & { command_id: string; told_at_rest:
 /** How messages are taken: see `createAnchorActivities`. */
 export interface ApplyOptions {
   unsigned: UnsignedMessages;
+  /** Whether decisions need a fresh proof of identity where the study does not say. */
   signaturesAskAgain: boolean;
   labels?: LabelOptions | undefined;
 }
 
 /**
- * Carries out one message to a participant's anchor in one transaction: facts read, the pure decision called, anchor,
- * history, schedule, visits, audit records and events written. Idempotent by the command's id; what it returns stands
+ * Carries out one message to a participant's anchor in one transaction: validates it, takes a snapshot of the facts,
+ * authorizes the sender, decides (pure), writes what follows once. Idempotent by the command's id; what it returns stands
  * in the workflow's history, with the facts and the trace that it was decided from.
- * @param signaturesAskAgain whether decisions need a fresh proof of identity where the study does not say
  */
 export const applyAnchorCommand =
   (database: Database, options: ApplyOptions) =>
-  async (given: AnchorCommand): Promise<AppliedCommand> => ({
-    ...(await applied(database, given, options)),
-    command_id: given.id,
+  async (input: AnchorCommand): Promise<AppliedCommand> => ({
+    ...(await applied(database, normalizeIds(input), options)),
+    command_id: input.id,
     told_at_rest: true,
   });
 
-async function applied(
-  database: Database,
-  given: AnchorCommand,
-  { unsigned, signaturesAskAgain, labels }: ApplyOptions,
-): Promise<AnchorOutcome> {
-  const command = withPlainIds(given);
+async function applied(database: Database, command: AnchorCommand, options: ApplyOptions): Promise<AnchorOutcome> {
+  const { labels } = options;
+  const waiting = (snapshot: AnchorSnapshot, lastDecision: string): WaitingState => ({
+    ...waitingState(snapshot, lastDecision),
+    ...(labels && { labels: labelsOf(snapshot, labels) }),
+  });
   try {
     return await inScope(
       database,
       command.study_id,
-      async ({ tx, audit }) => {
+      async (work) => {
+        const { tx } = work;
         const { found, earlier } = await lockAnchor(tx, command.participant_id, command.id);
-        const [current] = found ? await readCases(tx, [command.participant_id]) : [];
-        const waiting = (of: Case, lastDecision: string): WaitingState => ({
-          ...waitingState(of, lastDecision),
-          ...(labels && { labels: labelsOf(of, labels) }),
-        });
+        const [snapshot] = found ? await loadSnapshots(tx, [command.participant_id]) : [];
         // Repeated: the answer is the one of then, what is waited for is that of now, or a later request's deadline
         // were forgotten.
         if (earlier)
           return {
             ...(earlier as AnchorOutcome),
-            waiting: current ? waiting(current, (earlier as AnchorOutcome).waiting.last_decision) : goneState(),
+            waiting: snapshot ? waiting(snapshot, (earlier as AnchorOutcome).waiting.last_decision) : closedState(),
           };
-        if (!current)
-          return {
-            result: 'refused',
-            refused: { status: 404, code: 'NOT_FOUND', detail: 'there is no such participant' },
-            errors: [],
-            warnings: [],
-            waiting: goneState(),
-          };
+        if (!snapshot) return { ...NO_PARTICIPANT.result, waiting: closedState() };
 
-        const malformed = faultOfMessage(command.message) ?? faultOfSender(command);
-        const { actor_type, caregiver_id } = command.message as Sender;
-        if (!malformed && actor_type === 'participant' && caregiver_id) audit.inEach(asCaregiver(caregiver_id));
-        const provenance = malformed
-          ? { code: 'INVALID_MESSAGE', detail: malformed }
-          : await provenanceOf(tx, command, unsigned, current.facts.now);
-        if ('via' in provenance)
-          audit.inEach({ via: provenance.via, ...(provenance.identity && { identity: provenance.identity }) });
-        const carried =
-          'code' in provenance
-            ? refuse(malformed ? 422 : 403, provenance.code, provenance.detail)
-            : await carryOut({ tx, audit, case: current, signaturesAskAgain }, command);
-        const { refused } = carried;
-        if (refused) {
-          const sender =
-            command.kind === 'decide_override' ? command.message.approver_user_id : command.message.actor_user_id;
-          const request =
-            command.kind === 'decide_override' ? command.message.http_request_id : command.message.request_id;
-          audit.record({
-            study_id: command.study_id,
-            user_id: asUuid(sender),
-            action: command.kind === 'decide_override' ? 'override_decision_refused' : `anchor_${command.kind}_refused`,
-            resource_type: 'participant',
-            resource_id: command.participant_id,
-            request_id: asText(request, 36),
-            metadata: {
-              code: refused.code,
-              errors: carried.errors.map((e) => e.code),
-              command_id: command.id,
-              ...(command.kind === 'decide_override' && {
-                override_request_id: asText(command.message.request_id, 100),
-                decision: asText(command.message.decision, 20),
-                sent_as_user: asText(sender, 100),
-              }),
-            },
-          });
-        }
-        const moved = !refused && carried.result !== 'unchanged' && carried.result !== 'none';
-        const { final, ...told } = carried;
+        const { provenance, refusal } = await authenticate(work, snapshot, command, options);
+        const outcome = refusal ?? (await executeCommand(tx, snapshot, command, options.signaturesAskAgain));
+        const { result } = outcome;
+        await writeOutcome(
+          work,
+          snapshot,
+          result.refused ? { ...outcome, auditEntries: [refusalEntry(command, result)] } : outcome,
+        );
+
+        const { final, ...told } = result;
         const after = final
-          ? becameFinal(current, final)
-          : moved || command.kind === 'remind'
-            ? (await readCases(tx, [command.participant_id]))[0]!
-            : current;
-        const outcome: AnchorOutcome = { ...told, waiting: waiting(after, inWords(command, carried)) };
+          ? becameFinal(snapshot, final)
+          : leavesAsItWas(command, result)
+            ? snapshot
+            : (await loadSnapshots(tx, [command.participant_id]))[0]!;
+        const answer: AnchorOutcome = { ...told, waiting: waiting(after, inWords(command, result)) };
         // A run that has just begun knows no decision of before; the others remember the last one that they were told.
-        if ((command.kind === 'resume' || refused) && current.row.anchor.version > 1)
-          outcome.waiting.last_change = await lastChange(tx, command.participant_id);
+        if ((command.kind === 'resume' || result.refused) && snapshot.row.anchor.version > 1)
+          answer.waiting.last_change = await lastChange(tx, command.participant_id);
         await rememberCommands(tx, [
           {
             id: command.id,
             study_id: command.study_id,
             participant_id: command.participant_id,
             kind: command.kind,
-            outcome,
-            authorization_id: ('via' in provenance ? provenance.authorization_id : undefined) ?? null,
+            outcome: answer,
+            authorization_id: provenance?.authorization_id ?? null,
           },
         ]);
-        return outcome;
+        return answer;
       },
       'one',
     );
@@ -145,19 +110,67 @@ async function applied(
   }
 }
 
+const NO_PARTICIPANT = rejected(404, 'NOT_FOUND', 'there is no such participant');
+
 /**
- * The case of an anchor that was just made final: nothing is waited for, so its facts need not be read a second time.
+ * Validates the message and reads whom it comes from. From here on every audit record of the transaction says by which
+ * way it came, and for whom somebody else acts.
  */
-const becameFinal = (current: Case, final: NonNullable<Carried['final']>): Case => ({
-  ...current,
+async function authenticate(
+  { tx, audit }: Work,
+  snapshot: AnchorSnapshot,
+  command: AnchorCommand,
+  { unsigned }: ApplyOptions,
+): Promise<{ provenance?: Provenance; refusal?: CommandOutcome }> {
+  const malformed = validateCommand(command.message) ?? faultOfSender(command);
+  if (malformed) return { refusal: rejected(422, 'INVALID_MESSAGE', malformed) };
+  const { actor_type, caregiver_id } = command.message as Sender;
+  if (actor_type === 'participant' && caregiver_id) audit.inEach(asCaregiver(caregiver_id));
+  const provenance = await provenanceOf(tx, command, unsigned, snapshot.facts.now);
+  if ('code' in provenance) return { refusal: rejected(403, provenance.code, provenance.detail) };
+  audit.inEach({ via: provenance.via, ...(provenance.identity && { identity: provenance.identity }) });
+  return { provenance };
+}
+
+/** The audit record of a command that was refused, whoever sent it and however it was formed. */
+function refusalEntry(command: AnchorCommand, { refused, errors }: CommandResult): AuditEntry {
+  const decision = command.kind === 'decide_override' ? command.message : undefined;
+  const sender = decision ? decision.approver_user_id : (command.message as Sender).actor_user_id;
+  return {
+    study_id: command.study_id,
+    user_id: asUuid(sender),
+    action: decision ? 'override_decision_refused' : `anchor_${command.kind}_refused`,
+    resource_type: 'participant',
+    resource_id: command.participant_id,
+    request_id: asText(decision ? decision.http_request_id : (command.message as Sender).request_id, 36),
+    metadata: {
+      code: refused!.code,
+      errors: errors.map((e) => e.code),
+      command_id: command.id,
+      ...(decision && {
+        override_request_id: asText(decision.request_id, 100),
+        decision: asText(decision.decision, 20),
+        sent_as_user: asText(sender, 100),
+      }),
+    },
+  };
+}
+
+/** Whether what is waited for is as it was read. A reminder changes no decision, but when the next one is due. */
+const leavesAsItWas = (command: AnchorCommand, { result, refused }: CommandResult): boolean =>
+  command.kind !== 'remind' && (refused !== undefined || result === 'unchanged' || result === 'none');
+
+/** An anchor that was just made final: nothing is waited for, so its facts need not be read a second time. */
+const becameFinal = (snapshot: AnchorSnapshot, final: NonNullable<CommandResult['final']>): AnchorSnapshot => ({
+  ...snapshot,
   row: {
-    ...current.row,
-    anchor: { ...current.row.anchor, ...final, status: 'finalized', reopened: false, updated_at: current.facts.now },
+    ...snapshot.row,
+    anchor: { ...snapshot.row.anchor, ...final, status: 'finalized', reopened: false, updated_at: snapshot.facts.now },
   },
 });
 
 /** The last decision as an operator reads it in the Temporal UI. Dates and codes, nothing of a person. */
-function inWords(command: AnchorCommand, carried: Carried): string {
+function inWords(command: AnchorCommand, { result, refused, errors }: CommandResult): string {
   const what = {
     resume: 'started',
     sources_changed: 'a source changed',
@@ -173,14 +186,14 @@ function inWords(command: AnchorCommand, carried: Carried): string {
     remind: 'approvers reminded',
     expire: 'deadline of the override',
   }[command.kind];
-  const codes = carried.errors.map((e) => e.code).join(', ');
-  return `${what}: ${carried.refused ? `refused, ${carried.refused.code}` : carried.result}${codes ? ` (${codes})` : ''}`;
+  const codes = errors.map((e) => e.code).join(', ');
+  return `${what}: ${refused ? `refused, ${refused.code}` : result}${codes ? ` (${codes})` : ''}`;
 }
 
 const asUuid = (value: unknown): string | null =>
   typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value) ? value : null;
-const asText = (value: unknown, most: number): string | null =>
-  typeof value === 'string' ? value.slice(0, most) : null;
+const asText = (value: unknown, maxLength: number): string | null =>
+  typeof value === 'string' ? value.slice(0, maxLength) : null;
 
 /**
  * A race lost to another writer or a database that is away is tried again; the text of a fault never carries row

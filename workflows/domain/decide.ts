@@ -219,7 +219,7 @@ export function standingFacts(policy: Policy, facts: Facts): string {
  * Whether an anchor that an override-back reopened rests: no source and no prerequisite has changed since (decisions,
  * section 5).
  */
-export const restsReopened = (policy: Policy, facts: Facts): boolean =>
+export const isReopenedAndUnchanged = (policy: Policy, facts: Facts): boolean =>
   facts.anchor.reopened &&
   facts.anchor.reopened_facts !== null &&
   facts.anchor.reopened_facts === standingFacts(policy, facts);
@@ -249,7 +249,7 @@ export const cancelTransition = (anchor: AnchorState): Transition => ({
 });
 
 /** An entry that changes nothing of the anchor: an override asked for, or denied. */
-export const standStill = (anchor: AnchorState, event_type: HistoryType): Transition => ({
+export const noTransition = (anchor: AnchorState, event_type: HistoryType): Transition => ({
   event_type,
   status_before: anchor.status,
   status_after: anchor.status,
