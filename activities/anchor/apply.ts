@@ -23,8 +23,8 @@ import { writeOutcome } from './write-outcome.js';
 
 /**
  * What became of a command, and of which: what stands in the workflow's history says itself whose it is.
- * `told_at_rest`: the history is made by a workflow that tells what came of its messages when none is left; those of
- * earlier releases told at once.
+ * `told_at_rest`: the workflow that makes the history replies to its senders when it has no message left; those of earlier
+ * releases replied at once.
  */
 export type AppliedCommand = AnchorOutcome & { command_id: string; told_at_rest: true };
 

@@ -45,16 +45,16 @@ export async function decideBatch(
   const snapshots = await loadSnapshots(tx, participantIds);
   const inputs = await readScheduleInputs(tx, studyId, participantIds);
   const decisions: AnchorDecision[] = [];
-  for (const each of snapshots) {
-    const id = each.row.participant_id;
-    if (each.row.participant.status === 'withdrawn') {
+  for (const snapshot of snapshots) {
+    const id = snapshot.row.participant_id;
+    if (snapshot.row.participant.status === 'withdrawn') {
       decided.set(id, WITHDRAWN);
       continue;
     }
-    const decision = decisionOf(each);
-    const toWrite = toWriteOf(each, decision, inputs.get(id)!, wanted.get(id)!);
-    if (toWrite) decisions.push(toWrite);
-    decided.set(id, decidedOf(each, decision));
+    const decision = decisionOf(snapshot);
+    const anchorDecision = anchorDecisionOf(snapshot, decision, inputs.get(id)!, wanted.get(id)!);
+    if (anchorDecision) decisions.push(anchorDecision);
+    decided.set(id, decidedOf(snapshot, decision));
   }
   await writeDecisions(tx, audit, studyId, decisions);
   return decided;
@@ -80,17 +80,17 @@ function decidedOf({ facts: { anchor, zone } }: AnchorSnapshot, decision: Decisi
   };
 }
 
-function toWriteOf(
-  each: AnchorSnapshot,
+function anchorDecisionOf(
+  snapshot: AnchorSnapshot,
   decision: Decision,
   inputs: ScheduleInputs,
   ensuring: EnsureScheduleOptions,
 ): AnchorDecision | null {
-  const makesFirst = ensuring === 'always' && each.row.anchor.current_schedule_version_id === null;
+  const makesFirst = ensuring === 'always' && snapshot.row.anchor.current_schedule_version_id === null;
   if (decision.transitions.length === 0 && !makesFirst) return null;
-  const schedule = scheduleAfter(each, decision, inputs, ensuring !== 'rule_7');
+  const schedule = scheduleAfter(snapshot, decision, inputs, ensuring !== 'rule_7');
   return {
-    snapshot: each,
+    snapshot,
     transitions: decision.transitions,
     trace: decision.trace,
     command: { kind: 'evaluate' },
@@ -125,12 +125,13 @@ export function scheduleAfter(
  * be asked.
  */
 export async function wouldChange({ tx }: Work, participantId: string): Promise<{ needed: boolean; decided: Decided }> {
-  const [each] = await loadSnapshots(tx, [participantId]);
-  if (!each || each.row.participant.status === 'withdrawn') return { needed: true, decided: WITHDRAWN };
-  const decision = decisionOf(each);
+  const [snapshot] = await loadSnapshots(tx, [participantId]);
+  if (!snapshot || snapshot.row.participant.status === 'withdrawn') return { needed: true, decided: WITHDRAWN };
+  const decision = decisionOf(snapshot);
   // In `edc` mode a schedule follows the participant's site as well. A date ahead is waited for by the workflow.
   return {
-    needed: decision.transitions.length > 0 || dateAhead(decision) !== null || each.row.study.scheduling_mode === 'edc',
-    decided: decidedOf(each, decision),
+    needed:
+      decision.transitions.length > 0 || dateAhead(decision) !== null || snapshot.row.study.scheduling_mode === 'edc',
+    decided: decidedOf(snapshot, decision),
   };
 }

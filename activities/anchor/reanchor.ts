@@ -16,8 +16,8 @@ import { noTrace } from './outcome.js';
 import type { AnchorDecision } from './outcome.js';
 import { loadSnapshots } from './snapshot.js';
 import type { AnchorSnapshot } from './snapshot.js';
-import { overlapped } from '../overlapped.js';
-import type { Turn } from '../overlapped.js';
+import { pipelined } from '../pipelined.js';
+import type { WriteSlot } from '../pipelined.js';
 import { writeDecisions } from './write.js';
 
 /**
@@ -48,9 +48,9 @@ export interface BatchReport {
 }
 
 /** Participants of one transaction: small enough that nobody waits long for a participant's lock. */
-const PIECE = 150;
+const CHUNK_SIZE = 150;
 /** The first of a batch is decided while nobody writes: it is a short one. */
-const FIRST = 25;
+const FIRST_CHUNK_SIZE = 25;
 
 /**
  * Works a study's change through one batch of participants, piece by piece: each a transaction, with the same pure
@@ -59,8 +59,8 @@ const FIRST = 25;
  */
 export const reanchorBatch =
   (database: Database, heartbeat: () => void, unsigned: UnsignedMessages = 'accept') =>
-  async ({ change: given, after, size, change_id }: Batch): Promise<BatchReport> => {
-    const change = await provenChange(database, given, change_id, unsigned);
+  async ({ change: requested, after, size, change_id }: Batch): Promise<BatchReport> => {
+    const change = await provenChange(database, requested, change_id, unsigned);
     const ids = await readInScope(database, change.study_id, async (tx): Promise<string[]> =>
       tx('participants')
         .where({ study_id: change.study_id, status: 'enrolled' })
@@ -74,11 +74,11 @@ export const reanchorBatch =
         await inScope(database, change.study_id, ({ tx }) => closeChange(tx, change.study_id, change_id));
       return { last: null, seen: 0, moved: 0, schedules: 0 };
     }
-    const pieces = [ids.slice(0, FIRST), ...portions(ids.slice(FIRST), PIECE)];
-    const done = await overlapped(
+    const pieces = [ids.slice(0, FIRST_CHUNK_SIZE), ...portions(ids.slice(FIRST_CHUNK_SIZE), CHUNK_SIZE)];
+    const done = await pipelined(
       pieces,
-      async (piece, turn) => {
-        const report = await reanchorPiece(database, change, piece, turn);
+      async (piece, slot) => {
+        const report = await reanchorPiece(database, change, piece, slot);
         heartbeat();
         return report;
       },
@@ -111,7 +111,7 @@ const reanchorPiece = async (
   database: Database,
   change: StudyChange,
   ids: string[],
-  turn: Turn,
+  slot: WriteSlot,
 ): Promise<{ moved: number; schedules: number }> =>
   inScope(database, change.study_id, async ({ tx, audit }) => {
     await lockAnchors(tx, ids);
@@ -123,14 +123,14 @@ const reanchorPiece = async (
     const causes = await causesOf(tx, change, ids);
     const decisions: AnchorDecision[] = [];
     const awake: string[] = [];
-    for (const each of snapshots) {
-      const id = each.row.participant_id;
-      const { decision, ahead } = decisionFor(each, inputs.get(id)!, change, causes.get(id) ?? change.kind);
+    for (const snapshot of snapshots) {
+      const id = snapshot.row.participant_id;
+      const { decision, ahead } = decisionFor(snapshot, inputs.get(id)!, change, causes.get(id) ?? change.kind);
       if (decision) decisions.push(decision);
-      if (ahead || changesStatus(decision) || (former && waitsForOther(each, former))) awake.push(id);
+      if (ahead || changesStatus(decision) || (former && waitsForOther(snapshot, former))) awake.push(id);
     }
-    await turn.taken();
-    await writeDecisions(tx, audit, change.study_id, decisions, turn.passOn);
+    await slot.acquire();
+    await writeDecisions(tx, audit, change.study_id, decisions, slot.release);
     await putOutbox(
       tx,
       awake.map((id) => ({
@@ -148,7 +148,7 @@ const reanchorPiece = async (
 
 /** `ahead`: the date of a source lies ahead, and its process is to wait for that day. */
 function decisionFor(
-  each: AnchorSnapshot,
+  snapshot: AnchorSnapshot,
   inputs: NonNullable<AnchorDecision['schedule']>['inputs'],
   change: StudyChange,
   cause: string,
@@ -156,14 +156,14 @@ function decisionFor(
   const { decision: evaluated, schedule } = SCHEDULE_ONLY.includes(change.kind)
     ? {
         decision: null,
-        schedule: reschedule(each.policy, each.facts, inputs, each.keyOf),
+        schedule: reschedule(snapshot.policy, snapshot.facts, inputs, snapshot.keyOf),
       }
-    : reanchor(each.policy, each.facts, inputs, each.keyOf);
+    : reanchor(snapshot.policy, snapshot.facts, inputs, snapshot.keyOf);
   const { transitions, trace } = evaluated ?? { transitions: [], trace: noTrace };
   const ahead = evaluated !== null && dateAhead(evaluated) !== null;
   if (transitions.length === 0 && schedule === null) return { decision: null, ahead };
   const decision: AnchorDecision = {
-    snapshot: each,
+    snapshot,
     transitions,
     trace,
     command: { kind: 'evaluate', study_change: change.kind },
@@ -206,12 +206,12 @@ async function formerPolicy(tx: Tx, studyId: string): Promise<Policy | null> {
  * Whether a proposal waits for other things under the new policy than under the former one: other prerequisites, or no
  * longer for a day ahead.
  */
-function waitsForOther(each: AnchorSnapshot, former: Policy): boolean {
-  if (each.facts.anchor.status === 'finalized') return false;
+function waitsForOther(snapshot: AnchorSnapshot, former: Policy): boolean {
+  if (snapshot.facts.anchor.status === 'finalized') return false;
   const unmet = (policy: Policy) =>
-    prerequisites(policy, each.facts, null)
+    prerequisites(policy, snapshot.facts, null)
       .filter((p) => !p.met)
       .map((p) => p.name)
       .join();
-  return unmet(former) !== unmet(each.policy) || dateAhead(evaluate(former, each.facts)) !== null;
+  return unmet(former) !== unmet(snapshot.policy) || dateAhead(evaluate(former, snapshot.facts)) !== null;
 }
