@@ -1,8 +1,5 @@
-import { log } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
-import type { AuditEntry } from '../../db/audit.js';
 import type { Database } from '../../db/knex.js';
-import { StaleAnchor, lastChange, lockAnchor, rememberCommands } from '../../db/queries/anchors.js';
+import { lastChange, lockAnchor, rememberCommands } from '../../db/queries/anchors.js';
 import { asCaregiver } from '../../db/queries/portal.js';
 import { inScope } from '../../db/transaction.js';
 import type { Work } from '../../db/transaction.js';
@@ -10,12 +7,14 @@ import type { AnchorOutcome, Sender, WaitingState } from '../../workflows/contra
 import { provenanceOf } from './authorization.js';
 import type { Provenance, UnsignedMessages } from './authorization.js';
 import { executeCommand } from './execute-command.js';
+import { asFailure } from './failure.js';
 import { faultOfSender, normalizeIds, validateCommand } from './commands.js';
 import type { AnchorCommand } from './commands.js';
 import { labelsOf } from './labels.js';
 import type { LabelOptions } from './labels.js';
 import { rejected } from './outcome.js';
 import type { CommandOutcome, CommandResult } from './outcome.js';
+import { refusalEntry } from './refusal-entry.js';
 import { loadSnapshots } from './snapshot.js';
 import type { AnchorSnapshot } from './snapshot.js';
 import { closedState, waitingState } from './waiting.js';
@@ -83,7 +82,7 @@ async function applied(database: Database, command: AnchorCommand, options: Appl
 
         const { final, ...told } = result;
         const after = final
-          ? becameFinal(snapshot, final)
+          ? becameFinal(snapshot, result.result, final)
           : leavesAsItWas(command, result)
             ? snapshot
             : (await loadSnapshots(tx, [command.participant_id]))[0]!;
@@ -132,40 +131,24 @@ async function authenticate(
   return { provenance };
 }
 
-/** The audit record of a command that was refused, whoever sent it and however it was formed. */
-function refusalEntry(command: AnchorCommand, { refused, errors }: CommandResult): AuditEntry {
-  const decision = command.kind === 'decide_override' ? command.message : undefined;
-  const sender = decision ? decision.approver_user_id : (command.message as Sender).actor_user_id;
-  return {
-    study_id: command.study_id,
-    user_id: asUuid(sender),
-    action: decision ? 'override_decision_refused' : `anchor_${command.kind}_refused`,
-    resource_type: 'participant',
-    resource_id: command.participant_id,
-    request_id: asText(decision ? decision.http_request_id : (command.message as Sender).request_id, 36),
-    metadata: {
-      code: refused!.code,
-      errors: errors.map((e) => e.code),
-      command_id: command.id,
-      ...(decision && {
-        override_request_id: asText(decision.request_id, 100),
-        decision: asText(decision.decision, 20),
-        sent_as_user: asText(sender, 100),
-      }),
-    },
-  };
-}
-
 /** Whether what is waited for is as it was read. A reminder changes no decision, but when the next one is due. */
 const leavesAsItWas = (command: AnchorCommand, { result, refused }: CommandResult): boolean =>
   command.kind !== 'remind' && (refused !== undefined || result === 'unchanged' || result === 'none');
 
-/** An anchor that was just made final: nothing is waited for, so its facts need not be read a second time. */
-const becameFinal = (snapshot: AnchorSnapshot, final: NonNullable<CommandResult['final']>): AnchorSnapshot => ({
+/**
+ * An anchor that was just made final: nothing is waited for, so its facts need not be read a second time. An override
+ * that is applied leaves no request behind.
+ */
+const becameFinal = (
+  snapshot: AnchorSnapshot,
+  result: CommandResult['result'],
+  final: NonNullable<CommandResult['final']>,
+): AnchorSnapshot => ({
   ...snapshot,
   row: {
     ...snapshot.row,
     anchor: { ...snapshot.row.anchor, ...final, status: 'finalized', reopened: false, updated_at: snapshot.facts.now },
+    pending_override: result === 'applied' ? null : snapshot.row.pending_override,
   },
 });
 
@@ -188,36 +171,4 @@ function inWords(command: AnchorCommand, { result, refused, errors }: CommandRes
   }[command.kind];
   const codes = errors.map((e) => e.code).join(', ');
   return `${what}: ${refused ? `refused, ${refused.code}` : result}${codes ? ` (${codes})` : ''}`;
-}
-
-const asUuid = (value: unknown): string | null =>
-  typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value) ? value : null;
-const asText = (value: unknown, maxLength: number): string | null =>
-  typeof value === 'string' ? value.slice(0, maxLength) : null;
-
-/**
- * A race lost to another writer or a database that is away is tried again; the text of a fault never carries row
- * values.
- */
-function asFailure(fault: unknown): ApplicationFailure {
-  if (fault instanceof ApplicationFailure) return fault;
-  const code = (fault as { code?: string }).code ?? (fault instanceof Error ? fault.constructor.name : 'Error');
-  const expected = fault instanceof StaleAnchor || code === '23505' || code === '40P01' || code === '40001';
-  if (!expected)
-    log.warn('anchor command failed', {
-      code,
-      where:
-        fault instanceof Error
-          ? fault.stack
-              ?.split('\n')
-              .find((line) => line.includes('at '))
-              ?.trim()
-          : undefined,
-    });
-  // What the database refuses for its content (classes 22, 23, 42) it refuses every time.
-  return ApplicationFailure.create({
-    type: expected ? 'LostRace' : 'DatabaseFault',
-    message: `the write was not made (${code})`,
-    nonRetryable: !expected && /^(22|23|42)/.test(code),
-  });
 }

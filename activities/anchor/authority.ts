@@ -1,10 +1,10 @@
 import { nowMs } from '../../db/clock.js';
 import type { Tx } from '../../db/knex.js';
 import type { Signature } from '../../db/models/records.js';
-import { prepared } from '../../db/prepared.js';
-import type { FactRow } from '../../db/queries/facts.js';
 import type { OverrideRequest } from '../../db/queries/override-request-writes.js';
 import { signaturesAskAgain } from '../../db/queries/studies.js';
+import { loadPermissions } from '../../db/queries/user-permissions.js';
+import type { UserPermissions } from '../../db/queries/user-permissions.js';
 import type { OverrideDecision } from '../../workflows/contract.js';
 import { approverRoles } from '../../workflows/domain/approvers.js';
 import type { Policy } from '../../workflows/domain/policy-schema.js';
@@ -14,21 +14,11 @@ import { rejected } from './outcome.js';
 import type { CommandOutcome } from './outcome.js';
 import type { AnchorSnapshot } from './snapshot.js';
 
-/** Who a user is to the participant's study and site, as the database says now. */
-export interface UserPermissions {
-  role: string;
-  active: boolean;
-  inStudy: boolean;
-  inSite: boolean;
-}
-
 /** What an authorized sender brings along. */
 export interface Authorized {
   /** What the approver has signed for this very decision. */
   signature?: Signature | undefined;
 }
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
  * Checks that the policy lets the sender do what the command asks. Commands that name nobody ask for nothing that needs
@@ -91,25 +81,6 @@ async function authorizeDecision(
   )
     return rejection(401, 'REAUTHENTICATION_REQUIRED', 'the study asks for password or code with each decision');
   return { signature };
-}
-
-/** Reads who this user is to the participant's study and site; null: nobody. */
-async function loadPermissions(
-  tx: Tx,
-  userId: string | null | undefined,
-  row: FactRow,
-): Promise<UserPermissions | null> {
-  if (!userId || !UUID.test(userId)) return null;
-  const [permissions] = await prepared<UserPermissions>(
-    tx,
-    `select u.role, u.status = 'active' as active,
-       u.role = 'admin' or exists (select from user_studies s where s.user_id = u.id and s.study_id = $1) as "inStudy",
-       u.role not in ('coordinator', 'investigator') or not exists (select from user_sites x join sites i on i.id = x.site_id where x.user_id = u.id and i.study_id = $1)
-         or exists (select from user_sites x where x.user_id = u.id and x.site_id = $2) as "inSite"
-     from users u where u.id = $3`,
-    [row.study_id, row.site_id, userId],
-  );
-  return permissions ?? null;
 }
 
 const member = (user: UserPermissions | null): user is UserPermissions =>

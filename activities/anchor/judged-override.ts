@@ -11,6 +11,7 @@ import type { CommandContext } from './command-context.js';
 import { rejectedByRules } from './outcome.js';
 import type { CommandOutcome, NeedsSchedule } from './outcome.js';
 import type { AnchorSnapshot } from './snapshot.js';
+import { mayFollowConsent } from './waiting.js';
 
 /** An override as it would be carried out now. */
 export interface Judged {
@@ -80,14 +81,24 @@ export function grant(
   },
 ): CommandOutcome {
   const { date, regenerate, judgement, inputs, impact } = override;
+  const { row, policy, facts } = snapshot;
+  const made = regenerate ? newIds.scheduleVersion : null;
   return {
     result: {
       result: 'applied',
       errors: [],
-      facts: snapshot.facts,
+      facts,
       impact,
-      schedule_version_id: regenerate ? newIds.scheduleVersion : null,
+      schedule_version_id: made,
       warnings: warningsOf(override),
+      // Where a later consent may move a final date, its sources are looked at again.
+      ...(!mayFollowConsent(policy) && {
+        final: {
+          version: facts.anchor.version + 1,
+          enrollment_date_value: date,
+          current_schedule_version_id: made ?? row.anchor.current_schedule_version_id,
+        },
+      }),
     },
     decision: {
       snapshot,

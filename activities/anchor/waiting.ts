@@ -1,6 +1,7 @@
 import type { WaitingState } from '../../workflows/contract.js';
 import { epochOf, startOfDay } from '../../workflows/domain/dates.js';
 import { dateAhead, evaluate, isReopenedAndUnchanged } from '../../workflows/domain/decide.js';
+import type { Policy } from '../../workflows/domain/policy-schema.js';
 import type { Decision, Fault } from '../../workflows/domain/types.js';
 import type { AnchorSnapshot } from './snapshot.js';
 
@@ -17,7 +18,7 @@ export function waitingState(snapshot: AnchorSnapshot, lastDecision: string): Wa
   if (!closed && pending) waiting.push('approval');
   let ahead: WaitingState['date_ahead'] = null;
   let ruleErrors: Fault[] = [];
-  if (!closed && (anchor.status !== 'finalized' || mayFollowConsent(snapshot))) {
+  if (!closed && (anchor.status !== 'finalized' || mayFollowConsent(policy))) {
     const decision = evaluate(policy, facts);
     ruleErrors = [...decision.errors, ...decision.warnings].filter(({ code }) => code === 'RULE_ERROR');
     ahead = isReopenedAndUnchanged(policy, facts) ? null : awaitedDay(snapshot, decision);
@@ -46,7 +47,7 @@ export function waitingState(snapshot: AnchorSnapshot, lastDecision: string): Wa
 }
 
 /** A final date moves by itself only where a later consent moves it. */
-const mayFollowConsent = ({ policy: { multi_consent } }: AnchorSnapshot): boolean =>
+export const mayFollowConsent = ({ multi_consent }: Policy): boolean =>
   multi_consent.anchor_consent === 'latest' && multi_consent.reconsent_updates_anchor;
 
 /** How long it is until the day of a source's date begins, by the database's clock alone. */
