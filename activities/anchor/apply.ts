@@ -36,8 +36,8 @@ export interface ApplyOptions {
 }
 
 /**
- * Carries out one message to a participant's anchor in one transaction: validates it, takes a snapshot of the facts,
- * authorizes the sender, decides (pure), writes what follows once. Idempotent by the command's id; what it returns stands
+ * Carries out one message to a participant's anchor in one transaction: loads the snapshot of its facts, validates the
+ * message, authorizes the sender, decides (pure), writes what follows once. Idempotent by the command's id; what it returns stands
  * in the workflow's history, with the facts and the trace that it was decided from.
  */
 export const applyAnchorCommand =
