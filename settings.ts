@@ -327,7 +327,7 @@ export const definitions = {
   ),
   TEMPORAL_PAYLOAD_KEY: key(
     'Secrets',
-    '32 bytes, hex or base64: encrypts what Temporal stores of workflows; not set: it lies there in the open',
+    '32 bytes, hex or base64: seals what Temporal stores of workflows; development: made at the first start and kept in DATA_DIR; production: required',
   ),
   TEMPORAL_PAYLOAD_FORMER_KEYS: keyList('Secrets', 'keys of before, by commas: what they encrypted is still read'),
   AUDIT_SIGNING_KEY: secret('Secrets', 'seed of the Ed25519 key that signs audit checkpoints; at least 32 characters'),
@@ -432,6 +432,11 @@ export const definitions = {
     ['accept', 'refuse'],
     'messages to workflows that name a person without an authorization of the API; default: refused in production, else accepted',
   ),
+  TEMPORAL_PAYLOADS: oneOfWords<'open' | 'sealed'>(
+    'Switches',
+    ['open', 'sealed'],
+    'whether messages to participants’ workflows whose payload is not sealed with TEMPORAL_PAYLOAD_KEY are taken (open, the default) or refused (sealed)',
+  ),
   METRICS_TOKEN: bearerToken(
     'Switches',
     'lets a monitoring system read /api/metrics/prometheus as its bearer token; at least 32 characters',
@@ -496,6 +501,7 @@ const SECRETS = [
   'SESSION_SECRET',
   'DATACAPTURE_ENCRYPTION_KEY',
   'AUDIT_SIGNING_KEY',
+  'TEMPORAL_PAYLOAD_KEY',
   'ADMIN_PASSWORD',
 ] as const;
 
@@ -523,6 +529,9 @@ export function readSettings(env: Record<string, string | undefined> = process.e
   if (settings.DATACAPTURE_ENCRYPTION_KEY !== undefined && !encryptionKeyBytes(settings.DATACAPTURE_ENCRYPTION_KEY)) {
     faults.push('DATACAPTURE_ENCRYPTION_KEY must be 32 bytes, written as hex (64 characters) or base64');
   }
+  // `npm start` makes the key that is missing only after it has read the settings: its programs are given it.
+  if (program && settings.TEMPORAL_PAYLOADS === 'sealed' && settings.TEMPORAL_PAYLOAD_KEY === undefined)
+    faults.push('TEMPORAL_PAYLOADS is "sealed", which needs TEMPORAL_PAYLOAD_KEY');
   if (settings.production) faults.push(...productionFaults(settings, program && WITHHELD[program]));
   if (faults.length > 0) throw new SettingsError(faults, settings);
   return settings;
@@ -545,12 +554,7 @@ function productionFaults(settings: Settings, withheld: readonly string[] = []):
     seen.set(value, name);
   }
   // These may be left out; where they are given they must be good as well.
-  for (const name of [
-    'DATABASE_APP_PASSWORD',
-    'METRICS_TOKEN',
-    'TEMPORAL_PAYLOAD_KEY',
-    'MESSAGE_SIGNING_KEY',
-  ] as const) {
+  for (const name of ['DATABASE_APP_PASSWORD', 'METRICS_TOKEN', 'MESSAGE_SIGNING_KEY'] as const) {
     const value = settings[name];
     if (value === undefined) continue;
     if (name === 'MESSAGE_SIGNING_KEY' && value.length < 32) faults.push(`${name} is shorter than 32 characters`);

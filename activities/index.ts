@@ -6,15 +6,17 @@ import type { UnsignedMessages } from './anchor/authorization.js';
 import type { LabelOptions } from './anchor/labels.js';
 import { reanchorBatch } from './anchor/reanchor.js';
 import { givenUpAfterOverruns } from './overruns.js';
+import type { WorkerPayloads } from '../workflows/payloads.js';
 
 /**
  * `heartbeat`: tells Temporal that an activity of a whole study lives. `unsigned`: what becomes of messages that claim a
- * person and do not prove it; accepted unless told.
+ * person and do not prove it; accepted unless told. `payloads`: of those that came in the open; taken unless told.
  */
 export interface ActivityDependencies {
   database: Database;
   heartbeat?: () => void;
   unsigned?: UnsignedMessages;
+  payloads?: WorkerPayloads;
   /** Whether decisions need a fresh proof of identity where the study does not say: in production. */
   signaturesAskAgain?: boolean;
   /** What operators are shown; not set: nothing but states. */
@@ -33,13 +35,14 @@ export const createAnchorActivities = ({
   database,
   heartbeat = () => undefined,
   unsigned = 'accept',
+  payloads = 'open',
   signaturesAskAgain = false,
   labels,
 }: ActivityDependencies) => ({
   applyAnchorCommand: givenUpAfterOverruns(
     LOCAL_LIMIT,
     ({ id }) => id,
-    applyAnchorCommand(database, { unsigned, signaturesAskAgain, labels }),
+    applyAnchorCommand(database, { unsigned, payloads, signaturesAskAgain, labels }),
   ),
   reanchorBatch: reanchorBatch(database, heartbeat, unsigned),
   countParticipants: (studyId: string): Promise<number> =>

@@ -72,6 +72,8 @@ const endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT;
 const tracing =
   endpoint === undefined ? undefined : (await import('./tracing.js')).traceWorker(endpoint, settings.OTEL_SERVICE_NAME);
 const dataConverter = dataConverterOf(payloadKeys(settings));
+const payloads = settings.TEMPORAL_PAYLOADS ?? 'open';
+const ofWorkflows = dataConverterOf(payloadKeys(settings), payloads);
 const ofClients = { ...(dataConverter && { dataConverter }), ...(tracing && { interceptors: tracing.client }) };
 const client = new Client({ connection, namespace, ...ofClients });
 const anchors = createAnchorClient(client, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS });
@@ -107,9 +109,9 @@ const worker = await Worker.create({
   connection: native,
   namespace,
   taskQueue,
-  ...(dataConverter && { dataConverter }),
-  // The bundle of the build knows neither traces nor a converter of failures: with them one is made at the start.
-  ...(existsSync(bundle) && !tracing && dataConverter?.failureConverterPath === undefined
+  ...(ofWorkflows && { dataConverter: ofWorkflows }),
+  // The bundle of the build seals and knows no traces: without a key, or with traces, one is made at the start.
+  ...(existsSync(bundle) && !tracing && ofWorkflows?.failureConverterPath !== undefined
     ? { workflowBundle: { codePath: bundle } }
     : { workflowsPath: workflows }),
   activities: {
@@ -117,6 +119,7 @@ const worker = await Worker.create({
       database,
       heartbeat,
       unsigned: unsignedMessages(settings),
+      payloads,
       signaturesAskAgain: settings.production,
       labels,
     }),

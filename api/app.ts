@@ -2,6 +2,7 @@ import Koa from 'koa';
 import { deprecation } from './deprecation.js';
 import { problem } from './errors.js';
 import { compress } from './middleware/compress.js';
+import { codecCors } from './middleware/codec-cors.js';
 import { cors } from './middleware/cors.js';
 import { count } from './middleware/count.js';
 import { envelope } from './middleware/envelope.js';
@@ -25,6 +26,7 @@ export function createApp(services: Services, routes: readonly Route[], isDraini
   if (services.tracing) app.use(services.tracing.middleware);
   app.use(envelope(services, isDraining));
   app.use(cors(services.settings.CORS_ORIGINS ?? [], routes));
+  app.use(codecCors(services.settings));
   app.use(compress);
   app.use(async (ctx) => {
     const match = router.match(ctx.method, ctx.path);

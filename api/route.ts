@@ -165,6 +165,8 @@ export interface RouteDefinition<
   further?: readonly string[];
   /** Also a refusal before the handler (token, role, out of reach) is an audit record of the study, by this action. */
   refusedAs?: string;
+  /** In development it needs no login on the machine that the service runs on. */
+  onThisMachine?: true;
   /** Without a bearer token, a ticket in the query opens its stream of events. */
   takesTicket?: true;
   /** Its answer carries a secret: Idempotency-Key is ignored, nothing of it is stored. */

@@ -12,6 +12,7 @@ import { inScope, readInScope, unhurried } from '../db/transaction.js';
 import { admit, admitCaregiver, admitHousehold, admitParticipant } from './access.js';
 import type { AnyCaller, Caregiver, Named, Participant } from './access.js';
 import { authenticated } from './auth/holder.js';
+import { isOnThisMachine } from './auth/this-machine.js';
 import type { PortalHolder } from './auth/portal.js';
 import { noteUse } from './auth/last-use.js';
 import { heldOpen } from './held-open.js';
@@ -62,7 +63,8 @@ export async function serve(
   services: Services,
 ): Promise<void> {
   const state = ctx.state as State;
-  const holder = route.may.signed ? await authenticated(ctx, route, services, params.study_id) : undefined;
+  const open = route.onThisMachine === true && isOnThisMachine(ctx, services.settings);
+  const holder = route.may.signed && !open ? await authenticated(ctx, route, services, params.study_id) : undefined;
   if (holder?.kind === 'user' || holder?.kind === 'token') state.userId = holder.userId;
   await count(ctx, route.limit ?? 'general', holder && `${holder.kind}:${holder.id}`, services);
   requireUuids(route, params);

@@ -1,25 +1,23 @@
 /**
  * Shows sealed payloads to the Temporal Web UI and CLI: `npm run codec-server [-- --port 8234]`. It opens and seals
- * with the keys that are set (TEMPORAL_PAYLOAD_KEY, TEMPORAL_PAYLOAD_FORMER_KEYS). Its address ends with a secret that
+ * with the keys that are set (TEMPORAL_PAYLOAD_KEY, TEMPORAL_PAYLOAD_FORMER_KEYS), or kept in DATA_DIR. Its address ends with a secret that
  * is new at each start: who knows it reads everything. It listens on TEMPORAL_HOST and answers pages of the UI alone.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { parseArgs } from 'node:util';
-import type { Payload } from '@temporalio/common';
-import { payloadKeys, reach, readSettings } from '../settings.js';
+import { throughCodec } from '../api/services/payload-codec.js';
+import type { SentPayloads } from '../api/services/payload-codec.js';
+import { reach, readSettings } from '../settings.js';
 import { EncryptionCodec } from '../workflows/payloads.js';
 import { runningOn } from './runtime/database-url.js';
+import { payloadKeysOf } from './runtime/keys.js';
 
-/** Payloads as the codec protocol writes them: JSON with base64. */
-interface Sent {
-  payloads: { metadata?: Record<string, string>; data?: string }[];
-}
 const MOST_BYTES = 16 * 1024 * 1024;
 
 const settings = readSettings();
-const keys = payloadKeys(settings);
+const keys = payloadKeysOf(settings);
 const {
   values: { port },
 } = parseArgs({ options: { port: { type: 'string', default: '8234' } } });
@@ -57,7 +55,7 @@ const server = createServer((request, response) => {
 });
 
 /** What the address asks for; undefined: it is not one of ours. */
-function workOf(url: string): ((sent: Sent) => Promise<Sent>) | undefined {
+function workOf(url: string): ((body: string) => Promise<SentPayloads>) | undefined {
   const [given, name] = [url.slice(0, path.length), url.slice(path.length)];
   if (
     given.length !== path.length ||
@@ -65,12 +63,12 @@ function workOf(url: string): ((sent: Sent) => Promise<Sent>) | undefined {
     !timingSafeEqual(Buffer.from(given), Buffer.from(path))
   )
     return undefined;
-  if (name === '/decode') return async (sent) => written(await codec.decode(read(sent)));
-  if (name === '/encode') return async (sent) => written(await codec.encode(read(sent)));
+  if (name === '/decode') return (body) => throughCodec(codec, 'decode', body);
+  if (name === '/encode') return (body) => throughCodec(codec, 'encode', body);
   return undefined;
 }
 
-async function bodyOf(request: IncomingMessage): Promise<Sent> {
+async function bodyOf(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
@@ -78,26 +76,8 @@ async function bodyOf(request: IncomingMessage): Promise<Sent> {
     if (bytes > MOST_BYTES) throw new Error(`No more than ${MOST_BYTES} bytes are taken.`);
     parts.push(part);
   }
-  const sent = JSON.parse(Buffer.concat(parts).toString('utf8')) as Partial<Sent>;
-  if (!Array.isArray(sent.payloads)) throw new Error('The body must be {"payloads": […]}.');
-  return sent as Sent;
+  return Buffer.concat(parts).toString('utf8');
 }
-
-const read = ({ payloads }: Sent): Payload[] =>
-  payloads.map(({ metadata, data }) => ({
-    metadata: Object.fromEntries(
-      Object.entries(metadata ?? {}).map(([name, value]) => [name, Buffer.from(value, 'base64')]),
-    ),
-    data: Buffer.from(data ?? '', 'base64'),
-  }));
-const written = (payloads: Payload[]): Sent => ({
-  payloads: payloads.map(({ metadata, data }) => ({
-    metadata: Object.fromEntries(
-      Object.entries(metadata ?? {}).map(([name, value]) => [name, Buffer.from(value).toString('base64')]),
-    ),
-    data: Buffer.from(data ?? []).toString('base64'),
-  })),
-});
 
 server.once('error', (fault: NodeJS.ErrnoException) => {
   console.error(

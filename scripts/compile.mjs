@@ -121,7 +121,12 @@ async function bundleWorkflows(dist) {
     error: keep('error'),
   };
   try {
-    const { code } = await bundleWorkflowCode({ workflowsPath, logger });
+    const { code } = await bundleWorkflowCode({
+      workflowsPath,
+      payloadConverterPath: join(dist, 'workflows', 'payload-converter.js'),
+      failureConverterPath: join(dist, 'workflows', 'failure-converter.js'),
+      logger,
+    });
     await writeWhole(join(dist, WORKFLOW_BUNDLE), code);
   } catch (fault) {
     throw new Error(`The workflows could not be bundled: ${fault.message}\n${lines.join('\n')}`, { cause: fault });

@@ -8,10 +8,15 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import type { WorkflowHandle } from '@temporalio/client';
+import { encryptionKeyBytes } from '../settings.js';
 import { cleanUp, startService } from '../test/support/service.js';
+import { opened, payloadKeyOf } from '../test/support/temporal.js';
+import { EncryptionCodec } from '../workflows/payloads.js';
 
 const { OtherRecording, QUICK } = await import('../test/replay/recording-others.js');
 const service = await startService(QUICK);
+// A history is kept as it is without a key: what replays it has none.
+const codec = new EncryptionCodec({ current: encryptionKeyBytes(payloadKeyOf(service.run))!, former: [] });
 process.env.TEST_RUN_JSON = join(service.dataDir, 'run.json');
 const { Recording } = await import('../test/replay/recording.js');
 
@@ -25,7 +30,7 @@ const withoutIdentities = (key: string, value: unknown) =>
   key === 'stackTrace' ? '' : typeof value === 'string' && /^\d+@/.test(value) ? 'recorder' : value;
 
 async function save(name: string, handle: Pick<WorkflowHandle, 'fetchHistory'>): Promise<void> {
-  const history = JSON.parse(historyToJSON(await handle.fetchHistory())) as { events: unknown[] };
+  const history = JSON.parse(historyToJSON(await opened(await handle.fetchHistory(), codec))) as { events: unknown[] };
   const lines = history.events.map((event) => JSON.stringify(event, withoutIdentities));
   writeFileSync(join(folder, `${name}.json`), `{"events":[\n${lines.join(',\n')}\n]}\n`);
   console.log(`${name}: ${lines.length} events`);

@@ -16,6 +16,7 @@ import type { AnchorActivities } from '../activities/index.js';
 import type { AppliedCommand } from '../activities/anchor/apply.js';
 import type { AnchorCommand } from '../activities/anchor/commands.js';
 import { bindAsyncContext } from './bind-async-context.js';
+import { cameOpen, inTheOpen } from './came-open.js';
 import * as contract from './contract.js';
 import type { AnchorOutcome, ParticipantAnchorStart, WaitingState } from './contract.js';
 
@@ -77,7 +78,7 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
     new Promise((settle, fail) => {
       const body = typeof message === 'object' && message !== null && !Array.isArray(message) ? message : {};
       const queued: Queued = {
-        command: { id, kind, participant_id, study_id, message: body } as AnchorCommand,
+        command: { id, kind, participant_id, study_id, open: cameOpen(message), message: body } as AnchorCommand,
         within: bindAsyncContext(),
         settle,
         fail,
@@ -124,11 +125,14 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
   setHandler(contract.reinstated, asSignal('reinstated'), {
     description: 'The withdrawal was a mistake: the schedule goes on as a new version',
   });
-  setHandler(contract.anchorState, () => state, { description: 'What the anchor is and what it waits for' });
+  setHandler(contract.anchorState, () => state && inTheOpen({ ...state }), {
+    description: 'What the anchor is and what it waits for',
+  });
 
   // The first message may come with the start; where none does, the sources are evaluated as they stand.
   await Promise.resolve();
-  if (queue.length === 0) asSignal('resume')({ actor_type: 'workflow' });
+  // A run that was begun in the open is as a message that came so.
+  if (queue.length === 0) asSignal('resume')(cameOpen(start) ? undefined : { actor_type: 'workflow' });
 
   for (;;) {
     while (queue.length > 0) await processNextCommand();
@@ -163,13 +167,13 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
       } = outcome as Partial<AppliedCommand> & AnchorOutcome & { facts?: unknown; trace?: unknown };
       if (!replyWhenIdle) lastPublishedStatus = publishStatus(state, lastPublishedStatus);
       const settle = replyWhenIdle
-        ? ({ settle: later }: Queued) => {
+        ? ({ settle: later, command }: Queued) => {
             pendingReplies.push(() => {
-              later(answer);
+              later(command.open ? inTheOpen(answer) : answer);
             });
           }
-        : ({ settle: now }: Queued) => {
-            now(answer);
+        : ({ settle: now, command }: Queued) => {
+            now(command.open ? inTheOpen(answer) : answer);
           };
       if (command_id === undefined || command_id === next.command.id) settle(next);
       else settleOutOfOrder(next, command_id, settle);

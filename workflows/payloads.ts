@@ -1,5 +1,6 @@
 import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common';
 import proto from '@temporalio/proto';
+import { ANSWERS_OPEN, CAME_OPEN } from './came-open.js';
 
 const { Payload: Wire } = proto.temporal.api.common.v1;
 /** As the codec of Temporal's own examples writes it: other SDKs and codec servers read it. */
@@ -15,6 +16,8 @@ export interface PayloadKeys {
   current: Uint8Array | undefined;
   former: readonly Uint8Array[];
 }
+/** Of a worker: whether it takes messages in the open, and answers them so, or neither (TEMPORAL_PAYLOADS). */
+export type WorkerPayloads = 'open' | 'sealed';
 interface Key {
   id: string;
   key: Awaited<ReturnType<typeof crypto.subtle.importKey>>;
@@ -33,6 +36,13 @@ const imported = async (key: Uint8Array): Promise<Key> => ({
   key: await crypto.subtle.importKey('raw', new Uint8Array(key), 'AES-GCM', false, ['encrypt', 'decrypt']),
 });
 
+/** Without the mark of an answer in the open; the very same where there is none. */
+function unmarked(payload: Payload): Payload {
+  if (!payload.metadata?.[ANSWERS_OPEN]) return payload;
+  const { [ANSWERS_OPEN]: _mark, ...metadata } = payload.metadata;
+  return { ...payload, metadata };
+}
+
 /**
  * Payloads as Temporal stores them: arguments, results, details, memos, failures' words, sealed with AES-256-GCM under
  * a key whose id stands beside. What was written in the open before is read as it is, so that a key may be set at any
@@ -42,7 +52,11 @@ export class EncryptionCodec implements PayloadCodec {
   private readonly current: Promise<Key> | undefined;
   private readonly keys: Promise<Map<string, Key>>;
 
-  constructor({ current, former }: PayloadKeys) {
+  /** @param ofWorker what was not sealed is marked so, for the workflow that it reaches (came-open.ts) */
+  constructor(
+    { current, former }: PayloadKeys,
+    private readonly ofWorker?: WorkerPayloads,
+  ) {
     this.current = current && imported(current);
     this.keys = Promise.all([...(this.current ? [this.current] : []), ...former.map(imported)]).then(
       (all) => new Map(all.map((key) => [key.id, key])),
@@ -50,10 +64,12 @@ export class EncryptionCodec implements PayloadCodec {
   }
 
   async encode(payloads: Payload[]): Promise<Payload[]> {
-    if (!this.current) return payloads;
+    if (!this.current) return payloads.map(unmarked);
     const { id, key } = await this.current;
     return Promise.all(
-      payloads.map(async (payload) => {
+      payloads.map(async (given) => {
+        const payload = unmarked(given);
+        if (payload !== given && this.ofWorker === 'open') return payload;
         const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
         const sealed = await crypto.subtle.encrypt(
           { name: 'AES-GCM', iv },
@@ -71,8 +87,14 @@ export class EncryptionCodec implements PayloadCodec {
   /** @throws Error naming the key that is missing, or that the payload was changed */
   async decode(payloads: Payload[]): Promise<Payload[]> {
     return Promise.all(
-      payloads.map((payload) => (words(payload.metadata?.encoding) === ENCODING ? this.opened(payload) : payload)),
+      payloads.map((payload) =>
+        words(payload.metadata?.encoding) === ENCODING ? this.opened(payload) : this.marked(payload),
+      ),
     );
+  }
+
+  private marked(payload: Payload): Payload {
+    return this.ofWorker ? { ...payload, metadata: { ...payload.metadata, [CAME_OPEN]: text('true') } } : payload;
   }
 
   private async opened({ metadata, data }: Payload): Promise<Payload> {
@@ -95,17 +117,21 @@ export class EncryptionCodec implements PayloadCodec {
   }
 }
 
+// Not by node:url: nothing of Node may be named in this folder.
+const beside = (name: string): string => {
+  const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
+  return decodeURIComponent(new URL(`./${name}${extension}`, import.meta.url).pathname);
+};
+
 /**
  * How client and worker write payloads under these keys; undefined where there are none: as Temporal does by itself.
+ * @param ofWorker its workflows are told what was not sealed
  */
-export function dataConverterOf(keys: PayloadKeys): DataConverter | undefined {
+export function dataConverterOf(keys: PayloadKeys, ofWorker?: WorkerPayloads): DataConverter | undefined {
   if (!keys.current && keys.former.length === 0) return undefined;
-  const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
   return {
-    payloadCodecs: [new EncryptionCodec(keys)],
-    // Not by node:url: nothing of Node may be named in this folder.
-    ...(keys.current && {
-      failureConverterPath: decodeURIComponent(new URL(`./failure-converter${extension}`, import.meta.url).pathname),
-    }),
+    payloadCodecs: [new EncryptionCodec(keys, ofWorker)],
+    ...(ofWorker && { payloadConverterPath: beside('payload-converter') }),
+    ...(keys.current && { failureConverterPath: beside('failure-converter') }),
   };
 }

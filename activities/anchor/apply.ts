@@ -4,6 +4,7 @@ import { asCaregiver } from '../../db/queries/portal.js';
 import { inScope } from '../../db/transaction.js';
 import type { Work } from '../../db/transaction.js';
 import type { AnchorOutcome, Sender, WaitingState } from '../../workflows/contract.js';
+import type { WorkerPayloads } from '../../workflows/payloads.js';
 import { provenanceOf } from './authorization.js';
 import type { Provenance, UnsignedMessages } from './authorization.js';
 import { executeCommand } from './execute-command.js';
@@ -30,6 +31,8 @@ export type AppliedCommand = AnchorOutcome & { command_id: string; told_at_rest:
 /** How messages are taken: see `createAnchorActivities`. */
 export interface ApplyOptions {
   unsigned: UnsignedMessages;
+  /** `sealed`: a message that came in the open is refused. */
+  payloads?: WorkerPayloads;
   /** Whether decisions need a fresh proof of identity where the study does not say. */
   signaturesAskAgain: boolean;
   labels?: LabelOptions | undefined;
@@ -119,12 +122,14 @@ async function authenticate(
   { tx, audit }: Work,
   snapshot: AnchorSnapshot,
   command: AnchorCommand,
-  { unsigned }: ApplyOptions,
+  { unsigned, payloads = 'open' }: ApplyOptions,
 ): Promise<{ provenance?: Provenance; refusal?: CommandOutcome }> {
   const malformed = validateCommand(command.message) ?? faultOfSender(command);
-  if (malformed) return { refusal: rejected(422, 'INVALID_MESSAGE', malformed) };
   const { actor_type, caregiver_id } = command.message as Sender;
-  if (actor_type === 'participant' && caregiver_id) audit.inEach(asCaregiver(caregiver_id));
+  if (!malformed && actor_type === 'participant' && caregiver_id) audit.inEach(asCaregiver(caregiver_id));
+  if (payloads === 'sealed' && command.open === true)
+    return { refusal: rejected(403, 'PAYLOAD_NOT_SEALED', 'the payload of the message is not sealed') };
+  if (malformed) return { refusal: rejected(422, 'INVALID_MESSAGE', malformed) };
   const provenance = await provenanceOf(tx, command, unsigned, snapshot.facts.now);
   if ('code' in provenance) return { refusal: rejected(403, provenance.code, provenance.detail) };
   audit.inEach({ via: provenance.via, ...(provenance.identity && { identity: provenance.identity }) });

@@ -8,8 +8,11 @@ import type {
   SetEnrollmentDate,
 } from '../../workflows/contract.js';
 
-/** A message as the workflow hands it on; `id` makes it happen once, whatever is repeated. */
-export type AnchorCommand = { id: string; participant_id: string; study_id: string } & (
+/**
+ * A message as the workflow hands it on; `id` makes it happen once, whatever is repeated. `open`: its payload was not
+ * sealed; runs of earlier releases do not say.
+ */
+export type AnchorCommand = { id: string; participant_id: string; study_id: string; open?: boolean } & (
   | {
       kind: 'resume' | 'withdrawn' | 'remind' | 'expire' | 'sources_changed' | 'day_came' | 'reinstated';
       message: Sender;

@@ -8,6 +8,7 @@ import { authRoutes } from './auth.js';
 import { batteryRoutes } from './batteries.js';
 import { calendarFeedRoutes } from './calendar-feeds.js';
 import { caregiverRoutes } from './caregivers.js';
+import { codecRoutes } from './codec.js';
 import { datacaptureRoutes } from './datacapture.js';
 import { datacaptureSyncRoutes } from './datacapture-syncs.js';
 import { decisionRoutes } from './decisions.js';
@@ -101,5 +102,5 @@ export const described: readonly Route[] = [
 /** Every route of a deployment: /api/v1 is there where ENABLE_API_V1 says so, in the contract too. */
 export function routesOf(settings: Settings): readonly Route[] {
   const served = settings.ENABLE_API_V1 ? described : described.filter(({ path }) => !path.startsWith('/api/v1/'));
-  return [...served, ...accountPages, ...portalPages, ...documentRoutes(served)];
+  return [...served, ...accountPages, ...portalPages, ...documentRoutes(served), ...codecRoutes(settings)];
 }

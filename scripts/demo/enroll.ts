@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
-import { payloadKeys, readSettings } from '../../settings.js';
+import { readSettings } from '../../settings.js';
 import { anchorState, datacaptureTriggerId } from '../../workflows/contract.js';
 import { addDays, dateIn } from '../../workflows/domain/dates.js';
 import { dataConverterOf } from '../../workflows/payloads.js';
+import { payloadKeysOf } from '../runtime/keys.js';
 import { eventually } from './api.js';
 import type { CaptureSystem } from './capture.js';
 import { addressesOf } from './place.js';
@@ -36,7 +37,7 @@ export async function enroll(
     coordinator,
     place: { run, workflow },
   } = stage;
-  const dataConverter = dataConverterOf(payloadKeys(readSettings()));
+  const dataConverter = dataConverterOf(payloadKeysOf(readSettings()));
   const client = new Client({ connection, namespace: run.temporal_namespace, ...(dataConverter && { dataConverter }) });
   const enrollmentDate = addDays(dateIn(new Date().toISOString(), stage.study.zone), -20);
 

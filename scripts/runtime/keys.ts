@@ -1,6 +1,7 @@
 import { chmodSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { payloadKeys } from '../../settings.js';
 import type { Settings } from '../../settings.js';
 import { readIfThere, writePrivate } from './files.js';
 
@@ -10,6 +11,7 @@ export interface Secrets {
   SESSION_SECRET: string;
   DATACAPTURE_ENCRYPTION_KEY: string;
   AUDIT_SIGNING_KEY: string;
+  TEMPORAL_PAYLOAD_KEY: string;
   VAPID_PRIVATE_KEY: string;
   ADMIN_PASSWORD: string;
   /** Only for the embedded database: a server of your own has roles of its own. */
@@ -56,6 +58,7 @@ export function secretsFor(settings: Settings, keysDir: string): Secrets {
     SESSION_SECRET: secret('SESSION_SECRET'),
     DATACAPTURE_ENCRYPTION_KEY: secret('DATACAPTURE_ENCRYPTION_KEY'),
     AUDIT_SIGNING_KEY: secret('AUDIT_SIGNING_KEY'),
+    TEMPORAL_PAYLOAD_KEY: secret('TEMPORAL_PAYLOAD_KEY'),
     // Subscriptions of browsers are bound to it.
     VAPID_PRIVATE_KEY: secret('VAPID_PRIVATE_KEY', () => randomBytes(32).toString('base64url')),
     ADMIN_PASSWORD: secret('ADMIN_PASSWORD', password),
@@ -72,3 +75,11 @@ export function adminPasswords(keysDir: string, now: string): string[] {
 /** Kept also when it was given: a later start without the setting still tells the one that works. */
 export const keepAdminPassword = (keysDir: string, password: string): void =>
   writePrivate(join(keysDir, 'ADMIN_PASSWORD'), `${password}\n`);
+
+/** The keys of what Temporal stores, as the service has them that runs on this data folder. */
+export const payloadKeysOf = (settings: Settings): ReturnType<typeof payloadKeys> =>
+  payloadKeys({
+    ...settings,
+    TEMPORAL_PAYLOAD_KEY:
+      settings.TEMPORAL_PAYLOAD_KEY ?? readIfThere(join(settings.DATA_DIR, 'keys', 'TEMPORAL_PAYLOAD_KEY'))?.trim(),
+  });

@@ -14,6 +14,8 @@ export interface RunJson {
   temporal_ui: string | null;
   /** The command that the embedded server was started with. */
   temporal_cli: string | null;
+  /** Opens sealed payloads for the Web UI and the CLI (`--codec-endpoint`). */
+  temporal_codec: string;
   mail_ui: string | null;
   smtp: string | null;
   admin_email: string;

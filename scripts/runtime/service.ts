@@ -139,6 +139,7 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
           retentionDays: settings.TEMPORAL_RETENTION_DAYS,
           log: log('temporal'),
           release: release('TEMPORAL_PORT', 'TEMPORAL_UI_PORT'),
+          codec: `${url(settings.HOST, 'PORT')}/codec`,
         }),
       ),
     );
@@ -212,6 +213,7 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
     temporal_task_queue: settings.TEMPORAL_TASK_QUEUE,
     temporal_ui: temporalAt.ui,
     temporal_cli: temporalAt.cli,
+    temporal_codec: `${url(settings.HOST, 'PORT')}/codec`,
     mail_ui: mailAt.ui,
     smtp: mailAt.smtp,
     admin_email: settings.ADMIN_EMAIL,

@@ -29,6 +29,8 @@ export interface TemporalServer {
   retentionDays: number;
   log: string;
   release: () => Promise<void>;
+  /** Where its Web UI has sealed payloads opened. */
+  codec?: string;
   /** Of its dynamic configuration, beside what is always set: `name=value`. */
   configured?: readonly string[];
 }
@@ -46,6 +48,7 @@ export function temporalPart(server: TemporalServer): PartPlan {
     server.host,
     '--ui-port',
     String(server.uiPort),
+    ...(server.codec === undefined ? [] : ['--ui-codec-endpoint', server.codec]),
     '--db-filename',
     server.file,
     '--namespace',

@@ -5,6 +5,7 @@ import { cancelProposal, participantAnchorId } from '../../workflows/contract.js
 import { admin, login, newParticipant, newStudy, unique, user } from '../support/http.js';
 import type { Answer, Http, Loose, Options, Role } from '../support/http.js';
 import { service, until } from '../support/service.js';
+import { readingSealed } from '../support/temporal.js';
 import type { RunJson } from '../support/service.js';
 
 export interface AnchorView {
@@ -113,7 +114,7 @@ export class Stage {
       http,
       openDatabase({ url: at.database_url, name: 'anchor-tests', poolMax: 4, asOwner: true }),
       connection,
-      new Client({ connection, namespace: at.temporal_namespace }),
+      new Client({ connection, namespace: at.temporal_namespace, ...readingSealed(at) }),
     );
   }
 

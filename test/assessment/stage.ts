@@ -3,6 +3,7 @@ import { admin, newParticipant, newStudy, unique } from '../support/http.js';
 import { Http } from '../support/http.js';
 import type { Answer, Loose } from '../support/http.js';
 import { service, until } from '../support/service.js';
+import { readingSealed } from '../support/temporal.js';
 
 /** The calendar date in UTC, `offset` days from today. */
 export const day = (offset = 0): string => new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10);
@@ -167,7 +168,11 @@ export async function runSchedule<T>(id: string, look: () => Promise<T>, what: s
   const run = await service();
   const connection = await Connection.connect({ address: run.temporal });
   try {
-    const handle = new Client({ connection, namespace: run.temporal_namespace }).schedule.getHandle(id);
+    const handle = new Client({
+      connection,
+      namespace: run.temporal_namespace,
+      ...readingSealed(run),
+    }).schedule.getHandle(id);
     let askedAt = -Infinity;
     return await until(
       async () => {

@@ -3,6 +3,7 @@ import { Client, Connection } from '@temporalio/client';
 import { newStudy, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { service } from '../support/service.js';
+import { readingSealed } from '../support/temporal.js';
 import { Site, day, instant, runSchedule } from './stage.js';
 
 describe('Visits and the calendar', () => {
@@ -24,7 +25,7 @@ describe('Visits and the calendar', () => {
     const run = await service();
     const connection = await Connection.connect({ address: run.temporal });
     try {
-      const about = await new Client({ connection, namespace: run.temporal_namespace }).schedule
+      const about = await new Client({ connection, namespace: run.temporal_namespace, ...readingSealed(run) }).schedule
         .getHandle('update_visit_statuses')
         .describe();
       expect(about.spec.intervals?.[0]?.every).to.equal(3_600_000);

@@ -9,6 +9,7 @@ import { asOwner, timed } from './measuring.js';
 import { compared, inPairs } from './pairs.js';
 import { enrollInBulk, studyWithWindows } from './setting.js';
 import type { Stage } from './stage.js';
+import { readingSealed } from '../support/temporal.js';
 
 const PARTICIPANTS = 1_000,
   EACH = 100,
@@ -103,7 +104,7 @@ async function reset(stage: Stage, studyId: string): Promise<void> {
 async function pauseSchedule({ service }: Stage): Promise<void> {
   const connection = await Connection.connect({ address: service.run.temporal });
   try {
-    await new Client({ connection, namespace: service.run.temporal_namespace }).schedule
+    await new Client({ connection, namespace: service.run.temporal_namespace, ...readingSealed(service.run) }).schedule
       .getHandle(scheduleIds.visitStatuses)
       .pause('the bench runs it by itself');
   } finally {

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { participantAnchorId } from '../../workflows/contract.js';
 import { Client, Connection } from '@temporalio/client';
 import { until } from '../support/service.js';
+import { readingSealed } from '../support/temporal.js';
 import { Stage, syncReport, synced } from './support.js';
 import type { CaptureStudy } from './support.js';
 
@@ -68,7 +69,9 @@ describe('sync: every record of the enrollment instrument', function () {
     await synced(study);
     const connection = await Connection.connect({ address: stage.run.temporal });
     const [participant] = await study.participants();
-    const handle = new Client({ connection }).workflow.getHandle(participantAnchorId(participant!.id));
+    const handle = new Client({ connection, ...readingSealed(stage.run) }).workflow.getHandle(
+      participantAnchorId(participant!.id),
+    );
     await until(async () => (await handle.describe()).status.name === 'RUNNING', {
       what: "the participant's workflow",
     });

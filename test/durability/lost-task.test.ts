@@ -17,6 +17,7 @@ import { brokenInvariants } from '../anchor/invariants.js';
 import { workflowBundle } from '../anchor/small-runs.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import { unique } from '../support/http.js';
+import { payloadKeyOf } from '../support/temporal.js';
 import { until } from '../support/until.js';
 
 /** Workers of their own, each a process. */
@@ -37,6 +38,7 @@ class Workers {
         MORTAL_BUNDLE: (await workflowBundle()).codePath,
         MORTAL_AFTER: String(dies),
         MORTAL_SLOW: String(slow),
+        MORTAL_KEY: payloadKeyOf(run),
       },
     });
     this.children.push(child);

@@ -6,6 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { createAnchorActivities } from '../../activities/index.js';
 import { openDatabase } from '../../db/knex.js';
+import { encryptionKeyBytes } from '../../settings.js';
+import { dataConverterOf } from '../../workflows/payloads.js';
 import '../support/quiet-runtime.js';
 
 /** With the time that its task has had already: longer than a task may take. */
@@ -19,8 +21,9 @@ const {
   MORTAL_BUNDLE,
   MORTAL_AFTER,
   MORTAL_SLOW,
+  MORTAL_KEY,
 } = process.env;
-if (!MORTAL_TEMPORAL || !MORTAL_NAMESPACE || !MORTAL_QUEUE || !MORTAL_DATABASE_URL || !MORTAL_BUNDLE)
+if (!MORTAL_TEMPORAL || !MORTAL_NAMESPACE || !MORTAL_QUEUE || !MORTAL_DATABASE_URL || !MORTAL_BUNDLE || !MORTAL_KEY)
   throw new Error('the mortal worker is started by a test, which tells it where everything is');
 
 let left = Number(MORTAL_AFTER),
@@ -33,6 +36,7 @@ const worker = await Worker.create({
   namespace: MORTAL_NAMESPACE,
   taskQueue: MORTAL_QUEUE,
   workflowBundle: { codePath: MORTAL_BUNDLE },
+  dataConverter: dataConverterOf({ current: encryptionKeyBytes(MORTAL_KEY)!, former: [] }, 'open')!,
   activities: {
     applyAnchorCommand: async (command: Parameters<typeof applyAnchorCommand>[0]) => {
       taken += 1;

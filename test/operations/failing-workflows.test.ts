@@ -11,6 +11,7 @@ import { root } from '../support/environment.js';
 import { Http } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import '../support/quiet-runtime.js';
+import { readingSealed } from '../support/temporal.js';
 import { until } from '../support/until.js';
 
 const TOKEN = 'a-metrics-token-of-failing-runs.0123456789';
@@ -66,6 +67,7 @@ for (const [server, options] of Object.entries(SERVERS)) {
           namespace: cluster.run.temporal_namespace,
           taskQueue: cluster.run.temporal_task_queue,
           workflowBundle: { code },
+          ...readingSealed(cluster.run),
         });
         return await worker.runUntil(work);
       } finally {

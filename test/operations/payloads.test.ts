@@ -12,7 +12,7 @@ import { dataConverterOf, EncryptionCodec, payloadKeyId } from '../../workflows/
 import { Stage } from '../anchor/stage.js';
 import { root, testEnvironment } from '../support/environment.js';
 import { ran } from '../support/program.js';
-import { startService, until } from '../support/service.js';
+import { startService, temporaryDataDir, until } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import { temporalOf } from '../support/temporal.js';
 
@@ -192,7 +192,7 @@ describe('A service whose payloads are encrypted', function suite() {
     }
     const without = await ran(
       ['scripts/run.mjs', 'scripts/codec-server'],
-      testEnvironment({ DATA_DIR: service.dataDir }),
+      testEnvironment({ DATA_DIR: temporaryDataDir() }),
     );
     expect([without.code, without.output]).to.satisfy(
       ([code, text]: [number, string]) => code === 1 && text.includes('TEMPORAL_PAYLOAD_KEY is not set'),

@@ -13,6 +13,7 @@ const good = {
   SESSION_SECRET: 'p1Wn9bVe5cXq2zMr7tYk4uHs8dJf6gLo',
   DATACAPTURE_ENCRYPTION_KEY: '9f1c2b7ae04d8835617fbc92d0a3e64815c7b8f2904e6d1a3b5c7f9e8d6a4b20',
   AUDIT_SIGNING_KEY: 'e3Rt6yUi9oPl2kJh5gFd8sAz1xCv4bNm',
+  TEMPORAL_PAYLOAD_KEY: '4d81f0c6a97b3e52d8146fb09c7a25e31b60d94f8e2c7a5306bd19f48ce7a253',
   ADMIN_PASSWORD: 'Tr4verse-Quill-88',
 };
 
@@ -24,6 +25,7 @@ describe('The API process in production', function suite() {
       ...good,
       PUBLIC_URL: 'http://study.example.org',
       JWT_SECRET: '',
+      TEMPORAL_PAYLOAD_KEY: '',
       SESSION_SECRET: 'short',
       DATACAPTURE_ENCRYPTION_KEY: '00'.repeat(32),
       AUDIT_SIGNING_KEY: 'changeme-changeme-changeme-changeme',
@@ -34,6 +36,7 @@ describe('The API process in production', function suite() {
     expect(code).to.equal(1);
     for (const fault of [
       'JWT_SECRET is required in production',
+      'TEMPORAL_PAYLOAD_KEY is required in production',
       'SESSION_SECRET is shorter than 32',
       'DATACAPTURE_ENCRYPTION_KEY is a known default or too simple',
       'AUDIT_SIGNING_KEY is a known default',

@@ -49,6 +49,7 @@ describe('a start that cannot go on', function () {
     for (const fault of [
       'SESSION_SECRET is equal to JWT_SECRET',
       'DATACAPTURE_ENCRYPTION_KEY is required in production',
+      'TEMPORAL_PAYLOAD_KEY is required in production',
       'AUDIT_SIGNING_KEY is shorter than 32',
       'AUDIT_SIGNING_KEY is a known default',
       'ADMIN_PASSWORD is shorter than 12',

@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { encryptionKeyBytes } from '../../settings.js';
+import { EncryptionCodec } from '../../workflows/payloads.js';
 import { Stage } from '../anchor/stage.js';
 import { Stage as Capture } from '../capture/support.js';
 import { clockIn, dayIn, daytimeZone } from '../notifications/stage.js';
@@ -10,6 +12,7 @@ import { document } from '../support/contract.js';
 import { Receiver } from '../support/receiver.js';
 import { startService, until } from '../support/service.js';
 import type { Service } from '../support/service.js';
+import { payloadKeyOf } from '../support/temporal.js';
 import { tracesIn, tracesInFiles, tracesInTables, tracesInWorkflows } from './traces-of.js';
 import type { Marker } from './traces-of.js';
 
@@ -321,7 +324,9 @@ describe('What a service leaves behind', function leaks() {
       const { text } = await root.get(isList ? `${path}?limit=500` : path);
       found.answers.push(...tracesIn(`GET ${template}`, text, [...secrets, ...erased]));
     }
-    const workflows = await tracesInWorkflows(stage.temporal, [...secrets, ...personal, ...erased]);
+    const key = encryptionKeyBytes(payloadKeyOf(service.run))!;
+    const codec = new EncryptionCodec({ current: key, former: [] });
+    const workflows = await tracesInWorkflows(stage.temporal, [...secrets, ...personal, ...erased], codec);
     found.workflows = workflows.traces;
     types = workflows.types;
     found.tables = await tracesInTables(stage, [...secrets, ...personal, ...erased]);

@@ -52,6 +52,7 @@ describe('The processes of the service', function () {
       'DATABASE_APP_PASSWORD',
       'DATACAPTURE_ENCRYPTION_KEY',
       'SESSION_SECRET',
+      'TEMPORAL_PAYLOAD_KEY',
       'VAPID_PRIVATE_KEY',
     ];
     expect(known('worker')).to.deep.equal(both);

@@ -1,6 +1,8 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
+import type { PayloadCodec } from '@temporalio/common';
+import { payloadsIn } from '../support/temporal.js';
 
 /** A word that must not be found but where it belongs: what it is, and the word itself. */
 export interface Marker {
@@ -66,23 +68,29 @@ export async function tracesInTables(database: Rows, markers: readonly Marker[])
 /**
  * Every workflow that there was: its history with payloads as they were sent, its memo, search attributes and what the
  * UI shows.
+ * @param codec opens its payloads, which are read as well
  */
 export async function tracesInWorkflows(
   client: Client,
   markers: readonly Marker[],
-): Promise<{ traces: Trace[]; types: Set<string> }> {
+  codec?: PayloadCodec,
+): Promise<{ traces: Trace[]; types: Set<string>; opened: number }> {
+  let opened = 0;
   const traces: Trace[] = [];
   const types = new Set<string>();
   for await (const execution of client.workflow.list()) {
     types.add(execution.type);
     const history = await client.workflow.getHandle(execution.workflowId, execution.runId).fetchHistory();
     const { raw: _raw, ...described } = execution as typeof execution & { raw: unknown };
+    const payloads = codec ? await codec.decode(payloadsIn([history, execution.raw])) : [];
+    opened += payloads.length;
     traces.push(
+      ...tracesIn(`an opened payload of ${execution.type}`, textOf(payloads), markers),
       ...tracesIn(`workflow ${execution.type}`, textOf(history), markers),
       ...tracesIn(`what is listed of ${execution.type}`, `${textOf(described)} ${textOf(execution.raw)}`, markers),
     );
   }
-  return { traces, types };
+  return { traces, types, opened };
 }
 
 /** All texts and bytes within a value. */

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { root, testEnvironment } from './environment.js';
 import { compiled } from './program.js';
 import { service } from './service.js';
+import { payloadKeyOf } from './temporal.js';
 
 export interface ApiProcess {
   url: string;
@@ -31,6 +32,8 @@ export async function apiEnvironment(overrides: Record<string, string> = {}): Pr
     SESSION_SECRET: 'a session secret of tests, 32 and more',
     DATACAPTURE_ENCRYPTION_KEY: '00'.repeat(16) + 'a5'.repeat(16),
     AUDIT_SIGNING_KEY: 'a signing key of tests for checkpoints',
+    // What the one has sealed, the other opens.
+    TEMPORAL_PAYLOAD_KEY: payloadKeyOf(run),
     ...overrides,
   });
 }

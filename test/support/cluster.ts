@@ -294,6 +294,7 @@ export class Cluster {
       temporal_task_queue: settings.TEMPORAL_TASK_QUEUE,
       temporal_ui: null,
       temporal_cli: cli,
+      temporal_codec: `http://${host}:${front.port}/codec`,
       mail_ui: `http://${host}:${at('mailUi')}`,
       smtp: `smtp://${host}:${at('mail')}`,
       admin_email: settings.ADMIN_EMAIL,

@@ -1,0 +1,38 @@
+import { payloadKeys } from '../../settings.js';
+import type { Settings } from '../../settings.js';
+import { EncryptionCodec } from '../../workflows/payloads.js';
+import { roles } from '../access.js';
+import { problem } from '../errors.js';
+import { reply, route } from '../route.js';
+import type { Route } from '../route.js';
+import { throughCodec } from '../services/payload-codec.js';
+import type { CodecWork } from '../services/payload-codec.js';
+
+/**
+ * Shows sealed payloads to the Temporal UI and CLI, by the protocol of Temporal’s codec servers: to admins, in
+ * development to whoever is on this machine.
+ */
+export function codecRoutes(settings: Settings): Route[] {
+  const codec = new EncryptionCodec(payloadKeys(settings));
+  const each = (work: CodecWork, summary: string) =>
+    route({
+      method: 'POST',
+      path: `/codec/${work}`,
+      tag: 'Temporal',
+      summary,
+      may: roles(),
+      takes: 'bytes',
+      onThisMachine: true,
+      // A page of the UI asks for each payload by itself.
+      limit: 'none',
+      secret: true,
+      answers: { 200: undefined },
+      handle: async ({ raw }) => {
+        const answer = await throughCodec(codec, work, raw.toString('utf8')).catch((fault: Error) => {
+          throw problem('BAD_REQUEST', { detail: fault.message });
+        });
+        return reply(200, answer, { 'Cache-Control': 'no-store' });
+      },
+    });
+  return [each('decode', 'Opens payloads'), each('encode', 'Seals payloads')];
+}

@@ -1,0 +1,17 @@
+import { defaultPayloadConverter } from '@temporalio/common';
+import type { Payload, PayloadConverter } from '@temporalio/common';
+import { ANSWERS_OPEN, CAME_OPEN, answersOpen, markCameOpen } from './came-open.js';
+
+const YES = Uint8Array.of(1);
+
+/** As Temporal’s own; the marks of came-open.ts go with a value from its payload and into it. */
+export const payloadConverter: PayloadConverter = {
+  toPayload: (value) => {
+    const payload = defaultPayloadConverter.toPayload(value);
+    return answersOpen(value) ? { ...payload, metadata: { ...payload.metadata, [ANSWERS_OPEN]: YES } } : payload;
+  },
+  fromPayload: <T>(payload: Payload): T => {
+    const value = defaultPayloadConverter.fromPayload<T>(payload);
+    return payload.metadata?.[CAME_OPEN] ? markCameOpen(value) : value;
+  },
+};
