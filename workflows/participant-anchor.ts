@@ -198,10 +198,10 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
   }
 
   /**
-   * Who asked and the operators are told when no message is left. A worker that overruns a task's time may be given it
-   * again while a message is carried out, with one more that it takes at once; whoever replays that has all of them
-   * before the first is done. What the history has beside the activities must come in one order for both. It costs
-   * nobody time: a task ends when nothing is left anyway.
+   * Replies to the senders and publishes the status when no message is left. A worker that overruns a task's time may
+   * be given it again while a message is carried out, with one more that it takes at once; whoever replays that has
+   * all of them before the first is done. What the history has beside the activities must come in one order for both.
+   * It costs nobody time: a task ends when nothing is left anyway.
    */
   function flushReplies(): void {
     if (pendingReplies.length === 0) return;
@@ -244,7 +244,7 @@ function stateAfter({ result, refused, waiting }: AnchorOutcome, before: Waiting
 const isLong = (): boolean =>
   workflowInfo().continueAsNewSuggested || workflowInfo().historyLength > MAX_HISTORY_EVENTS;
 
-/** Details and search attributes of the Web UI; returns what it shows, so that an unchanged state costs nothing. */
+/** Publishes details and search attributes for the Web UI; returns what it published: the same again costs nothing. */
 function publishStatus(state: WaitingState, lastPublished: string): string {
   const waiting =
     state.waiting_for.length === 0 ? 'waiting for: nothing' : `waiting for: ${state.waiting_for.join(', ')}`;

@@ -23,8 +23,8 @@ import { writeOutcome } from './write-outcome.js';
 
 /**
  * What became of a command, and of which: what stands in the workflow's history says itself whose it is.
- * `told_at_rest`: the workflow that makes the history replies to its senders when it has no message left; those of earlier
- * releases replied at once.
+ * `told_at_rest`: the workflow that makes the history replies to its senders when it has no message left; those of
+ * earlier releases replied at once.
  */
 export type AppliedCommand = AnchorOutcome & { command_id: string; told_at_rest: true };
 
@@ -39,9 +39,9 @@ export interface ApplyOptions {
 }
 
 /**
- * Carries out one message to a participant's anchor in one transaction: loads the snapshot of its facts, validates the
- * message, authorizes the sender, decides (pure), writes what follows once. Idempotent by the command's id; what it returns stands
- * in the workflow's history, with the facts and the trace that it was decided from.
+ * Carries out one message to a participant's anchor in one transaction: loads the snapshot of its facts, validates
+ * the message, authorizes the sender, decides (pure), writes what follows once. Idempotent by the command's id; what
+ * it returns stands in the workflow's history, with the facts and the trace that it was decided from.
  */
 export const applyAnchorCommand =
   (database: Database, options: ApplyOptions) =>
