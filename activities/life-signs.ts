@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import type { Database } from '../db/knex.js';
 import { endSigns, showSign } from '../db/queries/worker-signs.js';
@@ -33,7 +34,8 @@ export class LifeSigns {
 
   private tell(): void {
     const { database, taskQueue } = this.deps;
-    this.telling = showSign(database, this.id, taskQueue).catch((fault: unknown) => {
+    const place = { id: this.id, taskQueue, host: hostname(), pid: process.pid };
+    this.telling = showSign(database, place).catch((fault: unknown) => {
       this.noteFault(fault);
     });
   }

@@ -9,6 +9,9 @@ const SMALL_BYTES = 64 * 1024;
 const ESCAPED = 6;
 /** Of a value's name, its quotes, its separators and the blanks around it. */
 const AROUND = 64;
+/** Letters of a format; of those that are not named here no value has more than some hundred. */
+const UUID_LETTERS = 36;
+const OTHER_FORMAT_BYTES = 1_000;
 
 interface Parts {
   type?: string | string[];
@@ -33,7 +36,7 @@ function longest(schema: TSchema): number {
   if (types.some((one) => !['string', 'object', 'array', 'boolean', 'integer', 'number', 'null'].includes(one)))
     return Infinity;
   let most = AROUND;
-  if (types.includes('string')) most = Math.max(most, format ? 1_000 : (maxLength ?? Infinity) * 2 * ESCAPED + AROUND);
+  if (types.includes('string')) most = Math.max(most, longestText(format, maxLength));
   if (types.includes('array'))
     most = Math.max(most, items && maxItems !== undefined ? maxItems * (longest(items) + AROUND) : Infinity);
   if (types.includes('object'))
@@ -44,6 +47,11 @@ function longest(schema: TSchema): number {
         : Infinity,
     );
   return most;
+}
+
+function longestText(format: string | undefined, maxLength = Infinity): number {
+  if (format === 'uuid') return UUID_LETTERS * ESCAPED + AROUND;
+  return format ? OTHER_FORMAT_BYTES : maxLength * 2 * ESCAPED + AROUND;
 }
 
 const known = new WeakMap<TSchema, number>();

@@ -373,6 +373,22 @@ CREATE UNIQUE INDEX calendar_feeds_one ON public.calendar_feeds USING btree (par
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table capture_questions (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  user_id uuid not null,
+  kind character varying(40) not null,
+  request_id character varying(36) not null,
+  asked_at timestamp with time zone not null default clock_timestamp(),
+  recorded_at timestamp with time zone,
+  constraint capture_questions_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint capture_questions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint capture_questions_pkey PRIMARY KEY (id)
+);
+CREATE INDEX capture_questions_study ON public.capture_questions USING btree (study_id, asked_at);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table caregiver_participants (
   caregiver_id uuid not null,
   participant_id uuid not null,
@@ -432,6 +448,9 @@ create table consents (
   created_at timestamp with time zone not null default clock_timestamp(),
   updated_at timestamp with time zone not null default clock_timestamp(),
   revoked_at timestamp with time zone,
+  imported boolean not null default false,
+  imported_by uuid,
+  original_users jsonb,
   constraint consents_check CHECK ((((status)::text <> 'signed'::text) OR (signed_at IS NOT NULL))),
   constraint consents_revoked_at_check CHECK (((revoked_at IS NULL) OR ((status)::text = 'revoked'::text))),
   constraint consents_status_check CHECK (((status)::text = ANY ((ARRAY['pending'::character varying, 'signed'::character varying, 'declined'::character varying, 'revoked'::character varying])::text[]))),
@@ -863,6 +882,9 @@ create table manual_anchor_entries (
   reason text,
   entered_at timestamp with time zone not null default clock_timestamp(),
   withdrawn_at timestamp with time zone,
+  imported boolean not null default false,
+  imported_by uuid,
+  original_users jsonb,
   constraint manual_anchor_entries_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
   constraint manual_anchor_entries_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
   constraint manual_anchor_entries_pkey PRIMARY KEY (id)
@@ -1249,6 +1271,9 @@ create table randomizations (
   randomized_at timestamp with time zone not null,
   stratum character varying(200),
   created_at timestamp with time zone not null default clock_timestamp(),
+  imported boolean not null default false,
+  imported_by uuid,
+  original_users jsonb,
   constraint randomizations_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES participants(id) ON DELETE CASCADE,
   constraint randomizations_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
   constraint randomizations_pkey PRIMARY KEY (id),
@@ -1780,6 +1805,9 @@ create table worker_signs (
   worker_id uuid not null,
   task_queue text not null,
   seen_at timestamp with time zone not null default clock_timestamp(),
+  host character varying(255),
+  pid integer,
+  started_at timestamp with time zone not null default clock_timestamp(),
   constraint worker_signs_pkey PRIMARY KEY (worker_id)
 );
 

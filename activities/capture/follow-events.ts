@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { takeAsker } from '../../db/queries/capture-questions.js';
 import { findConfig, updateConfig } from '../../db/queries/datacapture-configs.js';
 import type { ConfigChange, DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
 import { pushesAtEvents, renameEvents } from '../../db/queries/known-events.js';
@@ -15,22 +16,18 @@ import type { Connection } from './connection.js';
 import type { CaptureDeps } from './deps.js';
 import { CaptureFailure } from './failure.js';
 
-/** On whose behalf the events were listed; none: the service's own. */
-export interface Asker {
-  actor_user_id: string | null;
-  request_id: string | null;
-}
-
 /**
  * Takes note of the events that the capture system lists. One that was renamed there is renamed here: in windows,
  * mapping, `enrollment_event` and visits of every status. What was refused under its old name is pushed again. Nobody
- * gets a visit or a schedule version of it. @returns whether anything is called otherwise now
+ * gets a visit or a schedule version of it.
+ * @param questionId of whoever asked for the list; none: the service's own
+ * @returns whether anything is called otherwise now
  */
 export function noteEvents(
   deps: Pick<CaptureDeps, 'database'>,
   studyId: string,
   listed: readonly ListedEvent[],
-  asker: Asker = { actor_user_id: null, request_id: null },
+  questionId?: string,
 ): Promise<boolean> {
   return inScope(deps.database, studyId, async ({ tx, audit }) => {
     const config = await findConfig(tx, studyId, 'for update');
@@ -42,6 +39,7 @@ export function noteEvents(
     if (named.length > 0) Object.assign(change, renamedIn(config, named));
     await updateConfig(tx, studyId, change);
     if (renames.length === 0) return false;
+    const asker = await takeAsker(tx, { studyId, kind: 'events', id: questionId });
     const visits = await renameEvents(tx, studyId, renames);
     const pushes = await pushesAtEvents(
       tx,

@@ -1,7 +1,10 @@
 import { findConfig, noteConnection, updateConfig } from '../../db/queries/datacapture-configs.js';
 import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
+import { takeAsker } from '../../db/queries/capture-questions.js';
 import { retryForbidden } from '../../db/queries/push-requests.js';
 import { tasksOfBatteries } from '../../db/queries/battery-tasks.js';
+import type { AuditEntry } from '../../db/audit.js';
+import type { Tx } from '../../db/knex.js';
 import { inScope, readInScope } from '../../db/transaction.js';
 import { checkMapping } from '../../workflows/domain/capture/mapping-check.js';
 import type { Dictionary, MappingFields, MappingWarning } from '../../workflows/domain/capture/mapping-check.js';
@@ -56,7 +59,7 @@ async function listEvents(
   client: CaptureClient,
 ): Promise<CaptureEvent[]> {
   const events = await eventsOf(client);
-  if (follow) await noteEvents(deps, study_id, events, follow);
+  if (follow) await noteEvents(deps, study_id, events, follow.question_id);
   return events;
 }
 
@@ -108,7 +111,7 @@ async function storeTest(deps: CaptureDeps, question: Test, connection: Connecti
       sync_error_message: null,
     });
     await retryForbidden(tx, question.study_id, false);
-    audit.record(tested(question, 'connected'));
+    audit.record(await tested(tx, question, 'connected'));
   });
 }
 
@@ -116,19 +119,23 @@ async function storeFailedTest(deps: CaptureDeps, question: Test, failure: Captu
   await inScope(deps.database, question.study_id, async ({ tx, audit }) => {
     if (!(await findConfig(tx, question.study_id))) return;
     await noteConnection(tx, question.study_id, failure.message);
-    audit.record(tested(question, failure.errorType));
+    audit.record(await tested(tx, question, failure.errorType));
   });
 }
 
-const tested = (question: Test, result: string) => ({
-  study_id: question.study_id,
-  user_id: question.actor_user_id,
-  request_id: question.request_id,
-  action: 'datacapture_connection_tested',
-  resource_type: 'datacapture_config',
-  resource_id: question.study_id,
-  metadata: { result },
-});
+/** Of the person whom the API noted; a question that somebody else has put to the worker is nobody's. */
+async function tested(tx: Tx, { kind, study_id, question_id }: Test, result: string): Promise<AuditEntry> {
+  const { actor_user_id, request_id } = await takeAsker(tx, { studyId: study_id, kind, id: question_id });
+  return {
+    study_id,
+    user_id: actor_user_id,
+    request_id,
+    action: 'datacapture_connection_tested',
+    resource_type: 'datacapture_config',
+    resource_id: study_id,
+    metadata: { result, via: actor_user_id === null ? 'workflow' : 'rest' },
+  };
+}
 
 const instrumentOf = (row: CaptureRow): Instrument => ({
   instrument_name: text(row['instrument_name']),

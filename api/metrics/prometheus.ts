@@ -1,4 +1,5 @@
 import type { Metric, Registry } from 'prom-client';
+import type { KnownWorkers } from '../../db/queries/worker-signs.js';
 import { workflowTypes } from '../../workflows/contract.js';
 import { BUCKETS } from './requests.js';
 import type { RequestMetrics } from './requests.js';
@@ -9,8 +10,12 @@ interface Sample {
   metricName?: string;
 }
 
-/** How many workflows fail, by type; undefined where it is not known. */
-type Failing = () => Promise<Map<string, number> | undefined>;
+/** What others have noted in the database; undefined where it is not known. */
+export interface Noted {
+  /** How many workflows fail, by type. */
+  failing: () => Promise<Map<string, number> | undefined>;
+  workers: () => Promise<KnownWorkers | undefined>;
+}
 
 const registries = new WeakMap<RequestMetrics, Promise<Registry>>();
 
@@ -18,17 +23,14 @@ const registries = new WeakMap<RequestMetrics, Promise<Registry>>();
  * The metrics of this process as Prometheus text, with the process's own (memory, event loop, garbage). The library is
  * loaded by whoever asks first: it costs more memory than the rest of the metrics.
  */
-export async function prometheusText(
-  requests: RequestMetrics,
-  failing: Failing,
-): Promise<{ type: string; text: string }> {
+export async function prometheusText(requests: RequestMetrics, noted: Noted): Promise<{ type: string; text: string }> {
   let registry = registries.get(requests);
-  if (!registry) registries.set(requests, (registry = registryOf(requests, failing)));
+  if (!registry) registries.set(requests, (registry = registryOf(requests, noted)));
   const ready = await registry;
   return { type: ready.contentType, text: await ready.metrics() };
 }
 
-async function registryOf(requests: RequestMetrics, failing: Failing): Promise<Registry> {
+async function registryOf(requests: RequestMetrics, { failing, workers }: Noted): Promise<Registry> {
   const prom = await import('prom-client');
   const registry = new prom.Registry();
   prom.collectDefaultMetrics({ register: registry });
@@ -69,6 +71,25 @@ async function registryOf(requests: RequestMetrics, failing: Failing): Promise<R
         labels: { workflow_type },
       }));
     },
+  );
+  register(registry, 'workers_known', 'gauge', 'Worker processes, also those that show no sign of life', async () => {
+    const seen = await workers();
+    return seen ? [{ value: seen.known, labels: {} }] : [];
+  });
+  register(registry, 'workers_silent', 'gauge', 'Worker processes that show no sign of life', async () => {
+    const seen = await workers();
+    return seen ? [{ value: seen.silent.length, labels: {} }] : [];
+  });
+  register(
+    registry,
+    'worker_silent_seconds',
+    'gauge',
+    'Seconds since the last sign of life of each silent worker, until another takes its place, an hour at the most',
+    async () =>
+      ((await workers())?.silent ?? []).map(({ host, pid, seconds }) => ({
+        value: seconds,
+        labels: { host: host ?? '', pid: pid ?? '' },
+      })),
   );
   return registry;
 }

@@ -3,7 +3,7 @@ import { etagOf } from '../etag.js';
 import { reply, route } from '../route.js';
 import * as schema from '../schemas/datacapture.js';
 import { withDefaults } from '../services/capture-mapping.js';
-import { askCaptureOrRefuse } from '../services/capture-query.js';
+import { askCaptureOrRefuse, askingFor } from '../services/capture-query.js';
 import {
   captureStatus,
   configView,
@@ -117,8 +117,7 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
         const answer = await askCaptureOrRefuse(services, {
           kind: 'test-connection',
           study_id: params.study_id,
-          actor_user_id: actor.id,
-          request_id: context.requestId,
+          ...(await askingFor(services, 'test-connection', { studyId: params.study_id, actor, context })),
         });
         return answer.connection;
       },
@@ -180,7 +179,7 @@ const syncEventsAt = (
       const { events = [] } = await askCaptureOrRefuse(services, {
         kind: 'events',
         study_id: params.study_id,
-        follow: { actor_user_id: actor.id, request_id: context.requestId },
+        follow: await askingFor(services, 'events', { studyId: params.study_id, actor, context }),
       });
       return syncEvents({ services, actor, context, studyId: params.study_id }, events);
     },

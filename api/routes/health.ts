@@ -10,6 +10,11 @@ const Dependency = Type.Object({
   latency_ms: Type.Optional(nullable(Type.Number())),
   detail: Type.Optional(Type.String()),
 });
+const WorkerDependency = Type.Object({
+  ...Dependency.properties,
+  known: Type.Optional(Type.Integer({ description: 'worker processes' })),
+  silent: Type.Optional(Type.Integer({ description: 'those of them that show no sign of life' })),
+});
 const Detailed = Type.Object({
   status: oneOf('ok', 'degraded', 'down'),
   environment: Type.String(),
@@ -18,7 +23,7 @@ const Detailed = Type.Object({
     database: Dependency,
     temporal: Dependency,
     redis: Dependency,
-    worker: Dependency,
+    worker: WorkerDependency,
     mail: Dependency,
   }),
 });
@@ -75,7 +80,7 @@ export const healthRoutes = [
     may: anyone,
     limit: 'none',
     description:
-      'Database, Temporal and a worker are needed: 503 when one of them is down. Redis and mail are not: `degraded`.',
+      'Database, Temporal and a worker are needed: 503 when one of them is down. Redis and mail are not: `degraded`, as is one of several workers that shows no sign of life.',
     answers: { 200: Detailed, 503: Detailed },
     handle: async ({ services }) => {
       const detailed = await checkAll(services);

@@ -5,6 +5,7 @@ import { by } from '../record.js';
 import { reply, route } from '../route.js';
 import { Instant, Type, extension, listOf, oneOf, paging } from '../schemas/common.js';
 import { failingWorkflows } from '../services/failing-workflows.js';
+import { workers } from '../services/workers.js';
 import { admitScraper, processFigures } from '../services/metrics.js';
 
 const summary = {
@@ -119,7 +120,10 @@ export const metricsRoutes = [
     further: ['text/plain'],
     handle: async ({ services, headers }) => {
       await admitScraper(services, headers.authorization);
-      const { type, text } = await prometheusText(services.metrics, () => failingWorkflows(services));
+      const { type, text } = await prometheusText(services.metrics, {
+        failing: () => failingWorkflows(services),
+        workers: () => workers(services),
+      });
       return reply(200, text, { 'Content-Type': type });
     },
   }),

@@ -13,6 +13,7 @@ export const Consent = Type.Object({
   signed_at: nullable(Instant),
   revoked_at: nullable(Instant),
   purpose: nullable(Type.String()),
+  ...claimed,
   created_at: Instant,
   updated_at: Instant,
 });
@@ -91,6 +92,7 @@ export const Randomization = Type.Object({
   arm: Type.String(),
   randomized_at: Instant,
   stratum: nullable(Type.String()),
+  ...claimed,
   created_at: Instant,
 });
 

@@ -5,7 +5,7 @@ import { enrollmentEvents } from '../../workflows/domain/capture/enrollment.js';
 import { presentName } from '../../workflows/domain/capture/known-events.js';
 import type { KnownEvents } from '../../workflows/domain/capture/known-events.js';
 import { Problem } from '../errors.js';
-import { askCapture } from './capture-query.js';
+import { askCapture, askingFor } from './capture-query.js';
 import type { Change, Saving, Warning } from './datacapture.js';
 
 /**
@@ -50,7 +50,7 @@ async function follow({ services, studyId, actor, context }: Saving, seconds: nu
   try {
     await askCapture(
       services,
-      { kind: 'events', study_id: studyId, follow: { actor_user_id: actor.id, request_id: context.requestId } },
+      { kind: 'events', study_id: studyId, follow: await askingFor(services, 'events', { studyId, actor, context }) },
       seconds,
     );
   } catch (failure) {

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { ServiceError, WorkflowFailedError } from '@temporalio/client';
 import { workflowMetadata } from '../../workflows/client.js';
 import { QUERY_SECONDS, datacaptureQueryId, datacaptureQueryType } from '../../workflows/domain/capture/query.js';
-import type { CaptureAnswer, CaptureQuestion } from '../../workflows/domain/capture/query.js';
+import type { Asking, CaptureAnswer, CaptureQuestion } from '../../workflows/domain/capture/query.js';
+import { noteQuestion } from '../../db/queries/capture-questions.js';
+import { inScope } from '../../db/transaction.js';
 import { problem, problemOf } from '../errors.js';
 import type { Services } from '../services.js';
 
@@ -44,6 +46,19 @@ export async function askCapture(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Notes whose question it is before it is asked: the worker records the person whom this row names. */
+export function askingFor(
+  { database }: Pick<Services, 'database'>,
+  kind: CaptureQuestion['kind'],
+  { studyId, actor, context }: { studyId: string; actor: { id: string }; context: { requestId: string } },
+): Promise<Asking> {
+  return inScope(database, studyId, async ({ tx }) => ({
+    question_id: await noteQuestion(tx, { studyId, userId: actor.id, kind, requestId: context.requestId }),
+    actor_user_id: actor.id,
+    request_id: context.requestId,
+  }));
 }
 
 /** As `askCapture`; what is wrong with the capture system is a 400 in its own words. */

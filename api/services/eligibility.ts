@@ -111,8 +111,9 @@ function waiverOf(before: Eligibility | null | undefined, actor: Actor): Waiver 
   if (before === null) return { waiver_requested_by_id: null, ...none };
   if (before === undefined) return { waiver_requested_by_id: actor.id, ...none };
   const { waiver_requested_by_id, waiver_approved_by_id, waiver_approved_at } = before;
-  const approves =
-    waiver_approved_by_id === null && waiver_requested_by_id !== actor.id && mayConfirm.includes(actor.role);
+  // One that a full import brought is the importer's: whom its document names has written nothing here.
+  const writer = waiver_requested_by_id ?? before.imported_by;
+  const approves = waiver_approved_by_id === null && writer !== actor.id && mayConfirm.includes(actor.role);
   return approves
     ? { waiver_requested_by_id, waiver_approved_by_id: actor.id, waiver_approved_at: nowIso() }
     : { waiver_requested_by_id, waiver_approved_by_id, waiver_approved_at };

@@ -3,8 +3,9 @@ import { connect } from 'node:net';
 import { measured } from '../temporal.js';
 import type { Probe } from '../temporal.js';
 import type { Services } from '../services.js';
-import { secondsSinceSign } from '../../db/queries/worker-signs.js';
+import type { KnownWorkers } from '../../db/queries/worker-signs.js';
 import { failingWorkflows } from './failing-workflows.js';
+import { SILENT_SECONDS, workers } from './workers.js';
 
 /** The release, as package.json names it; beside this file's folder in the sources, one further up in the build. */
 export const version: string = readVersion();
@@ -74,30 +75,34 @@ async function checkMail({ settings }: Services): Promise<Health> {
   );
 }
 
-/** A worker shows a sign of life every three seconds; what has shown none for so long is frozen or gone. */
-const SILENT_SECONDS = 10;
+export interface WorkerHealth extends Health {
+  /** How many processes are known, and how many of them have shown no sign of life lately. */
+  known?: number;
+  silent?: number;
+}
 
 /**
  * Down when no worker asks Temporal for work, or none has shown a sign of life lately. Temporal alone notices after a
  * minute. While the database is away nothing is known of signs: Temporal's answer counts.
  */
-async function checkWorker({ database, settings, temporal, log }: Services): Promise<Health> {
-  const [asks, silent] = await Promise.all([
-    temporal.probeWorker(),
-    within(secondsSinceSign(database, settings.TEMPORAL_TASK_QUEUE), PROBE_MS).catch((fault: unknown) => {
-      log.debug({ fault: fault instanceof Error ? fault.name : 'fault' }, 'signs of workers could not be read');
-      return null;
-    }),
-  ]);
-  if (!asks.up || silent === null || silent <= SILENT_SECONDS) return health(asks);
-  return {
-    status: 'down',
-    latency_ms: asks.latencyMs,
-    detail: `no worker has shown a sign of life for ${Math.round(silent)} seconds`,
-  };
+async function checkWorker(services: Services): Promise<WorkerHealth> {
+  const [asks, seen] = await Promise.all([services.temporal.probeWorker(), workers(services)]);
+  if (!seen || seen.secondsSinceSign === null) return health(asks);
+  const counts = { known: seen.known, silent: seen.silent.length };
+  if (asks.up && seen.secondsSinceSign > SILENT_SECONDS)
+    return {
+      status: 'down',
+      latency_ms: asks.latencyMs,
+      ...counts,
+      detail: `no worker has shown a sign of life for ${Math.round(seen.secondsSinceSign)} seconds`,
+    };
+  return { ...health(asks), ...counts, ...(asks.up && counts.silent > 0 && { detail: silence(seen) }) };
 }
 
-/** All dependencies at once. `down`: one that is needed is; `degraded`: one that is not. */
+const silence = ({ known, silent: [longest, ...others] }: KnownWorkers): string =>
+  `${others.length + 1} of ${known} workers: no sign of life for ${Math.round(longest!.seconds)} seconds`;
+
+/** All dependencies at once. `down`: one that is needed is; `degraded`: one that is not, or one of several workers. */
 export async function checkAll(services: Services) {
   const { settings, temporal } = services;
   const [database, server, worker, redis, mail] = await Promise.all([
@@ -109,19 +114,24 @@ export async function checkAll(services: Services) {
   ]);
   const byType = database.status === 'ok' ? await failingWorkflows(services) : undefined;
   const failing = [...(byType?.values() ?? [])].reduce((sum, n) => sum + n, 0);
+  const troubles = [...(worker.detail ? [worker.detail] : []), `workflow tasks fail again and again: ${failing}`];
   const dependencies = {
     database,
     temporal: health(server),
     redis,
     worker: {
       ...worker,
-      ...(worker.status === 'ok' && failing > 0 && { detail: `workflow tasks fail again and again: ${failing}` }),
+      ...(worker.status === 'ok' && failing > 0 && { detail: troubles.join('; ') }),
     },
     mail,
   };
   const down = (name: keyof typeof dependencies) => dependencies[name].status === 'down';
   const status =
-    down('database') || down('temporal') || down('worker') ? 'down' : down('redis') || down('mail') ? 'degraded' : 'ok';
+    down('database') || down('temporal') || down('worker')
+      ? 'down'
+      : down('redis') || down('mail') || (worker.silent ?? 0) > 0
+        ? 'degraded'
+        : 'ok';
   return { status, environment: settings.NODE_ENV, version, dependencies };
 }
 

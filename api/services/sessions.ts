@@ -60,7 +60,9 @@ export async function startSession(
   const participant = await held(tx, participantId);
   if (participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
   const siteId = given.site_id ? await siteOf(tx, given.site_id, participant.study_id) : participant.site_id;
-  if (siteId !== participant.site_id && !(await siteInReach(tx, participant.study_id, siteId)))
+  // Another site than their own is for those who work there: no participant, and no caregiver, chooses one.
+  const elsewhere = siteId !== participant.site_id;
+  if (elsewhere && (caller.participantId !== null || !(await siteInReach(tx, participant.study_id, siteId))))
     throw problem('SITE_NOT_ASSIGNED');
   const open = given.visit_id ? [] : await openVisits(tx, participant.id);
   const visit = given.visit_id

@@ -4,13 +4,18 @@ import { canonicalJson } from '../canonical-json.js';
 
 type Row = Record<string, unknown>;
 
-/** Columns that say which person did something. An import claims it, and nobody here saw it. */
+/** Columns that say which person did something. An import claims it, and nobody here saw it. Some name nobody. */
 export const PERSON_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   form_instances: ['signed_by_id'],
-  eligibility_assessments: ['confirmed_by_id', 'waiver_approved_by_id'],
+  eligibility_assessments: ['confirmed_by_id', 'waiver_requested_by_id', 'waiver_approved_by_id'],
   anchor_date_history: ['actor_user_id'],
   override_requests: ['requested_by_id', 'decided_by_id'],
+  consents: [],
+  randomizations: [],
+  manual_anchor_entries: [],
 };
+/** Columns of the same kind that stay as they are: where a date comes from is told by them, and it is to be the same. */
+const KEPT_COLUMNS: Readonly<Record<string, readonly string[]>> = { manual_anchor_entries: ['entered_by_user_id'] };
 /** Columns that a load fills in itself. */
 export const CLAIM_COLUMNS = ['imported', 'imported_by', 'original_users', 'signature_verified'];
 
@@ -25,7 +30,9 @@ export function asClaimed(table: string, row: Row, { userId, verified }: Importi
   const columns = PERSON_COLUMNS[table];
   if (!columns) return row;
   const named = Object.fromEntries(
-    columns.flatMap((column) => (typeof row[column] === 'string' ? [[column, row[column]]] : [])),
+    [...columns, ...(KEPT_COLUMNS[table] ?? [])].flatMap((column) =>
+      typeof row[column] === 'string' ? [[column, row[column]]] : [],
+    ),
   );
   const before = typeof row.original_users === 'object' ? row.original_users : null;
   const users = { ...before, ...named };

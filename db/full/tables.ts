@@ -66,6 +66,7 @@ export const studyTables: readonly StudyTable[] = [
 export const LEFT_OUT: Record<string, string> = {
   calendar_feeds: 'addresses of this service',
   anchor_commands: 'answers to messages that were sent to this service',
+  capture_questions: 'asked by people of this service',
   audit_log: 'in the document to be read; a chain cannot be loaded into another',
   dead_addresses: 'what this service was told of them',
   datacapture_breakers: 'state of a connection',

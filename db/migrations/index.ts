@@ -69,6 +69,8 @@ import * as sessionNames from './0083-session-names.js';
 import * as importedClaims from './0084-imported-claims.js';
 import * as messageAuthorizations from './0086-message-authorizations.js';
 import * as portalTokensEnd from './0087-portal-tokens-end.js';
+import * as askersAndWorkers from './0090-askers-and-workers.js';
+import * as moreImportedClaims from './0091-more-imported-claims.js';
 
 export interface SqlMigration {
   name: string;
@@ -148,5 +150,7 @@ export const migrations: readonly SqlMigration[] = [
   importedClaims,
   messageAuthorizations,
   portalTokensEnd,
+  askersAndWorkers,
+  moreImportedClaims,
 ];
 export const latestRevision = migrations.at(-1)!.name;

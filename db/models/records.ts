@@ -58,6 +58,7 @@ export class Participant extends Row {
 
 export class Consent extends Row {
   static override tableName = 'consents';
+  static override jsonAttributes = ['original_users'];
   declare study_id: string;
   declare participant_id: string;
   declare consent_version_id: string | null;
@@ -65,6 +66,9 @@ export class Consent extends Row {
   declare signed_at: string | null;
   declare revoked_at: string | null;
   declare purpose: string | null;
+  declare imported: boolean;
+  declare imported_by: string | null;
+  declare original_users: Record<string, string> | null;
 }
 
 export class Eligibility extends Row {
@@ -97,12 +101,16 @@ export class Eligibility extends Row {
 
 export class Randomization extends Model {
   static override tableName = 'randomizations';
+  static override jsonAttributes = ['original_users'];
   declare id: string;
   declare study_id: string;
   declare participant_id: string;
   declare arm: string;
   declare randomized_at: string;
   declare stratum: string | null;
+  declare imported: boolean;
+  declare imported_by: string | null;
+  declare original_users: Record<string, string> | null;
   declare created_at: string;
 }
 

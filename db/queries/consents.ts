@@ -4,7 +4,7 @@ import { inOrder, page } from './paging.js';
 import type { Listed, Page } from './paging.js';
 
 const COLUMNS =
-  'id, study_id, participant_id, consent_version_id, status, signed_at, revoked_at, purpose, created_at, updated_at';
+  'id, study_id, participant_id, consent_version_id, status, signed_at, revoked_at, purpose, imported, imported_by, original_users, created_at, updated_at';
 
 export const listConsents = (tx: Tx, participantId: string, at: Page): Promise<Listed<Consent>> =>
   page(

@@ -13,18 +13,33 @@ export interface OverrideRequest {
   offered_signatures: Record<string, (Signature & { decision: string }) | undefined>;
 }
 
+/** As the database has it. */
+type StoredRequest = Omit<OverrideRequest, 'requested_by_id'> & {
+  requested_by_id: string | null;
+  imported_by: string | null;
+};
+
+/**
+ * A request as it counts for its decision. One that a full import brought is the importer's: whom its document names has
+ * asked for nothing here, and who brought it does not decide it.
+ */
+const asAskedHere = (stored: StoredRequest | undefined): OverrideRequest | undefined =>
+  stored && { ...stored, requested_by_id: (stored.requested_by_id ?? stored.imported_by)! };
+
 /** Reads and locks one request of a participant. */
 export async function lockOverrideRequest(
   tx: Tx,
   participantId: string,
   id: string,
 ): Promise<OverrideRequest | undefined> {
-  return tx('override_requests').where({ id, participant_id: participantId }).forUpdate().first();
+  return asAskedHere(await tx('override_requests').where({ id, participant_id: participantId }).forUpdate().first());
 }
 
 /** Reads and locks the request of a participant that waits for its decision. */
 export async function lockPendingRequest(tx: Tx, participantId: string): Promise<OverrideRequest | undefined> {
-  return tx('override_requests').where({ participant_id: participantId, status: 'pending' }).forUpdate().first();
+  return asAskedHere(
+    await tx('override_requests').where({ participant_id: participantId, status: 'pending' }).forUpdate().first(),
+  );
 }
 
 export interface NewOverrideRequest {

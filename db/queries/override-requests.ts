@@ -39,7 +39,8 @@ export async function requestOfStudy(
     .where({ id, study_id: studyId })
     .first<{ participant_id: string; requested_by_id: string | null; status: string } | undefined>(
       'participant_id',
-      'requested_by_id',
+      // One that a full import brought is the importer's.
+      tx.raw('coalesce(requested_by_id, imported_by) as requested_by_id'),
       'status',
     );
 }

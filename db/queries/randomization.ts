@@ -2,7 +2,8 @@ import type { Tx } from '../knex.js';
 import { Participant, Randomization } from '../models/records.js';
 import { inOrder } from './paging.js';
 
-const COLUMNS = 'id, study_id, participant_id, arm, randomized_at, stratum, created_at';
+const COLUMNS =
+  'id, study_id, participant_id, arm, randomized_at, stratum, imported, imported_by, original_users, created_at';
 
 export async function randomizationOf(tx: Tx, participantId: string): Promise<Randomization | undefined> {
   return Randomization.query(tx).findOne({ participant_id: participantId });

@@ -83,15 +83,15 @@ const SOURCES = `
     from domain_events e join participants p on p.id = e.participant_id where e.participant_id = $1 and e.type = 'PARTICIPANT_REINSTATED'
   union all select e.occurred_at, 0, 2, 'participant', 'reinstated', p.id, jsonb_build_object('reason', e.data->'reason'), false
     from domain_events e join participants p on p.id = e.participant_id where e.participant_id = $1 and e.type = 'PARTICIPANT_REINSTATED'
-  union all select c.signed_at, 2, 0, 'consent', 'signed', c.id, jsonb_build_object('consent_version_id', c.consent_version_id, 'purpose', c.purpose, 'status', c.status), false
+  union all select c.signed_at, 2, 0, 'consent', 'signed', c.id, jsonb_build_object('consent_version_id', c.consent_version_id, 'purpose', c.purpose, 'status', c.status) || ${claimed('c')}, false
     from consents c where c.participant_id = $1 and c.signed_at is not null
-  union all select case c.status when 'pending' then c.created_at else coalesce(c.revoked_at, c.updated_at) end, 2, 1, 'consent', c.status, c.id, jsonb_build_object('consent_version_id', c.consent_version_id, 'purpose', c.purpose, 'status', c.status), false
+  union all select case c.status when 'pending' then c.created_at else coalesce(c.revoked_at, c.updated_at) end, 2, 1, 'consent', c.status, c.id, jsonb_build_object('consent_version_id', c.consent_version_id, 'purpose', c.purpose, 'status', c.status) || ${claimed('c')}, false
     from consents c where c.participant_id = $1 and c.status <> 'signed'
   union all select coalesce(e.confirmed_at, e.updated_at), 3, 0, 'eligibility', e.status, e.id, jsonb_build_object('status', e.status, 'has_waiver', e.has_waiver) || ${claimed('e')}, false from eligibility_assessments e where e.participant_id = $1
-  union all select r.randomized_at, 4, 0, 'randomization', 'randomized', r.id, jsonb_build_object('arm', r.arm, 'stratum', r.stratum), false from randomizations r where r.participant_id = $1
-  union all select f.created_at, 1, 1, 'form', 'entered', f.id, jsonb_build_object('form_oid', f.form_oid, 'status', f.status, 'origin', f.origin), false from form_instances f where f.participant_id = $1
+  union all select r.randomized_at, 4, 0, 'randomization', 'randomized', r.id, jsonb_build_object('arm', r.arm, 'stratum', r.stratum) || ${claimed('r')}, false from randomizations r where r.participant_id = $1
+  union all select f.created_at, 1, 1, 'form', 'entered', f.id, jsonb_build_object('form_oid', f.form_oid, 'status', f.status, 'origin', f.origin) || ${claimed('f')}, false from form_instances f where f.participant_id = $1
   union all select f.signed_at, 1, 2, 'form', 'signed', f.id, jsonb_build_object('form_oid', f.form_oid, 'status', f.status, 'origin', f.origin, 'signed_by_id', f.signed_by_id, 'signature', f.signature) || ${claimed('f')} || case when f.imported then jsonb_build_object('signature_verified', f.signature_verified) else '{}' end, false from form_instances f where f.participant_id = $1 and f.signed_at is not null
-  union all select f.locked_at, 1, 3, 'form', 'locked', f.id, jsonb_build_object('form_oid', f.form_oid, 'status', f.status, 'origin', f.origin), false from form_instances f where f.participant_id = $1 and f.locked_at is not null
+  union all select f.locked_at, 1, 3, 'form', 'locked', f.id, jsonb_build_object('form_oid', f.form_oid, 'status', f.status, 'origin', f.origin) || ${claimed('f')}, false from form_instances f where f.participant_id = $1 and f.locked_at is not null
   union all select w.received_at, 1, w.seq, 'trigger', w.status, w.id, jsonb_build_object('record', w.record, 'instrument', w.instrument, 'event_name', w.event_name, 'status', w.status, 'outcome', w.outcome, 'error', w.error, 'processed_at', w.processed_at, 'duplicate_of_id', w.duplicate_of_id), false
     from webhook_events w where w.participant_id = $1
   union all select o.requested_at, 5, 0, 'approval', 'requested', o.id, jsonb_build_object('previous_enrollment_date', o.previous_enrollment_date, 'new_enrollment_date', o.new_enrollment_date, 'reason', o.reason, 'requested_by_id', o.requested_by_id, 'expires_at', o.expires_at, 'status', o.status) || ${claimed('o')}, false

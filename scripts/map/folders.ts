@@ -87,6 +87,8 @@ export const folders: Record<string, string> = {
   'test/runtime': '`npm start` and `npm test` in every situation',
   'test/runtime/runner-files': 'files that the runner’s own test has run: they fail, crash, leave something open',
   'test/security': 'bad input over the wire, leaks, filters that were forgotten',
+  'test/security/costly': 'the largest legal requests, by what they are made of',
+  'test/security/foreign': 'places of the contract where a request bears an id, and studies with everything',
   'test/support': 'what tests are written with',
   'test/telemetry': 'traces as a receiver sees them',
   'test/templates': 'study templates',

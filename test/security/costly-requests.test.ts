@@ -1,78 +1,52 @@
+import { request } from 'node:http';
 import { expect } from 'chai';
 import { largestBody } from '../../api/body-limit.js';
 import { described as routes } from '../../api/routes/index.js';
 import type { Route } from '../../api/route.js';
-import { bodySchema } from '../../api/route.js';
-import { login, newStudy, user } from '../support/http.js';
-import type { Http, Loose } from '../support/http.js';
+import { Http, login, newParticipant, newStudy, user } from '../support/http.js';
+import type { Loose } from '../support/http.js';
 import { mainThreadMs } from '../support/main-thread.js';
 import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
+import { bodiesOf } from './costly/bodies.js';
+import { headerLines, linesOf } from './costly/lines.js';
+import type { Line } from './costly/lines.js';
 
-/**
- * The event loop is kept for 50 ms by one request at the most, on a machine of its own: twice that where others use the
- * same caches.
- */
-const MOST_MS = 100;
+/** The event loop is kept for so long by one request at the most: processor time of its thread, whoever else is there. */
+const MOST_MS = 50;
+/** What the process does beside a request comes and goes: so often it may be tried. */
+const TRIES = 5;
 const LIMITS = { MAX_BODY_BYTES: 5 * 1024 * 1024, MAX_UPLOAD_BYTES: 20 * 1024 * 1024 };
 
-type Body = { type: string; content: string };
-const json = (content: string): Body => ({ type: 'application/json', content });
-/** Repeats a piece, with its number, as often as it fits. */
-function filled(bytes: number, piece: (i: number) => string, [before, after] = ['', '']): string {
-  const pieces: string[] = [];
-  for (let size = before.length + after.length, i = 0; ; i += 1) {
-    const next = piece(i);
-    if ((size += next.length + 1) > bytes) break;
-    pieces.push(next);
-  }
-  return `${before}${pieces.join(',')}${after}`;
+/** Sends what `fetch` would not: a header of any text, a path as it is. */
+function raw(by: Http, method: string, path: string, headers: Record<string, string>): Promise<{ status: number }> {
+  const { hostname, port } = new URL(by.base);
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      {
+        hostname,
+        port,
+        method,
+        path,
+        headers: { ...(by.token && { authorization: `Bearer ${by.token}` }), ...headers },
+      },
+      (answer) => {
+        // Of a stream the beginning is enough.
+        if (String(answer.headers['content-type']).startsWith('text/event-stream')) answer.destroy();
+        answer.resume();
+        answer.once('close', () => resolve({ status: answer.statusCode! }));
+      },
+    );
+    sent.once('error', reject);
+    sent.end();
+  });
 }
-
-/** Bodies as large as they may be, each of which costs another part of the service much. */
-const jsonBodies: Record<string, (bytes: number) => Body> = {
-  'unknown keys': (bytes) => json(filled(bytes, (i) => `"k${i}":0`, ['{', '}'])),
-  'keys that are nearly known': (bytes) => json(filled(bytes, (i) => `"emial_passwrod_tokne${i}":0`, ['{', '}'])),
-  'a list of lists': (bytes) => json(filled(bytes, () => '[[[[[[[[[[]]]]]]]]]]', ['{"items":[', ']}'])),
-  'numbers of many digits': (bytes) => json(filled(bytes, () => '0.30000000000000004', ['{"items":[', ']}'])),
-  escapes: (bytes) => json(`{"token":"${'\\u0041'.repeat((bytes - 20) / 6)}"}`),
-  'a text of letters that mean something to patterns': (bytes) =>
-    json(`{"email":"${'a@a.'.repeat((bytes - 60) / 4)}","password":"x","token":"y"}`),
-};
-const mails: Record<string, (bytes: number) => Body> = {
-  'blank lines': (bytes) => ({ type: 'message/rfc822', content: '\r\n'.repeat(bytes / 2) }),
-  'header lines': (bytes) => ({ type: 'message/rfc822', content: 'X-Delivery-Report: a.b\r\n'.repeat(bytes / 24) }),
-  boundaries: (bytes) => ({
-    type: 'message/rfc822',
-    content: `Content-Type: multipart/report; boundary=b\r\n\r\n${'--b\r\n\r\n'.repeat((bytes - 100) / 7)}`,
-  }),
-  base64: (bytes) => ({ type: 'message/rfc822', content: `${'QUJD'.repeat(18)}\r\n`.repeat(bytes / 74) }),
-};
-const triggers: Record<string, (bytes: number) => Body> = {
-  fields: (bytes) => ({
-    type: 'application/x-www-form-urlencoded',
-    content: filled(bytes, (i) => `f${i}=1`).replaceAll(',', '&'),
-  }),
-  parts: (bytes) => ({
-    type: 'multipart/form-data; boundary=b',
-    content: '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n'.repeat(bytes / 53),
-  }),
-};
-
-const bodiesOf = (route: Route): Record<string, (bytes: number) => Body> =>
-  route.takes === 'bytes'
-    ? route.consumes?.includes('message/rfc822')
-      ? mails
-      : route.consumes
-        ? triggers
-        : { ...mails, ...jsonBodies }
-    : bodySchema(route)
-      ? jsonBodies
-      : {};
 
 describe('Nothing that one caller sends keeps the API from the others', function () {
   this.timeout(300_000);
   let service: Service, admin: Http, reader: Http, study: Loose;
+  /** Of what is there, so that a body is read by what would carry it out. */
+  let known: Record<string, string>;
   before(async function () {
     if (mainThreadMs(process.pid) === undefined) return this.skip();
     service = await startService({ RATE_LIMIT_PER_MINUTE: '1000000', AUTH_RATE_LIMIT_PER_MINUTE: '1000000' });
@@ -80,14 +54,23 @@ describe('Nothing that one caller sends keeps the API from the others', function
     admin = (await login(run.api, run.admin_email, run.admin_password ?? '')).http;
     study = await newStudy(admin);
     reader = await user(admin, 'data_manager', { study_ids: [study.id] });
+    const participant = await newParticipant(admin, study.id);
+    const window = { study_id: study.id, code: 'W', name: 'W', target_day: 1 };
+    const visit = { participant_id: participant.id, name: 'V', target_date: '2026-01-01' };
+    known = {
+      study_id: study.id,
+      participant_id: participant.id,
+      window_id: (await admin.expect(201, 'POST', '/api/schedules/windows', window)).id,
+      visit_id: (await admin.expect(201, 'POST', '/api/schedules/visits', visit)).id,
+    };
   });
   after(() => service?.stop());
 
   /** What one request costs the event loop at the least: what the process does beside it comes and goes. */
-  async function cost(send: () => Promise<{ status: number }>): Promise<{ ms: number; status: number }> {
+  async function cost(send: () => Promise<{ status: number }>, enough = 0): Promise<{ ms: number; status: number }> {
     let ms = Infinity,
       status = 0;
-    for (let i = 0; i < 3; i += 1) {
+    for (let i = 0; i < TRIES && ms > enough; i += 1) {
       const before = mainThreadMs(service.current().pids.api!)!;
       ({ status } = await send());
       ms = Math.min(ms, mainThreadMs(service.current().pids.api!)! - before);
@@ -95,26 +78,27 @@ describe('Nothing that one caller sends keeps the API from the others', function
     return { ms, status };
   }
   const pathOf = (route: Route) =>
-    route.path
-      .replaceAll('{study_id}', study.id)
-      .replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-        name.endsWith('id') ? '00000000-0000-4000-8000-000000000000' : 'x',
-      );
+    route.path.replaceAll(
+      /\{(\w+)\}/g,
+      (_, name: string) => known[name] ?? (name.endsWith('id') ? '00000000-0000-4000-8000-000000000000' : 'x'),
+    );
 
   async function costs(by: Http, list: readonly Route[]): Promise<string[]> {
     const dear: string[] = [];
     for (const route of list)
       for (const [what, body] of Object.entries(bodiesOf(route))) {
-        const { ms, status } = await cost(() =>
-          by.send(
-            route.method,
-            `${pathOf(route)}${route.query && 'token' in (route.query as { properties: object }).properties ? '?token=a.b' : ''}`,
-            undefined,
-            {
-              raw: body(route.large ? LIMITS.MAX_BODY_BYTES : largestBody(route, LIMITS)),
-              headers: { 'X-Session-ID': '00000000-0000-4000-8000-000000000000', 'X-Study-ID': study.id },
-            },
-          ),
+        const { ms, status } = await cost(
+          () =>
+            by.send(
+              route.method,
+              `${pathOf(route)}${route.query && 'token' in (route.query as { properties: object }).properties ? '?token=a.b' : ''}`,
+              undefined,
+              {
+                raw: body(route.large ? LIMITS.MAX_BODY_BYTES : largestBody(route, LIMITS)),
+                headers: { 'X-Session-ID': '00000000-0000-4000-8000-000000000000', 'X-Study-ID': study.id },
+              },
+            ),
+          MOST_MS,
         );
         if (process.env.SHOW_COSTS) console.log(ms.toFixed(1), status, route.method, route.path, what);
         if (ms > MOST_MS || status >= 500) dear.push(`${route.method} ${route.path}, ${what}: ${ms} ms, ${status}`);
@@ -122,17 +106,68 @@ describe('Nothing that one caller sends keeps the API from the others', function
     return dear;
   }
 
-  it('without a login', async () => {
-    const open = routes.filter((route) => !route.may.signed);
+  const open = routes.filter((route) => !route.may.signed);
+  const weakest = routes.filter(({ may }) => may.signed && may.roles.includes('data_manager') && may.roles.length >= 4);
+
+  it('in a body: without a login', async () => {
     expect(open.length).to.be.greaterThan(20);
-    expect(await costs(admin, open)).to.deep.equal([]);
+    expect(await costs(new Http(admin.base), open)).to.deep.equal([]);
   });
 
-  it('by the role that may least', async () => {
-    const weakest = routes.filter(
-      ({ may }) => may.signed && may.roles.includes('data_manager') && may.roles.length >= 4,
-    );
+  it('in a body: by the role that may least', async () => {
     expect(await costs(reader, weakest)).to.deep.equal([]);
+  });
+
+  /** The same of what stands before a body. */
+  async function costsOfLines(
+    by: Http,
+    list: readonly Route[],
+    lines: (route: Route) => Record<string, Line>,
+  ): Promise<string[]> {
+    const dear: string[] = [];
+    for (const route of list)
+      for (const [what, { query = '', headers = {}, parameter }] of Object.entries(lines(route))) {
+        const path =
+          parameter === undefined
+            ? pathOf(route)
+            : route.path.replaceAll(/\{\w+\}/g, (_, i: number) => (i === route.path.indexOf('{') ? parameter : 'x'));
+        const { ms, status } = await cost(() => raw(by, route.method, `${path}?${query}`, headers), MOST_MS);
+        if (process.env.SHOW_COSTS) console.log(ms.toFixed(1), status, route.method, route.path, what);
+        if (ms > MOST_MS || status >= 500) dear.push(`${route.method} ${route.path}, ${what}: ${ms} ms, ${status}`);
+      }
+    return dear;
+  }
+
+  it('in a query or a path: without a login', async () => {
+    expect(await costsOfLines(new Http(admin.base), open, linesOf)).to.deep.equal([]);
+  });
+
+  it('in a query or a path: by the role that may least', async () => {
+    expect(
+      await costsOfLines(
+        reader,
+        weakest.filter(({ method }) => method === 'GET'),
+        linesOf,
+      ),
+    ).to.deep.equal([]);
+  });
+
+  it('in a header, of a read, a change, a page, a file and a stream', async () => {
+    const some = [
+      '/api/health',
+      '/portal',
+      '/api/studies',
+      '/api/exports/{export_id}/download',
+      '/api/studies/{study_id}/events',
+      '/api/auth/login',
+      '/api/sync/sessions',
+      '/api/session/state',
+      '/api/studies/{study_id}/participants/{participant_id}/timeline',
+    ];
+    const list = routes.filter(({ path }) => some.includes(path));
+    expect(list.length).to.be.at.least(some.length);
+    for (const by of [new Http(admin.base), reader])
+      expect(await costsOfLines(by, list, () => headerLines)).to.deep.equal([]);
   });
 
   it('a file of nothing but lines is read elsewhere, and refused by their number', async () => {

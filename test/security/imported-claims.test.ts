@@ -22,6 +22,11 @@ describe('A full import: what it claims of persons is shown as a claim', () => {
     await person.eligible('2024-03-01T09:00:00Z');
     expect((await person.set(DAY)).body.status).to.equal('finalized');
     expect((await person.override('2024-03-11')).status).to.equal(202);
+    await person.consent('2024-03-01T09:00:00Z');
+    await signer.expect(201, 'POST', `${person.path}/randomization`, {
+      arm: 'A',
+      randomized_at: '2024-03-10T09:00:00Z',
+    });
     await signer.expect(201, 'POST', `${person.path}/forms`, { form_oid: 'F', status: 'signed', items: { A: 1 } });
     text = (await importer.get(`/api/exports/studies/${study.id}/full`)).text;
   });
@@ -54,6 +59,19 @@ describe('A full import: what it claims of persons is shown as a claim', () => {
       { is: true, imported_by: importer.userId, original_users: { signed_by_id: signer.userId } },
       true,
     ]);
+    const [consent] = (await importer.expect(200, 'GET', `${path}/consents`)).items;
+    const randomization = await importer.expect(200, 'GET', `${path}/randomization`);
+    for (const record of [consent!, randomization])
+      expect(claim(record)).to.deep.equal({ is: true, imported_by: importer.userId, original_users: null });
+    const [entered] = await stage.sql<Record<string, unknown>>(
+      'select imported, imported_by, original_users from manual_anchor_entries where study_id = ?',
+      [loaded.study_id],
+    );
+    expect(claim(entered!)).to.deep.equal({
+      is: true,
+      imported_by: importer.userId,
+      original_users: { entered_by_user_id: stage.admin.userId },
+    });
     const eligibility = await importer.expect(200, 'GET', `${path}/eligibility`);
     expect([eligibility.confirmed_by_id, eligibility.imported, eligibility.original_users]).to.deep.equal([
       null,
@@ -76,11 +94,11 @@ describe('A full import: what it claims of persons is shown as a claim', () => {
       'GET',
       `${path}/timeline`,
     );
-    for (const kind of ['form', 'eligibility', 'anchor'])
+    for (const kind of ['consent', 'randomization', 'form', 'eligibility', 'anchor'])
       expect(items.find((item) => item.kind === kind && item.data.imported === true)?.data, kind).to.include({
         imported_by: importer.userId,
       });
-    for (const dataset of ['forms', 'anchor_history', 'eligibility']) {
+    for (const dataset of ['consents', 'randomization', 'forms', 'anchor_history', 'eligibility']) {
       const { rows } = await importer.expect<{ rows: Record<string, unknown>[] }>(200, 'POST', '/api/exports/json', {
         study_id: loaded.study_id,
         dataset,
@@ -118,6 +136,36 @@ describe('A full import: what it claims of persons is shown as a claim', () => {
       });
       expect(rows[0]!.signature).to.equal('not verified');
     }
+  });
+
+  it('what waited for another person still does: whoever imports it stands for whom the document names', async () => {
+    const asked = JSON.parse(text) as { tables: Tables };
+    // After a signature the policy moves no date.
+    asked.tables.form_instances = [];
+    const { path } = await imported(JSON.stringify(asked));
+    const [request] = (await importer.expect(200, 'GET', `${path}/anchor-date/override-requests`)).items;
+    const decide = (by: Http) =>
+      by.post(`${path}/anchor-date/override-requests/${String(request!.override_request_id)}/approve`, {});
+    const own = await decide(importer);
+    expect([own.status, own.body.code]).to.deep.equal([403, 'SELF_APPROVAL']);
+    const granted = await decide(stage.admin);
+    expect(granted.status, granted.text).to.equal(200);
+    expect((await importer.expect(200, 'GET', `${path}/anchor-date`)).enrollment_date).to.equal('2024-03-11');
+
+    const edited = JSON.parse(text) as { tables: Tables };
+    const waiver = {
+      status: 'eligible',
+      confirmed_at: '2024-03-01T09:00:00Z',
+      has_waiver: true,
+      waiver_criteria_ids: ['AGE'],
+      waiver_reason: 'agreed with the sponsor',
+    };
+    Object.assign(edited.tables.eligibility_assessments![0]!, waiver, { waiver_requested_by_id: signer.userId });
+    const waived = await imported(JSON.stringify(edited));
+    const put = (by: Http) => by.expect(200, 'PUT', `${waived.path}/eligibility`, waiver);
+    expect((await put(importer)).waiver_approved_by_id).to.equal(null);
+    const another = await user(stage.admin, 'researcher', { study_ids: [String(waived.loaded.study_id)] });
+    expect((await put(another)).waiver_approved_by_id).to.equal(another.userId);
   });
 
   it('what is done here is no claim', async () => {

@@ -3,16 +3,20 @@ import type { MappingWarning } from './mapping-check.js';
 /** How long somebody who asked waits for the capture system. */
 export const QUERY_SECONDS = 20;
 
+/** Who asks: the row in which the API has noted whom it authenticated. What a message itself claims does not count. */
+export interface Asking {
+  question_id?: string;
+  /** Read by workers of former releases alone. */
+  actor_user_id: string | null;
+  request_id: string | null;
+}
+
 /** A question to a study's capture system, asked by the worker for the API. Only ids travel, never a token. */
 export type CaptureQuestion =
-  | { kind: 'test-connection'; study_id: string; actor_user_id: string | null; request_id: string | null }
+  | ({ kind: 'test-connection'; study_id: string } & Asking)
   | { kind: 'instruments'; study_id: string }
   /** `follow`: what was renamed there is renamed here first, on behalf of whoever asks. */
-  | {
-      kind: 'events';
-      study_id: string;
-      follow?: { actor_user_id: string | null; request_id: string | null };
-    }
+  | { kind: 'events'; study_id: string; follow?: Asking }
   /** The mapping as stored, compared with the dictionary; `proposed` members stand in for the stored ones. */
   | { kind: 'check-mapping'; study_id: string; proposed: Record<string, unknown> };
 

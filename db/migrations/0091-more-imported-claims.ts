@@ -1,0 +1,14 @@
+/**
+ * Consents, randomizations and dates entered by hand that a full import brings: that it did, and who imported them, as
+ * with the records of 0084-imported-claims.
+ */
+export const name = '0091-more-imported-claims';
+export const up = ['consents', 'randomizations', 'manual_anchor_entries']
+  .map(
+    (table) => `
+alter table ${table}
+  add column imported boolean not null default false,
+  add column imported_by uuid,
+  add column original_users jsonb;`,
+  )
+  .join('');
