@@ -14,7 +14,7 @@ import { noteChange } from '../db/queries/open-work.js';
 import { inScope } from '../db/transaction.js';
 import { assertLatestRevision } from '../db/migrate.js';
 import { checkpointFolder, payloadKeys, reach, readSettings, unsignedMessages } from '../settings.js';
-import { createAnchorMessages } from '../workflows/client.js';
+import { createAnchorClient } from '../workflows/client.js';
 import { createAuditActivities } from './audit/index.js';
 import { dataConverterOf } from '../workflows/payloads.js';
 import { createCaptureActivities } from './capture/index.js';
@@ -76,7 +76,7 @@ const payloads = settings.TEMPORAL_PAYLOADS ?? 'open';
 const ofWorkflows = dataConverterOf(payloadKeys(settings), payloads);
 const ofClients = { ...(dataConverter && { dataConverter }), ...(tracing && { interceptors: tracing.client }) };
 const client = new Client({ connection, namespace, ...ofClients });
-const anchors = createAnchorMessages(client, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS });
+const anchors = createAnchorClient(client, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS });
 
 const traffic = new Traffic();
 const capture = { database, settings, anchors, log, traffic };
@@ -147,7 +147,7 @@ const worker = await Worker.create({
 const eagerClient = new Client({ connection: native, namespace, ...ofClients });
 const eager = {
   client: eagerClient,
-  anchors: createAnchorMessages(eagerClient, {
+  anchors: createAnchorClient(eagerClient, {
     taskQueue,
     timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS,
     eager: true,

@@ -11,7 +11,7 @@ import { sweepPoints } from '../db/queries/rate-limits.js';
 import { SettingsError, readSettings } from '../settings.js';
 import { MessageSigning } from './services/message-signing.js';
 import type { Settings } from '../settings.js';
-import { createAnchorMessages } from '../workflows/client.js';
+import { createAnchorClient } from '../workflows/client.js';
 import { jwtSecret } from './auth/tokens.js';
 import { RequestMetrics } from './metrics/requests.js';
 import { Printer } from './pdf/printer.js';
@@ -69,7 +69,7 @@ async function openServices(settings: Settings, draining: AbortSignal): Promise<
   const tracing =
     endpoint === undefined ? undefined : (await import('./tracing.js')).traceApi(endpoint, settings.OTEL_SERVICE_NAME);
   const temporal = new Temporal(settings, tracing?.client);
-  const anchors = createAnchorMessages(temporal.unchecked, {
+  const anchors = createAnchorClient(temporal.unchecked, {
     taskQueue: settings.TEMPORAL_TASK_QUEUE,
     timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS,
   });

@@ -4,7 +4,7 @@ import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import type { Database } from '../db/knex.js';
 import type { Settings } from '../settings.js';
-import type { AnchorMessages } from '../workflows/client.js';
+import type { AnchorClient } from '../workflows/client.js';
 import type { RequestMetrics } from './metrics/requests.js';
 import type { Printer } from './pdf/printer.js';
 import type { RateLimits } from './rate-limits.js';
@@ -26,7 +26,7 @@ export interface Services {
   database: Database;
   temporal: Temporal;
   /** Messages to the participants' workflows. */
-  anchors: AnchorMessages;
+  anchors: AnchorClient;
   /** Signs them for the persons who ask for them. */
   signing: MessageSigning;
   redis: Redis | undefined;

@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import { ApplicationFailure, defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import * as contract from './contract.js';
 import type { AnchorOutcome, Evaluate, ParticipantAnchorStart, Sender } from './contract.js';
-import { NoTurn, Turns } from './turns.js';
+import { ConcurrencyLimiter, QueueTimeoutError } from './concurrency-limiter.js';
 
 const studyId = defineSearchAttributeKey('StudyId', SearchAttributeType.KEYWORD);
 const siteId = defineSearchAttributeKey('SiteId', SearchAttributeType.KEYWORD);
@@ -12,7 +12,7 @@ const siteId = defineSearchAttributeKey('SiteId', SearchAttributeType.KEYWORD);
 export const deadlineIn = (milliseconds: number): number => Date.now() + milliseconds;
 
 /** What operators see of a run from its start on, and find it by. A job of all studies names none. */
-export const shownAs = (summary: string, study: string | null) => ({
+export const workflowMetadata = (summary: string, study: string | null) => ({
   staticSummary: summary,
   staticDetails: study === null ? 'all studies' : `study ${study}`,
   ...(study !== null && { typedSearchAttributes: [{ key: studyId, value: study }] }),
@@ -35,13 +35,13 @@ type AnchorUpdate =
  * The answer did not come in time: the message may still be carried out, and a repeat with the same id finds what it
  * came to.
  */
-export class AnchorBusy extends Error {}
+export class AnchorUpdateTimeoutError extends Error {}
 
 /**
  * How the API, the relay and the capture path talk to a participant's workflow, which is started where it does not run.
  */
-export interface AnchorMessages {
-  /** Sends an update and waits for what came of it. @throws AnchorBusy when no worker answers in time. */
+export interface AnchorClient {
+  /** Sends an update and waits for what came of it. @throws AnchorUpdateTimeoutError when no worker answers in time. */
   update(definition: AnchorUpdate, participant: Participant, message: object, updateId: string): Promise<AnchorOutcome>;
   evaluate(participantId: string, studyId: string, command: Evaluate, updateId: string): Promise<AnchorOutcome>;
   start(participant: Participant): Promise<void>;
@@ -55,7 +55,7 @@ export interface AnchorMessages {
  * only refused, it drops the others, which come again: 200 writers on one participant never came to an end. Four from
  * each of two processes stay below it and still share a workflow task (60 writers: 11 s with two, 8 s with four).
  */
-const IN_FLIGHT = 4;
+const MAX_UPDATES_IN_FLIGHT = 4;
 
 /**
  * How long a worker may hold a participant's task before another one has it. A worker that goes takes the task with it
@@ -64,18 +64,18 @@ const IN_FLIGHT = 4;
  */
 const TASK_TIMEOUT = '5s' as const;
 
-export interface AnchorMessageOptions {
+export interface AnchorClientOptions {
   taskQueue: string;
   timeoutSeconds: number;
   /** The client shares its connection with a worker, which takes a new run at once. */
   eager?: boolean;
 }
 
-export function createAnchorMessages(
+export function createAnchorClient(
   client: Client,
-  { taskQueue, timeoutSeconds, eager = false }: AnchorMessageOptions,
-): AnchorMessages {
-  const turns = new Turns(IN_FLIGHT);
+  { taskQueue, timeoutSeconds, eager = false }: AnchorClientOptions,
+): AnchorClient {
+  const limiter = new ConcurrencyLimiter(MAX_UPDATES_IN_FLIGHT);
   const startOptions = (participant: Participant) => ({
     workflowId: contract.participantAnchorId(participant.participant_id),
     taskQueue,
@@ -83,7 +83,7 @@ export function createAnchorMessages(
     workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
     workflowIdConflictPolicy: 'USE_EXISTING' as const,
     workflowTaskTimeout: TASK_TIMEOUT,
-    ...shownAs('anchor date of one participant', participant.study_id),
+    ...workflowMetadata('anchor date of one participant', participant.study_id),
     typedSearchAttributes: [
       { key: studyId, value: participant.study_id },
       ...(participant.site_id ? [{ key: siteId, value: participant.site_id }] : []),
@@ -99,12 +99,12 @@ export function createAnchorMessages(
     // By a clock that does not jump: nobody waits for an hour because this machine's was set back.
     const deadline = performance.now() + timeoutSeconds * 1000;
     try {
-      return await turns.take(participant.participant_id, deadline, () =>
+      return await limiter.run(participant.participant_id, deadline, () =>
         sendUntil(deadline, definition, participant, message, updateId),
       );
     } catch (fault) {
-      if (fault instanceof NoTurn || isUnanswered(fault) || wasNotTaken(fault))
-        throw new AnchorBusy("the participant's workflow gave no answer in time", { cause: fault });
+      if (fault instanceof QueueTimeoutError || isUnanswered(fault) || wasNotTaken(fault))
+        throw new AnchorUpdateTimeoutError("the participant's workflow gave no answer in time", { cause: fault });
       throw fault;
     }
   };
@@ -183,13 +183,16 @@ const NOT_FOUND = 5,
  * Types of the failures by which the server tells that a run closed over an accepted update, or that a worker under
  * load let one fall.
  */
-const LET_FALL = ['AcceptedUpdateCompletedWorkflow', 'UnprocessedUpdate'];
+const DROPPED_UPDATE_TYPES = ['AcceptedUpdateCompletedWorkflow', 'UnprocessedUpdate'];
 /** The run that the message went to is over, was just ending (its last task was refused) or did not look at it. */
 function wasNotTaken(fault: unknown): boolean {
-  for (let at: unknown = fault; at instanceof Error; at = at.cause) {
-    if (at instanceof WorkflowNotFoundError || (at instanceof ApplicationFailure && LET_FALL.includes(at.type ?? '')))
+  for (let cause: unknown = fault; cause instanceof Error; cause = cause.cause) {
+    if (
+      cause instanceof WorkflowNotFoundError ||
+      (cause instanceof ApplicationFailure && DROPPED_UPDATE_TYPES.includes(cause.type ?? ''))
+    )
       return true;
-    if (isGrpcServiceError(at) && [NOT_FOUND, FAILED_PRECONDITION, ABORTED].includes(at.code)) return true;
+    if (isGrpcServiceError(cause) && [NOT_FOUND, FAILED_PRECONDITION, ABORTED].includes(cause.code)) return true;
   }
   return false;
 }
@@ -200,10 +203,13 @@ const CANCELLED = 1,
   UNAVAILABLE = 14;
 /** No answer, which says nothing of whether the message arrived. */
 function isUnanswered(fault: unknown): boolean {
-  for (let at: unknown = fault; at instanceof Error; at = at.cause) {
-    if (isGrpcServiceError(at) && [CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNAVAILABLE].includes(at.code))
+  for (let cause: unknown = fault; cause instanceof Error; cause = cause.cause) {
+    if (
+      isGrpcServiceError(cause) &&
+      [CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNAVAILABLE].includes(cause.code)
+    )
       return true;
-    if (at.name === 'WorkflowUpdateRPCTimeoutOrCancelledError') return true;
+    if (cause.name === 'WorkflowUpdateRPCTimeoutOrCancelledError') return true;
   }
   return false;
 }

@@ -15,7 +15,7 @@ import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/commo
 import type { AnchorActivities } from '../activities/index.js';
 import type { AppliedCommand } from '../activities/anchor/apply.js';
 import type { AnchorCommand } from '../activities/anchor/commands.js';
-import { asHere } from './as-here.js';
+import { bindAsyncContext } from './bind-async-context.js';
 import { cameOpen, inTheOpen } from './came-open.js';
 import * as contract from './contract.js';
 import type { AnchorOutcome, ParticipantAnchorStart, WaitingState } from './contract.js';
@@ -31,7 +31,7 @@ const { applyAnchorCommand } = proxyLocalActivities<AnchorActivities>({
  * over reads all of the run again, and whoever waits for an answer waits for that too: 600 events took it a second, and
  * those of a worker that went come all at once.
  */
-const LONG_RUN = 200;
+const MAX_HISTORY_EVENTS = 200;
 
 /** A day that lies further ahead is waited for in several steps: a timer has a limit. */
 const MAX_WAIT_MS = 365 * 86_400_000;
@@ -54,7 +54,7 @@ const anchorStatus = defineSearchAttributeKey('AnchorStatus', SearchAttributeTyp
 
 interface Queued {
   command: AnchorCommand;
-  within: ReturnType<typeof asHere>;
+  within: ReturnType<typeof bindAsyncContext>;
   settle: (outcome: AnchorOutcome) => void;
   fail: (fault: unknown) => void;
 }
@@ -70,21 +70,21 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
   const queue: Queued[] = [];
   let state = null as WaitingState | null;
   const signals = new Map<string, number>();
-  let shown = '';
-  const ahead = new Map<string, (queued: Queued) => void>();
-  const untold: (() => void)[] = [];
+  let lastPublishedStatus = '';
+  const earlyResults = new Map<string, (queued: Queued) => void>();
+  const pendingReplies: (() => void)[] = [];
 
   const enqueue = (kind: AnchorCommand['kind'], message: unknown, id: string): Promise<AnchorOutcome> =>
     new Promise((settle, fail) => {
       const body = typeof message === 'object' && message !== null && !Array.isArray(message) ? message : {};
       const queued: Queued = {
         command: { id, kind, participant_id, study_id, open: cameOpen(message), message: body } as AnchorCommand,
-        within: asHere(),
+        within: bindAsyncContext(),
         settle,
         fail,
       };
-      const known = ahead.get(id);
-      if (known) known(queued);
+      const early = earlyResults.get(id);
+      if (early) early(queued);
       else queue.push(queued);
     });
   // An update's id comes from its caller: the same one again, also after a continue-as-new, finds what it came to.
@@ -135,8 +135,8 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
   if (queue.length === 0) asSignal('resume')(cameOpen(start) ? undefined : { actor_type: 'workflow' });
 
   for (;;) {
-    while (queue.length > 0) await carryOutNext();
-    tell();
+    while (queue.length > 0) await processNextCommand();
+    flushReplies();
     if (state?.closed && state.pending_override) {
       asSignal('expire')({});
     } else if (state?.closed || isLong()) {
@@ -152,7 +152,7 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
     }
   }
 
-  async function carryOutNext(): Promise<void> {
+  async function processNextCommand(): Promise<void> {
     const next = queue.shift()!;
     try {
       const outcome = await next.within(() => applyAnchorCommand(next.command));
@@ -162,13 +162,13 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
         facts: _facts,
         trace: _trace,
         command_id,
-        told_at_rest,
+        told_at_rest: replyWhenIdle,
         ...answer
       } = outcome as Partial<AppliedCommand> & AnchorOutcome & { facts?: unknown; trace?: unknown };
-      if (!told_at_rest) shown = showOperators(state, shown);
-      const settle = told_at_rest
+      if (!replyWhenIdle) lastPublishedStatus = publishStatus(state, lastPublishedStatus);
+      const settle = replyWhenIdle
         ? ({ settle: later, command }: Queued) => {
-            untold.push(() => {
+            pendingReplies.push(() => {
               later(command.open ? inTheOpen(answer) : answer);
             });
           }
@@ -176,7 +176,7 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
             now(command.open ? inTheOpen(answer) : answer);
           };
       if (command_id === undefined || command_id === next.command.id) settle(next);
-      else settleOther(next, command_id, settle);
+      else settleOutOfOrder(next, command_id, settle);
     } catch (fault) {
       next.fail(fault);
       // What ends here cannot be written at all, however often it is tried: the message fails, the process goes on.
@@ -189,30 +189,30 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
    * meanwhile. Whoever replays that has all of them at once, perhaps in another order: the next result in the history
    * may be that of another message.
    */
-  function settleOther(next: Queued, id: string, settle: (queued: Queued) => void): void {
+  function settleOutOfOrder(next: Queued, id: string, settle: (queued: Queued) => void): void {
     // Where there was a message first, nothing was resumed.
     if (next.command.kind !== 'resume') queue.unshift(next);
     const place = queue.findIndex(({ command }) => command.id === id);
-    if (place < 0) ahead.set(id, settle);
+    if (place < 0) earlyResults.set(id, settle);
     else settle(queue.splice(place, 1)[0]!);
   }
 
   /**
-   * Who asked and the operators are told when no message is left. A worker that overruns a task's time may be given it
-   * again while a message is carried out, with one more that it takes at once; whoever replays that has all of them
-   * before the first is done. What the history has beside the activities must come in one order for both. It costs
-   * nobody time: a task ends when nothing is left anyway.
+   * Replies to the senders and publishes the status when no message is left. A worker that overruns a task's time may
+   * be given it again while a message is carried out, with one more that it takes at once; whoever replays that has
+   * all of them before the first is done. What the history has beside the activities must come in one order for both.
+   * It costs nobody time: a task ends when nothing is left anyway.
    */
-  function tell(): void {
-    if (untold.length === 0) return;
-    shown = showOperators(state!, shown);
-    for (const answer of untold.splice(0)) answer();
+  function flushReplies(): void {
+    if (pendingReplies.length === 0) return;
+    lastPublishedStatus = publishStatus(state!, lastPublishedStatus);
+    for (const answer of pendingReplies.splice(0)) answer();
   }
 
   async function nextMessageOrDeadline(): Promise<void> {
     const pending = state?.pending_override;
     const day = state?.date_ahead;
-    const arrived = () => queue.length > 0 || untold.length > 0;
+    const arrived = () => queue.length > 0 || pendingReplies.length > 0;
     if (!pending && !day) return condition(arrived);
     const deadline = pending && (pending.remind_at ?? pending.expires_at);
     const untilDeadline = deadline ? Math.max(Date.parse(deadline) - Date.now(), 1) : Infinity;
@@ -241,10 +241,11 @@ function stateAfter({ result, refused, waiting }: AnchorOutcome, before: Waiting
   };
 }
 
-const isLong = (): boolean => workflowInfo().continueAsNewSuggested || workflowInfo().historyLength > LONG_RUN;
+const isLong = (): boolean =>
+  workflowInfo().continueAsNewSuggested || workflowInfo().historyLength > MAX_HISTORY_EVENTS;
 
-/** Details and search attributes of the Web UI; returns what it shows, so that an unchanged state costs nothing. */
-function showOperators(state: WaitingState, shown: string): string {
+/** Publishes details and search attributes for the Web UI; returns what it published: the same again costs nothing. */
+function publishStatus(state: WaitingState, lastPublished: string): string {
   const waiting =
     state.waiting_for.length === 0 ? 'waiting for: nothing' : `waiting for: ${state.waiting_for.join(', ')}`;
   const { continuedFromExecutionRunId, typedSearchAttributes } = workflowInfo();
@@ -278,7 +279,7 @@ function showOperators(state: WaitingState, shown: string): string {
     `${state.status}|${state.waiting_for.length > 0 ? state.since : ''}`,
     ...(labels ? [labels.study_code, labels.participant_code, ...(labels.waiting_for ? state.waiting_for : [])] : []),
   ].join('|');
-  if (key === shown) return shown;
+  if (key === lastPublished) return lastPublished;
   upsertSearchAttributes([
     ...(labels?.study_code === undefined ? [] : [{ key: studyCode, value: labels.study_code }]),
     ...(labels?.participant_code === undefined ? [] : [{ key: participantCode, value: labels.participant_code }]),

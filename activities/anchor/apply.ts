@@ -1,27 +1,30 @@
-import { log } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
 import type { Database } from '../../db/knex.js';
-import { StaleAnchor, lastChange, lockAnchor, rememberCommands } from '../../db/queries/anchors.js';
+import { lastChange, lockAnchor, rememberCommands } from '../../db/queries/anchors.js';
 import { asCaregiver } from '../../db/queries/portal.js';
 import { inScope } from '../../db/transaction.js';
+import type { Work } from '../../db/transaction.js';
 import type { AnchorOutcome, Sender, WaitingState } from '../../workflows/contract.js';
 import type { WorkerPayloads } from '../../workflows/payloads.js';
 import { provenanceOf } from './authorization.js';
-import type { UnsignedMessages } from './authorization.js';
-import { carryOut, refuse } from './carry-out.js';
-import type { Carried } from './carry-out.js';
-import { detailsIdOf, faultOfMessage, faultOfSender, withDetails, withPlainIds } from './commands.js';
+import type { Provenance, UnsignedMessages } from './authorization.js';
+import { executeCommand } from './execute-command.js';
+import { asFailure } from './failure.js';
+import { detailsIdOf, faultOfSender, normalizeIds, validateCommand, withDetails } from './commands.js';
 import type { AnchorCommand } from './commands.js';
-import { readCases } from './context.js';
-import type { Case } from './context.js';
 import { labelsOf } from './labels.js';
 import type { LabelOptions } from './labels.js';
-import { goneState, waitingState } from './waiting.js';
+import { rejected } from './outcome.js';
+import type { CommandOutcome, CommandResult } from './outcome.js';
+import { refusalEntry } from './refusal-entry.js';
+import { loadSnapshots } from './snapshot.js';
+import type { AnchorSnapshot } from './snapshot.js';
+import { closedState, waitingState } from './waiting.js';
+import { writeOutcome } from './write-outcome.js';
 
 /**
  * What became of a command, and of which: what stands in the workflow's history says itself whose it is.
- * `told_at_rest`: the history is made by a workflow that tells what came of its messages when none is left; those of
- * earlier releases told at once.
+ * `told_at_rest`: the workflow that makes the history replies to its senders when it has no message left; those of
+ * earlier releases replied at once.
  */
 export type AppliedCommand = AnchorOutcome & { command_id: string; told_at_rest: true };
 
@@ -30,120 +33,78 @@ export interface ApplyOptions {
   unsigned: UnsignedMessages;
   /** `sealed`: a message that came in the open is refused. */
   payloads?: WorkerPayloads;
+  /** Whether decisions need a fresh proof of identity where the study does not say. */
   signaturesAskAgain: boolean;
   labels?: LabelOptions | undefined;
 }
 
 /**
- * Carries out one message to a participant's anchor in one transaction: facts read, the pure decision called, anchor,
- * history, schedule, visits, audit records and events written. Idempotent by the command's id; what it returns stands
- * in the workflow's history, with the facts and the trace that it was decided from.
- * @param signaturesAskAgain whether decisions need a fresh proof of identity where the study does not say
+ * Carries out one message to a participant's anchor in one transaction: loads the snapshot of its facts, validates
+ * the message, authorizes the sender, decides (pure), writes what follows once. Idempotent by the command's id; what
+ * it returns stands in the workflow's history, with the facts and the trace that it was decided from.
  */
 export const applyAnchorCommand =
   (database: Database, options: ApplyOptions) =>
-  async (given: AnchorCommand): Promise<AppliedCommand> => ({
-    ...(await applied(database, given, options)),
-    command_id: given.id,
+  async (input: AnchorCommand): Promise<AppliedCommand> => ({
+    ...(await applied(database, normalizeIds(input), options)),
+    command_id: input.id,
     told_at_rest: true,
   });
 
-async function applied(
-  database: Database,
-  given: AnchorCommand,
-  { unsigned, payloads = 'open', signaturesAskAgain, labels }: ApplyOptions,
-): Promise<AnchorOutcome> {
-  const sent = withPlainIds(given);
+async function applied(database: Database, sent: AnchorCommand, options: ApplyOptions): Promise<AnchorOutcome> {
+  const { labels } = options;
+  const waiting = (snapshot: AnchorSnapshot, lastDecision: string): WaitingState => ({
+    ...waitingState(snapshot, lastDecision),
+    ...(labels && { labels: labelsOf(snapshot, labels) }),
+  });
   try {
     return await inScope(
       database,
       sent.study_id,
-      async ({ tx, audit }) => {
+      async (work) => {
+        const { tx } = work;
         const { found, earlier, details } = await lockAnchor(tx, sent.participant_id, sent.id, detailsIdOf(sent));
         const command = withDetails(sent, details);
-        const [current] = found ? await readCases(tx, [command.participant_id]) : [];
-        const waiting = (of: Case, lastDecision: string): WaitingState => ({
-          ...waitingState(of, lastDecision),
-          ...(labels && { labels: labelsOf(of, labels) }),
-        });
+        const [snapshot] = found ? await loadSnapshots(tx, [command.participant_id]) : [];
         // Repeated: the answer is the one of then, what is waited for is that of now, or a later request's deadline
         // were forgotten.
         if (earlier)
           return {
             ...(earlier as AnchorOutcome),
-            waiting: current ? waiting(current, (earlier as AnchorOutcome).waiting.last_decision) : goneState(),
+            waiting: snapshot ? waiting(snapshot, (earlier as AnchorOutcome).waiting.last_decision) : closedState(),
           };
-        if (!current)
-          return {
-            result: 'refused',
-            refused: { status: 404, code: 'NOT_FOUND', detail: 'there is no such participant' },
-            errors: [],
-            warnings: [],
-            waiting: goneState(),
-          };
+        if (!snapshot) return { ...NO_PARTICIPANT.result, waiting: closedState() };
 
-        const malformed = faultOfMessage(command.message) ?? faultOfSender(command);
-        const { actor_type, caregiver_id } = command.message as Sender;
-        if (!malformed && actor_type === 'participant' && caregiver_id) audit.inEach(asCaregiver(caregiver_id));
-        const provenance =
-          payloads === 'sealed' && command.open === true
-            ? { code: 'PAYLOAD_NOT_SEALED', detail: 'the payload of the message is not sealed' }
-            : malformed
-              ? { code: 'INVALID_MESSAGE', detail: malformed }
-              : await provenanceOf(tx, command, unsigned, current.facts.now);
-        if ('via' in provenance)
-          audit.inEach({ via: provenance.via, ...(provenance.identity && { identity: provenance.identity }) });
-        const carried =
-          'code' in provenance
-            ? refuse(provenance.code === 'INVALID_MESSAGE' ? 422 : 403, provenance.code, provenance.detail)
-            : await carryOut({ tx, audit, case: current, signaturesAskAgain }, command);
-        const { refused } = carried;
-        if (refused) {
-          const sender =
-            command.kind === 'decide_override' ? command.message.approver_user_id : command.message.actor_user_id;
-          const request =
-            command.kind === 'decide_override' ? command.message.http_request_id : command.message.request_id;
-          audit.record({
-            study_id: command.study_id,
-            user_id: asUuid(sender),
-            action: command.kind === 'decide_override' ? 'override_decision_refused' : `anchor_${command.kind}_refused`,
-            resource_type: 'participant',
-            resource_id: command.participant_id,
-            request_id: asText(request, 36),
-            metadata: {
-              code: refused.code,
-              errors: carried.errors.map((e) => e.code),
-              command_id: command.id,
-              ...(command.kind === 'decide_override' && {
-                override_request_id: asText(command.message.request_id, 100),
-                decision: asText(command.message.decision, 20),
-                sent_as_user: asText(sender, 100),
-              }),
-            },
-          });
-        }
-        const moved = !refused && carried.result !== 'unchanged' && carried.result !== 'none';
-        const { final, ...told } = carried;
+        const { provenance, refusal } = await authenticate(work, snapshot, command, options);
+        const outcome = refusal ?? (await executeCommand(tx, snapshot, command, options.signaturesAskAgain));
+        const { result } = outcome;
+        await writeOutcome(
+          work,
+          snapshot,
+          result.refused ? { ...outcome, auditEntries: [refusalEntry(command, result)] } : outcome,
+        );
+
+        const { final, ...told } = result;
         const after = final
-          ? becameFinal(current, final)
-          : moved || command.kind === 'remind'
-            ? (await readCases(tx, [command.participant_id]))[0]!
-            : current;
-        const outcome: AnchorOutcome = { ...told, waiting: waiting(after, inWords(command, carried)) };
+          ? becameFinal(snapshot, result.result, final)
+          : leavesAsItWas(command, result)
+            ? snapshot
+            : (await loadSnapshots(tx, [command.participant_id]))[0]!;
+        const answer: AnchorOutcome = { ...told, waiting: waiting(after, inWords(command, result)) };
         // A run that has just begun knows no decision of before; the others remember the last one that they were told.
-        if ((command.kind === 'resume' || refused) && current.row.anchor.version > 1)
-          outcome.waiting.last_change = await lastChange(tx, command.participant_id);
+        if ((command.kind === 'resume' || result.refused) && snapshot.row.anchor.version > 1)
+          answer.waiting.last_change = await lastChange(tx, command.participant_id);
         await rememberCommands(tx, [
           {
             id: command.id,
             study_id: command.study_id,
             participant_id: command.participant_id,
             kind: command.kind,
-            outcome,
-            authorization_id: ('via' in provenance ? provenance.authorization_id : undefined) ?? null,
+            outcome: answer,
+            authorization_id: provenance?.authorization_id ?? null,
           },
         ]);
-        return outcome;
+        return answer;
       },
       'one',
     );
@@ -152,19 +113,53 @@ async function applied(
   }
 }
 
+const NO_PARTICIPANT = rejected(404, 'NOT_FOUND', 'there is no such participant');
+
 /**
- * The case of an anchor that was just made final: nothing is waited for, so its facts need not be read a second time.
+ * Validates the message and reads whom it comes from. From here on every audit record of the transaction says by which
+ * way it came, and for whom somebody else acts.
  */
-const becameFinal = (current: Case, final: NonNullable<Carried['final']>): Case => ({
-  ...current,
+async function authenticate(
+  { tx, audit }: Work,
+  snapshot: AnchorSnapshot,
+  command: AnchorCommand,
+  { unsigned, payloads = 'open' }: ApplyOptions,
+): Promise<{ provenance?: Provenance; refusal?: CommandOutcome }> {
+  const malformed = validateCommand(command.message) ?? faultOfSender(command);
+  const { actor_type, caregiver_id } = command.message as Sender;
+  if (!malformed && actor_type === 'participant' && caregiver_id) audit.inEach(asCaregiver(caregiver_id));
+  if (payloads === 'sealed' && command.open === true)
+    return { refusal: rejected(403, 'PAYLOAD_NOT_SEALED', 'the payload of the message is not sealed') };
+  if (malformed) return { refusal: rejected(422, 'INVALID_MESSAGE', malformed) };
+  const provenance = await provenanceOf(tx, command, unsigned, snapshot.facts.now);
+  if ('code' in provenance) return { refusal: rejected(403, provenance.code, provenance.detail) };
+  audit.inEach({ via: provenance.via, ...(provenance.identity && { identity: provenance.identity }) });
+  return { provenance };
+}
+
+/** Whether what is waited for is as it was read. A reminder changes no decision, but when the next one is due. */
+const leavesAsItWas = (command: AnchorCommand, { result, refused }: CommandResult): boolean =>
+  command.kind !== 'remind' && (refused !== undefined || result === 'unchanged' || result === 'none');
+
+/**
+ * An anchor that was just made final: nothing is waited for, so its facts need not be read a second time. An override
+ * that is applied leaves no request behind.
+ */
+const becameFinal = (
+  snapshot: AnchorSnapshot,
+  result: CommandResult['result'],
+  final: NonNullable<CommandResult['final']>,
+): AnchorSnapshot => ({
+  ...snapshot,
   row: {
-    ...current.row,
-    anchor: { ...current.row.anchor, ...final, status: 'finalized', reopened: false, updated_at: current.facts.now },
+    ...snapshot.row,
+    anchor: { ...snapshot.row.anchor, ...final, status: 'finalized', reopened: false, updated_at: snapshot.facts.now },
+    pending_override: result === 'applied' ? null : snapshot.row.pending_override,
   },
 });
 
 /** The last decision as an operator reads it in the Temporal UI. Dates and codes, nothing of a person. */
-function inWords(command: AnchorCommand, carried: Carried): string {
+function inWords(command: AnchorCommand, { result, refused, errors }: CommandResult): string {
   const what = {
     resume: 'started',
     sources_changed: 'a source changed',
@@ -180,38 +175,6 @@ function inWords(command: AnchorCommand, carried: Carried): string {
     remind: 'approvers reminded',
     expire: 'deadline of the override',
   }[command.kind];
-  const codes = carried.errors.map((e) => e.code).join(', ');
-  return `${what}: ${carried.refused ? `refused, ${carried.refused.code}` : carried.result}${codes ? ` (${codes})` : ''}`;
-}
-
-const asUuid = (value: unknown): string | null =>
-  typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value) ? value : null;
-const asText = (value: unknown, most: number): string | null =>
-  typeof value === 'string' ? value.slice(0, most) : null;
-
-/**
- * A race lost to another writer or a database that is away is tried again; the text of a fault never carries row
- * values.
- */
-function asFailure(fault: unknown): ApplicationFailure {
-  if (fault instanceof ApplicationFailure) return fault;
-  const code = (fault as { code?: string }).code ?? (fault instanceof Error ? fault.constructor.name : 'Error');
-  const expected = fault instanceof StaleAnchor || code === '23505' || code === '40P01' || code === '40001';
-  if (!expected)
-    log.warn('anchor command failed', {
-      code,
-      where:
-        fault instanceof Error
-          ? fault.stack
-              ?.split('\n')
-              .find((line) => line.includes('at '))
-              ?.trim()
-          : undefined,
-    });
-  // What the database refuses for its content (classes 22, 23, 42) it refuses every time.
-  return ApplicationFailure.create({
-    type: expected ? 'LostRace' : 'DatabaseFault',
-    message: `the write was not made (${code})`,
-    nonRetryable: !expected && /^(22|23|42)/.test(code),
-  });
+  const codes = errors.map((e) => e.code).join(', ');
+  return `${what}: ${refused ? `refused, ${refused.code}` : result}${codes ? ` (${codes})` : ''}`;
 }

@@ -1,44 +1,114 @@
+import { nowMs } from '../../db/clock.js';
 import type { Tx } from '../../db/knex.js';
-import { prepared } from '../../db/prepared.js';
+import type { Signature } from '../../db/models/records.js';
+import type { OverrideRequest } from '../../db/queries/override-request-writes.js';
+import { signaturesAskAgain } from '../../db/queries/studies.js';
+import { loadPermissions } from '../../db/queries/user-permissions.js';
+import type { UserPermissions } from '../../db/queries/user-permissions.js';
+import type { OverrideDecision } from '../../workflows/contract.js';
 import { approverRoles } from '../../workflows/domain/approvers.js';
 import type { Policy } from '../../workflows/domain/policy-schema.js';
-import type { FactRow } from '../../db/queries/facts.js';
+import { SENDER_REQUIRED } from './commands.js';
+import type { AnchorCommand } from './commands.js';
+import { rejected } from './outcome.js';
+import type { CommandOutcome } from './outcome.js';
+import type { AnchorSnapshot } from './snapshot.js';
 
-export interface Standing {
-  role: string;
-  active: boolean;
-  inStudy: boolean;
-  inSite: boolean;
+/** What an authorized sender brings along. */
+export interface Authorized {
+  /** What the approver has signed for this very decision. */
+  signature?: Signature | undefined;
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-/** Who this user is to the participant's study and site, as the database says now; null: nobody. */
-export async function standingOf(tx: Tx, userId: string | null | undefined, row: FactRow): Promise<Standing | null> {
-  if (!userId || !UUID.test(userId)) return null;
-  const [standing] = await prepared<Standing>(
-    tx,
-    `select u.role, u.status = 'active' as active,
-       u.role = 'admin' or exists (select from user_studies s where s.user_id = u.id and s.study_id = $1) as "inStudy",
-       u.role not in ('coordinator', 'investigator') or not exists (select from user_sites x join sites i on i.id = x.site_id where x.user_id = u.id and i.study_id = $1)
-         or exists (select from user_sites x where x.user_id = u.id and x.site_id = $2) as "inSite"
-     from users u where u.id = $3`,
-    [row.study_id, row.site_id, userId],
-  );
-  return standing ?? null;
+/**
+ * Checks that the policy lets the sender do what the command asks. Commands that name nobody ask for nothing that needs
+ * a permission.
+ * @param request the override request that a decision is about, locked
+ * @param usuallyAskAgain whether decisions need a fresh proof of identity where the study does not say
+ */
+export async function authorize(
+  tx: Tx,
+  { row, policy }: AnchorSnapshot,
+  command: AnchorCommand,
+  request: OverrideRequest | undefined,
+  usuallyAskAgain: boolean,
+): Promise<Authorized | { rejection: CommandOutcome }> {
+  switch (command.kind) {
+    case 'set': {
+      const { actor_type, actor_user_id } = command.message;
+      const own = actor_type === 'participant' && policy.permissions.participant_can_set;
+      return own || maySet(await loadPermissions(tx, actor_user_id, row), policy) ? {} : mayNot('set');
+    }
+    case 'cancel':
+      return maySet(await loadPermissions(tx, command.message.actor_user_id, row), policy) ? {} : mayNot('set');
+    case 'override':
+    case 'override_back':
+      return mayOverride(await loadPermissions(tx, command.message.actor_user_id, row), policy)
+        ? {}
+        : mayNot('override');
+    case 'decide_override':
+      return authorizeDecision(tx, { row, policy }, command.message, request, usuallyAskAgain);
+    default:
+      return {};
+  }
 }
 
-const member = (standing: Standing | null): standing is Standing =>
-  standing !== null && standing.active && standing.inStudy && standing.inSite;
+const rejection = (...refusal: Parameters<typeof rejected>) => ({ rejection: rejected(...refusal) });
+const mayNot = (what: 'set' | 'override') =>
+  rejection(403, 'FORBIDDEN', `the policy does not let this role ${what} the enrollment date`);
+
+/** An approver decides a request that is another user's, with a proof of identity where the study asks for one. */
+async function authorizeDecision(
+  tx: Tx,
+  { row, policy }: Pick<AnchorSnapshot, 'row' | 'policy'>,
+  message: OverrideDecision,
+  request: OverrideRequest | undefined,
+  usuallyAskAgain: boolean,
+): Promise<Authorized | { rejection: CommandOutcome }> {
+  if (!request)
+    return rejection(404, 'OVERRIDE_REQUEST_NOT_FOUND', 'there is no such override request of this participant');
+  if (message.decision !== 'approve' && message.decision !== 'deny')
+    return rejection(422, 'INVALID_DECISION', 'decision must be "approve" or "deny"');
+  if (!message.approver_user_id) return rejection(422, 'INVALID_MESSAGE', SENDER_REQUIRED);
+  if (request.requested_by_id === message.approver_user_id)
+    return rejection(403, 'SELF_APPROVAL', 'who asked for an override does not decide it');
+  if (!mayApprove(await loadPermissions(tx, message.approver_user_id, row), policy))
+    return rejection(403, 'FORBIDDEN', 'the policy does not let this user decide overrides');
+  const signature = signatureFor(request, message);
+  if (
+    (!signature || signature.proved_by === 'session') &&
+    (await signaturesAskAgain(tx, row.study_id, usuallyAskAgain))
+  )
+    return rejection(401, 'REAUTHENTICATION_REQUIRED', 'the study asks for password or code with each decision');
+  return { signature };
+}
+
+const member = (user: UserPermissions | null): user is UserPermissions =>
+  user !== null && user.active && user.inStudy && user.inSite;
 
 /** The policy's `can_set`. */
-export const maySet = (standing: Standing | null, policy: Policy): boolean =>
-  member(standing) && (policy.permissions.can_set as string[]).includes(standing.role);
+const maySet = (user: UserPermissions | null, policy: Policy): boolean =>
+  member(user) && (policy.permissions.can_set as string[]).includes(user.role);
 
 /** The policy's `can_override`. */
-export const mayOverride = (standing: Standing | null, policy: Policy): boolean =>
-  member(standing) && (policy.permissions.can_override as string[]).includes(standing.role);
+const mayOverride = (user: UserPermissions | null, policy: Policy): boolean =>
+  member(user) && (policy.permissions.can_override as string[]).includes(user.role);
 
 /** The policy's approvers. */
-export const mayApprove = (standing: Standing | null, policy: Policy): boolean =>
-  member(standing) && approverRoles(policy).includes(standing.role);
+const mayApprove = (user: UserPermissions | null, policy: Policy): boolean =>
+  member(user) && approverRoles(policy).includes(user.role);
+
+/** A signature that was given for a decision whose message has been on its way for longer is not the one of it. */
+const SIGNATURE_HOURS = 24;
+
+/** What the approver has signed for this very decision. */
+function signatureFor(
+  { offered_signatures: offered }: OverrideRequest,
+  { approver_user_id: userId, decision }: OverrideDecision,
+): Signature | undefined {
+  const signed = offered[userId];
+  if (signed?.decision !== decision || Date.parse(signed.signed_at) < nowMs() - SIGNATURE_HOURS * 3_600_000)
+    return undefined;
+  const { meaning, name, signed_at, proved_by } = signed;
+  return { meaning, name, signed_at, proved_by };
+}

@@ -53,7 +53,7 @@ const USER_IDS = ['actor_user_id', 'approver_user_id'];
  * The command with its users' ids as the database writes them: who sends by hand may write capitals, which name the
  * same. The sender of a decision is `actor_user_id` as in all messages, or `approver_user_id`, its former name.
  */
-export function withPlainIds<C extends AnchorCommand>(command: C): C {
+export function normalizeIds<C extends AnchorCommand>(command: C): C {
   const plain = Object.entries(command.message).map(([field, value]: [string, unknown]) => [
     field,
     USER_IDS.includes(field) && typeof value === 'string' && UUID.test(value) ? value.toLowerCase() : value,
@@ -93,7 +93,7 @@ export function faultOfSender({ kind, message }: AnchorCommand): string | null {
 /**
  * What is wrong with a message's fields, in a sentence; null when nothing is. They may be sent by hand, from the CLI.
  */
-export function faultOfMessage(message: object): string | null {
+export function validateCommand(message: object): string | null {
   for (const [field, value] of Object.entries(message)) {
     if (value === null || value === undefined) continue;
     if (TEXT.includes(field)) {

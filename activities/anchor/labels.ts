@@ -1,5 +1,5 @@
 import type { OperatorLabels } from '../../workflows/contract.js';
-import type { Case } from './context.js';
+import type { AnchorSnapshot } from './snapshot.js';
 
 /** What a deployment shows of participants to the operators of Temporal. */
 export interface LabelOptions {
@@ -11,7 +11,10 @@ export interface LabelOptions {
 }
 
 /** By what operators know the participant of a case. */
-export function labelsOf({ row }: Case, { publicUrl, registered, participantCodes }: LabelOptions): OperatorLabels {
+export function labelsOf(
+  { row }: AnchorSnapshot,
+  { publicUrl, registered, participantCodes }: LabelOptions,
+): OperatorLabels {
   return {
     ...(registered.has('StudyCode') && { study_code: row.study_code }),
     ...(registered.has('ParticipantCode') && { participant_code: participantCodes ? row.participant_code : null }),

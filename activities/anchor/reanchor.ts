@@ -12,13 +12,13 @@ import type { Policy } from '../../workflows/domain/policy-schema.js';
 import { prerequisites } from '../../workflows/domain/prerequisites.js';
 import { reanchor, reschedule } from '../../workflows/domain/reanchoring.js';
 import type { UnsignedMessages } from './authorization.js';
-import { noTrace } from './carry-out.js';
-import { readCases } from './context.js';
-import type { Case } from './context.js';
-import { overlapped } from '../overlapped.js';
-import type { Turn } from '../overlapped.js';
-import { writeOutcomes } from './write.js';
-import type { Outcome } from './write.js';
+import { noTrace } from './outcome.js';
+import type { AnchorDecision } from './outcome.js';
+import { loadSnapshots } from './snapshot.js';
+import type { AnchorSnapshot } from './snapshot.js';
+import { pipelined } from '../pipelined.js';
+import type { WriteSlot } from '../pipelined.js';
+import { writeDecisions } from './write.js';
 
 /**
  * Changes that no anchor depends on. They take less, so that one piece at a time is quick enough, and who reads
@@ -48,9 +48,9 @@ export interface BatchReport {
 }
 
 /** Participants of one transaction: small enough that nobody waits long for a participant's lock. */
-const PIECE = 150;
+const CHUNK_SIZE = 150;
 /** The first of a batch is decided while nobody writes: it is a short one. */
-const FIRST = 25;
+const FIRST_CHUNK_SIZE = 25;
 
 /**
  * Works a study's change through one batch of participants, piece by piece: each a transaction, with the same pure
@@ -59,8 +59,8 @@ const FIRST = 25;
  */
 export const reanchorBatch =
   (database: Database, heartbeat: () => void, unsigned: UnsignedMessages = 'accept') =>
-  async ({ change: given, after, size, change_id }: Batch): Promise<BatchReport> => {
-    const change = await provenChange(database, given, change_id, unsigned);
+  async ({ change: requested, after, size, change_id }: Batch): Promise<BatchReport> => {
+    const change = await provenChange(database, requested, change_id, unsigned);
     const ids = await readInScope(database, change.study_id, async (tx): Promise<string[]> =>
       tx('participants')
         .where({ study_id: change.study_id, status: 'enrolled' })
@@ -74,11 +74,11 @@ export const reanchorBatch =
         await inScope(database, change.study_id, ({ tx }) => closeChange(tx, change.study_id, change_id));
       return { last: null, seen: 0, moved: 0, schedules: 0 };
     }
-    const pieces = [ids.slice(0, FIRST), ...portions(ids.slice(FIRST), PIECE)];
-    const done = await overlapped(
+    const pieces = [ids.slice(0, FIRST_CHUNK_SIZE), ...portions(ids.slice(FIRST_CHUNK_SIZE), CHUNK_SIZE)];
+    const done = await pipelined(
       pieces,
-      async (piece, turn) => {
-        const report = await reanchorPiece(database, change, piece, turn);
+      async (piece, slot) => {
+        const report = await reanchorPiece(database, change, piece, slot);
         heartbeat();
         return report;
       },
@@ -111,26 +111,26 @@ const reanchorPiece = async (
   database: Database,
   change: StudyChange,
   ids: string[],
-  turn: Turn,
+  slot: WriteSlot,
 ): Promise<{ moved: number; schedules: number }> =>
   inScope(database, change.study_id, async ({ tx, audit }) => {
     await lockAnchors(tx, ids);
     if (change.kind === BASELINE) await followBaseline(tx, ids);
-    const cases = await readCases(tx, ids);
+    const snapshots = await loadSnapshots(tx, ids);
     const sources = await readScheduleSources(tx, change.study_id);
     const inputs = await readScheduleInputs(tx, change.study_id, ids, sources);
     const former = change.kind === 'policy' ? await formerPolicy(tx, change.study_id) : null;
     const causes = await causesOf(tx, change, ids);
-    const outcomes: Outcome[] = [];
+    const decisions: AnchorDecision[] = [];
     const awake: string[] = [];
-    for (const each of cases) {
-      const id = each.row.participant_id;
-      const { outcome, ahead } = outcomeFor(each, inputs.get(id)!, change, causes.get(id) ?? change.kind);
-      if (outcome) outcomes.push(outcome);
-      if (ahead || changesStatus(outcome) || (former && waitsForOther(each, former))) awake.push(id);
+    for (const snapshot of snapshots) {
+      const id = snapshot.row.participant_id;
+      const { decision, ahead } = decisionFor(snapshot, inputs.get(id)!, change, causes.get(id) ?? change.kind);
+      if (decision) decisions.push(decision);
+      if (ahead || changesStatus(decision) || (former && waitsForOther(snapshot, former))) awake.push(id);
     }
-    await turn.taken();
-    await writeOutcomes(tx, audit, change.study_id, outcomes, turn.passOn);
+    await slot.acquire();
+    await writeDecisions(tx, audit, change.study_id, decisions, slot.release);
     await putOutbox(
       tx,
       awake.map((id) => ({
@@ -141,29 +141,29 @@ const reanchorPiece = async (
       })),
     );
     return {
-      moved: outcomes.filter((o) => o.transitions.length > 0).length,
-      schedules: outcomes.filter((o) => o.schedule).length,
+      moved: decisions.filter((d) => d.transitions.length > 0).length,
+      schedules: decisions.filter((d) => d.schedule).length,
     };
   });
 
 /** `ahead`: the date of a source lies ahead, and its process is to wait for that day. */
-function outcomeFor(
-  each: Case,
-  inputs: NonNullable<Outcome['schedule']>['inputs'],
+function decisionFor(
+  snapshot: AnchorSnapshot,
+  inputs: NonNullable<AnchorDecision['schedule']>['inputs'],
   change: StudyChange,
   cause: string,
-): { outcome: Outcome | null; ahead: boolean } {
-  const { decision, schedule } = SCHEDULE_ONLY.includes(change.kind)
+): { decision: AnchorDecision | null; ahead: boolean } {
+  const { decision: evaluated, schedule } = SCHEDULE_ONLY.includes(change.kind)
     ? {
         decision: null,
-        schedule: reschedule(each.policy, each.facts, inputs, each.keyOf),
+        schedule: reschedule(snapshot.policy, snapshot.facts, inputs, snapshot.keyOf),
       }
-    : reanchor(each.policy, each.facts, inputs, each.keyOf);
-  const { transitions, trace } = decision ?? { transitions: [], trace: noTrace };
-  const ahead = decision !== null && dateAhead(decision) !== null;
-  if (transitions.length === 0 && schedule === null) return { outcome: null, ahead };
-  const outcome: Outcome = {
-    case: each,
+    : reanchor(snapshot.policy, snapshot.facts, inputs, snapshot.keyOf);
+  const { transitions, trace } = evaluated ?? { transitions: [], trace: noTrace };
+  const ahead = evaluated !== null && dateAhead(evaluated) !== null;
+  if (transitions.length === 0 && schedule === null) return { decision: null, ahead };
+  const decision: AnchorDecision = {
+    snapshot,
     transitions,
     trace,
     command: { kind: 'evaluate', study_change: change.kind },
@@ -171,7 +171,7 @@ function outcomeFor(
     reason: null,
     ...(schedule !== null && { schedule: { inputs, ...schedule, reason: `${cause}_changed`.slice(0, 200) } }),
   };
-  return { outcome, ahead };
+  return { decision, ahead };
 }
 
 /**
@@ -188,9 +188,9 @@ async function causesOf(tx: Tx, change: StudyChange, ids: readonly string[]): Pr
  * Telling ten thousand of it costs the Temporal server minutes, and each reads the database again with its next
  * message.
  */
-const changesStatus = (outcome: Outcome | null): boolean => {
-  const last = outcome?.transitions.at(-1);
-  return last !== undefined && last.status_after !== outcome!.case.facts.anchor.status;
+const changesStatus = (decision: AnchorDecision | null): boolean => {
+  const last = decision?.transitions.at(-1);
+  return last !== undefined && last.status_after !== decision!.snapshot.facts.anchor.status;
 };
 
 async function formerPolicy(tx: Tx, studyId: string): Promise<Policy | null> {
@@ -206,12 +206,12 @@ async function formerPolicy(tx: Tx, studyId: string): Promise<Policy | null> {
  * Whether a proposal waits for other things under the new policy than under the former one: other prerequisites, or no
  * longer for a day ahead.
  */
-function waitsForOther(each: Case, former: Policy): boolean {
-  if (each.facts.anchor.status === 'finalized') return false;
+function waitsForOther(snapshot: AnchorSnapshot, former: Policy): boolean {
+  if (snapshot.facts.anchor.status === 'finalized') return false;
   const unmet = (policy: Policy) =>
-    prerequisites(policy, each.facts, null)
+    prerequisites(policy, snapshot.facts, null)
       .filter((p) => !p.met)
       .map((p) => p.name)
       .join();
-  return unmet(former) !== unmet(each.policy) || dateAhead(evaluate(former, each.facts)) !== null;
+  return unmet(former) !== unmet(snapshot.policy) || dateAhead(evaluate(former, snapshot.facts)) !== null;
 }

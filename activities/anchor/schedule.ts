@@ -12,11 +12,13 @@ import type { Policy } from '../../workflows/domain/policy-schema.js';
 import type { NextVersion, ScheduleInputs } from '../../workflows/domain/regeneration.js';
 import { anchorMoved, nextVersion } from '../../workflows/domain/regeneration.js';
 import type { Regeneration } from '../../workflows/domain/schedule.js';
-import type { Case } from './context.js';
+import type { AnchorSnapshot } from './snapshot.js';
 
 /** What is to become of a participant's schedule. */
 export interface ScheduleOrder {
-  case: Case;
+  /** The id of the next version, where it was told already. */
+  id?: string;
+  snapshot: AnchorSnapshot;
   inputs: ScheduleInputs;
   /** The date to make the next version from; null: no version is current any more (a cancelled proposal). */
   date: string | null;
@@ -58,13 +60,13 @@ export async function writeSchedules(
       visitIds: [],
       reconciled: [],
     };
-    group.participants.push(order.case.row.participant_id);
+    group.participants.push(order.snapshot.row.participant_id);
     group.visitIds.push(...visitIds);
-    if (finalDateMoved(order)) group.reconciled.push(order.case.row.participant_id);
+    if (finalDateMoved(order)) group.reconciled.push(order.snapshot.row.participant_id);
     ended.set(order.reason, group);
   };
   for (const order of orders) {
-    const { row, policy, keyOf } = order.case;
+    const { row, policy, keyOf } = order.snapshot;
     if (order.date === null) {
       end(
         order,
@@ -77,7 +79,7 @@ export async function writeSchedules(
       continue;
     }
     const next = order.next ?? nextVersion(order.date, order.inputs, keyOf);
-    const id = randomUUID();
+    const id = order.id ?? randomUUID();
     // A first version has none before it.
     if (order.inputs.current_date !== null || next.change.supersede.length > 0)
       end(
@@ -98,7 +100,7 @@ export async function writeSchedules(
       scheduling_mode: next.scheduling_mode,
       holiday_calendar_id: next.holiday_calendar_id,
       scheduling_settings: {
-        zone: order.case.facts.zone,
+        zone: order.snapshot.facts.zone,
         policy_version: row.policy_version,
         completed_visit_handling: policy.re_anchoring.completed_visit_handling,
         carried_visit_ids: [
@@ -125,13 +127,13 @@ export async function writeSchedules(
   for (const group of ended.values()) await stopSuperseded(tx, group.participants);
   await unpointAnchors(
     tx,
-    orders.filter((o) => o.date === null).map((o) => o.case.row.participant_id),
+    orders.filter((o) => o.date === null).map((o) => o.snapshot.row.participant_id),
   );
   return made;
 }
 
 /** A final date that moves, by an override above all, leaves the visits of its version reconciled. */
-const finalDateMoved = ({ case: { facts }, date, inputs }: ScheduleOrder): boolean =>
+const finalDateMoved = ({ snapshot: { facts }, date, inputs }: ScheduleOrder): boolean =>
   facts.anchor.status === 'finalized' && date !== null && anchorMoved(date, inputs);
 
 /**

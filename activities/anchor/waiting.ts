@@ -1,15 +1,16 @@
 import type { WaitingState } from '../../workflows/contract.js';
 import { epochOf, startOfDay } from '../../workflows/domain/dates.js';
-import { dateAhead, evaluate, restsReopened } from '../../workflows/domain/decide.js';
+import { dateAhead, evaluate, isReopenedAndUnchanged } from '../../workflows/domain/decide.js';
+import type { Policy } from '../../workflows/domain/policy-schema.js';
 import type { Decision, Fault } from '../../workflows/domain/types.js';
-import type { Case } from './context.js';
+import type { AnchorSnapshot } from './snapshot.js';
 
 /**
  * What the participant's process waits for now, in words that an operator reads in the Temporal UI. Read after the
  * write.
  */
-export function waitingState(current: Case, lastDecision: string): WaitingState {
-  const { row, facts, policy } = current;
+export function waitingState(snapshot: AnchorSnapshot, lastDecision: string): WaitingState {
+  const { row, facts, policy } = snapshot;
   const { anchor } = row;
   const pending = row.pending_override;
   const closed = row.participant.status === 'withdrawn';
@@ -17,10 +18,10 @@ export function waitingState(current: Case, lastDecision: string): WaitingState 
   if (!closed && pending) waiting.push('approval');
   let ahead: WaitingState['date_ahead'] = null;
   let ruleErrors: Fault[] = [];
-  if (!closed && (anchor.status !== 'finalized' || mayFollowConsent(current))) {
+  if (!closed && (anchor.status !== 'finalized' || mayFollowConsent(policy))) {
     const decision = evaluate(policy, facts);
     ruleErrors = [...decision.errors, ...decision.warnings].filter(({ code }) => code === 'RULE_ERROR');
-    ahead = restsReopened(policy, facts) ? null : awaitedDay(current, decision);
+    ahead = isReopenedAndUnchanged(policy, facts) ? null : awaitedDay(snapshot, decision);
     if (ahead || (!decision.candidate && anchor.status !== 'finalized')) waiting.push('date');
     if (anchor.status !== 'finalized')
       waiting.push(...decision.trace.prerequisites.filter((p) => !p.met).map((p) => p.name));
@@ -46,11 +47,11 @@ export function waitingState(current: Case, lastDecision: string): WaitingState 
 }
 
 /** A final date moves by itself only where a later consent moves it. */
-const mayFollowConsent = ({ policy: { multi_consent } }: Case): boolean =>
+export const mayFollowConsent = ({ multi_consent }: Policy): boolean =>
   multi_consent.anchor_consent === 'latest' && multi_consent.reconsent_updates_anchor;
 
 /** How long it is until the day of a source's date begins, by the database's clock alone. */
-function awaitedDay({ facts }: Case, decision: Decision): WaitingState['date_ahead'] {
+function awaitedDay({ facts }: AnchorSnapshot, decision: Decision): WaitingState['date_ahead'] {
   const date = dateAhead(decision);
   if (date === null) return null;
   const begins_at = startOfDay(date, facts.zone);
@@ -58,7 +59,7 @@ function awaitedDay({ facts }: Case, decision: Decision): WaitingState['date_ahe
 }
 
 /** The state of a participant whose record is gone. */
-export const goneState = (): WaitingState => ({
+export const closedState = (): WaitingState => ({
   status: 'unset',
   version: 0,
   enrollment_date: null,

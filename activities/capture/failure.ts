@@ -1,6 +1,6 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { POOL_AWAY } from '../../db/away.js';
-import { AnchorBusy } from '../../workflows/client.js';
+import { AnchorUpdateTimeoutError } from '../../workflows/client.js';
 
 /** How a call to a capture system failed (decisions, section 6: `error_type` of an attempt). */
 export type CaptureErrorType =
@@ -93,7 +93,7 @@ export function attemptFailure(
       category: ApplicationFailureCategory.BENIGN,
     });
   }
-  if (thrown instanceof AnchorBusy)
+  if (thrown instanceof AnchorUpdateTimeoutError)
     return ApplicationFailure.create({
       type: 'ANCHOR_BUSY',
       message: "The participant's workflow gave no answer in time.",

@@ -4,7 +4,7 @@ import { nowMs } from '../../db/clock.js';
 import type { Database } from '../../db/knex.js';
 import { polledStudies } from '../../db/queries/datacapture-syncs.js';
 import { readInScope } from '../../db/transaction.js';
-import { shownAs } from '../../workflows/client.js';
+import { workflowMetadata } from '../../workflows/client.js';
 import { datacapturePollId, workflowTypes } from '../../workflows/contract.js';
 
 export interface PollDeps {
@@ -56,7 +56,7 @@ async function schedule({ client, taskQueue }: PollDeps, studyId: string, every:
       taskQueue,
       args: [{ study_id: studyId }],
       workflowExecutionTimeout: LONGEST_RUN,
-      ...shownAs('poll of the capture system', studyId),
+      ...workflowMetadata('poll of the capture system', studyId),
     },
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: Math.max(every, 10_000) },
   } satisfies ScheduleOptions;

@@ -32,7 +32,7 @@ import { presentName } from '../../workflows/domain/capture/known-events.js';
 import { readingOf } from '../../workflows/domain/capture/reading.js';
 import { recordOf, rowsOfRecord } from '../../workflows/domain/capture/record.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
-import { decideTogether, wouldDecide } from '../anchor/decide-together.js';
+import { decideBatch, wouldChange } from '../anchor/decide-batch.js';
 import { clientOf, dictionaryRows, primaryKeyOf, projectFacts } from './connection.js';
 import type { CaptureDeps } from './deps.js';
 import { endTrigger, settleTrigger } from './end-trigger.js';
@@ -254,12 +254,12 @@ async function decideHere(
 ): Promise<Written | TriggerReport> {
   const { participant_id, notices, dates } = result;
   if (result.outcome === 'created') {
-    const decided = (await decideTogether(work, event.study_id, new Map([[participant_id, 'always']]))).get(
+    const decided = (await decideBatch(work, event.study_id, new Map([[participant_id, 'always']]))).get(
       participant_id,
     )!;
     return endTrigger(work.tx, event, { participant_id, notices, outcome: 'created', dated: dates.any }, decided);
   }
-  const { needed, decided } = await wouldDecide(work, participant_id);
+  const { needed, decided } = await wouldChange(work, participant_id);
   // An attempt before this one wrote the reading, and broke off before the participant's workflow had answered.
   const handedOver = event.participant_id !== null && result.outcome === 'unchanged';
   const written = {

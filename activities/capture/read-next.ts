@@ -4,7 +4,7 @@ import { claimRecords, releaseRecords } from '../../db/queries/datacapture-recor
 import { openRecords } from '../../db/queries/datacapture-syncs.js';
 import { inScope, readInScope } from '../../db/transaction.js';
 import type { DatacaptureSyncStart } from '../../workflows/contract.js';
-import { overlapped } from '../overlapped.js';
+import { pipelined } from '../pipelined.js';
 import { openConnection, projectFacts } from './connection.js';
 import type { Connection } from './connection.js';
 import type { CaptureDeps } from './deps.js';
@@ -49,7 +49,7 @@ export async function readNext(deps: CaptureDeps, reading: OpenSync): Promise<{ 
   const goesOn = () => performance.now() < enough && !cancellationSignal.aborted;
   // Two that are written at once may meet at a site or a code that both make; what was refused for that goes one by
   // one.
-  const done = await overlapped(
+  const done = await pipelined(
     portions(open.records, BATCH),
     async (records) => (goesOn() ? readBatch(deps, connected, reading, records) : undefined),
     attempt === 1 ? 2 : 1,

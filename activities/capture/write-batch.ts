@@ -14,8 +14,8 @@ import { enrollmentOf } from '../../workflows/domain/capture/enrollment.js';
 import { readingOf } from '../../workflows/domain/capture/reading.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
-import { decideTogether } from '../anchor/decide-together.js';
-import type { Decided, Ensuring } from '../anchor/decide-together.js';
+import { decideBatch } from '../anchor/decide-batch.js';
+import type { Decided, EnsureScheduleOptions } from '../anchor/decide-batch.js';
 import { dateRefused } from './end-trigger.js';
 import { rulesOf } from './export.js';
 import type { ExportPlan } from './export.js';
@@ -147,7 +147,7 @@ async function writeFresh(
       issues: [{ code: result.code, message: result.message }],
     });
   }
-  const decided = await decideTogether(
+  const decided = await decideBatch(
     work,
     study_id,
     new Map([...written.values()].map((result) => [result.participant_id, ensuring(result)])),
@@ -162,7 +162,7 @@ async function writeFresh(
   return refused;
 }
 
-const ensuring = ({ outcome, dates }: WrittenParticipant): Ensuring =>
+const ensuring = ({ outcome, dates }: WrittenParticipant): EnsureScheduleOptions =>
   outcome === 'created' ? 'always' : dates.any ? 'of_date' : 'rule_7';
 
 function outcomeOf(

@@ -2,8 +2,8 @@ import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { OpenChange } from '../../db/queries/open-work.js';
 import { inCarriedTrace } from '../../db/trace-context.js';
-import { shownAs } from '../../workflows/client.js';
-import type { AnchorMessages } from '../../workflows/client.js';
+import { workflowMetadata } from '../../workflows/client.js';
+import type { AnchorClient } from '../../workflows/client.js';
 import * as contract from '../../workflows/contract.js';
 import { kindOf } from './claims.js';
 import { deleteRuns } from './delete-runs.js';
@@ -18,7 +18,7 @@ const AGAIN = 'ALLOW_DUPLICATE_FAILED_ONLY';
  */
 export function deliverTo(deps: {
   client: Client;
-  anchors: AnchorMessages;
+  anchors: AnchorClient;
   taskQueue: string;
   eager?: boolean;
   unsigned?: 'accept' | 'refuse';
@@ -62,7 +62,7 @@ export function deliverTo(deps: {
             args: [{ event_id: subject, study_id: study_id!, local_first: true }],
             workflowIdReusePolicy: 'ALLOW_DUPLICATE',
             workflowIdConflictPolicy: isRetry ? 'FAIL' : 'USE_EXISTING',
-            ...shownAs('data-entry trigger', study_id),
+            ...workflowMetadata('data-entry trigger', study_id),
             requestEagerStart: deps.eager === true,
           }));
         }
@@ -81,7 +81,7 @@ export function deliverTo(deps: {
               taskQueue: deps.taskQueue,
               args: [change],
               workflowIdReusePolicy: AGAIN,
-              ...shownAs(`re-anchoring after a change of ${change.kind}`, study_id),
+              ...workflowMetadata(`re-anchoring after a change of ${change.kind}`, study_id),
             }),
           );
         }
@@ -93,7 +93,7 @@ export function deliverTo(deps: {
             args: [{ session_id: subject, study_id: study_id! }],
             signal: contract.pushNow,
             workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-            ...shownAs('results of one session to the capture system', study_id),
+            ...workflowMetadata('results of one session to the capture system', study_id),
           });
           return;
         case 'notification':
@@ -108,7 +108,7 @@ export function deliverTo(deps: {
               args: [{ sync_id: subject, study_id: study_id! }],
               workflowIdReusePolicy: 'ALLOW_DUPLICATE',
               workflowIdConflictPolicy: 'USE_EXISTING',
-              ...shownAs('sync with the capture system', study_id),
+              ...workflowMetadata('sync with the capture system', study_id),
             }),
           );
         case 'datacapture-poll':
@@ -123,7 +123,7 @@ export function deliverTo(deps: {
                   taskQueue: deps.taskQueue,
                   args: [{ export_id: subject, study_id: study_id! }],
                   workflowIdReusePolicy: AGAIN,
-                  ...shownAs('export of a dataset', study_id),
+                  ...workflowMetadata('export of a dataset', study_id),
                 }),
               );
         case 'audit-verification':
@@ -143,7 +143,7 @@ export function deliverTo(deps: {
               taskQueue: deps.taskQueue,
               args: [{ simulation_id: subject, study_id: study_id! }],
               workflowIdReusePolicy: AGAIN,
-              ...shownAs('simulation of a study', study_id),
+              ...workflowMetadata('simulation of a study', study_id),
             }),
           );
         // A delivery that was sent again by hand may have a workflow that waits for a later moment: it is told to look.
@@ -154,7 +154,7 @@ export function deliverTo(deps: {
             args: [{ delivery_id: subject, study_id: study_id! }],
             signal: contract.deliveryChanged,
             workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-            ...shownAs('repeat the delivery of an event', study_id),
+            ...workflowMetadata('repeat the delivery of an event', study_id),
           }));
       }
     });

@@ -4,8 +4,8 @@ import { expireSessions } from '../../db/queries/sessions.js';
 import { dueVisits, moveVisits } from '../../db/queries/visit-statuses.js';
 import type { MovedVisit } from '../../db/queries/visit-statuses.js';
 import { inScope, readInScope } from '../../db/transaction.js';
-import { overlapped } from '../overlapped.js';
-import type { Turn } from '../overlapped.js';
+import { pipelined } from '../pipelined.js';
+import type { WriteSlot } from '../pipelined.js';
 
 /**
  * Visits of one statement and transaction: their rows are locked for some tens of milliseconds, never for the whole
@@ -42,8 +42,8 @@ export function createVisitActivities({
         heartbeat(report);
         const before = report.opened + report.missed;
         // While a batch is recorded and committed, the next is moved.
-        await overlapped(portions(due, BATCH), async (ids, turn) => {
-          for (const { status } of await moveBatch(database, ids, turn))
+        await pipelined(portions(due, BATCH), async (ids, slot) => {
+          for (const { status } of await moveBatch(database, ids, slot))
             report[status === 'open' ? 'opened' : 'missed'] += 1;
           heartbeat(report);
         });
@@ -76,11 +76,11 @@ export function createVisitActivities({
 }
 
 /** @returns the visits that were moved, with their audit record committed */
-function moveBatch(database: Database, ids: readonly string[], turn: Turn): Promise<MovedVisit[]> {
+function moveBatch(database: Database, ids: readonly string[], slot: WriteSlot): Promise<MovedVisit[]> {
   return inScope(database, '*', async ({ tx, audit }) => {
-    await turn.taken();
+    await slot.acquire();
     const rows = await moveVisits(tx, ids);
-    turn.passOn();
+    slot.release();
     for (const [study_id, own] of byStudy(rows)) {
       audit.record({
         study_id,

@@ -1,6 +1,6 @@
 import type { Client, ScheduleOptions } from '@temporalio/client';
 import { ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
-import { shownAs } from '../../workflows/client.js';
+import { workflowMetadata } from '../../workflows/client.js';
 import { scheduleIds, workflowTypes } from '../../workflows/contract.js';
 
 /** `keep`: one that is there stays as it is. */
@@ -51,7 +51,7 @@ export async function ensureSchedule(client: Client, job: PeriodicJob): Promise<
       taskQueue: job.taskQueue,
       args: [],
       workflowExecutionTimeout: LONGEST_RUN,
-      ...shownAs(job.id.replaceAll('_', ' '), null),
+      ...workflowMetadata(job.id.replaceAll('_', ' '), null),
     },
     // A run does everything that is due: after an outage one is enough, and none of the hours that were missed is made
     // up for.

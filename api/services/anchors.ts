@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { AnchorBusy } from '../../workflows/client.js';
-import type { AnchorMessages, Participant } from '../../workflows/client.js';
+import { AnchorUpdateTimeoutError } from '../../workflows/client.js';
+import type { AnchorClient, Participant } from '../../workflows/client.js';
 import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
 import type { Tx } from '../../db/knex.js';
 import { readOneInScope } from '../../db/transaction.js';
@@ -51,7 +51,7 @@ interface Addressed {
   evenWithdrawn?: boolean;
 }
 
-export type AnchorUpdate = Parameters<AnchorMessages['update']>[0];
+export type AnchorUpdate = Parameters<AnchorClient['update']>[0];
 
 /** Each update's kind, as its authorization names it. */
 const KINDS: Readonly<Record<string, MessageKind>> = {
@@ -95,7 +95,8 @@ export async function send(
     };
     outcome = await services.anchors.update(definition, participant, sent, at.updateId);
   } catch (fault) {
-    if (fault instanceof AnchorBusy) throw problem('WORKER_UNAVAILABLE', { headers: { 'Retry-After': '2' } });
+    if (fault instanceof AnchorUpdateTimeoutError)
+      throw problem('WORKER_UNAVAILABLE', { headers: { 'Retry-After': '2' } });
     throw fault;
   }
   if (outcome.refused) {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ServiceError, WorkflowFailedError } from '@temporalio/client';
-import { shownAs } from '../../workflows/client.js';
+import { workflowMetadata } from '../../workflows/client.js';
 import { QUERY_SECONDS, datacaptureQueryId, datacaptureQueryType } from '../../workflows/domain/capture/query.js';
 import type { Asking, CaptureAnswer, CaptureQuestion } from '../../workflows/domain/capture/query.js';
 import { noteQuestion } from '../../db/queries/capture-questions.js';
@@ -29,7 +29,7 @@ export async function askCapture(
           workflowId: datacaptureQueryId(randomUUID()),
           args: [question],
           workflowExecutionTimeout: '2m',
-          ...shownAs(`question to the capture system: ${question.kind}`, question.study_id),
+          ...workflowMetadata(`question to the capture system: ${question.kind}`, question.study_id),
         },
       );
       return handle.result();

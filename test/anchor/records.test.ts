@@ -235,6 +235,19 @@ describe('what the anchor service leaves on record', function () {
     expect(await study.chainVerifies()).to.equal(true);
   });
 
+  it('a date entered by hand is recorded before what it leads to, each time', async () => {
+    const rows = await stage.sql<{ action: string }>(
+      `select action from audit_log where study_id = ? and resource_id = ? and (action like 'anchor%' or action = 'manual_date_entered') order by seq`,
+      [study.id, person.id],
+    );
+    expect(rows.slice(0, 4).map((r) => r.action)).to.deep.equal([
+      'manual_date_entered',
+      'anchor_proposed',
+      'manual_date_entered',
+      'anchor_changed',
+    ]);
+  });
+
   it('the version of the anchor has grown by each entry that changed value or status, and by nothing else', async () => {
     const moving = (await person.history()).filter(
       (h) => h.event_type !== 'OVERRIDE_REQUESTED' && h.event_type !== 'OVERRIDE_DENIED',

@@ -5,7 +5,7 @@ import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import { createAnchorActivities } from '../../activities/index.js';
 import { searchAttributes } from '../../workflows/contract.js';
-import { createAnchorMessages } from '../../workflows/client.js';
+import { createAnchorClient } from '../../workflows/client.js';
 import { root } from '../support/environment.js';
 import '../support/quiet-runtime.js';
 import type { Stage } from './stage.js';
@@ -25,7 +25,7 @@ export async function workflowBundle(): Promise<{ codePath: string }> {
  */
 export async function withSmallRuns<T>(
   stage: Stage,
-  work: (environment: TestWorkflowEnvironment, messages: ReturnType<typeof createAnchorMessages>) => Promise<T>,
+  work: (environment: TestWorkflowEnvironment, messages: ReturnType<typeof createAnchorClient>) => Promise<T>,
   database = stage.database,
 ): Promise<T | null> {
   const { temporal_cli: path } = stage.run;
@@ -50,7 +50,7 @@ export async function withSmallRuns<T>(
       activities: createAnchorActivities({ database }),
     });
     return await worker.runUntil(() =>
-      work(environment, createAnchorMessages(environment.client, { taskQueue, timeoutSeconds: 20 })),
+      work(environment, createAnchorClient(environment.client, { taskQueue, timeoutSeconds: 20 })),
     );
   } finally {
     await environment.teardown();

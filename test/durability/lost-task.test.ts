@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { createAnchorMessages } from '../../workflows/client.js';
+import { createAnchorClient } from '../../workflows/client.js';
 import {
   anchorState,
   cancelProposal,
@@ -68,7 +68,7 @@ describe('A worker that', function () {
       const id = await personIn(stage, study.id);
       const queue = unique('mortal');
       const dies = await workers.start(stage, queue, 1);
-      await createAnchorMessages(stage.temporal, { taskQueue: queue, timeoutSeconds: 20 }).start({
+      await createAnchorClient(stage.temporal, { taskQueue: queue, timeoutSeconds: 20 }).start({
         participant_id: id,
         study_id: study.id,
       });
@@ -98,7 +98,7 @@ describe('A worker that', function () {
       const id = await personIn(stage, study.id),
         participant = { participant_id: id, study_id: study.id };
       const queue = unique('slow'),
-        messages = createAnchorMessages(stage.temporal, { taskQueue: queue, timeoutSeconds: 30 });
+        messages = createAnchorClient(stage.temporal, { taskQueue: queue, timeoutSeconds: 30 });
       const slow = await workers.start(stage, queue, 0);
       await polled(stage, queue);
       // It has the task and stands still for most of the task's time; then its write waits, over the end of that time.
@@ -153,7 +153,7 @@ describe('A worker that', function () {
       const id = await personIn(stage, study.id),
         participant = { participant_id: id, study_id: study.id };
       const queue = unique('overrun'),
-        messages = createAnchorMessages(stage.temporal, { taskQueue: queue, timeoutSeconds: 30 });
+        messages = createAnchorClient(stage.temporal, { taskQueue: queue, timeoutSeconds: 30 });
       const slow = await workers.start(stage, queue, 0, 2);
       await polled(stage, queue);
       slow.kill('SIGSTOP');

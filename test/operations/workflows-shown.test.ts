@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { deliverTo } from '../../activities/relay/deliver-to.js';
 import type { OutboxRow } from '../../activities/relay/claims.js';
 import type { OutboxTopic } from '../../db/outbox.js';
-import { createAnchorMessages } from '../../workflows/client.js';
+import { createAnchorClient } from '../../workflows/client.js';
 import * as contract from '../../workflows/contract.js';
 import { datacaptureQueryType } from '../../workflows/domain/capture/query.js';
 import { Stage } from '../capture/support.js';
@@ -129,7 +129,7 @@ describe('What operators see of each workflow', function shown() {
       // The real relay on the real server; nobody takes its work, so that the run stays as it was begun.
       const deliver = deliverTo({
         client,
-        anchors: createAnchorMessages(client, { taskQueue, timeoutSeconds: 10 }),
+        anchors: createAnchorClient(client, { taskQueue, timeoutSeconds: 10 }),
         taskQueue,
         sendNotification: none,
         sendUserLink: none,

@@ -3,7 +3,7 @@ import { daysBetween } from './dates.js';
 import { prerequisites } from './prerequisites.js';
 import type { Policy } from './policy-schema.js';
 import { sameJson } from './same.js';
-import { Sight } from './sight.js';
+import { DecisionContext } from './decision-context.js';
 import { firstValidSource, identityOf, ofDate, sourceFingerprint } from './sources.js';
 import type {
   AnchorState,
@@ -25,9 +25,9 @@ import { reAnchoringGuards, validate } from './validation.js';
  * of the machine; the same facts give the same decision for ever, which is what a re-derivation shows.
  */
 export function evaluate(policy: Policy, facts: Facts): Decision {
-  const sight = new Sight(policy, facts);
-  const { candidate, trace: sources } = firstValidSource(policy, facts, sight);
-  const needed = prerequisites(policy, facts, candidate, sight);
+  const context = new DecisionContext(policy, facts);
+  const { candidate, trace: sources } = firstValidSource(policy, facts, context);
+  const needed = prerequisites(policy, facts, candidate, context);
   const met = needed.every((p) => p.met);
   const decision: Decision = {
     result: 'none',
@@ -44,12 +44,12 @@ export function evaluate(policy: Policy, facts: Facts): Decision {
   if (
     anchor.status === 'unset' &&
     anchor.cancelled_facts !== null &&
-    anchor.cancelled_facts === sourceFingerprint(policy, facts, sight)
+    anchor.cancelled_facts === sourceFingerprint(policy, facts, context)
   )
     return decision;
-  if (anchor.status === 'finalized') return decideFinalized(policy, facts, candidate, decision, sight);
+  if (anchor.status === 'finalized') return decideFinalized(policy, facts, candidate, decision, context);
 
-  const validation = validate(candidate, policy, facts, sight);
+  const validation = validate(candidate, policy, facts, context);
   decision.trace.validation = validation.trace;
   decision.warnings = [...decision.warnings, ...validation.warnings];
   if (validation.errors.length > 0) return { ...decision, result: 'validation_failed', errors: validation.errors };
@@ -87,7 +87,7 @@ function decideFinalized(
   facts: Facts,
   candidate: Candidate,
   decision: Decision,
-  sight: Sight,
+  context: DecisionContext,
 ): Decision {
   const { anchor } = facts;
   if (sameValue(anchor, candidate)) return { ...decision, result: 'unchanged' };
@@ -99,7 +99,7 @@ function decideFinalized(
     anchor.source_type === 'consent_workflow' &&
     candidate.source_type === 'consent_workflow';
   if (!followsConsent) return { ...decision, result: 'override_required' };
-  const validation = validate(candidate, policy, facts, sight);
+  const validation = validate(candidate, policy, facts, context);
   const errors = [...validation.errors, ...reAnchoringGuards(policy, facts)];
   decision.trace.validation = validation.trace;
   decision.warnings = [...decision.warnings, ...validation.warnings];
@@ -130,8 +130,8 @@ export function judgeOverride(
     source_type: 'override',
     source_ref: { override_by_user_id: actorId, previous_source_type: anchor.source_type },
   };
-  const sight = new Sight(policy, facts);
-  const validation = validate(candidate, policy, facts, sight);
+  const context = new DecisionContext(policy, facts);
+  const validation = validate(candidate, policy, facts, context);
   const errors =
     anchor.date === newDate
       ? [{ code: 'NO_CHANGE', message: `the date is ${newDate} already` }]
@@ -140,7 +140,11 @@ export function judgeOverride(
     errors,
     warnings: validation.warnings,
     transition: { ...move(anchor, 'OVERRIDE_GRANTED', 'finalized', candidate), is_override: true },
-    trace: { sources: [], validation: validation.trace, prerequisites: prerequisites(policy, facts, candidate, sight) },
+    trace: {
+      sources: [],
+      validation: validation.trace,
+      prerequisites: prerequisites(policy, facts, candidate, context),
+    },
   };
 }
 
@@ -163,8 +167,8 @@ export function judgeOverrideBack(
   policy: Policy,
   facts: Facts,
 ): { errors: Fault[]; guards: Fault[]; transition: Transition | null; trace: Decision['trace'] } {
-  const sight = new Sight(policy, facts);
-  const { candidate, trace: sources } = firstValidSource(policy, facts, sight);
+  const context = new DecisionContext(policy, facts);
+  const { candidate, trace: sources } = firstValidSource(policy, facts, context);
   const { anchor, beforeOverride } = facts;
   const stored: Candidate | null =
     anchor.date === null || anchor.source_type === null
@@ -175,7 +179,7 @@ export function judgeOverrideBack(
     (anchor.is_override && beforeOverride
       ? { ...beforeOverride, source_ref: beforeOverride.source_ref ?? {} }
       : stored);
-  const trace = { sources, validation: [], prerequisites: prerequisites(policy, facts, candidate, sight) };
+  const trace = { sources, validation: [], prerequisites: prerequisites(policy, facts, candidate, context) };
   if (!value) {
     const nothing = [{ code: 'NOTHING_TO_RETURN_TO', message: 'no source gives a date' }];
     return { errors: nothing, guards: nothing, transition: null, trace };
@@ -183,7 +187,7 @@ export function judgeOverrideBack(
   const moved = value.date !== anchor.date;
   const guards = moved ? reAnchoringGuards(policy, facts) : [];
   return {
-    errors: moved ? [...validate(value, policy, facts, sight).errors, ...guards] : [],
+    errors: moved ? [...validate(value, policy, facts, context).errors, ...guards] : [],
     guards,
     transition: move(anchor, 'CHANGED', 'provisional', value),
     trace,
@@ -208,9 +212,9 @@ export const dateAhead = ({ result, candidate, errors }: Decision): string | nul
 
 /** What moves a reopened anchor, as one text: its sources, and which prerequisites are met. */
 export function standingFacts(policy: Policy, facts: Facts): string {
-  const sight = new Sight(policy, facts);
-  const { candidate } = firstValidSource(policy, facts, sight);
-  return `${sourceFingerprint(policy, facts, sight)}#${prerequisites(policy, facts, candidate, sight)
+  const context = new DecisionContext(policy, facts);
+  const { candidate } = firstValidSource(policy, facts, context);
+  return `${sourceFingerprint(policy, facts, context)}#${prerequisites(policy, facts, candidate, context)
     .map(({ name, met }) => `${name}:${met}`)
     .join()}`;
 }
@@ -219,7 +223,7 @@ export function standingFacts(policy: Policy, facts: Facts): string {
  * Whether an anchor that an override-back reopened rests: no source and no prerequisite has changed since (decisions,
  * section 5).
  */
-export const restsReopened = (policy: Policy, facts: Facts): boolean =>
+export const isReopenedAndUnchanged = (policy: Policy, facts: Facts): boolean =>
   facts.anchor.reopened &&
   facts.anchor.reopened_facts !== null &&
   facts.anchor.reopened_facts === standingFacts(policy, facts);
@@ -249,7 +253,7 @@ export const cancelTransition = (anchor: AnchorState): Transition => ({
 });
 
 /** An entry that changes nothing of the anchor: an override asked for, or denied. */
-export const standStill = (anchor: AnchorState, event_type: HistoryType): Transition => ({
+export const noTransition = (anchor: AnchorState, event_type: HistoryType): Transition => ({
   event_type,
   status_before: anchor.status,
   status_after: anchor.status,

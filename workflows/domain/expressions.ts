@@ -215,7 +215,8 @@ const celValue = (value: unknown): unknown => {
 export type ExpressionContext = Record<string, unknown>;
 
 /**
- * What an expression sees of the facts. Built once a decision (sight.ts), which knows the consent that counts already.
+ * What an expression sees of the facts. Built once a decision (DecisionContext), which knows the consent that
+ * counts already.
  */
 export function expressionContext(
   facts: Facts,

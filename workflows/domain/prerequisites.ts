@@ -1,6 +1,6 @@
 import { runExpression } from './expressions.js';
 import type { Policy } from './policy-schema.js';
-import { Sight } from './sight.js';
+import { DecisionContext } from './decision-context.js';
 import type { Candidate, Facts } from './types.js';
 
 /** `reason`: why the rule could not be run. */
@@ -18,7 +18,7 @@ export function prerequisites(
   policy: Policy,
   facts: Facts,
   candidate: Candidate | null,
-  sight = new Sight(policy, facts),
+  context = new DecisionContext(policy, facts),
 ): Prerequisite[] {
   const {
     require_consent_signed,
@@ -29,13 +29,13 @@ export function prerequisites(
   } = policy.prerequisites;
   const list: Prerequisite[] = [];
   if (require_consent_signed)
-    list.push({ name: 'consent', met: facts.study.consent_mode !== 'econsent' || sight.consent !== null });
+    list.push({ name: 'consent', met: facts.study.consent_mode !== 'econsent' || context.consent !== null });
   if (require_eligibility_confirmed) list.push({ name: 'eligibility', met: facts.eligibility?.status === 'eligible' });
   if (require_randomization) list.push({ name: 'randomization', met: facts.randomization !== null });
   if (require_baseline_visit)
     list.push({ name: 'baseline_visit', met: facts.baseline.some((visit) => visit.status === 'completed') });
   if (custom_rule !== undefined) {
-    const outcome = runExpression(custom_rule, sight.expressions(candidate));
+    const outcome = runExpression(custom_rule, context.expressions(candidate));
     list.push({
       name: 'custom_rule',
       met: outcome.ok && outcome.value === true,

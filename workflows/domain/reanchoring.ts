@@ -1,4 +1,4 @@
-import { evaluate, restsReopened } from './decide.js';
+import { evaluate, isReopenedAndUnchanged } from './decide.js';
 import type { Policy } from './policy-schema.js';
 import { nextVersion } from './regeneration.js';
 import type { KeyOf, NextVersion, ScheduleInputs } from './regeneration.js';
@@ -21,7 +21,7 @@ export function reanchor(
 ): Reanchoring & { decision: Decision } {
   const evaluated = evaluate(policy, facts);
   // What does not change its sources or prerequisites leaves a reopened anchor where it is.
-  const decision: Decision = restsReopened(policy, facts)
+  const decision: Decision = isReopenedAndUnchanged(policy, facts)
     ? { ...evaluated, result: 'unchanged', transitions: [] }
     : evaluated;
   return { decision, schedule: reschedule(policy, facts, inputs, keyOf, decision.transitions.at(-1)) };

@@ -1,4 +1,4 @@
-import { cancelTransition, evaluate, judgeOverride, judgeOverrideBack, standStill } from './decide.js';
+import { cancelTransition, evaluate, judgeOverride, judgeOverrideBack, noTransition } from './decide.js';
 import type { Policy } from './policy-schema.js';
 import { sameJson } from './same.js';
 import type { Facts, Trace, Transition } from './types.js';
@@ -85,7 +85,7 @@ function decideAgain({ policy, facts, command }: KeptDecision): Given {
     case 'decide_override':
       return command.decision === 'approve'
         ? override(policy, facts, command, false)
-        : { ...nothing, transitions: [standStill(facts.anchor, 'OVERRIDE_DENIED')] };
+        : { ...nothing, transitions: [noTransition(facts.anchor, 'OVERRIDE_DENIED')] };
     case 'cancel':
       return facts.anchor.status === 'provisional'
         ? { ...nothing, transitions: [cancelTransition(facts.anchor)] }
@@ -109,7 +109,7 @@ function override(
 ): Given {
   const { errors, transition, trace } = judgeOverride(policy, facts, command.new_enrollment_date, command.requested_by);
   if (errors.length > 0 || facts.anchor.status !== 'finalized') return { transitions: [], trace };
-  return { transitions: [asksFirst ? standStill(facts.anchor, 'OVERRIDE_REQUESTED') : transition], trace };
+  return { transitions: [asksFirst ? noTransition(facts.anchor, 'OVERRIDE_REQUESTED') : transition], trace };
 }
 
 /** A trace without its wording, which another release may put otherwise. */

@@ -2,18 +2,18 @@ import { dateIn, inCalendar, isDate, readDateItem } from './dates.js';
 import { runExpression } from './expressions.js';
 import { sourcesInOrder } from './policy.js';
 import type { Policy, PolicySource } from './policy-schema.js';
-import { Sight } from './sight.js';
+import { DecisionContext } from './decision-context.js';
 import type { AnchorValue, Candidate, Facts, SourceTrace } from './types.js';
 
 type Reading = Candidate | { reason: string; error?: boolean };
-type Reader = (source: PolicySource, facts: Facts, policy: Policy, sight: Sight) => Reading;
+type Reader = (source: PolicySource, facts: Facts, policy: Policy, context: DecisionContext) => Reading;
 
 /**
  * A source's reading. An instant at an end of the calendar may lie in a year here that no date is written in, and a
  * rule calculate one.
  */
-function read(source: PolicySource, facts: Facts, policy: Policy, sight: Sight): Reading {
-  const reading = readers[source.type](source, facts, policy, sight);
+function read(source: PolicySource, facts: Facts, policy: Policy, context: DecisionContext): Reading {
+  const reading = readers[source.type](source, facts, policy, context);
   return 'reason' in reading || inCalendar(reading.date)
     ? reading
     : { reason: `its date in ${facts.zone} is not within the years 0001 to 9999` };
@@ -73,17 +73,17 @@ const readers: Record<PolicySource['type'], Reader> = {
       source_ref: { form_instance_id: form.id, item_oid: mapping.item_oid, form_oid: mapping.form_oid },
     };
   },
-  computed_rule: (source, facts, _policy, sight) => {
+  computed_rule: (source, facts, _policy, context) => {
     const { expression } = source.computed_rule!;
-    const context = sight.expressions(null);
-    const outcome = runExpression(expression, context);
+    const variables = context.expressions(null);
+    const outcome = runExpression(expression, variables);
     if (!outcome.ok) return { reason: outcome.reason, error: true };
     if (typeof outcome.value !== 'string' || !isDate(outcome.value))
       return { reason: 'RULE_ERROR: the rule gave no date', error: true };
     return {
       ...ofDate(outcome.value, facts),
       source_type: 'computed_rule',
-      source_ref: { expression, inputs: namedInputs(expression, context) },
+      source_ref: { expression, inputs: namedInputs(expression, variables) },
     };
   },
   manual_entry: (_source, facts) => {
@@ -154,7 +154,7 @@ function sourcesOf(policy: Policy, facts: Facts): readonly PolicySource[] {
 export function firstValidSource(
   policy: Policy,
   facts: Facts,
-  sight = new Sight(policy, facts),
+  context = new DecisionContext(policy, facts),
 ): { candidate: Candidate | null; trace: SourceTrace[] } {
   const trace: SourceTrace[] = [];
   let candidate: Candidate | null = null;
@@ -165,7 +165,7 @@ export function firstValidSource(
     } else if (candidate) {
       trace.push({ ...line, outcome: 'not_reached' });
     } else {
-      const reading = read(source, facts, policy, sight);
+      const reading = read(source, facts, policy, context);
       if ('reason' in reading) {
         trace.push({ ...line, outcome: reading.error ? 'error' : 'no_date', reason: reading.reason });
       } else {
@@ -184,11 +184,11 @@ export function firstValidSource(
 export const identityOf = (ref: Record<string, unknown> | null) => ({ ...ref, inputs: undefined });
 
 /** The facts that sources are read from, as one text: what must differ before anything is proposed after a cancel. */
-export function sourceFingerprint(policy: Policy, facts: Facts, sight = new Sight(policy, facts)): string {
+export function sourceFingerprint(policy: Policy, facts: Facts, context = new DecisionContext(policy, facts)): string {
   return sourcesOf(policy, facts)
     .filter((source) => source.is_active)
     .map((source) => {
-      const reading = read(source, facts, policy, sight);
+      const reading = read(source, facts, policy, context);
       return 'reason' in reading
         ? `${source.type}:-`
         : `${source.type}:${reading.date}:${reading.datetime ?? ''}:${JSON.stringify(identityOf(reading.source_ref))}`;

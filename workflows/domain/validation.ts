@@ -1,7 +1,7 @@
 import { daysBetween } from './dates.js';
 import { runExpression } from './expressions.js';
 import type { Policy } from './policy-schema.js';
-import { Sight } from './sight.js';
+import { DecisionContext } from './decision-context.js';
 import type { Candidate, Facts, Fault, Trace } from './types.js';
 
 export interface Validation {
@@ -18,7 +18,7 @@ export function validate(
   candidate: Candidate,
   policy: Policy,
   facts: Facts,
-  sight = new Sight(policy, facts),
+  context = new DecisionContext(policy, facts),
 ): Validation {
   const { validation, re_anchoring } = policy;
   const errors: Fault[] = [];
@@ -29,7 +29,7 @@ export function validate(
     if (!passed) into.push(fault());
   };
   const { date } = candidate;
-  const { consentDate } = sight;
+  const { consentDate } = context;
 
   if (validation.cannot_be_future) {
     check('cannot_be_future', date <= facts.today, () => ({
@@ -59,7 +59,7 @@ export function validate(
     }));
   }
   for (const rule of validation.custom_rules ?? []) {
-    const outcome = runExpression(rule.expression, sight.expressions(candidate));
+    const outcome = runExpression(rule.expression, context.expressions(candidate));
     check(
       rule.id,
       outcome.ok && outcome.value === true,

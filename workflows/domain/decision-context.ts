@@ -9,9 +9,9 @@ import type { Candidate, ConsentFact, Facts } from './types.js';
  * What the parts of one decision look up again and again, each worked out when it is first asked for: sources,
  * prerequisites and rules all ask for the consent that counts, its day, and what expressions see. One a decision.
  */
-export class Sight {
+export class DecisionContext {
   private chosen: ChosenConsent | undefined;
-  private context: ExpressionContext | undefined;
+  private variables: ExpressionContext | undefined;
   constructor(
     private readonly policy: Policy,
     private readonly facts: Facts,
@@ -28,8 +28,8 @@ export class Sight {
 
   /** What an expression sees; `candidate` null before there is one. */
   expressions(candidate: Candidate | null): ExpressionContext {
-    this.context ??= expressionContext(this.facts, this.policy, null, this.choice());
-    return candidate ? { ...this.context, candidate: candidateContext(candidate) } : this.context;
+    this.variables ??= expressionContext(this.facts, this.policy, null, this.choice());
+    return candidate ? { ...this.variables, candidate: candidateContext(candidate) } : this.variables;
   }
 
   private choice(): ChosenConsent {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { overlapped } from '../../activities/overlapped.js';
+import { pipelined } from '../../activities/pipelined.js';
 
 /** A gate that is opened by hand. */
 function gate() {
@@ -14,17 +14,17 @@ const soon = () =>
     setImmediate(resolve);
   });
 
-describe('Pieces that are worked through overlapped', () => {
-  it('one writes at a time, the next is read meanwhile, and begins to write when the turn is passed on', async () => {
+describe('Pieces that are worked through pipelined', () => {
+  it('one writes at a time, the next is read meanwhile, and begins to write when the slot is released', async () => {
     const seen: string[] = [];
     const written = [gate(), gate(), gate()],
       through = [gate(), gate(), gate()];
-    const done = overlapped([0, 1, 2], async (piece, turn) => {
+    const done = pipelined([0, 1, 2], async (piece, slot) => {
       seen.push(`read ${piece}`);
-      await turn.taken();
+      await slot.acquire();
       seen.push(`write ${piece}`);
       await written[piece]!.opened;
-      turn.passOn();
+      slot.release();
       await through[piece]!.opened;
       seen.push(`through ${piece}`);
       return piece * 10;
@@ -46,11 +46,11 @@ describe('Pieces that are worked through overlapped', () => {
     expect(seen).to.include('through 2');
   });
 
-  it('who does not pass the turn on keeps it until it is through', async () => {
+  it('a piece that does not release its slot keeps it until it is through', async () => {
     let writing = 0;
     const most = { writing: 0 };
-    await overlapped([0, 1, 2, 3], async (_piece, turn) => {
-      await turn.taken();
+    await pipelined([0, 1, 2, 3], async (_piece, slot) => {
+      await slot.acquire();
       writing += 1;
       most.writing = Math.max(most.writing, writing);
       await soon();
@@ -61,12 +61,12 @@ describe('Pieces that are worked through overlapped', () => {
 
   it('one at a time, none begins before the one before it is through, and none after one that failed', async () => {
     const seen: string[] = [];
-    const fault: unknown = await overlapped(
+    const fault: unknown = await pipelined(
       [0, 1, 2],
-      async (piece, turn) => {
+      async (piece, slot) => {
         seen.push(`read ${piece}`);
-        await turn.taken();
-        turn.passOn();
+        await slot.acquire();
+        slot.release();
         await soon();
         if (piece === 1) throw new Error('piece 1 failed');
         seen.push(`through ${piece}`);
@@ -83,9 +83,9 @@ describe('Pieces that are worked through overlapped', () => {
   it('when one fails no other begins, and it is told when nothing is under way any more', async () => {
     const begun: number[] = [],
       through: number[] = [];
-    const fault: unknown = await overlapped([0, 1, 2, 3, 4], async (piece, turn) => {
+    const fault: unknown = await pipelined([0, 1, 2, 3, 4], async (piece, slot) => {
       begun.push(piece);
-      await turn.taken();
+      await slot.acquire();
       if (piece === 1) throw new Error('piece 1 failed');
       await soon();
       through.push(piece);

@@ -7,16 +7,16 @@ import type { Policy } from '../../workflows/domain/policy-schema.js';
 import type { KeyOf } from '../../workflows/domain/regeneration.js';
 import type { Facts } from '../../workflows/domain/types.js';
 
-/** One participant's case: the facts as they stand in this transaction, and the policy that they are held against. */
-export interface Case {
+/** One participant's anchor as this transaction reads it: the facts, and the policy that judges them. */
+export interface AnchorSnapshot {
   row: FactRow;
   policy: Policy;
   facts: Facts;
   keyOf: KeyOf;
 }
 
-/** Reads the cases of these participants; those that are gone are left out. */
-export async function readCases(tx: Tx, participantIds: readonly string[]): Promise<Case[]> {
+/** Reads the snapshots of these participants; those that are gone are left out. */
+export async function loadSnapshots(tx: Tx, participantIds: readonly string[]): Promise<AnchorSnapshot[]> {
   return (await readFacts(tx, participantIds)).map((row) => {
     const policy = policyOf(row.policy);
     return { row, policy, facts: factsOf(row, policy), keyOf: (identity) => visitKey(row.participant_id, identity) };

@@ -1,14 +1,14 @@
 import { lockAnchors } from '../../db/queries/anchors.js';
 import { readScheduleInputs } from '../../db/queries/schedules.js';
 import type { Work } from '../../db/transaction.js';
-import { dateAhead, evaluate, restsReopened } from '../../workflows/domain/decide.js';
+import { dateAhead, evaluate, isReopenedAndUnchanged } from '../../workflows/domain/decide.js';
 import type { ScheduleInputs } from '../../workflows/domain/regeneration.js';
 import { scheduleFollows } from '../../workflows/domain/regeneration.js';
 import type { Decision, Fault } from '../../workflows/domain/types.js';
-import { readCases } from './context.js';
-import type { Case } from './context.js';
-import { writeOutcomes } from './write.js';
-import type { Outcome } from './write.js';
+import type { AnchorDecision } from './outcome.js';
+import { loadSnapshots } from './snapshot.js';
+import type { AnchorSnapshot } from './snapshot.js';
+import { writeDecisions } from './write.js';
 
 /** What an evaluation has come to. */
 export interface Decided {
@@ -26,37 +26,37 @@ const WITHDRAWN: Decided = { result: 'withdrawn', errors: [], candidate: null, c
  * Which schedules are made beyond rule 7: `always` of a participant that the capture system creates (from today where
  * there is no date), `of_date` of one whose date it changed (the date makes the next version, a proposal as well).
  */
-export type Ensuring = 'always' | 'of_date' | 'rule_7';
+export type EnsureScheduleOptions = 'always' | 'of_date' | 'rule_7';
 
 /**
  * Evaluates anchors of one study in the caller's transaction and writes what follows: what the participants' workflows
  * do with the message `evaluate`, in sets. For participants that this transaction makes, whose workflows do not run
  * yet, and for what concerns a whole study (decisions, section 5); the writes compare the anchors' versions as always.
  */
-export async function decideTogether(
+export async function decideBatch(
   { tx, audit }: Work,
   studyId: string,
-  wanted: ReadonlyMap<string, Ensuring>,
+  wanted: ReadonlyMap<string, EnsureScheduleOptions>,
 ): Promise<Map<string, Decided>> {
   const decided = new Map<string, Decided>();
   const participantIds = [...wanted.keys()].sort();
   if (participantIds.length === 0) return decided;
   await lockAnchors(tx, participantIds);
-  const cases = await readCases(tx, participantIds);
+  const snapshots = await loadSnapshots(tx, participantIds);
   const inputs = await readScheduleInputs(tx, studyId, participantIds);
-  const outcomes: Outcome[] = [];
-  for (const each of cases) {
-    const id = each.row.participant_id;
-    if (each.row.participant.status === 'withdrawn') {
+  const decisions: AnchorDecision[] = [];
+  for (const snapshot of snapshots) {
+    const id = snapshot.row.participant_id;
+    if (snapshot.row.participant.status === 'withdrawn') {
       decided.set(id, WITHDRAWN);
       continue;
     }
-    const decision = decisionOf(each);
-    const outcome = outcomeOf(each, decision, inputs.get(id)!, wanted.get(id)!);
-    if (outcome) outcomes.push(outcome);
-    decided.set(id, decidedOf(each, decision));
+    const decision = decisionOf(snapshot);
+    const anchorDecision = anchorDecisionOf(snapshot, decision, inputs.get(id)!, wanted.get(id)!);
+    if (anchorDecision) decisions.push(anchorDecision);
+    decided.set(id, decidedOf(snapshot, decision));
   }
-  await writeOutcomes(tx, audit, studyId, outcomes);
+  await writeDecisions(tx, audit, studyId, decisions);
   return decided;
 }
 
@@ -64,12 +64,12 @@ export async function decideTogether(
  * What a capture system's reading comes to: a reopened anchor that rests is left alone by what changes none of its
  * sources.
  */
-function decisionOf({ policy, facts }: Case): Decision {
+function decisionOf({ policy, facts }: AnchorSnapshot): Decision {
   const decision = evaluate(policy, facts);
-  return restsReopened(policy, facts) ? { ...decision, result: 'unchanged', transitions: [] } : decision;
+  return isReopenedAndUnchanged(policy, facts) ? { ...decision, result: 'unchanged', transitions: [] } : decision;
 }
 
-function decidedOf({ facts: { anchor, zone } }: Case, decision: Decision): Decided {
+function decidedOf({ facts: { anchor, zone } }: AnchorSnapshot, decision: Decision): Decided {
   const last = decision.transitions.at(-1);
   return {
     result: decision.result,
@@ -80,12 +80,17 @@ function decidedOf({ facts: { anchor, zone } }: Case, decision: Decision): Decid
   };
 }
 
-function outcomeOf(each: Case, decision: Decision, inputs: ScheduleInputs, ensuring: Ensuring): Outcome | null {
-  const makesFirst = ensuring === 'always' && each.row.anchor.current_schedule_version_id === null;
+function anchorDecisionOf(
+  snapshot: AnchorSnapshot,
+  decision: Decision,
+  inputs: ScheduleInputs,
+  ensuring: EnsureScheduleOptions,
+): AnchorDecision | null {
+  const makesFirst = ensuring === 'always' && snapshot.row.anchor.current_schedule_version_id === null;
   if (decision.transitions.length === 0 && !makesFirst) return null;
-  const schedule = scheduleAfter(each, decision, inputs, ensuring !== 'rule_7');
+  const schedule = scheduleAfter(snapshot, decision, inputs, ensuring !== 'rule_7');
   return {
-    case: each,
+    snapshot,
     transitions: decision.transitions,
     trace: decision.trace,
     command: { kind: 'evaluate' },
@@ -101,11 +106,11 @@ function outcomeOf(each: Case, decision: Decision, inputs: ScheduleInputs, ensur
  * is.
  */
 export function scheduleAfter(
-  { policy, facts, row }: Case,
+  { policy, facts, row }: AnchorSnapshot,
   decision: Decision,
   inputs: ScheduleInputs,
   ensure: boolean,
-): Outcome['schedule'] {
+): AnchorDecision['schedule'] {
   const hasCurrent = row.anchor.current_schedule_version_id !== null;
   if (!ensure && !scheduleFollows(decision, policy, hasCurrent)) return undefined;
   const last = decision.transitions.at(-1);
@@ -119,13 +124,14 @@ export function scheduleAfter(
  * What an evaluation would come to, and whether it would write anything: where not, a participant's workflow need not
  * be asked.
  */
-export async function wouldDecide({ tx }: Work, participantId: string): Promise<{ needed: boolean; decided: Decided }> {
-  const [each] = await readCases(tx, [participantId]);
-  if (!each || each.row.participant.status === 'withdrawn') return { needed: true, decided: WITHDRAWN };
-  const decision = decisionOf(each);
+export async function wouldChange({ tx }: Work, participantId: string): Promise<{ needed: boolean; decided: Decided }> {
+  const [snapshot] = await loadSnapshots(tx, [participantId]);
+  if (!snapshot || snapshot.row.participant.status === 'withdrawn') return { needed: true, decided: WITHDRAWN };
+  const decision = decisionOf(snapshot);
   // In `edc` mode a schedule follows the participant's site as well. A date ahead is waited for by the workflow.
   return {
-    needed: decision.transitions.length > 0 || dateAhead(decision) !== null || each.row.study.scheduling_mode === 'edc',
-    decided: decidedOf(each, decision),
+    needed:
+      decision.transitions.length > 0 || dateAhead(decision) !== null || snapshot.row.study.scheduling_mode === 'edc',
+    decided: decidedOf(snapshot, decision),
   };
 }

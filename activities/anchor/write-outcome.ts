@@ -1,0 +1,58 @@
+import { replaceManualEntry } from '../../db/queries/anchors.js';
+import {
+  endOverrideRequest,
+  insertApproverNotices,
+  insertOverrideRequest,
+  markReminded,
+} from '../../db/queries/override-request-writes.js';
+import { putOutbox } from '../../db/outbox.js';
+import type { Tx } from '../../db/knex.js';
+import type { Work } from '../../db/transaction.js';
+import { approverRoles } from '../../workflows/domain/approvers.js';
+import type { ApproverNotice, CommandOutcome, OverrideRequestChange } from './outcome.js';
+import type { AnchorSnapshot } from './snapshot.js';
+import { writeDecisions } from './write.js';
+
+/**
+ * Writes what a command came to, in the caller's transaction and in this order: the entry by hand, the override
+ * request, the decision (anchor, schedule, history, events), the messages to approvers. No handler writes anything.
+ * Audit records are sealed with the commit: those of the command, then those of its decision.
+ */
+export async function writeOutcome(
+  { tx, audit }: Work,
+  snapshot: AnchorSnapshot,
+  { auditEntries = [], manualEntry, overrideRequest, decision, approverNotice }: CommandOutcome,
+): Promise<void> {
+  const { study_id, participant_id } = snapshot.row;
+  for (const entry of auditEntries) audit.record(entry);
+  if (manualEntry) await replaceManualEntry(tx, participant_id, manualEntry.replaces, manualEntry.entry);
+  if (overrideRequest) await writeRequest(tx, overrideRequest);
+  if (decision) await writeDecisions(tx, audit, study_id, [decision]);
+  if (approverNotice) await notifyApprovers(tx, snapshot, approverNotice);
+}
+
+async function writeRequest(tx: Tx, change: OverrideRequestChange): Promise<void> {
+  switch (change.kind) {
+    case 'create':
+      return insertOverrideRequest(tx, change.request);
+    case 'end':
+      return endOverrideRequest(tx, change.id, change.end);
+    case 'reminded':
+      return markReminded(tx, change.id);
+  }
+}
+
+async function notifyApprovers(tx: Tx, { row, policy }: AnchorSnapshot, notice: ApproverNotice): Promise<void> {
+  const { study_id, participant_id, site_id } = row;
+  const ids = await insertApproverNotices(tx, {
+    study_id,
+    participant_id,
+    site_id,
+    ...notice,
+    roles: approverRoles(policy),
+  });
+  await putOutbox(
+    tx,
+    ids.map((subject) => ({ topic: 'notification', studyId: study_id, subject })),
+  );
+}
