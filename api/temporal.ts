@@ -6,7 +6,7 @@ import type { Settings } from '../settings.js';
 import { deadlineIn } from '../workflows/client.js';
 import { dataConverterOf } from '../workflows/payloads.js';
 import { idleBetweenRuns } from './call-context.js';
-import { problem } from './errors.js';
+import { problem } from './http/errors.js';
 
 const FRESH_MS = 5_000;
 const FRESH_DOWN_MS = 1_000;

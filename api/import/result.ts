@@ -1,7 +1,7 @@
 import type { ImportCounts } from '../../db/queries/imports.js';
 import type { ImportPlan, PlannedRow } from '../services/participant-import-plan.js';
-import { JsonList, writtenJson } from '../written-json.js';
-import type { WrittenJson } from '../written-json.js';
+import { JsonList, writtenJson } from '../http/json-stream.js';
+import type { WrittenJson } from '../http/json-stream.js';
 
 const brief = ({ row, fields }: PlannedRow) => ({
   row,

@@ -17,15 +17,15 @@ import {
 } from '../../db/queries/users.js';
 import type { UserRow } from '../../db/queries/users.js';
 import { inScope } from '../../db/transaction.js';
-import type { Actor } from '../access.js';
+import type { Actor } from '../http/access.js';
 import { requireUncommon } from '../auth/password-rule.js';
 import { sessionSecret } from '../auth/portal.js';
 import { opaqueToken, sha256 } from '../auth/tokens.js';
-import { problem } from '../errors.js';
-import { refuse } from '../middleware/count.js';
-import { by } from '../record.js';
-import type { RequestContext } from '../route.js';
-import type { Services } from '../services.js';
+import { problem } from '../http/errors.js';
+import { assertAllowed } from '../http/middleware/rate-limit.js';
+import { by } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
 import type { Settings } from '../../settings.js';
 import { tokensAfter } from './auth.js';
 import type { TokensAfter } from './auth.js';
@@ -49,9 +49,9 @@ async function queueLink(tx: Tx, userId: string, purpose: LinkPurpose): Promise<
  * Sends a link for a new password, if there is such an active account; the answer is the same either way. @throws 429
  * by account
  */
-export async function forgotPassword(services: Services, email: string, context: RequestContext): Promise<void> {
+export async function forgotPassword(services: Dependencies, email: string, context: RequestContext): Promise<void> {
   const account = sha256(email.toLowerCase()).toString('base64url');
-  refuse(await services.rateLimits.auth.take(`forgot:${account}`));
+  assertAllowed(await services.rateLimits.auth.take(`forgot:${account}`));
   await Promise.all([
     pause(LEAST_MS),
     inScope(services.database, [], async ({ tx, audit }) => {
@@ -76,7 +76,7 @@ export async function forgotPassword(services: Services, email: string, context:
  * @throws 401 INVALID_LINK, 400 PASSWORD_TOO_COMMON (the link is good still)
  */
 export async function resetPassword(
-  { database, settings }: Services,
+  { database, settings }: Dependencies,
   given: { token: string; new_password: string; revoke_api_tokens?: boolean },
   context: RequestContext,
 ): Promise<TokensAfter> {

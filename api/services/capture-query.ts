@@ -3,15 +3,15 @@ import { ServiceError, WorkflowFailedError } from '@temporalio/client';
 import { shownAs } from '../../workflows/client.js';
 import { QUERY_SECONDS, datacaptureQueryId, datacaptureQueryType } from '../../workflows/domain/capture/query.js';
 import type { CaptureAnswer, CaptureQuestion } from '../../workflows/domain/capture/query.js';
-import { problem, problemOf } from '../errors.js';
-import type { Services } from '../services.js';
+import { problem, problemOf } from '../http/errors.js';
+import type { Dependencies } from '../dependencies.js';
 
 /**
  * Asks a study's capture system by way of the worker, which alone opens connections to it.
  * @throws 503 when Temporal or the worker is away, or does not answer within `seconds`
  */
 export async function askCapture(
-  services: Services,
+  services: Dependencies,
   question: CaptureQuestion,
   seconds = services.settings.REQUEST_TIMEOUT_SECONDS,
 ): Promise<CaptureAnswer> {
@@ -48,7 +48,7 @@ export async function askCapture(
 
 /** As `askCapture`; what is wrong with the capture system is a 400 in its own words. */
 export async function askCaptureOrRefuse(
-  services: Services,
+  services: Dependencies,
   question: CaptureQuestion,
 ): Promise<Extract<CaptureAnswer, { ok: true }>> {
   // The worker says that the capture system is slow before the caller gives up.

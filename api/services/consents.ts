@@ -2,8 +2,8 @@ import { nowIso } from '../../db/clock.js';
 import { putOutbox } from '../../db/outbox.js';
 import type { Consent } from '../../db/models/records.js';
 import { consentForUpdate, insertConsent, updateConsent } from '../../db/queries/consents.js';
-import { problem } from '../errors.js';
-import { by, changedFields } from '../record.js';
+import { problem } from '../http/errors.js';
+import { by, changedFields } from '../http/audit-actor.js';
 import { existing, pastInstant, realInstant, sourcesChanged } from './participants.js';
 import type { Change } from './studies.js';
 
@@ -60,12 +60,12 @@ export async function changeConsent(
   participantId: string,
   id: string,
   given: Fields,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<Consent> {
   const participant = await existing(tx, participantId);
   const before = await consentForUpdate(tx, participantId, id);
   if (!before) throw problem('NOT_FOUND', { detail: 'There is no such consent.' });
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   const status = given.status ?? before.status;
   if (status !== before.status && !next[before.status].includes(status)) {
     throw problem('INVALID_TRANSITION', { detail: `A ${before.status} consent cannot become ${status}.` });

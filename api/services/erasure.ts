@@ -4,8 +4,8 @@ import { putOutbox } from '../../db/outbox.js';
 import { lockAnchors } from '../../db/queries/anchors.js';
 import { eraseIdentity, erasedAt, keptOf, mappedIdentityItems } from '../../db/queries/erasure.js';
 import { participantForUpdate } from '../../db/queries/participants.js';
-import { problem } from '../errors.js';
-import { by } from '../record.js';
+import { problem } from '../http/errors.js';
+import { by } from '../http/audit-actor.js';
 import { existing, withdraw } from './participants.js';
 import type { Change } from './studies.js';
 

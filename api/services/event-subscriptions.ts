@@ -15,16 +15,16 @@ import {
   updateSubscription,
 } from '../../db/queries/event-subscriptions.js';
 import type { EventSubscription } from '../../db/queries/event-subscriptions.js';
-import { problem } from '../errors.js';
-import { by, changedFields } from '../record.js';
+import { problem } from '../http/errors.js';
+import { by, changedFields } from '../http/audit-actor.js';
 import type { EventSubscriptionChange, NewEventSubscription } from '../schemas/events.js';
 import { seal } from '../secrets.js';
-import type { Services } from '../services.js';
+import type { Dependencies } from '../dependencies.js';
 import { requireOutgoingUrl } from './outgoing-urls.js';
 import type { Change } from './studies.js';
 
 interface SubscriptionChange extends Change {
-  services: Services;
+  services: Dependencies;
 }
 
 const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
@@ -73,11 +73,11 @@ export async function changeSubscription(
   studyId: string,
   id: string,
   given: Static<typeof EventSubscriptionChange>,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<EventSubscription & { secret?: string }> {
   const { tx, audit, actor, context, services } = change;
   const before = await existingSubscription(tx, studyId, id, true);
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   const fields = changedFields({ ...before }, given);
   if (fields.length === 0) return before;
   if (given.url !== undefined) requireOutgoingUrl(services.settings, given.url, 'url');
@@ -107,9 +107,9 @@ export async function removeSubscription(
   { tx, audit, actor, context }: Change,
   studyId: string,
   id: string,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<void> {
-  unchangedSince({ ...(await existingSubscription(tx, studyId, id, true)) });
+  assertIfMatch({ ...(await existingSubscription(tx, studyId, id, true)) });
   await deleteSubscription(tx, id);
   audit.record({
     ...by(actor, context),

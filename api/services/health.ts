@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { measured } from '../temporal.js';
 import type { Probe } from '../temporal.js';
-import type { Services } from '../services.js';
+import type { Dependencies } from '../dependencies.js';
 import { secondsSinceSign } from '../../db/queries/worker-signs.js';
 import { failingWorkflows } from './failing-workflows.js';
 
@@ -35,14 +35,14 @@ function health(probe: Probe | undefined): Health {
   };
 }
 
-export const checkDatabase = async ({ database }: Services): Promise<Health> =>
+export const checkDatabase = async ({ database }: Dependencies): Promise<Health> =>
   health(
     await measured(PROBE_MS, async () => {
       await within(database.raw('select 1'), PROBE_MS);
     }),
   );
 
-export const checkRedis = async ({ redis }: Services): Promise<Health> =>
+export const checkRedis = async ({ redis }: Dependencies): Promise<Health> =>
   health(
     redis &&
       (await measured(PROBE_MS, async () => {
@@ -51,7 +51,7 @@ export const checkRedis = async ({ redis }: Services): Promise<Health> =>
   );
 
 /** The mail server greets whoever connects. */
-async function checkMail({ settings }: Services): Promise<Health> {
+async function checkMail({ settings }: Dependencies): Promise<Health> {
   if (!settings.SMTP_URL) return health(undefined);
   const url = new URL(settings.SMTP_URL);
   const port = Number(url.port || (url.protocol === 'smtps:' ? 465 : 25));
@@ -81,7 +81,7 @@ const SILENT_SECONDS = 10;
  * Down when no worker asks Temporal for work, or none has shown a sign of life lately. Temporal alone notices after a
  * minute. While the database is away nothing is known of signs: Temporal's answer counts.
  */
-async function checkWorker({ database, settings, temporal, log }: Services): Promise<Health> {
+async function checkWorker({ database, settings, temporal, log }: Dependencies): Promise<Health> {
   const [asks, silent] = await Promise.all([
     temporal.probeWorker(),
     within(secondsSinceSign(database, settings.TEMPORAL_TASK_QUEUE), PROBE_MS).catch((fault: unknown) => {
@@ -98,7 +98,7 @@ async function checkWorker({ database, settings, temporal, log }: Services): Pro
 }
 
 /** All dependencies at once. `down`: one that is needed is; `degraded`: one that is not. */
-export async function checkAll(services: Services) {
+export async function checkAll(services: Dependencies) {
   const { settings, temporal } = services;
   const [database, server, worker, redis, mail] = await Promise.all([
     checkDatabase(services),

@@ -1,7 +1,7 @@
 import { putOutbox } from '../../db/outbox.js';
 import { addSites, externalIdsHeld, insertImported, updateImported } from '../../db/queries/participant-import.js';
 import type { ImportedParticipant } from '../../db/queries/participant-import.js';
-import { by } from '../record.js';
+import { by } from '../http/audit-actor.js';
 import type { ImportPlan, PlannedRow } from './participant-import-plan.js';
 import { READ_BY_ANCHOR, sourcesChanged } from './participants.js';
 import type { Change } from './studies.js';

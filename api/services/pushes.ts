@@ -2,8 +2,8 @@ import { requestPushAgain, retryFailures } from '../../db/queries/push-requests.
 import { listAttempts, pushOfSession } from '../../db/queries/pushes.js';
 import type { Page } from '../../db/queries/paging.js';
 import type { Tx } from '../../db/knex.js';
-import { problem } from '../errors.js';
-import { by } from '../record.js';
+import { problem } from '../http/errors.js';
+import { by } from '../http/audit-actor.js';
 import { existingSession } from './sessions.js';
 import type { Change } from './studies.js';
 

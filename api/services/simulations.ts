@@ -9,8 +9,8 @@ import { visitsPerParticipant } from '../../workflows/domain/simulation/inputs.j
 import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
 import { isPlotName, plotNames, plotSvg } from '../../workflows/domain/simulation/plots.js';
 import type { SimulationResult } from '../../workflows/domain/simulation/result.js';
-import { brokenRule, invalid, problem } from '../errors.js';
-import { by } from '../record.js';
+import { brokenRule, invalid, problem } from '../http/errors.js';
+import { by } from '../http/audit-actor.js';
 import type { Change } from './studies.js';
 
 const MOST_UNFINISHED = 10;

@@ -4,15 +4,15 @@ import { standardStudy, subjectOf } from '../../db/queries/standards.js';
 import { changeAs, readAs } from '../../db/request.js';
 import type { Caller, CallerRow } from '../../db/request.js';
 import { unhurried } from '../../db/transaction.js';
-import { admit, exporters } from '../access.js';
-import { problem } from '../errors.js';
-import { by } from '../record.js';
-import { reply } from '../route.js';
-import type { Reply } from '../route.js';
-import type { Services } from '../services.js';
+import { authorizeUser, exporters } from '../http/access.js';
+import { problem } from '../http/errors.js';
+import { by } from '../http/audit-actor.js';
+import { reply } from '../http/route.js';
+import type { Reply } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
 import { fhirBundle } from '../standards/fhir.js';
 import { writeOdm } from '../standards/odm/document.js';
-import { attachment, safeName } from '../file-names.js';
+import { attachment, safeName } from '../http/file-names.js';
 import type { Asked } from './exports.js';
 import { streamed } from './streamed.js';
 import { existing } from './studies.js';
@@ -24,7 +24,7 @@ const SYSTEM = 'urn:research-assessment:platform';
 /** A study as CDISC ODM, streamed, of one moment; told in the study's audit before it begins. @throws 404 */
 export async function exportOdm({ services, actor, context, siteId }: Asked, studyId: string): Promise<Reply> {
   const caller: Caller = { userId: actor.id, studyId, siteId };
-  const enter = (row: CallerRow | undefined) => admit(exporters, row, studyId);
+  const enter = (row: CallerRow | undefined) => authorizeUser(exporters, row, studyId);
   const study = await changeAs(services.database, caller, enter, async ({ tx, audit }) => {
     audit.record({
       ...by(actor, context),
@@ -58,7 +58,7 @@ export async function exportOdm({ services, actor, context, siteId }: Asked, stu
 /** A participant as a FHIR R4 bundle; told in the study's audit. @throws 404 */
 export async function exportFhir(
   { tx, audit, actor, context }: Change,
-  { PUBLIC_URL }: Services['settings'],
+  { PUBLIC_URL }: Dependencies['settings'],
   studyId: string,
   participantId: string,
 ): Promise<Reply> {

@@ -5,7 +5,7 @@ import type { SessionRow } from '../../db/queries/sessions.js';
 import { completeVisits, liveVisit } from '../../db/queries/sessions-visits.js';
 import { statusToday } from '../../db/queries/visit-statuses.js';
 import { updateVisit } from '../../db/queries/visits.js';
-import { by } from '../record.js';
+import { by } from '../http/audit-actor.js';
 import { held, sourcesChanged } from './participants.js';
 import type { Change } from './studies.js';
 

@@ -14,7 +14,7 @@ import { insertChunks, trialInserts } from '../../db/queries/trials.js';
 import { modulesWith } from '../../workflows/domain/assessment/modules.js';
 import { contentOf } from '../../workflows/domain/assessment/sync.js';
 import type { SessionWrite } from '../../workflows/domain/assessment/sync.js';
-import type { RequestContext } from '../route.js';
+import type { RequestContext } from '../http/route.js';
 import { inTurn } from './in-turn.js';
 import type { SessionCaller } from './sessions-caller.js';
 import { taskRows } from './sessions-content.js';

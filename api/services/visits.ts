@@ -13,8 +13,8 @@ import type { VisitRecord } from '../../db/queries/visits.js';
 import type { VisitContent, VisitDays } from '../../db/models/records.js';
 import { addDays, isDate } from '../../workflows/domain/dates.js';
 import { CONTENT, windowIdentity } from '../../workflows/domain/schedule.js';
-import { brokenRule, invalid, problem } from '../errors.js';
-import { by, changedFields } from '../record.js';
+import { brokenRule, invalid, problem } from '../http/errors.js';
+import { by, changedFields } from '../http/audit-actor.js';
 import type { Completion, NewVisit, VisitChange } from '../schemas/schedules.js';
 import { held, pastInstant, requireMovable, sourcesChanged } from './participants.js';
 import type { Change } from './studies.js';
@@ -96,14 +96,14 @@ export async function changeVisit(
   { tx, audit, actor, context }: Change,
   id: string,
   given: Static<typeof VisitChange>,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<VisitRecord> {
   // What the participant's next schedule keeps is read under the anchor's lock: a cancellation, another day or battery
   // comes before it or after.
   if (given.status === 'cancelled' || [...DAYS, ...CONTENT].some((field) => given[field] !== undefined))
     await lockAnchors(tx, [(await existingVisit(tx, id)).participant_id]);
   const { visit: before, participant } = await heldVisit(tx, id);
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   const { reason, ...change } = given;
   const fields = changedFields({ ...before }, change);
   if (fields.length === 0) return before;

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { largestBody } from '../../api/body-limit.js';
+import { largestBody } from '../../api/http/body/limit.js';
 import { described as routes } from '../../api/routes/index.js';
-import type { Route } from '../../api/route.js';
-import { bodySchema } from '../../api/route.js';
+import type { Route } from '../../api/http/route.js';
+import { RequestBody, bodySchema, requestBody } from '../../api/http/route.js';
 import { login, newStudy, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { mainThreadMs } from '../support/main-thread.js';
@@ -59,11 +59,14 @@ const triggers: Record<string, (bytes: number) => Body> = {
   }),
 };
 
+const mediaTypesOf = (route: Route) => requestBody(route)?.options.mediaTypes;
+const carriesRawData = ({ body }: Route) => body instanceof RequestBody && body.kind === 'json';
+
 const bodiesOf = (route: Route): Record<string, (bytes: number) => Body> =>
-  route.takes === 'bytes'
-    ? route.consumes?.includes('message/rfc822')
+  requestBody(route)?.kind === 'bytes'
+    ? mediaTypesOf(route)?.includes('message/rfc822')
       ? mails
-      : route.consumes
+      : mediaTypesOf(route)
         ? triggers
         : { ...mails, ...jsonBodies }
     : bodySchema(route)
@@ -111,7 +114,7 @@ describe('Nothing that one caller sends keeps the API from the others', function
             `${pathOf(route)}${route.query && 'token' in (route.query as { properties: object }).properties ? '?token=a.b' : ''}`,
             undefined,
             {
-              raw: body(route.large ? LIMITS.MAX_BODY_BYTES : largestBody(route, LIMITS)),
+              raw: body(carriesRawData(route) ? LIMITS.MAX_BODY_BYTES : largestBody(route, LIMITS)),
               headers: { 'X-Session-ID': '00000000-0000-4000-8000-000000000000', 'X-Study-ID': study.id },
             },
           ),
@@ -123,14 +126,14 @@ describe('Nothing that one caller sends keeps the API from the others', function
   }
 
   it('without a login', async () => {
-    const open = routes.filter((route) => !route.may.signed);
+    const open = routes.filter((route) => !route.access.token);
     expect(open.length).to.be.greaterThan(20);
     expect(await costs(admin, open)).to.deep.equal([]);
   });
 
   it('by the role that may least', async () => {
     const weakest = routes.filter(
-      ({ may }) => may.signed && may.roles.includes('data_manager') && may.roles.length >= 4,
+      ({ access }) => access.token && access.roles.includes('data_manager') && access.roles.length >= 4,
     );
     expect(await costs(reader, weakest)).to.deep.equal([]);
   });

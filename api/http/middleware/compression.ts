@@ -1,0 +1,98 @@
+import { pipeline } from 'node:stream';
+import { promisify } from 'node:util';
+import {
+  brotliCompress,
+  brotliCompressSync,
+  constants,
+  createBrotliCompress,
+  createGzip,
+  gzip,
+  gzipSync,
+} from 'node:zlib';
+import type { Context, Next } from 'koa';
+import { WrittenStream } from '../json-stream.js';
+
+const brotli = promisify(brotliCompress);
+const gz = promisify(gzip);
+/** Below this the header costs more than it saves. */
+const LEAST_BYTES = 1024;
+/** Up to this it takes a third of a millisecond, and longer to hand it to another thread and be told. */
+const AT_ONCE_BYTES = 32 * 1024;
+const TEXT = /^(application\/(json|[\w.+-]+\+json|javascript)|text\/|image\/svg\+xml)/;
+
+/**
+ * Compresses texts of more than a kilobyte, large ones off the main thread, as the client takes it. Left as they are:
+ * streams (what is read of them first would wait for a full block) and records with an ETag, whose strong tag names
+ * these bytes.
+ */
+export async function compress(ctx: Context, next: Next): Promise<void> {
+  await next();
+  const { body } = ctx;
+  if (body instanceof WrittenStream) return compressWritten(ctx, body);
+  if (
+    !(typeof body === 'string' || Buffer.isBuffer(body)) ||
+    !TEXT.test(ctx.response.get('content-type') ?? '') ||
+    ctx.response.get('etag') ||
+    ctx.response.get('content-encoding')
+  )
+    return;
+  ctx.vary('Accept-Encoding');
+  const encoding = encodingFor(ctx, Buffer.byteLength(body));
+  if (!encoding) return;
+  const { compressed } = ctx.state as Ahead;
+  const small =
+    compressed?.text === body
+      ? compressed.small
+      : await packed(typeof body === 'string' ? Buffer.from(body) : body, encoding);
+  const type = ctx.response.get('content-type');
+  ctx.body = small;
+  ctx.set({ 'Content-Encoding': encoding, 'Content-Type': type });
+}
+
+/** Piece by piece, so that neither the whole nor what it is packed into is in memory. */
+function compressWritten(ctx: Context, body: WrittenStream): void {
+  ctx.vary('Accept-Encoding');
+  const encoding = encodingFor(ctx, ctx.length ?? 0);
+  if (!encoding) return;
+  const type = ctx.response.get('content-type');
+  // A fault on either side ends both; who wrote the body into the socket logs it.
+  ctx.body = pipeline(
+    body,
+    encoding === 'br' ? createBrotliCompress({ params: BROTLI }) : createGzip({ level: 6 }),
+    () => undefined,
+  );
+  ctx.remove('Content-Length');
+  ctx.set({ 'Content-Encoding': encoding, 'Content-Type': type });
+}
+
+const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 4 };
+
+interface Ahead {
+  compressed?: { text: string; small: Buffer };
+}
+
+/** Compresses a JSON text that is going to be the answer, unless it is one of those that another thread compresses. */
+export function compressAhead(ctx: Context, text: string): void {
+  const length = Buffer.byteLength(text);
+  const encoding = length <= AT_ONCE_BYTES && encodingFor(ctx, length);
+  if (encoding) (ctx.state as Ahead).compressed = { text, small: packed(Buffer.from(text), encoding) as Buffer };
+}
+
+/** How the client takes a text of so many bytes; undefined: as it is. */
+function encodingFor(ctx: Context, length: number): 'br' | 'gzip' | undefined {
+  if (ctx.get('accept-encoding') === '' || ctx.method === 'HEAD' || length <= LEAST_BYTES) return undefined;
+  const encoding = ctx.acceptsEncodings('br', 'gzip', 'identity');
+  return encoding === 'br' || encoding === 'gzip' ? encoding : undefined;
+}
+
+/** At once what is small; a promise of what is not. */
+const packed = (bytes: Buffer, encoding: 'br' | 'gzip'): Buffer | Promise<Buffer> =>
+  encoding === 'br' ? brotliOf(bytes) : gzipOf(bytes);
+
+function brotliOf(bytes: Buffer): Buffer | Promise<Buffer> {
+  const options = { params: { ...BROTLI, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } };
+  return bytes.length <= AT_ONCE_BYTES ? brotliCompressSync(bytes, options) : brotli(bytes, options);
+}
+
+const gzipOf = (bytes: Buffer): Buffer | Promise<Buffer> =>
+  bytes.length <= AT_ONCE_BYTES ? gzipSync(bytes, { level: 6 }) : gz(bytes, { level: 6 });
