@@ -21,7 +21,7 @@ export function createApp(
   }
   if (tracing) app.use(tracing.middleware);
   app.use(requestLogger(dependencies, isDraining));
-  app.use(cors(settings.CORS_ORIGINS ?? [], routes));
+  if (settings.CORS_ORIGINS?.length) app.use(cors(settings.CORS_ORIGINS, routes));
   app.use(compress);
   app.use(mountedRoutes(routes, dependencies));
   app.use(notFound(dependencies));

@@ -21,7 +21,7 @@ export function principalOf(
   settings: Settings,
   studyId?: string,
 ): Principal {
-  if (kind === 'portal' || kind === 'household' || (kind === 'either' && isPortalToken(ctx)))
+  if (kind === 'portal' || kind === 'anyPortalUser' || (kind === 'either' && isPortalToken(ctx)))
     return portalHolder(ctx, settings);
   const authorization = ctx.get('authorization');
   const ticket = byTicket && authorization === '' ? ticketOf(ctx) : undefined;

@@ -10,9 +10,9 @@ export const allRoles: readonly Role[] = ['admin', 'researcher', 'coordinator', 
 /**
  * Whose token a route takes: nobody's, a user's (`true`), the participant's own of the portal, or either of the two; a
  * user's or the mfa token of one who must set up a second factor (`setup`); a scoped token of /api/v1 (`scoped`). What
- * takes a participant's takes that of who cares for it; `household`: the caregiver as itself, for nobody in particular.
+ * takes a participant's takes that of who cares for it; `anyPortalUser`: the caregiver as itself, for nobody in particular.
  */
-export type TokenKind = boolean | 'portal' | 'household' | 'either' | 'setup' | 'scoped';
+export type TokenKind = boolean | 'portal' | 'anyPortalUser' | 'either' | 'setup' | 'scoped';
 
 /** What a token of /api/v1 may be used for (decisions, section 3). */
 export const scopes = [
@@ -85,11 +85,11 @@ export const scoped = (scope: TokenScope): Access<'scoped'> => ({
 /** The participant, or who cares for it, by its portal token. */
 export const portal: Access<'portal'> = { token: 'portal', roles: [], study: false };
 /** Whoever has a portal token, as itself. */
-export const household: Access<'household'> = { token: 'household', roles: [], study: false };
+export const anyPortalUser: Access<'anyPortalUser'> = { token: 'anyPortalUser', roles: [], study: false };
 /** As `access`, and the participant whom the path names as well, or who cares for it, by its portal token. */
 export const staffOrParticipant = (access: Access<true>): Access<'either'> => ({ ...access, token: 'either' });
 /** As `access`, with a further rule in words that the service checks. */
-export const noting = (access: Access<true>, note: string): Access<true> => ({ ...access, note });
+export const withNote = (access: Access<true>, note: string): Access<true> => ({ ...access, note });
 
 /** As `access`, where a `study_id` of the request is not the study to which it is narrowed. */
 export const outsideStudy = <S extends TokenKind>(access: Access<S>): Access<S> => ({
@@ -213,7 +213,7 @@ export type CallerOf<Kind> = Kind extends true | 'setup' | 'scoped'
   ? Actor
   : Kind extends 'portal'
     ? Participant
-    : Kind extends 'household'
+    : Kind extends 'anyPortalUser'
       ? Participant | Caregiver
       : Kind extends 'either'
         ? Actor | Participant

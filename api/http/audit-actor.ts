@@ -3,7 +3,7 @@ import type { Actor } from './access.js';
 import type { RequestContext } from './route.js';
 
 /** Who did it and by which request: the part that every audit record of a request has in common. */
-export const by = (actor: Actor, context: RequestContext): Pick<AuditEntry, 'user_id' | 'request_id'> => ({
+export const auditActor = (actor: Actor, context: RequestContext): Pick<AuditEntry, 'user_id' | 'request_id'> => ({
   user_id: actor.id,
   request_id: context.requestId,
 });

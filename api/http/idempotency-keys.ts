@@ -6,7 +6,7 @@ import { answerOf, claimKey, claimOf, dropKey, holdKey, takeOverKey } from '../.
 import type { KeyName } from '../../db/queries/idempotency.js';
 import { problem } from './errors.js';
 import { Reply } from './route.js';
-import { WrittenJson } from './json-stream.js';
+import { JsonStream } from './json-stream.js';
 
 const POLL_MS = 40;
 /** Longer than any request may take: a claim older than this belongs to a process that died. */
@@ -95,7 +95,7 @@ export async function claimCommitted(
  */
 export async function storeResponse(db: Database | Tx, request: IdempotencyKey, answer: Reply): Promise<void> {
   if (answer.body instanceof Readable) return holdKey(db, request.name);
-  const body = answer.body instanceof WrittenJson ? answer.body.toString() : JSON.stringify(answer.body ?? null);
+  const body = answer.body instanceof JsonStream ? answer.body.toString() : JSON.stringify(answer.body ?? null);
   await answerOf(db, request.name, { status: answer.status, headers: answer.headers, body });
 }
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 
 /** A list of an answer that is written as JSON while it is made, so that its items need not be kept. */
-export class JsonList {
+export class JsonArrayWriter {
   readonly pieces: Buffer[] = [];
   length = 0;
 
@@ -13,7 +13,7 @@ export class JsonList {
 }
 
 /** An answer's body that is JSON already, in pieces of UTF-8. */
-export class WrittenJson {
+export class JsonStream {
   constructor(readonly pieces: readonly Buffer[]) {}
 
   /** In bytes. */
@@ -27,10 +27,10 @@ export class WrittenJson {
 }
 
 /** What is written already, on its way out: put together it would be in memory twice. */
-export class WrittenStream extends Readable {
+export class JsonReadable extends Readable {
   private at = 0;
 
-  constructor(private readonly written: WrittenJson) {
+  constructor(private readonly written: JsonStream) {
     super();
   }
 
@@ -40,12 +40,12 @@ export class WrittenStream extends Readable {
 }
 
 /** An object some of whose members are written already. */
-export function writtenJson(members: Record<string, unknown>): WrittenJson {
+export function jsonStream(members: Record<string, unknown>): JsonStream {
   const pieces: Buffer[] = [];
   for (const [name, value] of Object.entries(members)) {
     const key = `${pieces.length > 0 ? ',' : '{'}${JSON.stringify(name)}:`;
-    if (value instanceof JsonList) pieces.push(Buffer.from(`${key}[`), ...value.pieces, Buffer.from(']'));
+    if (value instanceof JsonArrayWriter) pieces.push(Buffer.from(`${key}[`), ...value.pieces, Buffer.from(']'));
     else pieces.push(Buffer.from(key + JSON.stringify(value)));
   }
-  return new WrittenJson([...pieces, Buffer.from('}')]);
+  return new JsonStream([...pieces, Buffer.from('}')]);
 }

@@ -3,7 +3,7 @@ import { auditDenials } from './middleware/audit-denials.js';
 import { authenticate } from './middleware/authenticate.js';
 import { authorize } from './middleware/authorize.js';
 import { begin } from './middleware/begin.js';
-import { checkNames } from './middleware/check-names.js';
+import { checkNames, hasNames } from './middleware/check-names.js';
 import { handle } from './middleware/handle.js';
 import { idempotency } from './middleware/idempotency.js';
 import { rateLimit } from './middleware/rate-limit.js';
@@ -25,7 +25,7 @@ export function pipeline(route: Route, dependencies: Dependencies): RouteMiddlew
     begin(route, dependencies),
     ...(access.token ? [authenticate(route, dependencies)] : []),
     rateLimit(route, dependencies),
-    checkNames(route),
+    ...(hasNames(route) ? [checkNames(route)] : []),
     ...(requestBody(route) ? [readBody(route, dependencies)] : []),
     respond,
     ...(access.token ? [auditDenials(route, dependencies)] : []),

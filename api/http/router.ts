@@ -1,10 +1,10 @@
 import { METHODS } from 'node:http';
 import { Router } from '@koa/router';
 import type { RouterMiddleware } from '@koa/router';
-import type { Context, Middleware, Next } from 'koa';
+import type { Context, Middleware } from 'koa';
 import type { Dependencies } from '../dependencies.js';
 import { problem } from './errors.js';
-import type { Problem } from './errors.js';
+import { refuseUnknownPath } from './middleware/begin.js';
 import { countRequest } from './middleware/rate-limit.js';
 import { pipeline } from './pipeline.js';
 import type { Route } from './route.js';
@@ -22,8 +22,7 @@ export function mountedRoutes(routes: readonly Route[], dependencies: Dependenci
     const router = routers.get(mount) ?? new Router(STRICT);
     routers.set(mount, router);
     const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
-    for (const route of ofPath)
-      router.register(pattern, [route.method], [pathParams(dependencies), ...middlewaresOf(route, dependencies)]);
+    for (const route of ofPath) router.register(pattern, [route.method], middlewaresOf(route, dependencies));
     // The most specific path alone says which methods there are: /exports/csv is no export called csv.
     router.register(pattern, METHODS, refuseMethod(ofPath, dependencies));
   }
@@ -35,28 +34,8 @@ export function mountedRoutes(routes: readonly Route[], dependencies: Dependenci
 const middlewaresOf = (route: Route, dependencies: Dependencies) =>
   pipeline(route, dependencies) as unknown as RouterMiddleware[];
 
-/** Where no route is found. It counts for the address: nobody has looked at a token yet. */
-export function notFound(dependencies: Dependencies) {
-  return async (ctx: Context): Promise<void> => {
-    await countRequest(ctx, 'general', undefined, dependencies);
-    throw nothingHere();
-  };
-}
-
-const nothingHere = (): Problem => problem('NOT_FOUND', { detail: 'There is nothing at this path.' });
-
-/** The parameters of the path, decoded. A broken escape names no resource. */
-function pathParams(dependencies: Dependencies) {
-  return async (ctx: Context, next: Next): Promise<void> => {
-    const { params, captures } = ctx as unknown as { params: Record<string, string>; captures: string[] };
-    if (!captures.every(isDecodable)) {
-      await countRequest(ctx, 'general', undefined, dependencies);
-      throw nothingHere();
-    }
-    (ctx.state as { params: Record<string, string> }).params = params;
-    return next();
-  };
-}
+/** Where no route is found. */
+export const notFound = (dependencies: Dependencies) => (ctx: Context) => refuseUnknownPath(ctx, dependencies);
 
 /** Answers OPTIONS, and refuses a method that a known path does not have, with the methods that it has. */
 function refuseMethod(routes: readonly Route[], dependencies: Dependencies) {
@@ -93,13 +72,4 @@ const rank = (path: string): string =>
 function mountOf(path: string): string {
   const [, first = '', second = ''] = path.split('/', 3);
   return first === 'api' ? `/api/${second}` : `/${first}`;
-}
-
-function isDecodable(segment: string): boolean {
-  try {
-    return !decodeURIComponent(segment).includes('\0');
-  } catch (fault) {
-    if (fault instanceof URIError) return false;
-    throw fault;
-  }
 }

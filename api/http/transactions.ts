@@ -88,7 +88,7 @@ export function portalTransactions(
     return ofPortal(database, { kind: 'participant', id: principal.id, login: principal.login }, (row) =>
       authorizeParticipant(row as PortalCallerRow | undefined, named, access.evenWithdrawn),
     );
-  const authorize = access.token === 'household' ? authorizeCaregiverAlone : authorizeCaregiver;
+  const authorize = access.token === 'anyPortalUser' ? authorizeCaregiverAlone : authorizeCaregiver;
   return ofPortal(
     database,
     { kind: 'caregiver', id: principal.id, participantId: named.participantId, login: principal.login },

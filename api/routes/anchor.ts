@@ -8,7 +8,7 @@ import {
   setEnrollmentDate,
 } from '../../workflows/contract.js';
 import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
-import { inStudy, noting, staffOrParticipant } from '../http/access.js';
+import { inStudy, withNote, staffOrParticipant } from '../http/access.js';
 import type { Actor, Participant } from '../http/access.js';
 import { reply, route, IfMatch } from '../http/route.js';
 import type { Input, RequestContext } from '../http/route.js';
@@ -36,14 +36,14 @@ import { participantSender, requireOwnDate } from '../services/portal.js';
 import { currentVersion } from '../services/schedule-versions.js';
 
 const path = '/api/studies/{study_id}/participants/{participant_id}/anchor-date';
-const canSet = noting(inStudy(), 'and the policy’s can_set');
+const canSet = withNote(inStudy(), 'and the policy’s can_set');
 const canSetOwn = staffOrParticipant(
-  noting(inStudy(), 'and the policy’s can_set; the participant where participant_can_set is true'),
+  withNote(inStudy(), 'and the policy’s can_set; the participant where participant_can_set is true'),
 );
 const canReadOwn = staffOrParticipant(
-  noting(inStudy(), 'the participant where the policy’s participant_can_set is true'),
+  withNote(inStudy(), 'the participant where the policy’s participant_can_set is true'),
 );
-const canOverride = noting(inStudy(), 'and the policy’s can_override');
+const canOverride = withNote(inStudy(), 'and the policy’s can_override');
 
 type Acting = Pick<
   Input<typeof path, TSchema, TSchema, 'either', undefined>,

@@ -3,7 +3,7 @@ import { attachment } from '../http/file-names.js';
 import { listAudit } from '../../db/queries/audit.js';
 import { listCheckpoints } from '../../db/queries/audit-checkpoints.js';
 import { anyone, roles, studyAsFilter } from '../http/access.js';
-import { endOf, startOf } from '../http/time-range.js';
+import { rangeEnd, rangeStart } from '../http/time-range.js';
 import { publicUrl } from '../public-url.js';
 import { accepted, created, reply, route, tagged, response } from '../http/route.js';
 import {
@@ -58,8 +58,8 @@ export const auditRoutes = [
       await requireChain(tx, studyId);
       return listAudit(tx, {
         ...query,
-        from: query.from && startOf(query.from),
-        to: query.to && endOf(query.to),
+        from: query.from && rangeStart(query.from),
+        to: query.to && rangeEnd(query.to),
         study_id: studyId,
         skip: query.skip ?? 0,
         limit: query.limit ?? 50,

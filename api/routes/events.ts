@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { listEvents } from '../../db/queries/events.js';
 import { inStudy, orByTicket } from '../http/access.js';
 import { siteNamed } from '../http/context.js';
-import { afterEndOf, startOf } from '../http/time-range.js';
+import { rangeEndExclusive, rangeStart } from '../http/time-range.js';
 import { created, reply, route, response } from '../http/route.js';
 import { Type, Uuid, before, listOf, paging, since, sorting, text } from '../schemas/common.js';
 import { Event } from '../schemas/events.js';
@@ -64,8 +64,8 @@ With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on
       const filter = {
         type: query.type,
         participantId: query.participant_id,
-        from: query.from && startOf(query.from),
-        to: query.to && afterEndOf(query.to),
+        from: query.from && rangeStart(query.from),
+        to: query.to && rangeEndExclusive(query.to),
       };
       if (!headers.accept?.includes(STREAM))
         return listEvents(tx, params.study_id, {

@@ -1,6 +1,6 @@
 import { listConsents } from '../../db/queries/consents.js';
 import { listForms } from '../../db/queries/forms.js';
-import { inStudy, noting, staff } from '../http/access.js';
+import { inStudy, withNote, staff } from '../http/access.js';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Settings } from '../../settings.js';
 import { created, route, tagged, response } from '../http/route.js';
@@ -97,7 +97,7 @@ export const factRoutes = [
     tag: 'Eligibility',
     summary: 'Put the eligibility assessment',
     transaction: 'change',
-    access: noting(staff.participants, 'eligible, ineligible and waivers: admin, researcher, investigator'),
+    access: withNote(staff.participants, 'eligible, ineligible and waivers: admin, researcher, investigator'),
     description: `Replaces the assessment. \`eligible\` and \`ineligible\` are confirmations, with \`confirmed_at\` (default: now); a coordinator prepares the assessment but does not confirm it (403). ${evaluated}`,
     body: PutEligibility,
     responses: { 200: Eligibility },
@@ -155,7 +155,7 @@ export const factRoutes = [
     tag: 'Forms',
     summary: 'Add a form',
     transaction: 'change',
-    access: noting(staff.participants, 'signed and locked: admin, investigator'),
+    access: withNote(staff.participants, 'signed and locked: admin, investigator'),
     description: `Items of an erased participant are not kept: 409 PARTICIPANT_ERASED. A signed one: ${asksAgain} ${evaluated}`,
     headers: Reauthentication,
     body: NewForm,
@@ -186,7 +186,7 @@ export const factRoutes = [
     tag: 'Forms',
     summary: 'Fill in, complete, sign or lock a form',
     transaction: 'change',
-    access: noting(staff.participants, 'signed and locked: admin, investigator'),
+    access: withNote(staff.participants, 'signed and locked: admin, investigator'),
     description: `draft ↔ complete → signed → locked (else 409 INVALID_TRANSITION). \`items\` is merged (RFC 7396) until the form is signed (then 409 FORM_FROZEN), and stays as it is once the participant is erased (409 PARTICIPANT_ERASED). Investigators and admins sign and lock. Signing: ${asksAgain} ${evaluated}`,
     headers: Reauthentication,
     body: FormChange,

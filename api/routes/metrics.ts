@@ -1,7 +1,7 @@
 import { inScope } from '../../db/transaction.js';
 import { anyone, roles, outsideStudy } from '../http/access.js';
 import { prometheusText } from '../metrics/prometheus.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import { reply, route, response } from '../http/route.js';
 import { Instant, Type, extension, listOf, oneOf, paging } from '../schemas/common.js';
 import { failingWorkflows } from '../services/failing-workflows.js';
@@ -97,7 +97,7 @@ export const metricsRoutes = [
     handle: async ({ services, actor, context }) => {
       await inScope(services.database, [], async ({ audit }) =>
         audit.record({
-          ...by(actor, context),
+          ...auditActor(actor, context),
           study_id: null,
           action: 'metrics_reset',
           resource_type: 'metrics',

@@ -1,4 +1,4 @@
-import { anyone, noting, roles, signedIn, signedInOrSetup, outsideStudy } from '../http/access.js';
+import { anyone, withNote, roles, signedIn, signedInOrSetup, outsideStudy } from '../http/access.js';
 import { noContent, route } from '../http/route.js';
 import {
   LoggedIn,
@@ -89,7 +89,7 @@ export const mfaRoutes = [
     ...own,
     path: '/api/auth/mfa/disable',
     summary: 'Turn one’s own second factor off',
-    access: outsideStudy(noting(signedIn, 'not for a role of MFA_REQUIRED_ROLES (403 MFA_REQUIRED)')),
+    access: outsideStudy(withNote(signedIn, 'not for a role of MFA_REQUIRED_ROLES (403 MFA_REQUIRED)')),
     description: 'Needs a code. A wrong one is 400 WRONG_CODE.',
     body: MfaProof,
     responses: { 204: undefined, 409: undefined },

@@ -1,5 +1,5 @@
 import { listNotifications } from '../../db/queries/notifications.js';
-import { anyone, noting, portal, signedIn, staff, staffOrParticipant, outsideStudy } from '../http/access.js';
+import { anyone, withNote, portal, signedIn, staff, staffOrParticipant, outsideStudy } from '../http/access.js';
 import { accepted, noContent, reply, route, tagged, response, rawBody } from '../http/route.js';
 import { Type, Uuid, listOf, paging, sorting, text } from '../schemas/common.js';
 import {
@@ -157,7 +157,7 @@ export const notificationRoutes = [
     path: '/api/test/email',
     tag,
     summary: 'Send an email of one’s own words',
-    access: outsideStudy(noting(signedIn, 'to oneself; an admin also to staff, participants and caregivers')),
+    access: outsideStudy(withNote(signedIn, 'to oneself; an admin also to staff, participants and caregivers')),
     rateLimit: 'auth',
     description: testing,
     body: TestEmail,
@@ -178,7 +178,7 @@ export const notificationRoutes = [
     path: '/api/test/sms',
     tag,
     summary: 'Send a text message of one’s own words',
-    access: outsideStudy(noting(signedIn, 'an admin, to participants and caregivers')),
+    access: outsideStudy(withNote(signedIn, 'an admin, to participants and caregivers')),
     rateLimit: 'auth',
     description: testing,
     body: TestSms,

@@ -1,7 +1,7 @@
 import { listRequests } from '../../db/queries/override-requests.js';
 import { decideOverride } from '../../workflows/contract.js';
 import type { OverrideDecision } from '../../workflows/contract.js';
-import { inStudy, noting, auditedRefusals } from '../http/access.js';
+import { inStudy, withNote, auditedRefusals } from '../http/access.js';
 import { Problem } from '../http/errors.js';
 import { route } from '../http/route.js';
 import { OverrideApplied, OverrideDenied, OverrideRequest } from '../schemas/anchor.js';
@@ -14,7 +14,7 @@ import { currentVersion } from '../services/schedule-versions.js';
 import { signDecision, takeDecisionBack } from '../services/signatures.js';
 
 const path = '/api/studies/{study_id}/participants/{participant_id}/anchor-date/override-requests';
-const approver = noting(inStudy(), 'and the policy’s override_approver_roles, but not who asked');
+const approver = withNote(inStudy(), 'and the policy’s override_approver_roles, but not who asked');
 
 const decide = (decision: 'approve' | 'deny') =>
   route({

@@ -1,5 +1,5 @@
 import { hasFailedSync } from '../../db/queries/portal.js';
-import { anyone, household as whoever, portal, staff, outsideStudy } from '../http/access.js';
+import { anyone, anyPortalUser as whoever, portal, staff, outsideStudy } from '../http/access.js';
 import { accepted, reply, route } from '../http/route.js';
 import { Type, listOf, paging } from '../schemas/common.js';
 import {

@@ -6,7 +6,7 @@ import { versionOf } from '../../db/queries/reports/version.js';
 import type { ReportVersion } from '../../db/queries/reports/version.js';
 import { reportedVisits } from '../../db/queries/reports/visits.js';
 import { inStudy } from '../http/access.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import { route } from '../http/route.js';
 import { pageOf } from '../schemas/common.js';
 import {
@@ -134,7 +134,7 @@ export const reportRoutes = [
       const { skip = 0, limit = 50, adherence, ...filter } = query;
       const found = await reportedVisits(tx, asked(params.study_id, filter), { skip, limit, adherence });
       audit.record({
-        ...by(actor, context),
+        ...auditActor(actor, context),
         study_id: params.study_id,
         action: 'report_read',
         resource_type: 'report',
@@ -158,7 +158,7 @@ export const reportRoutes = [
     handle: ({ prefetched, audit, actor, context, params, query }) => {
       const found = participantReport(prefetched, query);
       audit.record({
-        ...by(actor, context),
+        ...auditActor(actor, context),
         study_id: found.identity.study_id,
         action: 'report_read',
         resource_type: 'participant',

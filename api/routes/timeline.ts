@@ -1,7 +1,7 @@
 import { nowMs } from '../../db/clock.js';
 import { timelineKinds } from '../../db/queries/timeline.js';
 import { inStudy, portal, outsideStudy } from '../http/access.js';
-import { afterEndOf, startOf } from '../http/time-range.js';
+import { rangeEndExclusive, rangeStart } from '../http/time-range.js';
 import { reply, route, response } from '../http/route.js';
 import { Instant, Json, Type, before, listOf, nullable, oneOf, paging, since } from '../schemas/common.js';
 import { timeline, wholeTimeline } from '../services/timeline/index.js';
@@ -26,8 +26,8 @@ const OwnItem = Type.Object(
 
 const narrowing = { from: Type.Optional(since), to: Type.Optional(before) };
 const period = ({ from, to }: { from?: string; to?: string }) => ({
-  from: from && startOf(from),
-  to: to && afterEndOf(to),
+  from: from && rangeStart(from),
+  to: to && rangeEndExclusive(to),
 });
 const kinds = <const K extends readonly string[]>(...of: K) =>
   Type.Optional(Type.Array(oneOf(...of), { description: 'of these kinds, with commas between' }));

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import type { DatasetName } from '../../db/queries/datasets.js';
 import { listApiTokens } from '../../db/queries/api-tokens.js';
-import { noting, scoped, signedIn, outsideStudy } from '../http/access.js';
+import { withNote, scoped, signedIn, outsideStudy } from '../http/access.js';
 import type { TokenScope } from '../http/access.js';
 import { created, noContent, route, tagged, response } from '../http/route.js';
 import { Type, Uuid, listOf, oneOf, paging, sorting } from '../schemas/common.js';
@@ -91,7 +91,7 @@ export const v1Routes = [
     method: 'GET',
     path: '/api/v1/tokens',
     summary: 'One’s own tokens that were not revoked',
-    access: outsideStudy(noting(signedIn, 'another user’s (`user_id`) for admin only')),
+    access: outsideStudy(withNote(signedIn, 'another user’s (`user_id`) for admin only')),
     transaction: 'read',
     query: Type.Object({
       ...paging,
@@ -120,7 +120,7 @@ export const v1Routes = [
     method: 'DELETE',
     path: '/api/v1/tokens/{id}',
     summary: 'Revoke a token, at once',
-    access: outsideStudy(noting(signedIn, 'one’s own; an admin anybody’s')),
+    access: outsideStudy(withNote(signedIn, 'one’s own; an admin anybody’s')),
     transaction: 'change',
     responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {

@@ -2,7 +2,7 @@ import { findWebhookEvent, listWebhookEvents, retryWebhookEvent } from '../../db
 import { listUnmatched } from '../../db/queries/unmatched-triggers.js';
 import { anyone, inStudy, roles, outsideStudy } from '../http/access.js';
 import { problem, problemOf } from '../http/errors.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import { accepted, route, rawBody } from '../http/route.js';
 import {
   TriggerAccepted,
@@ -91,7 +91,7 @@ export const webhookRoutes = [
         throw problemOf(409, 'NOT_FAILED', `Only a failed trigger can be retried; this one is ${event.status}.`);
       const retried = await retryWebhookEvent(tx, event);
       audit.record({
-        ...by(actor, context),
+        ...auditActor(actor, context),
         study_id: event.study_id,
         action: 'webhook_event_retried',
         resource_type: 'webhook_event',

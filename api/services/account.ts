@@ -23,7 +23,7 @@ import { sessionSecret } from '../auth/portal.js';
 import { opaqueToken, sha256 } from '../auth/tokens.js';
 import { problem } from '../http/errors.js';
 import { assertAllowed } from '../http/middleware/rate-limit.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import type { RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
 import type { Settings } from '../../settings.js';
@@ -111,7 +111,7 @@ export async function inviteUser(
   const user = await register(change, { ...given, password: opaqueToken() });
   await queueLink(change.tx, user.id, 'invitation');
   change.audit.record({
-    ...by(change.actor, change.context),
+    ...auditActor(change.actor, change.context),
     study_id: null,
     action: 'user_invited',
     resource_type: 'user',
@@ -132,7 +132,7 @@ export async function inviteAgain(
   await requireLinkQuota(tx, settings, { user_id: id });
   await queueLink(tx, id, 'invitation');
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: null,
     action: 'user_invited',
     resource_type: 'user',
@@ -145,7 +145,7 @@ export async function endSession({ tx, audit, actor, context }: Change, familyId
   if (!(await familyOf(tx, actor.id, familyId))) throw problem('NOT_FOUND', { detail: 'There is no such login.' });
   await revokeFamily(tx, familyId);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: null,
     action: 'logout',
     resource_type: 'user',
@@ -158,7 +158,7 @@ export async function endSession({ tx, audit, actor, context }: Change, familyId
 export async function endAllSessions({ tx, audit, actor, context }: Change): Promise<void> {
   await revokeAllOf(tx, actor.id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: null,
     action: 'logout_everywhere',
     resource_type: 'user',

@@ -4,7 +4,7 @@ import type { AuditTrail } from '../../db/audit.js';
 import { approverRoles } from '../../workflows/domain/approvers.js';
 import type { Actor } from '../http/access.js';
 import { problem, problemOf } from '../http/errors.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import type { RequestContext } from '../http/route.js';
 import type { GivenOut } from './message-signing.js';
 import type { Proof } from './reauthentication.js';
@@ -63,7 +63,7 @@ export async function authorizeDecision(
     actor.id,
   );
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'approval_authorized',
     resource_type: 'participant',

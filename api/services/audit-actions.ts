@@ -3,7 +3,7 @@ import { listAudit } from '../../db/queries/audit.js';
 import { inScope, readInScope } from '../../db/transaction.js';
 import type { Actor } from '../http/access.js';
 import { problem } from '../http/errors.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import type { RequestContext } from '../http/route.js';
 import type { NewAuditRecord } from '../schemas/audit.js';
 import type { Dependencies } from '../dependencies.js';
@@ -30,7 +30,7 @@ export async function recordAction(
   await inScope(database, '*', async ({ tx, audit }) => {
     await requireChain(tx, studyId ?? undefined);
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: studyId,
       action,
       resource_type,

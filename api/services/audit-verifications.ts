@@ -4,7 +4,7 @@ import { putOutbox } from '../../db/outbox.js';
 import { insertVerification, verificationById } from '../../db/queries/audit-verifications.js';
 import type { Actor } from '../http/access.js';
 import { problem } from '../http/errors.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import type { RequestContext } from '../http/route.js';
 import { requireChain } from './audit.js';
 
@@ -17,7 +17,7 @@ export async function orderVerification(
   const { id } = await insertVerification(tx, studyId ?? null, actor.id);
   await putOutbox(tx, [{ topic: 'audit-verification', studyId: null, subject: id }]);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: null,
     action: 'audit_verification_requested',
     resource_type: 'audit_log',

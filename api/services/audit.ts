@@ -18,7 +18,7 @@ import { inScope, readInScope, snapshotInScope, unhurried } from '../../db/trans
 import { checkpointFolder } from '../../settings.js';
 import type { Actor } from '../http/access.js';
 import { problem } from '../http/errors.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import type { RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
 
@@ -100,7 +100,7 @@ export async function checkpointNow(
   await requireChainNow(services, studyId);
   await inScope(services.database, '*', async ({ audit }) =>
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: null,
       action: 'audit_checkpoint_requested',
       resource_type: 'audit_checkpoint',
@@ -175,7 +175,7 @@ export async function exportAudit(
   await requireChainNow(services, studyId);
   await inScope(services.database, '*', async ({ audit }) =>
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: studyId ?? null,
       action: 'audit_exported',
       resource_type: 'audit_log',

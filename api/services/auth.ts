@@ -27,7 +27,7 @@ import { challenge, mfaRequired } from './mfa-challenge.js';
 import { opaqueToken, sha256, signToken } from '../auth/tokens.js';
 import { problem } from '../http/errors.js';
 import { assertAllowed } from '../http/middleware/rate-limit.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import { noContent, reply } from '../http/route.js';
 import type { Reply, RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
@@ -216,7 +216,7 @@ export async function changePassword(
   await updateUser(tx, actor.id, { password_hash: await hashPassword(given.new_password) });
   await revokeAllOf(tx, actor.id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: null,
     action: 'password_changed',
     resource_type: 'user',

@@ -3,7 +3,7 @@ import type { BatteryRecord, ModuleRow } from '../../db/queries/batteries.js';
 import { isTask } from '../../workflows/domain/assessment/tasks.js';
 import { brokenRule, problem } from '../http/errors.js';
 import { mergePatch } from '../http/merge-patch.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import { acceptModules, editable, existingBattery } from './batteries.js';
 import type { GivenModule } from './batteries.js';
 import { acceptSettings } from './batteries-settings.js';
@@ -117,7 +117,7 @@ function record(
   metadata: Record<string, unknown>,
 ): void {
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: battery.study_id,
     action,
     resource_type: 'battery',

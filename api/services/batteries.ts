@@ -16,7 +16,7 @@ import { taskDefinition } from '../../workflows/domain/assessment/tasks.js';
 import type { TaskName } from '../../workflows/domain/assessment/tasks.js';
 import { invalid, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
-import { by, changedFields } from '../http/audit-actor.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import { acceptSettings } from './batteries-settings.js';
 import { existing as existingStudy } from './studies.js';
 import type { Change } from './studies.js';
@@ -63,7 +63,7 @@ export async function createBattery(
   const id = await mapConstraintErrors(unique, () => insertBattery(tx, { ...fields, study_id: studyId }));
   await insertModules(tx, { battery_id: id, version: 1, study_id: studyId }, accepted);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'battery_created',
     resource_type: 'battery',
@@ -102,7 +102,7 @@ export async function changeBattery(
       );
     }
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: battery.study_id,
       action: 'battery_changed',
       resource_type: 'battery',
@@ -130,7 +130,7 @@ async function move(
     await updateBattery(tx, battery.id, { status: 'retired' });
   }
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: battery.study_id,
     action: `battery_${status}`,
     resource_type: 'battery',
@@ -167,7 +167,7 @@ export async function removeBattery(
   if (await batteryInUse(tx, id)) throw problem('BATTERY_IN_USE');
   await deleteBattery(tx, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: battery.study_id,
     action: 'battery_deleted',
     resource_type: 'battery',
@@ -199,7 +199,7 @@ export async function duplicateBattery(
     source.modules.map(({ id: _id, ...module }) => module),
   );
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: given.study_id,
     action: 'battery_duplicated',
     resource_type: 'battery',

@@ -10,7 +10,7 @@ import { publicName } from '../../workflows/domain/reminders/study-face.js';
 import type { Actor, Participant } from '../http/access.js';
 import { sessionSecret } from '../auth/portal.js';
 import { problem } from '../http/errors.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import type { Reply, RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
 import { visitCalendar } from './visit-calendar.js';
@@ -73,7 +73,7 @@ export const revokeOwnFeed = async (change: Change & { actor: Participant }): Pr
   revokeFeed(change, await feedOf(change.tx, ownFeed(change.actor)), change.actor.study_id);
 
 const recordOf = (actor: Actor | Participant, context: RequestContext, feed: CalendarFeed) => ({
-  ...(actor.role === 'participant' ? { user_id: null, request_id: context.requestId } : by(actor, context)),
+  ...(actor.role === 'participant' ? { user_id: null, request_id: context.requestId } : auditActor(actor, context)),
   resource_type: 'participant',
   resource_id: feed.participant_id,
   metadata: { calendar_feed_id: feed.id, ...(feed.caregiver_id && { caregiver_id: feed.caregiver_id }) },

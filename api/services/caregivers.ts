@@ -12,7 +12,7 @@ import {
 import type { CaregiverFields, CaregiverRecord } from '../../db/queries/caregivers.js';
 import { participantForUpdate } from '../../db/queries/participants.js';
 import { problem } from '../http/errors.js';
-import { by, changedFields } from '../http/audit-actor.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { Change } from './studies.js';
 
 type Unchanged = (record: Record<string, unknown>) => void;
@@ -29,7 +29,7 @@ export async function addCaregiver(
 ): Promise<CaregiverRecord> {
   const id = await insertCaregiver(tx, studyId, given);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'caregiver_created',
     resource_type: 'caregiver',
@@ -56,7 +56,7 @@ export async function changeCaregiver(
   await updateCaregiver(tx, studyId, id, given);
   if (given.status === 'inactive') await shutOut(tx, studyId, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'caregiver_changed',
     resource_type: 'caregiver',
@@ -76,7 +76,7 @@ export async function removeCaregiver(
   const before = await wholly(tx, studyId, id, assertIfMatch);
   await deleteCaregiver(tx, studyId, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'caregiver_deleted',
     resource_type: 'caregiver',
@@ -112,7 +112,7 @@ export async function assignCare(
   ) {
     const isNew = !before.participants.some((care) => care.participant_id === participant.id);
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: before.study_id,
       action: isNew ? 'caregiver_assigned' : 'caregiver_relationship_changed',
       resource_type: 'participant',
@@ -134,7 +134,7 @@ export async function unassignCare(
   if (!(await endCare(tx, before.id, participant_id)))
     throw problem('NOT_FOUND', { detail: 'The caregiver does not care for this participant.' });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'caregiver_unassigned',
     resource_type: 'participant',

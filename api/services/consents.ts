@@ -3,7 +3,7 @@ import { putOutbox } from '../../db/outbox.js';
 import type { Consent } from '../../db/models/records.js';
 import { consentForUpdate, insertConsent, updateConsent } from '../../db/queries/consents.js';
 import { problem } from '../http/errors.js';
-import { by, changedFields } from '../http/audit-actor.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import { existing, pastInstant, realInstant, sourcesChanged } from './participants.js';
 import type { Change } from './studies.js';
 
@@ -38,7 +38,7 @@ export async function createConsent(
     participant_id: participantId,
   });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: participant.study_id,
     action: status === 'signed' || status === 'revoked' ? `consent_${status}` : 'consent_created',
     resource_type: 'consent',
@@ -86,7 +86,7 @@ export async function changeConsent(
     throw problem('INVALID_TRANSITION', { detail: `A ${before.status} consent is final.` });
   const consent = await updateConsent(tx, id, change);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: participant.study_id,
     action: status === before.status ? 'consent_changed' : `consent_${status}`,
     resource_type: 'consent',

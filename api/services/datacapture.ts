@@ -19,7 +19,7 @@ import { inScope, readInScope } from '../../db/transaction.js';
 import type { Actor } from '../http/access.js';
 import { Problem, problem, problemOf } from '../http/errors.js';
 import { contentTag } from '../http/etag.js';
-import { by, changedFields } from '../http/audit-actor.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { RequestContext } from '../http/route.js';
 import type { ConfigPatch } from '../schemas/datacapture.js';
 import { seal } from '../secrets.js';
@@ -218,7 +218,7 @@ async function recordChange(
     : Object.keys(shown).sort();
   if (stored && fields.length + secrets.length === 0) return;
   work.audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: stored ? 'datacapture_config_changed' : 'datacapture_config_created',
     resource_type: 'datacapture_config',

@@ -7,7 +7,7 @@ import { eligibilityOf, putEligibility as put } from '../../db/queries/eligibili
 import { boundFaults } from '../../workflows/domain/fact-bounds.js';
 import type { Actor } from '../http/access.js';
 import { invalidFields, problem } from '../http/errors.js';
-import { by, changedFields } from '../http/audit-actor.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { PutEligibility } from '../schemas/facts.js';
 import { existing, realInstant, sourcesChanged } from './participants.js';
 import type { Change } from './studies.js';
@@ -76,7 +76,7 @@ export async function putEligibility(
   if (before && fields.length === 0) return before;
   const stored = await put(tx, assessment);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: participant.study_id,
     action: newlyConfirmed ? 'eligibility_confirmed' : 'eligibility_changed',
     resource_type: 'eligibility',

@@ -10,7 +10,7 @@ import {
 import type { EventDefinitionFields, EventDefinitionRecord } from '../../db/queries/event-definitions.js';
 import { problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
-import { by, changedFields } from '../http/audit-actor.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { Change } from './studies.js';
 import { requireBattery } from './windows.js';
 
@@ -87,7 +87,7 @@ async function noteChange(
 ): Promise<void> {
   const { id, study_id, event_oid } = event;
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id,
     action,
     resource_type: 'event_definition',

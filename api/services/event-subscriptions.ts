@@ -16,7 +16,7 @@ import {
 } from '../../db/queries/event-subscriptions.js';
 import type { EventSubscription } from '../../db/queries/event-subscriptions.js';
 import { problem } from '../http/errors.js';
-import { by, changedFields } from '../http/audit-actor.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { EventSubscriptionChange, NewEventSubscription } from '../schemas/events.js';
 import { seal } from '../secrets.js';
 import type { Dependencies } from '../dependencies.js';
@@ -53,7 +53,7 @@ export async function createSubscription(
     created_by_id: actor.id,
   });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'event_subscription_created',
     resource_type: 'event_subscription',
@@ -88,7 +88,7 @@ export async function changeSubscription(
   if (status === 'disabled') await disableSubscription(tx, id, 'disabled by hand');
   if (status === 'active' && before.status === 'disabled') await enableSubscription(tx, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'event_subscription_changed',
     resource_type: 'event_subscription',
@@ -112,7 +112,7 @@ export async function removeSubscription(
   assertIfMatch({ ...(await existingSubscription(tx, studyId, id, true)) });
   await deleteSubscription(tx, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'event_subscription_deleted',
     resource_type: 'event_subscription',
@@ -135,7 +135,7 @@ export async function rotateSecret(
     services.settings.EVENT_SECRET_OVERLAP_HOURS,
   );
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'event_subscription_secret_rotated',
     resource_type: 'event_subscription',
@@ -157,7 +157,7 @@ export async function redeliverEvent(
   if (subscription.status === 'disabled') throw problem('SUBSCRIPTION_DISABLED');
   await redeliver(tx, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'event_redelivered',
     resource_type: 'event_delivery',

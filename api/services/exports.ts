@@ -19,7 +19,7 @@ import type { Actor } from '../http/access.js';
 import { invalid, problem } from '../http/errors.js';
 import { publicUrl } from '../public-url.js';
 import { attachment, safeName } from '../http/file-names.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import { accepted, reply } from '../http/route.js';
 import type { Reply, RequestContext } from '../http/route.js';
 import type { NewExport } from '../schemas/exports.js';
@@ -66,7 +66,7 @@ export async function exportData(asked: Asked, format: ExportFormat, given: Stat
       if (request.deidentify) await ensurePseudonymKey(tx, request.study_id);
       const { study_id, dataset, ...filters } = request;
       audit.record({
-        ...by(actor, context),
+        ...auditActor(actor, context),
         study_id,
         action: 'data_exported',
         resource_type: 'export',

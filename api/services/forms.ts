@@ -6,7 +6,7 @@ import { formForUpdate, insertForm, updateForm } from '../../db/queries/forms.js
 import { boundFaults } from '../../workflows/domain/fact-bounds.js';
 import { invalidFields, problem } from '../http/errors.js';
 import { mergePatch } from '../http/merge-patch.js';
-import { by, changedFields } from '../http/audit-actor.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import { requireNotErased } from './erased.js';
 import { existing, held, sourcesChanged } from './participants.js';
 import { signatureOf } from './signatures.js';
@@ -56,7 +56,7 @@ export async function createForm(
     ...marked,
   });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: participant.study_id,
     action: 'form_created',
     resource_type: 'form',
@@ -111,7 +111,7 @@ export async function changeForm(
     status === before.status ? {} : await marks(change, participant.study_id, status, signing);
   const form = await updateForm(tx, id, { status, items, ...marked });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: participant.study_id,
     action: status === before.status ? 'form_changed' : `form_${status}`,
     resource_type: 'form',

@@ -20,7 +20,7 @@ import { unhurried } from '../../db/transaction.js';
 import { authorizeUser, exporters } from '../http/access.js';
 import { parseJson } from '../http/body/json.js';
 import { problem } from '../http/errors.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import { reply } from '../http/route.js';
 import type { Reply } from '../http/route.js';
 import { StudyDocument as DocumentSchema } from '../schemas/full-study.js';
@@ -40,7 +40,7 @@ export async function exportStudy({ services, actor, context }: Asked, studyId: 
   const enter = (row: Parameters<typeof authorizeUser>[1]) => authorizeUser(exporters, row, studyId);
   const study = await changeAs(services.database, caller, enter, async ({ tx, audit }) => {
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: studyId,
       action: 'study_exported',
       resource_type: 'study',
@@ -128,7 +128,7 @@ export async function importStudy(change: Change & { services: Dependencies }, b
   );
   const rows = Object.values(loaded).reduce((sum, n) => sum + n, 0);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'study_imported',
     resource_type: 'study',
@@ -160,7 +160,12 @@ export async function importStudy(change: Change & { services: Dependencies }, b
  * snapshot that is changed afterwards is found here too.
  */
 async function sealDecisions({ tx, audit, actor, context }: Change, studyId: string): Promise<void> {
-  const shared = { ...by(actor, context), study_id: studyId, action: IMPORT_ACTION, resource_type: 'participant' };
+  const shared = {
+    ...auditActor(actor, context),
+    study_id: studyId,
+    action: IMPORT_ACTION,
+    resource_type: 'participant',
+  };
   for (const { participant_id, decision_hashes } of await sealsOf(tx, studyId))
     audit.record({ ...shared, resource_id: participant_id, metadata: { decision_hashes } });
 }

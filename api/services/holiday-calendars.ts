@@ -14,7 +14,7 @@ import type { HolidayCalendarFields, HolidayCalendarRecord } from '../../db/quer
 import { asHoliday } from '../../workflows/domain/edc/calendar.js';
 import { brokenRule, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
-import { by, changedFields } from '../http/audit-actor.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { HolidayCalendarChange, NewHolidayCalendar } from '../schemas/edc.js';
 import type { Change } from './studies.js';
 
@@ -134,7 +134,7 @@ async function noteChange(
 ): Promise<void> {
   const { id, study_id, name } = calendar;
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id,
     action,
     resource_type: 'holiday_calendar',

@@ -23,7 +23,7 @@ import { verifyToken } from '../auth/tokens.js';
 import { newTotpSecret, otpauthUrl } from '../auth/totp.js';
 import { problem } from '../http/errors.js';
 import { assertAllowed } from '../http/middleware/rate-limit.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import type { Credential, RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
 import { notifyUser } from './account-notices.js';
@@ -87,7 +87,7 @@ export async function setUpMfa(
     if ((await secondFactor(tx, actor.id))?.verified) throw problem('MFA_ENABLED');
     await keepPendingFactor(tx, actor.id, sealed, codes.map(recoveryHash));
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: null,
       action: 'mfa_setup_started',
       resource_type: 'user',
@@ -186,7 +186,7 @@ export async function resetMfa(
   if (!(await removeSecondFactor(tx, userId))) throw problem('MFA_NOT_SET_UP');
   await revokeAllOf(tx, userId);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: null,
     action: 'mfa_reset',
     resource_type: 'user',

@@ -24,7 +24,7 @@ import { valuesOf } from '../../workflows/domain/reminders/values.js';
 import { compose, signed, wordsFor } from '../../workflows/domain/reminders/words.js';
 import type { Actor, Participant } from '../http/access.js';
 import { problem } from '../http/errors.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import type { RequestContext } from '../http/route.js';
 import type { NewDevice, PreviewRequest } from '../schemas/notifications.js';
 import type { Dependencies } from '../dependencies.js';
@@ -144,7 +144,7 @@ export async function resend(
     );
   const again = await insertResend(tx, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'notification_resent',
     resource_type: 'notification',
@@ -166,7 +166,7 @@ export async function cancel({ tx, audit, actor, context }: Change, id: string):
   if (await isBeingSent(tx, id)) throw problem('NOTIFICATION_BEING_SENT');
   await cancelNotification(tx, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'notification_cancelled',
     resource_type: 'notification',
@@ -249,7 +249,7 @@ export async function sendTest(
       });
     const id = await insertDraft(tx, { ...message, userId: actor.id, kind: `test_${message.channel}` });
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: null,
       action: 'test_message_requested',
       resource_type: 'notification',

@@ -21,7 +21,7 @@ import { siteByCode, siteById, siteInReach } from '../../db/queries/sites.js';
 import type { Actor } from '../http/access.js';
 import { brokenRule, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
-import { by, changedFields } from '../http/audit-actor.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { RequestContext } from '../http/route.js';
 import { requireNotErased } from './erased.js';
 import type { Change } from './studies.js';
@@ -79,7 +79,7 @@ export async function enroll(
     }),
   );
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'participant_created',
     resource_type: 'participant',
@@ -111,7 +111,7 @@ export async function changeParticipant(
   if (changed.includes('site_id')) await requireReach(tx, before.study_id, siteId ?? null);
   await mapConstraintErrors(unique, () => updateParticipant(tx, id, change));
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'participant_changed',
     resource_type: 'participant',
@@ -136,7 +136,7 @@ export async function removeParticipant(
   if (await participantHasData(tx, id)) throw problem('PARTICIPANT_HAS_DATA');
   await deleteParticipant(tx, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'participant_deleted',
     resource_type: 'participant',
@@ -168,7 +168,7 @@ export async function withdraw(
   const at = pastInstant(given.withdrawn_at ?? nowIso(), 'withdrawn_at');
   await updateParticipant(tx, id, { status: 'withdrawn', withdrawn_at: at, withdrawal_reason: given.reason });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'participant_withdrawn',
     resource_type: 'participant',
@@ -219,7 +219,7 @@ export async function reinstate(
   });
   const { withdrawn_at, withdrawal_reason } = before;
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'participant_reinstated',
     resource_type: 'participant',

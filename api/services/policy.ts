@@ -9,7 +9,7 @@ import type { Policy } from '../../workflows/domain/policy-schema.js';
 import { sameJson } from '../../workflows/domain/same.js';
 import type { Actor } from '../http/access.js';
 import { problem } from '../http/errors.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import type { RequestContext } from '../http/route.js';
 import { Type } from '../schemas/common.js';
 import { check } from '../http/validation/validation.js';
@@ -92,7 +92,7 @@ export async function savePolicy(
   });
   if (!first) {
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: studyId,
       action: 'enrollment_policy_changed',
       resource_type: 'study',

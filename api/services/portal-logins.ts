@@ -14,7 +14,7 @@ import { portalSession, refreshCookie, refreshTokenIn, sessionSecret } from '../
 import type { PortalHolder, PortalSession } from '../auth/portal.js';
 import { opaqueToken } from '../auth/tokens.js';
 import { problem } from '../http/errors.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import type { RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
 import type { Change } from './studies.js';
@@ -153,7 +153,7 @@ async function revoke({ tx, audit, actor, context }: Change, whose: Whose, study
   if (logins.length === 0) return;
   const [[column, id]] = Object.entries(whose) as [[string, string]];
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id,
     action: 'portal_sessions_revoked',
     resource_type: column === 'participant_id' ? 'participant' : 'caregiver',

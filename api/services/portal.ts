@@ -19,7 +19,7 @@ import type { Caregiver, Participant } from '../http/access.js';
 import { sessionSecret } from '../auth/portal.js';
 import type { PortalHolder } from '../auth/portal.js';
 import { invalid, problem } from '../http/errors.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import type { RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
 import { currentPolicy } from './policy.js';
@@ -72,7 +72,7 @@ export async function requestLink(
     channel: given.channel,
   });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id,
     action: 'portal_link_requested',
     resource_type: kind,

@@ -4,7 +4,7 @@ import type { Randomization } from '../../db/models/records.js';
 import { insertRandomization, randomizationOf } from '../../db/queries/randomization.js';
 import { problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import { existing, realInstant, sourcesChanged } from './participants.js';
 import type { Change } from './studies.js';
 
@@ -26,7 +26,7 @@ export async function randomize(
     insertRandomization(tx, { ...given, randomized_at, study_id: participant.study_id, participant_id: participantId }),
   );
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: participant.study_id,
     action: 'participant_randomized',
     resource_type: 'randomization',

@@ -23,7 +23,7 @@ import { authorizeUser, staff } from '../http/access.js';
 import type { Actor } from '../http/access.js';
 import { attachment } from '../http/file-names.js';
 import { problem } from '../http/errors.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import { studyPlots } from '../reports/data.js';
 import type { Imprint, ParticipantData, Plot, SessionData, StudyData, Task } from '../reports/data.js';
 import type { ReportLanguage } from '../reports/words.js';
@@ -180,7 +180,7 @@ async function printed(
   } = made!;
   await inScope(services.database, studyId, async (work) => {
     work.audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: studyId,
       action: 'report_printed',
       resource_type: resource.type,

@@ -4,7 +4,7 @@ import type { Site } from '../../db/models/records.js';
 import { insertSite, siteById, updateSite } from '../../db/queries/sites.js';
 import { problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
-import { by, changedFields } from '../http/audit-actor.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import { withEarlierOverrides } from './earlier-overrides.js';
 import type { WithEarlierOverrides } from './earlier-overrides.js';
 import type { Change } from './studies.js';
@@ -20,7 +20,7 @@ export async function createSite(
 ): Promise<Site> {
   const site = await mapConstraintErrors(unique, () => insertSite(tx, { ...given, study_id: studyId }));
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'site_created',
     resource_type: 'site',
@@ -43,7 +43,7 @@ export async function changeSite(
   if (fields.length === 0) return before;
   await mapConstraintErrors(unique, () => updateSite(tx, id, given));
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'site_changed',
     resource_type: 'site',

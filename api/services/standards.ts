@@ -6,7 +6,7 @@ import type { Caller, CallerRow } from '../../db/request.js';
 import { unhurried } from '../../db/transaction.js';
 import { authorizeUser, exporters } from '../http/access.js';
 import { problem } from '../http/errors.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import { reply } from '../http/route.js';
 import type { Reply } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
@@ -27,7 +27,7 @@ export async function exportOdm({ services, actor, context, siteId }: Asked, stu
   const enter = (row: CallerRow | undefined) => authorizeUser(exporters, row, studyId);
   const study = await changeAs(services.database, caller, enter, async ({ tx, audit }) => {
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: studyId,
       action: 'study_exported',
       resource_type: 'study',
@@ -65,7 +65,7 @@ export async function exportFhir(
   const [study, subject] = [await standardStudy(tx, studyId), await subjectOf(tx, studyId, participantId)];
   if (!study || !subject) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'participant_data_exported',
     resource_type: 'participant',

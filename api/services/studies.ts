@@ -16,7 +16,7 @@ import type { Actor } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { mergePatch } from '../http/merge-patch.js';
-import { by, changedFields } from '../http/audit-actor.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import { withEarlierOverrides } from './earlier-overrides.js';
 import type { WithEarlierOverrides } from './earlier-overrides.js';
 import { acceptPolicy, savePolicy } from './policy.js';
@@ -82,7 +82,7 @@ export async function createStudy(
   await savePolicy({ tx, audit, actor, context }, id, acceptPolicy(policy ?? {}, 'in study'));
   if (!actor.isAdmin) await assignStudy(tx, actor.id, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: id,
     action: 'study_created',
     resource_type: 'study',
@@ -121,7 +121,7 @@ export async function changeStudy(
     await mapConstraintErrors(unique, () => updateStudy(tx, id, after));
     const keys = merged ? changedFields(before.config, after.config ?? {}) : [];
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: id,
       action: 'study_changed',
       resource_type: 'study',
@@ -164,7 +164,7 @@ export async function removeStudy(
   await deleteStudy(tx, id);
   await putOutbox(tx, [{ topic: 'datacapture-poll', studyId: id, subject: id }]);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: id,
     action: 'study_deleted',
     resource_type: 'study',

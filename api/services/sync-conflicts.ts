@@ -18,7 +18,7 @@ import { NOT_OF_START, visitOf } from '../../workflows/domain/assessment/sync.js
 import { countedEnd, timeFlags } from '../../workflows/domain/assessment/times.js';
 import { dateAt } from '../../workflows/domain/dates.js';
 import { problem } from '../http/errors.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import { held } from './participants.js';
 import type { Change } from './studies.js';
 import { putAside, writeKept } from './sync-conflicts-results.js';
@@ -57,7 +57,7 @@ export async function resolve(
     server_content: aside ?? conflict.server_content,
   });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'sync_conflict_resolved',
     resource_type: 'sync_conflict',

@@ -9,7 +9,7 @@ import { inScope } from '../../db/transaction.js';
 import { enrollmentEvents } from '../../workflows/domain/capture/enrollment.js';
 import type { CaptureEvent } from '../../workflows/domain/capture/query.js';
 import type { Actor } from '../http/access.js';
-import { by, changedFields } from '../http/audit-actor.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
 import { requireConfig } from './datacapture.js';
@@ -51,7 +51,7 @@ export async function syncEvents(
     };
     const record = (action: string, id: string, fields: string[]) =>
       audit.record({
-        ...by(actor, context),
+        ...auditActor(actor, context),
         study_id: studyId,
         action,
         resource_type: 'visit_window',

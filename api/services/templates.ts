@@ -11,7 +11,7 @@ import {
 import type { SavedTemplate } from '../../db/queries/templates.js';
 import { problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import { TemplateFile } from '../schemas/templates.js';
 import type { Design, SaveTemplate } from '../schemas/templates.js';
 import { check } from '../http/validation/validation.js';
@@ -128,7 +128,7 @@ export async function saveTemplate(
     insertTemplate(tx, { id, study_id: studyId, name, category, description: about, content, created_by_id: actor.id }),
   );
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'template_saved',
     resource_type: 'template',
@@ -150,7 +150,7 @@ export async function removeTemplate(
   assertIfMatch({ ...ofSaved(saved) });
   await deleteTemplate(tx, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: saved.study_id,
     action: 'template_deleted',
     resource_type: 'template',

@@ -19,7 +19,7 @@ import type { Actor } from '../http/access.js';
 import { requireUncommon } from '../auth/password-rule.js';
 import { brokenRule, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
-import { by, changedFields } from '../http/audit-actor.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { RequestContext } from '../http/route.js';
 
 interface Change {
@@ -51,7 +51,7 @@ export async function register(
   if (given.study_ids?.length) await assignStudies(tx, id, given.study_ids);
   if (given.site_ids?.length) await assignSites(tx, id, given.site_ids);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: null,
     action: 'user_created',
     resource_type: 'user',
@@ -87,7 +87,7 @@ export async function changeUser(
   const ended = change.status === 'inactive' ? await endAccess(tx, id) : [];
   const changed = changedFields({ ...before }, { ...change, ...(site_ids && { site_ids }) });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: null,
     action: 'user_changed',
     resource_type: 'user',
@@ -100,7 +100,7 @@ export async function changeUser(
   });
   for (const token of ended)
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: null,
       action: 'api_token_revoked',
       resource_type: 'api_token',

@@ -3,7 +3,7 @@ import { batteryByCode } from '../../db/queries/batteries.js';
 import { windowByCode } from '../../db/queries/windows.js';
 import type { VisitWindow } from '../../db/models/records.js';
 import { brokenRule } from '../http/errors.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import { reply } from '../http/route.js';
 import type { Reply } from '../http/route.js';
 import { differences } from './authoring-diff.js';
@@ -148,7 +148,7 @@ function record(
   changes: readonly Difference[],
 ): void {
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'authored',
     resource_type: type,

@@ -5,7 +5,7 @@ import type { DatasetName } from '../../db/queries/datasets.js';
 import { studyById } from '../../db/queries/studies.js';
 import { inScope } from '../../db/transaction.js';
 import type { Actor } from '../http/access.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import { reply } from '../http/route.js';
 import type { Reply, RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
@@ -109,7 +109,7 @@ async function recordRead(
 ): Promise<void> {
   await inScope(services.database, studyId, async ({ audit }) => {
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: studyId,
       action,
       resource_type: 'study',

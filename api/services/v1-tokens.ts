@@ -8,7 +8,7 @@ import { rolesOfScope } from '../http/access.js';
 import type { Actor, TokenScope } from '../http/access.js';
 import { sha256, signToken } from '../auth/tokens.js';
 import { problem } from '../http/errors.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import type { Credential, RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
 import { notifyUser } from './account-notices.js';
@@ -65,7 +65,7 @@ export async function mintToken(
     seconds,
   });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: null,
     action: 'api_token_created',
     resource_type: 'api_token',
@@ -94,7 +94,7 @@ export async function endToken(
   assertIfMatch({ ...token });
   await revokeApiToken(tx, token.id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: null,
     action: 'api_token_revoked',
     resource_type: 'api_token',

@@ -6,7 +6,7 @@ import { readScheduleInputs } from '../../db/queries/schedules.js';
 import { settleReview } from '../../db/queries/visits.js';
 import { nextVersion } from '../../workflows/domain/regeneration.js';
 import { problem } from '../http/errors.js';
-import { by } from '../http/audit-actor.js';
+import { auditActor } from '../http/audit-actor.js';
 import type { Review } from '../schemas/schedules.js';
 import type { Change } from './studies.js';
 import { existingVisit } from './visits.js';
@@ -42,7 +42,7 @@ export async function reviewVisit(
     reportingTarget,
   });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'visit_reviewed',
     resource_type: 'visit',

@@ -14,7 +14,7 @@ import type { VisitContent, VisitDays } from '../../db/models/records.js';
 import { addDays, isDate } from '../../workflows/domain/dates.js';
 import { CONTENT, windowIdentity } from '../../workflows/domain/schedule.js';
 import { brokenRule, invalid, problem } from '../http/errors.js';
-import { by, changedFields } from '../http/audit-actor.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { Completion, NewVisit, VisitChange } from '../schemas/schedules.js';
 import { held, pastInstant, requireMovable, sourcesChanged } from './participants.js';
 import type { Change } from './studies.js';
@@ -66,7 +66,7 @@ export async function scheduleVisit(
       given.datacapture_event === undefined ? (window?.datacapture_event ?? null) : given.datacapture_event,
   });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: participant.study_id,
     action: 'visit_scheduled',
     resource_type: 'visit',
@@ -121,7 +121,7 @@ export async function changeVisit(
   if (given.status === undefined && (fields.includes('window_open') || fields.includes('window_close')))
     await updateVisit(tx, id, { status: await statusToday(tx, { ...before, ...given }) });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: given.status === 'cancelled' ? 'visit_cancelled' : 'visit_changed',
     resource_type: 'visit',
@@ -178,7 +178,7 @@ export async function completeVisit(
   const completed_at = pastInstant(given.completed_at ?? nowIso(), 'completed_at');
   await updateVisit(tx, id, { status: 'completed', completed_at });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'visit_completed',
     resource_type: 'visit',

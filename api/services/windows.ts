@@ -11,7 +11,7 @@ import {
 } from '../../db/queries/windows.js';
 import { brokenRule, invalid, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
-import { by, changedFields } from '../http/audit-actor.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import { existing as existingStudy } from './studies.js';
 import type { Change } from './studies.js';
 
@@ -49,7 +49,7 @@ export async function createWindow(
   await requireBattery(tx, fields.battery_id, studyId);
   const window = await mapConstraintErrors(unique, () => insertWindow(tx, { ...fields, study_id: studyId }));
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'visit_window_created',
     resource_type: 'visit_window',
@@ -75,7 +75,7 @@ export async function changeWindow(
   if (fields.length === 0) return before;
   await mapConstraintErrors(unique, () => updateWindow(tx, id, given));
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'visit_window_changed',
     resource_type: 'visit_window',
@@ -99,7 +99,7 @@ export async function removeWindow(
     throw problem('WINDOW_IN_USE', { detail: 'A visit of this window was completed: the window cannot be deleted.' });
   await deleteWindow(tx, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'visit_window_deleted',
     resource_type: 'visit_window',

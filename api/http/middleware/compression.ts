@@ -10,7 +10,7 @@ import {
   gzipSync,
 } from 'node:zlib';
 import type { Context, Next } from 'koa';
-import { WrittenStream } from '../json-stream.js';
+import { JsonReadable } from '../json-stream.js';
 
 const brotli = promisify(brotliCompress);
 const gz = promisify(gzip);
@@ -28,7 +28,7 @@ const TEXT = /^(application\/(json|[\w.+-]+\+json|javascript)|text\/|image\/svg\
 export async function compress(ctx: Context, next: Next): Promise<void> {
   await next();
   const { body } = ctx;
-  if (body instanceof WrittenStream) return compressWritten(ctx, body);
+  if (body instanceof JsonReadable) return compressWritten(ctx, body);
   if (
     !(typeof body === 'string' || Buffer.isBuffer(body)) ||
     !TEXT.test(ctx.response.get('content-type') ?? '') ||
@@ -50,7 +50,7 @@ export async function compress(ctx: Context, next: Next): Promise<void> {
 }
 
 /** Piece by piece, so that neither the whole nor what it is packed into is in memory. */
-function compressWritten(ctx: Context, body: WrittenStream): void {
+function compressWritten(ctx: Context, body: JsonReadable): void {
   ctx.vary('Accept-Encoding');
   const encoding = encodingFor(ctx, ctx.length ?? 0);
   if (!encoding) return;

@@ -29,7 +29,7 @@ function headersOf(routes: readonly Route[]): string {
 export function cors(origins: readonly string[], routes: readonly Route[]) {
   const asked = headersOf(routes);
   return async (ctx: Context, next: Next): Promise<void> => {
-    if (origins.length > 0) ctx.vary('Origin');
+    ctx.vary('Origin');
     const origin = ctx.get('origin');
     const known = origin !== '' && origins.includes(origin);
     if (known) {

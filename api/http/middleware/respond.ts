@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Next } from 'koa';
 import { etagOf, matchesEtag } from '../etag.js';
-import { WrittenJson, WrittenStream } from '../json-stream.js';
+import { JsonStream, JsonReadable } from '../json-stream.js';
 import type { Reply } from '../route.js';
 import type { RouteContext } from '../state.js';
 
@@ -33,8 +33,8 @@ function send(ctx: RouteContext, { status, headers, body }: Reply): void {
     return;
   }
   ctx.type = 'application/json; charset=utf-8';
-  if (body instanceof WrittenJson) {
-    ctx.body = new WrittenStream(body);
+  if (body instanceof JsonStream) {
+    ctx.body = new JsonReadable(body);
     ctx.length = body.length;
   } else ctx.body = JSON.stringify(body);
 }

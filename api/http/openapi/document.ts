@@ -158,7 +158,7 @@ const security: Record<string, object[]> = {
   false: [],
   true: [{ bearer: [] }],
   portal: byPortal,
-  household: byPortal,
+  anyPortalUser: byPortal,
   either: [{ bearer: [] }, ...byPortal],
   setup: [{ bearer: [] }, { mfa: [] }],
   scoped: [{ scoped: [] }],
@@ -171,7 +171,7 @@ const PORTAL_ROLES = ['participant', 'caregiver'];
  */
 export function permissions({ token, roles, study, note, scope }: Access): Json {
   if (token === false) return { roles: ['anyone'], ...(note && { note }) };
-  if (token === 'portal' || token === 'household') return { roles: PORTAL_ROLES, scope: 'self' };
+  if (token === 'portal' || token === 'anyPortalUser') return { roles: PORTAL_ROLES, scope: 'self' };
   return {
     roles: token === 'either' ? [...roles, ...PORTAL_ROLES] : roles,
     scope: study ? 'study' : 'service',
@@ -330,7 +330,7 @@ function standardErrors(route: Route): number[] {
   return [
     ...(access.token ? [401, 403] : []),
     // X-Study-ID, X-Site-ID and X-Participant-ID may be no ids, or name what the caller does not see.
-    ...(access.token && access.token !== 'household' ? [404, 422] : route.path.includes('{') ? [404] : []),
+    ...(access.token && access.token !== 'anyPortalUser' ? [404, 422] : route.path.includes('{') ? [404] : []),
     ...(kind === 'bytes' ? [408, 413, 415] : kind ? [400, 408, 413, 415, 422] : []),
     ...(answersJsonOnly(route) ? [406] : []),
     ...(knowsItsQuery(route) || route.query || route.headers ? [422] : []),

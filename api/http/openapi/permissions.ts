@@ -28,7 +28,7 @@ const allows = ({ token, roles }: Access, role: (typeof COLUMNS)[number]): boole
   role === 'participant' || role === 'caregiver'
     ? byPortal(token) || token === 'either'
     : token !== false && !byPortal(token) && roles.includes(role);
-const byPortal = (token: Access['token']): boolean => token === 'portal' || token === 'household';
+const byPortal = (token: Access['token']): boolean => token === 'portal' || token === 'anyPortalUser';
 const within = ({ token, study }: Access): string =>
   token === false ? 'anyone' : byPortal(token) ? 'self' : study ? 'study' : 'service';
 const rule = ({ scope, note, token }: Access): string =>

@@ -4,7 +4,9 @@
  * them.
  * @throws the fault of the statement that failed, before that of the work: it may be what came of it
  */
-export async function inTurn(work: (add: (statement: () => Promise<unknown>) => void) => Promise<void>): Promise<void> {
+export async function sequentialWrites(
+  work: (add: (statement: () => Promise<unknown>) => void) => Promise<void>,
+): Promise<void> {
   let last: Promise<unknown> = Promise.resolve();
   let stopped = false;
   try {
