@@ -15,9 +15,9 @@ import { JsonReadable } from '../json-stream.js';
 const brotli = promisify(brotliCompress);
 const gz = promisify(gzip);
 /** Below this the header costs more than it saves. */
-const LEAST_BYTES = 1024;
+const MIN_BYTES = 1024;
 /** Up to this it takes a third of a millisecond, and longer to hand it to another thread and be told. */
-const AT_ONCE_BYTES = 32 * 1024;
+const MAX_SYNC_BYTES = 32 * 1024;
 const TEXT = /^(application\/(json|[\w.+-]+\+json|javascript)|text\/|image\/svg\+xml)/;
 
 /**
@@ -39,11 +39,7 @@ export async function compress(ctx: Context, next: Next): Promise<void> {
   ctx.vary('Accept-Encoding');
   const encoding = encodingFor(ctx, Buffer.byteLength(body));
   if (!encoding) return;
-  const { compressed } = ctx.state as Ahead;
-  const small =
-    compressed?.text === body
-      ? compressed.small
-      : await packed(typeof body === 'string' ? Buffer.from(body) : body, encoding);
+  const small = await packed(typeof body === 'string' ? Buffer.from(body) : body, encoding);
   const type = ctx.response.get('content-type');
   ctx.body = small;
   ctx.set({ 'Content-Encoding': encoding, 'Content-Type': type });
@@ -67,20 +63,9 @@ function compressWritten(ctx: Context, body: JsonReadable): void {
 
 const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 4 };
 
-interface Ahead {
-  compressed?: { text: string; small: Buffer };
-}
-
-/** Compresses a JSON text that is going to be the answer, unless it is one of those that another thread compresses. */
-export function compressAhead(ctx: Context, text: string): void {
-  const length = Buffer.byteLength(text);
-  const encoding = length <= AT_ONCE_BYTES && encodingFor(ctx, length);
-  if (encoding) (ctx.state as Ahead).compressed = { text, small: packed(Buffer.from(text), encoding) as Buffer };
-}
-
 /** How the client takes a text of so many bytes; undefined: as it is. */
 function encodingFor(ctx: Context, length: number): 'br' | 'gzip' | undefined {
-  if (ctx.get('accept-encoding') === '' || ctx.method === 'HEAD' || length <= LEAST_BYTES) return undefined;
+  if (ctx.get('accept-encoding') === '' || ctx.method === 'HEAD' || length <= MIN_BYTES) return undefined;
   const encoding = ctx.acceptsEncodings('br', 'gzip', 'identity');
   return encoding === 'br' || encoding === 'gzip' ? encoding : undefined;
 }
@@ -91,8 +76,8 @@ const packed = (bytes: Buffer, encoding: 'br' | 'gzip'): Buffer | Promise<Buffer
 
 function brotliOf(bytes: Buffer): Buffer | Promise<Buffer> {
   const options = { params: { ...BROTLI, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } };
-  return bytes.length <= AT_ONCE_BYTES ? brotliCompressSync(bytes, options) : brotli(bytes, options);
+  return bytes.length <= MAX_SYNC_BYTES ? brotliCompressSync(bytes, options) : brotli(bytes, options);
 }
 
 const gzipOf = (bytes: Buffer): Buffer | Promise<Buffer> =>
-  bytes.length <= AT_ONCE_BYTES ? gzipSync(bytes, { level: 6 }) : gz(bytes, { level: 6 });
+  bytes.length <= MAX_SYNC_BYTES ? gzipSync(bytes, { level: 6 }) : gz(bytes, { level: 6 });
