@@ -12,7 +12,7 @@ import type { Route } from './route.js';
 const STRICT = { strict: true, sensitive: true };
 
 /**
- * All routes, mounted as one router for each resource (`/api/studies`): the library tries every path that a router has,
+ * All routes, mounted as one router for each resource and length of path: the library tries every path that a router has,
  * and of hundreds most cannot fit.
  */
 export function mountedRoutes(routes: readonly Route[], dependencies: Dependencies): Middleware {
@@ -68,8 +68,8 @@ const rank = (path: string): string =>
     .map((segment) => (segment.includes('{') ? '1' : `0${segment}`))
     .join('/');
 
-/** Where a path is mounted: `/api/studies`, `/docs`. */
+/** Where a path is mounted: `/api/studies` and its number of segments, which no parameter changes. */
 function mountOf(path: string): string {
-  const [, first = '', second = ''] = path.split('/', 3);
-  return first === 'api' ? `/api/${second}` : `/${first}`;
+  const { length, 1: first = '', 2: second = '' } = path.split('/');
+  return first === 'api' ? `/api/${second} ${length}` : `/${first} ${length}`;
 }
