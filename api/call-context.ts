@@ -4,7 +4,7 @@ import type { AsyncLocalStorage } from 'node:async_hooks';
  * Has a storage that only holds something during calls cost nothing between them. From its first `run` on Node tells it
  * of every promise of the process: an eighth of the processor time of a request that has nothing to do with it.
  */
-export function idleBetweenRuns<Store>(storage: AsyncLocalStorage<Store>): void {
+export function disableWhenUnused<Store>(storage: AsyncLocalStorage<Store>): void {
   const run = storage.run.bind(storage) as (store: Store, work: () => unknown) => unknown;
   let running = 0;
   const ended = () => {

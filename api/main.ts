@@ -15,13 +15,13 @@ import { createAnchorClient } from '../workflows/client.js';
 import { jwtSecret } from './auth/tokens.js';
 import { RequestMetrics } from './metrics/requests.js';
 import { Printer } from './pdf/printer.js';
-import { assertReady } from './ready.js';
-import { openRedis, rateLimits } from './rate-limits.js';
+import { assertDependencies } from './readiness.js';
+import { openRedis, rateLimits } from './http/rate-limits.js';
 import { ReportCache } from './reports/cache.js';
 import { Drawing } from './reports/drawing.js';
 import { routesOf } from './routes/index.js';
 import { listen } from './server.js';
-import type { Services } from './services.js';
+import type { Dependencies } from './dependencies.js';
 import { Temporal } from './temporal.js';
 
 const SWEEP_MS = 3_600_000;
@@ -38,7 +38,7 @@ const LOG_BYTES = 8_192,
   LOG_MS = 200;
 
 /** Opens what handlers need. @throws Error in one sentence naming the setting that is missing */
-async function openServices(settings: Settings, draining: AbortSignal): Promise<Services> {
+async function openServices(settings: Settings, draining: AbortSignal): Promise<Dependencies> {
   jwtSecret(settings);
   const missing = (['DATABASE_URL', 'TEMPORAL_ADDRESS'] as const).filter((name) => settings[name] === undefined);
   if (settings.DATABASE_URL === undefined || missing.length > 0)
@@ -114,7 +114,7 @@ async function usable(draining: AbortSignal): Promise<Settings> {
     // Nobody is served with what is wrong: it is enough to ask the servers by.
     const asked = { ...fault.read, JWT_SECRET: fault.read.JWT_SECRET ?? 'none' };
     const further = await openServices(asked, draining)
-      .then(assertReady)
+      .then(assertDependencies)
       .then(
         () => [],
         (other: unknown) => (other instanceof SettingsError ? other.faults : [sentence(other as Error)]),
@@ -137,7 +137,7 @@ async function main(): Promise<void> {
   const draining = new AbortController();
   const services = await openServices(await usable(draining.signal), draining.signal);
   const { log, database } = services;
-  if (services.settings.production) await assertReady(services);
+  if (services.settings.production) await assertDependencies(services);
   else await assertLatestRevision(database);
   const stopClock = await followClock(database, (fault) =>
     log.warn({ err: fault }, 'the time was not asked of the database'),

@@ -1,14 +1,14 @@
 import { SecretBox, SecretUnreadable } from '../db/crypto.js';
 import { encryptionKeyBytes } from '../settings.js';
-import { problem } from './errors.js';
-import type { Services } from './services.js';
+import { problem } from './http/errors.js';
+import type { Dependencies } from './dependencies.js';
 
 /**
  * A secret as it is stored, bound to its place.
  * @throws 503 UNAVAILABLE without a key (DATACAPTURE_ENCRYPTION_KEY)
  */
 export function seal(
-  { settings: { DATACAPTURE_ENCRYPTION_KEY: key } }: Pick<Services, 'settings'>,
+  { settings: { DATACAPTURE_ENCRYPTION_KEY: key } }: Pick<Dependencies, 'settings'>,
   plain: string,
   place: string,
 ): string {

@@ -3,11 +3,11 @@ import { STATUS_CODES, createServer } from 'node:http';
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Services } from './services.js';
+import type { Dependencies } from './dependencies.js';
 import { createApp } from './app.js';
-import { problem } from './errors.js';
-import type { Problem } from './errors.js';
-import type { Route } from './route.js';
+import { problem } from './http/errors.js';
+import type { Problem } from './http/errors.js';
+import type { Route } from './http/route.js';
 
 export interface Listening {
   server: Server;
@@ -29,7 +29,7 @@ const GRACE_MS = 5_000;
  * Serves `routes` on `host`:`port` (`auto`: a free one).
  * @throws Error in one sentence when the port is taken or not allowed
  */
-export async function listen(services: Services, routes: readonly Route[]): Promise<Listening> {
+export async function listen(services: Dependencies, routes: readonly Route[]): Promise<Listening> {
   const { HOST, PORT, REQUEST_ARRIVAL_SECONDS } = services.settings;
   let draining = false;
   const handler = createApp(services, routes, () => draining).callback();
@@ -133,7 +133,7 @@ const refused = new WeakMap<Duplex, number>();
 
 /**
  * What no request came of is answered as everything else is; where an answer was begun already, the connection ends
- * with it. What still comes passes by, so that its sender gets to read (api/passing.ts): each piece of it is a fault of
+ * with it. What still comes passes by, so that its sender gets to read (api/http/body/drain.ts): each piece of it is a fault of
  * its own.
  */
 function refuse(fault: NodeJS.ErrnoException, socket: Socket, answer: ServerResponse | undefined, most: number): void {

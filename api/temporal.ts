@@ -5,8 +5,8 @@ import { payloadKeys } from '../settings.js';
 import type { Settings } from '../settings.js';
 import { deadlineIn } from '../workflows/client.js';
 import { dataConverterOf } from '../workflows/payloads.js';
-import { idleBetweenRuns } from './call-context.js';
-import { problem } from './errors.js';
+import { disableWhenUnused } from './call-context.js';
+import { problem } from './http/errors.js';
 
 const FRESH_MS = 5_000;
 const FRESH_DOWN_MS = 1_000;
@@ -40,7 +40,7 @@ export class Temporal {
       // The default lets a channel sleep for two minutes after an outage.
       channelArgs: { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000 },
     });
-    idleBetweenRuns(this.connection.callContextStorage);
+    disableWhenUnused(this.connection.callContextStorage);
     const dataConverter = dataConverterOf(payloadKeys(settings));
     this.opened = new Client({
       connection: this.connection,

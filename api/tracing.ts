@@ -1,7 +1,7 @@
 /** How the API takes part in traces; loaded only where they are asked for (db/tracing.ts). */
 import { OpenTelemetryWorkflowClientInterceptor } from '@temporalio/interceptors-opentelemetry/lib/client/index.js';
 import { startTracing } from '../db/tracing.js';
-import { traced } from './middleware/trace.js';
+import { traced } from './http/middleware/trace.js';
 
 /** The middleware around requests, and what the client of Temporal passes on. */
 export function traceApi(endpoint: string, service: string) {

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { openapi } from '../api/openapi.js';
-import { permissionsTable } from '../api/permissions.js';
+import { openapi } from '../api/http/openapi/document.js';
+import { permissionsTable } from '../api/http/openapi/permissions.js';
 import { described } from '../api/routes/index.js';
 import { dependenciesText } from './dependencies/document.js';
 import { mapText } from './map/document.js';

@@ -1,6 +1,6 @@
 /** Writes docs/PERMISSIONS.md and prints it: who may call what, as the routes declare it. */
 import { writeFileSync } from 'node:fs';
-import { permissionsTable } from '../api/permissions.js';
+import { permissionsTable } from '../api/http/openapi/permissions.js';
 import { described } from '../api/routes/index.js';
 
 const text = permissionsTable(described);

@@ -1,12 +1,12 @@
 import { tokenUsed } from '../../db/queries/api-tokens.js';
-import type { Services } from '../services.js';
+import type { Dependencies } from '../dependencies.js';
 
 const EVERY_MS = 10_000;
 const KEPT = 10_000;
 const noted = new Map<string, number>();
 
 /** Notes that a token was used; each process writes it at most every ten seconds. */
-export async function noteUse({ database }: Services, tokenId: string): Promise<void> {
+export async function noteUse({ database }: Dependencies, tokenId: string): Promise<void> {
   const now = performance.now();
   const last = noted.get(tokenId);
   if (last !== undefined && now - last < EVERY_MS) return;

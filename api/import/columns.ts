@@ -1,4 +1,4 @@
-import { problem } from '../errors.js';
+import { problem } from '../http/errors.js';
 
 /** What a column of the file may be, and other names that people give it; who is meant says one name alone. */
 const ALIASES = {

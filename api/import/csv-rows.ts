@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
-import { problem } from '../errors.js';
+import { problem } from '../http/errors.js';
 import type { SheetRow } from './sheet.js';
 import { decode } from './text.js';
 import { Packing } from './workbook/packed.js';

@@ -1,8 +1,8 @@
 import { failImport, noteImport } from '../../db/queries/imports.js';
 import type { ImportPhase, NewImport } from '../../db/queries/imports.js';
 import { inScope } from '../../db/transaction.js';
-import { shown } from '../middleware/envelope.js';
-import type { Services } from '../services.js';
+import { serializeError } from '../http/middleware/request-logger.js';
+import type { Dependencies } from '../dependencies.js';
 
 /** Shorter files are over before anybody asks. */
 const LONG = 1_000;
@@ -16,7 +16,7 @@ export class ImportProgress {
   private noted = false;
 
   constructor(
-    private readonly services: Pick<Services, 'database' | 'log'>,
+    private readonly services: Pick<Dependencies, 'database' | 'log'>,
     readonly made: NewImport,
     readonly asked: boolean,
   ) {}
@@ -42,7 +42,7 @@ export class ImportProgress {
 
   private written(work: Promise<void>): Promise<void> {
     return work.catch((fault: unknown) => {
-      this.services.log.warn({ err: shown(fault) }, 'the progress of an import was not written');
+      this.services.log.warn({ err: serializeError(fault) }, 'the progress of an import was not written');
     });
   }
 }

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { Problem } from '../errors.js';
-import type { ErrorCode } from '../errors.js';
+import { Problem } from '../http/errors.js';
+import type { ErrorCode } from '../http/errors.js';
 
 /**
  * What a thread that reads a file tells: rows, packed; at last what was found out about the file, or why it is none. A

@@ -1,7 +1,7 @@
 import type { ImportCounts } from '../../db/queries/imports.js';
 import type { ImportPlan, PlannedRow } from '../services/participant-import-plan.js';
-import { JsonList, writtenJson } from '../written-json.js';
-import type { WrittenJson } from '../written-json.js';
+import { JsonArrayWriter, jsonStream } from '../http/json-stream.js';
+import type { JsonStream } from '../http/json-stream.js';
 
 const brief = ({ row, fields }: PlannedRow) => ({
   row,
@@ -21,10 +21,10 @@ export interface ImportSummary {
 
 /** What became of each row, in the file's order, gathered portion by portion. */
 export class ImportLists {
-  private readonly errors = new JsonList();
-  private readonly imported = new JsonList();
-  private readonly skipped = new JsonList();
-  private readonly updated = new JsonList();
+  private readonly errors = new JsonArrayWriter();
+  private readonly imported = new JsonArrayWriter();
+  private readonly skipped = new JsonArrayWriter();
+  private readonly updated = new JsonArrayWriter();
 
   /** @param plan of a portion, after it was written */
   add({ errors, fresh, skipped, changed }: ImportPlan): void {
@@ -44,8 +44,8 @@ export class ImportLists {
   }
 
   /** The answer of the contract (ImportResult). */
-  answer({ dry_run, total_rows, ...rest }: ImportSummary): WrittenJson {
-    return writtenJson({
+  answer({ dry_run, total_rows, ...rest }: ImportSummary): JsonStream {
+    return jsonStream({
       success: this.errors.length === 0,
       dry_run,
       total_rows,

@@ -1,6 +1,6 @@
-import { problem } from '../errors.js';
+import { problem } from '../http/errors.js';
 import { NewParticipant } from '../schemas/participants.js';
-import { faultsIn } from '../validation.js';
+import { faultsIn } from '../http/validation/validation.js';
 import { hasParticipantCode, readHeader } from './columns.js';
 import type { Header, ImportColumn } from './columns.js';
 import { NOT_CALCULATED } from './sheet.js';

@@ -1,4 +1,4 @@
-import { problem } from '../errors.js';
+import { problem } from '../http/errors.js';
 
 export interface DecodedText {
   text: string;

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Browser, Page, Protocol } from 'puppeteer-core';
 import type { Logger } from 'pino';
-import { problem } from '../errors.js';
+import { problem } from '../http/errors.js';
 import { findChromium } from './chromium.js';
 import { pagesOfAnchors } from './destinations.js';
 import { sessionGivesWay, treeGivesWay } from './give-way.js';

@@ -1,5 +1,5 @@
-import { anyone } from '../access.js';
-import { reply, route } from '../route.js';
+import { anyone } from '../http/access.js';
+import { reply, route } from '../http/route.js';
 
 /** Scripts and styles as files of the service itself; the form goes nowhere but through the script. */
 const POLICY =
@@ -47,9 +47,9 @@ const file = (path: string, summary: string, content: string, type: string) =>
     path,
     tag: 'Pages',
     summary,
-    may: anyone,
-    limit: 'none',
-    answers: { 200: undefined },
+    access: anyone,
+    rateLimit: 'none',
+    responses: { 200: undefined },
     handle: () => reply(200, content, { 'Content-Type': type, 'Content-Security-Policy': POLICY }),
   });
 

@@ -1,6 +1,6 @@
 import { sessionsOf } from '../../db/queries/users.js';
-import { anyone, roles, signedIn } from '../access.js';
-import { accepted, created, noContent, route } from '../route.js';
+import { anyone, roles, signedIn, outsideStudy } from '../http/access.js';
+import { accepted, created, noContent, route } from '../http/route.js';
 import { Email, Paged, Type, body, listOf, nullable, pageOf, text, Instant, Uuid, oneOf } from '../schemas/common.js';
 import { Invite, Password, PasswordChanged, RevokeTokens, User } from '../schemas/users.js';
 import {
@@ -32,12 +32,12 @@ export const accountRoutes = [
     path: '/api/auth/password/forgot',
     tag,
     summary: 'Ask for a link to choose a new password by',
-    may: anyone,
-    secret: true,
+    access: anyone,
+    idempotencyKey: false,
     description:
       'Answered alike whether there is such an account or not. The link is in the mail alone, good once, for PASSWORD_RESET_MINUTES.',
     body: body({ email: Email }),
-    answers: { 202: Queued, 503: undefined },
+    responses: { 202: Queued, 503: undefined },
     handle: async ({ services, body: given, context }) => {
       await forgotPassword(services, given.email, context);
       return accepted({ status: 'queued' });
@@ -48,12 +48,12 @@ export const accountRoutes = [
     path: '/api/auth/password/reset',
     tag,
     summary: 'Choose a password by the token of a mailed link',
-    may: anyone,
-    secret: true,
+    access: anyone,
+    idempotencyKey: false,
     description:
       'Of a forgotten password or an invitation. Ends all logins and every other such link; a second factor stays. Tokens of /api/v1 go on unless `revoke_api_tokens` ends them; where there are or were some they are listed (200), else the answer is 204. A link that was used, has expired or is not known is 401 INVALID_LINK.',
     body: body({ token: text(200, 1), new_password: Password, revoke_api_tokens: RevokeTokens }),
-    answers: { 200: PasswordChanged, 204: undefined, 401: undefined, 503: undefined },
+    responses: { 200: PasswordChanged, 204: undefined, 401: undefined, 503: undefined },
     handle: async ({ services, body: given, context }) => withTokens(await resetPassword(services, given, context)),
   }),
   route({
@@ -61,11 +61,10 @@ export const accountRoutes = [
     path: '/api/auth/sessions',
     tag,
     summary: 'One’s own logins that are open',
-    may: signedIn,
-    within: 'read',
-    studyContext: false,
+    access: outsideStudy(signedIn),
+    transaction: 'read',
     query: Paged,
-    answers: { 200: listOf(Session) },
+    responses: { 200: listOf(Session) },
     handle: async ({ tx, actor, credential, query }) =>
       pageOf(
         (await sessionsOf(tx, actor.id)).map((session) => ({ ...session, current: session.id === credential?.sid })),
@@ -77,11 +76,10 @@ export const accountRoutes = [
     path: '/api/auth/sessions/{id}',
     tag,
     summary: 'End one of one’s own logins',
-    may: signedIn,
-    within: 'change',
-    studyContext: false,
+    access: outsideStudy(signedIn),
+    transaction: 'change',
     description: 'It cannot be refreshed any more, and its access tokens end at once.',
-    answers: { 204: undefined },
+    responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params }) => {
       await endSession({ tx, audit, actor, context }, params.id.toLowerCase());
       return noContent();
@@ -92,12 +90,11 @@ export const accountRoutes = [
     path: '/api/auth/logout-all',
     tag,
     summary: 'Log out everywhere',
-    may: signedIn,
-    within: 'change',
-    studyContext: false,
-    secret: true,
+    access: outsideStudy(signedIn),
+    transaction: 'change',
+    idempotencyKey: false,
     description: 'Ends every login, this one included, and the access tokens of all of them at once.',
-    answers: { 204: undefined },
+    responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context }) => {
       await endAllSessions({ tx, audit, actor, context });
       return noContent();
@@ -108,13 +105,12 @@ export const accountRoutes = [
     path: '/api/users/invite',
     tag: 'Users',
     summary: 'Invite a user, who chooses a password by a mailed link',
-    may: roles('admin'),
-    within: 'change',
-    studyContext: false,
+    access: outsideStudy(roles('admin')),
+    transaction: 'change',
     description:
       'The link is in the mail alone, good once, for INVITATION_DAYS. Each of `site_ids` must be of one of `study_ids` (400 SITE_OF_OTHER_STUDY).',
     body: Invite,
-    answers: { 201: User },
+    responses: { 201: User },
     handle: async ({ tx, audit, actor, context, body: given }) =>
       created(await inviteUser({ tx, audit, actor, context }, given)),
   }),
@@ -123,10 +119,9 @@ export const accountRoutes = [
     path: '/api/users/{id}/invite',
     tag: 'Users',
     summary: 'Send an invitation again',
-    may: roles('admin'),
-    within: 'change',
-    studyContext: false,
-    answers: { 202: Queued },
+    access: outsideStudy(roles('admin')),
+    transaction: 'change',
+    responses: { 202: Queued },
     handle: async ({ tx, audit, actor, context, services, params }) => {
       await inviteAgain({ tx, audit, actor, context }, services.settings, params.id);
       return accepted({ status: 'queued' });

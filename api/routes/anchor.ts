@@ -8,10 +8,10 @@ import {
   setEnrollmentDate,
 } from '../../workflows/contract.js';
 import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
-import { inStudy, noting, staffOrParticipant } from '../access.js';
-import type { Actor, Participant } from '../access.js';
-import { reply, route } from '../route.js';
-import type { Input, RequestContext } from '../route.js';
+import { inStudy, withNote, staffOrParticipant } from '../http/access.js';
+import type { Actor, Participant } from '../http/access.js';
+import { reply, route, IfMatch } from '../http/route.js';
+import type { Input, RequestContext } from '../http/route.js';
 import {
   Anchor,
   AnchorWithEvaluation,
@@ -36,18 +36,18 @@ import { participantSender, requireOwnDate } from '../services/portal.js';
 import { currentVersion } from '../services/schedule-versions.js';
 
 const path = '/api/studies/{study_id}/participants/{participant_id}/anchor-date';
-const canSet = noting(inStudy(), 'and the policy’s can_set');
+const canSet = withNote(inStudy(), 'and the policy’s can_set');
 const canSetOwn = staffOrParticipant(
-  noting(inStudy(), 'and the policy’s can_set; the participant where participant_can_set is true'),
+  withNote(inStudy(), 'and the policy’s can_set; the participant where participant_can_set is true'),
 );
 const canReadOwn = staffOrParticipant(
-  noting(inStudy(), 'the participant where the policy’s participant_can_set is true'),
+  withNote(inStudy(), 'the participant where the policy’s participant_can_set is true'),
 );
-const canOverride = noting(inStudy(), 'and the policy’s can_override');
+const canOverride = withNote(inStudy(), 'and the policy’s can_override');
 
 type Acting = Pick<
   Input<typeof path, TSchema, TSchema, 'either', undefined>,
-  'params' | 'headers' | 'actor' | 'context' | 'services' | 'commandId' | 'unchangedSince'
+  'params' | 'headers' | 'actor' | 'context' | 'services' | 'requestKey' | 'assertIfMatch'
 >;
 
 const senderOfEither = (actor: Actor | Participant, context: RequestContext): Sender =>
@@ -57,19 +57,19 @@ const senderOfEither = (actor: Actor | Participant, context: RequestContext): Se
  * Where a message goes. A repeat under its Idempotency-Key has the same update id: also one that crosses the first is
  * carried out once.
  */
-const addressOf = ({ params, commandId }: Acting) => ({
+const addressOf = ({ params, requestKey }: Acting) => ({
   studyId: params.study_id,
   participantId: params.participant_id,
-  updateId: commandId,
+  updateId: requestKey,
 });
 
 /** The sender, and with an If-Match the version that the anchor must still have. */
 async function messageOf(acting: Acting): Promise<Sender & { expected_version?: number }> {
-  const { actor, context, headers, services, params, unchangedSince } = acting;
+  const { actor, context, headers, services, params, assertIfMatch } = acting;
   const sender = senderOfEither(actor, context);
   if (!headers['if-match']) return sender;
   const anchor = await anchorNow(services, params.study_id, params.participant_id);
-  unchangedSince({ ...anchor });
+  assertIfMatch({ ...anchor });
   return { ...sender, expected_version: anchor.version };
 }
 
@@ -81,13 +81,13 @@ export const anchorRoutes = [
     path,
     tag: 'Anchor date',
     summary: 'The anchor date, now or as it was believed to be at an instant',
-    may: canReadOwn,
-    within: 'once',
-    answers: { 200: Anchor, 400: undefined },
+    access: canReadOwn,
+    transaction: 'once',
+    responses: { 200: Anchor, 400: undefined },
     description: `${asOf} With \`as_of\` the anchor is as its history told it then. The participant’s own portal token reads it where the policy’s \`participant_can_set\` is true.`,
     query: AsOf,
-    first: ({ params, query }) => (query.as_of === undefined ? [anchorStatement(params.participant_id)] : undefined),
-    handle: async ({ tx, first: [rows], params, query, actor }) => {
+    prefetch: ({ params, query }) => (query.as_of === undefined ? [anchorStatement(params.participant_id)] : undefined),
+    handle: async ({ tx, prefetched: [rows], params, query, actor }) => {
       if (!tx) return existing(rows![0] as AnchorResponse | undefined);
       if (actor.role === 'participant') await requireOwnDate(tx, params.study_id);
       return query.as_of === undefined
@@ -100,12 +100,12 @@ export const anchorRoutes = [
     path,
     tag: 'Anchor date',
     summary: 'Record the manual enrollment date and evaluate all sources',
-    may: canSetOwn,
+    access: canSetOwn,
     description:
       'Stores the date as a fact, then evaluates all sources by priority. A date that breaks a rule is 400 with `errors[].code` (FUTURE_DATE, BEFORE_CONSENT, BEFORE_STUDY_START, TOO_FAR_FROM_CONSENT …) and is not stored; on a finalized anchor another date is 409 OVERRIDE_REQUIRED. The participant’s own portal token sets it where the policy’s `participant_can_set` is true.',
     body: SetDate,
-    conditional: true,
-    answers: { 200: AnchorWithEvaluation, 400: undefined, 409: undefined },
+    headers: IfMatch,
+    responses: { 200: AnchorWithEvaluation, 400: undefined, 409: undefined },
     handle: async (input) => {
       const { params, body, services } = input;
       const outcome = await send(services, addressOf(input), setEnrollmentDate, {
@@ -125,10 +125,10 @@ export const anchorRoutes = [
     path: `${path}/evaluate`,
     tag: 'Anchor date',
     summary: 'Evaluate all sources now',
-    may: inStudy('researcher', 'coordinator', 'investigator'),
+    access: inStudy('researcher', 'coordinator', 'investigator'),
     description: 'What it changes is recorded as done by who asks, with the reason.',
     body: Evaluate,
-    answers: { 200: Evaluation, 409: undefined },
+    responses: { 200: Evaluation, 409: undefined },
     handle: async (input) => {
       const outcome = await send(input.services, addressOf(input), evaluate, {
         ...senderOf(input.actor, input.context),
@@ -146,10 +146,10 @@ export const anchorRoutes = [
     path: `${path}/cancel`,
     tag: 'Anchor date',
     summary: 'Take a provisional date back',
-    may: canSet,
+    access: canSet,
     body: Cancel,
-    conditional: true,
-    answers: { 200: Anchor, 409: undefined },
+    headers: IfMatch,
+    responses: { 200: Anchor, 409: undefined },
     description:
       'The manual fact is withdrawn too; nothing is proposed again until a source changes. Of an anchor that was final before an override-back it is a re-anchoring: 400 NOT_ALLOWED_AFTER_… where the policy forbids one.',
     handle: async (input) => {
@@ -165,12 +165,12 @@ export const anchorRoutes = [
     path: `${path}/override`,
     tag: 'Anchor date',
     summary: 'Put another date in the place of a finalized one',
-    may: canOverride,
+    access: canOverride,
     body: Override,
     description:
       '200 where it is applied at once, 202 where the policy wants an approval. With `preview_hash` it is 409 PREVIEW_STALE when what the preview showed has changed.',
-    conditional: true,
-    answers: { 200: OverrideApplied, 202: OverridePending, 400: undefined, 409: undefined },
+    headers: IfMatch,
+    responses: { 200: OverrideApplied, 202: OverridePending, 400: undefined, 409: undefined },
     handle: async (input) => {
       const { params, body, services } = input;
       const outcome = await send(services, addressOf(input), requestOverride, { ...(await messageOf(input)), ...body });
@@ -196,11 +196,11 @@ export const anchorRoutes = [
     path: `${path}/override/preview`,
     tag: 'Anchor date',
     summary: 'What an override would do, visit by visit; changes nothing',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     body: Override,
     description: 'Whoever works in the study may look; only the override itself is for the policy’s `can_override`.',
-    answers: { 200: Preview, 400: undefined, 409: undefined },
+    responses: { 200: Preview, 400: undefined, 409: undefined },
     handle: ({ tx, params, body, actor }) =>
       previewOverride(tx, params.participant_id, body.new_enrollment_date, body.regenerate_schedule ?? true, actor.id),
   }),
@@ -209,10 +209,10 @@ export const anchorRoutes = [
     path: `${path}/override-back`,
     tag: 'Anchor date',
     summary: 'Undo an override: back to what the sources give, provisional',
-    may: canOverride,
+    access: canOverride,
     body: OverrideBack,
-    conditional: true,
-    answers: { 200: Anchor, 409: undefined },
+    headers: IfMatch,
+    responses: { 200: Anchor, 409: undefined },
     description:
       'The re-anchoring guards of the policy (400 NOT_ALLOWED_AFTER_…) refuse it where the date would move, and hold for what was reopened as they did before.',
     handle: async (input) => {
@@ -228,9 +228,9 @@ export const anchorRoutes = [
     path: `${path}/history`,
     tag: 'Anchor date',
     summary: 'Everything that happened to the anchor, newest first',
-    may: inStudy(),
-    within: 'read',
-    answers: { 200: Type.Array(HistoryEntry) },
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: Type.Array(HistoryEntry) },
     handle: ({ tx, params }) => readHistory(tx, params.participant_id),
   }),
 ];

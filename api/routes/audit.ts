@@ -1,11 +1,11 @@
 import { nowIso } from '../../db/clock.js';
-import { attachment } from '../file-names.js';
+import { attachment } from '../http/file-names.js';
 import { listAudit } from '../../db/queries/audit.js';
 import { listCheckpoints } from '../../db/queries/audit-checkpoints.js';
-import { anyone, roles } from '../access.js';
-import { endOf, startOf } from '../moments.js';
+import { anyone, roles, studyAsFilter } from '../http/access.js';
+import { rangeEnd, rangeStart } from '../http/time-range.js';
 import { publicUrl } from '../public-url.js';
-import { accepted, created, reply, route, tagged } from '../route.js';
+import { accepted, created, reply, route, tagged, response } from '../http/route.js';
 import {
   AuditRecord,
   Checkpoint,
@@ -32,7 +32,7 @@ import { recordAction } from '../services/audit-actions.js';
 import { orderVerification, verification } from '../services/audit-verifications.js';
 
 /** A deleted study’s chain stays: its id is looked for, not required to be a study’s. */
-const admin = { tag: 'Audit', may: roles('admin'), studyContext: 'filter' } as const;
+const admin = { tag: 'Audit', access: studyAsFilter(roles('admin')) } as const;
 const ofStudy = Type.Object({ study_id: Type.Optional(Uuid) });
 
 export const auditRoutes = [
@@ -41,7 +41,7 @@ export const auditRoutes = [
     method: 'GET',
     path: '/api/audit',
     summary: 'Audit records, newest first',
-    within: 'read',
+    transaction: 'read',
     query: Type.Object({
       ...paging,
       study_id: Type.Optional(Uuid),
@@ -53,13 +53,13 @@ export const auditRoutes = [
       from: Type.Optional(since),
       to: Type.Optional({ ...Moment, description: 'until this instant, inclusive; a date: until its end (UTC)' }),
     }),
-    answers: { 200: listOf(AuditRecord) },
+    responses: { 200: listOf(AuditRecord) },
     handle: async ({ tx, query, studyId }) => {
       await requireChain(tx, studyId);
       return listAudit(tx, {
         ...query,
-        from: query.from && startOf(query.from),
-        to: query.to && endOf(query.to),
+        from: query.from && rangeStart(query.from),
+        to: query.to && rangeEnd(query.to),
         study_id: studyId,
         skip: query.skip ?? 0,
         limit: query.limit ?? 50,
@@ -74,7 +74,7 @@ export const auditRoutes = [
     description:
       'For what is done outside the service and belongs into its chain, such as the sign-off of a cut-over. `action` is one of those that the deployment names (COMPLIANCE_ACTIONS), another is 400 UNKNOWN_ACTION. With a study it goes into that study’s chain, else into the service’s own. Write nothing of a person into it: a record is never changed or removed.',
     body: NewAuditRecord,
-    answers: { 201: AuditRecord, 400: undefined },
+    responses: { 201: AuditRecord, 400: undefined },
     handle: async ({ services, actor, context, body, studyId }) =>
       created(await recordAction(services, actor, context, { ...body, study_id: body.study_id ?? studyId })),
   }),
@@ -84,7 +84,7 @@ export const auditRoutes = [
     path: '/api/audit/verify',
     summary: 'Recompute a study’s chain, or every chain, and hold it against its checkpoints',
     query: ofStudy,
-    answers: { 200: Verdict },
+    responses: { 200: Verdict },
     handle: ({ services, studyId }) => verify(services, studyId),
   }),
   route({
@@ -92,11 +92,11 @@ export const auditRoutes = [
     method: 'POST',
     path: '/api/audit-verifications',
     summary: 'Verify a study’s chain, or every chain, in the background',
-    within: 'change',
+    transaction: 'change',
     description:
       'As `GET /api/audit/verify`, in parts and with progress: for logs that take longer than a request may. Each part sees its chain at one instant, with the records that were added meanwhile.',
     body: NewCheckpoints,
-    answers: { 202: VerificationAccepted },
+    responses: { 202: VerificationAccepted },
     handle: async ({ tx, audit, actor, context, services, body, studyId }) => {
       const study = body.study_id?.toLowerCase() ?? studyId;
       const ordered = await orderVerification({ tx, audit, actor, context }, study);
@@ -108,9 +108,8 @@ export const auditRoutes = [
     method: 'GET',
     path: '/api/audit-verifications/{verification_id}',
     summary: 'How far a verification is, and what it found',
-    within: 'read',
-    answers: { 200: Verification },
-    etag: true,
+    transaction: 'read',
+    responses: { 200: response(Verification, { etag: true }) },
     handle: async ({ tx, params }) => tagged(await verification(tx, params.verification_id)),
   }),
   route({
@@ -118,9 +117,9 @@ export const auditRoutes = [
     method: 'GET',
     path: '/api/audit/checkpoints',
     summary: 'Signed checkpoints, newest first',
-    within: 'read',
+    transaction: 'read',
     query: Type.Object({ ...paging, study_id: Type.Optional(Uuid) }),
-    answers: { 200: listOf(Checkpoint) },
+    responses: { 200: listOf(Checkpoint) },
     handle: async ({ tx, query, studyId }) => {
       await requireChain(tx, studyId);
       return listCheckpoints(tx, { chain: studyId, skip: query.skip ?? 0, limit: query.limit ?? 50 });
@@ -134,7 +133,7 @@ export const auditRoutes = [
     description:
       'Answers the checkpoints that were made: none of a chain that did not grow. A chain that is not what its last checkpoint stated is not signed: 409 AUDIT_BROKEN names the record.',
     body: NewCheckpoints,
-    answers: { 201: listOf(Checkpoint), 409: undefined },
+    responses: { 201: listOf(Checkpoint), 409: undefined },
     handle: async ({ services, actor, context, body, studyId }) =>
       created(await checkpointNow(services, actor, context, body.study_id?.toLowerCase() ?? studyId)),
   }),
@@ -143,9 +142,9 @@ export const auditRoutes = [
     method: 'GET',
     path: '/api/audit/checkpoints/{id}/consistency',
     summary: 'Proof that an earlier checkpoint’s records begin this one’s',
-    within: 'read',
+    transaction: 'read',
     query: Type.Object({ from: Uuid }),
-    answers: { 200: ConsistencyProof, 400: undefined },
+    responses: { 200: ConsistencyProof, 400: undefined },
     handle: ({ tx, params, query }) => consistencyProof(tx, params.id, query.from),
   }),
   route({
@@ -156,8 +155,7 @@ export const auditRoutes = [
     description:
       'Without study_id every chain. `npm run audit:verify-export -- export.ndjson --key public.pem` checks it with nothing else.',
     query: ofStudy,
-    answers: { 200: undefined },
-    further: ['application/x-ndjson'],
+    responses: { 200: response(undefined, { mediaTypes: ['application/x-ndjson'] }) },
     handle: async ({ services, actor, context, studyId }) =>
       reply(200, await exportAudit(services, actor, context, studyId), {
         'Content-Type': 'application/x-ndjson',
@@ -169,10 +167,9 @@ export const auditRoutes = [
     path: '/api/audit/public-key',
     tag: 'Audit',
     summary: 'The public key that checkpoints are signed with',
-    may: anyone,
+    access: anyone,
     query: Type.Object({ format: Type.Optional(oneOf('json', 'pem')) }),
-    answers: { 200: PublicKey, 503: undefined },
-    further: ['application/x-pem-file'],
+    responses: { 200: response(PublicKey, { mediaTypes: ['application/x-pem-file'] }), 503: undefined },
     handle: ({ services, query }) => {
       const { keyId, publicKey } = signer(services);
       return query.format === 'pem'
@@ -185,11 +182,11 @@ export const auditRoutes = [
     method: 'GET',
     path: '/api/audit/{record}/proof',
     summary: 'Proof that a record stands in what a checkpoint has signed',
-    within: 'read',
+    transaction: 'read',
     description:
       '`record` is chain/seq (the slash written %2F), or a seq in the chain of the study in context, else in the service’s own. Without `checkpoint` the newest that covers it; 409 NOT_CHECKPOINTED when none does.',
     query: Type.Object({ study_id: Type.Optional(Uuid), checkpoint: Type.Optional(Uuid) }),
-    answers: { 200: InclusionProof, 409: undefined },
+    responses: { 200: InclusionProof, 409: undefined },
     handle: ({ tx, params, query, studyId }) => inclusionProof(tx, params.record, studyId, query.checkpoint),
   }),
 ];

@@ -1,6 +1,6 @@
 import { userById } from '../../db/queries/users.js';
-import { anyone, roles, signedIn } from '../access.js';
-import { created, noContent, route } from '../route.js';
+import { anyone, roles, signedIn, outsideStudy } from '../http/access.js';
+import { created, noContent, route } from '../http/route.js';
 import {
   ChangePassword,
   Login,
@@ -22,11 +22,11 @@ export const authRoutes = [
     summary: 'Log in with email and password',
     description:
       'Five failures in a row lock the account for 15 minutes, for the address that they come from; a device that logged in before is counted by itself. The owner is told by mail, of a login from a new device too. A locked account, an unknown email and a wrong password are answered alike.\n\nWhere a second factor is set up the answer is `mfa_required`, where the role must have one and has none `mfa_setup_required` (MFA_REQUIRED_ROLES).',
-    may: anyone,
-    limit: 'auth',
-    secret: true,
+    access: anyone,
+    rateLimit: 'auth',
+    idempotencyKey: false,
     body: Login,
-    answers: { 200: LoginAnswer, 401: undefined },
+    responses: { 200: LoginAnswer, 401: undefined },
     handle: ({ services, body, context }) => login(services, body, context),
   }),
   route({
@@ -36,10 +36,10 @@ export const authRoutes = [
     summary: 'Exchange a refresh token for new tokens',
     description:
       'Each refresh token is good once. A second use ends every token that came from the same login, access tokens at once.',
-    may: anyone,
-    secret: true,
+    access: anyone,
+    idempotencyKey: false,
     body: RefreshToken,
-    answers: { 200: Tokens, 401: undefined },
+    responses: { 200: Tokens, 401: undefined },
     handle: ({ services, body, context }) => refresh(services, body.refresh_token, context),
   }),
   route({
@@ -48,10 +48,10 @@ export const authRoutes = [
     tag: 'Authentication',
     summary: 'End a login by its refresh token',
     description: 'Its access tokens end at once.',
-    may: anyone,
-    secret: true,
+    access: anyone,
+    idempotencyKey: false,
     body: RefreshToken,
-    answers: { 204: undefined },
+    responses: { 204: undefined },
     handle: async ({ services, body, context }) => {
       await logout(services, body.refresh_token, context);
       return noContent();
@@ -62,10 +62,9 @@ export const authRoutes = [
     path: '/api/auth/me',
     tag: 'Authentication',
     summary: 'Who the access token belongs to',
-    may: signedIn,
-    within: 'read',
-    studyContext: false,
-    answers: { 200: User },
+    access: outsideStudy(signedIn),
+    transaction: 'read',
+    responses: { 200: User },
     handle: ({ tx, actor }) => userById(tx, actor.id),
   }),
   route({
@@ -73,15 +72,14 @@ export const authRoutes = [
     path: '/api/auth/password',
     tag: 'Authentication',
     summary: 'Change one’s own password; ends all logins',
-    may: signedIn,
-    within: 'change',
-    limit: 'auth',
-    secret: true,
-    studyContext: false,
+    access: outsideStudy(signedIn),
+    transaction: 'change',
+    rateLimit: 'auth',
+    idempotencyKey: false,
     description:
       'Tokens of /api/v1 go on unless `revoke_api_tokens` ends them. Where the user has or had some they are listed (200), else the answer is 204. The user is told by mail.',
     body: ChangePassword,
-    answers: { 200: PasswordChanged, 204: undefined },
+    responses: { 200: PasswordChanged, 204: undefined },
     handle: async ({ tx, audit, actor, body, context }) =>
       withTokens(await changePassword(tx, audit, actor, body, context)),
   }),
@@ -91,12 +89,11 @@ export const authRoutes = [
     tag: 'Authentication',
     summary: 'Register a user',
     description: 'Each of `site_ids` must be of one of `study_ids` (400 SITE_OF_OTHER_STUDY).',
-    may: roles('admin'),
-    within: 'change',
-    limit: 'auth',
-    studyContext: false,
+    access: outsideStudy(roles('admin')),
+    transaction: 'change',
+    rateLimit: 'auth',
     body: Register,
-    answers: { 201: User },
+    responses: { 201: User },
     handle: async ({ tx, audit, actor, body, context }) => created(await register({ tx, audit, actor, context }, body)),
   }),
 ];

@@ -1,6 +1,6 @@
 import { feedsOf } from '../../db/queries/calendar-feeds.js';
-import { anyone, portal, staff } from '../access.js';
-import { noContent, reply, route } from '../route.js';
+import { anyone, portal, staff, outsideStudy } from '../http/access.js';
+import { noContent, reply, route, response } from '../http/route.js';
 import { Instant, Paged, Type, Uuid, listOf, nullable, pageOf, text } from '../schemas/common.js';
 import { listFeeds, openFeed, readFeed, readOwnFeed, revokeFeed, revokeOwnFeed } from '../services/calendar-feeds.js';
 import { existing } from '../services/participants.js';
@@ -17,7 +17,7 @@ const CalendarFeed = Type.Object(
 );
 const staffPath = '/api/participants/{participant_id}/calendar-feeds';
 const ownPath = '/api/portal/calendar-feed';
-const own = { tag: 'Portal', may: portal, studyContext: false } as const;
+const own = { tag: 'Portal', access: outsideStudy(portal) } as const;
 
 export const calendarFeedRoutes = [
   route({
@@ -25,35 +25,32 @@ export const calendarFeedRoutes = [
     path: '/api/calendar/visits.ics',
     tag: 'Portal',
     summary: 'A participant’s visits for a calendar program, by a secret address',
-    may: anyone,
-    studyContext: false,
+    access: anyone,
     description:
       'In the language of the participant, or of the caregiver whose feed it is. It has an ETag, and says how often to look again (REFRESH-INTERVAL). After a withdrawal what was still to be done is CANCELLED. A revoked address is 404.',
     query: Type.Object({ token: text(400, 1) }),
-    etag: true,
-    answers: { 200: undefined, 404: undefined },
-    further: ['text/calendar'],
+    responses: { 200: response(undefined, { etag: true, mediaTypes: ['text/calendar'] }), 404: undefined },
     handle: ({ services, query }) => readFeed(services, query.token),
   }),
   route({
     ...own,
     method: 'GET',
     path: ownPath,
-    within: 'read',
+    transaction: 'read',
     summary: 'The address of one’s own calendar feed',
     description: 'Without one 404.',
-    answers: { 200: CalendarFeed, 404: undefined },
+    responses: { 200: CalendarFeed, 404: undefined },
     handle: ({ tx, actor, services }) => readOwnFeed(tx, services.settings, actor),
   }),
   route({
     ...own,
     method: 'POST',
     path: ownPath,
-    within: 'change',
-    secret: true,
+    transaction: 'change',
+    idempotencyKey: false,
     summary: 'Make one’s own calendar feed',
     description: 'Where there is one it is answered again, with 200.',
-    answers: { 201: CalendarFeed, 200: CalendarFeed },
+    responses: { 201: CalendarFeed, 200: CalendarFeed },
     handle: async ({ tx, audit, actor, context, services }) => {
       const { feed, isNew } = await openFeed({ tx, audit, actor, context }, services.settings);
       return reply(isNew ? 201 : 200, feed);
@@ -63,9 +60,9 @@ export const calendarFeedRoutes = [
     ...own,
     method: 'DELETE',
     path: ownPath,
-    within: 'change',
+    transaction: 'change',
     summary: 'Revoke the address of one’s own calendar feed',
-    answers: { 204: undefined },
+    responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context }) => {
       await revokeOwnFeed({ tx, audit, actor, context });
       return noContent();
@@ -76,10 +73,10 @@ export const calendarFeedRoutes = [
     path: staffPath,
     tag: 'Portal',
     summary: 'A participant’s calendar feeds: its own, and those of its caregivers',
-    may: staff.participants,
-    within: 'read',
+    access: staff.participants,
+    transaction: 'read',
     query: Paged,
-    answers: { 200: listOf(CalendarFeed) },
+    responses: { 200: listOf(CalendarFeed) },
     handle: async ({ tx, params, query, services }) => {
       const { id } = await existing(tx, params.participant_id);
       return pageOf(await listFeeds(tx, services.settings, id), query);
@@ -90,11 +87,11 @@ export const calendarFeedRoutes = [
     path: staffPath,
     tag: 'Portal',
     summary: 'Make a participant’s own calendar feed',
-    may: staff.participants,
-    within: 'change',
-    secret: true,
+    access: staff.participants,
+    transaction: 'change',
+    idempotencyKey: false,
     description: 'Where there is one it is answered again, with 200.',
-    answers: { 201: CalendarFeed, 200: CalendarFeed },
+    responses: { 201: CalendarFeed, 200: CalendarFeed },
     handle: async ({ tx, audit, actor, context, params, services }) => {
       const { id, study_id } = await existing(tx, params.participant_id);
       const { feed, isNew } = await openFeed({ tx, audit, actor, context }, services.settings, {
@@ -110,9 +107,9 @@ export const calendarFeedRoutes = [
     path: `${staffPath}/{calendar_feed_id}`,
     tag: 'Portal',
     summary: 'Revoke a calendar feed of a participant',
-    may: staff.participants,
-    within: 'change',
-    answers: { 204: undefined },
+    access: staff.participants,
+    transaction: 'change',
+    responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params }) => {
       const { id, study_id } = await existing(tx, params.participant_id);
       const feed = (await feedsOf(tx, id)).find((one) => one.id === params.calendar_feed_id.toLowerCase());

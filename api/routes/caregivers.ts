@@ -1,6 +1,6 @@
 import { caregiverSorts, caregiversOf, listCaregivers } from '../../db/queries/caregivers.js';
-import { staff } from '../access.js';
-import { created, noContent, route } from '../route.js';
+import { staff } from '../http/access.js';
+import { created, noContent, route } from '../http/route.js';
 import {
   CareGiven,
   Caregiver,
@@ -32,8 +32,8 @@ export const caregiverRoutes = [
     path: '/api/studies/{study_id}/caregivers',
     tag,
     summary: 'List the study’s caregivers',
-    may,
-    within: 'read',
+    access: may,
+    transaction: 'read',
     description: '`search` is found anywhere in name or email, taken literally and without regard to case.',
     query: Type.Object({
       ...paging,
@@ -41,7 +41,7 @@ export const caregiverRoutes = [
       status: Type.Optional(CaregiverStatus),
       search: Type.Optional(text(200)),
     }),
-    answers: { 200: listOf(Caregiver) },
+    responses: { 200: listOf(Caregiver) },
     handle: ({ tx, params, query }) =>
       listCaregivers(tx, params.study_id, {
         skip: query.skip ?? 0,
@@ -56,11 +56,11 @@ export const caregiverRoutes = [
     path: '/api/studies/{study_id}/caregivers',
     tag,
     summary: 'Add a caregiver',
-    may,
-    within: 'change',
+    access: may,
+    transaction: 'change',
     description: 'Who opens the portal for one or several participants of the study, as soon as it is said for whom.',
     body: NewCaregiver,
-    answers: { 201: Caregiver },
+    responses: { 201: Caregiver },
     handle: async ({ tx, audit, actor, context, params, body }) =>
       created(await addCaregiver({ tx, audit, actor, context }, params.study_id, body)),
   }),
@@ -69,9 +69,9 @@ export const caregiverRoutes = [
     path: one,
     tag,
     summary: 'A caregiver',
-    may,
-    within: 'read',
-    answers: { 200: Caregiver },
+    access: may,
+    transaction: 'read',
+    responses: { 200: Caregiver },
     handle: ({ tx, params }) => existingCaregiver(tx, params.study_id, params.caregiver_id),
   }),
   route({
@@ -79,25 +79,25 @@ export const caregiverRoutes = [
     path: one,
     tag,
     summary: 'Change a caregiver',
-    may,
-    within: 'change',
+    access: may,
+    transaction: 'change',
     description: `An inactive one is let in nowhere, also with a portal token that it has; one that is active again gets in by a new link alone. ${shared}`,
     body: CaregiverChange,
-    answers: { 200: Caregiver },
-    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
-      changeCaregiver({ tx, audit, actor, context }, params.study_id, params.caregiver_id, body, unchangedSince),
+    responses: { 200: Caregiver },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      changeCaregiver({ tx, audit, actor, context }, params.study_id, params.caregiver_id, body, assertIfMatch),
   }),
   route({
     method: 'DELETE',
     path: one,
     tag,
     summary: 'Remove a caregiver',
-    may,
-    within: 'change',
+    access: may,
+    transaction: 'change',
     description: `What it did stays in the audit log under its id. ${shared}`,
-    answers: { 204: undefined },
-    handle: async ({ tx, audit, actor, context, params, unchangedSince }) => {
-      await removeCaregiver({ tx, audit, actor, context }, params.study_id, params.caregiver_id, unchangedSince);
+    responses: { 204: undefined },
+    handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
+      await removeCaregiver({ tx, audit, actor, context }, params.study_id, params.caregiver_id, assertIfMatch);
       return noContent();
     },
   }),
@@ -106,26 +106,26 @@ export const caregiverRoutes = [
     path: `${one}/participants/{participant_id}`,
     tag,
     summary: 'Say that a caregiver cares for a participant',
-    may,
-    within: 'change',
+    access: may,
+    transaction: 'change',
     description: 'And what it is to it (`mother`, `guardian` …). The same again changes nothing.',
     body: CareGiven,
-    answers: { 200: Caregiver, 409: undefined },
-    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
-      assignCare({ tx, audit, actor, context }, params, body.relationship, unchangedSince),
+    responses: { 200: Caregiver, 409: undefined },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      assignCare({ tx, audit, actor, context }, params, body.relationship, assertIfMatch),
   }),
   route({
     method: 'DELETE',
     path: `${one}/participants/{participant_id}`,
     tag,
     summary: 'End the care for a participant',
-    may,
-    within: 'change',
+    access: may,
+    transaction: 'change',
     description:
       'At once: a portal token of the caregiver shows nothing of the participant any more, its devices get no messages about it.',
-    answers: { 204: undefined },
-    handle: async ({ tx, audit, actor, context, params, unchangedSince }) => {
-      await unassignCare({ tx, audit, actor, context }, params, unchangedSince);
+    responses: { 204: undefined },
+    handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
+      await unassignCare({ tx, audit, actor, context }, params, assertIfMatch);
       return noContent();
     },
   }),
@@ -134,10 +134,10 @@ export const caregiverRoutes = [
     path: '/api/participants/{participant_id}/caregivers',
     tag,
     summary: 'Who cares for a participant',
-    may,
-    within: 'read',
+    access: may,
+    transaction: 'read',
     query: Paged,
-    answers: { 200: listOf(CaregiverOf) },
+    responses: { 200: listOf(CaregiverOf) },
     handle: async ({ tx, params, query }) =>
       caregiversOf(tx, (await existing(tx, params.participant_id)).id, {
         skip: query.skip ?? 0,

@@ -1,10 +1,10 @@
 import { payloadKeys } from '../../settings.js';
 import type { Settings } from '../../settings.js';
 import { EncryptionCodec } from '../../workflows/payloads.js';
-import { roles } from '../access.js';
-import { problem } from '../errors.js';
-import { reply, route } from '../route.js';
-import type { Route } from '../route.js';
+import { orOnThisMachine, roles } from '../http/access.js';
+import { problem } from '../http/errors.js';
+import { rawBody, reply, route } from '../http/route.js';
+import type { Route } from '../http/route.js';
 import { throughCodec } from '../services/payload-codec.js';
 import type { CodecWork } from '../services/payload-codec.js';
 
@@ -20,13 +20,12 @@ export function codecRoutes(settings: Settings): Route[] {
       path: `/codec/${work}`,
       tag: 'Temporal',
       summary,
-      may: roles(),
-      takes: 'bytes',
-      onThisMachine: true,
+      access: orOnThisMachine(roles()),
+      body: rawBody(),
       // A page of the UI asks for each payload by itself.
-      limit: 'none',
-      secret: true,
-      answers: { 200: undefined },
+      rateLimit: 'none',
+      idempotencyKey: false,
+      responses: { 200: undefined },
       handle: async ({ raw }) => {
         const answer = await throughCodec(codec, work, raw.toString('utf8')).catch((fault: Error) => {
           throw problem('BAD_REQUEST', { detail: fault.message });

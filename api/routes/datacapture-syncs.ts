@@ -1,6 +1,6 @@
 import { listSyncs } from '../../db/queries/datacapture-syncs.js';
-import { inStudy } from '../access.js';
-import { accepted, route } from '../route.js';
+import { inStudy } from '../http/access.js';
+import { accepted, route } from '../http/route.js';
 import * as schema from '../schemas/datacapture-syncs.js';
 import { startStudySync, syncReport, syncView } from '../services/datacapture-syncs.js';
 
@@ -16,9 +16,9 @@ const start = (path: '/api/datacapture/sync/{study_id}' | '/api/redcap/sync/{stu
     description:
       'Each record is treated as its trigger would be. One at a time for a study: where one is running its id is the answer. ' +
       'How far it is: `GET /api/datacapture/syncs/{sync_id}`; its end stands in `GET /api/datacapture/status/{study_id}`.',
-    may: inStudy('researcher', 'data_manager'),
-    within: 'change',
-    answers: { 202: schema.SyncStarted },
+    access: inStudy('researcher', 'data_manager'),
+    transaction: 'change',
+    responses: { 202: schema.SyncStarted },
     handle: async ({ params, actor, context, tx, audit }) =>
       accepted(await startStudySync({ tx, audit, actor, context }, params.study_id)),
   });
@@ -34,10 +34,10 @@ export const datacaptureSyncRoutes = [
     description:
       'Issues, in pages: records that could not be taken (PARTICIPANT_CODE_TAKEN, …), another date for a final anchor (OVERRIDE_REQUIRED), sites that the ' +
       'study does not have (UNKNOWN_SITE), participants whose record is gone (RECORD_VANISHED; with RECORD_RENAMED where a new record holds the same).',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     query: schema.SyncPage,
-    answers: { 200: schema.SyncReport },
+    responses: { 200: schema.SyncReport },
     handle: ({ params, query, actor, tx }) => syncReport(tx, actor, params.sync_id, query),
   }),
   route({
@@ -45,10 +45,10 @@ export const datacaptureSyncRoutes = [
     path: '/api/studies/{study_id}/datacapture/syncs',
     tag: 'Capture system',
     summary: 'Syncs and polls of a study, newest first',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     query: schema.SyncPage,
-    answers: { 200: schema.Syncs },
+    responses: { 200: schema.Syncs },
     handle: async ({ params, query, tx }) => {
       const { items, total } = await listSyncs(tx, params.study_id, {
         skip: query.skip ?? 0,

@@ -1,6 +1,6 @@
-import { inStudy } from '../access.js';
-import { etagOf } from '../etag.js';
-import { reply, route } from '../route.js';
+import { inStudy } from '../http/access.js';
+import { etagOf } from '../http/etag.js';
+import { reply, route, response } from '../http/route.js';
 import * as schema from '../schemas/datacapture.js';
 import { withDefaults } from '../services/capture-mapping.js';
 import { askCaptureOrRefuse, askingFor } from '../services/capture-query.js';
@@ -35,10 +35,9 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       path: `${prefix}/config/{study_id}`,
       tag,
       summary: `The capture-system configuration${former}`,
-      may: reader,
-      within: 'read',
-      answers: { 200: schema.Config },
-      etag: true,
+      access: reader,
+      transaction: 'read',
+      responses: { 200: response(schema.Config, { etag: true }) },
       handle: async ({ params, tx }) => {
         const row = await requireConfig(tx, params.study_id);
         return withTag(row, configView(row));
@@ -52,15 +51,14 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       description:
         'Creates the configuration where there is none (`api_url` and `api_token` are required then). Mappings are merged: null takes an entry out. ' +
         "They are compared with the capture system's dictionary; what it does not know, and what no push or reading can satisfy, is named in `warnings`; `?strict=true` refuses it. A `project_id` other than the connected project’s is the warning PROJECT_ID_DIFFERS. An event that was renamed there keeps its entry, its visits and its windows. Token and secret are stored encrypted and never returned.",
-      may: configurer,
+      access: configurer,
       query: schema.StrictQuery,
       body: schema.ConfigPatch,
-      secret: true,
-      answers: { 200: schema.Config, 201: schema.Config },
-      etag: true,
-      handle: async ({ params, query, body, actor, context, services, unchangedSince }) => {
+      idempotencyKey: false,
+      responses: { 200: response(schema.Config, { etag: true }), 201: response(schema.Config, { etag: true }) },
+      handle: async ({ params, query, body, actor, context, services, assertIfMatch }) => {
         const saved = await saveConfig(
-          { services, actor, context, studyId: params.study_id, strict: query.strict ?? false, unchangedSince },
+          { services, actor, context, studyId: params.study_id, strict: query.strict ?? false, assertIfMatch },
           body,
         );
         return withTag(saved.row, { ...configView(saved.row), ...told(saved.warnings) }, saved.created ? 201 : 200);
@@ -71,10 +69,9 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       path: `${prefix}/config/{study_id}/event-mapping`,
       tag,
       summary: `Which battery is done at which event${former}`,
-      may: reader,
-      within: 'read',
-      answers: { 200: schema.EventMapping },
-      etag: true,
+      access: reader,
+      transaction: 'read',
+      responses: { 200: response(schema.EventMapping, { etag: true }) },
       handle: async ({ params, tx }) => {
         const row = await requireConfig(tx, params.study_id);
         const { study_id, event_battery_mapping, enrollment_instrument, enrollment_event } = row;
@@ -86,19 +83,18 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       path: `${prefix}/config/{study_id}/event-mapping`,
       tag,
       summary: `Replace the event mapping${former}`,
-      may: configurer,
+      access: configurer,
       query: schema.StrictQuery,
       body: schema.EventMappingPut,
-      answers: { 200: schema.EventMappingUpdated },
-      etag: true,
-      handle: async ({ params, query, body, actor, context, services, unchangedSince }) => {
+      responses: { 200: response(schema.EventMappingUpdated, { etag: true }) },
+      handle: async ({ params, query, body, actor, context, services, assertIfMatch }) => {
         const saving = {
           services,
           actor,
           context,
           studyId: params.study_id,
           strict: query.strict ?? false,
-          unchangedSince,
+          assertIfMatch,
         };
         const { row, warnings } = await replaceEventMapping(saving, withDefaults(body.event_battery_mapping));
         return withTag(row, { status: 'updated', ...told(warnings) });
@@ -110,8 +106,8 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       tag,
       summary: `Test the connection${former}`,
       description: 'Stores the project id and the result: `sync_status` becomes `active` or `error`.',
-      may: configurer,
-      answers: { 200: schema.Connected },
+      access: configurer,
+      responses: { 200: schema.Connected },
       handle: async ({ params, actor, context, services }) => {
         await readInScope(services.database, params.study_id, (tx) => requireConfig(tx, params.study_id));
         const answer = await askCaptureOrRefuse(services, {
@@ -127,8 +123,8 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       path: `${prefix}/config/{study_id}/instruments`,
       tag,
       summary: `The capture system's instruments${former}`,
-      may: reader,
-      answers: { 200: schema.Instruments },
+      access: reader,
+      responses: { 200: schema.Instruments },
       handle: async ({ params, services }) => {
         await readInScope(services.database, params.study_id, (tx) => requireConfig(tx, params.study_id));
         return {
@@ -142,8 +138,8 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       path: `${prefix}/config/{study_id}/events`,
       tag,
       summary: `The capture system's events${former}`,
-      may: reader,
-      answers: { 200: schema.CaptureEvents },
+      access: reader,
+      responses: { 200: schema.CaptureEvents },
       handle: async ({ params, services }) => {
         await readInScope(services.database, params.study_id, (tx) => requireConfig(tx, params.study_id));
         return { events: (await askCaptureOrRefuse(services, { kind: 'events', study_id: params.study_id })).events };
@@ -154,9 +150,9 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       path: `${prefix}/status/{study_id}`,
       tag,
       summary: `Where the exchange with the capture system stands${former}`,
-      may: reader,
-      within: 'read',
-      answers: { 200: schema.CaptureStatus },
+      access: reader,
+      transaction: 'read',
+      responses: { 200: schema.CaptureStatus },
       handle: ({ params, tx }) => captureStatus(tx, params.study_id),
     }),
   ];
@@ -172,8 +168,8 @@ const syncEventsAt = (
     summary: `Make visit windows from the capture system's events${path.includes('/redcap/') ? ' (former path)' : ''}`,
     description:
       'A window for each event that has a day offset, or days in the event mapping, found again by its event and brought up to date; events with neither are named in `skipped`. An event is known by its `event_id`: one that was renamed is in `renamed`, and windows, mapping and visits have its new name, without another visit or schedule version. Events that windows, mapping or open visits name and the capture system does not have are in `missing`.',
-    may: configurer,
-    answers: { 200: schema.SyncEvents },
+    access: configurer,
+    responses: { 200: schema.SyncEvents },
     handle: async ({ params, actor, context, services }) => {
       await readInScope(services.database, params.study_id, (tx) => requireConfig(tx, params.study_id));
       const { events = [] } = await askCaptureOrRefuse(services, {

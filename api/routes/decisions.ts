@@ -1,6 +1,6 @@
 import { Policy } from '../../workflows/domain/policy-schema.js';
-import { inStudy } from '../access.js';
-import { route } from '../route.js';
+import { inStudy } from '../http/access.js';
+import { route } from '../http/route.js';
 import { IsoDate, Json, Type, Uuid, nullable, oneOf } from '../schemas/common.js';
 import { decisionBehind, deriveAgain } from '../services/decisions.js';
 
@@ -50,10 +50,10 @@ export const decisionRoutes = [
     path,
     tag: 'Anchor date',
     summary: 'What was known when a history entry was written, and the rules one by one',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     description: 'The snapshot holds what the policy read and no more; never a name, an address or a birth date.',
-    answers: { 200: Decision },
+    responses: { 200: Decision },
     handle: ({ tx, params }) => decisionBehind(tx, params.participant_id, params.history_id),
   }),
   route({
@@ -61,11 +61,11 @@ export const decisionRoutes = [
     path: `${path}/rederive`,
     tag: 'Anchor date',
     summary: 'Make the decision again from its snapshot and compare',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     description:
       'Changes nothing. `differences` names what is not as it was: `decision`, `trace`, or `snapshot` where the stored one is not the one that the audit chain has sealed.',
-    answers: {
+    responses: {
       200: Type.Object({
         same: Type.Boolean(),
         decision: nullable(Taken),

@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { anyone } from '../access.js';
-import { problem } from '../errors.js';
-import { openapi } from '../openapi.js';
-import { reply, route } from '../route.js';
-import type { Route } from '../route.js';
-import type { Services } from '../services.js';
+import { anyone } from '../http/access.js';
+import { problem } from '../http/errors.js';
+import { openapi } from '../http/openapi/document.js';
+import { reply, route } from '../http/route.js';
+import type { Route } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
 
 const require = createRequire(import.meta.url);
 const swagger = dirname(require.resolve('swagger-ui-dist/package.json'));
@@ -49,9 +49,9 @@ export function documentRoutes(described: readonly Route[]): Route[] {
       path,
       tag: 'Contract',
       summary,
-      may: anyone,
-      limit: 'none',
-      answers: { 200: undefined },
+      access: anyone,
+      rateLimit: 'none',
+      responses: { 200: undefined },
       handle: async ({ services }) => {
         requireEnabled(services);
         return reply(200, await content(), {
@@ -87,6 +87,6 @@ async function expressionsPage(): Promise<Buffer> {
   return readFile(found);
 }
 
-function requireEnabled({ settings }: Services): void {
+function requireEnabled({ settings }: Dependencies): void {
   if (!settings.ENABLE_API_DOCS) throw problem('NOT_FOUND', { detail: 'There is nothing at this path.' });
 }

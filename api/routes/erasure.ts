@@ -1,8 +1,8 @@
 import { nowIso } from '../../db/clock.js';
-import { attachment } from '../file-names.js';
+import { attachment } from '../http/file-names.js';
 import { exportedParts } from '../../db/queries/erasure.js';
-import { inStudy } from '../access.js';
-import { reply, route } from '../route.js';
+import { inStudy } from '../http/access.js';
+import { reply, route } from '../http/route.js';
 import { Instant, Reason, Type, body, text } from '../schemas/common.js';
 import { Participant } from '../schemas/participants.js';
 import { dataExport, erase } from '../services/erasure.js';
@@ -16,8 +16,8 @@ export const erasureRoutes = [
     path: '/api/participants/{participant_id}/erase',
     tag: 'Participants',
     summary: 'Erase what identifies a participant',
-    may: inStudy('admin'),
-    within: 'change',
+    access: inStudy('admin'),
+    transaction: 'change',
     description:
       'Removes email, phone, date_of_birth, form items that identify (by their usual names, by the capture system’s mapping, and those in `form_items`; also where decisions quote them), device ids, links, waiting messages, the care of caregivers (and what identifies one who then cares for nobody), and files of exports in the background that name the participant. Who takes part is withdrawn. ' +
       'Dates, results and audit stay, under the participant’s code or, with `replace_code`, a pseudonym. external_id stays, so that the capture system’s record is not enrolled anew; what that sends later is not kept. It cannot be undone; a second time is 409 PARTICIPANT_ERASED. So is a change that gives email, phone, date_of_birth, ' +
@@ -27,7 +27,7 @@ export const erasureRoutes = [
       replace_code: Type.Optional(Type.Boolean()),
       form_items: Type.Optional(Type.Array(text(200, 1), { maxItems: 200 })),
     }),
-    answers: {
+    responses: {
       200: Type.Object({
         participant: Participant,
         erased_at: Instant,
@@ -49,10 +49,10 @@ export const erasureRoutes = [
     path: '/api/participants/{participant_id}/data-export',
     tag: 'Participants',
     summary: 'Everything that is kept of a participant, for the person themself',
-    may: inStudy('researcher'),
-    within: 'change',
+    access: inStudy('researcher'),
+    transaction: 'change',
     description: 'Each export is an audit record.',
-    answers: {
+    responses: {
       200: Type.Object({
         exported_at: Instant,
         participant: Type.Object({}, { additionalProperties: true }),

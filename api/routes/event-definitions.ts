@@ -1,6 +1,6 @@
 import { listEventDefinitions, listEventInstances } from '../../db/queries/event-definitions.js';
-import { inStudy, staff } from '../access.js';
-import { created, noContent, route } from '../route.js';
+import { inStudy, staff } from '../http/access.js';
+import { created, noContent, route } from '../http/route.js';
 import { Type, Uuid, listOf, paging, sorting } from '../schemas/common.js';
 import {
   ChangedEventDefinition,
@@ -28,10 +28,10 @@ export const eventDefinitionRoutes = [
     path: '/api/studies/{study_id}/event-definitions',
     tag,
     summary: 'List the events of the protocol',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     query: Type.Object({ ...paging, sort: sorting('sort_order', 'target_day', 'event_oid', 'created_at') }),
-    answers: { 200: listOf(EventDefinition) },
+    responses: { 200: listOf(EventDefinition) },
     handle: ({ tx, params, query }) =>
       listEventDefinitions(tx, params.study_id, {
         skip: query.skip ?? 0,
@@ -44,11 +44,11 @@ export const eventDefinitionRoutes = [
     path: '/api/studies/{study_id}/event-definitions',
     tag,
     summary: 'Add an event',
-    may: staff.configure,
-    within: 'change',
+    access: staff.configure,
+    transaction: 'change',
     description: `A repeating event comes \`count\` times, the first on \`target_day\`. ${regenerates}`,
     body: NewEventDefinition,
-    answers: { 201: ChangedEventDefinition },
+    responses: { 201: ChangedEventDefinition },
     handle: async ({ tx, audit, actor, context, params, body }) => {
       const event = await createEventDefinition({ tx, audit, actor, context }, params.study_id, body);
       return created(await withEarlierOverrides(tx, event.study_id, event));
@@ -59,9 +59,9 @@ export const eventDefinitionRoutes = [
     path: '/api/event-definitions/{event_definition_id}',
     tag,
     summary: 'An event',
-    may: inStudy(),
-    within: 'read',
-    answers: { 200: EventDefinition },
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: EventDefinition },
     handle: ({ tx, params }) => existingEventDefinition(tx, params.event_definition_id),
   }),
   route({
@@ -70,13 +70,13 @@ export const eventDefinitionRoutes = [
     tag,
     summary: 'Change an event',
     description: regenerates,
-    may: staff.configure,
-    within: 'change',
+    access: staff.configure,
+    transaction: 'change',
     body: EventDefinitionChange,
-    answers: { 200: ChangedEventDefinition },
-    handle: async ({ tx, audit, actor, context, params, body, unchangedSince }) => {
+    responses: { 200: ChangedEventDefinition },
+    handle: async ({ tx, audit, actor, context, params, body, assertIfMatch }) => {
       const change = { tx, audit, actor, context };
-      const event = await changeEventDefinition(change, params.event_definition_id, body, unchangedSince);
+      const event = await changeEventDefinition(change, params.event_definition_id, body, assertIfMatch);
       return withEarlierOverrides(tx, event.study_id, event);
     },
   }),
@@ -86,11 +86,11 @@ export const eventDefinitionRoutes = [
     tag,
     summary: 'Delete an event without completed instances',
     description: regenerates,
-    may: staff.configure,
-    within: 'change',
-    answers: { 204: undefined },
-    handle: async ({ tx, audit, actor, context, params, unchangedSince }) => {
-      await removeEventDefinition({ tx, audit, actor, context }, params.event_definition_id, unchangedSince);
+    access: staff.configure,
+    transaction: 'change',
+    responses: { 204: undefined },
+    handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
+      await removeEventDefinition({ tx, audit, actor, context }, params.event_definition_id, assertIfMatch);
       return noContent();
     },
   }),
@@ -99,8 +99,8 @@ export const eventDefinitionRoutes = [
     path: '/api/studies/{study_id}/participants/{participant_id}/event-instances',
     tag,
     summary: 'A participant’s study event instances',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     description:
       'Of all schedule versions; `status` and `schedule_version_id` narrow them. Each is a scheduled visit as well, under the same id.',
     query: Type.Object({
@@ -109,7 +109,7 @@ export const eventDefinitionRoutes = [
       status: Type.Optional(VisitStatus),
       schedule_version_id: Type.Optional(Uuid),
     }),
-    answers: { 200: listOf(EventInstance) },
+    responses: { 200: listOf(EventInstance) },
     handle: ({ tx, params, query }) =>
       listEventInstances(tx, params.participant_id, {
         status: query.status,

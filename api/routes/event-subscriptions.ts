@@ -1,7 +1,7 @@
 import { listDeliveries } from '../../db/queries/event-deliveries.js';
 import { listSubscriptions } from '../../db/queries/event-subscriptions.js';
-import { inStudy, staff } from '../access.js';
-import { accepted, created, noContent, reply, route } from '../route.js';
+import { inStudy, staff } from '../http/access.js';
+import { accepted, created, noContent, reply, route } from '../http/route.js';
 import { Type, Uuid, listOf, oneOf, paging, sorting } from '../schemas/common.js';
 import {
   ChangedEventSubscription,
@@ -33,10 +33,10 @@ export const eventSubscriptionRoutes = [
     path: all,
     tag: 'Events',
     summary: 'List the study’s event subscriptions',
-    may: read,
-    within: 'read',
+    access: read,
+    transaction: 'read',
     query: Type.Object({ ...paging, sort: sorting('created_at'), status: Type.Optional(oneOf('active', 'disabled')) }),
-    answers: { 200: listOf(EventSubscription) },
+    responses: { 200: listOf(EventSubscription) },
     handle: ({ tx, params, query }) =>
       listSubscriptions(tx, params.study_id, {
         ...query,
@@ -50,14 +50,14 @@ export const eventSubscriptionRoutes = [
     path: all,
     tag: 'Events',
     summary: 'Have events sent to a URL',
-    may: staff.configure,
-    within: 'change',
-    secret: true,
+    access: staff.configure,
+    transaction: 'change',
+    idempotencyKey: false,
     description: `Each event is POSTed as \`GET /api/studies/{study_id}/events\` lists it, signed as [Standard Webhooks](https://www.standardwebhooks.com) (\`webhook-id\` is the event’s id, \`webhook-timestamp\`, \`webhook-signature\`) with the \`secret\` that is shown here once.
 Any 2xx answer within EVENT_TIMEOUT_SECONDS is taken for arrived. Anything else, a redirect too, is repeated with growing waits for EVENT_RETRY_MAX_DAYS, then it is \`failed\`; 410 disables the subscription. An event may arrive more than once, with the same id.
 A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbids it.`,
     body: NewEventSubscription,
-    answers: { 201: EventSubscriptionWithSecret },
+    responses: { 201: EventSubscriptionWithSecret },
     handle: async ({ tx, audit, actor, context, services, params, body }) =>
       created(await createSubscription({ tx, audit, actor, context, services }, params.study_id, body)),
   }),
@@ -66,9 +66,9 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
     path: one,
     tag: 'Events',
     summary: 'An event subscription',
-    may: read,
-    within: 'read',
-    answers: { 200: EventSubscription },
+    access: read,
+    transaction: 'read',
+    responses: { 200: EventSubscription },
     handle: ({ tx, params }) => existingSubscription(tx, params.study_id, params.subscription_id),
   }),
   route({
@@ -76,19 +76,19 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
     path: one,
     tag: 'Events',
     summary: 'Change, disable or enable an event subscription',
-    may: staff.configure,
-    within: 'change',
+    access: staff.configure,
+    transaction: 'change',
     description:
       'A disabled one is sent nothing, and events of that time are not sent later; what waited for it is `failed` and can be sent again by hand. Another `url` gets a new `secret` at once, shown in this answer alone.',
     body: EventSubscriptionChange,
-    answers: { 200: ChangedEventSubscription },
-    handle: ({ tx, audit, actor, context, services, params, body, unchangedSince }) =>
+    responses: { 200: ChangedEventSubscription },
+    handle: ({ tx, audit, actor, context, services, params, body, assertIfMatch }) =>
       changeSubscription(
         { tx, audit, actor, context, services },
         params.study_id,
         params.subscription_id,
         body,
-        unchangedSince,
+        assertIfMatch,
       ),
   }),
   route({
@@ -96,11 +96,11 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
     path: one,
     tag: 'Events',
     summary: 'Delete an event subscription with its deliveries',
-    may: staff.configure,
-    within: 'change',
-    answers: { 204: undefined },
-    handle: async ({ tx, audit, actor, context, params, unchangedSince }) => {
-      await removeSubscription({ tx, audit, actor, context }, params.study_id, params.subscription_id, unchangedSince);
+    access: staff.configure,
+    transaction: 'change',
+    responses: { 204: undefined },
+    handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
+      await removeSubscription({ tx, audit, actor, context }, params.study_id, params.subscription_id, assertIfMatch);
       return noContent();
     },
   }),
@@ -109,12 +109,12 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
     path: `${one}/rotate-secret`,
     tag: 'Events',
     summary: 'Replace the signing secret',
-    may: staff.configure,
-    within: 'change',
-    secret: true,
+    access: staff.configure,
+    transaction: 'change',
+    idempotencyKey: false,
     description:
       'Until `previous_secret_until` (EVENT_SECRET_OVERLAP_HOURS) deliveries bear two signatures, one by each secret.',
-    answers: { 200: RotatedSecret },
+    responses: { 200: RotatedSecret },
     handle: async ({ tx, audit, actor, context, services, params }) =>
       reply(200, await rotateSecret({ tx, audit, actor, context, services }, params.study_id, params.subscription_id)),
   }),
@@ -123,8 +123,8 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
     path: deliveries,
     tag: 'Events',
     summary: 'What was sent to a subscription, newest first',
-    may: read,
-    within: 'read',
+    access: read,
+    transaction: 'read',
     description: '`status=failed` lists what was given up.',
     query: Type.Object({
       ...paging,
@@ -132,7 +132,7 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
       status: Type.Optional(oneOf(...deliveryStatuses)),
       event_id: Type.Optional(Uuid),
     }),
-    answers: { 200: listOf(EventDelivery) },
+    responses: { 200: listOf(EventDelivery) },
     handle: async ({ tx, params, query }) => {
       await existingSubscription(tx, params.study_id, params.subscription_id);
       return listDeliveries(tx, params.subscription_id, {
@@ -149,10 +149,10 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
     path: `${deliveries}/{delivery_id}/redeliver`,
     tag: 'Events',
     summary: 'Send an event again: same id, same body',
-    may: staff.configure,
-    within: 'change',
+    access: staff.configure,
+    transaction: 'change',
     description: 'With all its time to be repeated. 409 SUBSCRIPTION_DISABLED when the subscription is disabled.',
-    answers: { 202: EventDelivery },
+    responses: { 202: EventDelivery },
     handle: async ({ tx, audit, actor, context, params }) =>
       accepted(
         await redeliverEvent(

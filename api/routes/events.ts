@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { listEvents } from '../../db/queries/events.js';
-import { inStudy } from '../access.js';
-import { siteNamed } from '../context.js';
-import { afterEndOf, startOf } from '../moments.js';
-import { created, reply, route } from '../route.js';
+import { inStudy, orByTicket } from '../http/access.js';
+import { siteNamed } from '../http/context.js';
+import { rangeEndExclusive, rangeStart } from '../http/time-range.js';
+import { created, reply, route, response } from '../http/route.js';
 import { Type, Uuid, before, listOf, paging, since, sorting, text } from '../schemas/common.js';
 import { Event } from '../schemas/events.js';
 import { eventReader } from '../services/event-reader.js';
@@ -23,12 +23,12 @@ export const eventRoutes = [
     path: '/api/studies/{study_id}/events/ticket',
     tag: 'Events',
     summary: 'A ticket that opens the stream of events without a bearer token',
-    may,
-    within: 'read',
-    secret: true,
+    access: may,
+    transaction: 'read',
+    idempotencyKey: false,
     description:
       'For EventSource, which can send no header: `new EventSource(`/api/studies/{study_id}/events?ticket=…`)`. It is good for this study’s stream alone, within a minute; a stream that is open goes on. The caller’s rights are read anew at each look.',
-    answers: { 201: Ticket },
+    responses: { 201: Ticket },
     handle: ({ actor, credential, params, services }) =>
       created(eventTicket(services.settings, actor, { ...params, login: credential?.sid })),
   }),
@@ -37,9 +37,8 @@ export const eventRoutes = [
     path: '/api/studies/{study_id}/events',
     tag: 'Events',
     summary: 'What was emitted in the study, oldest first',
-    may,
-    within: 'read',
-    takesTicket: true,
+    access: orByTicket(may),
+    transaction: 'read',
     description: `What is emitted, and what stands in \`data\`: see \`webhooks\` of this document. Who is assigned to sites sees the events of their participants.
 
 With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on and then as they come: \`id\` and \`event\` are the event’s id and type, \`data\` the event. \`Last-Event-ID\` (or \`last_event_id\` in the query) goes on after that event, at any API process; instead of a bearer token \`ticket\` opens it; \`skip\`, \`limit\` and \`sort\` mean nothing there. A user follows 5 streams at a time; one more is 429. The stream ends, with an event \`end\` that says why, when the caller may no longer see the study.`,
@@ -60,14 +59,13 @@ With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on
         Type.String({ maxLength: 100, description: 'of a stream: the last event that was seen' }),
       ),
     }),
-    answers: { 200: listOf(Event) },
-    further: [STREAM],
-    handle: async ({ tx, services, actor, params, query, headers, gone }) => {
+    responses: { 200: response(listOf(Event), { mediaTypes: [STREAM] }) },
+    handle: async ({ tx, services, actor, params, query, headers, signal }) => {
       const filter = {
         type: query.type,
         participantId: query.participant_id,
-        from: query.from && startOf(query.from),
-        to: query.to && afterEndOf(query.to),
+        from: query.from && rangeStart(query.from),
+        to: query.to && rangeEndExclusive(query.to),
       };
       if (!headers.accept?.includes(STREAM))
         return listEvents(tx, params.study_id, {
@@ -80,14 +78,14 @@ With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on
       const start = await streamStart(tx, params.study_id, last);
       const site = siteNamed(headers);
       const leave = eventReader(services).enter(actor.id);
-      gone.addEventListener('abort', leave);
+      signal.addEventListener('abort', leave);
       const stream = eventStream({
         services,
         access: may,
         caller: { userId: actor.id, studyId: params.study_id, ...(site && { siteId: site }) },
         filter,
         start,
-        gone,
+        gone: signal,
       });
       return reply(200, Readable.from(stream).once('close', leave), {
         'Content-Type': `${STREAM}; charset=utf-8`,

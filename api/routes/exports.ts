@@ -1,8 +1,8 @@
 import { contentTypes, exportFormats } from '../../db/exports/write.js';
 import type { ExportFormat } from '../../db/exports/write.js';
-import { exporters } from '../access.js';
-import { siteNamed } from '../context.js';
-import { route, tagged } from '../route.js';
+import { exporters } from '../http/access.js';
+import { siteNamed } from '../http/context.js';
+import { route, tagged, response } from '../http/route.js';
 import { Type } from '../schemas/common.js';
 import { ExportAccepted, ExportRows, ExportStatus, NewExport } from '../schemas/exports.js';
 import { exportDownload, exportStatus } from '../services/export-files.js';
@@ -29,10 +29,15 @@ const exporting = (format: ExportFormat) =>
     tag,
     summary: summaries[format],
     description,
-    may: exporters,
+    access: exporters,
     body: NewExport,
-    answers: { 200: format === 'json' ? ExportRows : undefined, 202: ExportAccepted, 400: undefined },
-    further: format === 'json' ? [] : [typeOf(format)],
+    responses: {
+      200: response(format === 'json' ? ExportRows : undefined, {
+        mediaTypes: format === 'json' ? [] : [typeOf(format)],
+      }),
+      202: ExportAccepted,
+      400: undefined,
+    },
     handle: ({ services, actor, context, studyId, headers, body }) =>
       exportData({ services, actor, context, studyId, siteId: siteNamed(headers) }, format, body),
   });
@@ -44,10 +49,9 @@ export const exportRoutes = [
     path: '/api/exports/{export_id}',
     tag,
     summary: 'How far an export in the background is',
-    may: exporters,
-    within: 'read',
-    answers: { 200: ExportStatus },
-    etag: true,
+    access: exporters,
+    transaction: 'read',
+    responses: { 200: response(ExportStatus, { etag: true }) },
     handle: async ({ tx, params, services }) => tagged(await exportStatus(tx, services.settings, params.export_id)),
   }),
   route({
@@ -55,14 +59,17 @@ export const exportRoutes = [
     path: '/api/exports/{export_id}/download',
     tag,
     summary: 'The file of an export in the background',
-    may: exporters,
-    within: 'read',
+    access: exporters,
+    transaction: 'read',
     description:
       'With `Range` a part of it (206), so that a broken download goes on. 409 while it is not written, 404 when it has expired.',
     headers: Type.Object({ range: Type.Optional(Type.String()), 'if-range': Type.Optional(Type.String()) }),
-    answers: { 200: undefined, 206: undefined, 409: undefined, 416: undefined },
-    etag: true,
-    further: exportFormats.map(typeOf),
+    responses: {
+      200: response(undefined, { etag: true, mediaTypes: exportFormats.map(typeOf) }),
+      206: response(undefined, { etag: true, mediaTypes: exportFormats.map(typeOf) }),
+      409: undefined,
+      416: undefined,
+    },
     handle: ({ tx, params, services, headers }) =>
       exportDownload(
         tx,

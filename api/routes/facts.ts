@@ -1,10 +1,10 @@
 import { listConsents } from '../../db/queries/consents.js';
 import { listForms } from '../../db/queries/forms.js';
-import { inStudy, noting, staff } from '../access.js';
+import { inStudy, withNote, staff } from '../http/access.js';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Settings } from '../../settings.js';
-import { created, route, tagged } from '../route.js';
-import type { Credential } from '../route.js';
+import { created, route, tagged, response } from '../http/route.js';
+import type { Credential } from '../http/route.js';
 import { Reauthentication, asksAgain } from '../schemas/reauthentication.js';
 import { Type, listOf, paging, sorting, text } from '../schemas/common.js';
 import {
@@ -44,10 +44,10 @@ export const factRoutes = [
     path: `${of}/consents`,
     tag: 'Consents',
     summary: 'List the participant’s consents',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     query: Type.Object({ ...paging, sort: sorting('created_at', 'signed_at') }),
-    answers: { 200: listOf(Consent) },
+    responses: { 200: listOf(Consent) },
     handle: ({ tx, params, query }) =>
       listConsents(tx, params.participant_id, {
         skip: query.skip ?? 0,
@@ -60,11 +60,11 @@ export const factRoutes = [
     path: `${of}/consents`,
     tag: 'Consents',
     summary: 'Record a consent',
-    may: staff.participants,
-    within: 'change',
+    access: staff.participants,
+    transaction: 'change',
     description: `A signed consent has a \`signed_at\` (default: now). ${evaluated}`,
     body: NewConsent,
-    answers: { 201: Consent },
+    responses: { 201: Consent },
     handle: async ({ tx, audit, actor, context, params, body }) =>
       created(await createConsent({ tx, audit, actor, context }, params.participant_id, body)),
   }),
@@ -73,22 +73,22 @@ export const factRoutes = [
     path: `${of}/consents/{consent_id}`,
     tag: 'Consents',
     summary: 'Sign, decline, revoke or correct a consent',
-    may: staff.participants,
-    within: 'change',
+    access: staff.participants,
+    transaction: 'change',
     description: `pending → signed or declined; signed → revoked; declined and revoked are final (409 INVALID_TRANSITION). ${evaluated}`,
     body: ConsentChange,
-    answers: { 200: Consent },
-    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
-      changeConsent({ tx, audit, actor, context }, params.participant_id, params.consent_id, body, unchangedSince),
+    responses: { 200: Consent },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      changeConsent({ tx, audit, actor, context }, params.participant_id, params.consent_id, body, assertIfMatch),
   }),
   route({
     method: 'GET',
     path: `${of}/eligibility`,
     tag: 'Eligibility',
     summary: 'The participant’s eligibility assessment',
-    may: inStudy(),
-    within: 'read',
-    answers: { 200: Eligibility },
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: Eligibility },
     handle: ({ tx, params }) => eligibility(tx, params.participant_id),
   }),
   route({
@@ -96,23 +96,22 @@ export const factRoutes = [
     path: `${of}/eligibility`,
     tag: 'Eligibility',
     summary: 'Put the eligibility assessment',
-    within: 'change',
-    may: noting(staff.participants, 'eligible, ineligible and waivers: admin, researcher, investigator'),
+    transaction: 'change',
+    access: withNote(staff.participants, 'eligible, ineligible and waivers: admin, researcher, investigator'),
     description: `Replaces the assessment. \`eligible\` and \`ineligible\` are confirmations, with \`confirmed_at\` (default: now); a coordinator prepares the assessment but does not confirm it (403). ${evaluated}`,
     body: PutEligibility,
-    answers: { 200: Eligibility },
-    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
-      putEligibility({ tx, audit, actor, context }, params.participant_id, body, unchangedSince),
+    responses: { 200: Eligibility },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      putEligibility({ tx, audit, actor, context }, params.participant_id, body, assertIfMatch),
   }),
   route({
     method: 'GET',
     path: `${of}/randomization`,
     tag: 'Randomization',
     summary: 'The participant’s randomization',
-    may: inStudy(),
-    within: 'read',
-    answers: { 200: Randomization },
-    etag: true,
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: response(Randomization, { etag: true }) },
     handle: async ({ tx, params }) => tagged(await randomization(tx, params.participant_id)),
   }),
   route({
@@ -120,11 +119,11 @@ export const factRoutes = [
     path: `${of}/randomization`,
     tag: 'Randomization',
     summary: 'Record the randomization, once',
-    may: staff.participants,
-    within: 'change',
+    access: staff.participants,
+    transaction: 'change',
     description: `A second one is 409 ALREADY_RANDOMIZED. The arm becomes the participant’s. ${evaluated}`,
     body: NewRandomization,
-    answers: { 201: Randomization },
+    responses: { 201: Randomization },
     handle: async ({ tx, audit, actor, context, params, body }) =>
       created(await randomize({ tx, audit, actor, context }, params.participant_id, body)),
   }),
@@ -133,15 +132,15 @@ export const factRoutes = [
     path: `${of}/forms`,
     tag: 'Forms',
     summary: 'List the participant’s forms',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     query: Type.Object({
       ...paging,
       sort: sorting('created_at', 'form_oid'),
       form_oid: Type.Optional(text(200)),
       status: Type.Optional(FormStatus),
     }),
-    answers: { 200: listOf(Form) },
+    responses: { 200: listOf(Form) },
     handle: ({ tx, params, query }) =>
       listForms(tx, params.participant_id, {
         ...query,
@@ -155,12 +154,12 @@ export const factRoutes = [
     path: `${of}/forms`,
     tag: 'Forms',
     summary: 'Add a form',
-    within: 'change',
-    may: noting(staff.participants, 'signed and locked: admin, investigator'),
+    transaction: 'change',
+    access: withNote(staff.participants, 'signed and locked: admin, investigator'),
     description: `Items of an erased participant are not kept: 409 PARTICIPANT_ERASED. A signed one: ${asksAgain} ${evaluated}`,
     headers: Reauthentication,
     body: NewForm,
-    answers: { 201: Form, 401: undefined },
+    responses: { 201: Form, 401: undefined },
     handle: async ({
       tx,
       audit,
@@ -186,12 +185,12 @@ export const factRoutes = [
     path: `${of}/forms/{form_id}`,
     tag: 'Forms',
     summary: 'Fill in, complete, sign or lock a form',
-    within: 'change',
-    may: noting(staff.participants, 'signed and locked: admin, investigator'),
+    transaction: 'change',
+    access: withNote(staff.participants, 'signed and locked: admin, investigator'),
     description: `draft ↔ complete → signed → locked (else 409 INVALID_TRANSITION). \`items\` is merged (RFC 7396) until the form is signed (then 409 FORM_FROZEN), and stays as it is once the participant is erased (409 PARTICIPANT_ERASED). Investigators and admins sign and lock. Signing: ${asksAgain} ${evaluated}`,
     headers: Reauthentication,
     body: FormChange,
-    answers: { 200: Form, 401: undefined },
+    responses: { 200: Form, 401: undefined },
     handle: ({
       tx,
       audit,
@@ -202,7 +201,7 @@ export const factRoutes = [
       headers,
       credential,
       services,
-      unchangedSince,
+      assertIfMatch,
     }) =>
       changeForm(
         { tx, audit, actor, context },
@@ -210,7 +209,7 @@ export const factRoutes = [
         params.form_id,
         change,
         signingOf(services.settings, headers, credential, { meaning, password, code }),
-        unchangedSince,
+        assertIfMatch,
       ),
   }),
 ];

@@ -1,5 +1,5 @@
-import { exporters } from '../access.js';
-import { created, route } from '../route.js';
+import { exporters } from '../http/access.js';
+import { created, route, upload } from '../http/route.js';
 import { StudyDocument, StudyLoaded, StudyTarget } from '../schemas/full-study.js';
 import { exportStudy, importStudy } from '../services/full-study.js';
 
@@ -11,8 +11,8 @@ export const fullStudyRoutes = [
     path: '/api/exports/studies/{study_id}/full',
     tag,
     summary: 'Everything of a study as one JSON document',
-    may: exporters,
-    answers: { 200: StudyDocument },
+    access: exporters,
+    responses: { 200: StudyDocument },
     description:
       'Of one moment, streamed; versions and history with it, secrets not. POST /api/studies/import/full takes it. The audit records in it are to be read: a chain is not loaded into another.',
     handle: ({ services, actor, context, studyId, params }) =>
@@ -23,15 +23,14 @@ export const fullStudyRoutes = [
     path: '/api/studies/import/full',
     tag,
     summary: 'Load a full export of a study',
-    may: exporters,
-    within: 'change',
-    takes: 'upload',
-    consumes: ['application/json'],
+    access: exporters,
+    transaction: 'change',
+    body: upload('application/json'),
     description:
       'Into the empty study of `study_id` or X-Study-ID (409 STUDY_NOT_EMPTY), or with `study_code` and `study_name` into a new one (admin, researcher). New ids, the same content, versions and history; `content_sha256` says what the content is, whatever its ids. ' +
       'The document is the body, or the part `file` of a form, up to MAX_UPLOAD_BYTES; the target is said by query, header, a part of the form, or a key beside or within the document.',
     query: StudyTarget,
-    answers: { 201: StudyLoaded, 403: undefined },
+    responses: { 201: StudyLoaded, 403: undefined },
     handle: async ({ tx, audit, actor, context, services, raw, parts, query, studyId }) =>
       created(
         await importStudy({ tx, audit, actor, context, services }, raw, {

@@ -1,5 +1,5 @@
-import { anyone } from '../access.js';
-import { route, reply } from '../route.js';
+import { anyone } from '../http/access.js';
+import { route, reply } from '../http/route.js';
 import { Type, nullable, oneOf } from '../schemas/common.js';
 import { checkAll, checkDatabase, checkRedis, version } from '../services/health.js';
 
@@ -34,9 +34,9 @@ const basic = (path: '/api/health' | '/api/metrics/health') =>
     path,
     tag: 'Health',
     summary: 'Whether the process serves',
-    may: anyone,
-    limit: 'none',
-    answers: { 200: Basic },
+    access: anyone,
+    rateLimit: 'none',
+    responses: { 200: Basic },
     handle: ({ services }) => ({ status: 'ok', environment: services.settings.NODE_ENV, version }),
   });
 
@@ -51,9 +51,9 @@ export const healthRoutes = [
     path: '/api/health/db',
     tag: 'Health',
     summary: 'Whether the database answers',
-    may: anyone,
-    limit: 'none',
-    answers: { 200: One, 503: One },
+    access: anyone,
+    rateLimit: 'none',
+    responses: { 200: One, 503: One },
     handle: async ({ services }) => {
       const { status, latency_ms } = await checkDatabase(services);
       return told(status, { status, latency_ms });
@@ -64,9 +64,9 @@ export const healthRoutes = [
     path: '/api/health/redis',
     tag: 'Health',
     summary: 'Whether Redis answers, where there is one',
-    may: anyone,
-    limit: 'none',
-    answers: { 200: One, 503: One },
+    access: anyone,
+    rateLimit: 'none',
+    responses: { 200: One, 503: One },
     handle: async ({ services }) => {
       const { status, latency_ms } = await checkRedis(services);
       return told(status, { status, latency_ms });
@@ -77,11 +77,11 @@ export const healthRoutes = [
     path: '/api/health/detailed',
     tag: 'Health',
     summary: 'Every dependency',
-    may: anyone,
-    limit: 'none',
+    access: anyone,
+    rateLimit: 'none',
     description:
       'Database, Temporal and a worker are needed: 503 when one of them is down. Redis and mail are not: `degraded`, as is one of several workers that shows no sign of life.',
-    answers: { 200: Detailed, 503: Detailed },
+    responses: { 200: Detailed, 503: Detailed },
     handle: async ({ services }) => {
       const detailed = await checkAll(services);
       return told(detailed.status, detailed);

@@ -1,6 +1,6 @@
 import { listCalendars } from '../../db/queries/holiday-calendars.js';
-import { inStudy, staff } from '../access.js';
-import { created, noContent, route } from '../route.js';
+import { inStudy, staff } from '../http/access.js';
+import { created, noContent, route } from '../http/route.js';
 import { Type, listOf, paging, sorting } from '../schemas/common.js';
 import { ChangedHolidayCalendar, HolidayCalendar, HolidayCalendarChange, NewHolidayCalendar } from '../schemas/edc.js';
 import { withEarlierOverrides } from '../services/earlier-overrides.js';
@@ -16,10 +16,10 @@ export const holidayCalendarRoutes = [
     path: '/api/studies/{study_id}/holiday-calendars',
     tag,
     summary: 'List holiday calendars',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     query: Type.Object({ ...paging, sort: sorting('name', 'created_at') }),
-    answers: { 200: listOf(HolidayCalendar) },
+    responses: { 200: listOf(HolidayCalendar) },
     handle: ({ tx, params, query }) =>
       listCalendars(tx, params.study_id, {
         skip: query.skip ?? 0,
@@ -32,11 +32,11 @@ export const holidayCalendarRoutes = [
     path: '/api/studies/{study_id}/holiday-calendars',
     tag,
     summary: 'Add a holiday calendar',
-    may: staff.configure,
-    within: 'change',
+    access: staff.configure,
+    transaction: 'change',
     description: `A calendar with \`site_id\` serves that site’s participants, the default one all others. A new default takes the mark from the former; a study’s first calendar is its default unless it says otherwise. ${regenerates}`,
     body: NewHolidayCalendar,
-    answers: { 201: ChangedHolidayCalendar },
+    responses: { 201: ChangedHolidayCalendar },
     handle: async ({ tx, audit, actor, context, params, body }) => {
       const calendar = await createCalendar({ tx, audit, actor, context }, params.study_id, body);
       return created(await withEarlierOverrides(tx, calendar.study_id, calendar));
@@ -47,9 +47,9 @@ export const holidayCalendarRoutes = [
     path: '/api/holiday-calendars/{calendar_id}',
     tag,
     summary: 'A holiday calendar',
-    may: inStudy(),
-    within: 'read',
-    answers: { 200: HolidayCalendar },
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: HolidayCalendar },
     handle: ({ tx, params }) => existingCalendar(tx, params.calendar_id),
   }),
   route({
@@ -57,13 +57,13 @@ export const holidayCalendarRoutes = [
     path: '/api/holiday-calendars/{calendar_id}',
     tag,
     summary: 'Change a holiday calendar',
-    may: staff.configure,
-    within: 'change',
+    access: staff.configure,
+    transaction: 'change',
     description: `\`weekend_days\` and \`holidays\` are replaced as a whole. ${regenerates}`,
     body: HolidayCalendarChange,
-    answers: { 200: ChangedHolidayCalendar },
-    handle: async ({ tx, audit, actor, context, params, body, unchangedSince }) => {
-      const calendar = await changeCalendar({ tx, audit, actor, context }, params.calendar_id, body, unchangedSince);
+    responses: { 200: ChangedHolidayCalendar },
+    handle: async ({ tx, audit, actor, context, params, body, assertIfMatch }) => {
+      const calendar = await changeCalendar({ tx, audit, actor, context }, params.calendar_id, body, assertIfMatch);
       return withEarlierOverrides(tx, calendar.study_id, calendar);
     },
   }),
@@ -73,11 +73,11 @@ export const holidayCalendarRoutes = [
     tag,
     summary: 'Delete a holiday calendar',
     description: regenerates,
-    may: staff.configure,
-    within: 'change',
-    answers: { 204: undefined },
-    handle: async ({ tx, audit, actor, context, params, unchangedSince }) => {
-      await removeCalendar({ tx, audit, actor, context }, params.calendar_id, unchangedSince);
+    access: staff.configure,
+    transaction: 'change',
+    responses: { 204: undefined },
+    handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
+      await removeCalendar({ tx, audit, actor, context }, params.calendar_id, assertIfMatch);
       return noContent();
     },
   }),

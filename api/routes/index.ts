@@ -1,5 +1,5 @@
 import type { Settings } from '../../settings.js';
-import type { Route } from '../route.js';
+import type { Route } from '../http/route.js';
 import { accountPages } from './account-pages.js';
 import { accountRoutes } from './account.js';
 import { anchorRoutes } from './anchor.js';

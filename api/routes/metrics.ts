@@ -1,8 +1,8 @@
 import { inScope } from '../../db/transaction.js';
-import { anyone, roles } from '../access.js';
+import { anyone, roles, outsideStudy } from '../http/access.js';
 import { prometheusText } from '../metrics/prometheus.js';
-import { by } from '../record.js';
-import { reply, route } from '../route.js';
+import { auditActor } from '../http/audit-actor.js';
+import { reply, route, response } from '../http/route.js';
 import { Instant, Type, extension, listOf, oneOf, paging } from '../schemas/common.js';
 import { failingWorkflows } from '../services/failing-workflows.js';
 import { workers } from '../services/workers.js';
@@ -48,8 +48,8 @@ const All = Type.Object({
   }),
 });
 const ofOne = 'Of the API process that answers: each counts for itself.';
-const readers = { tag: 'Metrics', may: roles('researcher'), studyContext: false, description: ofOne } as const;
-const admin = { tag: 'Metrics', may: roles('admin'), studyContext: false } as const;
+const readers = { tag: 'Metrics', access: outsideStudy(roles('researcher')), description: ofOne } as const;
+const admin = { tag: 'Metrics', access: outsideStudy(roles('admin')) } as const;
 
 export const metricsRoutes = [
   route({
@@ -57,7 +57,7 @@ export const metricsRoutes = [
     method: 'GET',
     path: '/api/metrics/summary',
     summary: 'Requests and errors in all',
-    answers: { 200: Summary },
+    responses: { 200: Summary },
     handle: ({ services }) => services.metrics.summary(),
   }),
   route({
@@ -66,7 +66,7 @@ export const metricsRoutes = [
     path: '/api/metrics/endpoints',
     summary: 'Count, errors and times of each endpoint, the most asked first',
     query: Type.Object({ ...paging }),
-    answers: { 200: listOf(Endpoint) },
+    responses: { 200: listOf(Endpoint) },
     handle: ({ services, query: { skip = 0, limit = 50 } }) => {
       const endpoints = services.metrics.endpoints().sort((a, b) => b.count - a.count);
       return {
@@ -81,7 +81,7 @@ export const metricsRoutes = [
     path: '/api/metrics',
     summary: 'All of it, and what the process uses',
     description: ofOne,
-    answers: { 200: All },
+    responses: { 200: All },
     handle: ({ services: { metrics } }) => ({
       ...metrics.summary(),
       endpoints: metrics.endpoints().map((endpoint) => endpoint.figures()),
@@ -94,11 +94,11 @@ export const metricsRoutes = [
     path: '/api/metrics/reset',
     summary: 'Count from nothing again',
     description: ofOne,
-    answers: { 200: Type.Object({ status: oneOf('reset'), since: Instant }) },
+    responses: { 200: Type.Object({ status: oneOf('reset'), since: Instant }) },
     handle: async ({ services, actor, context }) => {
       await inScope(services.database, [], async ({ audit }) =>
         audit.record({
-          ...by(actor, context),
+          ...auditActor(actor, context),
           study_id: null,
           action: 'metrics_reset',
           resource_type: 'metrics',
@@ -114,10 +114,14 @@ export const metricsRoutes = [
     path: '/api/metrics/prometheus',
     tag: 'Metrics',
     summary: 'The metrics of the answering process in the text format of Prometheus',
-    may: { ...anyone, note: 'METRICS_TOKEN, or an admin’s access token, as bearer' },
-    limit: 'none',
-    answers: { 200: undefined, 401: undefined, 403: undefined, 503: undefined },
-    further: ['text/plain'],
+    access: { ...anyone, note: 'METRICS_TOKEN, or an admin’s access token, as bearer' },
+    rateLimit: 'none',
+    responses: {
+      200: response(undefined, { mediaTypes: ['text/plain'] }),
+      401: undefined,
+      403: undefined,
+      503: undefined,
+    },
     handle: async ({ services, headers }) => {
       await admitScraper(services, headers.authorization);
       const { type, text } = await prometheusText(services.metrics, {

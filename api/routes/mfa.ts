@@ -1,5 +1,5 @@
-import { anyone, noting, roles, signedIn, signedInOrSetup } from '../access.js';
-import { noContent, route } from '../route.js';
+import { anyone, withNote, roles, signedIn, signedInOrSetup, outsideStudy } from '../http/access.js';
+import { noContent, route } from '../http/route.js';
 import {
   LoggedIn,
   MfaCode,
@@ -12,7 +12,7 @@ import {
   RecoveryCodes,
 } from '../schemas/users.js';
 import { Reauthentication } from '../schemas/reauthentication.js';
-import { exactlyOne } from '../validation.js';
+import { exactlyOne } from '../http/validation/validation.js';
 import { proofIn } from '../services/reauthentication.js';
 import {
   disableMfa,
@@ -25,7 +25,7 @@ import {
 } from '../services/mfa.js';
 
 /** Of a route that changes one's own second factor. */
-const own = { method: 'POST', tag: 'Authentication', secret: true, studyContext: false } as const;
+const own = { method: 'POST', tag: 'Authentication', idempotencyKey: false } as const;
 
 export const mfaRoutes = [
   route({
@@ -33,22 +33,21 @@ export const mfaRoutes = [
     path: '/api/auth/mfa',
     tag: 'Authentication',
     summary: 'Whether one has a second factor, and must have one',
-    may: signedIn,
-    within: 'read',
-    studyContext: false,
-    answers: { 200: MfaStatus },
+    access: outsideStudy(signedIn),
+    transaction: 'read',
+    responses: { 200: MfaStatus },
     handle: ({ tx, actor, services }) => mfaStatus(tx, services.settings, actor),
   }),
   route({
     ...own,
     path: '/api/auth/mfa/setup',
     summary: 'A new second factor (TOTP), to be verified before it counts',
-    may: signedInOrSetup,
+    access: outsideStudy(signedInOrSetup),
     description:
       'Secret and recovery codes are shown here alone. By an access token, or by the `mfa_token` of a login that answered `mfa_setup_required`. A verified one must be disabled first (409 MFA_ENABLED). A login older than REAUTHENTICATION_MINUTES (5) proves identity again, by X-Reauthentication or by `password` (401 REAUTHENTICATION_REQUIRED).',
     headers: Reauthentication,
     body: NewMfa,
-    answers: { 200: MfaSetup, 401: undefined, 409: undefined },
+    responses: { 200: MfaSetup, 401: undefined, 409: undefined },
     handle: ({ services, actor, credential, context, headers, body }) =>
       setUpMfa({ services, actor, credential, context }, proofIn(headers, body, credential)),
   }),
@@ -56,11 +55,11 @@ export const mfaRoutes = [
     ...own,
     path: '/api/auth/mfa/verify',
     summary: 'Turn the second factor on by its first code',
-    may: signedInOrSetup,
+    access: outsideStudy(signedInOrSetup),
     description:
       'With an `mfa_token` this completes the login: the answer has `user` and `tokens`. A wrong code is 400 WRONG_CODE.',
     body: MfaCode,
-    answers: { 200: MfaEnabled, 409: undefined },
+    responses: { 200: MfaEnabled, 409: undefined },
     handle: ({ services, actor, credential, context, body }) =>
       verifyMfa({ services, actor, credential, context }, body.code),
   }),
@@ -68,21 +67,21 @@ export const mfaRoutes = [
     ...own,
     path: '/api/auth/mfa/login',
     summary: 'Complete a login by a code, or by a recovery code',
-    may: anyone,
+    access: anyone,
     description:
       'A code is good once, and within 30 seconds before and after its own; a recovery code once. Wrong ones count as failed logins. Anything wrong is 401; the `mfa_token` of before goes on to count after a wrong code.',
     body: MfaLogin,
-    answers: { 200: LoggedIn, 401: undefined },
+    responses: { 200: LoggedIn, 401: undefined },
     handle: ({ services, body, context }) => loginByMfa(services, exactlyOne(body, 'code', 'recovery_code'), context),
   }),
   route({
     ...own,
     path: '/api/auth/mfa/recovery-codes',
     summary: 'New recovery codes; the old ones are good no more',
-    may: signedIn,
+    access: outsideStudy(signedIn),
     description: 'Needs a code. A wrong one is 400 WRONG_CODE.',
     body: MfaProof,
-    answers: { 200: RecoveryCodes, 409: undefined },
+    responses: { 200: RecoveryCodes, 409: undefined },
     handle: ({ services, actor, credential, context, body }) =>
       renewRecoveryCodes({ services, actor, credential, context }, exactlyOne(body, 'code', 'recovery_code')),
   }),
@@ -90,10 +89,10 @@ export const mfaRoutes = [
     ...own,
     path: '/api/auth/mfa/disable',
     summary: 'Turn one’s own second factor off',
-    may: noting(signedIn, 'not for a role of MFA_REQUIRED_ROLES (403 MFA_REQUIRED)'),
+    access: outsideStudy(withNote(signedIn, 'not for a role of MFA_REQUIRED_ROLES (403 MFA_REQUIRED)')),
     description: 'Needs a code. A wrong one is 400 WRONG_CODE.',
     body: MfaProof,
-    answers: { 204: undefined, 409: undefined },
+    responses: { 204: undefined, 409: undefined },
     handle: async ({ services, actor, credential, context, body }) => {
       await disableMfa({ services, actor, credential, context }, exactlyOne(body, 'code', 'recovery_code'));
       return noContent();
@@ -104,12 +103,11 @@ export const mfaRoutes = [
     path: '/api/users/{id}/mfa',
     tag: 'Users',
     summary: 'Take away the second factor of a user who has lost it',
-    may: roles('admin'),
-    within: 'change',
-    studyContext: false,
+    access: outsideStudy(roles('admin')),
+    transaction: 'change',
     description:
       'Ends all logins of the user. Where the role must have a second factor the next login sets up a new one.',
-    answers: { 204: undefined },
+    responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params }) => {
       await resetMfa({ tx, audit, actor, context }, params.id);
       return noContent();

@@ -1,6 +1,6 @@
 import { listNotifications } from '../../db/queries/notifications.js';
-import { anyone, noting, portal, signedIn, staff, staffOrParticipant } from '../access.js';
-import { accepted, noContent, reply, route, tagged } from '../route.js';
+import { anyone, withNote, portal, signedIn, staff, staffOrParticipant, outsideStudy } from '../http/access.js';
+import { accepted, noContent, reply, route, tagged, response, rawBody } from '../http/route.js';
 import { Type, Uuid, listOf, paging, sorting, text } from '../schemas/common.js';
 import {
   Channel,
@@ -49,8 +49,8 @@ export const notificationRoutes = [
     path: '/api/notifications',
     tag,
     summary: 'Messages that were sent, wait or were stopped',
-    may: staff.read,
-    within: 'read',
+    access: staff.read,
+    transaction: 'read',
     description: 'A stopped one says why in `reason`. Messages to users are seen by these users and by admins.',
     query: Type.Object({
       ...paging,
@@ -61,7 +61,7 @@ export const notificationRoutes = [
       channel: Type.Optional(Channel),
       status: Type.Optional(NotificationStatus),
     }),
-    answers: { 200: listOf(Notification) },
+    responses: { 200: listOf(Notification) },
     handle: ({ tx, actor, query, studyId }) =>
       listNotifications(
         tx,
@@ -84,9 +84,9 @@ export const notificationRoutes = [
     path: '/api/visits/{visit_id}/notifications/explain',
     tag,
     summary: 'Which reminders of a visit were, will be or will not be sent, when, by what rule, and why',
-    may: staff.read,
-    within: 'read',
-    answers: { 200: VisitExplanation },
+    access: staff.read,
+    transaction: 'read',
+    responses: { 200: VisitExplanation },
     handle: ({ tx, params, services }) =>
       explainVisit(tx, params.visit_id, services.settings.REMINDER_MAX_LATENESS_HOURS),
   }),
@@ -95,11 +95,11 @@ export const notificationRoutes = [
     path: '/api/notifications/{notification_id}/resend',
     tag,
     summary: 'Send a message once more, at once',
-    may: staff.participants,
-    within: 'change',
+    access: staff.participants,
+    transaction: 'change',
     description:
       'It is a notification of its own (`resend_of`). One that is still pending is 409 NOTIFICATION_PENDING.',
-    answers: { 202: Notification, 409: undefined },
+    responses: { 202: Notification, 409: undefined },
     handle: async ({ tx, audit, actor, context, services, params }) =>
       accepted(await resend({ tx, audit, actor, context }, services.settings, params.notification_id)),
   }),
@@ -108,11 +108,11 @@ export const notificationRoutes = [
     path: '/api/notifications/{notification_id}/cancel',
     tag,
     summary: 'Stop a message that was not sent yet',
-    may: staff.participants,
-    within: 'change',
+    access: staff.participants,
+    transaction: 'change',
     description:
       'For good: a visit that moves later does not bring it back. Settled ones are 409 NOTIFICATION_SETTLED.',
-    answers: { 200: Notification, 409: undefined },
+    responses: { 200: Notification, 409: undefined },
     handle: ({ tx, audit, actor, context, params }) => cancel({ tx, audit, actor, context }, params.notification_id),
   }),
   route({
@@ -120,11 +120,11 @@ export const notificationRoutes = [
     path: '/api/notifications/preview',
     tag,
     summary: 'A message as the participant of a visit would read it',
-    may: staff.participants,
-    within: 'read',
+    access: staff.participants,
+    transaction: 'read',
     description: 'By the study’s templates in the participant’s language, or by a `template` that is being written.',
     body: PreviewRequest,
-    answers: { 200: Preview },
+    responses: { 200: Preview },
     handle: ({ tx, body, services }) => preview(tx, body, services.settings),
   }),
   route({
@@ -132,13 +132,12 @@ export const notificationRoutes = [
     path: '/api/notifications/register',
     tag,
     summary: 'Register a device for push messages',
-    may: staffOrParticipant(staff.participants),
-    within: 'change',
-    studyContext: false,
+    access: outsideStudy(staffOrParticipant(staff.participants)),
+    transaction: 'change',
     description:
       'Of a participant: by its own portal token, or named by staff; without `participant_id` a user’s own. The same token again is 200. A browser (`web`) gives its `PushSubscription` as JSON text: it is reached by Web Push (RFC 8291, 8292).',
     body: NewDevice,
-    answers: { 200: Device, 201: Device, 409: undefined },
+    responses: { 200: Device, 201: Device, 409: undefined },
     handle: async ({ tx, audit, actor, context, body, services }) => {
       const { device, isNew } = await registerDevice({ tx, audit, actor, context }, body, services.settings);
       return reply(isNew ? 201 : 200, device);
@@ -149,8 +148,8 @@ export const notificationRoutes = [
     path: '/api/notifications/web-push-key',
     tag,
     summary: 'The key that a page hands to its browser to subscribe to push messages (applicationServerKey)',
-    may: anyone,
-    answers: { 200: Type.Object({ public_key: Type.String() }), 404: undefined },
+    access: anyone,
+    responses: { 200: Type.Object({ public_key: Type.String() }), 404: undefined },
     handle: async ({ services }) => webPushKey(services),
   }),
   route({
@@ -158,12 +157,11 @@ export const notificationRoutes = [
     path: '/api/test/email',
     tag,
     summary: 'Send an email of one’s own words',
-    may: noting(signedIn, 'to oneself; an admin also to staff, participants and caregivers'),
-    limit: 'auth',
-    studyContext: false,
+    access: outsideStudy(withNote(signedIn, 'to oneself; an admin also to staff, participants and caregivers')),
+    rateLimit: 'auth',
     description: testing,
     body: TestEmail,
-    answers: { 202: TestQueued, 403: undefined },
+    responses: { 202: TestQueued, 403: undefined },
     handle: async ({ services, actor, context, body }) =>
       accepted({
         status: 'queued',
@@ -180,12 +178,11 @@ export const notificationRoutes = [
     path: '/api/test/sms',
     tag,
     summary: 'Send a text message of one’s own words',
-    may: noting(signedIn, 'an admin, to participants and caregivers'),
-    limit: 'auth',
-    studyContext: false,
+    access: outsideStudy(withNote(signedIn, 'an admin, to participants and caregivers')),
+    rateLimit: 'auth',
     description: testing,
     body: TestSms,
-    answers: { 202: TestQueued, 403: undefined },
+    responses: { 202: TestQueued, 403: undefined },
     handle: async ({ services, actor, context, body }) =>
       accepted({
         status: 'queued',
@@ -202,10 +199,9 @@ export const notificationRoutes = [
     path: '/api/notifications/unsubscribe',
     tag,
     summary: 'The page behind the opt-out link of a message',
-    may: anyone,
+    access: anyone,
     query: Link,
-    answers: { 200: undefined, 404: undefined },
-    further: ['text/html'],
+    responses: { 200: response(undefined, { mediaTypes: ['text/html'] }), 404: undefined },
     handle: async ({ services, query }) => html(await unsubscribePage(services, query.token)),
   }),
   route({
@@ -213,11 +209,10 @@ export const notificationRoutes = [
     path: '/api/notifications/unsubscribe',
     tag,
     summary: 'End the messages of a channel, by the link of one of them',
-    may: anyone,
-    takes: 'bytes',
+    access: anyone,
+    body: rawBody(),
     query: Link,
-    answers: { 200: undefined, 404: undefined },
-    further: ['text/html'],
+    responses: { 200: response(undefined, { mediaTypes: ['text/html'] }), 404: undefined },
     description: 'One click is enough for mail programs (RFC 8058).',
     handle: async ({ services, query, context }) => html(await unsubscribe(services, query.token, context)),
   }),
@@ -226,10 +221,10 @@ export const notificationRoutes = [
     path: '/api/notifications/{notification_id}/delivery-report',
     tag,
     summary: 'What a gateway says has become of a message',
-    may: anyone,
+    access: anyone,
     query: Link,
     body: DeliveryReport,
-    answers: { 204: undefined, 404: undefined },
+    responses: { 204: undefined, 404: undefined },
     description:
       'The address, with its token, is given to the gateway with the message (`status_callback`). A reminder that did not arrive is sent on the channel that the study names instead (`fallback`).',
     handle: async ({ services, params, query, body }) => {
@@ -242,10 +237,9 @@ export const notificationRoutes = [
     path: '/api/notifications/bounces',
     tag,
     summary: 'Take a mail that came back',
-    may: anyone,
-    takes: 'bytes',
-    consumes: ['message/rfc822'],
-    answers: { 204: undefined, 404: undefined, 422: undefined },
+    access: anyone,
+    body: rawBody('message/rfc822'),
+    responses: { 204: undefined, 404: undefined, 422: undefined },
     description:
       'The whole mail, a delivery status notification (RFC 3464), as the mail server that MAIL_FROM names hands it on (`curl --data-binary @- -H "Content-Type: message/rfc822"`). It is known by a signed header of the mail that it returns. Where the mailbox is not there (5.1.x) no more reminders go to it until the address is changed; any other mail is 422 NO_DELIVERY_REPORT. At most 64 KiB: return the headers of the mail, not all of it.',
     handle: async ({ services, raw }) => {
@@ -258,11 +252,9 @@ export const notificationRoutes = [
     path: '/api/portal/preferences',
     tag: 'Portal',
     summary: 'On which channels one gets messages',
-    may: portal,
-    within: 'read',
-    studyContext: false,
-    answers: { 200: Preferences },
-    etag: true,
+    access: outsideStudy(portal),
+    transaction: 'read',
+    responses: { 200: response(Preferences, { etag: true }) },
     handle: async ({ tx, actor }) => tagged({ ...(await preferences(tx, actor.id)) }),
   }),
   route({
@@ -270,13 +262,11 @@ export const notificationRoutes = [
     path: '/api/portal/preferences',
     tag: 'Portal',
     summary: 'Choose on which channels one gets messages',
-    may: portal,
-    within: 'change',
-    studyContext: false,
+    access: outsideStudy(portal),
+    transaction: 'change',
     body: PreferencesChange,
-    answers: { 200: Preferences },
-    etag: true,
-    handle: async ({ tx, audit, actor, context, body, unchangedSince }) =>
-      tagged({ ...(await changePreferences({ tx, audit, actor, context }, body, unchangedSince)) }),
+    responses: { 200: response(Preferences, { etag: true }) },
+    handle: async ({ tx, audit, actor, context, body, assertIfMatch }) =>
+      tagged({ ...(await changePreferences({ tx, audit, actor, context }, body, assertIfMatch)) }),
   }),
 ];

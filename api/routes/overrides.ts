@@ -1,9 +1,9 @@
 import { listRequests } from '../../db/queries/override-requests.js';
 import { decideOverride } from '../../workflows/contract.js';
 import type { OverrideDecision } from '../../workflows/contract.js';
-import { inStudy, noting } from '../access.js';
-import { Problem } from '../errors.js';
-import { route } from '../route.js';
+import { inStudy, withNote, auditedRefusals } from '../http/access.js';
+import { Problem } from '../http/errors.js';
+import { route } from '../http/route.js';
 import { OverrideApplied, OverrideDenied, OverrideRequest } from '../schemas/anchor.js';
 import { Instant, Paged, Type, Uuid, body, listOf, nullable, oneOf, paging, text } from '../schemas/common.js';
 import { Reauthentication, asksAgain, signing } from '../schemas/reauthentication.js';
@@ -14,7 +14,7 @@ import { currentVersion } from '../services/schedule-versions.js';
 import { signDecision, takeDecisionBack } from '../services/signatures.js';
 
 const path = '/api/studies/{study_id}/participants/{participant_id}/anchor-date/override-requests';
-const approver = noting(inStudy(), 'and the policy’s override_approver_roles, but not who asked');
+const approver = withNote(inStudy(), 'and the policy’s override_approver_roles, but not who asked');
 
 const decide = (decision: 'approve' | 'deny') =>
   route({
@@ -22,17 +22,16 @@ const decide = (decision: 'approve' | 'deny') =>
     path: `${path}/{override_request_id}/${decision}`,
     tag: 'Anchor date',
     summary: decision === 'approve' ? 'Approve an override' : 'Deny an override',
-    may: approver,
+    access: auditedRefusals(approver, 'override_decision_refused'),
     description: `Who asked cannot decide (403 SELF_APPROVAL); what is no longer pending is 409. A denial needs a reason. A refused decision is an audit record. ${asksAgain}`,
-    refusedAs: 'override_decision_refused',
     headers: Reauthentication,
     body: body({
       reason: Type.Optional(nullable(text(2000))),
       ...signing,
       ...(decision === 'approve' && { preview_hash: Type.Optional(text(64)) }),
     }),
-    answers: { 200: decision === 'approve' ? OverrideApplied : OverrideDenied, 401: undefined, 409: undefined },
-    handle: async ({ params, body: given, headers, credential, actor, context, services, commandId }) => {
+    responses: { 200: decision === 'approve' ? OverrideApplied : OverrideDenied, 401: undefined, 409: undefined },
+    handle: async ({ params, body: given, headers, credential, actor, context, services, requestKey }) => {
       const sender = senderOf(actor, context);
       const message: OverrideDecision = {
         request_id: params.override_request_id,
@@ -53,7 +52,7 @@ const decide = (decision: 'approve' | 'deny') =>
       await signDecision(deciding, decision, { proof: proofIn(headers, given, credential), meaning: given?.meaning });
       const outcome = await send(
         services,
-        { studyId: params.study_id, participantId: params.participant_id, updateId: commandId, evenWithdrawn: true },
+        { studyId: params.study_id, participantId: params.participant_id, updateId: requestKey, evenWithdrawn: true },
         decideOverride,
         message,
       ).catch(async (fault: unknown) => {
@@ -80,10 +79,10 @@ export const overrideRoutes = [
     path,
     tag: 'Anchor date',
     summary: 'Override requests of a participant, newest first',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     query: Paged,
-    answers: { 200: listOf(OverrideRequest) },
+    responses: { 200: listOf(OverrideRequest) },
     handle: ({ tx, params, query }) =>
       listRequests(tx, {
         study_id: params.study_id,
@@ -100,10 +99,10 @@ export const overrideRoutes = [
     path: '/api/studies/{study_id}/approvals',
     tag: 'Anchor date',
     summary: 'An approver’s inbox, oldest first',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     query: Type.Object({ ...paging, status: Type.Optional(oneOf('pending', 'approved', 'denied')) }),
-    answers: { 200: listOf(OverrideRequest) },
+    responses: { 200: listOf(OverrideRequest) },
     handle: ({ tx, params, query }) =>
       listRequests(tx, {
         study_id: params.study_id,
@@ -117,8 +116,8 @@ export const overrideRoutes = [
     path: '/api/studies/{study_id}/approvals/{override_request_id}/authorization',
     tag: 'Anchor date',
     summary: 'An authorization to send a decision as a signal, with any Temporal client',
-    may: approver,
-    within: 'change',
+    access: approver,
+    transaction: 'change',
     description: `Good for five minutes, once, and for exactly this decision: the signal \`overrideDecision\` bears the same \`decision\`, \`reason\` and \`preview_hash\`, \`actor_user_id\` and \`authorization\`. ${asksAgain}`,
     headers: Reauthentication,
     body: body({
@@ -127,7 +126,7 @@ export const overrideRoutes = [
       ...signing,
       preview_hash: Type.Optional(text(64)),
     }),
-    answers: {
+    responses: {
       200: Type.Object({ authorization: Type.String(), approver_user_id: Uuid, expires_at: Instant }),
       400: undefined,
       401: undefined,
@@ -147,15 +146,15 @@ export const overrideRoutes = [
     path: '/api/approvals',
     tag: 'Anchor date',
     summary: 'An approver’s inbox over all studies that the caller may see, oldest first',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     description: 'Narrowed by a study context, as every list.',
     query: Type.Object({
       ...paging,
       study_id: Type.Optional(Uuid),
       status: Type.Optional(oneOf('pending', 'approved', 'denied')),
     }),
-    answers: { 200: listOf(OverrideRequest) },
+    responses: { 200: listOf(OverrideRequest) },
     handle: ({ tx, studyId, query }) =>
       listRequests(tx, {
         study_id: studyId,

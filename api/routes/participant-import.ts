@@ -1,17 +1,17 @@
 import { nowIso } from '../../db/clock.js';
-import { attachment } from '../file-names.js';
+import { attachment } from '../http/file-names.js';
 import { createHash, randomUUID } from 'node:crypto';
 import type { Static } from 'typebox';
 import { importById, listImports } from '../../db/queries/imports.js';
 import type { ImportRecord } from '../../db/queries/imports.js';
-import { staff } from '../access.js';
-import { problem } from '../errors.js';
+import { staff } from '../http/access.js';
+import { problem } from '../http/errors.js';
 import { readCsv } from '../import/csv.js';
 import { ImportProgress } from '../import/progress.js';
 import { csvTemplate, xlsxTemplate } from '../import/template.js';
 import type { Sheet } from '../import/sheet.js';
 import { readXlsx } from '../import/xlsx.js';
-import { reply, route } from '../route.js';
+import { reply, route, response, upload } from '../http/route.js';
 import { Type, listOf, paging } from '../schemas/common.js';
 import { ImportQuery, ImportResult, ImportStatus, TemplateQuery } from '../schemas/participant-import.js';
 import { importParticipants } from '../services/participant-import.js';
@@ -37,7 +37,7 @@ const importing = (
   format: 'csv' | 'excel',
   summary: string,
   about: string,
-  open: (bytes: Buffer, gone: AbortSignal) => Promise<Sheet>,
+  open: (bytes: Buffer, signal: AbortSignal) => Promise<Sheet>,
 ) =>
   route({
     method: 'POST',
@@ -45,13 +45,17 @@ const importing = (
     tag,
     summary,
     description: description + about,
-    may: staff.read,
-    within: 'change',
-    takes: 'upload',
+    access: staff.read,
+    transaction: 'change',
+    body: upload(),
     query: ImportQuery,
-    answers: { 200: ImportResult, 400: undefined, 403: undefined, 409: undefined },
-    further: ['text/csv'],
-    handle: async ({ tx, audit, actor, context, services, params, query, raw, gone }) => {
+    responses: {
+      200: response(ImportResult, { mediaTypes: ['text/csv'] }),
+      400: undefined,
+      403: undefined,
+      409: undefined,
+    },
+    handle: async ({ tx, audit, actor, context, services, params, query, raw, signal }) => {
       const options = optionsOf(query);
       const progress = new ImportProgress(
         services,
@@ -69,7 +73,7 @@ const importing = (
       const answer = await importParticipants(
         { tx, audit, actor, context },
         params.study_id,
-        () => open(raw, gone),
+        () => open(raw, signal),
         options,
         progress,
       ).catch(async (fault: unknown) => {
@@ -91,24 +95,27 @@ export const participantImportRoutes = [
     'csv',
     'Import participants from a CSV file',
     'UTF-8 (with or without a byte order mark), UTF-16 or windows-1252; comma, semicolon or tab. At most 200,000 lines, blank ones too.',
-    (bytes, gone) => readCsv(bytes, { gone }),
+    (bytes, signal) => readCsv(bytes, { gone: signal }),
   ),
   importing(
     'excel',
     'Import participants from a workbook (.xlsx)',
     'The first sheet. Dates become YYYY-MM-DD, numbers keep the leading zeros of their format. Workbooks with macros are not taken.',
-    (bytes, gone) => readXlsx(bytes, { gone }),
+    (bytes, signal) => readXlsx(bytes, { gone: signal }),
   ),
   route({
     method: 'GET',
     path: `${path}/template`,
     tag,
     summary: 'An empty file to fill in',
-    may: staff.read,
-    within: 'read',
+    access: staff.read,
+    transaction: 'read',
     query: TemplateQuery,
-    answers: { 200: undefined },
-    further: ['text/csv', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
+    responses: {
+      200: response(undefined, {
+        mediaTypes: ['text/csv', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
+      }),
+    },
     description: '`format=xlsx`: a workbook whose site_code column offers the study’s sites.',
     handle: async ({ tx, params, query }) => {
       const [body, type, name] =
@@ -127,10 +134,10 @@ export const participantImportRoutes = [
     path: imports,
     tag,
     summary: 'Files that were imported, the newest first',
-    may: staff.read,
-    within: 'read',
+    access: staff.read,
+    transaction: 'read',
     query: Type.Object(paging),
-    answers: { 200: listOf(ImportStatus) },
+    responses: { 200: listOf(ImportStatus) },
     handle: async ({ tx, params, query }) => {
       const { items, total } = await listImports(tx, params.study_id, {
         skip: query.skip ?? 0,
@@ -144,9 +151,9 @@ export const participantImportRoutes = [
     path: `${imports}/{import_id}`,
     tag,
     summary: 'How far an import is, or what became of it',
-    may: staff.read,
-    within: 'read',
-    answers: { 200: ImportStatus },
+    access: staff.read,
+    transaction: 'read',
+    responses: { 200: ImportStatus },
     description:
       'By the `import_id` that the import was sent with. A long file is `running` until everything of it is there at once.',
     handle: async ({ tx, params }) => {

@@ -1,6 +1,6 @@
 import { participantSorts, participantsPage } from '../../db/queries/participants.js';
-import { inStudy, staff } from '../access.js';
-import { created, noContent, pageRoute, route } from '../route.js';
+import { inStudy, staff } from '../http/access.js';
+import { created, noContent, route } from '../http/route.js';
 import { Type, listOf, paging, sorting, text } from '../schemas/common.js';
 import {
   NewParticipant,
@@ -27,16 +27,18 @@ const filters = Type.Object({
   site_code: Type.Optional(text(64, 1)),
 });
 const list = (path: '/api/participants' | '/api/studies/{study_id}/participants', summary: string) =>
-  pageRoute({
+  route({
+    method: 'GET',
     path,
     tag: 'Participants',
     summary,
-    may: inStudy(),
+    access: inStudy(),
     description:
       '`search` is found anywhere in participant_code, external_id or email, taken literally and without regard to case.',
     query: filters,
-    answers: { 200: listOf(Participant) },
-    page: ({ query, studyId }) =>
+    responses: { 200: listOf(Participant) },
+    transaction: 'list',
+    prefetch: ({ query, studyId }) => [
       participantsPage({
         studyId,
         skip: query.skip ?? 0,
@@ -46,6 +48,8 @@ const list = (path: '/api/participants' | '/api/studies/{study_id}/participants'
         search: query.search || undefined,
         siteCode: query.site_code,
       }),
+    ],
+    handle: ({ prefetched: [page] }) => page![0],
   });
 
 export const participantRoutes = [
@@ -56,12 +60,12 @@ export const participantRoutes = [
     path: '/api/studies/{study_id}/participants',
     tag: 'Participants',
     summary: 'Enroll a participant',
-    may: staff.participants,
-    within: 'change',
+    access: staff.participants,
+    transaction: 'change',
     description:
       'The anchor date is there from the start (`unset`, version 1). enrollment_date is not writable here: it follows the anchor date.',
     body: NewParticipant,
-    answers: { 201: Participant },
+    responses: { 201: Participant },
     handle: async ({ tx, audit, actor, context, params, body }) =>
       created(await enroll({ tx, audit, actor, context }, params.study_id, body)),
   }),
@@ -70,9 +74,9 @@ export const participantRoutes = [
     path: '/api/participants/{participant_id}',
     tag: 'Participants',
     summary: 'A participant',
-    may: inStudy(),
-    within: 'read',
-    answers: { 200: Participant },
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: Participant },
     handle: ({ tx, params }) => existing(tx, params.participant_id),
   }),
   route({
@@ -80,26 +84,26 @@ export const participantRoutes = [
     path: '/api/participants/{participant_id}',
     tag: 'Participants',
     summary: 'Change a participant',
-    may: staff.participants,
-    within: 'change',
+    access: staff.participants,
+    transaction: 'change',
     description:
       'Of an erased participant email, phone, date_of_birth and participant_code stay as they are: another value is 409 PARTICIPANT_ERASED.',
     body: ParticipantChange,
-    answers: { 200: Participant },
-    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
-      changeParticipant({ tx, audit, actor, context }, params.participant_id, body, unchangedSince),
+    responses: { 200: Participant },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      changeParticipant({ tx, audit, actor, context }, params.participant_id, body, assertIfMatch),
   }),
   route({
     method: 'DELETE',
     path: '/api/participants/{participant_id}',
     tag: 'Participants',
     summary: 'Remove a participant without data',
-    may: staff.participants,
-    within: 'change',
+    access: staff.participants,
+    transaction: 'change',
     description: 'A participant for whom anything was recorded is 409 PARTICIPANT_HAS_DATA: withdraw instead.',
-    answers: { 204: undefined },
-    handle: async ({ tx, audit, actor, context, params, unchangedSince }) => {
-      await removeParticipant({ tx, audit, actor, context }, params.participant_id, unchangedSince);
+    responses: { 204: undefined },
+    handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
+      await removeParticipant({ tx, audit, actor, context }, params.participant_id, assertIfMatch);
       return noContent();
     },
   }),
@@ -108,12 +112,12 @@ export const participantRoutes = [
     path: '/api/participants/{participant_id}/withdraw',
     tag: 'Participants',
     summary: 'Withdraw a participant',
-    may: staff.participants,
-    within: 'change',
+    access: staff.participants,
+    transaction: 'change',
     description:
       'The enrollment date is kept and the schedule is frozen. A second withdrawal is 409 PARTICIPANT_WITHDRAWN.',
     body: Withdrawal,
-    answers: { 200: Participant },
+    responses: { 200: Participant },
     handle: ({ tx, audit, actor, context, params, body }) =>
       withdraw({ tx, audit, actor, context }, params.participant_id, body),
   }),
@@ -122,12 +126,12 @@ export const participantRoutes = [
     path: '/api/participants/{participant_id}/reinstate',
     tag: 'Participants',
     summary: 'Take a withdrawal back',
-    may: staff.participants,
-    within: 'change',
+    access: staff.participants,
+    transaction: 'change',
     description:
       'For a withdrawal by mistake. The enrollment date is evaluated again, the schedule goes on as a new version, and reminders of what lies ahead are planned. A participant who has not withdrawn is 409 NOT_WITHDRAWN, one whose identity was erased 409 PARTICIPANT_ERASED.',
     body: Reinstatement,
-    answers: { 200: Participant },
+    responses: { 200: Participant },
     handle: ({ tx, audit, actor, context, params, body }) =>
       reinstate({ tx, audit, actor, context }, params.participant_id, body),
   }),

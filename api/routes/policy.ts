@@ -1,7 +1,7 @@
 import { Policy, PolicyInput } from '../../workflows/domain/policy-schema.js';
-import { inStudy, staff } from '../access.js';
-import { problem } from '../errors.js';
-import { reply, route, tagged } from '../route.js';
+import { inStudy, staff } from '../http/access.js';
+import { problem } from '../http/errors.js';
+import { reply, route, tagged, response } from '../http/route.js';
 import { Instant, Paged, Type, Uuid, earlierOverrides, listOf, nullable, oneOf, pageOf } from '../schemas/common.js';
 import type { Static } from '../schemas/common.js';
 import { withEarlierOverrides } from '../services/earlier-overrides.js';
@@ -60,10 +60,9 @@ export const policyRoutes = [
     path,
     tag: 'Anchor policy',
     summary: 'The policy in force',
-    may: inStudy(),
-    within: 'read',
-    answers: { 200: Policy },
-    etag: true,
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: response(Policy, { etag: true }) },
     handle: async ({ tx, params }) => tagged(await currentPolicy(tx, params.study_id)),
   }),
   route({
@@ -71,13 +70,13 @@ export const policyRoutes = [
     path,
     tag: 'Anchor policy',
     summary: 'Set the policy',
-    may: staff.configure,
-    within: 'change',
+    access: staff.configure,
+    transaction: 'change',
     description:
       'What is left out or null has its default. A new version is evaluated for every participant in the background: the header X-Change-Id names the change, whose progress is at /api/studies/{study_id}/reanchorings/{change_id}. With `dry_run=true` nothing is stored and the answer says what would change for how many. Expressions are CEL, with the names and functions of [docs/expressions.md](/docs/expressions); a fault is a 422 that names its path.',
     query: Type.Object({ dry_run: Type.Optional(Type.Boolean({ default: false })) }),
     body: PolicyInput,
-    answers: {
+    responses: {
       200: Type.Unsafe<Static<typeof SavedPolicy> | Static<typeof DryRun>>({ anyOf: [SavedPolicy, DryRun] }),
     },
     handle: async ({ tx, audit, actor, context, params, query, body }) => {
@@ -92,12 +91,11 @@ export const policyRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/reanchorings/{change_id}',
-    plainParams: ['change_id'],
     tag: 'Anchor policy',
     summary: 'How far a change of the study has got with its participants',
-    may: inStudy(),
+    access: inStudy(),
     description: '`pending` until its workflow has started. A finished one is forgotten with its workflow’s history.',
-    answers: { 200: Reanchoring },
+    responses: { 200: Reanchoring },
     handle: ({ services, params }) => reanchoring(services, params.study_id, params.change_id),
   }),
   route({
@@ -105,21 +103,20 @@ export const policyRoutes = [
     path: `${path}/versions`,
     tag: 'Anchor policy',
     summary: 'Every version of the policy, newest first',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     query: Paged,
-    answers: { 200: listOf(PolicyVersion) },
+    responses: { 200: listOf(PolicyVersion) },
     handle: async ({ tx, params, query }) => pageOf(await policyVersions(tx, params.study_id), query),
   }),
   route({
     method: 'GET',
     path: `${path}/versions/{policy_version}`,
-    plainParams: ['policy_version'],
     tag: 'Anchor policy',
     summary: 'One version of the policy',
-    may: inStudy(),
-    within: 'read',
-    answers: { 200: PolicyVersion },
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: PolicyVersion },
     handle: async ({ tx, params }) => {
       const found = (await policyVersions(tx, params.study_id)).find(
         (v) => String(v.policy_version) === params.policy_version,

@@ -1,8 +1,8 @@
 import { portalLoginsOf } from '../../db/queries/portal-logins.js';
 import type { Tx } from '../../db/knex.js';
-import { anyone, staff } from '../access.js';
+import { anyone, staff } from '../http/access.js';
 import { clearedCookies, loginIn, refreshTokenIn } from '../auth/portal.js';
-import { noContent, reply, route } from '../route.js';
+import { noContent, reply, route } from '../http/route.js';
 import { Paged, listOf, pageOf } from '../schemas/common.js';
 import { LeavePortal, PortalLogin, PortalTokens, RefreshPortal } from '../schemas/portal.js';
 import { existingCaregiver } from '../services/caregivers.js';
@@ -30,13 +30,12 @@ export const portalLoginRoutes = [
     path: '/api/portal/refresh',
     tag,
     summary: 'Exchange a refresh token of the portal for new tokens',
-    may: anyone,
-    secret: true,
-    studyContext: false,
+    access: anyone,
+    idempotencyKey: false,
     description:
       'Each refresh token is good once, for PORTAL_REFRESH_DAYS. A second use ends the login that it came from, portal tokens included. It is no good any more after a withdrawal, a changed address of the person, a logout, or where staff ended the login. Without a body the cookie `portal_refresh` counts, with `X-Portal-CSRF: 1`, and new cookies are set.',
     body: RefreshPortal,
-    answers: { 200: PortalTokens, 401: undefined, 403: undefined, 503: undefined },
+    responses: { 200: PortalTokens, 401: undefined, 403: undefined, 503: undefined },
     handle: async ({ services, body, headers, context }) => {
       const tokens = await refreshPortal(services, body.refresh_token, headers, context);
       return reply(200, tokens.body, body.refresh_token === undefined ? { 'Set-Cookie': tokens.cookies } : {});
@@ -47,13 +46,12 @@ export const portalLoginRoutes = [
     path: '/api/portal/logout',
     tag,
     summary: 'End a login of the portal',
-    may: anyone,
-    secret: true,
-    studyContext: false,
+    access: anyone,
+    idempotencyKey: false,
     description:
       'That of the request’s portal token or cookies, and of the refresh token in the body. The cookies are taken back. What is not known has ended already.',
     body: LeavePortal,
-    answers: { 204: undefined, 403: undefined },
+    responses: { 204: undefined, 403: undefined },
     handle: async ({ services, body, headers, context }) => {
       await leavePortal(
         services,
@@ -71,10 +69,10 @@ export const portalLoginRoutes = [
     path: participants,
     tag,
     summary: 'A participant’s logins of the portal that are open',
-    may,
-    within: 'read',
+    access: may,
+    transaction: 'read',
     query: Paged,
-    answers: { 200: listOf(PortalLogin) },
+    responses: { 200: listOf(PortalLogin) },
     handle: async ({ tx, params, query }) =>
       pageOf(await portalLoginsOf(tx, (await ofParticipant(tx, params)).whose), query),
   }),
@@ -83,10 +81,10 @@ export const portalLoginRoutes = [
     path: participants,
     tag,
     summary: 'End all logins of a participant',
-    may,
-    within: 'change',
+    access: may,
+    transaction: 'change',
     description: ends,
-    answers: { 204: undefined },
+    responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params }) => {
       const { whose, study } = await ofParticipant(tx, params);
       await revokePortalLogins({ tx, audit, actor, context }, whose, study);
@@ -98,10 +96,10 @@ export const portalLoginRoutes = [
     path: `${participants}/{portal_session_id}`,
     tag,
     summary: 'End a login of a participant',
-    may,
-    within: 'change',
+    access: may,
+    transaction: 'change',
     description: ends,
-    answers: { 204: undefined },
+    responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params }) => {
       const { whose, study } = await ofParticipant(tx, params);
       await revokePortalLogin({ tx, audit, actor, context }, whose, study, params.portal_session_id.toLowerCase());
@@ -113,10 +111,10 @@ export const portalLoginRoutes = [
     path: caregivers,
     tag,
     summary: 'A caregiver’s logins of the portal that are open',
-    may,
-    within: 'read',
+    access: may,
+    transaction: 'read',
     query: Paged,
-    answers: { 200: listOf(PortalLogin) },
+    responses: { 200: listOf(PortalLogin) },
     handle: async ({ tx, params, query }) =>
       pageOf(await portalLoginsOf(tx, (await ofCaregiver(tx, params)).whose), query),
   }),
@@ -125,10 +123,10 @@ export const portalLoginRoutes = [
     path: caregivers,
     tag,
     summary: 'End all logins of a caregiver',
-    may,
-    within: 'change',
+    access: may,
+    transaction: 'change',
     description: ends,
-    answers: { 204: undefined },
+    responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params }) => {
       const { whose, study } = await ofCaregiver(tx, params);
       await revokePortalLogins({ tx, audit, actor, context }, whose, study);
@@ -140,10 +138,10 @@ export const portalLoginRoutes = [
     path: `${caregivers}/{portal_session_id}`,
     tag,
     summary: 'End a login of a caregiver',
-    may,
-    within: 'change',
+    access: may,
+    transaction: 'change',
     description: ends,
-    answers: { 204: undefined },
+    responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params }) => {
       const { whose, study } = await ofCaregiver(tx, params);
       await revokePortalLogin({ tx, audit, actor, context }, whose, study, params.portal_session_id.toLowerCase());

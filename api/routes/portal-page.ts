@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { anyone } from '../access.js';
-import { reply, route } from '../route.js';
+import { anyone } from '../http/access.js';
+import { reply, route } from '../http/route.js';
 
 /**
  * Scripts and styles as files of the service itself; nothing is sent elsewhere, and no other page may frame this one.
@@ -17,9 +17,9 @@ const file = (path: string, summary: string, name: string, type: string, more: R
     path,
     tag: 'Pages',
     summary,
-    may: anyone,
-    limit: 'none',
-    answers: { 200: undefined },
+    access: anyone,
+    rateLimit: 'none',
+    responses: { 200: undefined },
     handle: () =>
       reply(200, (content ??= asset(name)), {
         'Content-Type': type,

@@ -1,6 +1,6 @@
 import { listFailures } from '../../db/queries/pushes.js';
-import { inStudy } from '../access.js';
-import { accepted, route } from '../route.js';
+import { inStudy } from '../http/access.js';
+import { accepted, route } from '../http/route.js';
 import {
   AttemptQuery,
   Attempts,
@@ -20,10 +20,10 @@ export const pushRoutes = [
     summary: 'Attempts to push a session’s results, newest first',
     description:
       'A failed attempt says why: `circuit_open`, `connection_error`, `http_error`, `timeout`, `invalid_response` are repeated (`next_attempt_at`), `rejected` (the capture system refuses) and `configuration` (something is missing here) are final.',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     query: AttemptQuery,
-    answers: { 200: Attempts },
+    responses: { 200: Attempts },
     handle: ({ tx, params, query }) =>
       sessionPushes(tx, params.session_id, {
         skip: query.skip ?? 0,
@@ -38,9 +38,9 @@ export const pushRoutes = [
     summary: 'Push a completed session’s results now',
     description:
       'Tries a failed push again, and a waiting one at once. 409 SESSION_NOT_COMPLETED for a session that is not completed.',
-    may: inStudy(),
-    within: 'change',
-    answers: { 202: PushStarted, 409: undefined },
+    access: inStudy(),
+    transaction: 'change',
+    responses: { 202: PushStarted, 409: undefined },
     handle: async ({ tx, audit, actor, context, params }) =>
       accepted(await pushAgain({ tx, audit, actor, context }, params.session_id)),
   }),
@@ -51,10 +51,10 @@ export const pushRoutes = [
     summary: 'Retry failed pushes of a study',
     description:
       'All that have failed, or those of the named `session_ids`. Failures for want of permission go out by themselves once a saved token works.',
-    may: inStudy(),
-    within: 'change',
+    access: inStudy(),
+    transaction: 'change',
     body: PushRetry,
-    answers: { 202: PushesRetried },
+    responses: { 202: PushesRetried },
     handle: async ({ tx, audit, actor, context, params, body }) =>
       accepted(await retryPushes({ tx, audit, actor, context }, params.study_id, body.session_ids)),
   }),
@@ -64,10 +64,10 @@ export const pushRoutes = [
     tag: 'Capture system',
     summary: 'Results that did not reach the capture system, with the reason',
     description: 'Newest failure first; `final=true` those alone that are not tried again by themselves.',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     query: FailureQuery,
-    answers: { 200: PushFailures },
+    responses: { 200: PushFailures },
     handle: ({ tx, params, query }) =>
       listFailures(tx, params.study_id, {
         final: query.final,

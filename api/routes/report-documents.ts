@@ -1,6 +1,6 @@
-import { inStudy } from '../access.js';
-import { siteNamed } from '../context.js';
-import { route } from '../route.js';
+import { inStudy } from '../http/access.js';
+import { siteNamed } from '../http/context.js';
+import { route, response } from '../http/route.js';
 import { Type, Uuid, oneOf } from '../schemas/common.js';
 import { reportFilters } from '../schemas/reports.js';
 import { participantPdf, plot, sessionPdf, studyPdf } from '../services/report-documents.js';
@@ -14,7 +14,7 @@ const printing = {
   ...language,
 };
 const ofStudy = '/api/reports/studies/{study_id}';
-const common = { method: 'GET', tag, may: inStudy() } as const;
+const common = { method: 'GET', tag, access: inStudy() } as const;
 const printed =
   'A tagged PDF with cover, contents and page numbers; every page names the SHA-256 of its data and the audit head. Participants appear by their codes. Printing it is recorded in the audit log. 503 where no browser can print it now.';
 
@@ -25,8 +25,7 @@ export const reportDocumentRoutes = [
     summary: 'The study’s report as PDF',
     description: printed,
     query: Type.Object({ ...printing, ...reportFilters }),
-    answers: { 200: undefined, 400: undefined },
-    further: ['application/pdf'],
+    responses: { 200: response(undefined, { mediaTypes: ['application/pdf'] }), 400: undefined },
     handle: ({ services, actor, context, params, headers, query }) =>
       studyPdf({ services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) }),
   }),
@@ -36,8 +35,7 @@ export const reportDocumentRoutes = [
     summary: 'A participant’s report as PDF',
     description: printed,
     query: Type.Object({ ...printing, from: reportFilters.from, to: reportFilters.to }),
-    answers: { 200: undefined, 400: undefined },
-    further: ['application/pdf'],
+    responses: { 200: response(undefined, { mediaTypes: ['application/pdf'] }), 400: undefined },
     handle: ({ services, actor, context, params, headers, query }) =>
       participantPdf(
         { services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) },
@@ -50,8 +48,7 @@ export const reportDocumentRoutes = [
     summary: 'A session’s report as PDF',
     description: printed,
     query: Type.Object(printing),
-    answers: { 200: undefined, 400: undefined },
-    further: ['application/pdf'],
+    responses: { 200: response(undefined, { mediaTypes: ['application/pdf'] }), 400: undefined },
     handle: ({ services, actor, context, params, headers, query }) =>
       sessionPdf(
         { services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) },
@@ -65,8 +62,7 @@ export const reportDocumentRoutes = [
     description:
       '`plot` is `enrollment.svg`, `completion.svg`, `adherence.svg`, `metrics.svg`, or `course.svg` of the participant that `participant_id` names.',
     query: Type.Object({ ...language, ...reportFilters, participant_id: Type.Optional(Uuid) }),
-    answers: { 200: undefined, 400: undefined },
-    further: ['image/svg+xml'],
+    responses: { 200: response(undefined, { mediaTypes: ['image/svg+xml'] }), 400: undefined },
     handle: ({ services, actor, context, params, headers, query: { participant_id, ...query } }) =>
       plot(
         { services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) },

@@ -5,9 +5,9 @@ import { participantStatements } from '../../db/queries/reports/participant.js';
 import { versionOf } from '../../db/queries/reports/version.js';
 import type { ReportVersion } from '../../db/queries/reports/version.js';
 import { reportedVisits } from '../../db/queries/reports/visits.js';
-import { inStudy } from '../access.js';
-import { by } from '../record.js';
-import { route } from '../route.js';
+import { inStudy } from '../http/access.js';
+import { auditActor } from '../http/audit-actor.js';
+import { route } from '../http/route.js';
 import { pageOf } from '../schemas/common.js';
 import {
   CompletionReport,
@@ -23,16 +23,16 @@ import {
   VisitReportQuery,
   VisitsReport,
 } from '../schemas/reports.js';
-import type { Services } from '../services.js';
+import type { Dependencies } from '../dependencies.js';
 import { asked, participantReport, report } from '../services/reports.js';
 
 const tag = 'Reports';
-const counts = { method: 'GET', tag, may: inStudy(), within: 'read', query: ReportQuery } as const;
+const counts = { method: 'GET', tag, access: inStudy(), transaction: 'read', query: ReportQuery } as const;
 const ofStudy = '/api/reports/studies/{study_id}';
 /** What is kept until the study changes is asked for with the study's version, read as the transaction opens. */
 const keptCounts = {
   ...counts,
-  first: ({ params }: { params: { study_id: string } }) => [versionOf(params.study_id)],
+  prefetch: ({ params }: { params: { study_id: string } }) => [versionOf(params.study_id)],
 } as const;
 const judged =
   'A visit is due when it is completed or its window has closed on the participant’s own calendar; superseded and cancelled ones never are. Withdrawn participants’ visits count.';
@@ -41,11 +41,11 @@ const judged =
 async function kept<T extends object>(
   {
     tx,
-    first: [versions],
+    prefetched: [versions],
     services,
     params,
     query,
-  }: { tx: Tx; first: unknown[][]; services: Services; params: { study_id: string }; query: ReportFilter },
+  }: { tx: Tx; prefetched: unknown[][]; services: Dependencies; params: { study_id: string }; query: ReportFilter },
   name: string,
   compute: (tx: Tx, asked: Asked) => Promise<T>,
 ) {
@@ -59,12 +59,12 @@ async function kept<T extends object>(
 export const reportRoutes = [
   route({
     ...counts,
-    within: 'once',
+    transaction: 'once',
     path: '/api/reports/summary',
     summary: 'How much there is, over the studies that the caller may see',
-    answers: { 200: TotalsReport, 400: undefined },
-    first: ({ query, studyId }) => [study.totals({ study: studyId ?? null, ...query })],
-    handle: ({ first: [rows], query, studyId }) => {
+    responses: { 200: TotalsReport, 400: undefined },
+    prefetch: ({ query, studyId }) => [study.totals({ study: studyId ?? null, ...query })],
+    handle: ({ prefetched: [rows], query, studyId }) => {
       asked(studyId, query);
       return report(query, rows![0] as study.Totals);
     },
@@ -73,7 +73,7 @@ export const reportRoutes = [
     ...keptCounts,
     path: `${ofStudy}/summary`,
     summary: 'A study in numbers',
-    answers: { 200: SummaryReport, 400: undefined },
+    responses: { 200: SummaryReport, 400: undefined },
     description: `Visits, sessions and anchors by their status. \`overridden\` anchors are among the finalized. \`rate\` is the share of due visits that were completed inside their window. ${judged}`,
     handle: (given) => kept(given, 'summary', study.studySummary),
   }),
@@ -81,7 +81,7 @@ export const reportRoutes = [
     ...keptCounts,
     path: `${ofStudy}/enrollment`,
     summary: 'Enrollment by month and by site',
-    answers: { 200: EnrollmentReport, 400: undefined },
+    responses: { 200: EnrollmentReport, 400: undefined },
     description:
       'The month is that of `enrollment_date`; `total` is of all participants, those without a date (`without_date`) stand in no month.',
     handle: (given) => kept(given, 'enrollment', study.enrollment),
@@ -90,7 +90,7 @@ export const reportRoutes = [
     ...keptCounts,
     path: `${ofStudy}/completion`,
     summary: 'What became of each window’s visits',
-    answers: { 200: CompletionReport, 400: undefined },
+    responses: { 200: CompletionReport, 400: undefined },
     description: `\`rate\` is completed of due; \`missed\` is due and not completed. ${judged} Visits of no window stand last, with \`code\` null.`,
     handle: (given) =>
       kept(given, 'completion', async (tx, question) => ({ by_window: await study.completion(tx, question) })),
@@ -99,7 +99,7 @@ export const reportRoutes = [
     ...keptCounts,
     path: `${ofStudy}/modules`,
     summary: 'Distribution of each task’s metrics',
-    answers: { 200: ModulesReport, 400: undefined },
+    responses: { 200: ModulesReport, 400: undefined },
     description: 'Of the task summaries of all sessions. `sd` is the sample’s; percentiles are interpolated.',
     handle: (given) => kept(given, 'modules', async (tx, question) => ({ by_task: await study.modules(tx, question) })),
   }),
@@ -108,7 +108,7 @@ export const reportRoutes = [
     path: `${ofStudy}/sites`,
     summary: 'Sites side by side',
     query: SitesReportQuery,
-    answers: { 200: SitesReport, 400: undefined },
+    responses: { 200: SitesReport, 400: undefined },
     description:
       'Sessions and visits count for their participant’s site; participants without one stand last, with `site_code` null.',
     handle: async (given) => {
@@ -125,16 +125,16 @@ export const reportRoutes = [
     path: `${ofStudy}/visits`,
     tag,
     summary: 'Visits with their adherence and days off target',
-    may: inStudy(),
-    within: 'change',
+    access: inStudy(),
+    transaction: 'change',
     query: VisitReportQuery,
-    answers: { 200: VisitsReport, 400: undefined },
+    responses: { 200: VisitsReport, 400: undefined },
     description: `By target date; superseded rows are left out. Reading it is recorded in the audit log. ${judged}`,
     handle: async ({ tx, audit, actor, context, params, query }) => {
       const { skip = 0, limit = 50, adherence, ...filter } = query;
       const found = await reportedVisits(tx, asked(params.study_id, filter), { skip, limit, adherence });
       audit.record({
-        ...by(actor, context),
+        ...auditActor(actor, context),
         study_id: params.study_id,
         action: 'report_read',
         resource_type: 'report',
@@ -149,16 +149,16 @@ export const reportRoutes = [
     path: '/api/reports/participants/{participant_id}',
     tag,
     summary: 'One participant: anchor, schedule, visits, sessions, metrics over time',
-    may: inStudy(),
-    within: 'change',
+    access: inStudy(),
+    transaction: 'change',
     description: 'Codes only, no name or address. Reading it is recorded in the audit log.',
     query: PersonReportQuery,
-    answers: { 200: ParticipantReport, 400: undefined },
-    first: ({ params, query }) => participantStatements(params.participant_id, query),
-    handle: ({ first, audit, actor, context, params, query }) => {
-      const found = participantReport(first, query);
+    responses: { 200: ParticipantReport, 400: undefined },
+    prefetch: ({ params, query }) => participantStatements(params.participant_id, query),
+    handle: ({ prefetched, audit, actor, context, params, query }) => {
+      const found = participantReport(prefetched, query);
       audit.record({
-        ...by(actor, context),
+        ...auditActor(actor, context),
         study_id: found.identity.study_id,
         action: 'report_read',
         resource_type: 'participant',

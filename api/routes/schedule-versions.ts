@@ -1,6 +1,6 @@
 import { listVersions } from '../../db/queries/schedule-versions.js';
-import { inStudy } from '../access.js';
-import { route, tagged } from '../route.js';
+import { inStudy } from '../http/access.js';
+import { route, tagged, response } from '../http/route.js';
 import { AsOf, VersionSummary, asOf } from '../schemas/anchor.js';
 import { IsoDate, Type, Uuid, nullable, oneOf } from '../schemas/common.js';
 import { scheduleAt } from '../services/as-of.js';
@@ -45,11 +45,11 @@ export const scheduleVersionRoutes = [
     path: `${path}/schedule`,
     tag: 'Schedules',
     summary: 'The current schedule with its visits, or the one of an instant',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     description: `${asOf} With \`as_of\` each visit has the status and the dates that it had then.`,
     query: AsOf,
-    answers: {
+    responses: {
       400: undefined,
       200: Type.Object({ participant_id: Uuid, schedule_version: nullable(VersionSummary), visits: Type.Array(Visit) }),
     },
@@ -60,9 +60,9 @@ export const scheduleVersionRoutes = [
     path: `${path}/schedule-versions`,
     tag: 'Schedules',
     summary: 'Every schedule version',
-    may: inStudy(),
-    within: 'read',
-    answers: { 200: Type.Array(VersionSummary) },
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: Type.Array(VersionSummary) },
     handle: ({ tx, params }) => listVersions(tx, params.participant_id),
   }),
   route({
@@ -70,10 +70,9 @@ export const scheduleVersionRoutes = [
     path: `${path}/schedule-versions/{version_id}`,
     tag: 'Schedules',
     summary: 'A schedule version with its visits',
-    may: inStudy(),
-    within: 'read',
-    answers: { 200: VersionWithVisits },
-    etag: true,
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: response(VersionWithVisits, { etag: true }) },
     description:
       'A completed visit stays the one row that it is on its older version; the newer ones refer to it (`carried: true`), as to a visit that was scheduled by hand for a window.',
     handle: async ({ tx, params }) => tagged(await versionWithVisits(tx, params.participant_id, params.version_id)),
@@ -83,9 +82,9 @@ export const scheduleVersionRoutes = [
     path: `${path}/schedule-versions/{a_id}/diff/{b_id}`,
     tag: 'Schedules',
     summary: 'What moved between two versions',
-    may: inStudy(),
-    within: 'read',
-    answers: { 200: Diff },
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: Diff },
     handle: ({ tx, params }) => versionDiff(tx, params.participant_id, params.a_id, params.b_id),
   }),
 ];

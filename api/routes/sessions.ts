@@ -1,8 +1,8 @@
 import { nowIso } from '../../db/clock.js';
 import { listSessions } from '../../db/queries/sessions.js';
 import { arrivedTasks, tasksOfSession } from '../../db/queries/submissions.js';
-import { anyone, inStudy } from '../access.js';
-import { created, route, tagged } from '../route.js';
+import { anyone, inStudy } from '../http/access.js';
+import { created, route, tagged, response, largeJson } from '../http/route.js';
 import { IsoDate, Type, Uuid, listOf, oneOf, paging, sorting, text } from '../schemas/common.js';
 import {
   End,
@@ -38,10 +38,10 @@ export const sessionRoutes = [
     path: '/api/session/start',
     tag: 'Sessions',
     summary: 'Start an assessment session',
-    may: sessionCallers,
-    within: 'change',
+    access: sessionCallers,
+    transaction: 'change',
     body: Start,
-    answers: { 201: Started },
+    responses: { 201: Started },
     description:
       '`participant_id` and `site_id` may be id or code; a code needs the study. Without `visit_id` the participant’s one open visit is taken, if there is exactly one. A completed visit 409 VISIT_COMPLETED; another site than the caller is assigned to 403 SITE_NOT_ASSIGNED; outside its window staff get the warning OUTSIDE_WINDOW, a participant 409 VISIT_NOT_OPEN. Repeat a start whose answer was lost under its Idempotency-Key: a start without one is a new session.',
     handle: async ({ tx, audit, actor, context, services, studyId, body }) =>
@@ -58,12 +58,12 @@ export const sessionRoutes = [
     path: '/api/session/end',
     tag: 'Sessions',
     summary: 'End a session and complete its visit',
-    may: anyone,
-    within: 'session',
+    access: anyone,
+    transaction: 'session',
     description: `${credential} Ending twice answers the same.`,
     headers: sessionHeader,
     body: End,
-    answers: { 200: Ended, 400: undefined, 401: undefined, 409: undefined, 503: undefined },
+    responses: { 200: Ended, 400: undefined, 401: undefined, 409: undefined, 503: undefined },
     handle: ({ tx, audit, session, body, context }) => {
       requireNamed(session, body.session_id);
       return endSession({ tx, audit }, session, context);
@@ -74,12 +74,12 @@ export const sessionRoutes = [
     path: '/api/session/state',
     tag: 'Sessions',
     summary: 'What has arrived of a session',
-    may: anyone,
-    within: 'session',
+    access: anyone,
+    transaction: 'session',
     description:
       'The session id in the header `X-Session-ID` is the credential (unknown or missing 401). An expired or ended session answers, too: its `status` says so.',
     headers: sessionHeader,
-    answers: { 200: SessionState, 401: undefined, 503: undefined },
+    responses: { 200: SessionState, 401: undefined, 503: undefined },
     handle: async ({ tx, session }) => ({
       session_id: session.id,
       status: session.status,
@@ -95,13 +95,12 @@ export const sessionRoutes = [
     path: '/api/submit',
     tag: 'Sessions',
     summary: 'Submit task summaries and raw trials',
-    may: anyone,
-    within: 'session',
+    access: anyone,
+    transaction: 'session',
     description: `${credential} A submission is taken whole or not at all, at most 50,000 trials. Tasks may come in several submissions; the same again is \`duplicate\`, other data for a task 409 TASK_CONFLICT, anything new after the end 409 SESSION_ENDED, unless it began before the end: its request did, or all of its trials were recorded before. The same rule holds for \`/api/sync/responses\` and \`/api/sync/bulk\`. A task that the battery has in several modules is told apart by \`module_id\`; without it there is a warning TASK_IN_SEVERAL_MODULES. Implausible values and trials out of order are kept and reported.`,
     headers: sessionHeader,
-    body: Submission,
-    large: true,
-    answers: { 200: Submitted, 400: undefined, 401: undefined, 409: undefined, 503: undefined },
+    body: largeJson(Submission),
+    responses: { 200: Submitted, 400: undefined, 401: undefined, 409: undefined, 503: undefined },
     handle: ({ tx, audit, session, body, context }) => {
       requireNamed(session, body.session_id);
       return submit({ tx, audit }, session, context, body);
@@ -112,8 +111,8 @@ export const sessionRoutes = [
     path: '/api/sessions',
     tag: 'Sessions',
     summary: 'List sessions',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     description: `\`from\` and \`to\` are inclusive dates of the start. ${named}`,
     query: Type.Object({
       ...paging,
@@ -129,7 +128,7 @@ export const sessionRoutes = [
       from: Type.Optional(IsoDate),
       to: Type.Optional(IsoDate),
     }),
-    answers: { 200: listOf(Session) },
+    responses: { 200: listOf(Session) },
     handle: async ({ tx, query, studyId, actor }) => {
       const { items, total } = await listSessions(tx, {
         studyId,
@@ -155,10 +154,9 @@ export const sessionRoutes = [
     tag: 'Sessions',
     summary: 'A session with what its tasks gave',
     description: named,
-    may: inStudy(),
-    within: 'read',
-    answers: { 200: SessionDetails },
-    etag: true,
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: response(SessionDetails, { etag: true }) },
     // What its tasks gave comes without a change of the session's own row.
     handle: async ({ tx, params, actor }) => tagged({ ...(await sessionDetails(tx, params.session_id, actor)) }),
   }),
@@ -167,8 +165,8 @@ export const sessionRoutes = [
     path: '/api/sessions/{session_id}/trials',
     tag: 'Sessions',
     summary: 'Raw trials of a session, streamed',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     description:
       'Tasks by name, the trials of each in the order that they were sent; all of them where no `limit` is given. `format=ndjson`: a trial a line.',
     query: Type.Object({
@@ -177,8 +175,11 @@ export const sessionRoutes = [
       task: Type.Optional(text(64, 1)),
       format: Type.Optional(oneOf('json', 'ndjson')),
     }),
-    answers: { 200: Type.Object({ session_id: Uuid, total: Type.Integer(), items: Type.Array(Trial) }) },
-    further: ['application/x-ndjson'],
+    responses: {
+      200: response(Type.Object({ session_id: Uuid, total: Type.Integer(), items: Type.Array(Trial) }), {
+        mediaTypes: ['application/x-ndjson'],
+      }),
+    },
     handle: async ({ tx, params, query, services, actor }) => {
       const session = await existingSession(tx, params.session_id);
       const tasks = (await tasksOfSession(tx, session.id)).filter(

@@ -1,7 +1,7 @@
 import { listSimulations } from '../../db/queries/simulations.js';
-import { inStudy, staff } from '../access.js';
+import { inStudy, staff } from '../http/access.js';
 import { publicUrl } from '../public-url.js';
-import { accepted, reply, route } from '../route.js';
+import { accepted, reply, route, response } from '../http/route.js';
 import { Type, listOf, paging, sorting } from '../schemas/common.js';
 import { NewSimulation, Simulation, SimulationAccepted, SimulationSummary } from '../schemas/simulations.js';
 import { orderSimulation, shown, simulation, simulationPlot } from '../services/simulations.js';
@@ -15,12 +15,12 @@ export const simulationRoutes = [
     path,
     tag,
     summary: 'Simulate the study',
-    may: staff.configure,
-    within: 'change',
+    access: staff.configure,
+    transaction: 'change',
     description:
       'Lives through the study with made-up participants, day by day, by the rules that decide anchors and plan schedules: policy, windows or events, calendars and sites as they stand now. Nothing of the study is changed.',
     body: NewSimulation,
-    answers: { 202: SimulationAccepted },
+    responses: { 202: SimulationAccepted },
     handle: async ({ tx, audit, actor, context, services, params, body }) => {
       const made = await orderSimulation({ tx, audit, actor, context }, params.study_id, body);
       return accepted({ ...made, status_url: publicUrl(services.settings, made.status_url) });
@@ -31,10 +31,10 @@ export const simulationRoutes = [
     path,
     tag,
     summary: 'List the study’s simulations',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     query: Type.Object({ ...paging, sort: sorting('created_at', 'status') }),
-    answers: { 200: listOf(SimulationSummary) },
+    responses: { 200: listOf(SimulationSummary) },
     handle: async ({ tx, params, query }) => {
       const { items, total } = await listSimulations(tx, params.study_id, {
         skip: query.skip ?? 0,
@@ -49,9 +49,9 @@ export const simulationRoutes = [
     path: `${path}/{simulation_id}`,
     tag,
     summary: 'A simulation: how far it is, its result, its plots',
-    may: inStudy(),
-    within: 'read',
-    answers: { 200: Simulation },
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: Simulation },
     handle: ({ tx, params }) => simulation(tx, params.study_id, params.simulation_id),
   }),
   route({
@@ -59,10 +59,9 @@ export const simulationRoutes = [
     path: `${path}/{simulation_id}/plots/{plot}`,
     tag,
     summary: 'A plot as SVG',
-    may: inStudy(),
-    within: 'read',
-    answers: { 200: undefined, 409: undefined },
-    further: ['image/svg+xml'],
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: response(undefined, { mediaTypes: ['image/svg+xml'] }), 409: undefined },
     description: '`plot` is a name of `plots` with `.svg` behind it, such as `visits_per_day.svg`.',
     handle: async ({ tx, params }) =>
       reply(200, await simulationPlot(tx, params.study_id, params.simulation_id, params.plot), {

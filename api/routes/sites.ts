@@ -1,7 +1,7 @@
 import { listSites } from '../../db/queries/sites.js';
-import { inStudy } from '../access.js';
-import { siteNamed } from '../context.js';
-import { created, route } from '../route.js';
+import { inStudy } from '../http/access.js';
+import { siteNamed } from '../http/context.js';
+import { created, route } from '../http/route.js';
 import { Type, listOf, paging, sorting } from '../schemas/common.js';
 import { ChangedSite, NewSite, Site, SiteChange, SiteStatus } from '../schemas/studies.js';
 import { changeSite, createSite, existingSite } from '../services/sites.js';
@@ -12,14 +12,14 @@ export const siteRoutes = [
     path: '/api/studies/{study_id}/sites',
     tag: 'Sites',
     summary: 'List the study’s sites',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     query: Type.Object({
       ...paging,
       sort: sorting('site_code', 'name', 'created_at'),
       status: Type.Optional(SiteStatus),
     }),
-    answers: { 200: listOf(Site) },
+    responses: { 200: listOf(Site) },
     handle: ({ tx, params, query, headers }) =>
       listSites(tx, params.study_id, {
         skip: query.skip ?? 0,
@@ -34,10 +34,10 @@ export const siteRoutes = [
     path: '/api/studies/{study_id}/sites',
     tag: 'Sites',
     summary: 'Add a site',
-    may: inStudy('researcher'),
-    within: 'change',
+    access: inStudy('researcher'),
+    transaction: 'change',
     body: NewSite,
-    answers: { 201: Site },
+    responses: { 201: Site },
     handle: async ({ tx, audit, actor, context, params, body }) =>
       created(await createSite({ tx, audit, actor, context }, params.study_id, body)),
   }),
@@ -46,9 +46,9 @@ export const siteRoutes = [
     path: '/api/sites/{site_id}',
     tag: 'Sites',
     summary: 'A site',
-    may: inStudy(),
-    within: 'read',
-    answers: { 200: Site },
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: Site },
     handle: ({ tx, params }) => existingSite(tx, params.site_id),
   }),
   route({
@@ -56,11 +56,11 @@ export const siteRoutes = [
     path: '/api/sites/{site_id}',
     tag: 'Sites',
     summary: 'Change a site',
-    may: inStudy('researcher'),
-    within: 'change',
+    access: inStudy('researcher'),
+    transaction: 'change',
     body: SiteChange,
-    answers: { 200: ChangedSite },
-    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
-      changeSite({ tx, audit, actor, context }, params.site_id, body, unchangedSince),
+    responses: { 200: ChangedSite },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      changeSite({ tx, audit, actor, context }, params.site_id, body, assertIfMatch),
   }),
 ];

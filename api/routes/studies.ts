@@ -1,6 +1,6 @@
 import { listStudies, studyById } from '../../db/queries/studies.js';
-import { inStudy, roles } from '../access.js';
-import { created, noContent, route } from '../route.js';
+import { inStudy, roles, outsideStudy } from '../http/access.js';
+import { created, noContent, route } from '../http/route.js';
 import { Type, listOf, paging, sorting, text } from '../schemas/common.js';
 import { ChangedStudy, NewStudy, Study, StudyChange, StudyStatus } from '../schemas/studies.js';
 import { changeStudy, createStudy, removeStudy } from '../services/studies.js';
@@ -11,15 +11,15 @@ export const studyRoutes = [
     path: '/api/studies',
     tag: 'Studies',
     summary: 'List the studies that the caller may see',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     query: Type.Object({
       ...paging,
       sort: sorting('study_code', 'study_name', 'created_at', 'start_date'),
       status: Type.Optional(StudyStatus),
       search: Type.Optional(text(200)),
     }),
-    answers: { 200: listOf(Study) },
+    responses: { 200: listOf(Study) },
     handle: ({ tx, query, studyId }) =>
       listStudies(tx, {
         ...query,
@@ -36,11 +36,10 @@ export const studyRoutes = [
     summary: 'Create a study',
     description:
       'It starts with the default enrollment-date policy unless `config.enrollment_date_policy` gives another. A researcher is assigned to the study that they create.',
-    may: inStudy('researcher'),
-    within: 'change',
-    studyContext: false,
+    access: outsideStudy(inStudy('researcher')),
+    transaction: 'change',
     body: NewStudy,
-    answers: { 201: Study },
+    responses: { 201: Study },
     handle: async ({ tx, audit, actor, context, body }) =>
       created(await createStudy({ tx, audit, actor, context }, body)),
   }),
@@ -49,9 +48,9 @@ export const studyRoutes = [
     path: '/api/studies/{study_id}',
     tag: 'Studies',
     summary: 'A study',
-    may: inStudy(),
-    within: 'read',
-    answers: { 200: Study },
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: Study },
     handle: ({ tx, params }) => studyById(tx, params.study_id),
   }),
   route({
@@ -59,24 +58,24 @@ export const studyRoutes = [
     path: '/api/studies/{study_id}',
     tag: 'Studies',
     summary: 'Change a study; `config` is merged',
-    may: inStudy('researcher'),
-    within: 'change',
+    access: inStudy('researcher'),
+    transaction: 'change',
     body: StudyChange,
-    answers: { 200: ChangedStudy },
-    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
-      changeStudy({ tx, audit, actor, context }, params.study_id, body, unchangedSince),
+    responses: { 200: ChangedStudy },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      changeStudy({ tx, audit, actor, context }, params.study_id, body, assertIfMatch),
   }),
   route({
     method: 'DELETE',
     path: '/api/studies/{study_id}',
     tag: 'Studies',
     summary: 'Delete a study without participants',
-    may: roles('admin'),
-    within: 'change',
+    access: roles('admin'),
+    transaction: 'change',
     description: 'A study that has participants is 409 STUDY_NOT_EMPTY.',
-    answers: { 204: undefined },
-    handle: async ({ tx, audit, actor, context, params, unchangedSince }) => {
-      await removeStudy({ tx, audit, actor, context }, params.study_id, unchangedSince);
+    responses: { 204: undefined },
+    handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
+      await removeStudy({ tx, audit, actor, context }, params.study_id, assertIfMatch);
       return noContent();
     },
   }),

@@ -1,7 +1,7 @@
 import { nowIso } from '../../db/clock.js';
 import { listConflicts } from '../../db/queries/offline-conflicts.js';
-import { anyone, inStudy, staff } from '../access.js';
-import { route } from '../route.js';
+import { anyone, inStudy, staff, evenWithdrawn } from '../http/access.js';
+import { route, largeJson } from '../http/route.js';
 import { Type, Uuid, listOf, oneOf, paging, sorting } from '../schemas/common.js';
 import {
   AnyResponse,
@@ -31,8 +31,8 @@ export const syncRoutes = [
     path: '/api/sync/status',
     tag: 'Offline sync',
     summary: 'Whether the service is reached',
-    may: anyone,
-    answers: { 200: SyncStatus },
+    access: anyone,
+    responses: { 200: SyncStatus },
     handle: () => ({ status: 'ok', server_time: nowIso(), max_items: MAX_ITEMS }),
   }),
   route({
@@ -41,14 +41,11 @@ export const syncRoutes = [
     tag: 'Offline sync',
     summary: 'One offline session',
     description: items,
-    may: sessionCallers,
-    afterWithdrawal: true,
-    within: 'change',
+    access: evenWithdrawn(sessionCallers),
+    transaction: 'change',
     headers: deviceClock,
-    large: true,
-    itemwise: 'body',
-    body: AnySession,
-    answers: { 200: ItemResult },
+    body: largeJson(AnySession, 'body'),
+    responses: { 200: ItemResult },
     handle: async ({ tx, audit, actor, context, services, headers, body }) =>
       (
         await sync(
@@ -63,14 +60,11 @@ export const syncRoutes = [
     tag: 'Offline sync',
     summary: 'One offline response',
     description: items,
-    may: sessionCallers,
-    afterWithdrawal: true,
-    within: 'change',
+    access: evenWithdrawn(sessionCallers),
+    transaction: 'change',
     headers: deviceClock,
-    large: true,
-    itemwise: 'body',
-    body: AnyResponse,
-    answers: { 200: ItemResult },
+    body: largeJson(AnyResponse, 'body'),
+    responses: { 200: ItemResult },
     handle: async ({ tx, audit, actor, context, services, headers, body }) =>
       (
         await sync(
@@ -84,15 +78,12 @@ export const syncRoutes = [
     path: '/api/sync/bulk',
     tag: 'Offline sync',
     summary: 'Many items',
-    may: sessionCallers,
-    afterWithdrawal: true,
-    within: 'change',
+    access: evenWithdrawn(sessionCallers),
+    transaction: 'change',
     description: `At most 1,000 items (413). They may refer to each other in any order; \`results\` come in the order sent, sessions before responses. ${items}`,
     headers: deviceClock,
-    large: true,
-    itemwise: ['sessions', 'responses'],
-    body: Bulk,
-    answers: { 200: BulkResult },
+    body: largeJson(Bulk, ['sessions', 'responses']),
+    responses: { 200: BulkResult },
     handle: async ({ tx, audit, actor, context, services, headers, body }) =>
       counted(
         await sync(
@@ -108,13 +99,10 @@ export const syncRoutes = [
     summary: 'What a sync would meet',
     description:
       'Changes nothing. At most 1,000 items (413). Items that a sync would reject stand in `rejected`, with code and message; a session that cannot be read while its id is known is a `duplicate_session` besides.',
-    may: sessionCallers,
-    afterWithdrawal: true,
-    within: 'read',
-    large: true,
-    itemwise: ['sessions', 'responses'],
-    body: Bulk,
-    answers: { 200: ConflictReport },
+    access: evenWithdrawn(sessionCallers),
+    transaction: 'read',
+    body: largeJson(Bulk, ['sessions', 'responses']),
+    responses: { 200: ConflictReport },
     handle: ({ tx, actor, body }) =>
       checkConflicts(tx, callerOf(actor), { sessions: body.sessions ?? [], responses: body.responses ?? [] }),
   }),
@@ -123,8 +111,8 @@ export const syncRoutes = [
     path: '/api/studies/{study_id}/sync-conflicts',
     tag: 'Offline sync',
     summary: 'Conflicts of a study, both sides kept',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     query: Type.Object({
       ...paging,
       sort: sorting('detected_at', 'status'),
@@ -132,7 +120,7 @@ export const syncRoutes = [
       conflict_type: Type.Optional(ConflictType),
       participant_id: Type.Optional(Uuid),
     }),
-    answers: { 200: listOf(Conflict) },
+    responses: { 200: listOf(Conflict) },
     handle: ({ tx, params, query }) =>
       listConflicts(tx, params.study_id, {
         status: query.status,
@@ -148,9 +136,9 @@ export const syncRoutes = [
     path: '/api/studies/{study_id}/sync-conflicts/{conflict_id}',
     tag: 'Offline sync',
     summary: 'A conflict',
-    may: inStudy(),
-    within: 'read',
-    answers: { 200: Conflict },
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: Conflict },
     handle: ({ tx, params }) => existingConflict(tx, params.study_id, params.conflict_id),
   }),
   route({
@@ -158,12 +146,12 @@ export const syncRoutes = [
     path: '/api/studies/{study_id}/sync-conflicts/{conflict_id}/resolve',
     tag: 'Offline sync',
     summary: 'Resolve a conflict',
-    may: staff.participants,
-    within: 'change',
+    access: staff.participants,
+    transaction: 'change',
     description:
       '`server` leaves the server’s side (a session that was taken beside it is set aside), `local` puts the device’s in its place (the visit follows: one that it no longer completes is to do again), `both` keeps the device’s beside it, with the responses that came with it. What gives way stays in the conflict. Once: 409 CONFLICT_RESOLVED after.',
     body: Resolve,
-    answers: { 200: Conflict },
+    responses: { 200: Conflict },
     handle: ({ tx, audit, actor, context, params, body }) =>
       resolve({ tx, audit, actor, context }, params.study_id, params.conflict_id, body),
   }),

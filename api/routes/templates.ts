@@ -1,5 +1,5 @@
-import { inStudy, signedIn, staff } from '../access.js';
-import { created, noContent, route, tagged } from '../route.js';
+import { inStudy, signedIn, staff, outsideStudy } from '../http/access.js';
+import { created, noContent, route, tagged, response } from '../http/route.js';
 import { Paged, Type, listOf, oneOf, pageOf, paging, text } from '../schemas/common.js';
 import {
   ApplyQuery,
@@ -15,9 +15,8 @@ import { applyTemplate, previewTemplate } from '../services/templates-apply.js';
 import { categoriesOf, removeTemplate, saveTemplate, summaryOf, template, templates } from '../services/templates.js';
 
 const tag = 'Study templates';
-const read = { method: 'GET', tag, may: signedIn, within: 'read', studyContext: false } as const;
+const read = { method: 'GET', tag, access: outsideStudy(signedIn), transaction: 'read' } as const;
 const one = '/api/templates/{template_id}';
-const plainParams = ['template_id'] as const;
 
 export const templateRoutes = [
   route({
@@ -30,7 +29,7 @@ export const templateRoutes = [
       category: Type.Optional(text(100)),
       source: Type.Optional(oneOf('built_in', 'study')),
     }),
-    answers: { 200: listOf(TemplateSummary) },
+    responses: { 200: listOf(TemplateSummary) },
     handle: async ({ tx, query }) => {
       const found = (await templates(tx)).filter(
         (t) => (query.category ?? t.category) === t.category && (query.source ?? t.source) === t.source,
@@ -43,37 +42,32 @@ export const templateRoutes = [
     path: '/api/templates/categories',
     summary: 'Categories of study designs',
     query: Paged,
-    answers: { 200: listOf(Category) },
+    responses: { 200: listOf(Category) },
     handle: async ({ tx, query }) => pageOf(categoriesOf(await templates(tx)), query),
   }),
   route({
     ...read,
     path: one,
-    plainParams,
     summary: 'A study design in full',
-    answers: { 200: Template },
-    etag: true,
+    responses: { 200: response(Template, { etag: true }) },
     handle: async ({ tx, params }) => tagged(await template(tx, params.template_id)),
   }),
   route({
     ...read,
     path: `${one}/preview`,
-    plainParams,
     summary: 'Everything that applying it would create',
-    answers: { 200: TemplatePreview },
+    responses: { 200: TemplatePreview },
     handle: async ({ tx, params }) => previewTemplate(await template(tx, params.template_id)),
   }),
   route({
     method: 'POST',
     path: `${one}/apply`,
-    plainParams,
     tag,
     summary: 'Make a study of it',
-    may: inStudy('researcher'),
-    within: 'change',
-    studyContext: false,
+    access: outsideStudy(inStudy('researcher')),
+    transaction: 'change',
     query: ApplyQuery,
-    answers: { 201: TemplateApplied },
+    responses: { 201: TemplateApplied },
     description:
       'All in one transaction: study, policy, notification texts, published batteries, visit windows and events; a taken `study_code` is 409 STUDY_CODE_TAKEN and nothing is made. ' +
       'The mappings for a capture system stand in `config.capture_defaults` until a configuration is created, which takes them over. A researcher is assigned to the study.',
@@ -85,10 +79,10 @@ export const templateRoutes = [
     path: '/api/studies/{study_id}/template',
     tag,
     summary: 'Save a study’s design as a template',
-    may: staff.configure,
-    within: 'change',
+    access: staff.configure,
+    transaction: 'change',
     body: SaveTemplate,
-    answers: { 201: TemplateSaved },
+    responses: { 201: TemplateSaved },
     description:
       'Policy, texts, batteries that are not retired, windows, events and mappings as they stand; no participants, sites or secrets. It is seen by those who see the study.',
     handle: async ({ tx, audit, actor, context, params, body }) =>
@@ -97,15 +91,13 @@ export const templateRoutes = [
   route({
     method: 'DELETE',
     path: one,
-    plainParams,
     tag,
     summary: 'Remove a saved template',
-    may: staff.configure,
-    within: 'change',
-    studyContext: false,
-    answers: { 204: undefined },
-    handle: async ({ tx, audit, actor, context, params, unchangedSince }) => {
-      await removeTemplate({ tx, audit, actor, context }, params.template_id, unchangedSince);
+    access: outsideStudy(staff.configure),
+    transaction: 'change',
+    responses: { 204: undefined },
+    handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
+      await removeTemplate({ tx, audit, actor, context }, params.template_id, assertIfMatch);
       return noContent();
     },
   }),

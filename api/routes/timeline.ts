@@ -1,8 +1,8 @@
 import { nowMs } from '../../db/clock.js';
 import { timelineKinds } from '../../db/queries/timeline.js';
-import { inStudy, portal } from '../access.js';
-import { afterEndOf, startOf } from '../moments.js';
-import { reply, route } from '../route.js';
+import { inStudy, portal, outsideStudy } from '../http/access.js';
+import { rangeEndExclusive, rangeStart } from '../http/time-range.js';
+import { reply, route, response } from '../http/route.js';
 import { Instant, Json, Type, before, listOf, nullable, oneOf, paging, since } from '../schemas/common.js';
 import { timeline, wholeTimeline } from '../services/timeline/index.js';
 import { PAGE_POLICY, timelinePage } from '../services/timeline/page.js';
@@ -26,8 +26,8 @@ const OwnItem = Type.Object(
 
 const narrowing = { from: Type.Optional(since), to: Type.Optional(before) };
 const period = ({ from, to }: { from?: string; to?: string }) => ({
-  from: from && startOf(from),
-  to: to && afterEndOf(to),
+  from: from && rangeStart(from),
+  to: to && rangeEndExclusive(to),
 });
 const kinds = <const K extends readonly string[]>(...of: K) =>
   Type.Optional(Type.Array(oneOf(...of), { description: 'of these kinds, with commas between' }));
@@ -53,8 +53,8 @@ export const timelineRoutes = [
     path: '/api/studies/{study_id}/participants/{participant_id}/timeline',
     tag: 'Timeline',
     summary: 'What became of a participant and what is to come, oldest first',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     description: `Anchor dates, schedule versions, visits, sessions, consents, eligibility, randomization, forms, reminders, triggers, pushes and approvals in one list; what bears the same instant stands in the order of cause and effect. \`data.planned\` marks what is to come: a visit stands at its target date until it is over. \`format=svg\` (or \`Accept: ${SVG}\`) gives all of it as a picture, \`format=html\` (\`${HTML}\`) as a page.`,
     query: Type.Object({
       ...paging,
@@ -62,8 +62,7 @@ export const timelineRoutes = [
       kind: kinds(...timelineKinds),
       format: Type.Optional(oneOf('json', 'svg', 'html')),
     }),
-    answers: { 200: listOf(Item) },
-    further: [SVG, HTML],
+    responses: { 200: response(listOf(Item), { mediaTypes: [SVG, HTML] }) },
     handle: async ({ tx, services, params, query, headers }) => {
       const filter = { kinds: query.kind, ...period(query) };
       const format = formatOf(query.format, headers.accept);
@@ -91,12 +90,11 @@ export const timelineRoutes = [
     path: '/api/portal/timeline',
     tag: 'Portal',
     summary: 'One’s own timeline: visits, sessions, consents and messages',
-    may: portal,
-    within: 'read',
-    studyContext: false,
+    access: outsideStudy(portal),
+    transaction: 'read',
     description: 'In the participant’s language, or its caregiver’s, where there is one for it (de, en, es).',
     query: Type.Object({ ...paging, ...narrowing, kind: kinds(...portalKinds) }),
-    answers: { 200: listOf(OwnItem) },
+    responses: { 200: listOf(OwnItem) },
     handle: ({ tx, actor, query }) =>
       portalTimeline(tx, actor, {
         kinds: query.kind,

@@ -1,6 +1,6 @@
 import { listUsers } from '../../db/queries/users.js';
-import { roles } from '../access.js';
-import { route } from '../route.js';
+import { roles, outsideStudy } from '../http/access.js';
+import { route } from '../http/route.js';
 import { Type, listOf, paging, sorting, text } from '../schemas/common.js';
 import { RoleName, User, UserChange, UserStatus } from '../schemas/users.js';
 import { changeUser } from '../services/users.js';
@@ -11,9 +11,8 @@ export const userRoutes = [
     path: '/api/users',
     tag: 'Users',
     summary: 'List users',
-    may: roles('admin'),
-    within: 'read',
-    studyContext: false,
+    access: outsideStudy(roles('admin')),
+    transaction: 'read',
     query: Type.Object({
       ...paging,
       sort: sorting('email', 'name', 'created_at'),
@@ -21,7 +20,7 @@ export const userRoutes = [
       status: Type.Optional(UserStatus),
       search: Type.Optional(text(200)),
     }),
-    answers: { 200: listOf(User) },
+    responses: { 200: listOf(User) },
     handle: ({ tx, query }) =>
       listUsers(tx, { ...query, skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'email' }),
   }),
@@ -33,12 +32,11 @@ export const userRoutes = [
     description:
       'Counts at once, also for access tokens already given. Deactivating ends all logins of the user and its tokens of /api/v1, for good. ' +
       'Each of `site_ids` must be of one of `study_ids`, as both are after the change (400 SITE_OF_OTHER_STUDY); sites of a study that is taken away go with it.',
-    may: roles('admin'),
-    within: 'change',
-    studyContext: false,
+    access: outsideStudy(roles('admin')),
+    transaction: 'change',
     body: UserChange,
-    answers: { 200: User },
-    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
-      changeUser({ tx, audit, actor, context }, params.id, body, unchangedSince),
+    responses: { 200: User },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      changeUser({ tx, audit, actor, context }, params.id, body, assertIfMatch),
   }),
 ];

@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox';
 import type { DatasetName } from '../../db/queries/datasets.js';
 import { listApiTokens } from '../../db/queries/api-tokens.js';
-import { noting, scoped, signedIn } from '../access.js';
-import type { TokenScope } from '../access.js';
-import { created, noContent, route, tagged } from '../route.js';
+import { withNote, scoped, signedIn, outsideStudy } from '../http/access.js';
+import type { TokenScope } from '../http/access.js';
+import { created, noContent, route, tagged, response } from '../http/route.js';
 import { Type, Uuid, listOf, oneOf, paging, sorting } from '../schemas/common.js';
 import { Reauthentication } from '../schemas/reauthentication.js';
 import { Study } from '../schemas/studies.js';
@@ -24,7 +24,7 @@ import {
   v1List,
   v1Paging,
 } from '../schemas/v1.js';
-import { invalid } from '../errors.js';
+import { invalid } from '../http/errors.js';
 import { proofIn } from '../services/reauthentication.js';
 import { putBattery, putWindow } from '../services/v1-authoring.js';
 import { exportStudy, snapshot } from '../services/v1-document.js';
@@ -32,7 +32,7 @@ import { v1Page } from '../services/v1-lists.js';
 import { endToken, existingToken, mintToken } from '../services/v1-tokens.js';
 
 const tag = 'Programmatic access';
-const tokens = { tag, may: signedIn, studyContext: false } as const;
+const tokens = { tag, access: outsideStudy(signedIn) } as const;
 
 /** A page of a set of one study. Any of the paths stands for all: they have the one parameter. */
 const list = (
@@ -47,10 +47,10 @@ const list = (
     path: `/api/v1/studies/{study_id}/${path}` as '/api/v1/studies/{study_id}/participants',
     tag,
     summary,
-    may: scoped(scope),
-    within: 'read',
+    access: scoped(scope),
+    transaction: 'read',
     query: Type.Object(v1Paging),
-    answers: { 200: v1List(item), 400: undefined },
+    responses: { 200: v1List(item), 400: undefined },
     handle: ({ tx, services, params, query }) => v1Page(tx, services, name, params.study_id.toLowerCase(), query),
   });
 
@@ -71,13 +71,13 @@ export const v1Routes = [
     method: 'POST',
     path: '/api/v1/tokens',
     summary: 'Mint a scoped token',
-    within: 'change',
-    secret: true,
+    transaction: 'change',
+    idempotencyKey: false,
     description:
       'By an access token of a login. The token is shown here alone and ends after `expires_in_days` (90 when left out). Nobody gives more than they have: a study out of reach is 404, a scope that the role does not allow 403; what the user loses later the token loses at that moment. A login older than REAUTHENTICATION_MINUTES (5) proves identity again, by X-Reauthentication or by `password` or `code` (401 REAUTHENTICATION_REQUIRED). The user is told by mail.',
     headers: Reauthentication,
     body: NewToken,
-    answers: { 201: MintedToken, 401: undefined, 403: undefined, 404: undefined },
+    responses: { 201: MintedToken, 401: undefined, 403: undefined, 404: undefined },
     handle: async ({ tx, audit, actor, context, services, headers, credential, body: { password, code, ...given } }) =>
       created(
         await mintToken({ tx, audit, actor, context }, services, given, {
@@ -91,14 +91,14 @@ export const v1Routes = [
     method: 'GET',
     path: '/api/v1/tokens',
     summary: 'One’s own tokens that were not revoked',
-    may: noting(signedIn, 'another user’s (`user_id`) for admin only'),
-    within: 'read',
+    access: outsideStudy(withNote(signedIn, 'another user’s (`user_id`) for admin only')),
+    transaction: 'read',
     query: Type.Object({
       ...paging,
       sort: sorting('created_at', 'expires_at', 'name', 'last_used_at'),
       user_id: Type.Optional(Uuid),
     }),
-    answers: { 200: listOf(ApiToken), 404: undefined },
+    responses: { 200: listOf(ApiToken), 404: undefined },
     handle: ({ tx, actor, query }) =>
       listApiTokens(tx, actor.isAdmin ? (query.user_id ?? actor.id) : actor.id, {
         skip: query.skip ?? 0,
@@ -111,9 +111,8 @@ export const v1Routes = [
     method: 'GET',
     path: '/api/v1/tokens/{id}',
     summary: 'A token of one’s own',
-    within: 'read',
-    answers: { 200: ApiToken },
-    etag: true,
+    transaction: 'read',
+    responses: { 200: response(ApiToken, { etag: true }) },
     handle: async ({ tx, actor, params }) => tagged(await existingToken(tx, actor, params.id)),
   }),
   route({
@@ -121,11 +120,11 @@ export const v1Routes = [
     method: 'DELETE',
     path: '/api/v1/tokens/{id}',
     summary: 'Revoke a token, at once',
-    may: noting(signedIn, 'one’s own; an admin anybody’s'),
-    within: 'change',
-    answers: { 204: undefined },
-    handle: async ({ tx, audit, actor, context, params, unchangedSince }) => {
-      await endToken({ tx, audit, actor, context }, params.id, unchangedSince);
+    access: outsideStudy(withNote(signedIn, 'one’s own; an admin anybody’s')),
+    transaction: 'change',
+    responses: { 204: undefined },
+    handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
+      await endToken({ tx, audit, actor, context }, params.id, assertIfMatch);
       return noContent();
     },
   }),
@@ -134,10 +133,10 @@ export const v1Routes = [
     path: '/api/v1/studies',
     tag,
     summary: 'The studies of the token',
-    may: scoped('studies:read'),
-    within: 'read',
+    access: scoped('studies:read'),
+    transaction: 'read',
     query: Type.Object(v1Paging),
-    answers: { 200: v1List(Study), 400: undefined },
+    responses: { 200: v1List(Study), 400: undefined },
     handle: ({ tx, services, query, studyId }) => v1Page(tx, services, 'studies', studyId, query),
   }),
   list(
@@ -161,11 +160,11 @@ export const v1Routes = [
     path: '/api/v1/studies/{study_id}/snapshot',
     tag,
     summary: 'A study at one instant, with the head of its audit chain at that instant',
-    may: scoped('snapshots:read'),
-    within: 'snapshot',
+    access: scoped('snapshots:read'),
+    transaction: 'snapshot',
     description:
       'Streamed from one snapshot of the database. `audit_head` is the record that the audit log ended with: what was changed later is not in the document. The read itself is an audit record. Four at a time: then 503 with Retry-After.',
-    answers: { 200: Snapshot },
+    responses: { 200: Snapshot },
     handle: ({ tx, services, actor, context, params }) =>
       snapshot({ tx, services, actor, context, studyId: params.study_id.toLowerCase() }),
   }),
@@ -174,16 +173,15 @@ export const v1Routes = [
     path: '/api/v1/studies/{study_id}/export',
     tag,
     summary: 'Everything of a study, history included',
-    may: scoped('exports:read'),
-    within: 'snapshot',
+    access: scoped('exports:read'),
+    transaction: 'snapshot',
     description:
       'As the snapshot, with the anchors’ history, all schedule versions and all visits; `include=raw_trials` adds the raw trials. `format=ndjson`: one object a line, `set` says of which kind, `head` first and `end` last.',
     query: Type.Object({
       format: Type.Optional(oneOf('json', 'ndjson')),
       include: Type.Optional(Type.Array(oneOf('raw_trials'), { maxItems: 10 })),
     }),
-    answers: { 200: StudyExport },
-    further: ['application/x-ndjson'],
+    responses: { 200: response(StudyExport, { mediaTypes: ['application/x-ndjson'] }) },
     handle: ({ tx, services, actor, context, params, query }) =>
       exportStudy({ tx, services, actor, context, studyId: params.study_id.toLowerCase() }, query),
   }),
@@ -193,19 +191,19 @@ export const v1Routes = [
     tag,
     summary: 'Author a battery: make it what the body says',
     description: `${whole} A published battery that differs gets its next version.`,
-    may: scoped('authoring:write'),
-    within: 'change',
+    access: scoped('authoring:write'),
+    transaction: 'change',
     query: Authoring,
     body: WantedBattery,
-    answers: { 200: AuthoredBattery, 201: AuthoredBattery, 409: undefined },
-    handle: ({ tx, audit, actor, context, params, query, body, unchangedSince }) =>
+    responses: { 200: AuthoredBattery, 201: AuthoredBattery, 409: undefined },
+    handle: ({ tx, audit, actor, context, params, query, body, assertIfMatch }) =>
       putBattery(
         { tx, audit, actor, context },
         {
           studyId: params.study_id.toLowerCase(),
           code: codeOf(params.code),
           dryRun: query.dry_run ?? false,
-          unchangedSince,
+          assertIfMatch,
         },
         body,
       ),
@@ -216,19 +214,19 @@ export const v1Routes = [
     tag,
     summary: 'Author a visit window: make it what the body says',
     description: `${whole} \`battery_code\` names a battery of the study.`,
-    may: scoped('authoring:write'),
-    within: 'change',
+    access: scoped('authoring:write'),
+    transaction: 'change',
     query: Authoring,
     body: WantedWindow,
-    answers: { 200: AuthoredWindow, 201: AuthoredWindow, 409: undefined },
-    handle: ({ tx, audit, actor, context, params, query, body, unchangedSince }) =>
+    responses: { 200: AuthoredWindow, 201: AuthoredWindow, 409: undefined },
+    handle: ({ tx, audit, actor, context, params, query, body, assertIfMatch }) =>
       putWindow(
         { tx, audit, actor, context },
         {
           studyId: params.study_id.toLowerCase(),
           code: codeOf(params.code),
           dryRun: query.dry_run ?? false,
-          unchangedSince,
+          assertIfMatch,
         },
         body,
       ),

@@ -1,8 +1,8 @@
 import { studyShownTo } from '../../db/queries/study-face.js';
 import { builtInLanguage } from '../../workflows/domain/reminders/built-in.js';
 import { publicName } from '../../workflows/domain/reminders/study-face.js';
-import { inStudy, staff } from '../access.js';
-import { route } from '../route.js';
+import { inStudy, staff } from '../http/access.js';
+import { route, response } from '../http/route.js';
 import { Because, Visit } from '../schemas/schedules.js';
 import { existing as existingParticipant } from '../services/participants.js';
 import { visitCalendar } from '../services/visit-calendar.js';
@@ -14,12 +14,12 @@ export const visitStateRoutes = [
     path: '/api/visits/{visit_id}/cancel',
     tag: 'Visits',
     summary: 'Cancel a visit that is not done',
-    may: staff.participants,
-    within: 'change',
+    access: staff.participants,
+    transaction: 'change',
     description:
       'A cancelled one is answered again; completed and superseded ones are 409 VISIT_CLOSED. It stays cancelled when the schedule is made anew, until it is reopened. Of a withdrawn participant 409 PARTICIPANT_WITHDRAWN: the schedule is frozen.',
     body: Because,
-    answers: { 200: Visit },
+    responses: { 200: Visit },
     handle: ({ tx, audit, actor, context, params, body }) =>
       cancelVisit({ tx, audit, actor, context }, params.visit_id, body.reason),
   }),
@@ -28,12 +28,12 @@ export const visitStateRoutes = [
     path: '/api/visits/{visit_id}/reopen',
     tag: 'Visits',
     summary: 'Take a cancellation, completion or miss back',
-    may: staff.participants,
-    within: 'change',
+    access: staff.participants,
+    transaction: 'change',
     description:
       'The visit is then scheduled, open or missed by the calendar of its site or study. One that a later schedule replaced is 409 VISIT_CLOSED, one of a withdrawn participant 409 PARTICIPANT_WITHDRAWN.',
     body: Because,
-    answers: { 200: Visit },
+    responses: { 200: Visit },
     handle: ({ tx, audit, actor, context, params, body }) =>
       reopenVisit({ tx, audit, actor, context }, params.visit_id, body.reason),
   }),
@@ -43,11 +43,9 @@ export const visitStateRoutes = [
     tag: 'Visits',
     summary: 'A participant’s visits as a calendar feed (text/calendar)',
     description: 'In the participant’s language. Calendar programs send no token: for them there is a secret address.',
-    etag: true,
-    may: inStudy(),
-    within: 'read',
-    answers: { 200: undefined },
-    further: ['text/calendar'],
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: response(undefined, { etag: true, mediaTypes: ['text/calendar'] }) },
     handle: async ({ tx, params }) => {
       const { id } = await existingParticipant(tx, params.participant_id);
       const study = (await studyShownTo(tx, id))!;

@@ -1,7 +1,7 @@
 import { listVisits, visitSorts } from '../../db/queries/visits.js';
 import { listWindows } from '../../db/queries/windows.js';
-import { inStudy, staff } from '../access.js';
-import { created, noContent, route } from '../route.js';
+import { inStudy, staff } from '../http/access.js';
+import { created, noContent, route, IfMatch } from '../http/route.js';
 import { IsoDate, Type, Uuid, listOf, paging, sorting, text } from '../schemas/common.js';
 import {
   ChangedVisitWindow,
@@ -29,14 +29,14 @@ export const visitRoutes = [
     path: '/api/schedules/windows',
     tag: 'Schedules',
     summary: 'List visit windows',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     query: Type.Object({
       ...paging,
       sort: sorting('sort_order', 'target_day', 'code', 'created_at'),
       study_id: Type.Optional(Uuid),
     }),
-    answers: { 200: listOf(VisitWindow) },
+    responses: { 200: listOf(VisitWindow) },
     handle: ({ tx, query, studyId }) =>
       listWindows(tx, { studyId, skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'sort_order' }),
   }),
@@ -46,10 +46,10 @@ export const visitRoutes = [
     tag: 'Schedules',
     summary: 'Add a visit window',
     description: regenerates,
-    may: inStudy('researcher'),
-    within: 'change',
+    access: inStudy('researcher'),
+    transaction: 'change',
     body: NewVisitWindow,
-    answers: { 201: ChangedVisitWindow },
+    responses: { 201: ChangedVisitWindow },
     handle: async ({ tx, audit, actor, context, studyId, body }) => {
       const window = await createWindow({ tx, audit, actor, context }, studyId, body);
       return created(await withEarlierOverrides(tx, window.study_id, window));
@@ -60,9 +60,9 @@ export const visitRoutes = [
     path: '/api/schedules/windows/{window_id}',
     tag: 'Schedules',
     summary: 'A visit window',
-    may: inStudy(),
-    within: 'read',
-    answers: { 200: VisitWindow },
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: VisitWindow },
     handle: ({ tx, params }) => existingWindow(tx, params.window_id),
   }),
   route({
@@ -71,12 +71,12 @@ export const visitRoutes = [
     tag: 'Schedules',
     summary: 'Change a visit window',
     description: regenerates,
-    may: inStudy('researcher'),
-    within: 'change',
+    access: inStudy('researcher'),
+    transaction: 'change',
     body: VisitWindowChange,
-    answers: { 200: ChangedVisitWindow },
-    handle: async ({ tx, audit, actor, context, params, body, unchangedSince }) => {
-      const window = await changeWindow({ tx, audit, actor, context }, params.window_id, body, unchangedSince);
+    responses: { 200: ChangedVisitWindow },
+    handle: async ({ tx, audit, actor, context, params, body, assertIfMatch }) => {
+      const window = await changeWindow({ tx, audit, actor, context }, params.window_id, body, assertIfMatch);
       return withEarlierOverrides(tx, window.study_id, window);
     },
   }),
@@ -85,12 +85,12 @@ export const visitRoutes = [
     path: '/api/schedules/windows/{window_id}',
     tag: 'Schedules',
     summary: 'Take a visit window out of the plan',
-    may: inStudy('researcher'),
-    within: 'change',
+    access: inStudy('researcher'),
+    transaction: 'change',
     description: `${regenerates} Once a visit of it was completed, 409 WINDOW_IN_USE.`,
-    answers: { 204: undefined },
-    handle: async ({ tx, audit, actor, context, params, unchangedSince }) => {
-      await removeWindow({ tx, audit, actor, context }, params.window_id, unchangedSince);
+    responses: { 204: undefined },
+    handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
+      await removeWindow({ tx, audit, actor, context }, params.window_id, assertIfMatch);
       return noContent();
     },
   }),
@@ -99,8 +99,8 @@ export const visitRoutes = [
     path: '/api/schedules/visits',
     tag: 'Visits',
     summary: 'List visits',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     description:
       '`from` and `to` are target dates; all days are inclusive. What is due in a week: `window_open_to` its last day, `window_close_from` its first.',
     query: Type.Object({
@@ -119,7 +119,7 @@ export const visitRoutes = [
       participant_code: Type.Optional(text(64, 1)),
       site_code: Type.Optional(text(64, 1)),
     }),
-    answers: { 200: listOf(Visit) },
+    responses: { 200: listOf(Visit) },
     handle: ({ tx, query, studyId }) =>
       listVisits(tx, {
         studyId,
@@ -141,12 +141,12 @@ export const visitRoutes = [
     path: '/api/schedules/visits',
     tag: 'Visits',
     summary: 'Schedule a visit by hand',
-    may: staff.participants,
-    within: 'change',
+    access: staff.participants,
+    transaction: 'change',
     description:
       'With or without a window. It belongs to no schedule version: re-anchoring leaves it alone. The first visit that counts of a window is the window’s own: a schedule that is made later refers to it (`carried`) and does not plan the window once more, unless it was missed on other days than the window’s. For a withdrawn participant 409 PARTICIPANT_WITHDRAWN.',
     body: NewVisit,
-    answers: { 201: Visit },
+    responses: { 201: Visit },
     handle: async ({ tx, audit, actor, context, body }) =>
       created(await scheduleVisit({ tx, audit, actor, context }, body)),
   }),
@@ -155,9 +155,9 @@ export const visitRoutes = [
     path: '/api/visits/{visit_id}',
     tag: 'Visits',
     summary: 'A visit',
-    may: inStudy(),
-    within: 'read',
-    answers: { 200: Visit },
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: Visit },
     handle: ({ tx, params }) => existingVisit(tx, params.visit_id),
   }),
   route({
@@ -165,26 +165,26 @@ export const visitRoutes = [
     path: '/api/visits/{visit_id}',
     tag: 'Visits',
     summary: 'Correct or cancel a visit',
-    may: staff.participants,
-    within: 'change',
+    access: staff.participants,
+    transaction: 'change',
     description:
       'A completed, superseded or cancelled visit keeps what it says (409 VISIT_CLOSED); its mark for review may be taken back, and the `datacapture_event` of a completed one corrected with a `reason`: its results are pushed again. The schedule of a withdrawn participant is frozen: dates, window and status 409 PARTICIPANT_WITHDRAWN. A visit that is moved so stays where it was put, through later schedule versions, as long as the schedule has the days for it that it had then (`moved_from`); so does another name, battery or event, each for itself (`changed_from`).',
     body: VisitChange,
-    answers: { 200: Visit },
-    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
-      changeVisit({ tx, audit, actor, context }, params.visit_id, body, unchangedSince),
+    responses: { 200: Visit },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      changeVisit({ tx, audit, actor, context }, params.visit_id, body, assertIfMatch),
   }),
   route({
     method: 'POST',
     path: '/api/visits/{visit_id}/complete',
     tag: 'Visits',
     summary: 'Complete a visit',
-    may: staff.participants,
-    within: 'change',
+    access: staff.participants,
+    transaction: 'change',
     description:
       'A scheduled, open or missed visit; one that is completed answers 200 again; superseded and cancelled ones 409 VISIT_CLOSED.',
     body: Completion,
-    answers: { 200: Visit },
+    responses: { 200: Visit },
     handle: ({ tx, audit, actor, context, params, body }) =>
       completeVisit({ tx, audit, actor, context }, params.visit_id, body),
   }),
@@ -193,14 +193,14 @@ export const visitRoutes = [
     path: '/api/visits/{visit_id}/review',
     tag: 'Visits',
     summary: 'Settle a visit that a re-anchoring flagged for review',
-    may: staff.participants,
-    within: 'change',
+    access: staff.participants,
+    transaction: 'change',
     description:
       'Takes `needs_review` back. With `keep_target: false` the visit is reported against the target that it would have now; else it keeps the one that it has. 409 NOTHING_TO_REVIEW where nothing waits.',
     body: Review,
-    conditional: true,
-    answers: { 200: Visit, 400: undefined },
-    handle: ({ tx, audit, actor, context, params, body, unchangedSince }) =>
-      reviewVisit({ tx, audit, actor, context }, params.visit_id, body, unchangedSince),
+    headers: IfMatch,
+    responses: { 200: Visit, 400: undefined },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      reviewVisit({ tx, audit, actor, context }, params.visit_id, body, assertIfMatch),
   }),
 ];

@@ -1,9 +1,9 @@
 import { findWebhookEvent, listWebhookEvents, retryWebhookEvent } from '../../db/queries/webhook-events.js';
 import { listUnmatched } from '../../db/queries/unmatched-triggers.js';
-import { anyone, inStudy, roles } from '../access.js';
-import { problem, problemOf } from '../errors.js';
-import { by } from '../record.js';
-import { accepted, route } from '../route.js';
+import { anyone, inStudy, roles, outsideStudy } from '../http/access.js';
+import { problem, problemOf } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import { accepted, route, rawBody } from '../http/route.js';
 import {
   TriggerAccepted,
   TriggerQuery,
@@ -29,13 +29,11 @@ const det = (path: '/api/webhooks/datacapture/det' | '/api/webhooks/redcap/det')
       '`event_name`, `data_access_group`, `repeat_instance`, `repeat_instrument`. Signed in `X-Datacapture-Signature: sha256=<hex HMAC-SHA256 of the raw body>`; ' +
       'with `X-Datacapture-Timestamp` (unix seconds, within 5 minutes) over `<timestamp>.<raw body>`; or, where `webhook_auth` is `url`, in `?signature=`. ' +
       'The event is stored before the answer; it is processed afterwards. An unknown project, or a webhook that is off: accepted, nothing done.',
-    may: anyone,
-    limit: 'none',
-    studyContext: false,
-    takes: 'bytes',
-    consumes: ['application/x-www-form-urlencoded', 'multipart/form-data'],
+    access: anyone,
+    rateLimit: 'none',
+    body: rawBody('application/x-www-form-urlencoded', 'multipart/form-data'),
     query: TriggerQuery,
-    answers: { 200: TriggerAccepted, 400: undefined, 401: undefined, 403: undefined, 429: undefined, 503: undefined },
+    responses: { 200: TriggerAccepted, 400: undefined, 401: undefined, 403: undefined, 429: undefined, 503: undefined },
     handle: async ({ raw, headers, query, context, services }) => ({
       status: 'accepted',
       record: await receiveTrigger(services, { raw, headers, urlSignature: query.signature, ip: context.ip }),
@@ -52,11 +50,10 @@ export const webhookRoutes = [
     summary: 'Triggers that no study claimed, by project',
     description:
       'A project id that no configuration has, or whose webhook or integration is off: how many triggers came, the first and the last; nothing of what they said. Once a configuration is saved with the project id, its count is forgotten.',
-    may: roles('admin'),
-    within: 'read',
-    studyContext: false,
+    access: outsideStudy(roles('admin')),
+    transaction: 'read',
     query: UnmatchedQuery,
-    answers: { 200: UnmatchedTriggers },
+    responses: { 200: UnmatchedTriggers },
     handle: ({ tx, query }) =>
       listUnmatched(tx, { skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? '-last_at' }),
   }),
@@ -65,10 +62,10 @@ export const webhookRoutes = [
     path: '/api/studies/{study_id}/webhook-events',
     tag: 'Capture system',
     summary: 'Triggers that were taken, newest first',
-    may: inStudy(),
-    within: 'read',
+    access: inStudy(),
+    transaction: 'read',
     query: WebhookEventQuery,
-    answers: { 200: WebhookEvents },
+    responses: { 200: WebhookEvents },
     handle: async ({ params, query, tx }) => {
       const { items, total } = await listWebhookEvents(tx, params.study_id, {
         skip: query.skip ?? 0,
@@ -84,9 +81,9 @@ export const webhookRoutes = [
     path: '/api/webhook-events/{id}/retry',
     tag: 'Capture system',
     summary: 'Process a failed trigger again',
-    may: inStudy('researcher', 'data_manager'),
-    within: 'change',
-    answers: { 202: WebhookEvent },
+    access: inStudy('researcher', 'data_manager'),
+    transaction: 'change',
+    responses: { 202: WebhookEvent },
     handle: async ({ params, actor, context, tx, audit }) => {
       const event = await findWebhookEvent(tx, params.id, 'for update');
       if (!event) throw problem('NOT_FOUND', { detail: 'There is no such webhook event.' });
@@ -94,7 +91,7 @@ export const webhookRoutes = [
         throw problemOf(409, 'NOT_FAILED', `Only a failed trigger can be retried; this one is ${event.status}.`);
       const retried = await retryWebhookEvent(tx, event);
       audit.record({
-        ...by(actor, context),
+        ...auditActor(actor, context),
         study_id: event.study_id,
         action: 'webhook_event_retried',
         resource_type: 'webhook_event',

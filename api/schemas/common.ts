@@ -8,9 +8,9 @@ export type { Static, TSchema };
 export const Uuid = Type.String({ format: 'uuid' });
 /** A calendar date, YYYY-MM-DD. */
 export const IsoDate = Type.String({ format: 'date' });
-/** An instant; answers are UTC with Z. `x-instant`: see api/validation.ts. */
+/** An instant; answers are UTC with Z. `x-instant`: see api/http/validation/validation.ts. */
 export const Instant = Type.String({ format: 'date-time', 'x-instant': true });
-/** An instant or a calendar date, to narrow a list by: see api/moments.ts. */
+/** An instant or a calendar date, to narrow a list by: see api/http/time-range.ts. */
 export const Moment = Type.Unsafe<string>({ type: 'string', format: 'date-or-date-time', 'x-instant': true });
 export const since = { ...Moment, description: 'at or after this instant; a date: from its beginning (UTC)' };
 export const before = { ...Moment, description: 'before this instant; a date: to its end (UTC)' };

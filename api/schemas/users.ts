@@ -1,5 +1,5 @@
-import { allRoles } from '../access.js';
-import type { Role } from '../access.js';
+import { allRoles } from '../http/access.js';
+import type { Role } from '../http/access.js';
 import { proof } from './reauthentication.js';
 import { ApiToken } from './v1.js';
 import { Email, Instant, Type, Uuid, body, oneOf, text } from './common.js';

@@ -1,4 +1,4 @@
-import { scopes } from '../access.js';
+import { scopes } from '../http/access.js';
 import { Battery, NewModule } from './batteries.js';
 import {
   Code,

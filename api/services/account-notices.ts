@@ -2,7 +2,7 @@ import type { Tx } from '../../db/knex.js';
 import { putOutbox } from '../../db/outbox.js';
 import { insertNotice } from '../../db/queries/account-notices.js';
 import type { NoticeDetails, NoticeKind } from '../../db/queries/account-notices.js';
-import type { RequestContext } from '../route.js';
+import type { RequestContext } from '../http/route.js';
 
 /** Whoever tries passwords must not fill the owner's mailbox. */
 const QUIET_MINUTES: Partial<Record<NoticeKind, number>> = { account_locked: 60, reauthentication_locked: 60 };

@@ -17,15 +17,15 @@ import {
 } from '../../db/queries/users.js';
 import type { UserRow } from '../../db/queries/users.js';
 import { inScope } from '../../db/transaction.js';
-import type { Actor } from '../access.js';
+import type { Actor } from '../http/access.js';
 import { requireUncommon } from '../auth/password-rule.js';
 import { sessionSecret } from '../auth/portal.js';
 import { opaqueToken, sha256 } from '../auth/tokens.js';
-import { problem } from '../errors.js';
-import { refuse } from '../middleware/count.js';
-import { by } from '../record.js';
-import type { RequestContext } from '../route.js';
-import type { Services } from '../services.js';
+import { problem } from '../http/errors.js';
+import { assertAllowed } from '../http/middleware/rate-limit.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
 import type { Settings } from '../../settings.js';
 import { tokensAfter } from './auth.js';
 import type { TokensAfter } from './auth.js';
@@ -49,9 +49,9 @@ async function queueLink(tx: Tx, userId: string, purpose: LinkPurpose): Promise<
  * Sends a link for a new password, if there is such an active account; the answer is the same either way. @throws 429
  * by account
  */
-export async function forgotPassword(services: Services, email: string, context: RequestContext): Promise<void> {
+export async function forgotPassword(services: Dependencies, email: string, context: RequestContext): Promise<void> {
   const account = sha256(email.toLowerCase()).toString('base64url');
-  refuse(await services.rateLimits.auth.take(`forgot:${account}`));
+  assertAllowed(await services.rateLimits.auth.take(`forgot:${account}`));
   await Promise.all([
     pause(LEAST_MS),
     inScope(services.database, [], async ({ tx, audit }) => {
@@ -76,7 +76,7 @@ export async function forgotPassword(services: Services, email: string, context:
  * @throws 401 INVALID_LINK, 400 PASSWORD_TOO_COMMON (the link is good still)
  */
 export async function resetPassword(
-  { database, settings }: Services,
+  { database, settings }: Dependencies,
   given: { token: string; new_password: string; revoke_api_tokens?: boolean },
   context: RequestContext,
 ): Promise<TokensAfter> {
@@ -111,7 +111,7 @@ export async function inviteUser(
   const user = await register(change, { ...given, password: opaqueToken() });
   await queueLink(change.tx, user.id, 'invitation');
   change.audit.record({
-    ...by(change.actor, change.context),
+    ...auditActor(change.actor, change.context),
     study_id: null,
     action: 'user_invited',
     resource_type: 'user',
@@ -132,7 +132,7 @@ export async function inviteAgain(
   await requireLinkQuota(tx, settings, { user_id: id });
   await queueLink(tx, id, 'invitation');
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: null,
     action: 'user_invited',
     resource_type: 'user',
@@ -145,7 +145,7 @@ export async function endSession({ tx, audit, actor, context }: Change, familyId
   if (!(await familyOf(tx, actor.id, familyId))) throw problem('NOT_FOUND', { detail: 'There is no such login.' });
   await revokeFamily(tx, familyId);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: null,
     action: 'logout',
     resource_type: 'user',
@@ -158,7 +158,7 @@ export async function endSession({ tx, audit, actor, context }: Change, familyId
 export async function endAllSessions({ tx, audit, actor, context }: Change): Promise<void> {
   await revokeAllOf(tx, actor.id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: null,
     action: 'logout_everywhere',
     resource_type: 'user',

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { problem } from '../errors.js';
+import { problem } from '../http/errors.js';
 
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 const parsed = new WeakMap<readonly string[], Range[]>();

@@ -16,10 +16,10 @@ import { factsOf, policyOf } from '../../workflows/domain/facts.js';
 import type { Impact } from '../../workflows/domain/preview.js';
 import { previewBasis, previewOf } from '../../workflows/domain/regeneration.js';
 import type { MessageKind } from '../../workflows/domain/message-content.js';
-import type { Actor } from '../access.js';
-import { problem, problemOf } from '../errors.js';
-import type { RequestContext } from '../route.js';
-import type { Services } from '../services.js';
+import type { Actor } from '../http/access.js';
+import { problem, problemOf } from '../http/errors.js';
+import type { RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
 
 /** Who acts, as a message to the participant's workflow carries it. */
 export const senderOf = (actor: Actor, context: RequestContext): Sender => ({
@@ -35,7 +35,7 @@ export const senderOf = (actor: Actor, context: RequestContext): Sender => ({
  * @throws 404
  */
 async function participantOf(
-  services: Services,
+  services: Dependencies,
   { studyId, participantId, evenWithdrawn = false }: Addressed,
   details: MessageDetails & { id: string },
 ): Promise<Participant & { status: string; kept: boolean }> {
@@ -68,7 +68,7 @@ const KINDS: Readonly<Record<string, MessageKind>> = {
  * @throws the refusal as the problem that decisions.md gives it; 503 when Temporal or the worker is away
  */
 export async function send(
-  services: Services,
+  services: Dependencies,
   at: Addressed & { updateId: string },
   definition: AnchorUpdate,
   message: object,
@@ -113,7 +113,11 @@ export async function send(
 /** The anchor as it stands. @throws 404 */
 export const anchorOf = async (tx: Tx, participantId: string): Promise<AnchorResponse> =>
   existing(await readAnchor(tx, participantId));
-export const anchorNow = async (services: Services, studyId: string, participantId: string): Promise<AnchorResponse> =>
+export const anchorNow = async (
+  services: Dependencies,
+  studyId: string,
+  participantId: string,
+): Promise<AnchorResponse> =>
   existing((await readOneInScope<AnchorResponse>(services.database, studyId, anchorStatement(participantId)))[0]);
 
 export function existing(anchor: AnchorResponse | undefined): AnchorResponse {

@@ -2,15 +2,15 @@ import type { Tx } from '../../db/knex.js';
 import { offerSignature, requestOfStudy } from '../../db/queries/override-requests.js';
 import type { AuditTrail } from '../../db/audit.js';
 import { approverRoles } from '../../workflows/domain/approvers.js';
-import type { Actor } from '../access.js';
-import { problem, problemOf } from '../errors.js';
-import { by } from '../record.js';
-import type { RequestContext } from '../route.js';
+import type { Actor } from '../http/access.js';
+import { problem, problemOf } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
 import type { GivenOut } from './message-signing.js';
 import type { Proof } from './reauthentication.js';
 import { signatureOf } from './signatures.js';
 import { currentPolicy } from './policy.js';
-import type { Services } from '../services.js';
+import type { Dependencies } from '../dependencies.js';
 
 export interface Decision {
   decision: 'approve' | 'deny';
@@ -29,7 +29,7 @@ export interface Decision {
  * for password or code
  */
 export async function authorizeDecision(
-  services: Services,
+  services: Dependencies,
   { tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: Actor; context: RequestContext },
   studyId: string,
   requestId: string,
@@ -63,7 +63,7 @@ export async function authorizeDecision(
     actor.id,
   );
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'approval_authorized',
     resource_type: 'participant',

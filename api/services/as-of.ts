@@ -1,7 +1,7 @@
 import { existenceAt, readAnchorAsOf, readVersionAsOf, readVisitsAsOf } from '../../db/queries/as-of.js';
 import type { AnchorResponse } from '../../db/queries/anchors.js';
 import type { Tx } from '../../db/knex.js';
-import { problem } from '../errors.js';
+import { problem } from '../http/errors.js';
 import { anchorOf } from './anchors.js';
 import { schedule } from './schedule-versions.js';
 

@@ -1,12 +1,12 @@
 import type { Static } from 'typebox';
 import { listAudit } from '../../db/queries/audit.js';
 import { inScope, readInScope } from '../../db/transaction.js';
-import type { Actor } from '../access.js';
-import { problem } from '../errors.js';
-import { by } from '../record.js';
-import type { RequestContext } from '../route.js';
+import type { Actor } from '../http/access.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
 import type { NewAuditRecord } from '../schemas/audit.js';
-import type { Services } from '../services.js';
+import type { Dependencies } from '../dependencies.js';
 import { requireChain } from './audit.js';
 
 const MAX_METADATA_CHARS = 10_000;
@@ -17,7 +17,7 @@ const MAX_METADATA_CHARS = 10_000;
  * @throws 400 UNKNOWN_ACTION or METADATA_TOO_LONG, 404 for a study that never was
  */
 export async function recordAction(
-  { database, settings }: Services,
+  { database, settings }: Dependencies,
   actor: Actor,
   context: RequestContext,
   { action, study_id, resource_type, resource_id, reason, metadata = {} }: Static<typeof NewAuditRecord>,
@@ -30,7 +30,7 @@ export async function recordAction(
   await inScope(database, '*', async ({ tx, audit }) => {
     await requireChain(tx, studyId ?? undefined);
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: studyId,
       action,
       resource_type,

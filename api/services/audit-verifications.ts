@@ -2,10 +2,10 @@ import type { AuditTrail } from '../../db/audit.js';
 import type { Tx } from '../../db/knex.js';
 import { putOutbox } from '../../db/outbox.js';
 import { insertVerification, verificationById } from '../../db/queries/audit-verifications.js';
-import type { Actor } from '../access.js';
-import { problem } from '../errors.js';
-import { by } from '../record.js';
-import type { RequestContext } from '../route.js';
+import type { Actor } from '../http/access.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
 import { requireChain } from './audit.js';
 
 /** Orders a verification in the background. @throws 404 for a study that never was */
@@ -17,7 +17,7 @@ export async function orderVerification(
   const { id } = await insertVerification(tx, studyId ?? null, actor.id);
   await putOutbox(tx, [{ topic: 'audit-verification', studyId: null, subject: id }]);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: null,
     action: 'audit_verification_requested',
     resource_type: 'audit_log',

@@ -16,22 +16,22 @@ import { chainHashes, checkpointById, checkpointCovering } from '../../db/querie
 import type { StoredCheckpoint } from '../../db/queries/audit-checkpoints.js';
 import { inScope, readInScope, snapshotInScope, unhurried } from '../../db/transaction.js';
 import { checkpointFolder } from '../../settings.js';
-import type { Actor } from '../access.js';
-import { problem } from '../errors.js';
-import { by } from '../record.js';
-import type { RequestContext } from '../route.js';
-import type { Services } from '../services.js';
+import type { Actor } from '../http/access.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
 
 /** @throws 503 without AUDIT_SIGNING_KEY */
-export function signer({ settings }: Services): AuditSigner {
+export function signer({ settings }: Dependencies): AuditSigner {
   if (settings.AUDIT_SIGNING_KEY === undefined)
     throw problem('UNAVAILABLE', { detail: 'AUDIT_SIGNING_KEY is not set: nothing can be signed.' });
   return auditSigner(settings.AUDIT_SIGNING_KEY);
 }
 
-const folderOf = ({ settings }: Services): CheckpointFolder => new CheckpointFolder(checkpointFolder(settings));
+const folderOf = ({ settings }: Dependencies): CheckpointFolder => new CheckpointFolder(checkpointFolder(settings));
 
-async function outside(services: Services, only: string | undefined): Promise<Outside> {
+async function outside(services: Dependencies, only: string | undefined): Promise<Outside> {
   const folder = folderOf(services);
   const own = services.settings.AUDIT_SIGNING_KEY === undefined ? undefined : signer(services);
   return { checkpoints: await folder.readAll(only), keys: await trustedKeys(folder, own) };
@@ -48,7 +48,7 @@ export async function requireChain(tx: Tx, studyId: string | undefined): Promise
  * at one instant, and all of each, whatever else the request names.
  * @throws 404 for a study that never was
  */
-export async function verify(services: Services, studyId: string | undefined) {
+export async function verify(services: Dependencies, studyId: string | undefined) {
   const where = await outside(services, studyId);
   return snapshotInScope(services.database, '*', async (tx) => {
     await unhurried(tx);
@@ -82,7 +82,7 @@ const shown = ({ id, ...checkpoint }: Checkpoint & { id: string }) => {
   return { id, ...stated };
 };
 
-const requireChainNow = ({ database }: Services, studyId: string | undefined) =>
+const requireChainNow = ({ database }: Dependencies, studyId: string | undefined) =>
   readInScope(database, '*', (tx) => requireChain(tx, studyId));
 
 /**
@@ -91,7 +91,7 @@ const requireChainNow = ({ database }: Services, studyId: string | undefined) =>
  * one is not signed
  */
 export async function checkpointNow(
-  services: Services,
+  services: Dependencies,
   actor: Actor,
   context: RequestContext,
   studyId: string | undefined,
@@ -100,7 +100,7 @@ export async function checkpointNow(
   await requireChainNow(services, studyId);
   await inScope(services.database, '*', async ({ audit }) =>
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: null,
       action: 'audit_checkpoint_requested',
       resource_type: 'audit_checkpoint',
@@ -167,7 +167,7 @@ export async function consistencyProof(tx: Tx, id: string, fromId: string) {
  * is exported. @throws 404 for a study that never was
  */
 export async function exportAudit(
-  services: Services,
+  services: Dependencies,
   actor: Actor,
   context: RequestContext,
   studyId: string | undefined,
@@ -175,7 +175,7 @@ export async function exportAudit(
   await requireChainNow(services, studyId);
   await inScope(services.database, '*', async ({ audit }) =>
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: studyId ?? null,
       action: 'audit_exported',
       resource_type: 'audit_log',

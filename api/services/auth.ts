@@ -19,18 +19,18 @@ import {
 import type { UserSecret } from '../../db/queries/users.js';
 import { inScope } from '../../db/transaction.js';
 import type { Work } from '../../db/transaction.js';
-import type { Actor } from '../access.js';
+import type { Actor } from '../http/access.js';
 import { requireUncommon } from '../auth/password-rule.js';
 import { notifyUser } from './account-notices.js';
 import { countFailure, originIn } from './login-failures.js';
 import { challenge, mfaRequired } from './mfa-challenge.js';
 import { opaqueToken, sha256, signToken } from '../auth/tokens.js';
-import { problem } from '../errors.js';
-import { refuse } from '../middleware/count.js';
-import { by } from '../record.js';
-import { noContent, reply } from '../route.js';
-import type { Reply, RequestContext } from '../route.js';
-import type { Services } from '../services.js';
+import { problem } from '../http/errors.js';
+import { assertAllowed } from '../http/middleware/rate-limit.js';
+import { auditActor } from '../http/audit-actor.js';
+import { noContent, reply } from '../http/route.js';
+import type { Reply, RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
 
 export interface Tokens {
   access_token: string;
@@ -48,7 +48,11 @@ let nobody: Promise<string> | undefined;
  * is wrong is counted by account and address together; a device that logged in before is counted by itself.
  * @throws 401 INVALID_CREDENTIALS, 429 by account
  */
-export async function login(services: Services, given: { email: string; password: string }, context: RequestContext) {
+export async function login(
+  services: Dependencies,
+  given: { email: string; password: string },
+  context: RequestContext,
+) {
   const user = await userSecretByEmail(services.database, given.email);
   // Asked for an unknown email too: it takes as long.
   const from = await originOf(services.database, user?.id ?? NOBODY, {
@@ -58,7 +62,7 @@ export async function login(services: Services, given: { email: string; password
   // By account as well, known or not; its hash, since counters are no place for addresses. A device that logged in
   // before has a count of its own: nobody else uses it up.
   const account = `account:${sha256(given.email.toLowerCase()).toString('base64url')}`;
-  refuse(await services.rateLimits.auth.take(from.known ? `${account}:${from.key}` : account));
+  assertAllowed(await services.rateLimits.auth.take(from.known ? `${account}:${from.key}` : account));
   const right = await verifyPassword(
     user?.password_hash ?? (await (nobody ??= hashPassword(opaqueToken()))),
     given.password,
@@ -103,7 +107,7 @@ export async function login(services: Services, given: { email: string; password
 
 /** What a login gives once everything that it asks for is there. */
 export async function signIn(
-  services: Services,
+  services: Dependencies,
   tx: Tx,
   user: Omit<UserSecret, 'password_hash' | 'locked'>,
   context: RequestContext,
@@ -117,7 +121,7 @@ export async function signIn(
 
 /** An access token and a refresh token of a new family, or of the family that is rotated. */
 async function issue(
-  { settings }: Services,
+  { settings }: Dependencies,
   tx: Tx,
   user: { id: string; role: string; session_epoch: number },
   context: RequestContext,
@@ -141,7 +145,7 @@ async function issue(
 }
 
 /** Rotates a refresh token. One that was rotated before is stolen or repeated: its whole family ends. @throws 401 */
-export async function refresh(services: Services, token: string, context: RequestContext): Promise<Tokens> {
+export async function refresh(services: Dependencies, token: string, context: RequestContext): Promise<Tokens> {
   const tokens = await inScope(services.database, [], async ({ tx, audit }) => {
     const row = await refreshTokenForUpdate(tx, sha256(token));
     if (!row || !row.usable || row.status !== 'active') return undefined;
@@ -173,7 +177,7 @@ export async function refresh(services: Services, token: string, context: Reques
 }
 
 /** Ends the token's family; a token that is not known is ended already. */
-export async function logout(services: Services, token: string, context: RequestContext): Promise<void> {
+export async function logout(services: Dependencies, token: string, context: RequestContext): Promise<void> {
   await inScope(services.database, [], async ({ tx, audit }) => {
     const row = await refreshTokenForUpdate(tx, sha256(token));
     if (!row) return;
@@ -212,7 +216,7 @@ export async function changePassword(
   await updateUser(tx, actor.id, { password_hash: await hashPassword(given.new_password) });
   await revokeAllOf(tx, actor.id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: null,
     action: 'password_changed',
     resource_type: 'user',

@@ -3,11 +3,11 @@ import { canonicalJson } from '../../db/canonical-json.js';
 import type { Database, Tx } from '../../db/knex.js';
 import { compileSource, modulesOfVersion } from '../../db/queries/batteries.js';
 import type { CompileSource } from '../../db/queries/batteries.js';
-import { batteryForParticipant, batteryForUser } from '../../db/queries/battery-right.js';
+import { readInScope } from '../../db/transaction.js';
 import { compileBattery } from '../../workflows/domain/assessment/compile.js';
-import { problem } from '../errors.js';
-import { reply } from '../route.js';
-import type { Asker, Ready, Reply } from '../route.js';
+import { problem } from '../http/errors.js';
+import { reply } from '../http/route.js';
+import type { Reply } from '../http/route.js';
 
 type Source = Pick<CompileSource, 'id' | 'study_id' | 'version' | 'published'>;
 interface Bytes {
@@ -23,48 +23,31 @@ const kept = new Map<string, Bytes>();
  * (decisions, section 4). @throws 404 no such battery, or no such version of it
  */
 export async function compile(tx: Tx, id: number, version: number | undefined, language: string): Promise<Reply> {
-  const source = await compileSource(tx, id, version);
-  if (!source) throw problem('NOT_FOUND', { detail: 'There is no such battery, or no such version of it.' });
-  const known = compiledBefore(source, language);
-  if (known) return known;
-  const bytes = await build(tx, source, language);
-  if (source.published) keep(keyOf(source, language), bytes);
-  return answer(bytes);
+  return compiledOf(await compileSource(tx, id, version), language, (source) => build(tx, source, language));
 }
 
-/** What `compile` answers where the version was published and compiled before; undefined where it was not. */
-export function compiledBefore(source: Source, language: string): Reply | undefined {
-  const bytes = source.published ? kept.get(keyOf(source, language)) : undefined;
-  return bytes && answer(bytes);
+/**
+ * `compile` of what was read with the caller's rights: where the version was compiled before, nothing more is asked of
+ * the database.
+ */
+export function compilePrefetched(database: Database, rows: unknown[] | undefined, language: string): Promise<Reply> {
+  return compiledOf(rows?.[0] as CompileSource | undefined, language, (source) =>
+    readInScope(database, source.study_id, (tx) => build(tx, source, language)),
+  );
 }
 
-/** `compile` for a crowd: who asks and what of it are read together with others (db/shared-read.ts). */
-export async function readyCompiled(
-  database: Database,
-  asker: Asker,
-  battery: number,
-  version: number | undefined,
+async function compiledOf(
+  source: CompileSource | undefined,
   language: string,
-): Promise<Ready> {
-  const asked = { battery, version: version ?? null };
-  const ready = ({ source }: { source: CompileSource | null }) =>
-    source ? compiledBefore(source, language) : undefined;
-  if (asker.kind === 'participant') {
-    const right = await batteryForParticipant(database, {
-      ...asked,
-      participantId: asker.id,
-      login: asker.login ?? null,
-    });
-    return { kind: 'participant', caller: right.caller ?? undefined, answer: ready(right) };
-  }
-  const right = await batteryForUser(database, {
-    ...asked,
-    userId: asker.id,
-    studyId: asker.studyId ?? null,
-    siteId: asker.siteId ?? null,
-    login: asker.login ?? null,
-  });
-  return { kind: 'user', caller: right.caller ?? undefined, answer: ready(right) };
+  compiled: (source: CompileSource) => Promise<Bytes>,
+): Promise<Reply> {
+  if (!source) throw problem('NOT_FOUND', { detail: 'There is no such battery, or no such version of it.' });
+  const key = keyOf(source, language);
+  const known = source.published ? kept.get(key) : undefined;
+  if (known) return answer(known);
+  const bytes = await compiled(source);
+  if (source.published) keep(key, bytes);
+  return answer(bytes);
 }
 
 const keyOf = (source: Source, language: string): string =>

@@ -1,9 +1,9 @@
 import { deleteModule, insertModules, orderModules, updateModule } from '../../db/queries/batteries.js';
 import type { BatteryRecord, ModuleRow } from '../../db/queries/batteries.js';
 import { isTask } from '../../workflows/domain/assessment/tasks.js';
-import { brokenRule, problem } from '../errors.js';
-import { mergePatch } from '../merge-patch.js';
-import { by } from '../record.js';
+import { brokenRule, problem } from '../http/errors.js';
+import { mergePatch } from '../http/merge-patch.js';
+import { auditActor } from '../http/audit-actor.js';
 import { acceptModules, editable, existingBattery } from './batteries.js';
 import type { GivenModule } from './batteries.js';
 import { acceptSettings } from './batteries-settings.js';
@@ -38,10 +38,10 @@ export async function reorderModules(
   change: Change,
   id: number,
   given: readonly string[],
-  unchangedSince: Unchanged,
+  assertIfMatch: Unchanged,
 ): Promise<BatteryRecord> {
   const before = await existingBattery(change.tx, id, true);
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   const ids = given.map((one) => one.toLowerCase());
   if (new Set(ids).size !== ids.length) throw brokenRule('module_ids', 'DUPLICATE', 'names a module twice');
   const own = new Set(before.modules.map((module) => module.id));
@@ -62,10 +62,10 @@ export async function changeModule(
   id: number,
   moduleId: string,
   given: Omit<GivenModule, 'task' | 'position'>,
-  unchangedSince: Unchanged,
+  assertIfMatch: Unchanged,
 ): Promise<ModuleOfBattery> {
   const before = await existingBattery(change.tx, id, true);
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   const module = found(before, moduleId);
   if (!isTask(module.task)) throw problem('NOT_FOUND', { detail: 'There is no such module.' });
   // Nothing to change: of a published battery no draft comes of it either.
@@ -94,10 +94,10 @@ export async function removeModule(
   change: Change,
   id: number,
   moduleId: string,
-  unchangedSince: Unchanged,
+  assertIfMatch: Unchanged,
 ): Promise<void> {
   const before = await existingBattery(change.tx, id, true);
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   const module = found(before, moduleId);
   const battery = await editable(change, before);
   await deleteModule(change.tx, { battery_id: id, version: battery.version, id: module.id });
@@ -117,7 +117,7 @@ function record(
   metadata: Record<string, unknown>,
 ): void {
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: battery.study_id,
     action,
     resource_type: 'battery',

@@ -3,8 +3,8 @@ import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import type { Tx } from '../../db/knex.js';
 import { TASKS, taskDefinition } from '../../workflows/domain/assessment/tasks.js';
 import type { TaskName } from '../../workflows/domain/assessment/tasks.js';
-import { invalid, problem } from '../errors.js';
-import type { FaultEntry } from '../errors.js';
+import { invalid, problem } from '../http/errors.js';
+import type { FaultEntry } from '../http/errors.js';
 
 const ajv = new Ajv2020({ allErrors: true, strict: false });
 const compiled = new Map<string, ValidateFunction>();

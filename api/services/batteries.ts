@@ -14,9 +14,9 @@ import {
 import type { BatteryRecord, ModuleRow, VersionRow } from '../../db/queries/batteries.js';
 import { taskDefinition } from '../../workflows/domain/assessment/tasks.js';
 import type { TaskName } from '../../workflows/domain/assessment/tasks.js';
-import { invalid, problem } from '../errors.js';
-import { onViolation } from '../faults.js';
-import { by, changedFields } from '../record.js';
+import { invalid, problem } from '../http/errors.js';
+import { mapConstraintErrors } from '../http/to-problem.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import { acceptSettings } from './batteries-settings.js';
 import { existing as existingStudy } from './studies.js';
 import type { Change } from './studies.js';
@@ -60,10 +60,10 @@ export async function createBattery(
   if (!studyId) throw invalid('study_id', 'REQUIRED', 'is required: in the body, as X-Study-ID or as a query');
   await existingStudy(tx, studyId);
   const accepted = await acceptModules(tx, studyId, modules);
-  const id = await onViolation(unique, () => insertBattery(tx, { ...fields, study_id: studyId }));
+  const id = await mapConstraintErrors(unique, () => insertBattery(tx, { ...fields, study_id: studyId }));
   await insertModules(tx, { battery_id: id, version: 1, study_id: studyId }, accepted);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'battery_created',
     resource_type: 'battery',
@@ -83,16 +83,16 @@ export async function changeBattery(
   change: Change,
   id: number,
   given: Fields & { modules?: GivenModule[]; status?: BatteryRecord['status'] },
-  unchangedSince: Unchanged,
+  assertIfMatch: Unchanged,
 ): Promise<BatteryRecord> {
   const { tx, audit, actor, context } = change;
   let battery = await existingBattery(tx, id, true);
-  unchangedSince({ ...battery });
+  assertIfMatch({ ...battery });
   const { status, modules, ...fields } = given;
   const changed = changedFields({ ...battery }, { ...fields });
   if (changed.length > 0 || modules || (status === 'draft' && battery.status === 'published')) {
     battery = await editable(change, battery);
-    if (changed.length > 0) await onViolation(unique, () => updateBattery(tx, id, fields));
+    if (changed.length > 0) await mapConstraintErrors(unique, () => updateBattery(tx, id, fields));
     if (modules) {
       await deleteModules(tx, { battery_id: id, version: battery.version });
       await insertModules(
@@ -102,7 +102,7 @@ export async function changeBattery(
       );
     }
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: battery.study_id,
       action: 'battery_changed',
       resource_type: 'battery',
@@ -130,7 +130,7 @@ async function move(
     await updateBattery(tx, battery.id, { status: 'retired' });
   }
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: battery.study_id,
     action: `battery_${status}`,
     resource_type: 'battery',
@@ -160,14 +160,14 @@ export async function editable({ tx }: Change, battery: BatteryRecord): Promise<
 export async function removeBattery(
   { tx, audit, actor, context }: Change,
   id: number,
-  unchangedSince: Unchanged,
+  assertIfMatch: Unchanged,
 ): Promise<void> {
   const battery = await existingBattery(tx, id, true);
-  unchangedSince({ ...battery });
+  assertIfMatch({ ...battery });
   if (await batteryInUse(tx, id)) throw problem('BATTERY_IN_USE');
   await deleteBattery(tx, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: battery.study_id,
     action: 'battery_deleted',
     resource_type: 'battery',
@@ -185,7 +185,7 @@ export async function duplicateBattery(
   const { tx, audit, actor, context } = change;
   const source = await existingBattery(tx, id);
   await existingStudy(tx, given.study_id);
-  const copy = await onViolation(unique, () =>
+  const copy = await mapConstraintErrors(unique, () =>
     insertBattery(tx, {
       study_id: given.study_id,
       code: given.code ?? source.code,
@@ -199,7 +199,7 @@ export async function duplicateBattery(
     source.modules.map(({ id: _id, ...module }) => module),
   );
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: given.study_id,
     action: 'battery_duplicated',
     resource_type: 'battery',

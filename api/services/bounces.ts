@@ -1,8 +1,8 @@
 import { sessionSecret } from '../auth/portal.js';
-import { problem } from '../errors.js';
+import { problem } from '../http/errors.js';
 import { subjectOf } from '../../db/signed-links.js';
 import { isDeadAddress, reportTokens } from '../../workflows/domain/reminders/bounces.js';
-import type { Services } from '../services.js';
+import type { Dependencies } from '../dependencies.js';
 import { readMailInThread } from './bounces/in-thread.js';
 import { noteDeliveryReport } from './delivery-reports.js';
 
@@ -12,7 +12,7 @@ import { noteDeliveryReport } from './delivery-reports.js';
  * is not taken apart.
  * @throws 422 NO_DELIVERY_REPORT for any other mail, 404 for a message that is not ours, 503 where too many wait
  */
-export async function takeBounce(services: Services, raw: Buffer): Promise<void> {
+export async function takeBounce(services: Dependencies, raw: Buffer): Promise<void> {
   const text = raw.toString('latin1');
   const secret = sessionSecret(services.settings);
   const ours = (token: string) => subjectOf(secret, 'delivery-report', token);

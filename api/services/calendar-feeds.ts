@@ -7,15 +7,15 @@ import { readInScope } from '../../db/transaction.js';
 import { reach } from '../../settings.js';
 import { builtInLanguage } from '../../workflows/domain/reminders/built-in.js';
 import { publicName } from '../../workflows/domain/reminders/study-face.js';
-import type { Actor, Participant } from '../access.js';
+import type { Actor, Participant } from '../http/access.js';
 import { sessionSecret } from '../auth/portal.js';
-import { problem } from '../errors.js';
-import { by } from '../record.js';
-import type { Reply, RequestContext } from '../route.js';
-import type { Services } from '../services.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { Reply, RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
 import { visitCalendar } from './visit-calendar.js';
 
-type Settings = Services['settings'];
+type Settings = Dependencies['settings'];
 interface Change {
   tx: Tx;
   audit: AuditTrail;
@@ -73,14 +73,14 @@ export const revokeOwnFeed = async (change: Change & { actor: Participant }): Pr
   revokeFeed(change, await feedOf(change.tx, ownFeed(change.actor)), change.actor.study_id);
 
 const recordOf = (actor: Actor | Participant, context: RequestContext, feed: CalendarFeed) => ({
-  ...(actor.role === 'participant' ? { user_id: null, request_id: context.requestId } : by(actor, context)),
+  ...(actor.role === 'participant' ? { user_id: null, request_id: context.requestId } : auditActor(actor, context)),
   resource_type: 'participant',
   resource_id: feed.participant_id,
   metadata: { calendar_feed_id: feed.id, ...(feed.caregiver_id && { caregiver_id: feed.caregiver_id }) },
 });
 
 /** What a calendar program gets by the secret address, in its reader's language. @throws 404 */
-export async function readFeed({ database, settings }: Services, token: string): Promise<Reply> {
+export async function readFeed({ database, settings }: Dependencies, token: string): Promise<Reply> {
   const id = subjectOf(sessionSecret(settings), 'calendar-feed', token);
   const gone = problem('NOT_FOUND', { detail: 'There is no such calendar feed.' });
   if (!id || !UUID.test(id)) throw gone;

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { Tx } from '../../db/knex.js';
 import { ConfigPatch } from '../schemas/datacapture.js';
-import { check } from '../validation.js';
+import { check } from '../http/validation/validation.js';
 
 /**
  * Where a study keeps the mappings of its template until a capture system is configured, which then takes them over.

@@ -4,7 +4,7 @@ import { readInScope } from '../../db/transaction.js';
 import { enrollmentEvents } from '../../workflows/domain/capture/enrollment.js';
 import { presentName } from '../../workflows/domain/capture/known-events.js';
 import type { KnownEvents } from '../../workflows/domain/capture/known-events.js';
-import { Problem } from '../errors.js';
+import { Problem } from '../http/errors.js';
 import { askCapture, askingFor } from './capture-query.js';
 import type { Change, Saving, Warning } from './datacapture.js';
 

@@ -1,5 +1,5 @@
 import type { DataFields, DatacaptureConfigRow, EventBattery } from '../../db/queries/datacapture-configs.js';
-import type { FaultEntry } from '../errors.js';
+import type { FaultEntry } from '../http/errors.js';
 
 type Entry<T> = { [K in keyof T]?: T[K] };
 export interface MappingChange {

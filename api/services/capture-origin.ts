@@ -1,4 +1,4 @@
-import { problemOf } from '../errors.js';
+import { problemOf } from '../http/errors.js';
 
 const originOf = (url: string): string => new URL(url).origin;
 

@@ -5,15 +5,15 @@ import { QUERY_SECONDS, datacaptureQueryId, datacaptureQueryType } from '../../w
 import type { Asking, CaptureAnswer, CaptureQuestion } from '../../workflows/domain/capture/query.js';
 import { noteQuestion } from '../../db/queries/capture-questions.js';
 import { inScope } from '../../db/transaction.js';
-import { problem, problemOf } from '../errors.js';
-import type { Services } from '../services.js';
+import { problem, problemOf } from '../http/errors.js';
+import type { Dependencies } from '../dependencies.js';
 
 /**
  * Asks a study's capture system by way of the worker, which alone opens connections to it.
  * @throws 503 when Temporal or the worker is away, or does not answer within `seconds`
  */
 export async function askCapture(
-  services: Services,
+  services: Dependencies,
   question: CaptureQuestion,
   seconds = services.settings.REQUEST_TIMEOUT_SECONDS,
 ): Promise<CaptureAnswer> {
@@ -50,7 +50,7 @@ export async function askCapture(
 
 /** Notes whose question it is before it is asked: the worker records the person whom this row names. */
 export function askingFor(
-  { database }: Pick<Services, 'database'>,
+  { database }: Pick<Dependencies, 'database'>,
   kind: CaptureQuestion['kind'],
   { studyId, actor, context }: { studyId: string; actor: { id: string }; context: { requestId: string } },
 ): Promise<Asking> {
@@ -63,7 +63,7 @@ export function askingFor(
 
 /** As `askCapture`; what is wrong with the capture system is a 400 in its own words. */
 export async function askCaptureOrRefuse(
-  services: Services,
+  services: Dependencies,
   question: CaptureQuestion,
 ): Promise<Extract<CaptureAnswer, { ok: true }>> {
   // The worker says that the capture system is slow before the caller gives up.

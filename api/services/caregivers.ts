@@ -11,8 +11,8 @@ import {
 } from '../../db/queries/caregivers.js';
 import type { CaregiverFields, CaregiverRecord } from '../../db/queries/caregivers.js';
 import { participantForUpdate } from '../../db/queries/participants.js';
-import { problem } from '../errors.js';
-import { by, changedFields } from '../record.js';
+import { problem } from '../http/errors.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { Change } from './studies.js';
 
 type Unchanged = (record: Record<string, unknown>) => void;
@@ -29,7 +29,7 @@ export async function addCaregiver(
 ): Promise<CaregiverRecord> {
   const id = await insertCaregiver(tx, studyId, given);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'caregiver_created',
     resource_type: 'caregiver',
@@ -48,15 +48,15 @@ export async function changeCaregiver(
   studyId: string,
   id: string,
   given: Partial<CaregiverFields>,
-  unchangedSince: Unchanged,
+  assertIfMatch: Unchanged,
 ): Promise<CaregiverRecord> {
-  const before = await wholly(tx, studyId, id, unchangedSince);
+  const before = await wholly(tx, studyId, id, assertIfMatch);
   const changed = changedFields({ ...before }, { ...given });
   if (changed.length === 0) return before;
   await updateCaregiver(tx, studyId, id, given);
   if (given.status === 'inactive') await shutOut(tx, studyId, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'caregiver_changed',
     resource_type: 'caregiver',
@@ -71,12 +71,12 @@ export async function removeCaregiver(
   { tx, audit, actor, context }: Change,
   studyId: string,
   id: string,
-  unchangedSince: Unchanged,
+  assertIfMatch: Unchanged,
 ): Promise<void> {
-  const before = await wholly(tx, studyId, id, unchangedSince);
+  const before = await wholly(tx, studyId, id, assertIfMatch);
   await deleteCaregiver(tx, studyId, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'caregiver_deleted',
     resource_type: 'caregiver',
@@ -93,10 +93,10 @@ export async function assignCare(
   { tx, audit, actor, context }: Change,
   { study_id, caregiver_id, participant_id }: CareOf,
   relationship: string,
-  unchangedSince: Unchanged,
+  assertIfMatch: Unchanged,
 ): Promise<CaregiverRecord> {
   const before = await lockedCaregiver(tx, study_id, caregiver_id);
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   const participant = await participantForUpdate(tx, participant_id);
   if (participant?.study_id !== study_id.toLowerCase())
     throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
@@ -112,7 +112,7 @@ export async function assignCare(
   ) {
     const isNew = !before.participants.some((care) => care.participant_id === participant.id);
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: before.study_id,
       action: isNew ? 'caregiver_assigned' : 'caregiver_relationship_changed',
       resource_type: 'participant',
@@ -127,14 +127,14 @@ export async function assignCare(
 export async function unassignCare(
   { tx, audit, actor, context }: Change,
   { study_id, caregiver_id, participant_id }: CareOf,
-  unchangedSince: Unchanged,
+  assertIfMatch: Unchanged,
 ): Promise<void> {
   const before = await lockedCaregiver(tx, study_id, caregiver_id);
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   if (!(await endCare(tx, before.id, participant_id)))
     throw problem('NOT_FOUND', { detail: 'The caregiver does not care for this participant.' });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'caregiver_unassigned',
     resource_type: 'participant',
@@ -155,11 +155,11 @@ async function lockedCaregiver(tx: Tx, studyId: string, id: string): Promise<Car
  * Who is assigned to a site shares a caregiver with others, but does not decide for them: with an address of their own
  * they would be sent a link that opens what is another site's.
  */
-async function wholly(tx: Tx, studyId: string, id: string, unchangedSince: Unchanged): Promise<CaregiverRecord> {
+async function wholly(tx: Tx, studyId: string, id: string, assertIfMatch: Unchanged): Promise<CaregiverRecord> {
   const before = await lockedCaregiver(tx, studyId, id);
   if (await caresBeyondReach(tx, before.id))
     throw problem('SITE_NOT_ASSIGNED', { detail: 'The caregiver cares for participants of other sites, too.' });
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   return before;
 }
 

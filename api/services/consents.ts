@@ -2,8 +2,8 @@ import { nowIso } from '../../db/clock.js';
 import { putOutbox } from '../../db/outbox.js';
 import type { Consent } from '../../db/models/records.js';
 import { consentForUpdate, insertConsent, updateConsent } from '../../db/queries/consents.js';
-import { problem } from '../errors.js';
-import { by, changedFields } from '../record.js';
+import { problem } from '../http/errors.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import { existing, pastInstant, realInstant, sourcesChanged } from './participants.js';
 import type { Change } from './studies.js';
 
@@ -38,7 +38,7 @@ export async function createConsent(
     participant_id: participantId,
   });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: participant.study_id,
     action: status === 'signed' || status === 'revoked' ? `consent_${status}` : 'consent_created',
     resource_type: 'consent',
@@ -60,12 +60,12 @@ export async function changeConsent(
   participantId: string,
   id: string,
   given: Fields,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<Consent> {
   const participant = await existing(tx, participantId);
   const before = await consentForUpdate(tx, participantId, id);
   if (!before) throw problem('NOT_FOUND', { detail: 'There is no such consent.' });
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   const status = given.status ?? before.status;
   if (status !== before.status && !next[before.status].includes(status)) {
     throw problem('INVALID_TRANSITION', { detail: `A ${before.status} consent cannot become ${status}.` });
@@ -86,7 +86,7 @@ export async function changeConsent(
     throw problem('INVALID_TRANSITION', { detail: `A ${before.status} consent is final.` });
   const consent = await updateConsent(tx, id, change);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: participant.study_id,
     action: status === before.status ? 'consent_changed' : `consent_${status}`,
     resource_type: 'consent',

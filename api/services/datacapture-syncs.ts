@@ -3,10 +3,10 @@ import type { Tx } from '../../db/knex.js';
 import { findSync, openSync, startSync, syncIssues } from '../../db/queries/datacapture-syncs.js';
 import type { SyncRow } from '../../db/queries/datacapture-syncs.js';
 import { studyById } from '../../db/queries/studies.js';
-import type { Actor } from '../access.js';
-import { problem, problemOf } from '../errors.js';
-import { by } from '../record.js';
-import type { RequestContext } from '../route.js';
+import type { Actor } from '../http/access.js';
+import { problem, problemOf } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
 import { requireConfig } from './datacapture.js';
 
 /**
@@ -42,7 +42,7 @@ export async function startStudySync(
   await startSync(tx, row);
   if (opened)
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: studyId,
       action: 'datacapture_sync_started',
       resource_type: 'datacapture_sync',

@@ -16,14 +16,14 @@ import type { ConfigChange, DatacaptureConfigRow } from '../../db/queries/dataca
 import { retryForbidden } from '../../db/queries/push-requests.js';
 import { forgetUnmatched } from '../../db/queries/unmatched-triggers.js';
 import { inScope, readInScope } from '../../db/transaction.js';
-import type { Actor } from '../access.js';
-import { Problem, problem, problemOf } from '../errors.js';
-import { contentTag } from '../etag.js';
-import { by, changedFields } from '../record.js';
-import type { RequestContext } from '../route.js';
+import type { Actor } from '../http/access.js';
+import { Problem, problem, problemOf } from '../http/errors.js';
+import { contentTag } from '../http/etag.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
 import type { ConfigPatch } from '../schemas/datacapture.js';
 import { seal } from '../secrets.js';
-import type { Services } from '../services.js';
+import type { Dependencies } from '../dependencies.js';
 import { captureDefaults } from './capture-defaults.js';
 import { withPresentEvents } from './capture-events.js';
 import { changedOrigin } from './capture-origin.js';
@@ -33,12 +33,12 @@ import { requireOutgoingUrl } from './outgoing-urls.js';
 
 export type Change = Static<typeof ConfigPatch>;
 export interface Saving {
-  services: Services;
+  services: Dependencies;
   actor: Actor;
   context: RequestContext;
   studyId: string;
   strict: boolean;
-  unchangedSince: (record: Record<string, unknown> | undefined) => void;
+  assertIfMatch: (record: Record<string, unknown> | undefined) => void;
 }
 export interface Warning {
   code: string;
@@ -101,7 +101,7 @@ export async function saveConfig(
   if (saving.strict) await refuseUnknownNames(saving, change);
   const { created, row } = await inScope(saving.services.database, saving.studyId, async ({ tx, audit }) => {
     const stored = await findConfig(tx, saving.studyId, 'for update');
-    saving.unchangedSince(stored && versioned(stored));
+    saving.assertIfMatch(stored && versioned(stored));
     const origins = changedOrigin(stored?.api_url, change);
     const whole = stored ? change : { ...(await captureDefaults(tx, saving.studyId)), ...change };
     const values = valuesOf(saving.services, saving.studyId, stored, whole);
@@ -154,7 +154,7 @@ const READ_BY = [
 ] as const;
 
 function valuesOf(
-  services: Services,
+  services: Dependencies,
   studyId: string,
   stored: DatacaptureConfigRow | undefined,
   change: Change,
@@ -218,7 +218,7 @@ async function recordChange(
     : Object.keys(shown).sort();
   if (stored && fields.length + secrets.length === 0) return;
   work.audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: stored ? 'datacapture_config_changed' : 'datacapture_config_created',
     resource_type: 'datacapture_config',

@@ -6,7 +6,7 @@ import type { Policy } from '../../workflows/domain/policy-schema.js';
 import { rederive } from '../../workflows/domain/rederive.js';
 import type { DecisionCommand } from '../../workflows/domain/rederive.js';
 import type { Facts, Trace, Transition } from '../../workflows/domain/types.js';
-import { problem } from '../errors.js';
+import { problem } from '../http/errors.js';
 
 export interface DecisionView {
   history_id: string;

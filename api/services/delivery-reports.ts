@@ -4,15 +4,15 @@ import { subjectOf } from '../../db/signed-links.js';
 import { inScope } from '../../db/transaction.js';
 import { channelInstead } from '../../workflows/domain/reminders/fallback.js';
 import { sessionSecret } from '../auth/portal.js';
-import { problem } from '../errors.js';
-import type { Services } from '../services.js';
+import { problem } from '../http/errors.js';
+import type { Dependencies } from '../dependencies.js';
 
 /**
  * What a gateway reports of a message that it took. @throws 404 for a link that is not ours, or a message that was not
  * sent
  */
 export async function deliveryReport(
-  services: Services,
+  services: Dependencies,
   id: string,
   token: string,
   report: { status: 'delivered' | 'undelivered' | 'failed'; error_code?: string | null },
@@ -32,7 +32,7 @@ export async function deliveryReport(
  * @throws 404 for a message that was not sent
  */
 export async function noteDeliveryReport(
-  { database }: Services,
+  { database }: Dependencies,
   id: string,
   report: { status: 'delivered' | 'undelivered'; error: string | null; addressIsDead: boolean },
 ): Promise<void> {

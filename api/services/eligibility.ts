@@ -5,9 +5,9 @@ import type { Tx } from '../../db/knex.js';
 import type { Eligibility } from '../../db/models/records.js';
 import { eligibilityOf, putEligibility as put } from '../../db/queries/eligibility.js';
 import { boundFaults } from '../../workflows/domain/fact-bounds.js';
-import type { Actor } from '../access.js';
-import { invalidFields, problem } from '../errors.js';
-import { by, changedFields } from '../record.js';
+import type { Actor } from '../http/access.js';
+import { invalidFields, problem } from '../http/errors.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { PutEligibility } from '../schemas/facts.js';
 import { existing, realInstant, sourcesChanged } from './participants.js';
 import type { Change } from './studies.js';
@@ -31,7 +31,7 @@ export async function putEligibility(
   { tx, audit, actor, context }: Change,
   participantId: string,
   given: Static<typeof PutEligibility>,
-  unchangedSince: (record: Record<string, unknown> | undefined) => void,
+  assertIfMatch: (record: Record<string, unknown> | undefined) => void,
 ): Promise<Eligibility> {
   const tooMuch = [given.inclusion_criteria ?? {}, given.exclusion_criteria ?? {}].flatMap((criteria, i) =>
     boundFaults(criteria, i === 0 ? 'inclusion_criteria' : 'exclusion_criteria', Object.keys(criteria).length),
@@ -39,7 +39,7 @@ export async function putEligibility(
   if (tooMuch.length > 0) throw invalidFields(tooMuch);
   const participant = await existing(tx, participantId);
   const before = await eligibilityOf(tx, participantId, true);
-  unchangedSince(before && { ...before });
+  assertIfMatch(before && { ...before });
   const status = given.status ?? 'pending';
   const confirmed = status === 'eligible' || status === 'ineligible';
   if (!confirmed && given.confirmed_at) throw notConfirmed(status);
@@ -76,7 +76,7 @@ export async function putEligibility(
   if (before && fields.length === 0) return before;
   const stored = await put(tx, assessment);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: participant.study_id,
     action: newlyConfirmed ? 'eligibility_confirmed' : 'eligibility_changed',
     resource_type: 'eligibility',

@@ -1,6 +1,6 @@
 import type { Tx } from '../../db/knex.js';
 import { erasedAt } from '../../db/queries/erasure.js';
-import { problem } from '../errors.js';
+import { problem } from '../http/errors.js';
 
 /**
  * Refuses what the database would drop silently of an erased participant, as it does with what the capture system goes

@@ -4,8 +4,8 @@ import { putOutbox } from '../../db/outbox.js';
 import { lockAnchors } from '../../db/queries/anchors.js';
 import { eraseIdentity, erasedAt, keptOf, mappedIdentityItems } from '../../db/queries/erasure.js';
 import { participantForUpdate } from '../../db/queries/participants.js';
-import { problem } from '../errors.js';
-import { by } from '../record.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
 import { existing, withdraw } from './participants.js';
 import type { Change } from './studies.js';
 
@@ -44,7 +44,7 @@ export async function erase(
   // Behind the message of the withdrawal, which ends the workflow.
   await putOutbox(tx, [{ topic: 'participant-erased', studyId: before.study_id, subject: id }]);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'participant_erased',
     resource_type: 'participant',
@@ -62,7 +62,7 @@ export async function dataExport({ tx, audit, actor, context }: Change, id: stri
   const participant = await existing(tx, id);
   const { participant: own, ...parts } = await keptOf(tx, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: participant.study_id,
     action: 'participant_data_exported',
     resource_type: 'participant',

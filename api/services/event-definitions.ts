@@ -8,9 +8,9 @@ import {
   updateEventDefinition,
 } from '../../db/queries/event-definitions.js';
 import type { EventDefinitionFields, EventDefinitionRecord } from '../../db/queries/event-definitions.js';
-import { problem } from '../errors.js';
-import { onViolation } from '../faults.js';
-import { by, changedFields } from '../record.js';
+import { problem } from '../http/errors.js';
+import { mapConstraintErrors } from '../http/to-problem.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { Change } from './studies.js';
 import { requireBattery } from './windows.js';
 
@@ -24,7 +24,7 @@ export async function createEventDefinition(
 ): Promise<EventDefinitionRecord> {
   const { tx } = change;
   await requireBattery(tx, given.battery_id, studyId);
-  const id = await onViolation(unique, () => insertEventDefinition(tx, studyId, given));
+  const id = await mapConstraintErrors(unique, () => insertEventDefinition(tx, studyId, given));
   const made = await existingEventDefinition(tx, id);
   await noteChange(change, made, 'event_definition_created', { target_day: made.target_day });
   return made;
@@ -35,15 +35,15 @@ export async function changeEventDefinition(
   change: Change,
   id: string,
   given: EventDefinitionFields,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<EventDefinitionRecord> {
   const { tx } = change;
   const before = await existingEventDefinition(tx, id, true);
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   await requireBattery(tx, given.battery_id, before.study_id);
   const fields = changedFields({ ...before }, given);
   if (fields.length === 0) return before;
-  await onViolation(unique, () => updateEventDefinition(tx, id, given));
+  await mapConstraintErrors(unique, () => updateEventDefinition(tx, id, given));
   await noteChange(
     change,
     before,
@@ -58,11 +58,11 @@ export async function changeEventDefinition(
 export async function removeEventDefinition(
   change: Change,
   id: string,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<void> {
   const { tx } = change;
   const before = await existingEventDefinition(tx, id, true);
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   if (await eventHasCompletedInstances(tx, id)) throw problem('EVENT_IN_USE');
   await deleteEventDefinition(tx, id);
   await noteChange(change, before, 'event_definition_deleted');
@@ -87,7 +87,7 @@ async function noteChange(
 ): Promise<void> {
   const { id, study_id, event_oid } = event;
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id,
     action,
     resource_type: 'event_definition',

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { laterEvents } from '../../db/queries/events.js';
 import type { EventPlace } from '../../db/queries/events.js';
 import { readInScope } from '../../db/transaction.js';
-import { problem } from '../errors.js';
-import type { Services } from '../services.js';
+import { problem } from '../http/errors.js';
+import type { Dependencies } from '../dependencies.js';
 
 /** Each look is one indexed query in each process: no process has to know of what another one has committed. */
 const LOOK_MS = 400;
@@ -22,7 +22,7 @@ export class EventReader {
   private readonly streams = new Map<string, number>();
   private looking = false;
 
-  constructor(private readonly services: Services) {}
+  constructor(private readonly services: Dependencies) {}
 
   /**
    * Takes one of a user's places. @returns gives it back
@@ -97,10 +97,10 @@ function ignoreAbort(fault: Error): void {
   if (fault.name !== 'AbortError') throw fault;
 }
 
-const readers = new WeakMap<Services, EventReader>();
+const readers = new WeakMap<Dependencies, EventReader>();
 
 /** The reader of this process. */
-export function eventReader(services: Services): EventReader {
+export function eventReader(services: Dependencies): EventReader {
   let reader = readers.get(services);
   if (!reader) readers.set(services, (reader = new EventReader(services)));
   return reader;

@@ -3,11 +3,11 @@ import { readAs } from '../../db/request.js';
 import { BEFORE_ALL, eventsAfter, placeOf } from '../../db/queries/events.js';
 import type { EventFilter, EventPlace } from '../../db/queries/events.js';
 import type { Tx } from '../../db/knex.js';
-import { admit } from '../access.js';
-import type { Access } from '../access.js';
-import { problemFrom } from '../faults.js';
-import { invalid } from '../errors.js';
-import type { Services } from '../services.js';
+import { authorizeUser } from '../http/access.js';
+import type { Access } from '../http/access.js';
+import { toProblem } from '../http/to-problem.js';
+import { invalid } from '../http/errors.js';
+import type { Dependencies } from '../dependencies.js';
 import { eventReader } from './event-reader.js';
 
 /** A stream in which nothing happens looks whether its caller may still see it. */
@@ -18,7 +18,7 @@ const BATCH = 200;
 const RETRY_MS = 2_000;
 
 export interface Followed {
-  services: Services;
+  services: Dependencies;
   access: Access;
   caller: Caller & { studyId: string };
   filter: EventFilter;
@@ -52,7 +52,7 @@ export async function* eventStream({
   gone,
 }: Followed): AsyncGenerator<string> {
   const { database, draining, log } = services;
-  const enter = (row: CallerRow | undefined) => admit(access, row, caller.studyId);
+  const enter = (row: CallerRow | undefined) => authorizeUser(access, row, caller.studyId);
   let place = start;
   let last: EventPlace | undefined;
   let quietSince = performance.now();
@@ -62,7 +62,7 @@ export async function* eventStream({
     try {
       found = await readAs(database, caller, enter, (tx) => eventsAfter(tx, caller.studyId, place, filter, BATCH));
     } catch (thrown) {
-      const { code, status, message } = problemFrom(thrown);
+      const { code, status, message } = toProblem(thrown);
       if (status >= 500) log.warn({ code }, 'an event stream ends: the client comes back');
       yield `event: end\ndata: ${JSON.stringify({ code, detail: message })}\n\n`;
       return;

@@ -15,16 +15,16 @@ import {
   updateSubscription,
 } from '../../db/queries/event-subscriptions.js';
 import type { EventSubscription } from '../../db/queries/event-subscriptions.js';
-import { problem } from '../errors.js';
-import { by, changedFields } from '../record.js';
+import { problem } from '../http/errors.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { EventSubscriptionChange, NewEventSubscription } from '../schemas/events.js';
 import { seal } from '../secrets.js';
-import type { Services } from '../services.js';
+import type { Dependencies } from '../dependencies.js';
 import { requireOutgoingUrl } from './outgoing-urls.js';
 import type { Change } from './studies.js';
 
 interface SubscriptionChange extends Change {
-  services: Services;
+  services: Dependencies;
 }
 
 const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
@@ -53,7 +53,7 @@ export async function createSubscription(
     created_by_id: actor.id,
   });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'event_subscription_created',
     resource_type: 'event_subscription',
@@ -73,11 +73,11 @@ export async function changeSubscription(
   studyId: string,
   id: string,
   given: Static<typeof EventSubscriptionChange>,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<EventSubscription & { secret?: string }> {
   const { tx, audit, actor, context, services } = change;
   const before = await existingSubscription(tx, studyId, id, true);
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   const fields = changedFields({ ...before }, given);
   if (fields.length === 0) return before;
   if (given.url !== undefined) requireOutgoingUrl(services.settings, given.url, 'url');
@@ -88,7 +88,7 @@ export async function changeSubscription(
   if (status === 'disabled') await disableSubscription(tx, id, 'disabled by hand');
   if (status === 'active' && before.status === 'disabled') await enableSubscription(tx, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'event_subscription_changed',
     resource_type: 'event_subscription',
@@ -107,12 +107,12 @@ export async function removeSubscription(
   { tx, audit, actor, context }: Change,
   studyId: string,
   id: string,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<void> {
-  unchangedSince({ ...(await existingSubscription(tx, studyId, id, true)) });
+  assertIfMatch({ ...(await existingSubscription(tx, studyId, id, true)) });
   await deleteSubscription(tx, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'event_subscription_deleted',
     resource_type: 'event_subscription',
@@ -135,7 +135,7 @@ export async function rotateSecret(
     services.settings.EVENT_SECRET_OVERLAP_HOURS,
   );
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'event_subscription_secret_rotated',
     resource_type: 'event_subscription',
@@ -157,7 +157,7 @@ export async function redeliverEvent(
   if (subscription.status === 'disabled') throw problem('SUBSCRIPTION_DISABLED');
   await redeliver(tx, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'event_redelivered',
     resource_type: 'event_delivery',

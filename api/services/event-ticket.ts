@@ -1,5 +1,5 @@
 import type { Settings } from '../../settings.js';
-import type { Actor } from '../access.js';
+import type { Actor } from '../http/access.js';
 import { signToken } from '../auth/tokens.js';
 
 const SECONDS = 60;

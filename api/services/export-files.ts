@@ -6,11 +6,11 @@ import type { Tx } from '../../db/knex.js';
 import { exportById } from '../../db/queries/exports.js';
 import type { ExportRecord } from '../../db/queries/exports.js';
 import type { Settings } from '../../settings.js';
-import { problem } from '../errors.js';
+import { problem } from '../http/errors.js';
 import { publicUrl } from '../public-url.js';
-import { attachment } from '../file-names.js';
-import { reply } from '../route.js';
-import type { Reply } from '../route.js';
+import { attachment } from '../http/file-names.js';
+import { reply } from '../http/route.js';
+import type { Reply } from '../http/route.js';
 import { nameOf } from './exports.js';
 
 const downloadPath = (id: string): string => `/api/exports/${id}/download`;

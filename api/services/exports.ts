@@ -14,22 +14,22 @@ import { changeAs, readAs } from '../../db/request.js';
 import type { Caller } from '../../db/request.js';
 import { unhurried } from '../../db/transaction.js';
 import type { Tx } from '../../db/knex.js';
-import { admit, exporters } from '../access.js';
-import type { Actor } from '../access.js';
-import { invalid, problem } from '../errors.js';
+import { authorizeUser, exporters } from '../http/access.js';
+import type { Actor } from '../http/access.js';
+import { invalid, problem } from '../http/errors.js';
 import { publicUrl } from '../public-url.js';
-import { attachment, safeName } from '../file-names.js';
-import { by } from '../record.js';
-import { accepted, reply } from '../route.js';
-import type { Reply, RequestContext } from '../route.js';
+import { attachment, safeName } from '../http/file-names.js';
+import { auditActor } from '../http/audit-actor.js';
+import { accepted, reply } from '../http/route.js';
+import type { Reply, RequestContext } from '../http/route.js';
 import type { NewExport } from '../schemas/exports.js';
-import type { Services } from '../services.js';
+import type { Dependencies } from '../dependencies.js';
 import { requireExportQuota } from './quotas.js';
 import { existing } from './studies.js';
 import { streamed } from './streamed.js';
 
 export interface Asked {
-  services: Services;
+  services: Dependencies;
   actor: Actor;
   context: RequestContext;
   studyId: string | undefined;
@@ -55,7 +55,7 @@ export async function exportData(asked: Asked, format: ExportFormat, given: Stat
   const study = await changeAs(
     database,
     caller,
-    (row) => admit(exporters, row, request.study_id),
+    (row) => authorizeUser(exporters, row, request.study_id),
     async ({ tx, audit }) => {
       const found = await existing(tx, request.study_id);
       // Now, and not when half of the answer is out.
@@ -66,7 +66,7 @@ export async function exportData(asked: Asked, format: ExportFormat, given: Stat
       if (request.deidentify) await ensurePseudonymKey(tx, request.study_id);
       const { study_id, dataset, ...filters } = request;
       audit.record({
-        ...by(actor, context),
+        ...auditActor(actor, context),
         study_id,
         action: 'data_exported',
         resource_type: 'export',
@@ -116,7 +116,7 @@ const asReader = <T>({ services: { database } }: Asked, caller: Caller, work: (t
   readAs(
     database,
     caller,
-    (row) => admit(exporters, row, caller.studyId),
+    (row) => authorizeUser(exporters, row, caller.studyId),
     async (tx) => {
       await unhurried(tx);
       return work(tx);

@@ -1,5 +1,5 @@
 import { countFailing } from '../../db/queries/failing-workflows.js';
-import type { Services } from '../services.js';
+import type { Dependencies } from '../dependencies.js';
 
 const PATIENCE_MS = 2_000;
 
@@ -10,7 +10,7 @@ const PATIENCE_MS = 2_000;
 export async function failingWorkflows({
   database,
   log,
-}: Pick<Services, 'database' | 'log'>): Promise<Map<string, number> | undefined> {
+}: Pick<Dependencies, 'database' | 'log'>): Promise<Map<string, number> | undefined> {
   let timer: NodeJS.Timeout | undefined;
   try {
     const late = new Promise<never>((_, reject) => {

@@ -4,9 +4,9 @@ import type { Tx } from '../../db/knex.js';
 import type { FormInstance } from '../../db/models/records.js';
 import { formForUpdate, insertForm, updateForm } from '../../db/queries/forms.js';
 import { boundFaults } from '../../workflows/domain/fact-bounds.js';
-import { invalidFields, problem } from '../errors.js';
-import { mergePatch } from '../merge-patch.js';
-import { by, changedFields } from '../record.js';
+import { invalidFields, problem } from '../http/errors.js';
+import { mergePatch } from '../http/merge-patch.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import { requireNotErased } from './erased.js';
 import { existing, held, sourcesChanged } from './participants.js';
 import { signatureOf } from './signatures.js';
@@ -56,7 +56,7 @@ export async function createForm(
     ...marked,
   });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: participant.study_id,
     action: 'form_created',
     resource_type: 'form',
@@ -83,13 +83,13 @@ export async function changeForm(
   id: string,
   given: { status?: Status; items?: Record<string, unknown> },
   signing: Signing,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<FormInstance> {
   const { tx, audit, actor, context } = change;
   const participant = await participantOf(tx, participantId, given);
   const before = await formForUpdate(tx, participantId, id);
   if (!before) throw problem('NOT_FOUND', { detail: 'There is no such form.' });
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   const status = given.status ?? before.status;
   if (status !== before.status && !next[before.status].includes(status)) {
     throw problem('INVALID_TRANSITION', { detail: `A ${before.status} form cannot become ${status}.` });
@@ -111,7 +111,7 @@ export async function changeForm(
     status === before.status ? {} : await marks(change, participant.study_id, status, signing);
   const form = await updateForm(tx, id, { status, items, ...marked });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: participant.study_id,
     action: status === before.status ? 'form_changed' : `form_${status}`,
     resource_type: 'form',

@@ -17,18 +17,18 @@ import { updateStudy } from '../../db/queries/studies.js';
 import { changeAs, readAs } from '../../db/request.js';
 import type { Caller } from '../../db/request.js';
 import { unhurried } from '../../db/transaction.js';
-import { admit, exporters } from '../access.js';
-import { parseJson } from '../body.js';
-import { problem } from '../errors.js';
-import { by } from '../record.js';
-import { reply } from '../route.js';
-import type { Reply } from '../route.js';
+import { authorizeUser, exporters } from '../http/access.js';
+import { parseJson } from '../http/body/json.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import { reply } from '../http/route.js';
+import type { Reply } from '../http/route.js';
 import { StudyDocument as DocumentSchema } from '../schemas/full-study.js';
 import { seal } from '../secrets.js';
-import type { Services } from '../services.js';
-import { check } from '../validation.js';
+import type { Dependencies } from '../dependencies.js';
+import { check } from '../http/validation/validation.js';
 import type { Asked } from './exports.js';
-import { attachment, safeName } from '../file-names.js';
+import { attachment, safeName } from '../http/file-names.js';
 import { acceptPolicy } from './policy.js';
 import { streamed } from './streamed.js';
 import { createStudy, existing } from './studies.js';
@@ -37,10 +37,10 @@ import type { Change } from './studies.js';
 /** Everything of a study as one JSON document, streamed; told in the study's audit before it begins. @throws 404 */
 export async function exportStudy({ services, actor, context }: Asked, studyId: string): Promise<Reply> {
   const caller: Caller = { userId: actor.id, studyId };
-  const enter = (row: Parameters<typeof admit>[1]) => admit(exporters, row, studyId);
+  const enter = (row: Parameters<typeof authorizeUser>[1]) => authorizeUser(exporters, row, studyId);
   const study = await changeAs(services.database, caller, enter, async ({ tx, audit }) => {
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: studyId,
       action: 'study_exported',
       resource_type: 'study',
@@ -68,7 +68,7 @@ export async function exportStudy({ services, actor, context }: Asked, studyId: 
 }
 
 /** The key of the audit's checkpoints signs documents as well. */
-const signerOf = ({ settings }: Services): AuditSigner | undefined =>
+const signerOf = ({ settings }: Dependencies): AuditSigner | undefined =>
   settings.AUDIT_SIGNING_KEY === undefined ? undefined : auditSigner(settings.AUDIT_SIGNING_KEY);
 
 const NOT_VERIFIED = {
@@ -89,7 +89,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
  * same content, versions and history with it. All of it commits, or none.
  * @throws 400 another format, 404, 409 STUDY_NOT_EMPTY or STUDY_CODE_TAKEN, 422 no target, or rows that no table takes
  */
-export async function importStudy(change: Change & { services: Services }, bytes: Buffer, named: Target) {
+export async function importStudy(change: Change & { services: Dependencies }, bytes: Buffer, named: Target) {
   const { tx, audit, actor, context, services } = change;
   const { document, target } = opened(bytes, named);
   const policy = acceptPolicy(
@@ -128,7 +128,7 @@ export async function importStudy(change: Change & { services: Services }, bytes
   );
   const rows = Object.values(loaded).reduce((sum, n) => sum + n, 0);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'study_imported',
     resource_type: 'study',
@@ -160,7 +160,12 @@ export async function importStudy(change: Change & { services: Services }, bytes
  * snapshot that is changed afterwards is found here too.
  */
 async function sealDecisions({ tx, audit, actor, context }: Change, studyId: string): Promise<void> {
-  const shared = { ...by(actor, context), study_id: studyId, action: IMPORT_ACTION, resource_type: 'participant' };
+  const shared = {
+    ...auditActor(actor, context),
+    study_id: studyId,
+    action: IMPORT_ACTION,
+    resource_type: 'participant',
+  };
   for (const { participant_id, decision_hashes } of await sealsOf(tx, studyId))
     audit.record({ ...shared, resource_id: participant_id, metadata: { decision_hashes } });
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { measured } from '../temporal.js';
 import type { Probe } from '../temporal.js';
-import type { Services } from '../services.js';
+import type { Dependencies } from '../dependencies.js';
 import type { KnownWorkers } from '../../db/queries/worker-signs.js';
 import { failingWorkflows } from './failing-workflows.js';
 import { SILENT_SECONDS, workers } from './workers.js';
@@ -36,14 +36,14 @@ function health(probe: Probe | undefined): Health {
   };
 }
 
-export const checkDatabase = async ({ database }: Services): Promise<Health> =>
+export const checkDatabase = async ({ database }: Dependencies): Promise<Health> =>
   health(
     await measured(PROBE_MS, async () => {
       await within(database.raw('select 1'), PROBE_MS);
     }),
   );
 
-export const checkRedis = async ({ redis }: Services): Promise<Health> =>
+export const checkRedis = async ({ redis }: Dependencies): Promise<Health> =>
   health(
     redis &&
       (await measured(PROBE_MS, async () => {
@@ -52,7 +52,7 @@ export const checkRedis = async ({ redis }: Services): Promise<Health> =>
   );
 
 /** The mail server greets whoever connects. */
-async function checkMail({ settings }: Services): Promise<Health> {
+async function checkMail({ settings }: Dependencies): Promise<Health> {
   if (!settings.SMTP_URL) return health(undefined);
   const url = new URL(settings.SMTP_URL);
   const port = Number(url.port || (url.protocol === 'smtps:' ? 465 : 25));
@@ -85,7 +85,7 @@ export interface WorkerHealth extends Health {
  * Down when no worker asks Temporal for work, or none has shown a sign of life lately. Temporal alone notices after a
  * minute. While the database is away nothing is known of signs: Temporal's answer counts.
  */
-async function checkWorker(services: Services): Promise<WorkerHealth> {
+async function checkWorker(services: Dependencies): Promise<WorkerHealth> {
   const [asks, seen] = await Promise.all([services.temporal.probeWorker(), workers(services)]);
   if (!seen || seen.secondsSinceSign === null) return health(asks);
   const counts = { known: seen.known, silent: seen.silent.length };
@@ -103,7 +103,7 @@ const silence = ({ known, silent: [longest, ...others] }: KnownWorkers): string 
   `${others.length + 1} of ${known} workers: no sign of life for ${Math.round(longest!.seconds)} seconds`;
 
 /** All dependencies at once. `down`: one that is needed is; `degraded`: one that is not, or one of several workers. */
-export async function checkAll(services: Services) {
+export async function checkAll(services: Dependencies) {
   const { settings, temporal } = services;
   const [database, server, worker, redis, mail] = await Promise.all([
     checkDatabase(services),

@@ -12,9 +12,9 @@ import {
 } from '../../db/queries/holiday-calendars.js';
 import type { HolidayCalendarFields, HolidayCalendarRecord } from '../../db/queries/holiday-calendars.js';
 import { asHoliday } from '../../workflows/domain/edc/calendar.js';
-import { brokenRule, problem } from '../errors.js';
-import { onViolation } from '../faults.js';
-import { by, changedFields } from '../record.js';
+import { brokenRule, problem } from '../http/errors.js';
+import { mapConstraintErrors } from '../http/to-problem.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { HolidayCalendarChange, NewHolidayCalendar } from '../schemas/edc.js';
 import type { Change } from './studies.js';
 
@@ -48,7 +48,7 @@ export async function createCalendar(
   };
   await requireSense(tx, studyId, { ...given, is_default: fields.is_default }, null);
   const former = fields.is_default ? await clearDefault(tx, studyId) : undefined;
-  const id = await onViolation(unique, () => insertCalendar(tx, studyId, fields));
+  const id = await mapConstraintErrors(unique, () => insertCalendar(tx, studyId, fields));
   const made = await existingCalendar(tx, id);
   await noteChange(change, made, 'holiday_calendar_created', {
     is_default: made.is_default,
@@ -62,17 +62,17 @@ export async function changeCalendar(
   change: Change,
   id: string,
   given: Given,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<HolidayCalendarRecord> {
   const { tx } = change;
   const before = await existingCalendar(tx, id, true);
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   await requireSense(tx, before.study_id, given, before);
   const wanted = fieldsOf(given);
   const fields = changedFields({ ...before }, { ...wanted });
   if (fields.length === 0) return before;
   const former = given.is_default && !before.is_default ? await clearDefault(tx, before.study_id) : undefined;
-  await onViolation(unique, () => updateCalendar(tx, id, wanted));
+  await mapConstraintErrors(unique, () => updateCalendar(tx, id, wanted));
   await noteChange(change, before, 'holiday_calendar_changed', { fields, ...(former && { default_before: former }) });
   return existingCalendar(tx, id);
 }
@@ -81,10 +81,10 @@ export async function changeCalendar(
 export async function removeCalendar(
   change: Change,
   id: string,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<void> {
   const before = await existingCalendar(change.tx, id, true);
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   await deleteCalendar(change.tx, id);
   await noteChange(change, before, 'holiday_calendar_deleted');
 }
@@ -134,7 +134,7 @@ async function noteChange(
 ): Promise<void> {
   const { id, study_id, name } = calendar;
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id,
     action,
     resource_type: 'holiday_calendar',

@@ -4,10 +4,10 @@ import { ownersOf } from '../../db/queries/link-requests.js';
 import { asCaregiver, insertLinkNotification } from '../../db/queries/portal.js';
 import { inScope } from '../../db/transaction.js';
 import { sha256 } from '../auth/tokens.js';
-import { invalid } from '../errors.js';
-import { refuse } from '../middleware/count.js';
-import type { RequestContext } from '../route.js';
-import type { Services } from '../services.js';
+import { invalid } from '../http/errors.js';
+import { assertAllowed } from '../http/middleware/rate-limit.js';
+import type { RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
 
 /** How long the answer takes at least, so that it does not tell whether there was anything to do. */
 const LEAST_MS = 150;
@@ -17,7 +17,7 @@ const LEAST_MS = 150;
  * @throws 422 not exactly one address, 429 by address
  */
 export async function requestNewLink(
-  services: Services,
+  services: Dependencies,
   given: { email?: string; phone?: string },
   context: RequestContext,
 ): Promise<void> {
@@ -26,7 +26,7 @@ export async function requestNewLink(
   const channel = given.email === undefined ? 'sms' : 'email';
   const address = (given.email ?? given.phone)!;
   const key = channel === 'email' ? address.toLowerCase() : address.replaceAll(/\D/g, '');
-  refuse(await services.rateLimits.auth.take(`portal-link:${sha256(key).toString('base64url')}`));
+  assertAllowed(await services.rateLimits.auth.take(`portal-link:${sha256(key).toString('base64url')}`));
   await Promise.all([
     pause(LEAST_MS),
     inScope(services.database, '*', async ({ tx, audit }) => {

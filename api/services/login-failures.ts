@@ -2,7 +2,7 @@ import type { Tx } from '../../db/knex.js';
 import { countFailedLogin, originOf } from '../../db/queries/login-failures.js';
 import type { LoginOrigin } from '../../db/queries/login-failures.js';
 import type { Work } from '../../db/transaction.js';
-import type { RequestContext } from '../route.js';
+import type { RequestContext } from '../http/route.js';
 import { notifyUser } from './account-notices.js';
 
 /** Where a request comes from, as the account of a user knows it. */

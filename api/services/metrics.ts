@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import { loadCaller } from '../../db/request.js';
-import { admit, roles } from '../access.js';
+import { authorizeUser, roles } from '../http/access.js';
 import { bearer, sha256, verifyToken } from '../auth/tokens.js';
-import type { Services } from '../services.js';
+import type { Dependencies } from '../dependencies.js';
 
 /** What the process uses at this moment. */
 export function processFigures() {
@@ -21,10 +21,10 @@ export function processFigures() {
  * Who may scrape: whoever has METRICS_TOKEN (a monitoring system has no login), or an admin.
  * @throws 401, 403
  */
-export async function admitScraper(services: Services, authorization: string | undefined): Promise<void> {
+export async function admitScraper(services: Dependencies, authorization: string | undefined): Promise<void> {
   const token = bearer(authorization);
   const { METRICS_TOKEN } = services.settings;
   if (METRICS_TOKEN !== undefined && timingSafeEqual(sha256(token), sha256(METRICS_TOKEN))) return;
   const { sub, sid, epoch } = verifyToken(services.settings, 'api', token);
-  admit(roles('admin'), await loadCaller(services.database, { userId: sub, login: sid }), undefined, epoch);
+  authorizeUser(roles('admin'), await loadCaller(services.database, { userId: sub, login: sid }), undefined, epoch);
 }

@@ -4,7 +4,7 @@ import { insertChallenge } from '../../db/queries/mfa.js';
 import type { ChallengePurpose } from '../../db/queries/mfa.js';
 import type { Settings } from '../../settings.js';
 import { signToken } from '../auth/tokens.js';
-import type { Services } from '../services.js';
+import type { Dependencies } from '../dependencies.js';
 
 /** Long enough to find the telephone and install an authenticator. */
 const SECONDS: Record<ChallengePurpose, number> = { login: 5 * 60, setup: 15 * 60 };
@@ -15,7 +15,7 @@ export const mfaRequired = (settings: Settings, role: string): boolean =>
 
 /** An mfa token: the password was right, and it is good for this one purpose, once. */
 export async function challenge(
-  { settings }: Services,
+  { settings }: Dependencies,
   tx: Tx,
   user: { id: string; role: string },
   purpose: ChallengePurpose,

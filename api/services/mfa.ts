@@ -17,15 +17,15 @@ import { revokeAllOf, userById, userSecretForUpdate } from '../../db/queries/use
 import { inScope } from '../../db/transaction.js';
 import type { Work } from '../../db/transaction.js';
 import type { Settings } from '../../settings.js';
-import type { Actor } from '../access.js';
+import type { Actor } from '../http/access.js';
 import { newRecoveryCodes, recoveryHash } from '../auth/recovery-codes.js';
 import { verifyToken } from '../auth/tokens.js';
 import { newTotpSecret, otpauthUrl } from '../auth/totp.js';
-import { problem } from '../errors.js';
-import { refuse } from '../middleware/count.js';
-import { by } from '../record.js';
-import type { Credential, RequestContext } from '../route.js';
-import type { Services } from '../services.js';
+import { problem } from '../http/errors.js';
+import { assertAllowed } from '../http/middleware/rate-limit.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { Credential, RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
 import { notifyUser } from './account-notices.js';
 import { signIn } from './auth.js';
 import { countFailure, originIn } from './login-failures.js';
@@ -40,7 +40,7 @@ export interface Proof {
   recovery_code?: string;
 }
 interface Own {
-  services: Services;
+  services: Dependencies;
   actor: Actor;
   credential: Credential | undefined;
   context: RequestContext;
@@ -87,7 +87,7 @@ export async function setUpMfa(
     if ((await secondFactor(tx, actor.id))?.verified) throw problem('MFA_ENABLED');
     await keepPendingFactor(tx, actor.id, sealed, codes.map(recoveryHash));
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: null,
       action: 'mfa_setup_started',
       resource_type: 'user',
@@ -131,12 +131,12 @@ export async function verifyMfa({ services, actor, credential, context }: Own, c
  * @throws 401 INVALID_TOKEN for an mfa token that is no good any more, 401 INVALID_CODE, 429
  */
 export async function loginByMfa(
-  services: Services,
+  services: Dependencies,
   { mfa_token, ...proof }: Proof & { mfa_token: string },
   context: RequestContext,
 ) {
   const { sub: userId, jti } = verifyToken(services.settings, 'mfa', mfa_token);
-  refuse(await services.rateLimits.auth.take(`mfa:${userId}`));
+  assertAllowed(await services.rateLimits.auth.take(`mfa:${userId}`));
   const entered = await inScope(services.database, [], async (work) => {
     const user = await userSecretForUpdate(work.tx, userId);
     if (!user || user.status !== 'active' || !(await challengeStands(work.tx, { id: jti, userId, purpose: 'login' })))
@@ -186,7 +186,7 @@ export async function resetMfa(
   if (!(await removeSecondFactor(tx, userId))) throw problem('MFA_NOT_SET_UP');
   await revokeAllOf(tx, userId);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: null,
     action: 'mfa_reset',
     resource_type: 'user',

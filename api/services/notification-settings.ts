@@ -1,7 +1,7 @@
 import { NotificationSettings, settingsFaults } from '../../workflows/domain/reminders/settings.js';
-import { problem } from '../errors.js';
+import { problem } from '../http/errors.js';
 import { Type } from '../schemas/common.js';
-import { check } from '../validation.js';
+import { check } from '../http/validation/validation.js';
 
 const InStudy = Type.Object({ config: Type.Object({ notifications: NotificationSettings }) });
 const PREFIX = 'config.notifications.';

@@ -22,12 +22,12 @@ import { settingsFaults } from '../../workflows/domain/reminders/settings.js';
 import type { NotificationSettings } from '../../workflows/domain/reminders/settings.js';
 import { valuesOf } from '../../workflows/domain/reminders/values.js';
 import { compose, signed, wordsFor } from '../../workflows/domain/reminders/words.js';
-import type { Actor, Participant } from '../access.js';
-import { problem } from '../errors.js';
-import { by } from '../record.js';
-import type { RequestContext } from '../route.js';
+import type { Actor, Participant } from '../http/access.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
 import type { NewDevice, PreviewRequest } from '../schemas/notifications.js';
-import type { Services } from '../services.js';
+import type { Dependencies } from '../dependencies.js';
 import { existing as existingParticipant } from './participants.js';
 import { requireLinkQuota } from './quotas.js';
 import type { Change } from './studies.js';
@@ -125,7 +125,7 @@ async function zoneOf(tx: Tx, participantId: string): Promise<string> {
  */
 export async function resend(
   { tx, audit, actor, context }: Change,
-  settings: Services['settings'],
+  settings: Dependencies['settings'],
   id: string,
 ): Promise<NotificationRecord> {
   const before = await existing(tx, id, actor, true);
@@ -144,7 +144,7 @@ export async function resend(
     );
   const again = await insertResend(tx, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'notification_resent',
     resource_type: 'notification',
@@ -166,7 +166,7 @@ export async function cancel({ tx, audit, actor, context }: Change, id: string):
   if (await isBeingSent(tx, id)) throw problem('NOTIFICATION_BEING_SENT');
   await cancelNotification(tx, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'notification_cancelled',
     resource_type: 'notification',
@@ -180,7 +180,7 @@ export async function cancel({ tx, audit, actor, context }: Change, id: string):
  * A message as the participant of a visit would read it now, by the study's templates or one that is being written.
  * @throws 404, 422
  */
-export async function preview(tx: Tx, given: Static<typeof PreviewRequest>, settings: Services['settings']) {
+export async function preview(tx: Tx, given: Static<typeof PreviewRequest>, settings: Dependencies['settings']) {
   const visit = await existingVisit(tx, given.visit_id);
   if (given.template) {
     const errors = settingsFaults({ languages: { en: { [given.kind]: given.template } } }).map((fault) => ({
@@ -236,7 +236,7 @@ export async function preview(tx: Tx, given: Static<typeof PreviewRequest>, sett
  * @throws 403 RECIPIENT_NOT_ALLOWED
  */
 export async function sendTest(
-  { database }: Services,
+  { database }: Dependencies,
   actor: Actor,
   context: RequestContext,
   message: { channel: 'email' | 'sms'; to: string; subject: string; body: string },
@@ -249,7 +249,7 @@ export async function sendTest(
       });
     const id = await insertDraft(tx, { ...message, userId: actor.id, kind: `test_${message.channel}` });
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: null,
       action: 'test_message_requested',
       resource_type: 'notification',
@@ -265,7 +265,7 @@ export async function sendTest(
  * A browser's token is its subscription, as JSON, or a token of a gateway. @throws 422 for a subscription that is none,
  * 400 PRIVATE_URL
  */
-function requireToken({ platform, token }: Static<typeof NewDevice>, settings: Services['settings']): void {
+function requireToken({ platform, token }: Static<typeof NewDevice>, settings: Dependencies['settings']): void {
   if (platform !== 'web' || !token.startsWith('{')) return;
   const fault = webSubscriptionFault(token);
   if (fault)
@@ -286,7 +286,7 @@ function requireToken({ platform, token }: Static<typeof NewDevice>, settings: S
 }
 
 /** The key that a page hands to its browser when it asks it for a subscription. @throws 404 */
-export function webPushKey({ settings }: Services): { public_key: string } {
+export function webPushKey({ settings }: Dependencies): { public_key: string } {
   if (!settings.VAPID_PRIVATE_KEY)
     throw problem('NOT_FOUND', { detail: 'No key for push messages to browsers is set (VAPID_PRIVATE_KEY).' });
   return { public_key: vapidPublicKey(settings.VAPID_PRIVATE_KEY) };
@@ -299,7 +299,7 @@ export function webPushKey({ settings }: Services): { public_key: string } {
 export async function registerDevice(
   { tx, audit, actor, context }: Omit<Change, 'actor'> & { actor: Actor | Participant },
   given: Static<typeof NewDevice>,
-  settings: Services['settings'],
+  settings: Dependencies['settings'],
 ) {
   const own = actor.role === 'participant';
   if (own && given.participant_id && given.participant_id.toLowerCase() !== actor.id)

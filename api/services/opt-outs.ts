@@ -4,12 +4,12 @@ import { optIn, optOut, optOutsOf } from '../../db/queries/notifications.js';
 import { subjectOf } from '../../db/signed-links.js';
 import { studyShownTo } from '../../db/queries/study-face.js';
 import { inScope, readInScope } from '../../db/transaction.js';
-import type { Participant } from '../access.js';
+import type { Participant } from '../http/access.js';
 import { askingPage, endedPage } from './opt-out-page.js';
 import { sessionSecret } from '../auth/portal.js';
-import { problem } from '../errors.js';
-import type { RequestContext } from '../route.js';
-import type { Services } from '../services.js';
+import { problem } from '../http/errors.js';
+import type { RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
 
 const CHANNELS = ['email', 'sms', 'push'] as const;
 export type Preferences = Record<(typeof CHANNELS)[number], boolean>;
@@ -23,9 +23,9 @@ export async function preferences(tx: Tx, participantId: string): Promise<Prefer
 export async function changePreferences(
   { tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: Participant; context: RequestContext },
   given: Partial<Preferences>,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<Preferences> {
-  unchangedSince({ ...(await preferences(tx, actor.id)) });
+  assertIfMatch({ ...(await preferences(tx, actor.id)) });
   for (const channel of CHANNELS.filter((name) => given[name] !== undefined)) {
     const changed = given[channel]
       ? await optIn(tx, actor.id, channel)
@@ -45,7 +45,7 @@ export async function changePreferences(
 }
 
 /** The participant and channel of an opt-out link. @throws 404 for one that is not ours */
-function meant(services: Services, token: string): { participantId: string; channel: string } {
+function meant(services: Dependencies, token: string): { participantId: string; channel: string } {
   const subject = subjectOf(sessionSecret(services.settings), 'unsubscribe', token);
   if (!subject) throw problem('NOT_FOUND', { detail: 'This link is not valid.' });
   const [participantId, channel] = subject.split('.') as [string, string];
@@ -53,7 +53,7 @@ function meant(services: Services, token: string): { participantId: string; chan
 }
 
 /** The page behind the link. It asks first: mail programs open links by themselves. @throws 404 */
-export async function unsubscribePage(services: Services, token: string): Promise<string> {
+export async function unsubscribePage(services: Dependencies, token: string): Promise<string> {
   const { participantId, channel } = meant(services, token);
   return askingPage(await readInScope(services.database, '*', (tx) => shownTo(tx, participantId)), channel);
 }
@@ -65,7 +65,7 @@ async function shownTo(tx: Tx, participantId: string) {
 }
 
 /** Ends a channel's messages by the link in one of them; repeating it changes nothing. @throws 404 */
-export async function unsubscribe(services: Services, token: string, context: RequestContext): Promise<string> {
+export async function unsubscribe(services: Dependencies, token: string, context: RequestContext): Promise<string> {
   const { participantId, channel } = meant(services, token);
   return inScope(services.database, '*', async ({ tx, audit }) => {
     const out = await optOut(tx, participantId, channel, 'link');

@@ -1,6 +1,6 @@
 import type { Settings } from '../../settings.js';
 import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
-import { problem } from '../errors.js';
+import { problem } from '../http/errors.js';
 
 /**
  * Refuses the URL of a server that this service is to send secrets or data to. In production it is https, unless

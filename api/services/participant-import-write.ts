@@ -1,7 +1,7 @@
 import { putOutbox } from '../../db/outbox.js';
 import { addSites, externalIdsHeld, insertImported, updateImported } from '../../db/queries/participant-import.js';
 import type { ImportedParticipant } from '../../db/queries/participant-import.js';
-import { by } from '../record.js';
+import { auditActor } from '../http/audit-actor.js';
 import type { ImportPlan, PlannedRow } from './participant-import-plan.js';
 import { READ_BY_ANCHOR, sourcesChanged } from './participants.js';
 import type { Change } from './studies.js';
@@ -100,7 +100,7 @@ export class ImportWriter {
     const { audit, actor, context } = this.change;
     if (this.rules.dry_run) return;
     audit.recordEach(
-      { ...by(actor, context), study_id: this.studyId, action, resource_type: resourceType },
+      { ...auditActor(actor, context), study_id: this.studyId, action, resource_type: resourceType },
       written.map(({ id, fields }) => ({ resource_id: id, metadata: { fields } })),
     );
   }

@@ -6,9 +6,9 @@ import type { ImportProgress } from '../import/progress.js';
 import { ImportLists } from '../import/result.js';
 import { outlineOf, portionsOf } from '../import/rows.js';
 import type { Sheet } from '../import/sheet.js';
-import { problem } from '../errors.js';
-import { by } from '../record.js';
-import type { WrittenJson } from '../written-json.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { JsonStream } from '../http/json-stream.js';
 import { ImportPlanner } from './participant-import-plan.js';
 import { ImportWriter } from './participant-import-write.js';
 import type { Change } from './studies.js';
@@ -44,7 +44,7 @@ export async function importParticipants(
   open: () => Promise<Sheet>,
   options: ImportOptions,
   progress: ImportProgress,
-): Promise<WrittenJson | string> {
+): Promise<JsonStream | string> {
   const { tx, audit, actor, context } = change;
   const { id, sha256 } = progress.made;
   if (await importById(tx, studyId, id))
@@ -81,7 +81,7 @@ export async function importParticipants(
   const counts = lists.counts();
   if (!options.dry_run) {
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: studyId,
       action: 'participants_imported',
       resource_type: 'study',

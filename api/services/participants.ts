@@ -18,11 +18,11 @@ import {
 } from '../../db/queries/participants.js';
 import type { ParticipantRecord } from '../../db/queries/participants.js';
 import { siteByCode, siteById, siteInReach } from '../../db/queries/sites.js';
-import type { Actor } from '../access.js';
-import { brokenRule, problem } from '../errors.js';
-import { onViolation } from '../faults.js';
-import { by, changedFields } from '../record.js';
-import type { RequestContext } from '../route.js';
+import type { Actor } from '../http/access.js';
+import { brokenRule, problem } from '../http/errors.js';
+import { mapConstraintErrors } from '../http/to-problem.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
 import { requireNotErased } from './erased.js';
 import type { Change } from './studies.js';
 
@@ -70,7 +70,7 @@ export async function enroll(
 ): Promise<ParticipantRecord> {
   const { fields, siteId } = await resolveSite(tx, studyId, given);
   await requireReach(tx, studyId, siteId ?? null);
-  const id = await onViolation(unique, () =>
+  const id = await mapConstraintErrors(unique, () =>
     insertParticipant(tx, {
       ...fields,
       study_id: studyId,
@@ -79,7 +79,7 @@ export async function enroll(
     }),
   );
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'participant_created',
     resource_type: 'participant',
@@ -95,10 +95,10 @@ export async function changeParticipant(
   { tx, audit, actor, context }: Change,
   id: string,
   given: Fields,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<ParticipantRecord> {
   const before = await locked(tx, id);
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   const { fields, siteId } = await resolveSite(tx, before.study_id, given);
   const change: Partial<Participant> = { ...fields, ...(siteId !== undefined && { site_id: siteId }) };
   const changed = changedFields({ ...before }, { ...change });
@@ -109,9 +109,9 @@ export async function changeParticipant(
     changed.filter((field) => ERASED_FOR_GOOD.includes(field)),
   );
   if (changed.includes('site_id')) await requireReach(tx, before.study_id, siteId ?? null);
-  await onViolation(unique, () => updateParticipant(tx, id, change));
+  await mapConstraintErrors(unique, () => updateParticipant(tx, id, change));
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'participant_changed',
     resource_type: 'participant',
@@ -127,16 +127,16 @@ export async function changeParticipant(
 export async function removeParticipant(
   { tx, audit, actor, context }: Change,
   id: string,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<void> {
   // In the order in which a decision takes them: the first one, of a new participant, may be on its way.
   await lockAnchors(tx, [id]);
   const before = await locked(tx, id);
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   if (await participantHasData(tx, id)) throw problem('PARTICIPANT_HAS_DATA');
   await deleteParticipant(tx, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'participant_deleted',
     resource_type: 'participant',
@@ -168,7 +168,7 @@ export async function withdraw(
   const at = pastInstant(given.withdrawn_at ?? nowIso(), 'withdrawn_at');
   await updateParticipant(tx, id, { status: 'withdrawn', withdrawn_at: at, withdrawal_reason: given.reason });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'participant_withdrawn',
     resource_type: 'participant',
@@ -219,7 +219,7 @@ export async function reinstate(
   });
   const { withdrawn_at, withdrawal_reason } = before;
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'participant_reinstated',
     resource_type: 'participant',

@@ -7,12 +7,12 @@ import { policyFaults } from '../../workflows/domain/policy-check.js';
 import { PolicyInput, withoutNulls } from '../../workflows/domain/policy-schema.js';
 import type { Policy } from '../../workflows/domain/policy-schema.js';
 import { sameJson } from '../../workflows/domain/same.js';
-import type { Actor } from '../access.js';
-import { problem } from '../errors.js';
-import { by } from '../record.js';
-import type { RequestContext } from '../route.js';
+import type { Actor } from '../http/access.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
 import { Type } from '../schemas/common.js';
-import { check } from '../validation.js';
+import { check } from '../http/validation/validation.js';
 
 interface Change {
   tx: Tx;
@@ -92,7 +92,7 @@ export async function savePolicy(
   });
   if (!first) {
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: studyId,
       action: 'enrollment_policy_changed',
       resource_type: 'study',

@@ -13,10 +13,10 @@ import { inScope } from '../../db/transaction.js';
 import { portalSession, refreshCookie, refreshTokenIn, sessionSecret } from '../auth/portal.js';
 import type { PortalHolder, PortalSession } from '../auth/portal.js';
 import { opaqueToken } from '../auth/tokens.js';
-import { problem } from '../errors.js';
-import { by } from '../record.js';
-import type { RequestContext } from '../route.js';
-import type { Services } from '../services.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
 import type { Change } from './studies.js';
 
 /** What a login gives: tokens for whoever sends them, cookies for pages. */
@@ -30,7 +30,7 @@ export interface PortalTokens {
  * @param remember a page keeps the refresh token too, in a cookie of its own
  */
 export async function issuePortalTokens(
-  { settings }: Services,
+  { settings }: Dependencies,
   tx: Tx,
   to: { holder: PortalHolder; study_id: string; family_id?: string; remember: boolean },
   context: RequestContext,
@@ -56,7 +56,7 @@ export async function issuePortalTokens(
   };
 }
 
-const refreshSeconds = ({ PORTAL_REFRESH_DAYS }: Services['settings']): number =>
+const refreshSeconds = ({ PORTAL_REFRESH_DAYS }: Dependencies['settings']): number =>
   Math.max(1, Math.round(PORTAL_REFRESH_DAYS * 86_400));
 
 const aboutHolder = ({ participant_id, caregiver_id, study_id }: Omit<PortalTokenRow, 'id' | 'usable'> | Ended) => ({
@@ -74,7 +74,7 @@ type Ended = { study_id: string; participant_id: string | null; caregiver_id: st
  * @throws 401 INVALID_REFRESH_TOKEN, 403 CSRF_REFUSED for a cookie that another site may have sent
  */
 export async function refreshPortal(
-  services: Services,
+  services: Dependencies,
   given: string | undefined,
   headers: IncomingHttpHeaders,
   context: RequestContext,
@@ -114,7 +114,7 @@ export async function refreshPortal(
 
 /** Ends the logins of a request: that of its portal token or cookie, and that of a refresh token. What is not known has ended. */
 export async function leavePortal(
-  services: Services,
+  services: Dependencies,
   of: { login: string | undefined; refreshToken: string | undefined },
   context: RequestContext,
 ): Promise<void> {
@@ -153,7 +153,7 @@ async function revoke({ tx, audit, actor, context }: Change, whose: Whose, study
   if (logins.length === 0) return;
   const [[column, id]] = Object.entries(whose) as [[string, string]];
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id,
     action: 'portal_sessions_revoked',
     resource_type: column === 'participant_id' ? 'participant' : 'caregiver',

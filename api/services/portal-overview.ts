@@ -5,8 +5,8 @@ import type { PortalVisit } from '../../db/queries/portal.js';
 import { studyShownTo } from '../../db/queries/study-face.js';
 import { contactOf, publicName } from '../../workflows/domain/reminders/study-face.js';
 import { visitTitle } from '../../workflows/domain/visit-title.js';
-import type { Participant } from '../access.js';
-import { problem } from '../errors.js';
+import type { Participant } from '../http/access.js';
+import { problem } from '../http/errors.js';
 
 /** What the participant's page says besides visits: in the language of who reads it. */
 export async function overview(tx: Tx, { id, preferred_language, caregiver }: Participant) {

@@ -7,8 +7,8 @@ import { hasBuiltIn, primary } from '../../workflows/domain/reminders/built-in.j
 import { TASKS } from '../../workflows/domain/assessment/tasks.js';
 import type { Titles } from '../../workflows/domain/assessment/titles.js';
 import { visitTitle } from '../../workflows/domain/visit-title.js';
-import type { Participant } from '../access.js';
-import { invalid, problem } from '../errors.js';
+import type { Participant } from '../http/access.js';
+import { invalid, problem } from '../http/errors.js';
 
 /** Tasks and metrics that the participant's page has names for, in each of its languages. */
 const NAMED: ReadonlySet<string> = new Set([

@@ -15,13 +15,13 @@ import type { Tx } from '../../db/knex.js';
 import { inScope } from '../../db/transaction.js';
 import type { Settings } from '../../settings.js';
 import type { Sender } from '../../workflows/contract.js';
-import type { Caregiver, Participant } from '../access.js';
+import type { Caregiver, Participant } from '../http/access.js';
 import { sessionSecret } from '../auth/portal.js';
 import type { PortalHolder } from '../auth/portal.js';
-import { invalid, problem } from '../errors.js';
-import { by } from '../record.js';
-import type { RequestContext } from '../route.js';
-import type { Services } from '../services.js';
+import { invalid, problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
 import { currentPolicy } from './policy.js';
 import { issuePortalTokens } from './portal-logins.js';
 import type { PortalTokens } from './portal-logins.js';
@@ -72,7 +72,7 @@ export async function requestLink(
     channel: given.channel,
   });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id,
     action: 'portal_link_requested',
     resource_type: kind,
@@ -110,7 +110,7 @@ type Opened = ({ participant: PortalParticipant } | { caregiver: OpenedCaregiver
  * let in no more
  */
 export async function openSession(
-  services: Services,
+  services: Dependencies,
   { token, remember = false }: { token: string; remember?: boolean },
   context: RequestContext,
 ): Promise<Pick<PortalTokens, 'cookies'> & { body: PortalTokens['body'] & Record<string, unknown> }> {

@@ -2,8 +2,8 @@ import { requestPushAgain, retryFailures } from '../../db/queries/push-requests.
 import { listAttempts, pushOfSession } from '../../db/queries/pushes.js';
 import type { Page } from '../../db/queries/paging.js';
 import type { Tx } from '../../db/knex.js';
-import { problem } from '../errors.js';
-import { by } from '../record.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
 import { existingSession } from './sessions.js';
 import type { Change } from './studies.js';
 
@@ -29,7 +29,7 @@ export async function pushAgain(
     });
   await requestPushAgain(tx, session);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: session.study_id,
     action: 'push_requested',
     resource_type: 'session',
@@ -48,7 +48,7 @@ export async function retryPushes(
   const ids = named?.map((id) => id.toLowerCase());
   const session_ids = await retryFailures(tx, studyId, ids);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'pushes_requested',
     resource_type: 'study',

@@ -2,7 +2,7 @@ import type { Tx } from '../../db/knex.js';
 import { exportsHeldBy, linksSentTo } from '../../db/queries/quotas.js';
 import type { LinkRecipient } from '../../db/queries/quotas.js';
 import type { Settings } from '../../settings.js';
-import { problem } from '../errors.js';
+import { problem } from '../http/errors.js';
 
 /**
  * Refuses another export in the background while a user has many of the study that are unfinished or kept.

@@ -2,9 +2,9 @@ import { putOutbox } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
 import type { Randomization } from '../../db/models/records.js';
 import { insertRandomization, randomizationOf } from '../../db/queries/randomization.js';
-import { problem } from '../errors.js';
-import { onViolation } from '../faults.js';
-import { by } from '../record.js';
+import { problem } from '../http/errors.js';
+import { mapConstraintErrors } from '../http/to-problem.js';
+import { auditActor } from '../http/audit-actor.js';
 import { existing, realInstant, sourcesChanged } from './participants.js';
 import type { Change } from './studies.js';
 
@@ -22,11 +22,11 @@ export async function randomize(
 ): Promise<Randomization> {
   const participant = await existing(tx, participantId);
   const randomized_at = realInstant(given.randomized_at, 'randomized_at');
-  const row = await onViolation({ randomizations_participant_id_key: 'ALREADY_RANDOMIZED' }, () =>
+  const row = await mapConstraintErrors({ randomizations_participant_id_key: 'ALREADY_RANDOMIZED' }, () =>
     insertRandomization(tx, { ...given, randomized_at, study_id: participant.study_id, participant_id: participantId }),
   );
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: participant.study_id,
     action: 'participant_randomized',
     resource_type: 'randomization',

@@ -3,8 +3,8 @@ import { deadlineIn } from '../../workflows/client.js';
 import { reanchoringProgress, studyReanchoringId } from '../../workflows/contract.js';
 import type { ReanchoringProgress } from '../../workflows/contract.js';
 import { readInScope } from '../../db/transaction.js';
-import { problem } from '../errors.js';
-import type { Services } from '../services.js';
+import { problem } from '../http/errors.js';
+import type { Dependencies } from '../dependencies.js';
 
 export interface Reanchoring extends ReanchoringProgress {
   change_id: string;
@@ -18,7 +18,7 @@ const ANSWER_MS = 3_000;
  * @throws 404 where no such change is known (a finished one is forgotten when Temporal's retention ends), 503 when
  * Temporal or the worker is away
  */
-export async function reanchoring(services: Services, studyId: string, changeId: string): Promise<Reanchoring> {
+export async function reanchoring(services: Dependencies, studyId: string, changeId: string): Promise<Reanchoring> {
   // Between a look at Temporal and one at what waits for it, the change may have been delivered: Temporal has it then.
   const found =
     (await started(services, studyId, changeId)) ??
@@ -29,7 +29,7 @@ export async function reanchoring(services: Services, studyId: string, changeId:
 }
 
 /** The change as its workflow tells it; null where Temporal knows none. */
-async function started(services: Services, studyId: string, changeId: string): Promise<Reanchoring | null> {
+async function started(services: Dependencies, studyId: string, changeId: string): Promise<Reanchoring | null> {
   const client = await services.temporal.client();
   const handle = client.workflow.getHandle(studyReanchoringId(studyId, changeId));
   try {
@@ -56,7 +56,7 @@ async function started(services: Services, studyId: string, changeId: string): P
 }
 
 /** A change that is committed and has not reached Temporal yet; null where none waits. */
-async function waiting(services: Services, studyId: string, changeId: string): Promise<Reanchoring | null> {
+async function waiting(services: Dependencies, studyId: string, changeId: string): Promise<Reanchoring | null> {
   const row = await readInScope(
     services.database,
     studyId,

@@ -6,9 +6,9 @@ import { secondFactor, takeStep } from '../../db/queries/mfa.js';
 import { loginIsRecent, userSecretForUpdate } from '../../db/queries/users.js';
 import { inScope } from '../../db/transaction.js';
 import type { Settings } from '../../settings.js';
-import type { Actor } from '../access.js';
-import { Problem, problem } from '../errors.js';
-import type { Credential, RequestContext } from '../route.js';
+import type { Actor } from '../http/access.js';
+import { Problem, problem } from '../http/errors.js';
+import type { Credential, RequestContext } from '../http/route.js';
 import { countFailure } from './login-failures.js';
 import { stepOf } from './totp-proof.js';
 
@@ -31,6 +31,24 @@ class WrongProof extends Problem {
   ) {
     const { status, code, message } = problem('REAUTHENTICATION_FAILED');
     super(status, code, message);
+  }
+
+  /** Counts the proof by its login. */
+  override async afterRollback(database: Database, context: RequestContext): Promise<void> {
+    if (!this.tried) return;
+    const { userId, login } = this;
+    await inScope(database, [], async (counting) => {
+      counting.audit.record({
+        study_id: null,
+        user_id: userId,
+        action: 'reauthentication_failed',
+        resource_type: 'user',
+        resource_id: userId,
+        request_id: context.requestId,
+      });
+      const proofs = await proofsOf(counting.tx, userId, login);
+      await countFailure(counting, userId, proofs, context, 'reauthentication_locked');
+    });
   }
 }
 
@@ -106,31 +124,4 @@ export async function requireRecentProof(
   if (credential?.audience === 'mfa' || (await proveAgain(tx, settings, actor, proof))) return;
   if (!credential?.sid || !(await loginIsRecent(tx, credential.sid, settings.REAUTHENTICATION_MINUTES)))
     throw reauthenticationRequired();
-}
-
-/** Counts the proof that a request was refused for, by its login. */
-export async function countingWrongProofs<T>(
-  database: Database,
-  context: RequestContext,
-  work: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await work();
-  } catch (fault) {
-    if (fault instanceof WrongProof && fault.tried)
-      await inScope(database, [], async (counting) => {
-        const { userId, login } = fault;
-        counting.audit.record({
-          study_id: null,
-          user_id: userId,
-          action: 'reauthentication_failed',
-          resource_type: 'user',
-          resource_id: userId,
-          request_id: context.requestId,
-        });
-        const proofs = await proofsOf(counting.tx, userId, login);
-        await countFailure(counting, userId, proofs, context, 'reauthentication_locked');
-      });
-    throw fault;
-  }
 }

@@ -19,21 +19,21 @@ import { snapshotAs } from '../../db/request.js';
 import type { Asked, ReportFilter } from '../../db/queries/reports/base.js';
 import { inScope, unhurried } from '../../db/transaction.js';
 import { Turns } from '../pdf/turns.js';
-import { admit, staff } from '../access.js';
-import type { Actor } from '../access.js';
-import { attachment } from '../file-names.js';
-import { problem } from '../errors.js';
-import { by } from '../record.js';
+import { authorizeUser, staff } from '../http/access.js';
+import type { Actor } from '../http/access.js';
+import { attachment } from '../http/file-names.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
 import { studyPlots } from '../reports/data.js';
 import type { Imprint, ParticipantData, Plot, SessionData, StudyData, Task } from '../reports/data.js';
 import type { ReportLanguage } from '../reports/words.js';
-import { reply } from '../route.js';
-import type { Reply, RequestContext } from '../route.js';
-import type { Services } from '../services.js';
+import { reply } from '../http/route.js';
+import type { Reply, RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
 import { asked, participantReport } from './reports.js';
 
 export interface Ordering {
-  services: Services;
+  services: Dependencies;
   actor: Actor;
   context: RequestContext;
   studyId: string;
@@ -54,7 +54,7 @@ function snapshot<T>(
   return snapshotAs(
     services.database,
     { userId: actor.id, studyId, siteId, participantId },
-    (row) => admit(staff.read, row, studyId),
+    (row) => authorizeUser(staff.read, row, studyId),
     async (tx) => {
       await unhurried(tx);
       return read(tx);
@@ -180,7 +180,7 @@ async function printed(
   } = made!;
   await inScope(services.database, studyId, async (work) => {
     work.audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: studyId,
       action: 'report_printed',
       resource_type: resource.type,

@@ -1,7 +1,7 @@
 import { nowIso } from '../../db/clock.js';
 import type { Asked, ReportFilter } from '../../db/queries/reports/base.js';
 import { coursesOf, reportedParticipant } from '../../db/queries/reports/participant.js';
-import { problem } from '../errors.js';
+import { problem } from '../http/errors.js';
 
 /**
  * A report's question from a query.

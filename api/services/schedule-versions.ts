@@ -1,8 +1,8 @@
 import type { Tx } from '../../db/knex.js';
 import { listVersions, readVersion, unscheduledVisits, versionVisits } from '../../db/queries/schedule-versions.js';
 import { readInScope } from '../../db/transaction.js';
-import { problem } from '../errors.js';
-import type { Services } from '../services.js';
+import { problem } from '../http/errors.js';
+import type { Dependencies } from '../dependencies.js';
 
 interface VersionRow extends Record<string, unknown> {
   id: string;
@@ -11,7 +11,7 @@ interface VersionRow extends Record<string, unknown> {
 }
 
 /** The summary of the current version; null where none is current. */
-export const currentVersion = (services: Services, studyId: string, participantId: string): Promise<unknown> =>
+export const currentVersion = (services: Dependencies, studyId: string, participantId: string): Promise<unknown> =>
   readInScope(
     services.database,
     studyId,

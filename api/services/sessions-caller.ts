@@ -1,6 +1,6 @@
-import { staff, staffOrParticipant } from '../access.js';
-import type { Actor, Participant } from '../access.js';
-import { problem } from '../errors.js';
+import { staff, staffOrParticipant } from '../http/access.js';
+import type { Actor, Participant } from '../http/access.js';
+import { problem } from '../http/errors.js';
 
 /** Who starts sessions and syncs: staff who work with participants, and the participant itself by its portal token. */
 export const sessionCallers = staffOrParticipant(staff.participants);

@@ -7,7 +7,7 @@ import type { ModuleFault } from '../../workflows/domain/assessment/modules.js';
 import { isKnownTask, taskResult } from '../../workflows/domain/assessment/submission.js';
 import type { KnownModules, TaskResult } from '../../workflows/domain/assessment/submission.js';
 import type { Remark } from '../../workflows/domain/assessment/types.js';
-import type { FaultEntry } from '../errors.js';
+import type { FaultEntry } from '../http/errors.js';
 
 const MAX_FAULTS = 100;
 /** A trial of a task that is known. */

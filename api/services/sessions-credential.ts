@@ -4,7 +4,7 @@ import { enterStudyOf, lockSession } from '../../db/queries/sessions.js';
 import type { SessionRow } from '../../db/queries/sessions.js';
 import { inScope } from '../../db/transaction.js';
 import type { Work } from '../../db/transaction.js';
-import { Problem, problem } from '../errors.js';
+import { Problem, problem } from '../http/errors.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 

@@ -4,8 +4,8 @@ import { completeSession } from '../../db/queries/sessions.js';
 import type { SessionRow } from '../../db/queries/sessions.js';
 import { completeVisits, liveVisit } from '../../db/queries/sessions-visits.js';
 import type { Work } from '../../db/transaction.js';
-import { problem } from '../errors.js';
-import type { RequestContext } from '../route.js';
+import { problem } from '../http/errors.js';
+import type { RequestContext } from '../http/route.js';
 import { openedBy } from './sessions-opened.js';
 
 export interface Ended {

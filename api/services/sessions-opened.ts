@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import type { SessionRow } from '../../db/queries/sessions.js';
-import type { RequestContext } from '../route.js';
+import type { RequestContext } from '../http/route.js';
 
 /**
  * For the audit record of what is sent by a session's id alone: who opened the session, how, and from which network it

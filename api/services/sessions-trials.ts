@@ -4,8 +4,8 @@ import type { SessionRecord } from '../../db/queries/sessions.js';
 import { nextTrials } from '../../db/queries/trials.js';
 import type { TrialCursor } from '../../db/queries/trials.js';
 import { readInScope } from '../../db/transaction.js';
-import { reply } from '../route.js';
-import type { Reply } from '../route.js';
+import { reply } from '../http/route.js';
+import type { Reply } from '../http/route.js';
 
 interface Wanted {
   /** What the session is called to the caller. */

@@ -8,10 +8,10 @@ import { siteByCode, siteById, siteInReach } from '../../db/queries/sites.js';
 import { tasksOfSession } from '../../db/queries/submissions.js';
 import type { TaskRecord } from '../../db/queries/submissions.js';
 import { severalOpenVisits } from '../../workflows/domain/assessment/sync.js';
-import { brokenRule, invalid, problem } from '../errors.js';
-import type { RequestContext } from '../route.js';
+import { brokenRule, invalid, problem } from '../http/errors.js';
+import type { RequestContext } from '../http/route.js';
 import { held } from './participants.js';
-import type { Actor } from '../access.js';
+import type { Actor } from '../http/access.js';
 import { requireOwn, sessionCallers } from './sessions-caller.js';
 import type { SessionCaller } from './sessions-caller.js';
 

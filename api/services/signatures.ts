@@ -6,10 +6,10 @@ import type { Decided } from '../../db/queries/override-requests.js';
 import { signaturesAskAgain } from '../../db/queries/studies.js';
 import { inScope } from '../../db/transaction.js';
 import type { Settings } from '../../settings.js';
-import type { Actor } from '../access.js';
+import type { Actor } from '../http/access.js';
 import { Type } from '../schemas/common.js';
-import type { Services } from '../services.js';
-import { check } from '../validation.js';
+import type { Dependencies } from '../dependencies.js';
+import { check } from '../http/validation/validation.js';
 import { proveAgain, reauthenticationRequired } from './reauthentication.js';
 import type { Proof } from './reauthentication.js';
 
@@ -51,7 +51,7 @@ export async function signatureOf(
 
 /** An approver's decision on one override request. */
 export interface Deciding {
-  services: Services;
+  services: Dependencies;
   actor: Actor;
   studyId: string;
   requestId: string;

@@ -9,8 +9,8 @@ import { visitsPerParticipant } from '../../workflows/domain/simulation/inputs.j
 import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
 import { isPlotName, plotNames, plotSvg } from '../../workflows/domain/simulation/plots.js';
 import type { SimulationResult } from '../../workflows/domain/simulation/result.js';
-import { brokenRule, invalid, problem } from '../errors.js';
-import { by } from '../record.js';
+import { brokenRule, invalid, problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
 import type { Change } from './studies.js';
 
 const MOST_UNFINISHED = 10;
@@ -55,7 +55,7 @@ export async function orderSimulation(
   const { participants, months, seed } = inputs;
   await insertSimulation(tx, { id, study_id: studyId, participants, months, seed, inputs, requested_by_id: actor.id });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'simulation_ordered',
     resource_type: 'simulation',

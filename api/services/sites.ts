@@ -2,9 +2,9 @@ import { putOutbox } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
 import type { Site } from '../../db/models/records.js';
 import { insertSite, siteById, updateSite } from '../../db/queries/sites.js';
-import { problem } from '../errors.js';
-import { onViolation } from '../faults.js';
-import { by, changedFields } from '../record.js';
+import { problem } from '../http/errors.js';
+import { mapConstraintErrors } from '../http/to-problem.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import { withEarlierOverrides } from './earlier-overrides.js';
 import type { WithEarlierOverrides } from './earlier-overrides.js';
 import type { Change } from './studies.js';
@@ -18,9 +18,9 @@ export async function createSite(
   studyId: string,
   given: Fields & { site_code: string },
 ): Promise<Site> {
-  const site = await onViolation(unique, () => insertSite(tx, { ...given, study_id: studyId }));
+  const site = await mapConstraintErrors(unique, () => insertSite(tx, { ...given, study_id: studyId }));
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'site_created',
     resource_type: 'site',
@@ -35,15 +35,15 @@ export async function changeSite(
   { tx, audit, actor, context }: Change,
   id: string,
   given: Fields,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<WithEarlierOverrides<Site>> {
   const before = await existingSite(tx, id, true);
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   const fields = changedFields({ ...before }, given);
   if (fields.length === 0) return before;
-  await onViolation(unique, () => updateSite(tx, id, given));
+  await mapConstraintErrors(unique, () => updateSite(tx, id, given));
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'site_changed',
     resource_type: 'site',

@@ -4,15 +4,15 @@ import { standardStudy, subjectOf } from '../../db/queries/standards.js';
 import { changeAs, readAs } from '../../db/request.js';
 import type { Caller, CallerRow } from '../../db/request.js';
 import { unhurried } from '../../db/transaction.js';
-import { admit, exporters } from '../access.js';
-import { problem } from '../errors.js';
-import { by } from '../record.js';
-import { reply } from '../route.js';
-import type { Reply } from '../route.js';
-import type { Services } from '../services.js';
+import { authorizeUser, exporters } from '../http/access.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import { reply } from '../http/route.js';
+import type { Reply } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
 import { fhirBundle } from '../standards/fhir.js';
 import { writeOdm } from '../standards/odm/document.js';
-import { attachment, safeName } from '../file-names.js';
+import { attachment, safeName } from '../http/file-names.js';
 import type { Asked } from './exports.js';
 import { streamed } from './streamed.js';
 import { existing } from './studies.js';
@@ -24,10 +24,10 @@ const SYSTEM = 'urn:research-assessment:platform';
 /** A study as CDISC ODM, streamed, of one moment; told in the study's audit before it begins. @throws 404 */
 export async function exportOdm({ services, actor, context, siteId }: Asked, studyId: string): Promise<Reply> {
   const caller: Caller = { userId: actor.id, studyId, siteId };
-  const enter = (row: CallerRow | undefined) => admit(exporters, row, studyId);
+  const enter = (row: CallerRow | undefined) => authorizeUser(exporters, row, studyId);
   const study = await changeAs(services.database, caller, enter, async ({ tx, audit }) => {
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: studyId,
       action: 'study_exported',
       resource_type: 'study',
@@ -58,14 +58,14 @@ export async function exportOdm({ services, actor, context, siteId }: Asked, stu
 /** A participant as a FHIR R4 bundle; told in the study's audit. @throws 404 */
 export async function exportFhir(
   { tx, audit, actor, context }: Change,
-  { PUBLIC_URL }: Services['settings'],
+  { PUBLIC_URL }: Dependencies['settings'],
   studyId: string,
   participantId: string,
 ): Promise<Reply> {
   const [study, subject] = [await standardStudy(tx, studyId), await subjectOf(tx, studyId, participantId)];
   if (!study || !subject) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'participant_data_exported',
     resource_type: 'participant',

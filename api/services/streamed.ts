@@ -1,7 +1,7 @@
 import type { PassThrough, Readable } from 'node:stream';
-import { problem } from '../errors.js';
-import { shown } from '../middleware/envelope.js';
-import type { Services } from '../services.js';
+import { problem } from '../http/errors.js';
+import { serializeError } from '../http/middleware/request-logger.js';
+import type { Dependencies } from '../dependencies.js';
 
 /** Each holds a connection to the database for as long as its reader takes. */
 const MOST = 6;
@@ -14,7 +14,7 @@ let running = 0;
  * half a file for a whole one; a reader that goes away ends the producer.
  * @throws 503 when as many bodies as may be are on their way already
  */
-export function streamed({ log }: Services, sink: PassThrough, produce: () => Promise<unknown>): Readable {
+export function streamed({ log }: Dependencies, sink: PassThrough, produce: () => Promise<unknown>): Readable {
   if (running >= MOST)
     throw problem('UNAVAILABLE', {
       detail: 'Too many exports are being written: try again, or have it written in the background.',
@@ -33,7 +33,7 @@ export function streamed({ log }: Services, sink: PassThrough, produce: () => Pr
   }, STALL_MS);
   void produce()
     .catch((fault: unknown) => {
-      if (!sink.destroyed) log.error({ err: shown(fault) }, 'an export broke off');
+      if (!sink.destroyed) log.error({ err: serializeError(fault) }, 'an export broke off');
       sink.destroy(fault instanceof Error ? fault : undefined);
     })
     .finally(() => {

@@ -12,11 +12,11 @@ import {
   updateStudy,
 } from '../../db/queries/studies.js';
 import type { StudyRecord } from '../../db/queries/studies.js';
-import type { Actor } from '../access.js';
-import { problem } from '../errors.js';
-import { onViolation } from '../faults.js';
-import { mergePatch } from '../merge-patch.js';
-import { by, changedFields } from '../record.js';
+import type { Actor } from '../http/access.js';
+import { problem } from '../http/errors.js';
+import { mapConstraintErrors } from '../http/to-problem.js';
+import { mergePatch } from '../http/merge-patch.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import { withEarlierOverrides } from './earlier-overrides.js';
 import type { WithEarlierOverrides } from './earlier-overrides.js';
 import { acceptPolicy, savePolicy } from './policy.js';
@@ -25,7 +25,7 @@ import { acceptPortalResults } from './portal-results.js';
 import { acceptStudyFace, changesFace } from './study-face.js';
 import { acceptSchedulingMode } from './scheduling-mode.js';
 import { acceptSignatures } from './signatures.js';
-import type { RequestContext } from '../route.js';
+import type { RequestContext } from '../http/route.js';
 
 export interface Change {
   tx: Tx;
@@ -78,11 +78,11 @@ export async function createStudy(
   acceptStudyFace(given.config);
   acceptSignatures(given.config);
   const { enrollment_date_policy: policy, ...config } = given.config ?? {};
-  await onViolation(unique, () => insertStudy(tx, { ...given, id, config }));
+  await mapConstraintErrors(unique, () => insertStudy(tx, { ...given, id, config }));
   await savePolicy({ tx, audit, actor, context }, id, acceptPolicy(policy ?? {}, 'in study'));
   if (!actor.isAdmin) await assignStudy(tx, actor.id, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: id,
     action: 'study_created',
     resource_type: 'study',
@@ -97,12 +97,12 @@ export async function changeStudy(
   change: Change,
   id: string,
   asked: Given,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<WithEarlierOverrides<StudyRecord>> {
   const given = fieldsOf(asked);
   const { tx, audit, actor, context } = change;
   const before = await existing(tx, id, true);
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   requireOrder({ start_date: before.start_date, end_date: before.end_date, ...given });
   const { config: patch, ...fields } = given;
   const merged = patch && (mergePatch(before.config, patch) as Record<string, unknown>);
@@ -118,10 +118,10 @@ export async function changeStudy(
     : fields;
   const changed = changedFields({ ...before }, after);
   if (changed.length > 0) {
-    await onViolation(unique, () => updateStudy(tx, id, after));
+    await mapConstraintErrors(unique, () => updateStudy(tx, id, after));
     const keys = merged ? changedFields(before.config, after.config ?? {}) : [];
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: id,
       action: 'study_changed',
       resource_type: 'study',
@@ -157,14 +157,14 @@ export async function changeStudy(
 export async function removeStudy(
   { tx, audit, actor, context }: Change,
   id: string,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<void> {
-  unchangedSince({ ...(await existing(tx, id, true)) });
+  assertIfMatch({ ...(await existing(tx, id, true)) });
   if (await studyHasData(tx, id)) throw problem('STUDY_NOT_EMPTY');
   await deleteStudy(tx, id);
   await putOutbox(tx, [{ topic: 'datacapture-poll', studyId: id, subject: id }]);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: id,
     action: 'study_deleted',
     resource_type: 'study',

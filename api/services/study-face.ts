@@ -1,6 +1,6 @@
 import { Contact, PublicName } from '../../workflows/domain/reminders/study-face.js';
 import { Type } from '../schemas/common.js';
-import { check } from '../validation.js';
+import { check } from '../http/validation/validation.js';
 
 const InStudy = Type.Object({
   config: Type.Object({ public_name: Type.Optional(PublicName), contact: Type.Optional(Contact) }),

@@ -5,7 +5,7 @@ import type { SessionRow } from '../../db/queries/sessions.js';
 import { completeVisits, liveVisit } from '../../db/queries/sessions-visits.js';
 import { statusToday } from '../../db/queries/visit-statuses.js';
 import { updateVisit } from '../../db/queries/visits.js';
-import { by } from '../record.js';
+import { auditActor } from '../http/audit-actor.js';
 import { held, sourcesChanged } from './participants.js';
 import type { Change } from './studies.js';
 
@@ -67,7 +67,7 @@ export async function takeBack(change: Change, session: Told): Promise<void> {
     synced_at: null,
   });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: session.study_id,
     action: 'visit_reopened',
     resource_type: 'visit',
@@ -92,7 +92,7 @@ async function completed(
   completedAt: string,
 ): Promise<void> {
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: session.study_id,
     action: 'visit_completed',
     resource_type: 'visit',

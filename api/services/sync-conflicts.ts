@@ -17,8 +17,8 @@ import { hashOf } from '../../db/hashing.js';
 import { NOT_OF_START, visitOf } from '../../workflows/domain/assessment/sync.js';
 import { countedEnd, timeFlags } from '../../workflows/domain/assessment/times.js';
 import { dateAt } from '../../workflows/domain/dates.js';
-import { problem } from '../errors.js';
-import { by } from '../record.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
 import { held } from './participants.js';
 import type { Change } from './studies.js';
 import { putAside, writeKept } from './sync-conflicts-results.js';
@@ -57,7 +57,7 @@ export async function resolve(
     server_content: aside ?? conflict.server_content,
   });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'sync_conflict_resolved',
     resource_type: 'sync_conflict',

@@ -8,10 +8,10 @@ import type { EventWindow, StoredEventWindow } from '../../db/queries/event-wind
 import { inScope } from '../../db/transaction.js';
 import { enrollmentEvents } from '../../workflows/domain/capture/enrollment.js';
 import type { CaptureEvent } from '../../workflows/domain/capture/query.js';
-import type { Actor } from '../access.js';
-import { by, changedFields } from '../record.js';
-import type { RequestContext } from '../route.js';
-import type { Services } from '../services.js';
+import type { Actor } from '../http/access.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
 import { requireConfig } from './datacapture.js';
 
 export interface EventSync {
@@ -28,7 +28,7 @@ export interface EventSync {
  * are.
  */
 export async function syncEvents(
-  who: { services: Services; actor: Actor; context: RequestContext; studyId: string },
+  who: { services: Dependencies; actor: Actor; context: RequestContext; studyId: string },
   events: readonly CaptureEvent[],
 ): Promise<EventSync> {
   const { services, actor, context, studyId } = who;
@@ -51,7 +51,7 @@ export async function syncEvents(
     };
     const record = (action: string, id: string, fields: string[]) =>
       audit.record({
-        ...by(actor, context),
+        ...auditActor(actor, context),
         study_id: studyId,
         action,
         resource_type: 'visit_window',

@@ -1,9 +1,9 @@
 import type { Static, TSchema } from 'typebox';
 import { MAX_TRIALS } from '../../workflows/domain/assessment/submission.js';
-import { unstorableIn } from '../body.js';
-import { Problem } from '../errors.js';
+import { invalidTextIn } from '../http/body/json.js';
+import { Problem } from '../http/errors.js';
 import { ResponseItem, SessionItem } from '../schemas/sync.js';
-import { check } from '../validation.js';
+import { check } from '../http/validation/validation.js';
 import { readTask } from './sessions-content.js';
 import type { TaskContent } from './sessions-content.js';
 
@@ -55,7 +55,7 @@ export function readItems(
   const results: ItemResult[] = [];
   const take = (kind: ItemResult['kind'], raw: unknown, read: (index: number) => Item | ItemResult) => {
     const index = results.length;
-    const fault = unstorableIn(raw) ?? schemaFault(kind === 'session' ? SessionItem : ResponseItem, raw);
+    const fault = invalidTextIn(raw) ?? schemaFault(kind === 'session' ? SessionItem : ResponseItem, raw);
     const outcome = fault === undefined ? read(index) : rejection(kind, idOf(raw), 'INVALID_ITEM', fault);
     if ('given' in outcome) items.push(outcome);
     results.push('given' in outcome ? rejection(kind, idOf(raw), 'INVALID_ITEM', 'was not looked at') : outcome);

@@ -1,7 +1,7 @@
 import { nowMs } from '../../db/clock.js';
 import type { Tx } from '../../db/knex.js';
 import { withdrawalOf } from '../../db/queries/portal.js';
-import { withdrawn } from '../access.js';
+import { withdrawn } from '../http/access.js';
 import type { SessionCaller } from './sessions-caller.js';
 import { rejection } from './sync-items.js';
 import type { Item, ItemResult } from './sync-items.js';

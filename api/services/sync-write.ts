@@ -14,8 +14,8 @@ import { insertChunks, trialInserts } from '../../db/queries/trials.js';
 import { modulesWith } from '../../workflows/domain/assessment/modules.js';
 import { contentOf } from '../../workflows/domain/assessment/sync.js';
 import type { SessionWrite } from '../../workflows/domain/assessment/sync.js';
-import type { RequestContext } from '../route.js';
-import { inTurn } from './in-turn.js';
+import type { RequestContext } from '../http/route.js';
+import { sequentialWrites } from './sequential-writes.js';
 import type { SessionCaller } from './sessions-caller.js';
 import { taskRows } from './sessions-content.js';
 import type { Decided, Deciding } from './sync-decide.js';
@@ -52,7 +52,7 @@ export async function writeDecided(
   const results = new Map<number, ItemResult>();
   let records: Written[] = [];
   const now = nowMs();
-  await inTurn(async (add) => {
+  await sequentialWrites(async (add) => {
     add(() => writeSessions(tx, writes, writing));
     for (const items of portions(responses, PORTION)) {
       const rows: ReturnType<typeof responseRows> = [];

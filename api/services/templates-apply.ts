@@ -4,8 +4,8 @@ import { insertWindow } from '../../db/queries/windows.js';
 import { taskDefinition } from '../../workflows/domain/assessment/tasks.js';
 import { completePolicy } from '../../workflows/domain/policy.js';
 import type { PolicyInput } from '../../workflows/domain/policy-schema.js';
-import { problem } from '../errors.js';
-import { by } from '../record.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
 import { changeBattery, createBattery } from './batteries.js';
 import { CAPTURE_DEFAULTS } from './capture-defaults.js';
 import { createStudy } from './studies.js';
@@ -89,7 +89,7 @@ export async function applyTemplate(
     await insertEventDefinition(tx, study.id, { ...event, battery_id: plan.batteryId(battery) });
   await keepCaptureDefaults(plan, template.capture);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: study.id,
     action: 'template_applied',
     resource_type: 'study',

@@ -9,12 +9,12 @@ import {
   studyDesign,
 } from '../../db/queries/templates.js';
 import type { SavedTemplate } from '../../db/queries/templates.js';
-import { problem } from '../errors.js';
-import { onViolation } from '../faults.js';
-import { by } from '../record.js';
+import { problem } from '../http/errors.js';
+import { mapConstraintErrors } from '../http/to-problem.js';
+import { auditActor } from '../http/audit-actor.js';
 import { TemplateFile } from '../schemas/templates.js';
 import type { Design, SaveTemplate } from '../schemas/templates.js';
-import { check } from '../validation.js';
+import { check } from '../http/validation/validation.js';
 import { CAPTURE_DEFAULTS } from './capture-defaults.js';
 import { existing as existingStudy } from './studies.js';
 import type { Change } from './studies.js';
@@ -124,11 +124,11 @@ export async function saveTemplate(
     >),
   };
   const { template_id: id, name, category = 'own', description: about = '' } = given;
-  await onViolation({ study_templates_pkey: 'TEMPLATE_ID_TAKEN' }, () =>
+  await mapConstraintErrors({ study_templates_pkey: 'TEMPLATE_ID_TAKEN' }, () =>
     insertTemplate(tx, { id, study_id: studyId, name, category, description: about, content, created_by_id: actor.id }),
   );
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'template_saved',
     resource_type: 'template',
@@ -143,14 +143,14 @@ export async function saveTemplate(
 export async function removeTemplate(
   { tx, audit, actor, context }: Change,
   id: string,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<void> {
   const saved = await savedTemplate(tx, id);
   if (!saved) throw problem('NOT_FOUND', { detail: 'There is no such saved template.' });
-  unchangedSince({ ...ofSaved(saved) });
+  assertIfMatch({ ...ofSaved(saved) });
   await deleteTemplate(tx, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: saved.study_id,
     action: 'template_deleted',
     resource_type: 'template',

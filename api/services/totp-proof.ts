@@ -4,7 +4,7 @@ import type { SecondFactor } from '../../db/queries/mfa.js';
 import { encryptionKeyBytes } from '../../settings.js';
 import type { Settings } from '../../settings.js';
 import { totpStep } from '../auth/totp.js';
-import { problem } from '../errors.js';
+import { problem } from '../http/errors.js';
 
 /** The step of a code that fits a user's second factor and was not used yet. @throws 503 without an encryption key */
 export const stepOf = (settings: Settings, userId: string, factor: SecondFactor, code: string): number | undefined =>

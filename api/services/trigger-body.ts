@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { NewTrigger } from '../../db/queries/webhook-events.js';
-import { problem } from '../errors.js';
+import { problem } from '../http/errors.js';
 
 const REQUIRED = ['project_id', 'record', 'instrument'] as const;
 const LONGEST = {

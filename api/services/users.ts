@@ -15,12 +15,12 @@ import {
   userSecretForUpdate,
 } from '../../db/queries/users.js';
 import type { UserRow } from '../../db/queries/users.js';
-import type { Actor } from '../access.js';
+import type { Actor } from '../http/access.js';
 import { requireUncommon } from '../auth/password-rule.js';
-import { brokenRule, problem } from '../errors.js';
-import { onViolation } from '../faults.js';
-import { by, changedFields } from '../record.js';
-import type { RequestContext } from '../route.js';
+import { brokenRule, problem } from '../http/errors.js';
+import { mapConstraintErrors } from '../http/to-problem.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
 
 interface Change {
   tx: Tx;
@@ -40,7 +40,7 @@ export async function register(
   requireUncommon(given.password, given.email, 'password');
   await requireKnown(tx, given);
   await requireSitesWithin(tx, given.site_ids ?? [], given.study_ids ?? []);
-  const id = await onViolation({ users_email: 'EMAIL_TAKEN' }, async () =>
+  const id = await mapConstraintErrors({ users_email: 'EMAIL_TAKEN' }, async () =>
     insertUser(tx, {
       email: given.email,
       name: given.name,
@@ -51,7 +51,7 @@ export async function register(
   if (given.study_ids?.length) await assignStudies(tx, id, given.study_ids);
   if (given.site_ids?.length) await assignSites(tx, id, given.site_ids);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: null,
     action: 'user_created',
     resource_type: 'user',
@@ -69,10 +69,10 @@ export async function changeUser(
   { tx, audit, actor, context }: Change,
   id: string,
   change: { role?: string; status?: string; study_ids?: string[]; site_ids?: string[] },
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<UserRow> {
   const before = await existing(tx, id);
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   await requireKnown(tx, change);
   const losesAdmin =
     before.role === 'admin' &&
@@ -87,7 +87,7 @@ export async function changeUser(
   const ended = change.status === 'inactive' ? await endAccess(tx, id) : [];
   const changed = changedFields({ ...before }, { ...change, ...(site_ids && { site_ids }) });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: null,
     action: 'user_changed',
     resource_type: 'user',
@@ -100,7 +100,7 @@ export async function changeUser(
   });
   for (const token of ended)
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: null,
       action: 'api_token_revoked',
       resource_type: 'api_token',

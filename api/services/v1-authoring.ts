@@ -2,10 +2,10 @@ import type { BatteryRecord } from '../../db/queries/batteries.js';
 import { batteryByCode } from '../../db/queries/batteries.js';
 import { windowByCode } from '../../db/queries/windows.js';
 import type { VisitWindow } from '../../db/models/records.js';
-import { brokenRule } from '../errors.js';
-import { by } from '../record.js';
-import { reply } from '../route.js';
-import type { Reply } from '../route.js';
+import { brokenRule } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import { reply } from '../http/route.js';
+import type { Reply } from '../http/route.js';
 import { differences } from './authoring-diff.js';
 import type { Difference } from './authoring-diff.js';
 import { acceptModules, changeBattery, createBattery } from './batteries.js';
@@ -19,7 +19,7 @@ interface Target {
   studyId: string;
   code: string;
   dryRun: boolean;
-  unchangedSince: (record: Record<string, unknown> | undefined) => void;
+  assertIfMatch: (record: Record<string, unknown> | undefined) => void;
 }
 export interface WantedBattery {
   code?: string;
@@ -48,13 +48,13 @@ export interface WantedWindow {
  */
 export async function putBattery(
   change: Change,
-  { studyId, code, dryRun, unchangedSince }: Target,
+  { studyId, code, dryRun, assertIfMatch }: Target,
   wanted: WantedBattery,
 ): Promise<Reply> {
   assertSame(code, wanted.code);
   const modules = await acceptModules(change.tx, studyId, wanted.modules ?? []);
   const before = await batteryByCode(change.tx, studyId, code);
-  unchangedSince(before && { ...before });
+  assertIfMatch(before && { ...before });
   const fields = { name: wanted.name, description: wanted.description ?? null };
   const status = wanted.publish ? 'published' : (before?.status ?? 'draft');
   const changes = differences(before ? { ...contentOf(before), status: before.status } : null, {
@@ -101,7 +101,7 @@ const differs = (battery: BatteryRecord, wanted: object): boolean => differences
  */
 export async function putWindow(
   change: Change,
-  { studyId, code, dryRun, unchangedSince }: Target,
+  { studyId, code, dryRun, assertIfMatch }: Target,
   { battery_code, ...wanted }: WantedWindow,
 ): Promise<Reply> {
   assertSame(code, wanted.code);
@@ -121,7 +121,7 @@ export async function putWindow(
     sort_order: wanted.sort_order ?? 0,
   };
   const before = await windowByCode(change.tx, studyId, code);
-  unchangedSince(before && { ...before });
+  assertIfMatch(before && { ...before });
   const standing =
     before && Object.fromEntries(Object.keys(fields).map((key) => [key, before[key as keyof typeof fields]]));
   const changes = differences(standing ?? null, fields);
@@ -148,7 +148,7 @@ function record(
   changes: readonly Difference[],
 ): void {
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'authored',
     resource_type: type,

@@ -4,11 +4,11 @@ import { datasetRows, momentOf } from '../../db/queries/datasets.js';
 import type { DatasetName } from '../../db/queries/datasets.js';
 import { studyById } from '../../db/queries/studies.js';
 import { inScope } from '../../db/transaction.js';
-import type { Actor } from '../access.js';
-import { by } from '../record.js';
-import { reply } from '../route.js';
-import type { Reply, RequestContext } from '../route.js';
-import type { Services } from '../services.js';
+import type { Actor } from '../http/access.js';
+import { auditActor } from '../http/audit-actor.js';
+import { reply } from '../http/route.js';
+import type { Reply, RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
 
 /** The version of the documents' form; a change that a reader must know of raises it. */
 const FORMAT = 1;
@@ -27,7 +27,7 @@ const nameOf = (set: DatasetName): string => NAMES[set] ?? set;
 
 export interface Asked {
   tx: Tx;
-  services: Services;
+  services: Dependencies;
   actor: Actor;
   context: RequestContext;
   studyId: string;
@@ -109,7 +109,7 @@ async function recordRead(
 ): Promise<void> {
   await inScope(services.database, studyId, async ({ audit }) => {
     audit.record({
-      ...by(actor, context),
+      ...auditActor(actor, context),
       study_id: studyId,
       action,
       resource_type: 'study',

@@ -2,9 +2,9 @@ import type { Tx } from '../../db/knex.js';
 import { datasetPage } from '../../db/queries/datasets.js';
 import type { DatasetName } from '../../db/queries/datasets.js';
 import { jwtSecret } from '../auth/tokens.js';
-import { makeCursor, readCursor } from '../cursor.js';
-import { problem } from '../errors.js';
-import type { Services } from '../services.js';
+import { makeCursor, readCursor } from '../http/cursor.js';
+import { problem } from '../http/errors.js';
+import type { Dependencies } from '../dependencies.js';
 
 /**
  * A page of a set: by `cursor`, or by `skip` like the lists elsewhere.
@@ -13,7 +13,7 @@ import type { Services } from '../services.js';
  */
 export async function v1Page(
   tx: Tx,
-  { settings }: Services,
+  { settings }: Dependencies,
   name: DatasetName,
   studyId: string | undefined,
   query: { cursor?: string; skip?: number; limit?: number },

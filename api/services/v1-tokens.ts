@@ -4,13 +4,13 @@ import type { Tx } from '../../db/knex.js';
 import { apiTokenById, insertApiToken, revokeApiToken } from '../../db/queries/api-tokens.js';
 import type { ApiToken } from '../../db/queries/api-tokens.js';
 import { missingIds } from '../../db/queries/users.js';
-import { rolesOfScope } from '../access.js';
-import type { Actor, TokenScope } from '../access.js';
+import { rolesOfScope } from '../http/access.js';
+import type { Actor, TokenScope } from '../http/access.js';
 import { sha256, signToken } from '../auth/tokens.js';
-import { problem } from '../errors.js';
-import { by } from '../record.js';
-import type { Credential, RequestContext } from '../route.js';
-import type { Services } from '../services.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { Credential, RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
 import { notifyUser } from './account-notices.js';
 import { requireRecentProof } from './reauthentication.js';
 import type { Proof } from './reauthentication.js';
@@ -32,7 +32,7 @@ const DAY_SECONDS = 86_400;
  */
 export async function mintToken(
   { tx, audit, actor, context }: Change,
-  { settings }: Services,
+  { settings }: Dependencies,
   given: { name: string; scopes: TokenScope[]; study_ids: string[]; expires_in_days?: number },
   minting: { credential: Credential | undefined; proof: Proof | undefined },
 ): Promise<ApiToken & { token: string }> {
@@ -65,7 +65,7 @@ export async function mintToken(
     seconds,
   });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: null,
     action: 'api_token_created',
     resource_type: 'api_token',
@@ -88,13 +88,13 @@ export async function existingToken(tx: Tx, actor: Actor, id: string): Promise<A
 export async function endToken(
   { tx, audit, actor, context }: Change,
   id: string,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<void> {
   const token = await existingToken(tx, actor, id);
-  unchangedSince({ ...token });
+  assertIfMatch({ ...token });
   await revokeApiToken(tx, token.id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: null,
     action: 'api_token_revoked',
     resource_type: 'api_token',

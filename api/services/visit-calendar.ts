@@ -5,9 +5,9 @@ import { calendarFile } from '../../workflows/domain/calendar-file.js';
 import type { CalendarEntry } from '../../workflows/domain/calendar-file.js';
 import type { BuiltInLanguage } from '../../workflows/domain/reminders/built-in.js';
 import { visitTitle } from '../../workflows/domain/visit-title.js';
-import { contentTag } from '../etag.js';
-import { reply } from '../route.js';
-import type { Reply } from '../route.js';
+import { contentTag } from '../http/etag.js';
+import { reply } from '../http/route.js';
+import type { Reply } from '../http/route.js';
 
 const MOST = 500;
 const LOOK_AGAIN_HOURS = 6;

@@ -5,8 +5,8 @@ import type { ScheduledVisit } from '../../db/models/records.js';
 import { readScheduleInputs } from '../../db/queries/schedules.js';
 import { settleReview } from '../../db/queries/visits.js';
 import { nextVersion } from '../../workflows/domain/regeneration.js';
-import { problem } from '../errors.js';
-import { by } from '../record.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
 import type { Review } from '../schemas/schedules.js';
 import type { Change } from './studies.js';
 import { existingVisit } from './visits.js';
@@ -20,10 +20,10 @@ export async function reviewVisit(
   { tx, audit, actor, context }: Change,
   id: string,
   given: Static<typeof Review>,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<ScheduledVisit> {
   const before = await existingVisit(tx, id, true);
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   if (!before.needs_review) throw problem('NOTHING_TO_REVIEW');
   const planned = await targetNow(tx, before);
   const keep = given.keep_target ?? true;
@@ -42,7 +42,7 @@ export async function reviewVisit(
     reportingTarget,
   });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'visit_reviewed',
     resource_type: 'visit',

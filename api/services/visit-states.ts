@@ -9,8 +9,8 @@ import type { VisitRecord } from '../../db/queries/visits.js';
 import { updateVisit } from '../../db/queries/visits.js';
 import { plannedVisit } from '../../workflows/domain/regeneration.js';
 import { contentByHand, daysByHand } from '../../workflows/domain/schedule.js';
-import { problem } from '../errors.js';
-import { by } from '../record.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
 import { requireMovable, sourcesChanged } from './participants.js';
 import type { Change } from './studies.js';
 import { existingVisit, heldVisit } from './visits.js';
@@ -37,7 +37,7 @@ export async function cancelVisit(
     cancelled_by_hand: true,
   });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'visit_cancelled',
     resource_type: 'visit',
@@ -78,7 +78,7 @@ export async function reopenVisit(
     synced_at: null,
   });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'visit_reopened',
     resource_type: 'visit',

@@ -13,8 +13,8 @@ import type { VisitRecord } from '../../db/queries/visits.js';
 import type { VisitContent, VisitDays } from '../../db/models/records.js';
 import { addDays, isDate } from '../../workflows/domain/dates.js';
 import { CONTENT, windowIdentity } from '../../workflows/domain/schedule.js';
-import { brokenRule, invalid, problem } from '../errors.js';
-import { by, changedFields } from '../record.js';
+import { brokenRule, invalid, problem } from '../http/errors.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { Completion, NewVisit, VisitChange } from '../schemas/schedules.js';
 import { held, pastInstant, requireMovable, sourcesChanged } from './participants.js';
 import type { Change } from './studies.js';
@@ -66,7 +66,7 @@ export async function scheduleVisit(
       given.datacapture_event === undefined ? (window?.datacapture_event ?? null) : given.datacapture_event,
   });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: participant.study_id,
     action: 'visit_scheduled',
     resource_type: 'visit',
@@ -96,14 +96,14 @@ export async function changeVisit(
   { tx, audit, actor, context }: Change,
   id: string,
   given: Static<typeof VisitChange>,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<VisitRecord> {
   // What the participant's next schedule keeps is read under the anchor's lock: a cancellation, another day or battery
   // comes before it or after.
   if (given.status === 'cancelled' || [...DAYS, ...CONTENT].some((field) => given[field] !== undefined))
     await lockAnchors(tx, [(await existingVisit(tx, id)).participant_id]);
   const { visit: before, participant } = await heldVisit(tx, id);
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   const { reason, ...change } = given;
   const fields = changedFields({ ...before }, change);
   if (fields.length === 0) return before;
@@ -121,7 +121,7 @@ export async function changeVisit(
   if (given.status === undefined && (fields.includes('window_open') || fields.includes('window_close')))
     await updateVisit(tx, id, { status: await statusToday(tx, { ...before, ...given }) });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: given.status === 'cancelled' ? 'visit_cancelled' : 'visit_changed',
     resource_type: 'visit',
@@ -178,7 +178,7 @@ export async function completeVisit(
   const completed_at = pastInstant(given.completed_at ?? nowIso(), 'completed_at');
   await updateVisit(tx, id, { status: 'completed', completed_at });
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'visit_completed',
     resource_type: 'visit',

@@ -9,9 +9,9 @@ import { carriedTrace } from '../../db/trace-context.js';
 import { inScope } from '../../db/transaction.js';
 import { TriggerInbox } from '../../db/trigger-inbox.js';
 import { encryptionKeyBytes } from '../../settings.js';
-import { problem, problemOf } from '../errors.js';
-import { refuse } from '../middleware/count.js';
-import type { Services } from '../services.js';
+import { problem, problemOf } from '../http/errors.js';
+import { assertAllowed } from '../http/middleware/rate-limit.js';
+import type { Dependencies } from '../dependencies.js';
 import { assertAllowedAddress } from './allowed-addresses.js';
 import { parseTrigger } from './trigger-body.js';
 import { isSigned } from './trigger-signature.js';
@@ -36,9 +36,9 @@ interface Memory {
   box: SecretBox;
   inbox: TriggerInbox;
 }
-const memories = new WeakMap<Services, Memory>();
+const memories = new WeakMap<Dependencies, Memory>();
 
-function memoryOf(services: Services): Memory {
+function memoryOf(services: Dependencies): Memory {
   let memory = memories.get(services);
   if (!memory) {
     const key = services.settings.DATACAPTURE_ENCRYPTION_KEY;
@@ -63,7 +63,7 @@ function remember<V>(map: Map<string, V>, key: string, value: V): void {
  * section 6). An unknown project, or one whose webhook or integration is off, is accepted and nothing is done.
  * @returns the record. @throws 400 fields, 401 signature, 403 address, 429, 503 secret unreadable
  */
-export async function receiveTrigger(services: Services, request: IncomingTrigger): Promise<string> {
+export async function receiveTrigger(services: Dependencies, request: IncomingTrigger): Promise<string> {
   assertAllowedAddress(request.ip, services.settings.WEBHOOK_ALLOWED_IPS);
   const trigger = await parseTrigger(request.raw, request.headers['content-type'] ?? '');
   const signed = {
@@ -78,11 +78,11 @@ export async function receiveTrigger(services: Services, request: IncomingTrigge
   if (checked.length === 0) {
     // Nothing known, or a secret that was changed elsewhere: only now is the database asked.
     const spent = services.rateLimits.webhook.spent(sender(request.ip));
-    if (spent) refuse(spent);
+    if (spent) assertAllowed(spent);
     checked = await checkAnew(services, signed);
     if (checked.length === 0) return trigger.record;
   }
-  refuse(await services.rateLimits.webhook.take(`project:${trigger.project_id}`));
+  assertAllowed(await services.rateLimits.webhook.take(`project:${trigger.project_id}`));
   const refused = await commit(services, trigger, checked);
   if (refused.length === 0) return trigger.record;
   // What was remembered holds no more: a configuration has changed, or another study takes the project's triggers as
@@ -100,7 +100,7 @@ export async function receiveTrigger(services: Services, request: IncomingTrigge
  * that did not take it
  */
 async function commit(
-  services: Services,
+  services: Dependencies,
   trigger: NewTrigger,
   checked: readonly TriggerTaker[],
 ): Promise<TriggerTaker[]> {
@@ -119,12 +119,12 @@ const sender = (ip: string) => `ip:${ip}`;
 /**
  * Who takes the trigger by what the database says now; empty: nobody knows the project. @throws 401, 429 by address, 503
  */
-async function checkAnew(services: Services, request: SignedRequest & { ip: string }): Promise<TriggerTaker[]> {
+async function checkAnew(services: Dependencies, request: SignedRequest & { ip: string }): Promise<TriggerTaker[]> {
   const takers = await triggerTakers(services.database, request.projectId);
   const known = memoryOf(services).takers;
   if (takers.length === 0) {
     known.delete(request.projectId);
-    refuse(await services.rateLimits.webhook.take(sender(request.ip)));
+    assertAllowed(await services.rateLimits.webhook.take(sender(request.ip)));
     await countUnmatched(services.database, request.projectId);
     return [];
   }
@@ -141,7 +141,7 @@ async function checkAnew(services: Services, request: SignedRequest & { ip: stri
       headers: { 'Retry-After': '60' },
     });
   }
-  refuse(await services.rateLimits.webhook.take(sender(request.ip)));
+  assertAllowed(await services.rateLimits.webhook.take(sender(request.ip)));
   throw problemOf(401, 'INVALID_SIGNATURE', 'The trigger is not signed with the webhook secret of its project.');
 }
 
@@ -154,7 +154,7 @@ interface Signed {
  * Those whose secret the trigger is signed with: two capture systems may use the same project number. A secret that
  * cannot be read is its own study's trouble alone, and what is remembered of it says nothing once another is stored.
  */
-function signedFor(services: Services, request: SignedRequest, takers: readonly TriggerTaker[]): Signed {
+function signedFor(services: Dependencies, request: SignedRequest, takers: readonly TriggerTaker[]): Signed {
   const result: Signed = { signed: [], unreadable: [] };
   for (const taker of takers) {
     if (taker.webhook_secret_encrypted === null) continue;
@@ -165,7 +165,7 @@ function signedFor(services: Services, request: SignedRequest, takers: readonly 
   return result;
 }
 
-function secretOf(services: Services, taker: TriggerTaker, sealed: string): string | SecretUnreadable {
+function secretOf(services: Dependencies, taker: TriggerTaker, sealed: string): string | SecretUnreadable {
   const { secrets, box } = memoryOf(services);
   const known = secrets.get(sealed);
   if (known !== undefined) return known;

@@ -9,9 +9,9 @@ import {
   windowById,
   windowHasCompletedVisits,
 } from '../../db/queries/windows.js';
-import { brokenRule, invalid, problem } from '../errors.js';
-import { onViolation } from '../faults.js';
-import { by, changedFields } from '../record.js';
+import { brokenRule, invalid, problem } from '../http/errors.js';
+import { mapConstraintErrors } from '../http/to-problem.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
 import { existing as existingStudy } from './studies.js';
 import type { Change } from './studies.js';
 
@@ -47,9 +47,9 @@ export async function createWindow(
   if (!studyId) throw invalid('study_id', 'REQUIRED', 'is required: in the body, as X-Study-ID or as a query');
   await existingStudy(tx, studyId);
   await requireBattery(tx, fields.battery_id, studyId);
-  const window = await onViolation(unique, () => insertWindow(tx, { ...fields, study_id: studyId }));
+  const window = await mapConstraintErrors(unique, () => insertWindow(tx, { ...fields, study_id: studyId }));
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: studyId,
     action: 'visit_window_created',
     resource_type: 'visit_window',
@@ -65,17 +65,17 @@ export async function changeWindow(
   change: Change,
   id: string,
   given: Fields,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<VisitWindow> {
   const { tx, audit, actor, context } = change;
   const before = await existingWindow(tx, id, true);
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   await requireBattery(tx, given.battery_id, before.study_id);
   const fields = changedFields({ ...before }, given);
   if (fields.length === 0) return before;
-  await onViolation(unique, () => updateWindow(tx, id, given));
+  await mapConstraintErrors(unique, () => updateWindow(tx, id, given));
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'visit_window_changed',
     resource_type: 'visit_window',
@@ -90,16 +90,16 @@ export async function changeWindow(
 export async function removeWindow(
   change: Change,
   id: string,
-  unchangedSince: (record: Record<string, unknown>) => void,
+  assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<void> {
   const { tx, audit, actor, context } = change;
   const before = await existingWindow(tx, id, true);
-  unchangedSince({ ...before });
+  assertIfMatch({ ...before });
   if (await windowHasCompletedVisits(tx, id))
     throw problem('WINDOW_IN_USE', { detail: 'A visit of this window was completed: the window cannot be deleted.' });
   await deleteWindow(tx, id);
   audit.record({
-    ...by(actor, context),
+    ...auditActor(actor, context),
     study_id: before.study_id,
     action: 'visit_window_deleted',
     resource_type: 'visit_window',

@@ -1,6 +1,6 @@
 import { knownWorkers } from '../../db/queries/worker-signs.js';
 import type { KnownWorkers } from '../../db/queries/worker-signs.js';
-import type { Services } from '../services.js';
+import type { Dependencies } from '../dependencies.js';
 
 /** A worker shows a sign of life every three seconds; what has shown none for so long is frozen or gone. */
 export const SILENT_SECONDS = 10;
@@ -14,7 +14,7 @@ export async function workers({
   database,
   settings,
   log,
-}: Pick<Services, 'database' | 'settings' | 'log'>): Promise<KnownWorkers | undefined> {
+}: Pick<Dependencies, 'database' | 'settings' | 'log'>): Promise<KnownWorkers | undefined> {
   let timer: NodeJS.Timeout | undefined;
   try {
     const late = new Promise<never>((_, reject) => {

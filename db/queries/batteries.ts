@@ -1,4 +1,6 @@
 import type { Tx } from '../knex.js';
+import type { Statement } from '../one-trip.js';
+import { prepared } from '../prepared.js';
 import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
 
@@ -204,6 +206,15 @@ export interface CompileSource {
   published: boolean;
 }
 
+/** `compileSource` as a statement. */
+export const compileStatement = (id: number, version: number | undefined): Statement => ({
+  sql: `select b.id, b.study_id, w.version, (v.version is not null) as published
+     from batteries b cross join lateral (select coalesce($1::integer, b.published_version, b.version) as version) w
+     left join battery_versions v on v.battery_id = b.id and v.version = w.version
+     where b.id = $2 and (v.version is not null or w.version = b.version)`,
+  values: [version ?? null, id],
+});
+
 /**
  * Which version a client is given: the one named, else the newest published, else the draft. Undefined: no such battery
  * or version.
@@ -213,14 +224,8 @@ export async function compileSource(
   id: number,
   version: number | undefined,
 ): Promise<CompileSource | undefined> {
-  const { rows } = await tx.raw(
-    `select b.id, b.study_id, w.version, (v.version is not null) as published
-     from batteries b cross join lateral (select coalesce(?::integer, b.published_version, b.version) as version) w
-     left join battery_versions v on v.battery_id = b.id and v.version = w.version
-     where b.id = ? and (v.version is not null or w.version = b.version)`,
-    [version ?? null, id],
-  );
-  return rows[0];
+  const { sql, values } = compileStatement(id, version);
+  return (await prepared<CompileSource>(tx, sql, values))[0];
 }
 
 export async function modulesOfVersion(tx: Tx, batteryId: number, version: number): Promise<ModuleRow[]> {

@@ -1,11 +1,15 @@
 /** What each folder is for, in the order of the map. */
 export const folders: Record<string, string> = {
-  api: 'the HTTP process: start, door, errors, contract',
+  api: 'the HTTP process: start, server, application, what handlers work with',
   'api/auth': 'passwords, tokens, second factors, portal credentials',
+  'api/http': 'the frame, which knows no feature: routes, router, pipeline, transactions of a caller, errors',
+  'api/http/body': 'bodies: bytes, strict JSON, uploads, limits',
+  'api/http/middleware': 'what a request passes, one middleware a file; `pipeline.ts` has their order',
+  'api/http/openapi': 'what the routes generate: the OpenAPI document, the table of permissions',
+  'api/http/validation': 'schemas checked, and faults put into words',
   'api/import': 'reading uploaded spreadsheets into rows',
   'api/import/workbook': 'a workbook, read row by row in a thread of its own',
   'api/metrics': 'counting requests; the text that Prometheus reads',
-  'api/middleware': 'what every request passes: envelope, CORS, compression, counting',
   'api/pdf': 'the browser that prints',
   'api/portal': 'the participant’s page: what runs in their browser',
   'api/reports': 'plots and documents: charts, words, fonts, drawn in a thread of their own',

@@ -3,7 +3,7 @@ import { Type, body, text } from '../../api/schemas/common.js';
 import { NewEventDefinition, NewHolidayCalendar } from '../../api/schemas/edc.js';
 import { NewVisitWindow } from '../../api/schemas/schedules.js';
 import { acceptPolicy } from '../../api/services/policy.js';
-import { check } from '../../api/validation.js';
+import { check } from '../../api/http/validation/validation.js';
 import { asHoliday } from '../../workflows/domain/edc/calendar.js';
 import type { Calendar } from '../../workflows/domain/edc/calendar.js';
 import { BehaviourInput } from '../../workflows/domain/simulation/behaviour.js';

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect } from 'chai';
-import { idleBetweenRuns } from '../../api/call-context.js';
+import { disableWhenUnused } from '../../api/call-context.js';
 
 describe('a storage that holds something during calls only', () => {
   const storageOf = () => {
@@ -11,7 +11,7 @@ describe('a storage that holds something during calls only', () => {
       disabled += 1;
       disable();
     };
-    idleBetweenRuns(storage);
+    disableWhenUnused(storage);
     return { storage, disabled: () => disabled };
   };
   const later = (ms: number) =>

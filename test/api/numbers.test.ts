@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { parseJson } from '../../api/body.js';
-import { Problem } from '../../api/errors.js';
+import { parseJson } from '../../api/http/body/json.js';
+import { Problem } from '../../api/http/errors.js';
 
 /** The path that is named, else the value. */
 function read(text: string): unknown {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { permissionsTable } from '../../api/permissions.js';
+import { permissionsTable } from '../../api/http/openapi/permissions.js';
 import { described } from '../../api/routes/index.js';
 import { root } from '../support/environment.js';
 
@@ -15,7 +15,7 @@ describe('The table of permissions', () => {
       .split('\n')
       .filter((line) => /^\| [A-Z]+ \|/.test(line));
     expect(rows).to.have.length(described.length);
-    const open = described.filter(({ may }) => may.signed === false).map(({ path }) => path);
+    const open = described.filter(({ access }) => access.token === false).map(({ path }) => path);
     for (const path of open)
       expect(path).not.to.match(
         /^\/api\/(v1|users|studies|participants|exports|reports|anchors|schedules|batteries|metrics\/(?!health|prometheus))/,

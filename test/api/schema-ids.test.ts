@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Type } from '../../api/schemas/common.js';
-import { check } from '../../api/validation.js';
+import { check } from '../../api/http/validation/validation.js';
 
 describe('a schema with an $id', () => {
   it('can be checked as a part of another and on its own, in either order', () => {

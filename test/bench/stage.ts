@@ -24,6 +24,9 @@ export interface Stage {
 /** No figure is to measure the rate limits: they are far above what the load generator reaches. */
 const GENEROUS = '100000000';
 
+/** The bare programs verify the same tokens. */
+export const TOKEN_SECRET = 'a secret of the bench, 32 characters and more';
+
 const SCHEMA = `
 create schema if not exists bench;
 create table if not exists bench.commands (id text primary key, body text not null, created_at timestamptz not null default clock_timestamp());
@@ -40,6 +43,7 @@ export async function setStage(): Promise<Stage> {
     AUTH_RATE_LIMIT_PER_MINUTE: GENEROUS,
     WEBHOOK_RATE_LIMIT_PER_MINUTE: GENEROUS,
     ACCESS_TOKEN_MINUTES: '600',
+    JWT_SECRET: TOKEN_SECRET,
     // The service's own sweep would take part of what a figure is about.
     REMINDER_INTERVAL_SECONDS: '86400',
   });

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { expect } from 'chai';
 import { attemptFailure } from '../../activities/capture/failure.js';
-import { problemFrom } from '../../api/faults.js';
+import { toProblem } from '../../api/http/to-problem.js';
 import { openDatabase } from '../../db/knex.js';
 import type { Database } from '../../db/knex.js';
 import { Link } from '../support/link.js';
@@ -30,7 +30,7 @@ describe('A database that takes a connection and then says nothing', function ()
         (fault: unknown) => fault,
       );
       expect(thrown).to.be.an('error');
-      expect(problemFrom(thrown).code).to.equal('DATABASE_UNAVAILABLE');
+      expect(toProblem(thrown).code).to.equal('DATABASE_UNAVAILABLE');
       const failure = attemptFailure(thrown, { number: 10, ageMs: 3_600_000 }, { captureMs: 900_000, attempts: 10 });
       expect([failure.type, failure.nonRetryable]).to.deep.equal(['DATABASE_UNAVAILABLE', false]);
     } finally {
@@ -71,7 +71,7 @@ describe('A database that says nothing more on connections that are open', funct
       (fault: unknown) => fault,
     );
     expect(thrown).to.be.an('error');
-    expect(problemFrom(thrown).code).to.equal('DATABASE_UNAVAILABLE');
+    expect(toProblem(thrown).code).to.equal('DATABASE_UNAVAILABLE');
     // A second and a look, five for a new connection; the rest is a busy machine's.
     expect((performance.now() - began) / 1000).to.be.within(5, 15);
     link.heal();

@@ -1,8 +1,9 @@
 import { request } from 'node:http';
 import { expect } from 'chai';
-import { largestBody } from '../../api/body-limit.js';
+import { largestBody } from '../../api/http/body/limit.js';
 import { described as routes } from '../../api/routes/index.js';
-import type { Route } from '../../api/route.js';
+import type { Route } from '../../api/http/route.js';
+import { RequestBody } from '../../api/http/route.js';
 import { Http, login, newParticipant, newStudy, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { mainThreadMs } from '../support/main-thread.js';
@@ -41,6 +42,8 @@ function raw(by: Http, method: string, path: string, headers: Record<string, str
     sent.end();
   });
 }
+
+const carriesRawData = ({ body }: Route) => body instanceof RequestBody && body.kind === 'json';
 
 describe('Nothing that one caller sends keeps the API from the others', function () {
   this.timeout(300_000);
@@ -94,7 +97,7 @@ describe('Nothing that one caller sends keeps the API from the others', function
               `${pathOf(route)}${route.query && 'token' in (route.query as { properties: object }).properties ? '?token=a.b' : ''}`,
               undefined,
               {
-                raw: body(route.large ? LIMITS.MAX_BODY_BYTES : largestBody(route, LIMITS)),
+                raw: body(carriesRawData(route) ? LIMITS.MAX_BODY_BYTES : largestBody(route, LIMITS)),
                 headers: { 'X-Session-ID': '00000000-0000-4000-8000-000000000000', 'X-Study-ID': study.id },
               },
             ),
@@ -106,8 +109,8 @@ describe('Nothing that one caller sends keeps the API from the others', function
     return dear;
   }
 
-  const open = routes.filter((route) => !route.may.signed);
-  const weakest = routes.filter(({ may }) => may.signed && may.roles.includes('data_manager') && may.roles.length >= 4);
+  const open = routes.filter((route) => !route.access.token);
+  const weakest = routes.filter(({ access }) => access.token && access.roles.includes('data_manager') && access.roles.length >= 4);
 
   it('in a body: without a login', async () => {
     expect(open.length).to.be.greaterThan(20);

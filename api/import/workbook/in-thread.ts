@@ -1,4 +1,4 @@
-import { problem } from '../../errors.js';
+import { problem } from '../../http/errors.js';
 import { Turns } from '../../pdf/turns.js';
 import { threadOf } from '../../../db/thread-of.js';
 import type { ThreadData, ThreadMessage } from '../reading-thread.js';

@@ -1,5 +1,5 @@
-import { problem } from '../../errors.js';
-import type { Problem } from '../../errors.js';
+import { problem } from '../../http/errors.js';
+import type { Problem } from '../../http/errors.js';
 
 /** 400 FILE_UNREADABLE with its reason. */
 export const unreadable = (detail: string, cause?: unknown): Problem =>

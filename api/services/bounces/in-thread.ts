@@ -1,6 +1,6 @@
 import { threadOf } from '../../../db/thread-of.js';
 import type { Bounce } from '../../../workflows/domain/reminders/bounces.js';
-import { problem } from '../../errors.js';
+import { problem } from '../../http/errors.js';
 import { Turns } from '../../pdf/turns.js';
 import type { MailRead } from './thread.js';
 

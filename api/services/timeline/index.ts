@@ -1,8 +1,8 @@
 import type { Tx } from '../../../db/knex.js';
 import { listTimeline, timelineSubject } from '../../../db/queries/timeline.js';
 import type { TimelineFilter, TimelineRow, TimelineSubject } from '../../../db/queries/timeline.js';
-import { problem } from '../../errors.js';
-import type { Services } from '../../services.js';
+import { problem } from '../../http/errors.js';
+import type { Dependencies } from '../../dependencies.js';
 import { linksOf } from './links.js';
 import type { Links } from './links.js';
 import { titleOf } from './titles.js';
@@ -20,7 +20,7 @@ const MOST_DRAWN = 2_000;
 /** What became of a participant and what is to come, oldest first. @throws 404 */
 export async function timeline(
   tx: Tx,
-  services: Services,
+  services: Dependencies,
   participantId: string,
   filter: TimelineFilter,
 ): Promise<{ subject: TimelineSubject; items: TimelineItem[]; total: number }> {
@@ -44,7 +44,7 @@ export async function timeline(
 /** The same for a picture or page: all of it, not a page of a list. */
 export const wholeTimeline = (
   tx: Tx,
-  services: Services,
+  services: Dependencies,
   participantId: string,
   filter: Omit<TimelineFilter, 'skip' | 'limit'>,
 ) => timeline(tx, services, participantId, { ...filter, skip: 0, limit: MOST_DRAWN });

@@ -1,8 +1,8 @@
 import type { Tx } from '../../../db/knex.js';
 import { listTimeline, timelineSubject } from '../../../db/queries/timeline.js';
 import type { TimelineFilter, TimelineRow } from '../../../db/queries/timeline.js';
-import type { Participant } from '../../access.js';
-import { problem } from '../../errors.js';
+import type { Participant } from '../../http/access.js';
+import { problem } from '../../http/errors.js';
 import { builtInLanguage } from '../../../workflows/domain/reminders/built-in.js';
 import { visitTitle } from '../../../workflows/domain/visit-title.js';
 import { timelineWords, wordsForCaregivers } from '../portal-words.js';

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import jwt from 'jsonwebtoken';
 import Koa from 'koa';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
@@ -13,7 +14,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import '../../../db/knex.js';
 import { answer } from '../child.js';
 
-const { BARE_DATABASE_URL, BARE_SECRET, BARE_BYTES_FILE } = process.env;
+const { BARE_DATABASE_URL, BARE_SECRET, BARE_BYTES_FILE, BARE_TOKEN_SECRET = '' } = process.env;
 if (!BARE_DATABASE_URL || !BARE_SECRET)
   throw new Error('the bare API is started by the bench, which tells it where the database is');
 
@@ -25,6 +26,7 @@ select (select count(*) from participants p where p.study_id = $1) as total,
 from (select p.* from participants p where p.study_id = $1 order by p.created_at asc nulls last, p.id asc offset $2 limit $3) p
 left join sites s on s.id = p.site_id
 order by p.created_at asc nulls last, p.id asc`;
+const RIGHT = `select u.role, u.status, b.version from users u join batteries b on b.id = $2 where u.id = $1`;
 const INSERT = `insert into bench.events (project_id, record, instrument, event_name, raw_body) values ($1, $2, $3, $4, $5)`;
 
 const COPY = 'copy bench.trials (session_id, task, trial_index, rt, correct, at) from stdin with (format csv)';
@@ -61,6 +63,12 @@ app.use(async (ctx) => {
     return;
   }
   if (ctx.path.endsWith('/compile')) {
+    const { sub } = jwt.verify(ctx.get('authorization').slice('Bearer '.length), BARE_TOKEN_SECRET) as { sub: string };
+    const { rows } = await pool.query({ name: 'right', text: RIGHT, values: [sub, ctx.path.split('/')[3]] });
+    if (rows[0]?.status !== 'active') {
+      ctx.status = 401;
+      return;
+    }
     ctx.type = 'application/json; charset=utf-8';
     ctx.body = bytes;
     return;

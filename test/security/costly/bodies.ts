@@ -1,5 +1,5 @@
-import type { Route } from '../../../api/route.js';
-import { bodySchema } from '../../../api/route.js';
+import type { Route } from '../../../api/http/route.js';
+import { bodySchema, requestBody } from '../../../api/http/route.js';
 
 /** A request's body as it is sent. */
 export type Body = { type: string; content: string };
@@ -46,13 +46,10 @@ const triggers: Record<string, (bytes: number) => Body> = {
 };
 
 /** The bodies that a route may be sent, by what they are made of. */
-export const bodiesOf = (route: Route): Record<string, (bytes: number) => Body> =>
-  route.takes === 'bytes'
-    ? route.consumes?.includes('message/rfc822')
-      ? mails
-      : route.consumes
-        ? triggers
-        : { ...mails, ...jsonBodies }
-    : bodySchema(route)
-      ? jsonBodies
-      : {};
+export function bodiesOf(route: Route): Record<string, (bytes: number) => Body> {
+  const body = requestBody(route);
+  if (body?.kind !== 'bytes') return bodySchema(route) ? jsonBodies : {};
+  const { mediaTypes } = body.options;
+  if (mediaTypes?.includes('message/rfc822')) return mails;
+  return mediaTypes ? triggers : { ...mails, ...jsonBodies };
+}

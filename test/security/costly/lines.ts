@@ -1,4 +1,4 @@
-import type { Route } from '../../../api/route.js';
+import type { Route } from '../../../api/http/route.js';
 
 /** What stands before a request's body: as much of it as Node.js takes is some 16 KB. */
 export interface Line {

@@ -1,0 +1,54 @@
+import type { Database } from '../../db/knex.js';
+import { inScope } from '../../db/transaction.js';
+import type { Problem } from './errors.js';
+import type { Route } from './route.js';
+import type { RouteState } from './state.js';
+
+/**
+ * That somebody tried what their role or token does not allow is a record of the service's own chain; by the route's
+ * pattern, never its path.
+ */
+export async function auditAccessDenied(
+  database: Database,
+  route: Route,
+  { userId, studyId, context }: RouteState,
+  fault: Problem,
+): Promise<void> {
+  if (fault.status !== 403) return;
+  await inScope(database, [], async ({ audit }) =>
+    audit.record({
+      study_id: null,
+      user_id: userId!,
+      action: 'access_refused',
+      resource_type: 'route',
+      resource_id: `${route.method} ${route.path}`,
+      request_id: context.requestId,
+      metadata: { code: fault.code, study_id: studyId ?? null },
+    }),
+  );
+}
+
+/**
+ * What the pipeline refuses is told to the study as well (decisions, section 5: every refused decision is an audit
+ * record). A study that is not there has no chain.
+ */
+export async function auditRefusal(
+  database: Database,
+  { access }: Route,
+  { userId, studyId, params, context }: RouteState,
+  fault: Problem,
+): Promise<void> {
+  if (![401, 403, 404].includes(fault.status) || studyId === undefined) return;
+  await inScope(database, '*', async ({ tx, audit }) => {
+    if (!(await tx('studies').where({ id: studyId }).first('id'))) return;
+    audit.record({
+      study_id: studyId,
+      user_id: userId!,
+      action: access.refusalAction!,
+      resource_type: 'participant',
+      resource_id: params.participant_id ?? null,
+      request_id: context.requestId,
+      metadata: { code: fault.code, override_request_id: params.override_request_id ?? null },
+    });
+  });
+}

@@ -1,0 +1,319 @@
+import type { CaregiverCallerRow, PortalCallerRow, PortalCaregiver } from '../../db/queries/portal.js';
+import type { CallerRow } from '../../db/request.js';
+import type { Scope } from '../../db/transaction.js';
+import { problem, problemOf } from './errors.js';
+import type { Problem } from './errors.js';
+
+export type Role = CallerRow['role'];
+export const allRoles: readonly Role[] = ['admin', 'researcher', 'coordinator', 'investigator', 'data_manager'];
+
+/**
+ * Whose token a route takes: nobody's, a user's (`true`), the participant's own of the portal, or either of the two; a
+ * user's or the mfa token of one who must set up a second factor (`setup`); a scoped token of /api/v1 (`scoped`). What
+ * takes a participant's takes that of who cares for it; `anyPortalUser`: the caregiver as itself, for nobody in particular.
+ */
+export type TokenKind = boolean | 'portal' | 'anyPortalUser' | 'either' | 'setup' | 'scoped';
+
+/** What a token of /api/v1 may be used for (decisions, section 3). */
+export const scopes = [
+  'studies:read',
+  'participants:read',
+  'schedules:read',
+  'anchors:read',
+  'sessions:read',
+  'exports:read',
+  'snapshots:read',
+  'authoring:write',
+] as const;
+export type TokenScope = (typeof scopes)[number];
+
+/** Who may call a route, declared; the frame checks it, the OpenAPI document and the role matrix show it. */
+export interface Access<Kind extends TokenKind = TokenKind> {
+  token: Kind;
+  roles: readonly Role[];
+  /** The route works inside one study, or on what is of studies: isolation decides what is found. */
+  study: boolean;
+  /** What a scoped token needs. */
+  scope?: TokenScope;
+  /** A rule that the route's own service checks as well, in words (the anchor policy's roles). */
+  note?: string;
+  /**
+   * The request's study is named by path, X-Study-ID or query (default). `none`: the route's `study_id` means something
+   * else. `filter`: the handler gets it, but it may be a deleted one, and what the route sees is not narrowed to it.
+   */
+  studyContext?: 'none' | 'filter';
+  /** The token of a participant who has withdrawn is accepted: the handler decides for what. */
+  evenWithdrawn?: true;
+  /** Without a bearer token, a ticket in the query opens the route's stream of events. */
+  byTicket?: true;
+  /** In development it needs no token on the machine that the service runs on. */
+  onThisMachine?: true;
+  /** A refusal before the handler (token, role, out of reach) is an audit record of the study, by this action. */
+  refusalAction?: string;
+}
+
+/** Everybody, without a token. */
+export const anyone: Access<false> = { token: false, roles: [], study: false };
+/** Everybody who is logged in. */
+export const signedIn: Access<true> = { token: true, roles: allRoles, study: false };
+/** As `signedIn`, and by the mfa token of somebody who must have a second factor and has none yet. */
+export const signedInOrSetup: Access<'setup'> = { token: 'setup', roles: allRoles, study: false };
+/** Some roles, for what belongs to no study. Admin may everything. */
+export const roles = (...list: Role[]): Access<true> => ({ token: true, roles: withAdmin(list), study: false });
+/** Some roles (none named: all of them), in the studies that they are assigned to. Admin may everything, everywhere. */
+export const inStudy = (...list: Role[]): Access<true> => ({
+  token: true,
+  roles: list.length === 0 ? allRoles : withAdmin(list),
+  study: true,
+});
+/** What the scopes of a token ask of whoever minted it, at every use. */
+export const rolesOfScope: Record<TokenScope, readonly Role[]> = {
+  'studies:read': allRoles,
+  'participants:read': allRoles,
+  'schedules:read': allRoles,
+  'anchors:read': allRoles,
+  'sessions:read': allRoles,
+  'exports:read': ['admin', 'researcher', 'data_manager'],
+  'snapshots:read': ['admin', 'researcher', 'data_manager'],
+  'authoring:write': ['admin', 'researcher'],
+};
+/** By a token of /api/v1 that has the scope, in its studies, within what its user may at that moment. */
+export const scoped = (scope: TokenScope): Access<'scoped'> => ({
+  token: 'scoped',
+  roles: rolesOfScope[scope],
+  study: true,
+  scope,
+});
+/** The participant, or who cares for it, by its portal token. */
+export const portal: Access<'portal'> = { token: 'portal', roles: [], study: false };
+/** Whoever has a portal token, as itself. */
+export const anyPortalUser: Access<'anyPortalUser'> = { token: 'anyPortalUser', roles: [], study: false };
+/** As `access`, and the participant whom the path names as well, or who cares for it, by its portal token. */
+export const staffOrParticipant = (access: Access<true>): Access<'either'> => ({ ...access, token: 'either' });
+/** As `access`, with a further rule in words that the service checks. */
+export const withNote = (access: Access<true>, note: string): Access<true> => ({ ...access, note });
+
+/** As `access`, where a `study_id` of the request is not the study to which it is narrowed. */
+export const outsideStudy = <S extends TokenKind>(access: Access<S>): Access<S> => ({
+  ...access,
+  studyContext: 'none',
+});
+/** As `access`, where the study is a filter: it may be a deleted one. */
+export const studyAsFilter = <S extends TokenKind>(access: Access<S>): Access<S> => ({
+  ...access,
+  studyContext: 'filter',
+});
+/** As `access`, and by the token of a participant who has withdrawn. */
+export const evenWithdrawn = <S extends TokenKind>(access: Access<S>): Access<S> => ({
+  ...access,
+  evenWithdrawn: true,
+});
+/** As `access`, and by a ticket that opens a stream of events. */
+export const orByTicket = <S extends TokenKind>(access: Access<S>): Access<S> => ({ ...access, byTicket: true });
+/** As `access`, and in development without a token on the machine that the service runs on. */
+export const orOnThisMachine = (access: Access<true>): Access<true> => ({ ...access, onThisMachine: true });
+/** As `access`; who is refused before the handler is recorded in the study's audit log by `action`. */
+export const auditedRefusals = <S extends TokenKind>(access: Access<S>, action: string): Access<S> => ({
+  ...access,
+  refusalAction: action,
+});
+
+const withAdmin = (list: Role[]): Role[] => ['admin', ...list.filter((role) => role !== 'admin')];
+
+/** Who works in which study (decisions, section 3). */
+export const staff = {
+  read: inStudy(),
+  participants: inStudy('researcher', 'coordinator', 'investigator'),
+  configure: inStudy('researcher'),
+};
+
+/** Who takes data out and brings whole studies in: the data managers' work. */
+export const exporters = inStudy('researcher', 'data_manager');
+
+/** The caller of a request, loaded from the database at this request. */
+export interface Actor {
+  id: string;
+  email: string;
+  name: string;
+  role: Role;
+  study_ids: string[];
+  /** Sites that a coordinator or investigator is assigned to; empty: all of the studies. */
+  site_ids: string[];
+  /** What transactions of this request may see: narrowed to the study that the request names. */
+  scope: Scope;
+  isAdmin: boolean;
+  /** Of its logins: what was given before they were ended bears an earlier one. */
+  session_epoch: number;
+  /** The token of /api/v1 that it calls with. */
+  tokenId?: string;
+}
+
+/**
+ * Lets the caller in or refuses.
+ * @param epoch of the logins, as the access token has it; undefined: it does not say
+ * @throws 401 unknown or deactivated, 403 another role, 404 a study, site or participant out of reach
+ */
+export function authorizeUser(
+  access: Access,
+  row: CallerRow | undefined,
+  studyId: string | undefined,
+  epoch?: number,
+): Actor {
+  if (access.scope && !row) throw problem('INVALID_TOKEN', { detail: 'The token was revoked or has expired.' });
+  if (!row || row.status !== 'active')
+    throw problem('INVALID_TOKEN', { detail: 'The account of this access token is not active.' });
+  if (row.login_ended || (epoch !== undefined && epoch !== row.session_epoch))
+    throw problem('INVALID_TOKEN', { detail: 'The login of this access token was ended.' });
+  if (access.scope && !row.scopes?.includes(access.scope))
+    throw problem('MISSING_SCOPE', {
+      detail: `The token lacks the scope ${access.scope}.`,
+      extra: { scope: access.scope },
+    });
+  if (!access.roles.includes(row.role))
+    throw problem('FORBIDDEN', { detail: `The role ${row.role} does not allow this.` });
+  if (!row.study_seen) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
+  if (!row.site_seen) throw problem('NOT_FOUND', { detail: 'There is no such site.' });
+  if (!row.participant_seen) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  const isAdmin = row.role === 'admin';
+  const siteBound = row.role === 'coordinator' || row.role === 'investigator';
+  return {
+    id: row.id,
+    email: row.email,
+    name: row.name,
+    role: row.role,
+    study_ids: row.study_ids,
+    isAdmin,
+    session_epoch: row.session_epoch,
+    site_ids: siteBound ? row.site_ids : [],
+    scope: studyId ?? (isAdmin && !access.scope ? '*' : row.study_ids),
+    ...(row.token_id && { tokenId: row.token_id }),
+  };
+}
+
+/**
+ * The participant who calls with its portal token, or for whom its caregiver does, loaded from the database at this
+ * request.
+ */
+export interface Participant {
+  id: string;
+  role: 'participant';
+  study_id: string;
+  participant_code: string;
+  preferred_language: string | null;
+  /** `withdrawn`: only where the route says so. */
+  status: 'enrolled' | 'withdrawn';
+  /** What transactions of this request may see: its study. Queries name the participant besides. */
+  scope: string;
+  /** Who calls, where it is not the participant itself. */
+  caregiver?: PortalCaregiver;
+}
+
+/** A caregiver that acts for nobody in particular. */
+export type Caregiver = PortalCaregiver & { role: 'caregiver'; scope: string };
+export type AnyCaller = Actor | Participant | Caregiver;
+
+/** The caller of a route, by whose token it takes; `role` tells a participant from a user. */
+export type CallerOf<Kind> = Kind extends true | 'setup' | 'scoped'
+  ? Actor
+  : Kind extends 'portal'
+    ? Participant
+    : Kind extends 'anyPortalUser'
+      ? Participant | Caregiver
+      : Kind extends 'either'
+        ? Actor | Participant
+        : undefined;
+
+/** What a request with a portal token names. */
+export interface Named {
+  studyId?: string | undefined;
+  siteId?: string | undefined;
+  participantId?: string | undefined;
+}
+const other = (given: string | undefined, own: string | null) => given !== undefined && given.toLowerCase() !== own;
+
+const loginEnded = (): Problem => problem('INVALID_TOKEN', { detail: 'The login of this portal token was ended.' });
+
+/** What a participant who has withdrawn is told: its token says who it is, and is good for nothing more. */
+export const withdrawn = (): Problem =>
+  problemOf(403, 'PARTICIPANT_WITHDRAWN', 'The participant of this portal token has withdrawn.');
+
+/**
+ * Lets the participant in or refuses. It sees itself alone: whom else the request names is not there.
+ * @param late one who has withdrawn is let in
+ * @throws 401 no more there, 403 PARTICIPANT_WITHDRAWN, 404 another study, site or participant
+ */
+export function authorizeParticipant(row: PortalCallerRow | undefined, named: Named, late = false): Participant {
+  if (!row)
+    throw problem('INVALID_TOKEN', { detail: 'The participant of this portal token does not take part (any more).' });
+  if (row.login_ended) throw loginEnded();
+  if (row.status !== 'enrolled' && !late) throw withdrawn();
+  if (other(named.studyId, row.study_id)) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
+  if (other(named.siteId, row.site_id)) throw problem('NOT_FOUND', { detail: 'There is no such site.' });
+  if (other(named.participantId, row.id)) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  const { id, study_id, participant_code, preferred_language, status } = row;
+  return {
+    id,
+    role: 'participant',
+    study_id,
+    participant_code,
+    preferred_language,
+    status,
+    scope: study_id,
+  };
+}
+
+/**
+ * Lets a caregiver in, for the participant that it names or the only one that it cares for; or refuses.
+ * @throws 401 not active, or nobody left who takes part; 404 another study, site or participant; 400
+ * PARTICIPANT_REQUIRED
+ */
+export function authorizeCaregiver(row: CaregiverCallerRow | undefined, named: Named, epoch: number): Participant {
+  const {
+    id: caregiverId,
+    study_id: caregiverStudy,
+    name,
+    preferred_language: language,
+  } = authorizeCaregiverAlone(row, named, epoch);
+  const { id, study_id, site_id, participant_code, preferred_language } = row!;
+  if (id === null || study_id === null || participant_code === null) {
+    if (named.participantId !== undefined) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+    const message = 'X-Participant-ID (or participant_id) must name one of the participants that you care for';
+    throw problem('PARTICIPANT_REQUIRED', {
+      errors: [{ path: 'header.x-participant-id', code: 'PARTICIPANT_REQUIRED', message }],
+    });
+  }
+  if (other(named.siteId, site_id)) throw problem('NOT_FOUND', { detail: 'There is no such site.' });
+  const caregiver = { id: caregiverId, study_id: caregiverStudy, name, preferred_language: language };
+  return {
+    id,
+    role: 'participant',
+    study_id,
+    participant_code,
+    preferred_language,
+    status: 'enrolled',
+    scope: study_id,
+    caregiver,
+  };
+}
+
+/**
+ * Lets a caregiver in as itself.
+ * @param epoch in which its token was given
+ * @throws 401 as above, or the token was ended; 404 another study
+ */
+export function authorizeCaregiverAlone(row: CaregiverCallerRow | undefined, named: Named, epoch: number): Caregiver {
+  if (!row || row.caregiver_status !== 'active' || row.cares_for === 0)
+    throw problem('INVALID_TOKEN', {
+      detail: 'The caregiver of this portal token cares for nobody who takes part (any more).',
+    });
+  if (row.login_ended) throw loginEnded();
+  if (epoch !== row.session_epoch) throw problem('INVALID_TOKEN', { detail: 'This portal token was ended.' });
+  if (other(named.studyId, row.caregiver_study)) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
+  const {
+    caregiver_id: id,
+    caregiver_study: study_id,
+    caregiver_name: name,
+    caregiver_language: preferred_language,
+  } = row;
+  return { id, role: 'caregiver', study_id, name, preferred_language, scope: study_id };
+}

@@ -1,0 +1,103 @@
+import { Writable } from 'node:stream';
+import type { Context } from 'koa';
+import { koaBody } from 'koa-body';
+import { mediaType, readBytes, tooLarge } from './bytes.js';
+import { problem } from '../errors.js';
+
+/** A file that was sent, and the other parts of its form. `bytes` is empty where `present` is false. */
+export interface Upload {
+  bytes: Buffer;
+  parts: Record<string, string>;
+  present: boolean;
+}
+
+const PART = 'file';
+/** What a form has besides the file: boundaries, headers of parts, a few short fields. */
+const FRAME_BYTES = 64 * 1024;
+/** In a part's Content-Disposition; `filename*` is that of a name which is not ASCII. */
+const NAMES_A_FILE = /;\s*filename\*?\s*=/i;
+
+/**
+ * Reads an upload: the part `file` of a multipart form, or a body of one of `others` as it is. It is kept in memory:
+ * it is no larger than `limit`, and nothing of a participant is left behind in a folder when the process dies.
+ * @throws 413 as soon as it is known to be too large, 415 another content type, 400 a form that is none
+ */
+export async function readUpload(ctx: Context, limit: number, others: readonly string[] = []): Promise<Upload> {
+  const type = mediaType(ctx.req);
+  if (others.includes(type)) {
+    const bytes = await readBytes(ctx, limit);
+    return { bytes, parts: {}, present: bytes.length > 0 };
+  }
+  if (type !== 'multipart/form-data')
+    throw problem('UNSUPPORTED_MEDIA_TYPE', {
+      detail: `The body must be ${['multipart/form-data', ...others].join(' or ')}.`,
+    });
+  if (Number(ctx.get('content-length')) > limit + FRAME_BYTES) throw tooLarge(limit);
+  return readForm(ctx, limit);
+}
+
+async function readForm(ctx: Context, limit: number): Promise<Upload> {
+  const written = new Map<unknown, Buffer[]>();
+  const read = koaBody({
+    multipart: true,
+    json: false,
+    urlencoded: false,
+    text: false,
+    formidable: {
+      maxFileSize: limit,
+      maxFiles: 1,
+      maxFields: 20,
+      maxFieldsSize: FRAME_BYTES,
+      allowEmptyFiles: true,
+      minFileSize: 0,
+      onPart: (part, take) => {
+        take(sorted(part));
+      },
+      fileWriteStreamHandler: (file?: unknown) => {
+        const chunks: Buffer[] = [];
+        written.set(file, chunks);
+        return new Writable({
+          write: (chunk: Buffer, _encoding, done) => {
+            chunks.push(chunk);
+            done();
+          },
+        });
+      },
+    },
+    onError: (fault) => {
+      if ((fault as { httpCode?: number }).httpCode === 413) throw tooLarge(limit);
+      throw problem('BAD_REQUEST', { detail: 'The form cannot be read, or it broke off.', cause: fault });
+    },
+  });
+  await read(ctx, async () => undefined);
+  const { body, files } = ctx.request as unknown as { body?: Record<string, unknown>; files?: Record<string, unknown> };
+  const file = [files?.[PART]].flat()[0];
+  const parts = Object.fromEntries(
+    Object.entries(body ?? {}).map(([name, value]) => [name, String([value].flat()[0])]),
+  );
+  const bytes = Buffer.concat(written.get(file) ?? []);
+  // The request knows its form until it is answered: it need not hold the file a second time.
+  for (const list of written.values()) list.length = 0;
+  return { bytes, parts, present: file !== undefined };
+}
+
+/**
+ * What has the name of a file is one, and the part `file` with a content type; anything else is a field. The parser
+ * goes by the content type alone, which a file need not have and a field may (RFC 7578, 4.4).
+ */
+function sorted<P extends { name: string | null; mimetype: string | null }>(part: P): P {
+  const { headers } = part as unknown as { headers: Record<string, string | undefined> };
+  const isFile =
+    NAMES_A_FILE.test(headers['content-disposition'] ?? '') || (part.name === PART && Boolean(part.mimetype));
+  part.mimetype = isFile ? part.mimetype || 'application/octet-stream' : null;
+  return part;
+}
+
+/** @throws 422 when the form has no part `file` */
+export function requireFile({ present }: Upload): void {
+  if (!present)
+    throw problem('VALIDATION_FAILED', {
+      detail: `${PART} is required: a part of that name with the file`,
+      errors: [{ path: PART, code: 'REQUIRED', message: `${PART} is required` }],
+    });
+}

@@ -1,0 +1,78 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Context } from 'koa';
+import { problem } from './errors.js';
+import type { Access } from './access.js';
+import { single } from './validation/validation.js';
+
+/** An id, in either case. */
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/**
+ * The study that a request names: by path (`study_id`), else X-Study-ID, else the query's study_id (interface, "Study
+ * and site context"; the first that is there counts: decisions, section 2). Whether the caller may see it is decided
+ * with the caller.
+ * @throws 422 for what is no uuid
+ */
+export function studyContext(
+  ctx: Context,
+  access: Access,
+  params: Record<string, string>,
+  search: URLSearchParams,
+): string | undefined {
+  if (access.studyContext === 'none') return params.study_id?.toLowerCase();
+  const byHeader = uuid(ctx.headers['x-study-id'] as string | undefined, 'header.x-study-id');
+  const byQuery = uuid(single(search, 'study_id'), 'query.study_id');
+  return (params.study_id ?? byHeader ?? byQuery)?.toLowerCase();
+}
+
+/**
+ * The participant that a request with a portal token is about: by path (`participant_id`), else X-Participant-ID, else
+ * the query's participant_id. Whether the caller is it, or cares for it, is decided with the caller.
+ * @throws 400 CONTEXT_CONFLICT when two of them differ, 422 for what is no uuid
+ */
+export function participantContext(
+  ctx: Context,
+  params: Record<string, string>,
+  search: URLSearchParams,
+): string | undefined {
+  const given = [
+    params.participant_id,
+    uuid(ctx.headers['x-participant-id'] as string | undefined, 'header.x-participant-id'),
+    uuid(single(search, 'participant_id'), 'query.participant_id'),
+  ]
+    .filter((id) => id !== undefined)
+    .map((id) => id.toLowerCase());
+  if (new Set(given).size > 1)
+    throw problem('CONTEXT_CONFLICT', {
+      detail: 'Path, X-Participant-ID and participant_id name different participants.',
+    });
+  return given[0];
+}
+
+/** The site of X-Site-ID, which narrows the study (interface, "Study and site context"). @throws 422 for what is no uuid */
+export function siteContext(ctx: Context): string | undefined {
+  const site = ctx.get('x-site-id');
+  if (ctx.headers['x-site-id'] === undefined) return undefined;
+  if (!UUID.test(site))
+    throw problem('VALIDATION_FAILED', {
+      detail: 'X-Site-ID is not a valid uuid',
+      errors: [{ path: 'header.x-site-id', code: 'FORMAT', message: 'X-Site-ID is not a valid uuid' }],
+    });
+  return site.toLowerCase();
+}
+
+/** The site of X-Site-ID, which the pipeline has checked, for where a handler narrows by itself. */
+export function siteNamed(headers: IncomingHttpHeaders): string | undefined {
+  const site = headers['x-site-id'];
+  return typeof site === 'string' && site !== '' ? site.toLowerCase() : undefined;
+}
+
+function uuid(value: string | undefined, path: string): string | undefined {
+  if (value === undefined) return undefined;
+  if (!UUID.test(value))
+    throw problem('VALIDATION_FAILED', {
+      detail: `${path} is not a valid uuid`,
+      errors: [{ path, code: 'FORMAT', message: `${path} is not a valid uuid` }],
+    });
+  return value;
+}

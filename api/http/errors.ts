@@ -1,0 +1,208 @@
+import type { Database } from '../../db/knex.js';
+import type { RequestContext } from './route.js';
+
+/**
+ * The one registry of errors: a stable code, its HTTP status, and the sentence that stands for it when the place that
+ * throws has nothing better to say. The client sees only what is meant for it (decisions, section 2).
+ */
+export interface FaultEntry {
+  path?: string;
+  row?: number;
+  code: string;
+  message: string;
+}
+
+const registry = {
+  BAD_REQUEST: [400, 'The request cannot be read.'],
+  MALFORMED_JSON: [400, 'The body is not valid JSON.'],
+  CONTEXT_CONFLICT: [400, 'The body names another study than X-Study-ID or the query.'],
+  FILE_UNREADABLE: [400, 'The file is not of the kind that is taken here.'],
+  HEADER_INVALID: [400, 'The file’s header is not usable.'],
+  PASSWORD_TOO_COMMON: [400, 'The password is too common.'],
+  WRONG_CODE: [400, 'The code is not the one that the authenticator shows now.'],
+  INVALID_CURSOR: [400, 'The cursor is not one that this list gave.'],
+  PARTICIPANT_REQUIRED: [400, 'You care for several participants: say for which you ask.'],
+  RULE_VIOLATED: [400, 'The request breaks a rule.'],
+  UNAUTHENTICATED: [401, 'An access token is needed: Authorization: Bearer <token>.'],
+  INVALID_TOKEN: [401, 'The access token is not valid or has expired.'],
+  INVALID_CREDENTIALS: [401, 'Email or password is wrong.'],
+  INVALID_REFRESH_TOKEN: [401, 'The refresh token is not valid or has expired.'],
+  INVALID_CODE: [401, 'The code is wrong or was used.'],
+  REAUTHENTICATION_REQUIRED: [
+    401,
+    'This asks for your password or a code again: X-Reauthentication, or password or code in the body.',
+  ],
+  REAUTHENTICATION_FAILED: [401, 'The password or code that proves who you are is wrong.'],
+  INVALID_LINK: [401, 'The link is not valid, has expired or was used.'],
+  FORBIDDEN: [403, 'Your role does not allow this.'],
+  MISSING_SCOPE: [403, 'The token lacks the scope that this needs.'],
+  MFA_REQUIRED: [403, 'Your role must have a second factor.'],
+  RECIPIENT_NOT_ALLOWED: [
+    403,
+    'Test messages go to yourself; those of an admin also to addresses of staff, participants and caregivers.',
+  ],
+  SITE_NOT_ASSIGNED: [403, 'You are not assigned to that site.'],
+  CSRF_REFUSED: [403, 'A change by the portal’s cookie needs the header X-Portal-CSRF: 1.'],
+  RESULTS_NOT_SHARED: [403, 'The study does not show participants their results.'],
+  NOT_FOUND: [404, 'There is no such resource.'],
+  METHOD_NOT_ALLOWED: [405, 'This path does not take that method.'],
+  NOT_ACCEPTABLE: [406, 'This answers application/json only.'],
+  EXPECTATION_FAILED: [417, 'Nothing but 100-continue can be expected.'],
+  REQUEST_TIMEOUT: [408, 'The request took too long to arrive.'],
+  CONFLICT: [409, 'The request conflicts with what is stored.'],
+  STALE: [409, 'The resource has changed since you read it.'],
+  IDEMPOTENCY_KEY_REUSED: [409, 'This Idempotency-Key was used with another body.'],
+  IDEMPOTENCY_IN_PROGRESS: [409, 'A request with this Idempotency-Key is still running.'],
+  STUDY_CODE_TAKEN: [409, 'Another study has this study_code.'],
+  TEMPLATE_ID_TAKEN: [409, 'Another template has this template_id.'],
+  EMPTY: [422, 'The submission has no result.'],
+  STUDY_NOT_EMPTY: [409, 'The study has participants and cannot be deleted.'],
+  SITE_CODE_TAKEN: [409, 'Another site of the study has this site_code.'],
+  PARTICIPANT_CODE_TAKEN: [409, 'Another participant of the study has this participant_code.'],
+  DUPLICATE_EXTERNAL_ID: [409, 'Another participant of the study has this external_id.'],
+  PARTICIPANT_HAS_DATA: [409, 'The participant has data: withdraw instead of deleting.'],
+  PARTICIPANT_ERASED: [409, 'The participant’s identity was erased: it is not erased again, nor taken anew.'],
+  NOT_WITHDRAWN: [409, 'The participant has not withdrawn.'],
+  PARTICIPANT_WITHDRAWN: [409, 'The participant has withdrawn.'],
+  ALREADY_RANDOMIZED: [409, 'The participant is randomized already.'],
+  INVALID_TRANSITION: [409, 'The record cannot go from its present state to that one.'],
+  FORM_FROZEN: [409, 'The form is signed: its items cannot be changed.'],
+  WINDOW_CODE_TAKEN: [409, 'Another visit window of the study has this code.'],
+  WINDOW_IN_USE: [409, 'The visit window has visits and cannot be deleted.'],
+  EVENT_OID_TAKEN: [409, 'Another event definition of the study has this event_oid.'],
+  EVENT_IN_USE: [409, 'An instance of this event was completed: the event cannot be deleted.'],
+  CALENDAR_NAME_TAKEN: [409, 'Another holiday calendar of the study has this name.'],
+  SITE_HAS_CALENDAR: [409, 'The site has a holiday calendar already.'],
+  TOO_MANY_SIMULATIONS: [409, 'Ten simulations of the study wait or run already.'],
+  NOTHING_TO_REVIEW: [409, 'The visit is not flagged for review.'],
+  BATTERY_CODE_TAKEN: [409, 'Another battery of the study has this code.'],
+  BATTERY_IN_USE: [409, 'Windows, visits, sessions or the mapping name the battery: retire it instead.'],
+  BATTERY_RETIRED: [409, 'The battery is retired.'],
+  NO_ADDRESS: [400, 'The recipient has no address for this channel.'],
+  CAREGIVER_INACTIVE: [409, 'The caregiver is not active.'],
+  CARES_FOR_NOBODY: [409, 'The caregiver cares for nobody who takes part.'],
+  CUSTOM_SCHEMA_INVALID: [400, 'The study’s schema of custom tasks is not usable.'],
+  SESSION_UNKNOWN: [401, 'A known session id is needed: X-Session-ID.'],
+  SESSION_EXPIRED: [401, 'The session has expired.'],
+  SESSION_MISMATCH: [400, 'X-Session-ID and session_id name different sessions.'],
+  SESSION_ENDED: [409, 'The session has ended.'],
+  SESSION_NOT_COMPLETED: [409, 'The session is not completed.'],
+  TASK_CONFLICT: [409, 'The session has other data for a task: nothing was overwritten.'],
+  VISIT_COMPLETED: [409, 'The visit is completed.'],
+  VISIT_NOT_OPEN: [409, 'The visit is not open.'],
+  CONFLICT_RESOLVED: [409, 'The conflict is resolved already.'],
+  VISIT_CLOSED: [409, 'The visit is superseded or cancelled.'],
+  MFA_ENABLED: [409, 'A second factor is set up already.'],
+  MFA_NOT_SET_UP: [409, 'No second factor is set up.'],
+  AUDIT_BROKEN: [409, 'A chain is not what its last checkpoint stated: it is not signed.'],
+  NOT_CHECKPOINTED: [409, 'No checkpoint covers the record yet.'],
+  NOTIFICATION_PENDING: [409, 'The notification is still to be sent.'],
+  NOTIFICATION_SETTLED: [409, 'The notification is settled already.'],
+  NOTIFICATION_BEING_SENT: [409, 'The notification is being sent at this moment.'],
+  SUBSCRIPTION_DISABLED: [409, 'The subscription is disabled: enable it first.'],
+  EMAIL_TAKEN: [409, 'Another user has this email.'],
+  LAST_ADMIN: [409, 'The last active admin cannot be deactivated or lose the role.'],
+  TOO_LARGE: [413, 'The request is too large.'],
+  RANGE_NOT_SATISFIABLE: [416, 'The file does not reach that far.'],
+  UNSUPPORTED_MEDIA_TYPE: [415, 'This content type is not taken here.'],
+  VALIDATION_FAILED: [422, 'The request does not fit its schema.'],
+  NO_DELIVERY_REPORT: [422, 'The mail is no delivery status notification (RFC 3464).'],
+  INVALID_VALUE: [422, 'A value cannot be stored.'],
+  HEADERS_TOO_LARGE: [431, 'The headers are too large.'],
+  RATE_LIMITED: [429, 'Too many requests.'],
+  QUOTA_EXCEEDED: [429, 'The quota is used up for now.'],
+  INTERNAL: [500, 'Something went wrong inside the service.'],
+  UNAVAILABLE: [503, 'The service is stopping or not ready.'],
+  DATABASE_UNAVAILABLE: [503, 'The database is not reached at the moment.'],
+  TEMPORAL_UNAVAILABLE: [503, 'The workflow service is not reached at the moment.'],
+  BROWSER_UNAVAILABLE: [503, 'No browser is there at the moment to print with.'],
+  WORKER_UNAVAILABLE: [503, 'No worker answered in time.'],
+} as const satisfies Record<string, readonly [number, string]>;
+
+export type ErrorCode = keyof typeof registry;
+
+export interface ProblemOptions {
+  detail?: string;
+  errors?: readonly FaultEntry[];
+  warnings?: readonly unknown[];
+  headers?: Record<string, string>;
+  /** More keys beside `detail`, such as a new preview. */
+  extra?: Record<string, unknown>;
+  cause?: unknown;
+}
+
+/** An answer other than success; thrown anywhere below a route. */
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    detail: string,
+    readonly options: ProblemOptions = {},
+  ) {
+    super(detail, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'Problem';
+  }
+
+  /** What is written when the request's own transaction is undone, of refusals that are counted. */
+  afterRollback?(database: Database, context: RequestContext): Promise<void>;
+
+  /** The body of the answer (decisions, section 2: detail, code, errors?, warnings?, request_id). */
+  body(requestId: string): Record<string, unknown> {
+    const { errors, warnings, extra } = this.options;
+    return {
+      detail: this.message,
+      code: this.code,
+      ...(errors && { errors }),
+      ...(warnings && { warnings }),
+      ...extra,
+      request_id: requestId,
+    };
+  }
+}
+
+/** The problem of a registered code. */
+export function problem(code: ErrorCode, options: ProblemOptions = {}): Problem {
+  const [status, detail] = registry[code];
+  const headers = status === 503 ? { 'Retry-After': '1', ...options.headers } : options.headers;
+  return new Problem(status, code, options.detail ?? detail, { ...options, ...(headers && { headers }) });
+}
+
+/** A problem whose status and code come from elsewhere: the anchor decisions of `AnchorOutcome.refused`. */
+export const problemOf = (status: number, code: string, detail: string, options: ProblemOptions = {}): Problem =>
+  new Problem(
+    status,
+    code,
+    detail,
+    status === 503 ? { ...options, headers: { 'Retry-After': '1', ...options.headers } } : options,
+  );
+
+/** One field that does not fit its schema, as a problem of its own. */
+export const invalid = (path: string, code: string, message: string): Problem =>
+  problem('VALIDATION_FAILED', {
+    detail: `${path} ${message}`,
+    errors: [{ path, code, message: `${path} ${message}` }],
+  });
+
+/**
+ * A field that fits its schema and breaks a rule: it names what the study does not have, or goes against what is stored
+ * or against another field.
+ */
+export const brokenRule = (path: string, code: string, message: string): Problem =>
+  problem('RULE_VIOLATED', {
+    detail: `${path} ${message}`,
+    errors: [{ path, code, message: `${path} ${message}` }],
+  });
+
+/** Several fields' faults, whose messages are sentences: all of them, up to a hundred. */
+export const invalidFields = (errors: readonly FaultEntry[]): Problem =>
+  problem('VALIDATION_FAILED', {
+    detail: errors
+      .slice(0, 3)
+      .map((e) => e.message)
+      .join('; '),
+    errors: errors.slice(0, 100),
+  });
+
+/** Status and default sentence of every code, for the OpenAPI document. */
+export const registered = (): { code: ErrorCode; status: number; detail: string }[] =>
+  Object.entries(registry).map(([code, [status, detail]]) => ({ code: code as ErrorCode, status, detail }));

@@ -1,0 +1,51 @@
+import { Readable } from 'node:stream';
+
+/** A list of an answer that is written as JSON while it is made, so that its items need not be kept. */
+export class JsonArrayWriter {
+  readonly pieces: Buffer[] = [];
+  length = 0;
+
+  add(items: readonly unknown[]): void {
+    if (items.length === 0) return;
+    this.pieces.push(Buffer.from(`${this.length > 0 ? ',' : ''}${JSON.stringify(items).slice(1, -1)}`));
+    this.length += items.length;
+  }
+}
+
+/** An answer's body that is JSON already, in pieces of UTF-8. */
+export class JsonStream {
+  constructor(readonly pieces: readonly Buffer[]) {}
+
+  /** In bytes. */
+  get length(): number {
+    return this.pieces.reduce((sum, piece) => sum + piece.length, 0);
+  }
+
+  toString(): string {
+    return this.pieces.map((piece) => piece.toString()).join('');
+  }
+}
+
+/** What is written already, on its way out: put together it would be in memory twice. */
+export class JsonReadable extends Readable {
+  private at = 0;
+
+  constructor(private readonly written: JsonStream) {
+    super();
+  }
+
+  override _read(): void {
+    this.push(this.written.pieces[this.at++] ?? null);
+  }
+}
+
+/** An object some of whose members are written already. */
+export function jsonStream(members: Record<string, unknown>): JsonStream {
+  const pieces: Buffer[] = [];
+  for (const [name, value] of Object.entries(members)) {
+    const key = `${pieces.length > 0 ? ',' : '{'}${JSON.stringify(name)}:`;
+    if (value instanceof JsonArrayWriter) pieces.push(Buffer.from(`${key}[`), ...value.pieces, Buffer.from(']'));
+    else pieces.push(Buffer.from(key + JSON.stringify(value)));
+  }
+  return new JsonStream([...pieces, Buffer.from('}')]);
+}

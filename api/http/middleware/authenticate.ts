@@ -1,0 +1,30 @@
+import { noteUse } from '../../auth/last-use.js';
+import { principalOf } from '../../auth/principal.js';
+import type { Principal } from '../../auth/principal.js';
+import { isOnThisMachine } from '../../auth/this-machine.js';
+import type { Dependencies } from '../../dependencies.js';
+import type { Route } from '../route.js';
+import type { RouteContext, RouteMiddleware } from '../state.js';
+import { countRequest } from './rate-limit.js';
+
+/** Verifies the token of a request (401). Attempts with a bad one count for the address. */
+export function authenticate({ access }: Route, dependencies: Dependencies): RouteMiddleware {
+  const principalOrCounted = async (ctx: RouteContext): Promise<Principal> => {
+    try {
+      return principalOf(ctx, access, dependencies.settings, ctx.state.params.study_id);
+    } catch (fault) {
+      // So that tokens cannot be tried without end.
+      await countRequest(ctx, 'general', undefined, dependencies);
+      throw fault;
+    }
+  };
+  return async (ctx, next) => {
+    if (access.onThisMachine && isOnThisMachine(ctx, dependencies.settings)) return next();
+    const principal = await principalOrCounted(ctx);
+    ctx.state.principal = principal;
+    if (principal.kind === 'user' || principal.kind === 'token') ctx.state.userId = principal.userId;
+    if (principal.kind !== 'token') return next();
+    await next();
+    await noteUse(dependencies, principal.id);
+  };
+}

@@ -1,0 +1,54 @@
+import type { Context } from 'koa';
+import type { Dependencies } from '../../dependencies.js';
+import { largestBody } from '../body/limit.js';
+import { deprecation } from '../deprecation.js';
+import { problem } from '../errors.js';
+import { isAcceptable } from '../negotiation.js';
+import type { Route } from '../route.js';
+import type { RouteMiddleware } from '../state.js';
+import { countRequest } from './rate-limit.js';
+
+/**
+ * Begins a request to a route: its state, its deprecation headers.
+ * @throws 404 for a path with a broken escape, 406 for an Accept that the route cannot answer
+ */
+export function begin(route: Route, dependencies: Dependencies): RouteMiddleware {
+  const bodyLimit = largestBody(route, dependencies.settings);
+  const headers = route.deprecated && deprecation(route.deprecated);
+  return async (ctx, next) => {
+    const { state } = ctx;
+    const { params, captures } = ctx as unknown as { params: Record<string, string>; captures: string[] };
+    if (!captures.every(isDecodable)) await refuseUnknownPath(ctx, dependencies);
+    state.params = params;
+    state.route = route.path;
+    state.bodyLimit = bodyLimit;
+    state.search = new URLSearchParams(ctx.querystring);
+    state.raw = NOTHING;
+    state.opened = {};
+    state.handled = false;
+    if (headers) ctx.set(headers);
+    if (!isAcceptable(ctx, route)) {
+      await countRequest(ctx, route.rateLimit ?? 'general', undefined, dependencies);
+      throw problem('NOT_ACCEPTABLE');
+    }
+    return next();
+  };
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** @throws 404, counted for the address: nobody has looked at a token yet */
+export async function refuseUnknownPath(ctx: Context, dependencies: Dependencies): Promise<never> {
+  await countRequest(ctx, 'general', undefined, dependencies);
+  throw problem('NOT_FOUND', { detail: 'There is nothing at this path.' });
+}
+
+/** A broken escape names no resource. */
+function isDecodable(segment: string): boolean {
+  try {
+    return !decodeURIComponent(segment).includes('\0');
+  } catch (fault) {
+    if (fault instanceof URIError) return false;
+    throw fault;
+  }
+}

@@ -1,0 +1,23 @@
+import { sessionIdOf } from '../../services/sessions-credential.js';
+import { UUID } from '../context.js';
+import { problem } from '../errors.js';
+import { isUuidParam } from '../route.js';
+import type { Route } from '../route.js';
+import type { RouteMiddleware } from '../state.js';
+
+/** Refuses ids in the path that are no uuids, since they name nothing (404), and a session id that is none (401). */
+export function checkNames(route: Route): RouteMiddleware {
+  const ids = idsOf(route);
+  const { transaction } = route;
+  return async (ctx, next) => {
+    for (const name of ids) if (!UUID.test(ctx.state.params[name]!)) throw problem('NOT_FOUND');
+    if (transaction === 'session') sessionIdOf(ctx.headers);
+    return next();
+  };
+}
+
+/** Whether a route names anything that can be checked so. */
+export const hasNames = (route: Route): boolean => idsOf(route).length > 0 || route.transaction === 'session';
+
+const idsOf = ({ path }: Route): string[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!).filter(isUuidParam);

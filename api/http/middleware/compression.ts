@@ -1,0 +1,83 @@
+import { pipeline } from 'node:stream';
+import { promisify } from 'node:util';
+import {
+  brotliCompress,
+  brotliCompressSync,
+  constants,
+  createBrotliCompress,
+  createGzip,
+  gzip,
+  gzipSync,
+} from 'node:zlib';
+import type { Context, Next } from 'koa';
+import { JsonReadable } from '../json-stream.js';
+
+const brotli = promisify(brotliCompress);
+const gz = promisify(gzip);
+/** Below this the header costs more than it saves. */
+const MIN_BYTES = 1024;
+/** Up to this it takes a third of a millisecond, and longer to hand it to another thread and be told. */
+const MAX_SYNC_BYTES = 32 * 1024;
+const TEXT = /^(application\/(json|[\w.+-]+\+json|javascript)|text\/|image\/svg\+xml)/;
+
+/**
+ * Compresses texts of more than a kilobyte, large ones off the main thread, as the client takes it. Left as they are:
+ * streams (what is read of them first would wait for a full block) and records with an ETag, whose strong tag names
+ * these bytes.
+ */
+export async function compress(ctx: Context, next: Next): Promise<void> {
+  await next();
+  const { body } = ctx;
+  if (body instanceof JsonReadable) return compressWritten(ctx, body);
+  if (
+    !(typeof body === 'string' || Buffer.isBuffer(body)) ||
+    !TEXT.test(ctx.response.get('content-type') ?? '') ||
+    ctx.response.get('etag') ||
+    ctx.response.get('content-encoding')
+  )
+    return;
+  ctx.vary('Accept-Encoding');
+  const encoding = encodingFor(ctx, Buffer.byteLength(body));
+  if (!encoding) return;
+  const small = await packed(typeof body === 'string' ? Buffer.from(body) : body, encoding);
+  const type = ctx.response.get('content-type');
+  ctx.body = small;
+  ctx.set({ 'Content-Encoding': encoding, 'Content-Type': type });
+}
+
+/** Piece by piece, so that neither the whole nor what it is packed into is in memory. */
+function compressWritten(ctx: Context, body: JsonReadable): void {
+  ctx.vary('Accept-Encoding');
+  const encoding = encodingFor(ctx, ctx.length ?? 0);
+  if (!encoding) return;
+  const type = ctx.response.get('content-type');
+  // A fault on either side ends both; who wrote the body into the socket logs it.
+  ctx.body = pipeline(
+    body,
+    encoding === 'br' ? createBrotliCompress({ params: BROTLI }) : createGzip({ level: 6 }),
+    () => undefined,
+  );
+  ctx.remove('Content-Length');
+  ctx.set({ 'Content-Encoding': encoding, 'Content-Type': type });
+}
+
+const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 4 };
+
+/** How the client takes a text of so many bytes; undefined: as it is. */
+function encodingFor(ctx: Context, length: number): 'br' | 'gzip' | undefined {
+  if (ctx.get('accept-encoding') === '' || ctx.method === 'HEAD' || length <= MIN_BYTES) return undefined;
+  const encoding = ctx.acceptsEncodings('br', 'gzip', 'identity');
+  return encoding === 'br' || encoding === 'gzip' ? encoding : undefined;
+}
+
+/** At once what is small; a promise of what is not. */
+const packed = (bytes: Buffer, encoding: 'br' | 'gzip'): Buffer | Promise<Buffer> =>
+  encoding === 'br' ? brotliOf(bytes) : gzipOf(bytes);
+
+function brotliOf(bytes: Buffer): Buffer | Promise<Buffer> {
+  const options = { params: { ...BROTLI, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } };
+  return bytes.length <= MAX_SYNC_BYTES ? brotliCompressSync(bytes, options) : brotli(bytes, options);
+}
+
+const gzipOf = (bytes: Buffer): Buffer | Promise<Buffer> =>
+  bytes.length <= MAX_SYNC_BYTES ? gzipSync(bytes, { level: 6 }) : gz(bytes, { level: 6 });

@@ -1,0 +1,48 @@
+import type { Context, Next } from 'koa';
+import { headerNames } from '../openapi/document.js';
+import type { Route } from '../route.js';
+
+const EXPOSED =
+  'ETag, Location, Retry-After, Content-Disposition, X-Request-ID, X-Correlation-ID, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Deprecation, Sunset';
+/** What every request may have, whatever its route says. */
+const ANYWHERE = [
+  'Authorization',
+  'Content-Type',
+  'Content-Encoding',
+  'X-Study-ID',
+  'X-Site-ID',
+  'X-Participant-ID',
+  'X-Correlation-ID',
+  'X-Request-ID',
+];
+
+/** The headers that the contract of these routes knows, each once. */
+function headersOf(routes: readonly Route[]): string {
+  const names = [...ANYWHERE, ...routes.flatMap(headerNames)];
+  return [...new Map(names.map((name) => [name.toLowerCase(), name])).values()].join(', ');
+}
+
+/**
+ * Lets pages of the origins in CORS_ORIGINS call the service with a bearer token. Never with cookies: the portal's is
+ * for its own pages (SameSite=Strict), and `Access-Control-Allow-Credentials` is not sent.
+ */
+export function cors(origins: readonly string[], routes: readonly Route[]) {
+  const asked = headersOf(routes);
+  return async (ctx: Context, next: Next): Promise<void> => {
+    ctx.vary('Origin');
+    const origin = ctx.get('origin');
+    const known = origin !== '' && origins.includes(origin);
+    if (known) {
+      ctx.set({ 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': EXPOSED });
+    }
+    await next();
+    const preflight = ctx.method === 'OPTIONS' && ctx.get('access-control-request-method') !== '';
+    if (known && preflight && ctx.status === 204) {
+      ctx.set({
+        'Access-Control-Allow-Methods': ctx.response.get('allow'),
+        'Access-Control-Allow-Headers': asked,
+        'Access-Control-Max-Age': '600',
+      });
+    }
+  };
+}

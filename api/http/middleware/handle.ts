@@ -1,0 +1,56 @@
+import type { Dependencies } from '../../dependencies.js';
+import { problem } from '../errors.js';
+import { contentTag, etagOf, matchesEtag } from '../etag.js';
+import { requestKeyOf } from '../idempotency-keys.js';
+import { Reply } from '../route.js';
+import type { Route } from '../route.js';
+import type { RouteContext, RouteMiddleware } from '../state.js';
+
+/** Calls the route's handler with what the pipeline has found out and opened. */
+export function handle(route: Route, services: Dependencies): RouteMiddleware {
+  return async (ctx) => {
+    const { state } = ctx;
+    const { principal, key } = state;
+    state.handled = true;
+    const result = await route.handle({
+      params: state.params,
+      query: state.query,
+      body: state.body,
+      headers: ctx.headers,
+      actor: state.actor,
+      credential: principal?.kind === 'user' ? principal.credential : undefined,
+      studyId: state.studyId,
+      raw: state.raw,
+      parts: state.upload?.parts ?? {},
+      context: state.context,
+      services,
+      requestKey: key ? requestKeyOf(key) : state.context.requestId,
+      assertIfMatch: (record: Record<string, unknown> | undefined) => assertIfMatch(ctx, record),
+      prefetched: [],
+      get signal() {
+        return signalOf(ctx);
+      },
+      ...state.opened,
+    } as Parameters<Route['handle']>[0]);
+    state.reply = result instanceof Reply ? result : new Reply(200, result);
+  };
+}
+
+function assertIfMatch(ctx: RouteContext, record: Record<string, unknown> | undefined): void {
+  const given = ctx.get('if-match');
+  if (given === '') return;
+  if (!record) throw problem('STALE', { detail: 'There is nothing yet that If-Match could name.' });
+  const tag = etagOf(record) ?? contentTag(record);
+  if (!matchesEtag(given, tag, false)) throw problem('STALE', { headers: { ETag: tag } });
+}
+
+/** Made for the few handlers that ask for it. */
+function signalOf({ res }: RouteContext): AbortSignal {
+  const leaving = new AbortController();
+  const look = () => {
+    if (!res.writableFinished) leaving.abort();
+  };
+  if (res.closed) look();
+  else res.once('close', look);
+  return leaving.signal;
+}

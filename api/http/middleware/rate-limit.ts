@@ -1,0 +1,65 @@
+import type { Context } from 'koa';
+import { nowMs } from '../../../db/clock.js';
+import type { Dependencies } from '../../dependencies.js';
+import { problem } from '../errors.js';
+import type { Allowance, RateLimit } from '../rate-limits.js';
+import type { Route } from '../route.js';
+import type { RouteMiddleware } from '../state.js';
+
+/** Counts a request to a route by its caller, else by its address (429). */
+export function rateLimit(route: Route, dependencies: Dependencies): RouteMiddleware {
+  const limit = route.rateLimit ?? 'general';
+  return async (ctx, next) => {
+    const { principal } = ctx.state;
+    await countRequest(ctx, limit, principal && `${principal.kind}:${principal.id}`, dependencies);
+    return next();
+  };
+}
+
+/**
+ * Counts a request by its caller (`user:…`, `token:…`) when authenticated, else by address, and says what is left
+ * (decisions, section 2).
+ */
+export async function countRequest(
+  ctx: Context,
+  limit: 'general' | 'auth' | 'none',
+  caller: string | undefined,
+  { rateLimits: { general, auth } }: Pick<Dependencies, 'rateLimits'>,
+): Promise<void> {
+  if (limit === 'none') {
+    // Not counted: what is left is always all of it.
+    ctx.set(
+      headers({
+        allowed: true,
+        limit: general.limit,
+        remaining: general.limit,
+        resetAt: Math.ceil(nowMs() / 1000),
+        retryAfterSeconds: 0,
+      }),
+    );
+    return;
+  }
+  await consume(ctx, limit === 'auth' ? auth : general, caller ?? `ip:${ctx.ip}`);
+}
+
+/** Takes one point of a limit. @throws 429 RATE_LIMITED with Retry-After when there is none left */
+async function consume(ctx: Context, limit: RateLimit, key: string): Promise<void> {
+  const allowance = await limit.take(key);
+  ctx.set(headers(allowance));
+  assertAllowed(allowance);
+}
+
+/** @throws 429 RATE_LIMITED when the allowance is used up */
+export function assertAllowed(allowance: Allowance): void {
+  if (allowance.allowed) return;
+  throw problem('RATE_LIMITED', {
+    detail: `Too many requests: ${allowance.limit} a minute are allowed.`,
+    headers: { 'Retry-After': String(allowance.retryAfterSeconds), ...headers(allowance) },
+  });
+}
+
+const headers = (allowance: Allowance): Record<string, string> => ({
+  'X-RateLimit-Limit': String(allowance.limit),
+  'X-RateLimit-Remaining': String(allowance.remaining),
+  'X-RateLimit-Reset': String(allowance.resetAt),
+});

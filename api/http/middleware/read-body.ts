@@ -1,0 +1,49 @@
+import type { Context } from 'koa';
+import type { Dependencies } from '../../dependencies.js';
+import { hasBody, mediaType, readBytes, withUploadTimeout } from '../body/bytes.js';
+import { largestBody } from '../body/limit.js';
+import { readUpload } from '../body/upload.js';
+import { problem } from '../errors.js';
+import { bodySchema, requestBody } from '../route.js';
+import type { Route } from '../route.js';
+import type { RouteMiddleware } from '../state.js';
+
+/** Reads a body's bytes, and leaves their meaning to `validate` (408, 413, 415, 400). */
+export function readBody(route: Route, { settings }: Pick<Dependencies, 'settings'>): RouteMiddleware {
+  const { kind, options } = requestBody(route)!;
+  const limit = largestBody(route, settings);
+  const required = ((bodySchema(route) as { required?: string[] } | undefined)?.required ?? []).length > 0;
+  const read =
+    kind === 'bytes'
+      ? (ctx: Context) => bytesOf(ctx, limit, options.mediaTypes)
+      : (ctx: Context) => jsonOf(ctx, limit, required);
+  return async (ctx, next) => {
+    const { state } = ctx;
+    if (kind === 'upload') {
+      state.upload = await withUploadTimeout(ctx.req, settings.REQUEST_ARRIVAL_SECONDS, () =>
+        readUpload(ctx, limit, options.mediaTypes),
+      );
+      state.raw = state.upload.bytes;
+    } else state.raw = await withUploadTimeout(ctx.req, settings.REQUEST_ARRIVAL_SECONDS, () => read(ctx));
+    return next();
+  };
+}
+
+async function bytesOf(ctx: Context, limit: number, mediaTypes: readonly string[] | undefined): Promise<Buffer> {
+  if (mediaTypes && !mediaTypes.includes(mediaType(ctx.req))) throw wrongType(mediaTypes);
+  return readBytes(ctx, limit);
+}
+
+async function jsonOf(ctx: Context, limit: number, required: boolean): Promise<Buffer> {
+  const type = mediaType(ctx.req);
+  const isJson = type === 'application/json' || /^application\/[a-z0-9.+-]+\+json$/.test(type);
+  if (hasBody(ctx.req) && type === '') throw wrongType(['application/json']);
+  const bytes = await readBytes(ctx, limit);
+  // No body at all where every field may be left out is an empty object.
+  if (bytes.length === 0 && !required) return Buffer.from('{}');
+  if (!isJson) throw wrongType(['application/json']);
+  return bytes;
+}
+
+const wrongType = (taken: readonly string[]) =>
+  problem('UNSUPPORTED_MEDIA_TYPE', { detail: `The body must be ${taken.join(' or ')}.` });

@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import type { Context, Next } from 'koa';
+import type { Logger } from 'pino';
+import { nowMs } from '../../../db/clock.js';
+import { toProblem } from '../to-problem.js';
+import { drainRequestBody } from '../body/drain.js';
+import type { RequestState } from '../state.js';
+import type { Dependencies } from '../../dependencies.js';
+
+/** Of a client: what else is sent is replaced, and the log says so. */
+const CORRELATION_ID = /^[\x20-\x7e]{1,200}$/;
+
+/**
+ * Around every request: its ids, the headers that every answer has, faults turned into their answer, and one line in
+ * the access log. The line names the route's pattern, never the path, query or body, which may hold personal data.
+ */
+/** As OWASP recommends it: a year, the hosts below as well. Only over https does a browser heed it. */
+const HSTS = 'max-age=31536000; includeSubDomains';
+
+export function requestLogger(
+  { log, metrics, settings }: Pick<Dependencies, 'log' | 'metrics' | 'settings'>,
+  isDraining: () => boolean,
+) {
+  const httpsOutside = /^https:/i.test(settings.PUBLIC_URL ?? '');
+  return async (ctx: Context, next: Next): Promise<void> => {
+    const started = performance.now();
+    const requestId = randomUUID();
+    const given = ctx.get('x-correlation-id');
+    const reused = CORRELATION_ID.test(given);
+    const correlationId = reused ? given : randomUUID();
+    const state = ctx.state as RequestState;
+    state.context = {
+      requestId,
+      correlationId,
+      ip: ctx.ip.slice(0, 45),
+      userAgent: ctx.get('user-agent').slice(0, 500) || undefined,
+      receivedMs: nowMs(),
+    };
+    ctx.set({
+      'X-Request-ID': requestId,
+      'X-Correlation-ID': correlationId,
+      'X-Content-Type-Options': 'nosniff',
+      'X-Frame-Options': 'DENY',
+      'Referrer-Policy': 'no-referrer',
+      'Cross-Origin-Opener-Policy': 'same-origin',
+      'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+      'Cache-Control': 'no-store',
+      ...((httpsOutside || ctx.secure) && { 'Strict-Transport-Security': HSTS }),
+      ...(isDraining() && { Connection: 'close' }),
+    });
+    try {
+      await next();
+    } catch (thrown) {
+      answerFault(ctx, thrown, log);
+    }
+    drainRequestBody(ctx, 4 * (state.bodyLimit ?? settings.MAX_BODY_BYTES));
+    const ms = performance.now() - started;
+    metrics.record(ctx.method, state.route, ctx.status, ms);
+    log.info(
+      {
+        method: ctx.method,
+        route: state.route ?? 'none',
+        status: ctx.status,
+        ms: Math.round(ms * 10) / 10,
+        request_id: requestId,
+        correlation_id: correlationId,
+        ...(given !== '' && !reused && { correlation_id_replaced: true }),
+        ...(state.userId && { user_id: state.userId }),
+      },
+      'request',
+    );
+  };
+}
+
+function answerFault(ctx: Context, thrown: unknown, log: Logger): void {
+  const { requestId } = (ctx.state as RequestState).context;
+  const fault = toProblem(thrown);
+  if (fault.status === 500) log.error({ request_id: requestId, err: serializeError(thrown) }, 'fault');
+  else if (fault.status === 503)
+    log.warn({ request_id: requestId, code: fault.code, err: serializeError(fault.cause) }, 'unavailable');
+  ctx.set(fault.options.headers ?? {});
+  ctx.status = fault.status;
+  ctx.type = 'application/json; charset=utf-8';
+  ctx.body = JSON.stringify(fault.body(requestId));
+}
+
+/** A fault for the log: class, code and stack. A database's `detail` quotes values of rows and stays out. */
+export function serializeError(thrown: unknown): Record<string, unknown> | undefined {
+  if (thrown === undefined) return undefined;
+  if (!(thrown instanceof Error)) return { message: String(thrown) };
+  const { code, constraint } = thrown as { code?: unknown; constraint?: unknown };
+  const isDatabase = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code);
+  return {
+    type: thrown.name,
+    code,
+    constraint,
+    ...(!isDatabase && { message: thrown.message }),
+    stack: isDatabase ? thrown.stack?.split('\n').slice(1).join('\n') : thrown.stack,
+  };
+}

@@ -1,0 +1,47 @@
+import { Readable } from 'node:stream';
+import type { Next } from 'koa';
+import { etagOf, matchesEtag } from '../etag.js';
+import { JsonStream, JsonReadable } from '../json-stream.js';
+import type { Reply } from '../route.js';
+import type { RouteContext } from '../state.js';
+
+/** Sends what the handler answers, once its transaction is committed: status, headers, tag (304), JSON. */
+export async function respond(ctx: RouteContext, next: Next): Promise<void> {
+  await next();
+  send(ctx, ctx.state.reply!);
+}
+
+function send(ctx: RouteContext, { status, headers, body }: Reply): void {
+  ctx.status = status;
+  ctx.set(headers);
+  if (body === undefined) {
+    if (status !== 204) ctx.body = null;
+    ctx.status = status;
+    return;
+  }
+  const tag = etagOf(body);
+  if (tag && !ctx.response.get('etag')) ctx.set('ETag', tag);
+  if (status === 200 && isKnown(ctx)) {
+    if (body instanceof Readable) body.destroy();
+    ctx.status = 304;
+    ctx.body = null;
+    ctx.status = 304;
+    return;
+  }
+  if (typeof body === 'string' || Buffer.isBuffer(body) || body instanceof Readable) {
+    ctx.body = body;
+    return;
+  }
+  ctx.type = 'application/json; charset=utf-8';
+  if (body instanceof JsonStream) {
+    ctx.body = new JsonReadable(body);
+    ctx.length = body.length;
+  } else ctx.body = JSON.stringify(body);
+}
+
+/** Whether the client has the record already, by its If-None-Match. */
+function isKnown(ctx: RouteContext): boolean {
+  const known = ctx.get('if-none-match');
+  const tag = ctx.response.get('etag');
+  return (ctx.method === 'GET' || ctx.method === 'HEAD') && known !== '' && tag !== '' && matchesEtag(known, tag, true);
+}

@@ -1,0 +1,35 @@
+import { MAX_VALUES, parseJson } from '../body/json.js';
+import { requireFile } from '../body/upload.js';
+import { RequestBody, bodySchema, knowsItsQuery } from '../route.js';
+import type { Route } from '../route.js';
+import type { RouteMiddleware } from '../state.js';
+import { check, declaredQuery, refuseUnknownKeys } from '../validation/validation.js';
+
+/** Names whom a request is about, on every route. */
+const CONTEXT_KEYS = ['study_id', 'participant_id'];
+
+/** The declared keys of a query, checked (422). */
+export function checkedQuery(route: Route, search: URLSearchParams): Record<string, unknown> {
+  if (knowsItsQuery(route)) refuseUnknownKeys(route.query, search, CONTEXT_KEYS);
+  const query = declaredQuery(route.query, search);
+  if (route.query) check(route.query, query, 'query');
+  return query;
+}
+
+/** Checks query, headers and body against their schemas, and fills in defaults (400, 413, 422). */
+export function validate(route: Route): RouteMiddleware {
+  const schema = bodySchema(route);
+  const special = route.body instanceof RequestBody ? route.body : undefined;
+  const maxValues = special ? Infinity : MAX_VALUES;
+  return async (ctx, next) => {
+    const { state } = ctx;
+    state.query ??= checkedQuery(route, state.search);
+    if (route.headers) check(route.headers, { ...ctx.headers }, 'headers');
+    if (schema) {
+      state.body = parseJson(state.raw, special?.options.perItem, maxValues);
+      check(schema, state.body, 'body');
+    }
+    if (state.upload) requireFile(state.upload);
+    return next();
+  };
+}

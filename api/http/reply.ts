@@ -1,0 +1,18 @@
+import { contentTag } from './etag.js';
+
+/** An answer that is more than a body. */
+export class Reply {
+  constructor(
+    readonly status: number,
+    readonly body?: unknown,
+    /** A list: the header is sent as often. */
+    readonly headers: Record<string, string | string[]> = {},
+  ) {}
+}
+export const created = (body: unknown): Reply => new Reply(201, body);
+/** A single resource without a version of its own, under the tag of all that it says. */
+export const tagged = (body: object): Reply => new Reply(200, body, { ETag: contentTag(body) });
+export const accepted = (body: unknown): Reply => new Reply(202, body);
+export const noContent = (): Reply => new Reply(204);
+export const reply = (status: number, body?: unknown, headers?: Record<string, string | string[]>): Reply =>
+  new Reply(status, body, headers);

@@ -1,0 +1,122 @@
+import type { Database, Tx } from '../../db/knex.js';
+import type { Statement } from '../../db/one-trip.js';
+import { changeAsPortal, enterStudy, loadPortalCaller, readAsPortal } from '../../db/queries/portal.js';
+import type { CaregiverCallerRow, PortalAsker, PortalCallerRow } from '../../db/queries/portal.js';
+import { changeAs, loadCaller, onceAs, pageAs, readAs } from '../../db/request.js';
+import type { Caller, CallerRow } from '../../db/request.js';
+import type { PortalHolder } from '../auth/portal.js';
+import type { Principal } from '../auth/principal.js';
+import { authorizeCaregiver, authorizeCaregiverAlone, authorizeParticipant, authorizeUser } from './access.js';
+import type { Access, AnyCaller, Caregiver, Named, Participant } from './access.js';
+import type { Opened } from './state.js';
+
+/** What is done in a transaction, once the caller is let in. */
+export type Work = (actor: AnyCaller, opened: Opened) => Promise<void>;
+
+/**
+ * The transactions of one caller. Each looks the caller up and lets it in (401, 403, 404) as its first statement, which
+ * narrows the rest to what the caller may see.
+ */
+export interface TransactionFactory {
+  /** The caller alone, without a transaction. */
+  load: () => Promise<AnyCaller>;
+  read: (work: Work, prefetch?: readonly Statement[]) => Promise<void>;
+  change: (work: Work, prefetch?: readonly Statement[]) => Promise<void>;
+  /** Users alone. */
+  once?: (work: Work, prefetch: readonly Statement[]) => Promise<void>;
+  /** Users alone. */
+  list?: (work: Work, statement: Statement) => Promise<void>;
+  /** Users alone. */
+  snapshot?: (work: Work) => Promise<void>;
+}
+
+/** Of a user, by an access token or a token of /api/v1. */
+export function userTransactions(
+  database: Database,
+  access: Access,
+  principal: Exclude<Principal, PortalHolder>,
+  named: Named,
+): TransactionFactory {
+  const credential = principal.kind === 'user' ? principal.credential : undefined;
+  const epoch = principal.kind === 'user' && credential?.audience === 'api' ? principal.epoch : undefined;
+  const caller: Caller = {
+    userId: principal.userId,
+    login: credential?.sid,
+    ...named,
+    token: principal.kind === 'token' ? { id: principal.id, hash: principal.hash } : undefined,
+  };
+  const enter = (row: CallerRow | undefined) => authorizeUser(access, row, named.studyId, epoch);
+  return {
+    load: async () => enter(await loadCaller(database, caller)),
+    read: (work, first) =>
+      readAs(
+        database,
+        caller,
+        enter,
+        (tx, actor, prefetched) => work(actor, { tx, prefetched }),
+        first ? { first } : {},
+      ),
+    change: (work, first) =>
+      changeAs(
+        database,
+        caller,
+        enter,
+        ({ tx, audit }, actor, prefetched) => work(actor, { tx, audit, prefetched }),
+        first ? { first } : {},
+      ),
+    once: async (work, statements) => {
+      const { admitted, first } = await onceAs(database, caller, enter, statements);
+      return work(admitted, { prefetched: first });
+    },
+    list: async (work, statement) => {
+      let actor: AnyCaller | undefined;
+      const page = await pageAs(database, caller, (row) => (actor = enter(row)), statement);
+      return work(actor!, { prefetched: [[page]] });
+    },
+    snapshot: (work) => readAs(database, caller, enter, (tx, actor) => work(actor, { tx }), { snapshot: true }),
+  };
+}
+
+/** By a portal token: the participant itself, or a caregiver for the participant that the request is about. */
+export function portalTransactions(
+  database: Database,
+  access: Access,
+  principal: PortalHolder,
+  named: Named,
+): TransactionFactory {
+  if (principal.kind === 'participant')
+    return ofPortal(database, { kind: 'participant', id: principal.id, login: principal.login }, (row) =>
+      authorizeParticipant(row as PortalCallerRow | undefined, named, access.evenWithdrawn),
+    );
+  const authorize = access.token === 'anyPortalUser' ? authorizeCaregiverAlone : authorizeCaregiver;
+  return ofPortal(
+    database,
+    { kind: 'caregiver', id: principal.id, participantId: named.participantId, login: principal.login },
+    (row) => authorize(row as CaregiverCallerRow | undefined, named, principal.epoch),
+  );
+}
+
+function ofPortal(
+  database: Database,
+  asker: PortalAsker,
+  enter: (row: PortalCallerRow | CaregiverCallerRow | undefined) => Participant | Caregiver,
+): TransactionFactory {
+  return {
+    load: async () => enter(await loadPortalCaller(database, asker)),
+    read: (work) =>
+      readAsPortal(database, asker, enter, async (tx, actor) => {
+        await enterStudyOfWithdrawn(tx, actor);
+        return work(actor, { tx });
+      }),
+    change: (work) =>
+      changeAsPortal(database, asker, enter, async ({ tx, audit }, actor) => {
+        await enterStudyOfWithdrawn(tx, actor);
+        return work(actor, { tx, audit });
+      }),
+  };
+}
+
+/** Who has withdrawn is shown nothing by the look for it; a route that lets it in works in its study. */
+async function enterStudyOfWithdrawn(tx: Tx, actor: Participant | Caregiver): Promise<void> {
+  if (actor.role === 'participant' && actor.status === 'withdrawn') await enterStudy(tx, actor.study_id);
+}

@@ -1,0 +1,319 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { TSchema } from 'typebox';
+import { zoneName } from '../../../workflows/domain/dates.js';
+import { problem } from '../errors.js';
+import type { FaultEntry } from '../errors.js';
+import { suggestion } from './suggestion.js';
+import { isLarge, sampleOf } from './sample.js';
+
+const MAX_FAULTS = 100;
+
+/** A zone that this runtime can calculate with. */
+export function isTimeZone(value: string): boolean {
+  // An offset such as +02:00 is no zone: it knows no daylight saving.
+  if (!/^[A-Za-z]/.test(value)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: value });
+    return true;
+  } catch (fault) {
+    if (fault instanceof RangeError) return false;
+    throw fault;
+  }
+}
+
+/** An instant as nearly every program writes it. */
+const USUAL_INSTANT =
+  /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?Z$/;
+
+/** The calendar has no year 0, and neither has the database: years are 0001 to 9999. */
+const hasYear = (value: string): boolean => !value.startsWith('0000');
+
+/** The same of an instant's year in UTC, which at the ends is another one by its offset, or by a leap second. */
+function hasYearInUtc(value: string): boolean {
+  if (!hasYear(value)) return false;
+  if (!/^(?:0001-01-01|9999-12-31)/.test(value)) return true;
+  const [, hour, minute, second, sign = '+', hours = 0, minutes = 0] =
+    /^(\d\d):(\d\d):(\d\d(?:\.\d+)?)(?:z|([+-])(\d\d):?(\d\d)?)$/i.exec(value.slice(11))!;
+  const at =
+    Number(hour) * 3_600 +
+    Number(minute) * 60 +
+    Number(second) -
+    Number(`${sign}1`) * (Number(hours) * 3_600 + Number(minutes) * 60);
+  // The database rounds to microseconds.
+  return value.startsWith('0') ? at >= 0 : at < 86_400 - 0.000_000_5;
+}
+
+function build(allErrors: boolean): Ajv2020 {
+  // JSON has numbers that are none here (1e999): they are no number to any schema.
+  // A schema with an $id may be checked on its own and as a part of another: it must not be added under that id twice.
+  const ajv = new Ajv2020({
+    allErrors,
+    useDefaults: true,
+    removeAdditional: false,
+    strict: false,
+    strictNumbers: true,
+    addUsedSchema: false,
+    // Faults know the schema that they break: the nearest name of its fields is told.
+    verbose: true,
+  });
+  // The package is CommonJS: under NodeNext its function stands behind `default`.
+  addFormats.default(ajv, ['date', 'date-time', 'time', 'email', 'uuid', 'uri']);
+  ajv.addFormat('time-zone', isTimeZone);
+  const known = (format: 'date' | 'date-time') =>
+    (addFormats.default.get(format) as { validate: (value: string) => boolean }).validate;
+  const [anyDate, anyInstant] = [known('date'), known('date-time')];
+  const date = (value: string) => anyDate(value) && hasYear(value);
+  // The package takes it apart and calculates: ten times the time of one look, and raw trials come by the ten thousand.
+  const instant = (value: string) => USUAL_INSTANT.test(value) || (anyInstant(value) && hasYearInUtc(value));
+  ajv.addFormat('date', date);
+  ajv.addFormat('date-time', instant);
+  ajv.addFormat('date-or-date-time', (value: string) => date(value) || instant(value));
+  ajv.addKeyword({
+    keyword: 'x-instant',
+    type: 'string',
+    modifying: true,
+    errors: false,
+    validate: (
+      _schema: unknown,
+      value: string,
+      _parent: unknown,
+      at?: { parentData: Record<string | number, unknown>; parentDataProperty: string | number },
+    ) => {
+      if (at && FAR.test(value)) at.parentData[at.parentDataProperty] = nearer(value);
+      return true;
+    },
+  });
+  ajv.addKeyword({
+    keyword: 'x-time-zone',
+    type: 'string',
+    modifying: true,
+    errors: false,
+    validate: (
+      _schema: unknown,
+      value: string,
+      _parent: unknown,
+      at?: { parentData: Record<string | number, unknown>; parentDataProperty: string | number },
+    ) => {
+      if (at && isTimeZone(value)) at.parentData[at.parentDataProperty] = zoneName(value);
+      return true;
+    },
+  });
+  return ajv;
+}
+
+/** An offset that RFC 3339 allows and PostgreSQL does not read, which knows offsets of less than 16 hours. */
+const FAR = /^(\d{4}-\d\d-\d\d)[t ](\d\d:\d\d:\d\d)(\.\d+)?([+-](?:1[6-9]|2[0-3])):?([0-5]\d)$/i;
+
+/** The same instant in UTC, with as many digits. What is no instant stays as it is: its format says so. */
+function nearer(value: string): string {
+  const [, day, time, fraction = '', hours, minutes] = FAR.exec(value)!;
+  const at = Date.parse(`${day}T${time}Z`) - (Number(hours) * 60 + Math.sign(Number(hours)) * Number(minutes)) * 60_000;
+  return Number.isNaN(at) ? value : new Date(at).toISOString().replace('.000Z', `${fraction}Z`);
+}
+/** Compiled at its first use: a process that serves few routes does not pay for all. */
+function validators(allErrors: boolean): (schema: TSchema) => ValidateFunction {
+  const ajv = build(allErrors);
+  const compiled = new WeakMap<TSchema, ValidateFunction>();
+  return (schema) => {
+    let validate = compiled.get(schema);
+    if (!validate) compiled.set(schema, (validate = ajv.compile(schema)));
+    return validate;
+  };
+}
+const validator = validators(true);
+/** Ends at the first fault: a large body may have a fault in each of its parts. */
+const firstFault = validators(false);
+
+export type Where = 'body' | 'query' | 'headers';
+
+/**
+ * Checks `value` and fills defaults in place. Every fault is named at once, up to a hundred.
+ * @throws Problem 422 VALIDATION_FAILED with `errors: [{path, code, message}]`
+ */
+export function check(schema: TSchema, value: unknown, where: Where): void {
+  const errors = isLarge(value) ? faultsOfLarge(schema, value, where) : faultsOf(schema, value, where);
+  if (errors.length === 0) return;
+  throw problem('VALIDATION_FAILED', {
+    detail: errors
+      .slice(0, 3)
+      .map((e) => e.message)
+      .join('; '),
+    errors,
+  });
+}
+
+/**
+ * The faults of a value that is no request's body, such as a row of a file; none: it fits. Defaults are filled in
+ * place.
+ */
+export function faultsIn(schema: TSchema, value: unknown): FaultEntry[] {
+  return faultsOf(schema, value, 'body');
+}
+
+function faultsOf(schema: TSchema, value: unknown, where: Where): FaultEntry[] {
+  const validate = validator(schema);
+  return validate(value) ? [] : faults(validate.errors ?? [], where);
+}
+
+/** The same of a body of many parts, in time that does not grow with its faults. */
+function faultsOfLarge(schema: TSchema, value: unknown, where: Where): FaultEntry[] {
+  const validate = firstFault(schema);
+  if (validate(value)) return [];
+  const first = faults(validate.errors ?? [], where);
+  const inSample = faultsOf(schema, sampleOf(schema, value), where);
+  return inSample.length > 0 ? inSample : first;
+}
+
+function faults(errors: readonly ErrorObject[], where: Where): FaultEntry[] {
+  const seen = new Set<string>();
+  const entries: FaultEntry[] = [];
+  for (const error of errors) {
+    const entry = fault(error, where);
+    const key = `${entry.path} ${entry.code}`;
+    if (seen.has(key)) continue;
+    seen.add(key);
+    if (entries.push(entry) === MAX_FAULTS) break;
+  }
+  return entries;
+}
+
+function fault(error: ErrorObject, where: Where): FaultEntry {
+  const params = error.params as Record<string, unknown>;
+  const extra = params.missingProperty ?? params.additionalProperty ?? params.propertyName;
+  const parts = error.instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  if (typeof extra === 'string') parts.push(extra);
+  const inside = parts.join('.');
+  const path = where === 'body' ? inside || 'body' : `${where === 'query' ? 'query' : 'header'}.${inside}`;
+  const { code, sentence } = wording(error, params, parts.at(-1) ?? '');
+  return { path, code, message: `${path} ${sentence}` };
+}
+
+function wording(
+  error: ErrorObject,
+  params: Record<string, unknown>,
+  name: string,
+): { code: string; sentence: string } {
+  switch (error.keyword) {
+    case 'required':
+      return { code: 'REQUIRED', sentence: 'is required' };
+    case 'additionalProperties':
+      return {
+        code: 'UNKNOWN_FIELD',
+        sentence: `is not a field here${suggestion(name, propertiesOf(error.parentSchema))}`,
+      };
+    case 'enum':
+      return { code: 'ENUM', sentence: `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}` };
+    case 'type':
+      return { code: 'TYPE', sentence: `must be ${[params.type].flat().map(String).join(' or ')}` };
+    case 'format':
+      return { code: 'FORMAT', sentence: `is not a valid ${String(params.format)}` };
+    case 'pattern':
+      return params.pattern === '\\S'
+        ? { code: 'BLANK', sentence: 'must not be blank' }
+        : { code: 'PATTERN', sentence: 'has characters that are not allowed here' };
+    default:
+      return {
+        code: error.keyword.replaceAll(/[A-Z]/g, (c) => `_${c}`).toUpperCase(),
+        sentence: error.message ?? 'is not valid',
+      };
+  }
+}
+
+const propertiesOf = (schema: unknown): string[] =>
+  Object.keys((schema as { properties?: object } | undefined)?.properties ?? {});
+
+/**
+ * Refuses keys of a query that the route does not know: a misspelt filter would answer everything.
+ * @param further names that count beside the schema's
+ * @throws 422 with `errors[].code` UNKNOWN_PARAMETER for each
+ */
+export function refuseUnknownKeys(
+  schema: TSchema | undefined,
+  search: URLSearchParams,
+  further: readonly string[],
+): void {
+  const known = [...propertiesOf(schema), ...further];
+  const unknown = [...new Set(search.keys())].filter((name) => !known.includes(name));
+  if (unknown.length === 0) return;
+  const errors = unknown.slice(0, MAX_FAULTS).map((name) => {
+    const path = `query.${name}`;
+    const message = `${path} is not a parameter here${suggestion(name, known)}`;
+    return { path, code: 'UNKNOWN_PARAMETER', message };
+  });
+  throw problem('VALIDATION_FAILED', {
+    detail: errors
+      .slice(0, 3)
+      .map((e) => e.message)
+      .join('; '),
+    errors,
+  });
+}
+
+/**
+ * A key's value, for what reads a query beside its schema. @throws 422 where it is given more than once (decisions,
+ * section 2)
+ */
+export function single(search: URLSearchParams, name: string): string | undefined {
+  const values = search.getAll(name);
+  if (values.length > 1) throw refused(name, 'DUPLICATE', 'is given more than once');
+  return values[0];
+}
+
+/**
+ * The declared keys of a query; one that is given twice is refused (decisions, section 2).
+ */
+export function declaredQuery(schema: TSchema | undefined, search: URLSearchParams): Record<string, unknown> {
+  const properties =
+    (schema as { properties?: Record<string, { type?: unknown; 'x-any-case'?: true }> } | undefined)?.properties ?? {};
+  const query: Record<string, unknown> = {};
+  for (const [name, property] of Object.entries(properties)) {
+    const values = search.getAll(name);
+    if (values.length === 0) continue;
+    if (values.some((v) => v.includes('\0'))) throw refused(name, 'PATTERN', 'has a character that cannot be stored');
+    if (property.type === 'array') query[name] = values.flatMap((v) => v.split(','));
+    else {
+      const value = single(search, name)!;
+      query[name] = property['x-any-case'] ? value.toLowerCase() : typed(value, property.type);
+    }
+  }
+  return query;
+}
+
+/** Text of a query as the type that its schema names; what is none of it stays text, which the schema refuses. */
+function typed(value: string, type: unknown): string | number | boolean {
+  if (type === 'boolean') return BOOLEANS.get(value.toLowerCase()) ?? value;
+  return (type === 'integer' || type === 'number') && DECIMAL.test(value) ? asNumber(value) : value;
+}
+
+/** True, FALSE, 1 and 0, as their programs write them. */
+const BOOLEANS = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+/** As JSON writes a number, with a plus where one likes: neither `Infinity` nor `0x10` nor blanks around it. */
+const DECIMAL = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+/** A number too large for a double (`1e999`) stays text. */
+const asNumber = (text: string): number | string => (Number.isFinite(Number(text)) ? Number(text) : text);
+
+const refused = (name: string, code: string, sentence: string) =>
+  problem('VALIDATION_FAILED', {
+    detail: `query.${name} ${sentence}`,
+    errors: [{ path: `query.${name}`, code, message: `query.${name} ${sentence}` }],
+  });
+
+/** The body, of which exactly one of two fields is given. @throws 422 naming both */
+export function exactlyOne<T extends object>(body: T, one: keyof T & string, other: keyof T & string): T {
+  if ((body[one] === undefined) !== (body[other] === undefined)) return body;
+  const message = `give either ${one} or ${other}`;
+  throw problem('VALIDATION_FAILED', {
+    detail: message,
+    errors: [one, other].map((path) => ({ path, code: 'ONE_OF', message })),
+  });
+}
