@@ -2,6 +2,8 @@ import { createHmac } from 'node:crypto';
 import { PRESENT_STATUS, WHERE_VISIT_IS } from '../effective.js';
 import type { Database, Tx } from '../knex.js';
 import { openedBy } from '../opening.js';
+import { prepared } from '../query.js';
+import type { Statement } from '../query.js';
 import { inScope } from '../transaction.js';
 import type { Work } from '../transaction.js';
 import { page } from './paging.js';
@@ -44,23 +46,19 @@ export type PortalAsker = (
   { kind: 'participant'; id: string } | { kind: 'caregiver'; id: string; participantId: string | undefined }
 ) & { login: string | undefined };
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const uuid = (given: string): string => {
-  if (!UUID.test(given)) throw new Error('not a uuid');
-  return `'${given}'`;
-};
+const callerFrom = (call: string) => `select c.*, portal_login_ended($1) as login_ended from ${call} c`;
+const PARTICIPANT = callerFrom('request_participant($2)');
+const CAREGIVER = callerFrom('request_caregiver($2, $3)');
 /** Whether the login was ended is asked once the look for the caller has narrowed the transaction. */
-const callerSql = (asker: PortalAsker): string =>
-  `select c.*, portal_login_ended(${asker.login === undefined ? 'null' : uuid(asker.login)}) as login_ended from ${
-    asker.kind === 'participant'
-      ? `request_participant(${uuid(asker.id)})`
-      : `request_caregiver(${uuid(asker.id)}, ${asker.participantId === undefined ? 'null' : uuid(asker.participantId)})`
-  } c`;
+const callerOf = (asker: PortalAsker): Statement =>
+  asker.kind === 'participant'
+    ? { sql: PARTICIPANT, values: [asker.login ?? null, asker.id] }
+    : { sql: CAREGIVER, values: [asker.login ?? null, asker.id, asker.participantId ?? null] };
 
 /** Loads the caller, without a transaction: for routes that open none. Undefined: there is none (any more). */
 export async function loadPortalCaller<Row>(database: Database, asker: PortalAsker): Promise<Row | undefined> {
-  const { rows } = await database.raw(callerSql(asker));
-  return rows[0];
+  const { sql, values } = callerOf(asker);
+  return (await prepared<Row>(database, sql, values))[0];
 }
 
 type Admit<Row, A> = (row: Row | undefined) => A;
@@ -72,7 +70,7 @@ export async function readAsPortal<Row, A, T>(
   admit: Admit<Row, A>,
   work: (tx: Tx, admitted: A) => Promise<T>,
 ): Promise<T> {
-  return openedBy(database, { readOnly: true, opening: callerSql(asker) }, async (tx, [row]: Row[]) =>
+  return openedBy(database, { mode: 'read', opening: callerOf(asker) }, async (tx, [row]: Row[]) =>
     work(tx, admit(row)),
   );
 }
@@ -88,9 +86,10 @@ export async function changeAsPortal<Row, A, T>(
   work: (work: Work, admitted: A) => Promise<T>,
 ): Promise<T> {
   return inScope(database, [], async (opened) => {
-    const { rows } = await opened.tx.raw(callerSql(asker));
+    const { sql, values } = callerOf(asker);
+    const [row] = await prepared<Row>(opened.tx, sql, values);
     if (asker.kind === 'caregiver') opened.audit.inEach(asCaregiver(asker.id));
-    return work(opened, admit(rows[0]));
+    return work(opened, admit(row));
   });
 }
 
