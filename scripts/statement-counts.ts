@@ -18,7 +18,7 @@ const MEANING: Record<Kind, string> = {
  * What the code has reached: the least share of models and builder, in percent, and the most call sites outside the
  * front. A change may better them, and then moves them here.
  */
-const REACHED = { share: 35, outside: 277 };
+const REACHED = { share: 48, outside: 11 };
 
 /** The functions that take SQL text, by the file that declares them. */
 const FRONT: Record<string, readonly string[]> = {
@@ -104,7 +104,9 @@ function callSites(root: string): CallSite[] {
   function isPart(call: ts.Node): boolean {
     for (let node = call; node.parent; node = node.parent) {
       const { parent } = node;
-      if (ts.isStatement(parent) || ts.isVariableDeclaration(parent)) return false;
+      if (ts.isStatement(parent) || ts.isVariableDeclaration(parent) || ts.isFunctionLike(parent)) return false;
+      // A column's value.
+      if (ts.isPropertyAssignment(parent)) return true;
       if (ts.isCallExpression(parent) && parent.expression !== node) {
         const from = declarationOf(parent)?.getSourceFile().fileName ?? '';
         if (/node_modules\/(knex|objection)\//.test(from)) return true;

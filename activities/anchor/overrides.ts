@@ -19,6 +19,7 @@ import { SENDER_REQUIRED } from './commands.js';
 import { settle, signatureFor } from './settle-request.js';
 import type { RequestRow } from './settle-request.js';
 import { writeOutcomes } from './write.js';
+import { execute, query } from '../../db/query.js';
 
 const refuse = (status: number, code: string, detail: string, more: Partial<Carried> = {}): Carried => ({
   result: 'refused',
@@ -125,9 +126,10 @@ export async function requestOverride(bench: Bench, message: RequestOverride): P
 
   const id = randomUUID();
   const hours = policy.override_approval_timeout_hours;
-  await bench.tx.raw(
+  await execute(
+    bench.tx,
     `insert into override_requests (id, study_id, participant_id, previous_enrollment_date, new_enrollment_date, reason, regenerate_schedule, requested_by_id, remind_at, expires_at, impact, preview_hash)
-     values (?, ?, ?, ?, ?, ?, ?, ?, clock_timestamp() + ? * interval '1 second', clock_timestamp() + ? * interval '1 second', ?::jsonb, ?)`,
+     values ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp() + $9 * interval '1 second', clock_timestamp() + $10 * interval '1 second', $11::jsonb, $12)`,
     [
       id,
       row.study_id,
@@ -319,8 +321,9 @@ export async function expireOverride(bench: Bench): Promise<Carried> {
 export async function remindApprovers(bench: Bench): Promise<Carried> {
   const request = await pendingRequest(bench);
   if (request) {
-    await bench.tx.raw(
-      'update override_requests set reminded_at = clock_timestamp() where id = ? and reminded_at is null',
+    await execute(
+      bench.tx,
+      'update override_requests set reminded_at = clock_timestamp() where id = $1 and reminded_at is null',
       [request.id],
     );
     await tellApprovers(bench, request.id, request.requested_by_id, 'reminded');
@@ -339,13 +342,14 @@ async function tellApprovers(
   occasion: 'asked' | 'reminded',
 ): Promise<void> {
   const { row, policy } = bench.case;
-  const { rows } = await bench.tx.raw(
+  const rows = await query<{ id: string }>(
+    bench.tx,
     `insert into notifications (study_id, participant_id, user_id, subject_id, kind, channel, dedupe_key)
-     select ?, ?, u.id, ?, 'override_pending', 'email', 'override:' || ? || ':' || ? || ':' || u.id
-     from users u where u.status = 'active' and u.role = any(?) and u.id <> ?
-       and (u.role = 'admin' or exists (select from user_studies s where s.user_id = u.id and s.study_id = ?))
-       and (u.role not in ('coordinator', 'investigator') or not exists (select from user_sites x join sites i on i.id = x.site_id where x.user_id = u.id and i.study_id = ?)
-         or exists (select from user_sites x where x.user_id = u.id and x.site_id = ?))
+     select $1, $2, u.id, $3, 'override_pending', 'email', 'override:' || $4 || ':' || $5 || ':' || u.id
+     from users u where u.status = 'active' and u.role = any($6) and u.id <> $7
+       and (u.role = 'admin' or exists (select from user_studies s where s.user_id = u.id and s.study_id = $8))
+       and (u.role not in ('coordinator', 'investigator') or not exists (select from user_sites x join sites i on i.id = x.site_id where x.user_id = u.id and i.study_id = $9)
+         or exists (select from user_sites x where x.user_id = u.id and x.site_id = $10))
      on conflict (dedupe_key) where dedupe_key is not null do nothing returning id`,
     [
       row.study_id,
@@ -362,6 +366,6 @@ async function tellApprovers(
   );
   await putOutbox(
     bench.tx,
-    (rows as { id: string }[]).map((n) => ({ topic: 'notification', studyId: row.study_id, subject: n.id })),
+    rows.map((n) => ({ topic: 'notification', studyId: row.study_id, subject: n.id })),
   );
 }

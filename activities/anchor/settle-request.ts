@@ -2,6 +2,7 @@ import { nowMs } from '../../db/clock.js';
 import type { Tx } from '../../db/knex.js';
 import type { Signature } from '../../db/models/records.js';
 import type { OverrideDecision } from '../../workflows/contract.js';
+import { execute } from '../../db/query.js';
 
 /** An override request as its decision reads it. */
 export interface RequestRow {
@@ -37,16 +38,18 @@ export const settle = (
   status: 'approved' | 'denied',
   { by, reason, signature }: { by: string | null; reason: string | null; signature: Signature | undefined },
 ) =>
-  tx.raw(
-    `update override_requests set status = :status, decided_by_id = :by, decided_at = clock_timestamp(), decision_reason = :reason, offered_signatures = '{}',
-       signature = coalesce(:signature::jsonb, (select jsonb_build_object('meaning', :meaning::text, 'name', u.name, 'signed_at', to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'proved_by', 'claimed') from users u where u.id = :by::uuid))
-     where id = :id`,
-    {
+  execute(
+    tx,
+    `update override_requests set status = $1, decided_by_id = $2, decided_at = clock_timestamp(), decision_reason = $3, offered_signatures = '{}',
+       signature = coalesce($4::jsonb, (select jsonb_build_object('meaning', $5::text, 'name', u.name, 'signed_at', to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'proved_by', 'claimed') from users u where u.id = $6::uuid))
+     where id = $7`,
+    [
       status,
       by,
       reason,
+      signature ? JSON.stringify(signature) : null,
+      status === 'approved' ? 'approval' : 'rejection',
+      by,
       id,
-      signature: signature ? JSON.stringify(signature) : null,
-      meaning: status === 'approved' ? 'approval' : 'rejection',
-    },
+    ],
   );

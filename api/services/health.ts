@@ -5,6 +5,7 @@ import type { Probe } from '../temporal.js';
 import type { Services } from '../services.js';
 import { secondsSinceSign } from '../../db/queries/worker-signs.js';
 import { failingWorkflows } from './failing-workflows.js';
+import { execute } from '../../db/query.js';
 
 /** The release, as package.json names it; beside this file's folder in the sources, one further up in the build. */
 export const version: string = readVersion();
@@ -38,7 +39,7 @@ function health(probe: Probe | undefined): Health {
 export const checkDatabase = async ({ database }: Services): Promise<Health> =>
   health(
     await measured(PROBE_MS, async () => {
-      await within(database.raw('select 1'), PROBE_MS);
+      await within(execute(database, 'select 1'), PROBE_MS);
     }),
   );
 
